@@ -1,0 +1,10 @@
+"""Span fine-tuning for spaCy.
+
+Everything a pipeline needs is found through entry points, so that
+`nlp.add_pipe("span_segmenter")` works without importing this package.
+"""
+
+from .about import __version__
+from .ngrams.dictionary import NgramDictionary
+
+__all__ = ["NgramDictionary", "__version__"]

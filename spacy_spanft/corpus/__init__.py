@@ -1,0 +1,1 @@
+"""Where text comes from: files, iterables and datasets, as blocks of lines."""

@@ -1,0 +1,154 @@
+"""What goes wrong, in words: the problem, the value, and the mend.
+
+Everything a user can mend is raised as a `SpanftError`, so that the command
+line can print the message alone, without a traceback.
+"""
+
+
+class SpanftError(ValueError):
+    """Wrong input that the user can mend."""
+
+
+class CorpusError(SpanftError):
+    """Text that cannot be read."""
+
+
+class DictionaryError(SpanftError):
+    """A dictionary file that cannot be read, or a setting it cannot have."""
+
+
+class Errors:
+    """Messages with named gaps, filled with `str.format`."""
+
+    # Text
+    NOT_FOUND = (
+        "There is no file {path!r}. Paths are relative to the current folder, {cwd!r}."
+    )
+    IS_FOLDER = "{path!r} is a folder. Name the text files in it one by one."
+    NUL_BYTE = (
+        "{path!r} holds a NUL byte at byte {offset}{packed}, so it is not a text "
+        "file. If it is UTF-16, convert it to UTF-8 first; to replace such bytes "
+        "and go on, use errors='replace' (--errors replace)."
+    )
+    BAD_UTF8 = (
+        "{path!r} is not valid UTF-8 at byte {offset}{packed} (0x{byte:02x}: "
+        "{reason}). To replace such bytes and go on, use errors='replace' "
+        "(--errors replace)."
+    )
+    BAD_ARCHIVE = (
+        "{path!r} cannot be unpacked ({reason}). The file is cut short or damaged, "
+        "or its ending ({suffix}) does not name the way it was packed."
+    )
+    BAD_ERRORS = "errors is {value!r}, but must be 'strict' or 'replace'."
+    NO_TEXT = "There is no text in {sources}: not a single word was read."
+    NOT_A_STRING = (
+        "Text {index} is a {type}, not a string. To count one single text, put it "
+        "into a list."
+    )
+    ONE_STRING = (
+        "texts is one single string. Pass a list of strings; for the lines of a "
+        "file, use NgramDictionary.from_files."
+    )
+    NO_COLUMN = (
+        "There is no column {column!r} in dataset {name!r}. It has: {columns}. "
+        "Choose one with column=... (--column)."
+    )
+    NO_DATASET = "Dataset {name!r} cannot be loaded: {reason}"
+
+    # Tokenizers
+    NO_LANGUAGE = (
+        "There is no spaCy tokenizer for {name!r} ({reason}). Use a language code "
+        "such as 'en', 'whitespace' for text that is tokenised already, or a "
+        "tokenizer such as nlp.tokenizer."
+    )
+    BAD_PROCESSES = "n_process is {value!r}, but must be 1 or more."
+
+    # Dictionaries
+    BAD_MAX_N = (
+        "max_n is {value!r}, but must be a whole number from 2 to 255: an n-gram "
+        "has at least two words."
+    )
+    BAD_MIN_COUNT = "min_count is {value!r}, but must be a whole number of 1 or more."
+    BAD_TOP = "k is {value!r}, but must be a whole number of 0 or more."
+    BAD_RANKING = "There is no ranking by {value!r}. Use 'count' or 'pmi'."
+    BAD_ATTR = "attr is {value!r}, but must be 'LOWER' or 'ORTH'."
+    BAD_NGRAM = (
+        "{ngram!r} is not an n-gram: two or more words with single spaces between "
+        "them are expected."
+    )
+    BAD_COUNT = "The count of {ngram!r} is {count!r}, but must be a whole number > 0."
+    NO_WORD_COUNTS = (
+        "PMI needs the counts of the single words, and this dictionary has none for "
+        "{word!r}. Dictionaries counted by NgramDictionary.from_files and the like "
+        "have them."
+    )
+    OTHER_ATTR = (
+        "One dictionary is over {ours!r}, the other over {theirs!r}. Count both "
+        "with the same attr."
+    )
+    NO_DEFAULT = (
+        "There is no default dictionary for {lang!r}, only for: {available}. Build "
+        "one with: python -m spacy spanft dictionary build TEXT OUTPUT --lang {lang}"
+    )
+
+    # Dictionary files
+    NOT_A_DICTIONARY = (
+        "{path} is not an n-gram dictionary: {reason}. Dictionaries are written by "
+        "NgramDictionary.to_disk and by: python -m spacy spanft dictionary build"
+    )
+    DAMAGED = "{path} is damaged: {reason}. Copy it again, or build it anew."
+    NEWER_FORMAT = (
+        "{path} has format version {found}, but this spacy-spanft ({version}) reads "
+        "up to version {known}. Upgrade: pip install --upgrade spacy-spanft"
+    )
+    BAD_ROW = "line {line}: {row!r} is not an n-gram, a tab and a count"
+
+    # Segmentation
+    BAD_SEGMENT = (
+        "The segmenter {segmenter} gave the span {span!r} for a Doc of {length} "
+        "tokens. Spans must be (start, end) or (start, end, label), in order, "
+        "disjoint and within the Doc. The Doc begins: {text!r}"
+    )
+    WRONG_NUMBER = "The segmenter {segmenter} got {docs} Docs, but gave {got} results."
+    KEY_TAKEN = (
+        "doc.spans[{key!r}] is there already, written by something other than "
+        "{name!r}. Give this component another key, or let it overwrite the spans: "
+        'nlp.add_pipe("span_segmenter", config={{"spans_key": "other"}}) or '
+        'config={{"overwrite": True}}.'
+    )
+    NO_DICTIONARY_SLOT = (
+        "The component {name!r} was given a dictionary at initialisation, but its "
+        "segmenter {segmenter} takes none. Remove [initialize.components.{name}], or "
+        "use @segmenters = 'spacy-spanft.NgramSegmenter.v1'."
+    )
+    NOT_SAVED = (
+        "{path} does not hold the segmenter's data. Was the pipeline saved with "
+        "exclude, or with another segmenter?"
+    )
+    BAD_LENGTHS = (
+        "lengths is {value!r}, but must be one or more weights, none negative, not "
+        "all zero: the first for spans of one token, the second for two, and so on."
+    )
+    BAD_CHUNKER = "There is no chunker {value!r}. Use 'entities' or 'phrases'."
+    NO_NLTK_DATA = (
+        "NLTK's data is missing: {resource}. Get it with:\n\n"
+        "    python -m nltk.downloader {packages}\n\n"
+        "If it is on this machine already, set NLTK_DATA to its folder. Searched: "
+        "{searched}"
+    )
+    PRESENT = "{path!r} exists already. Give --force to replace it."
+
+
+class Warnings:
+    """Warnings with named gaps, filled with `str.format`."""
+
+    NO_NGRAMS = (
+        "Not a single n-gram occurs {min_count} times or more (min_count) in the "
+        "{n_tokens:,} tokens read: the dictionary is empty. Lower min_count, or read "
+        "more text."
+    )
+    DEFAULT_LANGUAGE = (
+        "{name!r} cuts a pipeline of language {lang!r} with the default dictionary, "
+        "which is English. Give it one of its own: "
+        "[initialize.components.{name}] dictionary = PATH"
+    )

@@ -1,0 +1,1 @@
+"""N-gram dictionaries: counting them, ranking them, keeping them on disk."""

@@ -1,0 +1,128 @@
+"""Blocks of bytes to chunk ids: each white-space-delimited chunk seen once.
+
+A chunk is kept together with the white-space byte that closes it, so that one
+id tells the word as well as what comes behind it: `dog ` and `dog\\n` are two
+chunks. Arrow's hash kernels do the work; Python never sees a single word.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+NEWLINE = 10
+SPACE = 32
+# What str.isspace says of the first 33 characters. White space beyond ASCII stays
+# inside its chunk: the tokenizer knows what to do with it.
+_IS_SEPARATOR = np.array([chr(byte).isspace() for byte in range(SPACE + 1)])
+
+
+class EncodedCorpus(NamedTuple):
+    """A corpus as chunk ids.
+
+    chunks (pa.LargeBinaryArray): The distinct chunks, separator included.
+    blocks (list[NDArray[np.int32]]): The corpus, one array of chunk ids a block.
+    """
+
+    chunks: Any
+    blocks: list[NDArray[np.int32]]
+
+
+def encode_corpus(blocks: Iterable[bytes]) -> EncodedCorpus:
+    """Give every distinct chunk an id.
+
+    blocks (Iterable[bytes]): Text in whole lines, as `corpus.blocks` yields it.
+    RETURNS (EncodedCorpus): The chunks and the corpus in their ids.
+    """
+    dictionaries = []
+    ids: list[NDArray[np.int32]] = []
+    for block in blocks:
+        encoded = split_at_space(block).dictionary_encode()
+        dictionaries.append(encoded.dictionary)
+        ids.append(encoded.indices.to_numpy())
+    # Each block has ids of its own so far: number the chunks of all blocks anew.
+    joined = pa.chunked_array(dictionaries, pa.large_binary()).dictionary_encode()
+    del dictionaries
+    if not ids:
+        return EncodedCorpus(pa.array([], pa.large_binary()), [])
+    for index, new_ids in enumerate(joined.chunks):
+        ids[index] = new_ids.indices.to_numpy()[ids[index]]
+    return EncodedCorpus(joined.chunk(0).dictionary, ids)
+
+
+def split_at_space(block: bytes) -> Any:
+    """View a block as its chunks, without a copy.
+
+    block (bytes): Text that ends in white space.
+    RETURNS (pa.LargeBinaryArray): The chunks, each with the byte that closes it.
+    """
+    data = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(data <= SPACE)
+    ends = ends[_IS_SEPARATOR[data[ends]]]
+    return _pieces(data, ends)
+
+
+def split_lines(text: bytes) -> Any:
+    """View text as its lines, without a copy.
+
+    text (bytes): Text that ends in a newline.
+    RETURNS (pa.LargeBinaryArray): The lines, each with its newline.
+    """
+    data = np.frombuffer(text, np.uint8)
+    return _pieces(data, np.flatnonzero(data == NEWLINE))
+
+
+def _pieces(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> Any:
+    offsets = np.zeros(len(ends) + 1, np.int64)
+    offsets[1:] = ends + 1
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
+
+
+class SplitChunks(NamedTuple):
+    """Chunks taken apart into what they say and what closes them.
+
+    text (bytes): The distinct chunks without their separators, one a line.
+    ids (NDArray[np.int32]): For every chunk, its line in the text.
+    separators (NDArray[np.uint8]): For every chunk, the byte that closed it.
+    """
+
+    text: bytes
+    ids: NDArray[np.int32]
+    separators: NDArray[np.uint8]
+
+
+def strip_separators(chunks: Any) -> SplitChunks:
+    """Take the separators off the chunks, and merge those that are now the same.
+
+    chunks (pa.LargeBinaryArray): The chunks, separator included.
+    RETURNS (SplitChunks): Their distinct texts, and the separators.
+    """
+    if not len(chunks):
+        none = np.zeros(0, np.int32)
+        return SplitChunks(b"", none, none.astype(np.uint8))
+    offsets = np.frombuffer(chunks.buffers()[1], np.int64)[: len(chunks) + 1]
+    data = np.frombuffer(chunks.buffers()[2], np.uint8)[: offsets[-1]].copy()
+    ends = offsets[1:] - 1
+    separators = data[ends]
+    data[ends] = NEWLINE
+    encoded = _pieces(data, ends).dictionary_encode()
+    return SplitChunks(
+        joined_bytes(encoded.dictionary), encoded.indices.to_numpy(), separators
+    )
+
+
+def joined_bytes(array: Any) -> bytes:
+    """Read a binary array as one run of bytes.
+
+    array (pa.LargeBinaryArray): The pieces.
+    RETURNS (bytes): All of them, one behind the other.
+    """
+    if not len(array):
+        return b""
+    offsets = np.frombuffer(array.buffers()[1], np.int64)
+    first = array.offset
+    begin, end = offsets[first], offsets[first + len(array)]
+    return bytes(memoryview(array.buffers()[2])[begin:end])

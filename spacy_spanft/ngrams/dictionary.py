@@ -1,0 +1,442 @@
+"""The n-gram dictionary: n-grams with their counts, and what one does with them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple, get_args
+
+from typing_extensions import Self, Unpack
+
+from ..corpus.blocks import ErrorHandling, blocks_from_files, blocks_from_texts
+from ..corpus.hub import texts_from_dataset
+from ..errors import DictionaryError, Errors
+from ..files import read_whole, write_whole
+from .format import Table, pack, unpack
+from .provenance import Provenance
+from .ranking import pmi
+from .types import LARGEST_N, Attr, CountSettings, Ranking, check_settings, is_whole
+
+_DEFAULTS = {"en": "en_wiki2015.tsv.gz"}
+
+
+class NgramDiff(NamedTuple):
+    """What two dictionaries have in common and what they have not.
+
+    only_left (list[str]): The n-grams of the first alone, most frequent first.
+    only_right (list[str]): The n-grams of the second alone.
+    common (dict[str, tuple[int, int]]): The n-grams of both, with both counts.
+    """
+
+    only_left: list[str]
+    only_right: list[str]
+    common: dict[str, tuple[int, int]]
+
+
+class NgramDictionary(Mapping[str, int]):
+    """N-grams of two words or more with their counts, most frequent first.
+
+    A mapping that never changes: what cuts, filters or merges returns another one.
+    An n-gram is a string with single spaces between its words; where case is folded
+    (attr "LOWER"), it is folded in what is looked up as well.
+    """
+
+    def __init__(
+        self,
+        ngrams: Mapping[str, int],
+        *,
+        words: Mapping[str, int] | None = None,
+        attr: Attr = "LOWER",
+        provenance: Provenance | None = None,
+    ) -> None:
+        """Make a dictionary of known counts.
+
+        ngrams (Mapping[str, int]): The n-grams with their counts.
+        words (Optional[Mapping[str, int]]): The single words with theirs, for PMI.
+        attr (str): "LOWER" if case is folded, "ORTH" if not.
+        provenance (Optional[Provenance]): Where the counts come from.
+        """
+        for ngram, count in ngrams.items():
+            _check(ngram, count)
+        if attr == "LOWER":
+            ngrams = _folded(ngrams)
+        counts = _in_order(ngrams)
+        used = _words_in(counts, _in_order(words or {}))
+        self._set(counts, used, attr, provenance or Provenance())
+
+    def _set(
+        self,
+        counts: dict[str, int],
+        words: dict[str, int],
+        attr: Attr,
+        provenance: Provenance,
+    ) -> None:
+        """Take over n-grams that are in order, and the words in them."""
+        if attr not in get_args(Attr):
+            raise DictionaryError(Errors.BAD_ATTR.format(value=attr))
+        self.attr: Attr = attr
+        self.provenance = provenance
+        self._counts = counts
+        self._words = words
+
+    @classmethod
+    def _trusted(
+        cls,
+        counts: dict[str, int],
+        words: dict[str, int],
+        attr: Attr,
+        provenance: Provenance,
+    ) -> Self:
+        """Make a dictionary of parts that need no check: it is ten times faster."""
+        self = cls.__new__(cls)
+        self._set(counts, words, attr, provenance)
+        return self
+
+    # Counting
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        errors: ErrorHandling = "strict",
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of text files, packed ones (.gz, .bz2, .zst) as well.
+
+        paths (Union[str, Path, Iterable]): The files; "-" is the standard input.
+        errors (str): What to do about bytes that are no text: "strict" or "replace".
+        **settings: How to count; see `CountSettings`.
+        RETURNS (NgramDictionary): The n-grams that occur often enough.
+        """
+        files = [paths] if isinstance(paths, str | Path) else list(paths)
+        blocks = blocks_from_files(files, errors=errors)
+        return cls._from_blocks(blocks, tuple(map(str, files)), settings)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        *,
+        source: str = "texts",
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of texts. An n-gram never crosses a line.
+
+        texts (Iterable[str]): The texts.
+        source (str): What the provenance calls them.
+        **settings: How to count; see `CountSettings`.
+        RETURNS (NgramDictionary): The n-grams that occur often enough.
+        """
+        return cls._from_blocks(blocks_from_texts(texts), (source,), settings)
+
+    @classmethod
+    def from_dataset(
+        cls,
+        name: str,
+        config: str | None = None,
+        *,
+        split: str = "train",
+        column: str = "text",
+        streaming: bool = True,
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of a `datasets` dataset.
+
+        name (str): Its name on the hub ("wikitext"), or a local folder.
+        config (Optional[str]): Its configuration ("wikitext-103-raw-v1").
+        split (str): The split.
+        column (str): The column that holds the text.
+        streaming (bool): Read while downloading, without keeping a copy.
+        **settings: How to count; see `CountSettings`.
+        RETURNS (NgramDictionary): The n-grams that occur often enough.
+        """
+        texts = texts_from_dataset(
+            name, config, split=split, column=column, streaming=streaming
+        )
+        source = "/".join(filter(None, (name, config, split)))
+        return cls.from_texts(texts, source=source, **settings)
+
+    @classmethod
+    def _from_blocks(
+        cls, blocks: Iterable[bytes], sources: tuple[str, ...], settings: CountSettings
+    ) -> Self:
+        from .build import count_blocks  # Arrow is heavy, and only counting needs it
+
+        ngrams, words, provenance = count_blocks(blocks, sources, settings)
+        attr = settings.get("attr", "LOWER")
+        return cls._trusted(_in_order(ngrams), words, attr, provenance)
+
+    # Looking up
+
+    def __getitem__(self, ngram: str) -> int:
+        return self._counts[self._fold(ngram)]
+
+    def __contains__(self, ngram: object) -> bool:
+        return isinstance(ngram, str) and self._fold(ngram) in self._counts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NgramDictionary):
+            return NotImplemented
+        mine, theirs = (d._to_table() for d in (self, other))
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        sources = ", ".join(self.provenance.sources) or "counts given"
+        return f"<NgramDictionary: {len(self):,} n-grams, {self.attr}, from {sources}>"
+
+    def _fold(self, ngram: str) -> str:
+        return ngram.lower() if self.attr == "LOWER" else ngram
+
+    @property
+    def words(self) -> Mapping[str, int]:
+        """The single words in the n-grams with their counts, if they are known."""
+        return MappingProxyType(self._words)
+
+    @property
+    def max_n(self) -> int:
+        """The number of words in the longest n-gram, 0 if there are none."""
+        return max((ngram.count(" ") + 1 for ngram in self._counts), default=0)
+
+    def sizes(self) -> dict[int, int]:
+        """Count the n-grams of each length.
+
+        RETURNS (dict[int, int]): n to the number of n-grams, ascending.
+        """
+        sizes: dict[int, int] = {}
+        for ngram in self._counts:
+            n = ngram.count(" ") + 1
+            sizes[n] = sizes.get(n, 0) + 1
+        return dict(sorted(sizes.items()))
+
+    # Ranking and cutting
+
+    def pmi(self, ngram: str) -> float:
+        """Pointwise mutual information of an n-gram's words; see `ranking.pmi`.
+
+        ngram (str): An n-gram of the dictionary.
+        RETURNS (float): How many bits it is more than its parts.
+        """
+        if ngram not in self:
+            raise KeyError(ngram)
+        n_tokens = self.provenance.n_tokens
+        return pmi(self._fold(ngram), self._counts, self._words, n_tokens)
+
+    def ranked(self, by: Ranking = "count") -> list[tuple[str, float]]:
+        """Rank the n-grams.
+
+        by (str): "count" or "pmi".
+        RETURNS (list[tuple[str, float]]): N-grams and scores, best first; n-grams
+            of one score stand in the order of their counts.
+        """
+        if by not in get_args(Ranking):
+            raise DictionaryError(Errors.BAD_RANKING.format(value=by))
+        if by == "count":
+            return list(self._counts.items())
+        n_tokens = self.provenance.n_tokens
+        scores = [(g, pmi(g, self._counts, self._words, n_tokens)) for g in self]
+        return sorted(scores, key=lambda item: -item[1])
+
+    def top(self, k: int, by: Ranking = "count") -> Self:
+        """Keep the k best n-grams.
+
+        k (int): How many to keep.
+        by (str): "count" or "pmi".
+        RETURNS (NgramDictionary): The k best.
+        """
+        if not is_whole(k) or k < 0:
+            raise DictionaryError(Errors.BAD_TOP.format(value=k))
+        best = {ngram for ngram, _ in self.ranked(by)[:k]}
+        return self._cut(best, f"top {k} by {by}")
+
+    def filter(self, min_count: int = 1, max_n: int | None = None) -> Self:
+        """Keep the n-grams that occur often enough and are not too long.
+
+        min_count (int): The smallest count, inclusive.
+        max_n (Optional[int]): The largest n; None for any.
+        RETURNS (NgramDictionary): What is left.
+        """
+        check_settings(LARGEST_N if max_n is None else max_n, min_count)
+        spaces = LARGEST_N if max_n is None else max_n - 1
+        kept = {
+            ngram
+            for ngram, count in self._counts.items()
+            if count >= min_count and ngram.count(" ") <= spaces
+        }
+        return self._cut(kept, f"filtered to min_count {min_count}, max_n {max_n}")
+
+    def _cut(self, kept: set[str], step: str) -> Self:
+        counts = {ngram: n for ngram, n in self._counts.items() if ngram in kept}
+        words = _words_in(counts, self._words)
+        return self._trusted(counts, words, self.attr, self.provenance.after(step))
+
+    # Two dictionaries
+
+    def merge(self, other: "NgramDictionary") -> Self:
+        """Add the counts of another dictionary.
+
+        An n-gram that one of them has cut for being too rare counts as 0 there, so
+        its sum may be up to that threshold too small.
+
+        other (NgramDictionary): The other one.
+        RETURNS (NgramDictionary): The n-grams of both.
+        """
+        self._check_attr(other)
+        return self._trusted(
+            _in_order(_added(self._counts, other._counts)),
+            _in_order(_added(self._words, other._words)),
+            self.attr,
+            self.provenance.merged(other.provenance),
+        )
+
+    def diff(self, other: "NgramDictionary") -> NgramDiff:
+        """Compare with another dictionary.
+
+        other (NgramDictionary): The other one.
+        RETURNS (NgramDiff): What is in one of them, and what in both.
+        """
+        self._check_attr(other)
+        left, right = self._counts, other._counts
+        return NgramDiff(
+            only_left=[ngram for ngram in left if ngram not in right],
+            only_right=[ngram for ngram in right if ngram not in left],
+            common={g: (n, right[g]) for g, n in left.items() if g in right},
+        )
+
+    def _check_attr(self, other: "NgramDictionary") -> None:
+        if self.attr != other.attr:
+            raise DictionaryError(
+                Errors.OTHER_ATTR.format(ours=self.attr, theirs=other.attr)
+            )
+
+    # Serialisation
+
+    def _to_table(self) -> Table:
+        header = {"attr": self.attr, "provenance": self.provenance.to_dict()}
+        return Table(header, self._counts, self._words)
+
+    def to_bytes(self) -> bytes:
+        """Write the dictionary as the bytes of its file.
+
+        RETURNS (bytes): The file; equal dictionaries give equal bytes.
+        """
+        return pack(self._to_table())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, name: str = "The data") -> Self:
+        """Read a dictionary. Nothing in the data is ever executed.
+
+        data (bytes): What `to_bytes` wrote, or a file's content.
+        name (str): What error messages call it.
+        RETURNS (NgramDictionary): The dictionary.
+        """
+        header, ngrams, words = unpack(data, name)
+        try:
+            provenance = Provenance.from_dict(header.get("provenance", {}))
+            attr = header.get("attr", "LOWER")
+            return cls._trusted(ngrams, words, attr, provenance)
+        except (DictionaryError, TypeError, AttributeError) as error:
+            reason = f"its header says: {error}"
+            raise DictionaryError(
+                Errors.NOT_A_DICTIONARY.format(path=name, reason=reason)
+            ) from error
+
+    def to_disk(self, path: str | Path) -> None:
+        """Save the dictionary to one file; a killed run leaves the old one as it was.
+
+        path (Union[str, Path]): The file, by convention ending in .tsv.gz.
+        """
+        write_whole(path, self.to_bytes())
+
+    @classmethod
+    def from_disk(cls, path: str | Path) -> Self:
+        """Read a dictionary from its file.
+
+        path (Union[str, Path]): The file.
+        RETURNS (NgramDictionary): The dictionary.
+        """
+        return cls.from_bytes(read_whole(path), name=str(path))
+
+    @classmethod
+    def default(cls, lang: str = "en") -> "NgramDictionary":
+        """Get the dictionary that comes with the package.
+
+        lang (str): The language.
+        RETURNS (NgramDictionary): For "en", the 100,000 most frequent n-grams of the
+            English Wikipedia of 2015.
+        """
+        if lang not in _DEFAULTS:
+            available = ", ".join(_DEFAULTS)
+            raise DictionaryError(
+                Errors.NO_DEFAULT.format(lang=lang, available=available)
+            )
+        return _read_default(lang)
+
+
+@lru_cache
+def _read_default(lang: str) -> NgramDictionary:
+    file = resources.files(__package__) / "data" / _DEFAULTS[lang]
+    return NgramDictionary.from_bytes(file.read_bytes(), name=file.name)
+
+
+def read_dictionary(
+    path: str | Path, top_k: int | None = None, min_count: int = 1
+) -> NgramDictionary:
+    """Read a dictionary in a config's [initialize] block.
+
+    path (Union[str, Path]): The file.
+    top_k (Optional[int]): Keep only the k most frequent n-grams.
+    min_count (int): Keep only the n-grams that occur this often.
+    RETURNS (NgramDictionary): The dictionary.
+    """
+    dictionary = NgramDictionary.from_disk(path)
+    if min_count != 1:
+        dictionary = dictionary.filter(min_count)
+    return dictionary if top_k is None else dictionary.top(top_k)
+
+
+def _check(ngram: object, count: object) -> None:
+    if not isinstance(ngram, str) or len(ngram.split()) < 2:
+        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=ngram))
+    if ngram.split() != ngram.split(" "):
+        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=ngram))
+    if not is_whole(count) or count < 1:  # type: ignore[operator]
+        raise DictionaryError(Errors.BAD_COUNT.format(ngram=ngram, count=count))
+
+
+def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
+    """Sort by count, then the shorter first, then by the alphabet.
+
+    What an n-gram is made of occurs at least as often, so with this order it always
+    comes before it: the top k hold all pieces of the n-grams in them.
+    """
+    items = counts.items()
+    return dict(sorted(items, key=lambda item: (-item[1], item[0].count(" "), item[0])))
+
+
+def _words_in(ngrams: Iterable[str], words: Mapping[str, int]) -> dict[str, int]:
+    used = {word for ngram in ngrams for word in ngram.split(" ")}
+    return {word: count for word, count in words.items() if word in used}
+
+
+def _folded(counts: Mapping[str, int]) -> dict[str, int]:
+    folded: dict[str, int] = {}
+    for ngram, count in counts.items():
+        folded[ngram.lower()] = folded.get(ngram.lower(), 0) + count
+    return folded
+
+
+def _added(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+    added = dict(left)
+    for ngram, count in right.items():
+        added[ngram] = added.get(ngram, 0) + count
+    return added

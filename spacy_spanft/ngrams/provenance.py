@@ -1,0 +1,70 @@
+"""Where a dictionary comes from."""
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a dictionary comes from, kept inside its file.
+
+    sources (tuple[str, ...]): The corpora.
+    tokenizer (str): What cut them into tokens.
+    n_tokens (int): How many tokens they have; the N of PMI.
+    max_n (int): The largest n counted.
+    min_count (int): How often an n-gram had to occur.
+    made_with (str): The versions of the packages that counted.
+    steps (tuple[str, ...]): What was done since: cut, filtered, merged.
+    """
+
+    sources: tuple[str, ...] = ()
+    tokenizer: str = ""
+    n_tokens: int = 0
+    max_n: int = 0
+    min_count: int = 0
+    made_with: str = ""
+    steps: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Turn it into what JSON can say.
+
+        RETURNS (dict[str, Any]): The fields.
+        """
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Provenance":
+        """Read it from what JSON said. Unknown fields are left out.
+
+        values (dict[str, Any]): The fields.
+        RETURNS (Provenance): The provenance.
+        """
+        known = {field.name: values[field.name] for field in fields(cls) if field.name in values}
+        for name in ("sources", "steps"):
+            known[name] = tuple(map(str, known.get(name, ())))
+        return cls(**known)
+
+    def after(self, step: str) -> "Provenance":
+        """Note what was done to the dictionary.
+
+        step (str): What was done.
+        RETURNS (Provenance): The provenance of the result.
+        """
+        return replace(self, steps=(*self.steps, step))
+
+    def merged(self, other: "Provenance") -> "Provenance":
+        """Join the provenances of two dictionaries whose counts are added.
+
+        other (Provenance): That of the other dictionary.
+        RETURNS (Provenance): The provenance of the result.
+        """
+        tokenizers = dict.fromkeys(filter(None, (self.tokenizer, other.tokenizer)))
+        return Provenance(
+            sources=(*self.sources, *other.sources),
+            tokenizer=", ".join(tokenizers),
+            n_tokens=self.n_tokens + other.n_tokens,
+            max_n=max(self.max_n, other.max_n),
+            min_count=max(self.min_count, other.min_count),
+            made_with=self.made_with or other.made_with,
+            steps=(*self.steps, *other.steps, "merged"),
+        )

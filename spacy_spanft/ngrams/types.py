@@ -1,0 +1,53 @@
+"""The types of the public interface, named once. Imports nothing heavy."""
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from ..errors import DictionaryError, Errors
+
+LARGEST_N = 255
+
+Attr: TypeAlias = Literal["LOWER", "ORTH"]
+Ranking: TypeAlias = Literal["count", "pmi"]
+Tokenizer: TypeAlias = Callable[[str], Any]
+
+
+class CountSettings(TypedDict, total=False):
+    """How to count, alike for every source of text.
+
+    tokenizer (Union[str, Callable]): A language code ("en", the default), "whitespace"
+        for text that is tokenised already, or a tokenizer such as nlp.tokenizer.
+    attr (str): "LOWER" (the default) folds case, "ORTH" leaves it.
+    max_n (int): The largest n (5).
+    min_count (int): How often an n-gram must occur to be kept (10).
+    n_process (int): How many processes tokenise (1).
+    progress (bool): Show progress bars (False).
+    """
+
+    tokenizer: str | Tokenizer
+    attr: Attr
+    max_n: int
+    min_count: int
+    n_process: int
+    progress: bool
+
+
+def check_settings(max_n: int, min_count: int) -> None:
+    """Raise for a max_n or a min_count that cannot be.
+
+    max_n (int): The largest n.
+    min_count (int): The smallest count.
+    """
+    if not is_whole(max_n) or not 2 <= max_n <= LARGEST_N:
+        raise DictionaryError(Errors.BAD_MAX_N.format(value=max_n))
+    if not is_whole(min_count) or min_count < 1:
+        raise DictionaryError(Errors.BAD_MIN_COUNT.format(value=min_count))
+
+
+def is_whole(value: object) -> bool:
+    """Say whether a value is a whole number; True and False are none.
+
+    value (object): The value.
+    RETURNS (bool): Whether it is an int.
+    """
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,122 @@
+"""Chunk ids to word ids: the frequent words ranked, everything else a gap."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .chunks import joined_bytes, split_lines
+from .counting import GAP, Counts, Ids
+from .tokens import Words
+
+# Counting a block touches a few arrays of its size: small ones stay in the cache.
+_CHUNKS_PER_BLOCK = 1 << 17
+
+
+class Vocabulary(NamedTuple):
+    """The words that n-grams may hold, most frequent first.
+
+    names (list[str]): The words; word id 1 is the first.
+    counts (Counts): How often each occurs.
+    n_tokens (int): All tokens of the corpus, these words or not.
+    """
+
+    names: list[str]
+    counts: Counts
+    n_tokens: int
+
+
+class ChunkWords(NamedTuple):
+    """Which words each chunk is made of, as positions in one flat array.
+
+    words (NDArray): Distinct chunk by distinct chunk its words, and a gap behind.
+    starts (NDArray[np.int64]): For every chunk id, where its words begin.
+    lengths (NDArray[np.int64]): For every chunk id, how many there are: with the
+        gap if no n-gram may go on from this chunk to the next.
+    """
+
+    words: NDArray[np.int64] | Ids
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def rank_words(
+    words: Words,
+    chunk_ids: NDArray[np.int32],
+    is_end: NDArray[np.bool_],
+    chunk_counts: Counts,
+    min_count: int,
+) -> tuple[Vocabulary, ChunkWords]:
+    """Number the words by frequency, and say which words each chunk is made of.
+
+    words (Words): The words of each distinct chunk.
+    chunk_ids (NDArray[np.int32]): For every chunk id, its distinct chunk.
+    is_end (NDArray[np.bool_]): For every chunk id, whether a gap follows it.
+    chunk_counts (Counts): For every chunk id, how often it occurs.
+    min_count (int): A word that occurs less often is a gap.
+    RETURNS (tuple[Vocabulary, ChunkWords]): The words, and the chunks in their ids.
+    """
+    encoded = split_lines(words.words).dictionary_encode()
+    names = joined_bytes(encoded.dictionary).decode("utf8").split("\n")[:-1]
+    indices = encoded.indices.to_numpy()
+
+    distinct_counts = np.zeros(len(words.lengths), np.int64)
+    np.add.at(distinct_counts, chunk_ids, chunk_counts)
+    counts = np.zeros(len(names), np.int64)
+    np.add.at(counts, indices, np.repeat(distinct_counts, words.lengths))
+    is_token = np.array([bool(name) for name in names], np.bool_)
+
+    frequent = np.flatnonzero(counts >= min_count).tolist()
+    ranked = np.array([i for i in frequent if is_word(names[i])], np.int64)
+    ranked = ranked[np.argsort(-counts[ranked], kind="stable")]
+    new_ids = np.full(len(names), GAP, np.uint32)
+    new_ids[ranked] = np.arange(1, len(ranked) + 1, dtype=np.uint32)
+
+    vocabulary = Vocabulary(
+        [names[i] for i in ranked.tolist()], counts[ranked], int(counts[is_token].sum())
+    )
+    ends = np.cumsum(words.lengths + 1)
+    flat = np.insert(new_ids[indices], np.cumsum(words.lengths), GAP)
+    starts = (ends - words.lengths - 1)[chunk_ids]
+    return vocabulary, ChunkWords(flat, starts, words.lengths[chunk_ids] + is_end)
+
+
+def is_word(token: str) -> bool:
+    """Say whether an n-gram may hold a token: it needs a letter or a digit.
+
+    token (str): The token.
+    RETURNS (bool): Whether one of its characters is a letter or a digit.
+    """
+    return any(map(str.isalnum, token))
+
+
+def expand_blocks(
+    blocks: list[NDArray[np.int32]], chunks: ChunkWords
+) -> Iterator[Ids]:
+    """Turn chunk ids into word ids, in blocks that end where a gap is.
+
+    blocks (list[NDArray[np.int32]]): Chunk ids. Emptied on the way, so that memory
+        never holds the whole corpus twice.
+    chunks (ChunkWords): What the chunks are made of.
+    YIELDS (Ids): Word ids.
+    """
+    is_end = chunks.words[chunks.starts + chunks.lengths - 1] == GAP
+    is_end &= chunks.lengths > 0
+    blocks.reverse()
+    while blocks:
+        ids = blocks.pop()
+        gaps = np.flatnonzero(is_end[ids])
+        wanted = np.arange(_CHUNKS_PER_BLOCK, len(ids), _CHUNKS_PER_BLOCK)
+        behind = np.searchsorted(gaps, wanted)
+        cuts = np.unique(gaps[behind[behind < len(gaps)]] + 1)
+        for piece in np.split(ids, cuts):
+            yield _expand(piece, chunks)
+
+
+def _expand(ids: NDArray[np.int32], chunks: ChunkWords) -> Ids:
+    lengths = chunks.lengths[ids]
+    ends = np.cumsum(lengths)
+    places = np.repeat(chunks.starts[ids] - (ends - lengths), lengths)
+    places += np.arange(len(places))
+    return chunks.words[places]

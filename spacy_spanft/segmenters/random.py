@@ -1,0 +1,67 @@
+"""The random segmenter: the paper's control for what the n-grams know."""
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..errors import Errors, SpanftError
+from .types import Segmentation
+
+# How long the pieces are into which the default dictionary cuts English: measured on
+# WikiText-103's validation part, pieces of one to five tokens, by
+# `python benchmarks/span_lengths.py`.
+DEFAULT_LENGTHS = (0.7, 0.2, 0.07, 0.02, 0.01)
+
+
+class RandomSegmenter:
+    """Cuts Docs at random places, the same Doc always at the same ones."""
+
+    def __init__(self, lengths: Sequence[float], seed: int) -> None:
+        """Make a segmenter.
+
+        lengths (Sequence[float]): How likely a span of one token is, of two, and so
+            on; they need not add up to 1.
+        seed (int): Another seed cuts elsewhere.
+        """
+        weights = np.array(lengths, np.float64)
+        is_sane = weights.ndim == 1 and len(weights) and np.isfinite(weights).all()
+        if not is_sane or (weights < 0).any() or not weights.sum():
+            raise SpanftError(Errors.BAD_LENGTHS.format(value=list(lengths)))
+        self._thresholds = np.cumsum(weights / weights.sum())[:-1]
+        self._seed = abs(int(seed))
+
+    def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Cut Docs.
+
+        docs (Sequence[Doc]): The Docs.
+        RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
+        """
+        return [self._segment(doc) for doc in docs]
+
+    def _segment(self, doc: Doc) -> Segmentation:
+        # The text decides, not Python's hash, which differs from run to run.
+        text = zlib.crc32(doc.text.encode("utf8", errors="replace"))
+        random = np.random.default_rng([self._seed, text])
+        draws = random.random(len(doc))
+        lengths = np.searchsorted(self._thresholds, draws, side="right") + 1
+        ends = np.minimum(np.cumsum(lengths), len(doc))
+        starts = np.concatenate([[0], ends])[:-1]
+        is_span = ends - starts > 1
+        return list(
+            zip(starts[is_span].tolist(), ends[is_span].tolist(), strict=True)
+        )
+
+
+def make_random_segmenter(
+    lengths: Sequence[float] = DEFAULT_LENGTHS, seed: int = 0
+) -> RandomSegmenter:
+    """Make the segmenter in a config.
+
+    lengths (Sequence[float]): How likely a span of one token is, of two, and so on.
+        The default is what the English default dictionary gives.
+    seed (int): Another seed cuts elsewhere.
+    RETURNS (RandomSegmenter): The segmenter.
+    """
+    return RandomSegmenter(lengths, seed)

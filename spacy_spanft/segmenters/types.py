@@ -1,0 +1,28 @@
+"""What a segmenter takes and gives."""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
+
+from spacy.tokens import Doc
+
+# The first token, the token behind the last, and perhaps a label.
+Segment: TypeAlias = tuple[int, int] | tuple[int, int, str]
+# The spans of one Doc: disjoint and in order. Tokens in none of them stand alone.
+Segmentation: TypeAlias = Sequence[Segment]
+
+
+class Segmenter(Protocol):
+    """Cuts Docs into spans.
+
+    Any callable of this type can be registered with `@registry.segmenters(...)`. One
+    that has data may also have `initialize(nlp, dictionary)`, `to_bytes()` and
+    `from_bytes(data)`: the component calls them.
+    """
+
+    def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Cut a batch of Docs.
+
+        docs (Sequence[Doc]): The Docs; they are not changed.
+        RETURNS (list[Segmentation]): The spans of each Doc.
+        """
+        ...
