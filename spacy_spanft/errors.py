@@ -88,7 +88,7 @@ class Errors:
     )
     NO_DEFAULT = (
         "There is no default dictionary for {lang!r}, only for: {available}. Build "
-        "one with: python -m spacy spanft dictionary build TEXT OUTPUT --lang {lang}"
+        "one with: python -m spacy spanft dictionary build TEXT -o FILE --lang {lang}"
     )
 
     # Dictionary files
@@ -136,7 +136,23 @@ class Errors:
         "If it is on this machine already, set NLTK_DATA to its folder. Searched: "
         "{searched}"
     )
-    PRESENT = "{path!r} exists already. Give --force to replace it."
+
+    # Command line
+    NO_INPUT = (
+        "There is nothing to read. Name text files ('-' is the standard input), or a "
+        "dataset with --dataset."
+    )
+    TWO_INPUTS = "Name either text files or a --dataset, not both."
+    NO_TEXTS = (
+        "There is no text to cut. Give it as arguments, in a file (--file), or on the "
+        "standard input."
+    )
+    NO_COMPONENT = (
+        "The pipeline {name!r} has no span_segmenter. Leave out --model to cut with a "
+        "blank pipeline."
+    )
+    NO_MODEL = "The pipeline {name!r} cannot be loaded: {reason}"
+    BAD_FILE = "{path} cannot be read or written: {reason}. It is as it was."
 
 
 class Warnings:

@@ -1,22 +1,20 @@
 """The component `span_segmenter`: writes a segmentation to `doc.spans`."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
-import warnings
 
 from spacy import util
-from spacy.attrs import IDX, LENGTH
-from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.pipeline import Pipe
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from .errors import Errors, SpanftError, Warnings
 from .ngrams.dictionary import NgramDictionary
 from .segmenters import Segmentation, Segmenter
+from .segmenters.writing import is_written_by, with_singletons, write_spans
 
 DEFAULT_SPANS_KEY = "ngrams"
 DEFAULT_CONFIG = {
@@ -25,9 +23,6 @@ DEFAULT_CONFIG = {
     "singletons": False,
     "overwrite": False,
 }
-# Every group written here carries the component's name under this attribute, so that
-# a second run over a Doc is told from a clash with another component.
-_WRITER = "span_segmenter"
 
 
 @Language.factory(
@@ -89,3 +84,149 @@ class SpanSegmenter(Pipe):
         self.singletons = singletons
         self.overwrite = overwrite
         self._lang = nlp.lang
+        self._warned = nlp.lang == "en"
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Cut one Doc.
+
+        doc (Doc): The Doc.
+        RETURNS (Doc): The same Doc, with its spans.
+        """
+        error_handler = self.get_error_handler()
+        try:
+            self.set_annotations([doc], self.predict([doc]))
+        except Exception as error:
+            error_handler(self.name, self, [doc], error)
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
+        """Cut a stream of Docs, a batch at a time.
+
+        stream (Iterable[Doc]): The Docs.
+        batch_size (int): How many to cut at once.
+        YIELDS (Doc): The same Docs in the same order, with their spans.
+        """
+        error_handler = self.get_error_handler()
+        for docs in util.minibatch(stream, size=batch_size):
+            try:
+                self.set_annotations(docs, self.predict(docs))
+                yield from docs
+            except Exception as error:
+                error_handler(self.name, self, docs, error)
+
+    def predict(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Cut Docs without writing anything.
+
+        docs (Sequence[Doc]): The Docs.
+        RETURNS (list[Segmentation]): The spans of each Doc.
+        """
+        self._warn_of_default()
+        segmentations = self.segmenter(docs)
+        if len(segmentations) != len(docs):
+            raise SpanftError(
+                Errors.WRONG_NUMBER.format(
+                    segmenter=_name_of(self.segmenter),
+                    docs=len(docs),
+                    got=len(segmentations),
+                )
+            )
+        return segmentations
+
+    def set_annotations(
+        self, docs: Sequence[Doc], segmentations: Sequence[Segmentation]
+    ) -> None:
+        """Write the spans. The key is written even where there are none.
+
+        docs (Sequence[Doc]): The Docs.
+        segmentations (Sequence[Segmentation]): The spans of each.
+        """
+        key, name = self.spans_key, self.name
+        segmenter = _name_of(self.segmenter)
+        for doc, segmentation in zip(docs, segmentations, strict=True):
+            if not self.overwrite and not is_written_by(doc, key, name):
+                raise SpanftError(Errors.KEY_TAKEN.format(key=key, name=name))
+            if self.singletons:
+                segmentation = with_singletons(segmentation, len(doc))
+            write_spans(doc, segmentation, key=key, writer=name, segmenter=segmenter)
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]] | None = None,
+        *,
+        nlp: Language | None = None,
+        dictionary: str | Path | NgramDictionary | None = None,
+    ) -> None:
+        """Read the dictionary. It is saved with the pipeline.
+
+        get_examples (Optional[Callable]): Not used: there is nothing to train.
+        nlp (Optional[Language]): The pipeline.
+        dictionary (Optional[Union[str, Path, NgramDictionary]]): The dictionary, or
+            its file; None keeps what is there.
+        """
+        if isinstance(dictionary, str | Path):
+            dictionary = NgramDictionary.from_disk(dictionary)
+        if hasattr(self.segmenter, "initialize"):
+            self.segmenter.initialize(nlp, dictionary)
+        elif dictionary is not None:
+            raise SpanftError(
+                Errors.NO_DICTIONARY_SLOT.format(
+                    name=self.name, segmenter=_name_of(self.segmenter)
+                )
+            )
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Write what the segmenter knows.
+
+        exclude (Iterable[str]): "segmenter" leaves it out.
+        RETURNS (bytes): The data.
+        """
+        data: bytes = util.to_bytes(self._parts("to_bytes"), exclude)
+        return data
+
+    def from_bytes(
+        self, data: bytes, *, exclude: Iterable[str] = ()
+    ) -> "SpanSegmenter":
+        """Read what the segmenter knows.
+
+        data (bytes): What `to_bytes` wrote.
+        exclude (Iterable[str]): "segmenter" leaves it out.
+        RETURNS (SpanSegmenter): The component.
+        """
+        util.from_bytes(data, self._parts("from_bytes"), exclude)
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Save what the segmenter knows.
+
+        path (Union[str, Path]): The component's folder.
+        exclude (Iterable[str]): "segmenter" leaves it out.
+        """
+        util.to_disk(path, self._parts("to_disk"), exclude)
+
+    def from_disk(
+        self, path: str | Path, *, exclude: Iterable[str] = ()
+    ) -> "SpanSegmenter":
+        """Read what the segmenter knows.
+
+        path (Union[str, Path]): The component's folder.
+        exclude (Iterable[str]): "segmenter" leaves it out.
+        RETURNS (SpanSegmenter): The component.
+        """
+        util.from_disk(path, self._parts("from_disk"), exclude)
+        return self
+
+    def _parts(self, method: str) -> dict[str, Callable[..., Any]]:
+        has_data = hasattr(self.segmenter, method)
+        return {"segmenter": getattr(self.segmenter, method)} if has_data else {}
+
+    def _warn_of_default(self) -> None:
+        if not self._warned and getattr(self.segmenter, "has_default", False):
+            warnings.warn(
+                Warnings.DEFAULT_LANGUAGE.format(name=self.name, lang=self._lang),
+                stacklevel=2,
+            )
+        self._warned = True
+
+
+def _name_of(segmenter: Segmenter) -> str:
+    return getattr(segmenter, "__name__", type(segmenter).__name__)

@@ -149,7 +149,6 @@ def _frequent_buckets(
 
 
 def _bucket(pairs: Codes, n_buckets: int) -> NDArray[np.int64]:
-    hashed = pairs * _GOLDEN
+    hashed: Codes = pairs * _GOLDEN
     hashed >>= np.uint64(65 - n_buckets.bit_length())
     return hashed.view(np.int64)
-

@@ -18,7 +18,7 @@ from .provenance import Provenance
 from .ranking import pmi
 from .types import LARGEST_N, Attr, CountSettings, Ranking, check_settings, is_whole
 
-_DEFAULTS = {"en": "en_wiki2015.tsv.gz"}
+DEFAULT_FILES = {"en": "en_wiki2015.tsv.gz"}
 
 
 class NgramDiff(NamedTuple):
@@ -112,7 +112,7 @@ class NgramDictionary(Mapping[str, int]):
         """
         files = [paths] if isinstance(paths, str | Path) else list(paths)
         blocks = blocks_from_files(files, errors=errors)
-        return cls._from_blocks(blocks, tuple(map(str, files)), settings)
+        return cls.from_blocks(blocks, map(str, files), **settings)
 
     @classmethod
     def from_texts(
@@ -129,7 +129,7 @@ class NgramDictionary(Mapping[str, int]):
         **settings: How to count; see `CountSettings`.
         RETURNS (NgramDictionary): The n-grams that occur often enough.
         """
-        return cls._from_blocks(blocks_from_texts(texts), (source,), settings)
+        return cls.from_blocks(blocks_from_texts(texts), [source], **settings)
 
     @classmethod
     def from_dataset(
@@ -159,12 +159,23 @@ class NgramDictionary(Mapping[str, int]):
         return cls.from_texts(texts, source=source, **settings)
 
     @classmethod
-    def _from_blocks(
-        cls, blocks: Iterable[bytes], sources: tuple[str, ...], settings: CountSettings
+    def from_blocks(
+        cls,
+        blocks: Iterable[bytes],
+        sources: Iterable[str],
+        **settings: Unpack[CountSettings],
     ) -> Self:
+        """Count the n-grams of text in blocks; see `corpus.blocks`.
+
+        blocks (Iterable[bytes]): Whole lines of UTF-8, each block with a newline at
+            its end.
+        sources (Iterable[str]): What the provenance calls them.
+        **settings: How to count; see `CountSettings`.
+        RETURNS (NgramDictionary): The n-grams that occur often enough.
+        """
         from .build import count_blocks  # Arrow is heavy, and only counting needs it
 
-        ngrams, words, provenance = count_blocks(blocks, sources, settings)
+        ngrams, words, provenance = count_blocks(blocks, tuple(sources), settings)
         attr = settings.get("attr", "LOWER")
         return cls._trusted(_in_order(ngrams), words, attr, provenance)
 
@@ -374,8 +385,8 @@ class NgramDictionary(Mapping[str, int]):
         RETURNS (NgramDictionary): For "en", the 100,000 most frequent n-grams of the
             English Wikipedia of 2015.
         """
-        if lang not in _DEFAULTS:
-            available = ", ".join(_DEFAULTS)
+        if lang not in DEFAULT_FILES:
+            available = ", ".join(DEFAULT_FILES)
             raise DictionaryError(
                 Errors.NO_DEFAULT.format(lang=lang, available=available)
             )
@@ -384,7 +395,7 @@ class NgramDictionary(Mapping[str, int]):
 
 @lru_cache
 def _read_default(lang: str) -> NgramDictionary:
-    file = resources.files(__package__) / "data" / _DEFAULTS[lang]
+    file = resources.files(__package__) / "data" / DEFAULT_FILES[lang]
     return NgramDictionary.from_bytes(file.read_bytes(), name=file.name)
 
 

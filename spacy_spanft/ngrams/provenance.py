@@ -39,7 +39,11 @@ class Provenance:
         values (dict[str, Any]): The fields.
         RETURNS (Provenance): The provenance.
         """
-        known = {field.name: values[field.name] for field in fields(cls) if field.name in values}
+        known = {
+            field.name: values[field.name]
+            for field in fields(cls)
+            if field.name in values
+        }
         for name in ("sources", "steps"):
             known[name] = tuple(map(str, known.get(name, ())))
         return cls(**known)

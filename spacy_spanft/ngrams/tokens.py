@@ -73,7 +73,7 @@ def works_by_chunk(tokenizer: Tokenizer) -> bool:
 
     if type(tokenizer) is not RuleTokenizer:
         return False
-    rules = tokenizer.rules or {}
+    rules: dict[str, Any] = tokenizer.rules or {}  # type: ignore[attr-defined]
     return not any(len(rule.split()) > 1 for rule in rules)
 
 
@@ -122,7 +122,9 @@ def words_by_tokenizer(
     with ExitStack() as stack:
         results: Iterable[Words]
         if n_process > 1 and len(lines) > CHUNKS_PER_BATCH:
-            pool = ProcessPoolExecutor(n_process, initializer=_set, initargs=(tokenise,))
+            pool = ProcessPoolExecutor(
+                n_process, initializer=_set, initargs=(tokenise,)
+            )
             results = stack.enter_context(pool).map(_call, batches)
         else:
             results = map(tokenise, batches)

@@ -30,13 +30,13 @@ class Vocabulary(NamedTuple):
 class ChunkWords(NamedTuple):
     """Which words each chunk is made of, as positions in one flat array.
 
-    words (NDArray): Distinct chunk by distinct chunk its words, and a gap behind.
+    words (Ids): Distinct chunk by distinct chunk its words, and a gap behind.
     starts (NDArray[np.int64]): For every chunk id, where its words begin.
     lengths (NDArray[np.int64]): For every chunk id, how many there are: with the
         gap if no n-gram may go on from this chunk to the next.
     """
 
-    words: NDArray[np.int64] | Ids
+    words: Ids
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
@@ -91,9 +91,7 @@ def is_word(token: str) -> bool:
     return any(map(str.isalnum, token))
 
 
-def expand_blocks(
-    blocks: list[NDArray[np.int32]], chunks: ChunkWords
-) -> Iterator[Ids]:
+def expand_blocks(blocks: list[NDArray[np.int32]], chunks: ChunkWords) -> Iterator[Ids]:
     """Turn chunk ids into word ids, in blocks that end where a gap is.
 
     blocks (list[NDArray[np.int32]]): Chunk ids. Emptied on the way, so that memory

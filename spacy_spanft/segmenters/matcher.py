@@ -25,20 +25,20 @@ class NgramMatcher:
 
         ngrams (Iterable[str]): The n-grams, single spaces between the words.
         """
-        word_ids: dict[str, int] = {}
-        by_length: dict[int, list[list[int]]] = {}
-        for ngram in ngrams:
-            ids = [word_ids.setdefault(w, len(word_ids) + 1) for w in ngram.split(" ")]
-            by_length.setdefault(len(ids), []).append(ids)
+        texts = list(ngrams)
+        words = " ".join(texts).split(" ") if texts else []
+        word_ids = {word: i for i, word in enumerate(dict.fromkeys(words), 1)}
         # Symbols such as "mark" or "root" have small ids, not hashes: spaCy's own
         # function knows them.
         strings = np.array([get_string_id(word) for word in word_ids], np.uint64)
-        self.max_n = max(by_length, default=0)
-        self._words = HashTable(strings, np.arange(1, len(strings) + 1, dtype=np.uint32))
-        self._children = self._build_trie(
-            {n: np.array(rows, np.uint32) for n, rows in by_length.items()},
-            len(strings),
+        numbers = np.arange(1, len(strings) + 1, dtype=np.uint32)
+        self._words = HashTable(strings, numbers)
+        by_length = _rows_by_length(
+            np.array([word_ids[word] for word in words], np.uint32),
+            np.array([text.count(" ") + 1 for text in texts], np.int64),
         )
+        self.max_n = max(by_length, default=0)
+        self._children = self._build_trie(by_length, len(strings))
 
     def _build_trie(self, ngrams: dict[int, Values], n_words: int) -> HashTable:
         """Number the prefixes level by level. A node's lowest bit: an n-gram ends here.
@@ -96,6 +96,15 @@ class NgramMatcher:
             at = at[goes_on]
             nodes = (found[goes_on] >> np.uint32(1)).astype(np.uint64)
         return lengths
+
+
+def _rows_by_length(ids: Values, lengths: Positions) -> dict[int, Values]:
+    """Sort sequences of one flat array by their length: n to (n_sequences, n)."""
+    starts = np.cumsum(lengths) - lengths
+    return {
+        n: ids[starts[lengths == n][:, None] + np.arange(n)]
+        for n in np.unique(lengths).tolist()
+    }
 
 
 def _step(nodes: NDArray[np.uint64], words: Values) -> NDArray[np.uint64]:

@@ -1,12 +1,15 @@
 """The n-gram segmenter: greedy from the head, longest match first."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from ..errors import Errors, SpanftError
 from ..ngrams.dictionary import NgramDictionary
 from .matcher import NgramMatcher, take_from_head
 from .types import Segmentation
@@ -14,6 +17,7 @@ from .types import Segmentation
 # Below this many tokens, array operations cost more than what they save; above it,
 # the arrays leave the cache.
 _TOKENS_PER_BATCH = 20_000
+_FILE = "dictionary.tsv.gz"
 
 
 class NgramSegmenter:
@@ -84,7 +88,7 @@ class NgramSegmenter:
             zip(first.tolist(), (first + lengths[heads]).tolist(), strict=True)
         )
         cuts = bounds.tolist()
-        return [pairs[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [pairs[a:b] for a, b in pairwise(cuts)]
 
     def initialize(self, nlp: Language, dictionary: NgramDictionary | None) -> None:
         """Take over the dictionary of a config's [initialize] block.
@@ -110,6 +114,25 @@ class NgramSegmenter:
         RETURNS (NgramSegmenter): The segmenter.
         """
         self.dictionary = NgramDictionary.from_bytes(data, name="The pipeline's data")
+        return self
+
+    def to_disk(self, path: str | Path) -> None:
+        """Save the dictionary.
+
+        path (Union[str, Path]): A folder; it is made.
+        """
+        self.dictionary.to_disk(Path(path) / _FILE)
+
+    def from_disk(self, path: str | Path) -> "NgramSegmenter":
+        """Read the dictionary.
+
+        path (Union[str, Path]): The folder that `to_disk` wrote.
+        RETURNS (NgramSegmenter): The segmenter.
+        """
+        file = Path(path) / _FILE
+        if not file.exists():
+            raise SpanftError(Errors.NOT_SAVED.format(path=file))
+        self.dictionary = NgramDictionary.from_disk(file)
         return self
 
 

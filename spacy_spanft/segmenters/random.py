@@ -49,9 +49,7 @@ class RandomSegmenter:
         ends = np.minimum(np.cumsum(lengths), len(doc))
         starts = np.concatenate([[0], ends])[:-1]
         is_span = ends - starts > 1
-        return list(
-            zip(starts[is_span].tolist(), ends[is_span].tolist(), strict=True)
-        )
+        return list(zip(starts[is_span].tolist(), ends[is_span].tolist(), strict=True))
 
 
 def make_random_segmenter(

@@ -1,0 +1,27 @@
+"""`python -m spacy spanft ...`: thin functions over the Python interface.
+
+spaCy imports this module for each of its commands, so nothing heavy is imported
+here: a command imports what it needs when it runs.
+"""
+
+import typer
+from spacy.cli._util import app
+
+from .dictionary import build_cli, diff_cli, info_cli, top_cli
+from .segment import segment_cli
+
+spanft = typer.Typer(
+    name="spanft", help="Span fine-tuning (spacy-spanft).", no_args_is_help=True
+)
+dictionary = typer.Typer(
+    name="dictionary",
+    help="Build n-gram dictionaries and look into them.",
+    no_args_is_help=True,
+)
+dictionary.command("build")(build_cli)
+dictionary.command("info")(info_cli)
+dictionary.command("top")(top_cli)
+dictionary.command("diff")(diff_cli)
+spanft.command("segment")(segment_cli)
+spanft.add_typer(dictionary)
+app.add_typer(spanft)

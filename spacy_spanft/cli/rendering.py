@@ -1,0 +1,120 @@
+"""Cut Docs for the terminal, as a page, and as JSON."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from spacy import displacy
+from spacy.tokens import Doc
+from wasabi.util import color
+
+# Two shades that black reads well on, taken in turns so that neighbours differ.
+_TERMINAL_COLORS = (153, 223)
+_PAGE_COLORS = ("#dbe4f0", "#c9e4de", "#f7d9c4", "#e2cfea", "#faedcb")
+
+
+class Tally:
+    """Counts the texts and spans that pass by."""
+
+    def __init__(self) -> None:
+        """Begin at zero."""
+        self.n_texts = 0
+        self.n_spans = 0
+        self.n_pieces = 0
+
+    def watch(self, docs: Iterable[Doc], key: str) -> Iterator[Doc]:
+        """Pass Docs on, and count.
+
+        docs (Iterable[Doc]): The Docs.
+        key (str): The key in doc.spans.
+        YIELDS (Doc): The same Docs.
+        """
+        for doc in docs:
+            spans = [span for span in doc.spans[key] if len(span) > 1]
+            self.n_texts += 1
+            self.n_spans += len(spans)
+            self.n_pieces += len(doc) - sum(map(len, spans)) + len(spans)
+            yield doc
+
+    def __str__(self) -> str:
+        texts = f"{self.n_texts:,} text{'s' if self.n_texts != 1 else ''}"
+        spans, pieces = (
+            n / max(1, self.n_texts) for n in (self.n_spans, self.n_pieces)
+        )
+        return (
+            f"{texts}, on average {spans:.1f} spans of two words or more each "
+            f"({pieces:.1f} with the single words)"
+        )
+
+
+def to_terminal(doc: Doc, key: str) -> str:
+    """Show the spans in colour, or in brackets where there is no colour.
+
+    doc (Doc): The Doc.
+    key (str): The key in doc.spans.
+    RETURNS (str): The text, with the spans in it marked.
+    """
+    has_color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    parts = []
+    behind = 0
+    for index, span in enumerate(doc.spans[key]):
+        parts.append(doc.text[behind : span.start_char])
+        shade = _TERMINAL_COLORS[index % 2]
+        marked = color(span.text, fg=16, bg=shade) if has_color else f"[{span.text}]"
+        parts.append(marked)
+        behind = span.end_char
+    return "".join([*parts, doc.text[behind:]])
+
+
+def to_json(doc: Doc, key: str) -> str:
+    """Write a Doc and its spans as one line of JSON.
+
+    doc (Doc): The Doc.
+    key (str): The key in doc.spans.
+    RETURNS (str): The JSON.
+    """
+    spans = [
+        {
+            "start": span.start,
+            "end": span.end,
+            "start_char": span.start_char,
+            "end_char": span.end_char,
+            "text": span.text,
+            "label": span.label_,
+        }
+        for span in doc.spans[key]
+    ]
+    return json.dumps({"text": doc.text, "spans": spans}, ensure_ascii=False)
+
+
+def to_html(docs: Iterable[Doc], key: str) -> str:
+    """Make a page with displaCy. A span's label is that of the chunker, or its length.
+
+    docs (Iterable[Doc]): The Docs.
+    key (str): The key in doc.spans.
+    RETURNS (str): The page.
+    """
+    pages: list[dict[str, Any]] = []
+    labels: set[str] = set()
+    for doc in docs:
+        spans = []
+        for span in doc.spans[key]:
+            label = span.label_ or str(len(span))
+            labels.add(label)
+            place = {"start": span.start_char, "end": span.end_char, "label": label}
+            spans.append(place)
+        pages.append({"text": doc.text, "ents": spans})
+    colors = {
+        label: _PAGE_COLORS[i % len(_PAGE_COLORS)]
+        for i, label in enumerate(sorted(labels))
+    }
+    return displacy.render(
+        pages,
+        style="ent",
+        manual=True,
+        page=True,
+        options={"colors": colors},
+        jupyter=False,
+    )

@@ -1,0 +1,121 @@
+"""What a dictionary finds in text that it was not counted on."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from typing_extensions import Unpack
+
+from ..segmenters.ngram import NgramSegmenter
+from .dictionary import NgramDictionary
+from .types import CountSettings
+
+_LINES_PER_BLOCK = 100
+_LONGEST_LINE = 100_000
+
+
+class LineSample:
+    """Keeps some lines of a corpus that streams by, evenly spaced in each block."""
+
+    def __init__(self) -> None:
+        """Make an empty sample."""
+        self.lines: list[bytes] = []
+
+    def watch(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Pass blocks on, and keep some lines of each.
+
+        blocks (Iterable[bytes]): Text in whole lines.
+        YIELDS (bytes): The same blocks.
+        """
+        for block in blocks:
+            lines = [line for line in block.split(b"\n") if line.strip()]
+            kept = lines[:: max(1, -(-len(lines) // _LINES_PER_BLOCK))]
+            self.lines.extend(line for line in kept if len(line) < _LONGEST_LINE)
+            yield block
+
+
+class Coverage(NamedTuple):
+    """How much of a text is inside n-grams.
+
+    n_tokens (int): The tokens of the text.
+    n_covered (int): Those inside a match.
+    n_sentences (int): The sentences.
+    n_spans (int): The spans, a token outside of all matches counted as one.
+    """
+
+    n_tokens: int
+    n_covered: int
+    n_sentences: int
+    n_spans: int
+
+    @property
+    def share(self) -> float:
+        """The share of the tokens inside a match."""
+        return self.n_covered / max(1, self.n_tokens)
+
+    @property
+    def spans_per_sentence(self) -> float:
+        """The average number of spans in a sentence."""
+        return self.n_spans / max(1, self.n_sentences)
+
+
+def held_out_coverage(
+    dictionary: NgramDictionary,
+    sample: LineSample,
+    *,
+    lang: str | None,
+    **settings: Unpack[CountSettings],
+) -> Coverage:
+    """Measure what a dictionary would cover had the sample not been counted.
+
+    Counts add up, so nothing needs to be held out while counting: the n-grams that
+    would have been kept are those whose count without the sample is large enough.
+
+    dictionary (NgramDictionary): Counted on a corpus that holds the sample.
+    sample (LineSample): Lines of that corpus.
+    lang (Optional[str]): The language of the tokenizer; None splits at white space.
+    **settings: How the dictionary was counted.
+    RETURNS (Coverage): The coverage of the sample.
+    """
+    counted_alike = {**settings, "min_count": 1, "n_process": 1, "progress": False}
+    inside = NgramDictionary.from_blocks(
+        [b"\n".join([*sample.lines, b""])],
+        ["sample"],
+        **counted_alike,  # type: ignore[arg-type]
+    )
+    threshold = settings.get("min_count", 10)
+    left = {
+        ngram: count - inside.get(ngram, 0)
+        for ngram, count in dictionary.items()
+        if count - inside.get(ngram, 0) >= threshold
+    }
+    held_out = NgramDictionary(left, attr=dictionary.attr)
+    nlp = spacy.blank(lang or "xx")
+    nlp.add_pipe("sentencizer")
+    lines = (line.decode("utf8") for line in sample.lines)
+    docs = list(nlp.pipe(_docs(lines, nlp, lang is None)))
+    return coverage(docs, held_out)
+
+
+def _docs(
+    lines: Iterable[str], nlp: Language, is_tokenised: bool
+) -> Iterator[str | Doc]:
+    for line in lines:
+        yield Doc(nlp.vocab, words=line.split()) if is_tokenised else line
+
+
+def coverage(docs: list[Doc], dictionary: NgramDictionary) -> Coverage:
+    """Measure how much of some Docs is inside n-grams.
+
+    docs (list[Doc]): The Docs, with sentences.
+    dictionary (NgramDictionary): The dictionary.
+    RETURNS (Coverage): The coverage.
+    """
+    n_tokens = sum(len(doc) for doc in docs)
+    segmentations = NgramSegmenter(dictionary)(docs)
+    lengths = [end - start for spans in segmentations for start, end, *_ in spans]
+    n_sentences = sum(sum(1 for _ in doc.sents) for doc in docs)
+    n_spans = n_tokens - sum(lengths) + len(lengths)
+    return Coverage(n_tokens, sum(lengths), n_sentences, n_spans)

@@ -1,0 +1,188 @@
+"""Segmenters that use NLTK's chunkers: the paper's comparison."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias, get_args
+
+from spacy.tokens import Doc, Token
+
+from ..errors import Errors, SpanftError
+from .types import Segment, Segmentation
+
+Chunker: TypeAlias = Literal["entities", "phrases"]
+TaggedTokens: TypeAlias = list[tuple[str, str]]
+
+# How often the perceptron sees conll2000: F 92.7 on its test part after two rounds
+# (the bigram chunker of NLTK's book has 83.7).
+_ROUNDS = 2
+
+
+class NltkChunkSegmenter:
+    """Cuts Docs into the chunks that NLTK finds.
+
+    NLTK tags and chunks the Doc's own tokens, so nothing is tokenised twice, and
+    nothing needs to be aligned.
+    """
+
+    def __init__(
+        self, load_tagger: Callable[[], Any], load_chunker: Callable[[], Any]
+    ) -> None:
+        """Make a segmenter.
+
+        load_tagger (Callable): Called at the first Doc; gives an `nltk.tag.TaggerI`.
+        load_chunker (Callable): The same for an `nltk.chunk.ChunkParserI`.
+        """
+        self._load_tagger = load_tagger
+        self._load_chunker = load_chunker
+
+    def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Find the chunks in Docs.
+
+        docs (Sequence[Doc]): The Docs. Where sentences are marked, each is tagged
+            by itself.
+        RETURNS (list[Segmentation]): The chunks with their labels, for each Doc.
+        """
+        tagger, chunker = self._load_tagger(), self._load_chunker()
+        return [list(_chunks(doc, tagger, chunker)) for doc in docs]
+
+
+def _chunks(doc: Doc, tagger: Any, chunker: Any) -> Iterator[Segment]:
+    for tokens in _sentences(doc):
+        tagged = tagger.tag([token.text for token in tokens])
+        position = 0
+        for child in chunker.parse(tagged):
+            if isinstance(child, tuple):  # a token outside of any chunk
+                position += 1
+                continue
+            first, last = tokens[position], tokens[position + len(child) - 1]
+            position += len(child)
+            if last.i > first.i:
+                yield first.i, last.i + 1, child.label()
+
+
+def _sentences(doc: Doc) -> Iterator[list[Token]]:
+    """Go through the words of each sentence; NLTK knows no tokens of white space."""
+    sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
+    for sentence in sentences:
+        tokens = [token for token in sentence if not token.is_space]
+        if tokens:
+            yield tokens
+
+
+class PhraseChunker:
+    """Chunks noun, verb and prepositional phrases (NP, VP, PP).
+
+    NLTK's averaged perceptron, trained on its conll2000 corpus to tell each tagged
+    word's place in a phrase.
+    """
+
+    def __init__(self, sentences: Sequence[Any]) -> None:
+        """Train the chunker.
+
+        sentences (Sequence[nltk.Tree]): Sentences of tagged words in phrases.
+        """
+        from nltk.chunk import tree2conlltags
+        from nltk.tag import PerceptronTagger
+
+        examples = [
+            [(_feature(word, tag), place) for word, tag, place in tree2conlltags(tree)]
+            for tree in sentences
+        ]
+        self._tagger = PerceptronTagger(load=False)
+        # NLTK shuffles with the global random numbers: the same chunker every time,
+        # and everybody else's numbers as they were.
+        state = random.getstate()
+        random.seed(0)
+        try:
+            self._tagger.train(examples, nr_iter=_ROUNDS)
+        finally:
+            random.setstate(state)
+
+    def parse(self, tagged: TaggedTokens) -> Any:
+        """Find the phrases of a sentence.
+
+        tagged (list[tuple[str, str]]): Words and part-of-speech tags.
+        RETURNS (nltk.Tree): The sentence with its phrases.
+        """
+        from nltk.chunk import conlltags2tree
+
+        places = self._tagger.tag([_feature(word, tag) for word, tag in tagged])
+        rows = zip(tagged, places, strict=True)
+        return conlltags2tree([(word, tag, place) for (word, tag), (_, place) in rows])
+
+
+def _feature(word: str, tag: str) -> str:
+    return f"{word}/{tag}"
+
+
+@lru_cache
+def load_tagger() -> Any:
+    """Load NLTK's English part-of-speech tagger.
+
+    RETURNS (nltk.tag.PerceptronTagger): The tagger.
+    """
+    from nltk.tag import PerceptronTagger
+
+    return _load(PerceptronTagger, "averaged_perceptron_tagger_eng")
+
+
+@lru_cache
+def load_entity_chunker() -> Any:
+    """Load NLTK's pre-trained named-entity chunker.
+
+    RETURNS (nltk.chunk.Maxent_NE_Chunker): The chunker.
+    """
+
+    def load() -> Any:
+        from nltk.chunk import ne_chunker
+        from nltk.corpus import words
+
+        words.ensure_loaded()  # which the chunker asks for at the first sentence only
+        return ne_chunker(fmt="binary")
+
+    return _load(load, "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words")
+
+
+@lru_cache
+def load_phrase_chunker() -> Any:
+    """Train the phrase chunker on NLTK's conll2000 corpus, in about ten seconds.
+
+    RETURNS (PhraseChunker): The chunker.
+    """
+
+    def load() -> Any:
+        from nltk.corpus import conll2000
+
+        return PhraseChunker(conll2000.chunked_sents("train.txt"))
+
+    return _load(load, "averaged_perceptron_tagger_eng conll2000")
+
+
+def _load(load: Callable[[], Any], packages: str) -> Any:
+    try:
+        return load()
+    except LookupError as error:
+        import nltk
+
+        found = [line for line in str(error).splitlines() if "Resource" in line]
+        raise SpanftError(
+            Errors.NO_NLTK_DATA.format(
+                resource=found[0].strip() if found else str(error).strip(),
+                packages=packages,
+                searched=", ".join(nltk.data.path),
+            )
+        ) from error
+
+
+def make_nltk_chunk_segmenter(chunker: Chunker = "entities") -> NltkChunkSegmenter:
+    """Make the segmenter in a config.
+
+    chunker (str): "entities" for NLTK's pre-trained named-entity chunker, "phrases"
+        for noun, verb and prepositional phrases as in its conll2000 corpus.
+    RETURNS (NltkChunkSegmenter): The segmenter.
+    """
+    if chunker not in get_args(Chunker):
+        raise SpanftError(Errors.BAD_CHUNKER.format(value=chunker))
+    loaders = {"entities": load_entity_chunker, "phrases": load_phrase_chunker}
+    return NltkChunkSegmenter(load_tagger, loaders[chunker])
