@@ -14,7 +14,7 @@ from ..errors import CorpusError, Errors
 
 ErrorHandling: TypeAlias = Literal["strict", "replace"]
 
-BLOCK_SIZE = 1 << 23
+BLOCK_SIZE = 1 << 22
 STDIN = "-"
 _PACKED = (".gz", ".bz2", ".zst")
 _BOM = b"\xef\xbb\xbf"

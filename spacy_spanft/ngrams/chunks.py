@@ -39,6 +39,8 @@ def encode_corpus(blocks: Iterable[bytes]) -> EncodedCorpus:
     dictionaries = []
     ids: list[NDArray[np.int32]] = []
     for block in blocks:
+        if not block:  # Arrow would lose count of empty arrays
+            continue
         encoded = split_at_space(block).dictionary_encode()
         dictionaries.append(encoded.dictionary)
         ids.append(encoded.indices.to_numpy())

@@ -46,7 +46,6 @@ class Occurrences(NamedTuple):
 
 
 Block: TypeAlias = Ids | Occurrences
-_NOWHERE = Occurrences(np.zeros(0, np.uint32), np.zeros(0, np.uint32))
 
 
 def count_levels(
@@ -92,9 +91,9 @@ def _count_pairs(
         np.add.at(counts, block_ids, np.int64(1))
     is_frequent = counts >= min_count
     new_ids = np.cumsum(is_frequent, dtype=np.uint32) - _ONE
-    for index, block_ids in enumerate(ids):
+    for block_starts, block_ids in zip(starts, ids, strict=True):
         keep = np.flatnonzero(is_frequent[block_ids])
-        level[index] = Occurrences(starts[index][keep], new_ids[block_ids[keep]])
+        level.append(Occurrences(block_starts[keep], new_ids[block_ids[keep]]))
     codes = codes[is_frequent]
     size = np.uint64(n_grams)
     return codes // size, codes % size, counts[is_frequent]
@@ -110,16 +109,17 @@ def _likely_pairs(
     is_frequent = _frequent_buckets(level, n_grams, min_count)
     all_starts = []
     all_pairs = []
-    for index, block in enumerate(level):
-        starts, pairs = _neighbours(block, n_grams)
+    level.reverse()
+    while level:
+        starts, pairs = _neighbours(level.pop(), n_grams)
         keep = np.flatnonzero(is_frequent.take(_bucket(pairs, len(is_frequent))))
-        all_starts.append(starts[keep])
-        all_pairs.append(pa.array(pairs[keep]))
-        level[index] = _NOWHERE
+        if len(keep):  # Arrow would lose count of empty arrays
+            all_starts.append(starts[keep])
+            all_pairs.append(pa.array(pairs[keep]))
     return all_starts, all_pairs
 
 
-def _neighbours(block: Ids | Occurrences, n_grams: int) -> tuple[Ids, Codes]:
+def _neighbours(block: Block, n_grams: int) -> tuple[Ids, Codes]:
     """Find the n-grams that begin one word apart: each such pair is one code."""
     if isinstance(block, Occurrences):
         starts, grams = block

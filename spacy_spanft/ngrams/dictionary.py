@@ -430,8 +430,11 @@ def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
     What an n-gram is made of occurs at least as often, so with this order it always
     comes before it: the top k hold all pieces of the n-grams in them.
     """
-    items = counts.items()
-    return dict(sorted(items, key=lambda item: (-item[1], item[0].count(" "), item[0])))
+    # Three stable sorts by simple keys take half the time of one by a tuple.
+    ngrams = sorted(counts)
+    ngrams.sort(key=lambda ngram: ngram.count(" "))
+    ngrams.sort(key=counts.__getitem__, reverse=True)
+    return {ngram: counts[ngram] for ngram in ngrams}
 
 
 def _words_in(ngrams: Iterable[str], words: Mapping[str, int]) -> dict[str, int]:

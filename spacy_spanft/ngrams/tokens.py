@@ -91,7 +91,7 @@ def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
         words.remove("")
     if UNKNOWN in words:
         words[words.index(UNKNOWN)] = ""
-    joined = "".join(f"{word}\n" for word in words)
+    joined = "\n".join([*words, ""])
     # A newline is no letter, so it changes nothing in how its neighbours are folded.
     folded = joined.lower() if attr == "LOWER" else joined
     return Words(lengths, folded.encode("utf8"))
@@ -183,9 +183,7 @@ def tokenise_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
                 if character == "\n":
                     lengths.append(length)
                     length = 0
-    return Words(
-        np.array(lengths, np.int64), "".join(f"{word}\n" for word in words).encode()
-    )
+    return Words(np.array(lengths, np.int64), "\n".join([*words, ""]).encode("utf8"))
 
 
 def tokenise_lines(

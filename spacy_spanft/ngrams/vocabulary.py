@@ -83,12 +83,12 @@ def rank_words(
 
 
 def is_word(token: str) -> bool:
-    """Say whether an n-gram may hold a token: it needs a letter or a digit.
+    """Say whether an n-gram may hold a token.
 
     token (str): The token.
-    RETURNS (bool): Whether one of its characters is a letter or a digit.
+    RETURNS (bool): Whether it has a letter or a digit, and no white space.
     """
-    return any(map(str.isalnum, token))
+    return any(map(str.isalnum, token)) and token.split() == [token]
 
 
 def expand_blocks(blocks: list[NDArray[np.int32]], chunks: ChunkWords) -> Iterator[Ids]:

@@ -1,9 +1,10 @@
 """Segmenters that use NLTK's chunkers: the paper's comparison."""
 
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from spacy.tokens import Doc, Token
 
@@ -26,15 +27,20 @@ class NltkChunkSegmenter:
     """
 
     def __init__(
-        self, load_tagger: Callable[[], Any], load_chunker: Callable[[], Any]
+        self,
+        load_tagger: Callable[[], Any],
+        load_chunker: Callable[[], Any],
+        packages: str = "",
     ) -> None:
         """Make a segmenter.
 
-        load_tagger (Callable): Called at the first Doc; gives an `nltk.tag.TaggerI`.
+        load_tagger (Callable): Called for each batch; gives an `nltk.tag.TaggerI`.
         load_chunker (Callable): The same for an `nltk.chunk.ChunkParserI`.
+        packages (str): NLTK's names of the data that they need.
         """
         self._load_tagger = load_tagger
         self._load_chunker = load_chunker
+        self._packages = packages
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
         """Find the chunks in Docs.
@@ -43,8 +49,13 @@ class NltkChunkSegmenter:
             by itself.
         RETURNS (list[Segmentation]): The chunks with their labels, for each Doc.
         """
-        tagger, chunker = self._load_tagger(), self._load_chunker()
-        return [list(_chunks(doc, tagger, chunker)) for doc in docs]
+        try:
+            tagger, chunker = self._load_tagger(), self._load_chunker()
+            return [list(_chunks(doc, tagger, chunker)) for doc in docs]
+        except LookupError as error:
+            if type(error) is not LookupError:  # IndexError and KeyError are some too
+                raise
+            raise SpanftError(_missing_data(error, self._packages)) from error
 
 
 def _chunks(doc: Doc, tagger: Any, chunker: Any) -> Iterator[Segment]:
@@ -124,7 +135,7 @@ def load_tagger() -> Any:
     """
     from nltk.tag import PerceptronTagger
 
-    return _load(PerceptronTagger, "averaged_perceptron_tagger_eng")
+    return PerceptronTagger()
 
 
 @lru_cache
@@ -133,15 +144,9 @@ def load_entity_chunker() -> Any:
 
     RETURNS (nltk.chunk.Maxent_NE_Chunker): The chunker.
     """
+    from nltk.chunk import ne_chunker
 
-    def load() -> Any:
-        from nltk.chunk import ne_chunker
-        from nltk.corpus import words
-
-        words.ensure_loaded()  # which the chunker asks for at the first sentence only
-        return ne_chunker(fmt="binary")
-
-    return _load(load, "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words")
+    return ne_chunker(fmt="binary")
 
 
 @lru_cache
@@ -150,29 +155,30 @@ def load_phrase_chunker() -> Any:
 
     RETURNS (PhraseChunker): The chunker.
     """
+    from nltk.corpus import conll2000
 
-    def load() -> Any:
-        from nltk.corpus import conll2000
-
-        return PhraseChunker(conll2000.chunked_sents("train.txt"))
-
-    return _load(load, "averaged_perceptron_tagger_eng conll2000")
+    return PhraseChunker(conll2000.chunked_sents("train.txt"))
 
 
-def _load(load: Callable[[], Any], packages: str) -> Any:
-    try:
-        return load()
-    except LookupError as error:
-        import nltk
+# How to load each chunker, and which of NLTK's packages it needs.
+_CHUNKERS: dict[str, tuple[Callable[[], Any], str]] = {
+    "entities": (
+        load_entity_chunker,
+        "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words",
+    ),
+    "phrases": (load_phrase_chunker, "averaged_perceptron_tagger_eng conll2000"),
+}
 
-        found = [line for line in str(error).splitlines() if "Resource" in line]
-        raise SpanftError(
-            Errors.NO_NLTK_DATA.format(
-                resource=found[0].strip() if found else str(error).strip(),
-                packages=packages,
-                searched=", ".join(nltk.data.path),
-            )
-        ) from error
+
+def _missing_data(error: LookupError, packages: str) -> str:
+    import nltk
+
+    resources = re.findall(r"Resource '?(\S+?)'? not found", str(error))
+    return Errors.NO_NLTK_DATA.format(
+        resource=", ".join(resources) or str(error).strip(),
+        packages=packages or " ".join(resources),
+        searched=", ".join(nltk.data.path),
+    )
 
 
 def make_nltk_chunk_segmenter(chunker: Chunker = "entities") -> NltkChunkSegmenter:
@@ -182,7 +188,7 @@ def make_nltk_chunk_segmenter(chunker: Chunker = "entities") -> NltkChunkSegment
         for noun, verb and prepositional phrases as in its conll2000 corpus.
     RETURNS (NltkChunkSegmenter): The segmenter.
     """
-    if chunker not in get_args(Chunker):
+    if chunker not in _CHUNKERS:
         raise SpanftError(Errors.BAD_CHUNKER.format(value=chunker))
-    loaders = {"entities": load_entity_chunker, "phrases": load_phrase_chunker}
-    return NltkChunkSegmenter(load_tagger, loaders[chunker])
+    load_chunker, packages = _CHUNKERS[chunker]
+    return NltkChunkSegmenter(load_tagger, load_chunker, packages)

@@ -30,7 +30,7 @@ class RandomSegmenter:
         if not is_sane or (weights < 0).any() or not weights.sum():
             raise SpanftError(Errors.BAD_LENGTHS.format(value=list(lengths)))
         self._thresholds = np.cumsum(weights / weights.sum())[:-1]
-        self._seed = abs(int(seed))
+        self._seed = int(seed) % 2**64  # a seed may be negative
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
         """Cut Docs.

@@ -1,0 +1,1 @@
+"""Measurements against the peers, each in one run: `python -m benchmarks.NAME`."""

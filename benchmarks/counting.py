@@ -1,0 +1,129 @@
+"""Counting n-grams: ours against `Counter` over `nltk.everygrams` and polars.
+
+    python -m benchmarks.counting enwiki2015.txt.zst --n-tokens 20000000
+
+All get the same file of lower-case tokens with single spaces between them, a line
+for each paragraph, and give the n-grams of two to five words, each with a letter or
+digit, that occur ten times or more. With --identical the results are compared too.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from benchmarks.harness import in_turns, print_runs
+
+MAX_N, MIN_COUNT = 5, 10
+
+
+def ours(path: str, keep: bool) -> Any:
+    from spacy_spanft import NgramDictionary
+
+    found = NgramDictionary.from_files(path, tokenizer="whitespace")
+    return dict(found) if keep else len(found)
+
+
+def nltk_everygrams(path: str, keep: bool) -> Any:
+    from nltk.util import everygrams
+
+    counts: Counter[tuple[str, ...]] = Counter()
+    with open(path, encoding="utf8") as file:
+        for line in file:
+            counts.update(everygrams(line.split(), 2, MAX_N))
+    found = {
+        " ".join(ngram): count
+        for ngram, count in counts.items()
+        if count >= MIN_COUNT and all(any(map(str.isalnum, w)) for w in ngram)
+    }
+    return found if keep else len(found)
+
+
+def polars_group_by(path: str, keep: bool) -> Any:
+    import polars as pl
+
+    lines = pl.scan_csv(
+        path, has_header=False, separator="\n", quote_char=None, new_columns=["line"]
+    )
+    # A null behind each line, and for each token without letter or digit: group_by
+    # over n shifted columns then drops whatever steps over one.
+    tokens = lines.select(
+        pl.concat_list(pl.col("line").str.split(" "), pl.lit("", pl.String))
+        .explode()
+        .alias("word")
+    ).with_columns(
+        pl.when(pl.col("word").str.contains(r"[\p{L}\p{N}]")).then(pl.col("word"))
+    )
+    tokens = tokens.collect(engine="streaming").lazy()
+    distinct = pl.col("word").drop_nulls().unique()
+    names = tokens.select(distinct).collect(engine="streaming")["word"]
+    number = pl.col("word").cast(pl.Enum(names)).to_physical().alias("w0")
+    ids = tokens.select(number).collect(engine="streaming").lazy()
+    del tokens
+    found: dict[str, int] = {}
+    n_found = 0
+    for n in range(2, MAX_N + 1):
+        columns = [f"w{i}" for i in range(n)]
+        shifted = [pl.col("w0").shift(-i).alias(f"w{i}") for i in range(n)]
+        counts = (
+            ids.select(shifted)
+            .drop_nulls()
+            .group_by(columns)
+            .len()
+            .filter(pl.col("len") >= MIN_COUNT)
+            .collect(engine="streaming")
+        )
+        n_found += len(counts)
+        if keep:
+            for *row, count in counts.iter_rows():
+                found[" ".join(names[i] for i in row)] = count
+    return found if keep else n_found
+
+
+def main(
+    text: Path, n_tokens: int = 20_000_000, repeat: int = 3, identical: bool = False
+) -> None:
+    """Measure."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "tokens.txt")
+        n = _write_tokens(text, path, n_tokens)
+        print(f"{n:,} tokens, n = 2 to {MAX_N}, min count {MIN_COUNT}")
+        contestants = {
+            function.__name__: (function, path, identical)
+            for function in (ours, nltk_everygrams, polars_group_by)
+        }
+        runs = in_turns(contestants, repeat)
+    print_runs(runs, "ours")
+    results = {name: theirs[0].result for name, theirs in runs.items()}
+    expected = results["nltk_everygrams"]
+    for name, result in results.items():
+        size = len(result) if identical else result
+        print(f"{name}: {size:,} n-grams", end="")
+        print(f", identical: {result == expected}" if identical else "")
+
+
+def _write_tokens(text: Path, path: str, n_tokens: int) -> int:
+    n_written = 0
+    with open(path, "w", encoding="utf8") as file:
+        for line in _lines(text):
+            tokens = line.lower().split()
+            if tokens:
+                file.write(" ".join(tokens) + "\n")
+            n_written += len(tokens)
+            if n_written >= n_tokens:
+                break
+    return n_written
+
+
+def _lines(text: Path) -> Iterator[str]:
+    from spacy_spanft.corpus.blocks import blocks_from_files
+
+    for block in blocks_from_files([text]):
+        yield from block.decode("utf8").split("\n")[:-1]
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,78 @@
+"""From raw text to a dictionary, against running spaCy's tokenizer alone over it.
+
+    python -m benchmarks.raw_text enwiki2015.txt.zst
+
+The peer is `nlp.tokenizer.pipe` over all lines in one process, its Docs thrown away.
+Memory is that of all processes together (proportional set size, so that pages that
+they share count once), looked at ten times a second.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import typer
+from tqdm import tqdm
+
+
+@contextmanager
+def peak_memory() -> Iterator[list[float]]:
+    """Watch the memory of this process and its children, in megabytes."""
+    peak = [0.0]
+    done = threading.Event()
+
+    def watch() -> None:
+        me = psutil.Process()
+        while not done.wait(0.1):
+            total = 0
+            for process in (me, *me.children(recursive=True)):
+                try:
+                    total += process.memory_full_info().pss
+                except psutil.Error:  # it ended while we looked
+                    continue
+            peak[0] = max(peak[0], total / 2**20)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        thread.join()
+
+
+def main(text: Path, n_process: int = 2, skip_peer: bool = False) -> None:
+    """Measure."""
+    from spacy_spanft import NgramDictionary
+
+    begin = time.perf_counter()
+    with peak_memory() as peak:
+        found = NgramDictionary.from_files(text, n_process=n_process, progress=True)
+    ours = time.perf_counter() - begin
+    print(f"{found.provenance.n_tokens:,} tokens, {len(found):,} n-grams")
+    print(f"ours: {ours:.1f} s with {n_process} processes, {peak[0]:,.0f} MB in all")
+    if skip_peer:
+        return
+
+    import spacy
+
+    from spacy_spanft.corpus.blocks import blocks_from_files
+
+    lines = (
+        line
+        for block in blocks_from_files([text])
+        for line in block.decode("utf8").split("\n")[:-1]
+    )
+    tokenizer = spacy.blank("en").tokenizer
+    begin = time.perf_counter()
+    n_tokens = sum(len(doc) for doc in tqdm(tokenizer.pipe(lines), "Tokenising"))
+    peer = time.perf_counter() - begin
+    print(f"nlp.tokenizer alone: {peer:.1f} s for {n_tokens:,} tokens")
+    print(f"ours / nlp.tokenizer: {ours / peer:.2f}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,54 @@
+import os
+
+import pytest
+import spacy
+from hypothesis import settings
+
+settings.register_profile("default", deadline=None, max_examples=60)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the slow tests too")
+    parser.addoption("--gpu", action="store_true", help="run the tests on a GPU too")
+
+
+def pytest_collection_modifyitems(config, items):
+    for option in ("slow", "gpu"):
+        if config.getoption(f"--{option}"):
+            continue
+        skip = pytest.mark.skip(reason=f"run it with --{option}")
+        for item in items:
+            if option in item.keywords:
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def nlp():
+    """A blank English pipeline that no test changes."""
+    return spacy.blank("en")
+
+
+@pytest.fixture
+def dictionary():
+    from spacy_spanft import NgramDictionary
+
+    return NgramDictionary(
+        {
+            "new york": 30,
+            "new york city": 12,
+            "united states": 25,
+            "the united states of america": 7,
+            "united airlines": 5,
+        }
+    )
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """A text file with a few n-grams that repeat."""
+    lines = [f"The New York Times of the United States wrote {i}." for i in range(12)]
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf8")
+    return path

@@ -1,0 +1,208 @@
+"""Chance and NLTK as segmenters."""
+
+import os
+import random
+import subprocess
+import sys
+
+import nltk
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk import Tree
+from spacy.tokens import Doc
+
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.segmenters import nltk_chunk
+from spacy_spanft.segmenters.nltk_chunk import (
+    NltkChunkSegmenter,
+    PhraseChunker,
+    make_nltk_chunk_segmenter,
+)
+from spacy_spanft.segmenters.random import (
+    DEFAULT_LENGTHS,
+    RandomSegmenter,
+    make_random_segmenter,
+)
+
+TEXT = "The United Kingdom is made of England, Scotland, Wales and Northern Ireland."
+
+
+class TestRandom:
+    @given(words=st.lists(st.sampled_from("abc "), max_size=30), seed=st.integers())
+    def test_spans_are_disjoint_in_order_and_in_bounds(self, nlp, words, seed):
+        doc = Doc(nlp.vocab, words=words)
+        behind = 0
+        for start, end in RandomSegmenter([1, 1, 1, 1], seed)([doc])[0]:
+            assert behind <= start < end - 1 < len(doc)
+            behind = end
+
+    def test_the_same_doc_always_the_same_way(self, nlp):
+        segmenter = make_random_segmenter(seed=3)
+        alone = segmenter([nlp(TEXT)])[0]
+        assert segmenter([nlp("x"), nlp(TEXT), nlp("")])[1] == alone
+        assert alone
+        code = (
+            "import spacy; from spacy_spanft.segmenters.random import *;"
+            f"print(make_random_segmenter(seed=3)([spacy.blank('en')({TEXT!r})])[0])"
+        )
+        environment = {**os.environ, "PYTHONHASHSEED": "77"}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        assert done.stdout.strip() == str(alone)
+
+    def test_another_seed_cuts_elsewhere(self, nlp):
+        found = {str(make_random_segmenter(seed=s)([nlp(TEXT)])) for s in range(5)}
+        assert len(found) > 1
+        assert str(make_random_segmenter(seed=-1)([nlp(TEXT)])) != str(
+            make_random_segmenter(seed=1)([nlp(TEXT)])
+        )
+
+    def test_lengths_are_those_asked_for(self, nlp):
+        lengths = (0.5, 0.3, 0.2)
+        docs = [Doc(nlp.vocab, words=[str(i), *"abcdefghij" * 50]) for i in range(40)]
+        spans = [s for spans in RandomSegmenter(lengths, 0)(docs) for s in spans]
+        sizes = np.bincount([end - start for start, end in spans], minlength=4)[2:]
+        n_tokens = sum(map(len, docs))
+        singles = n_tokens - sizes @ [2, 3]
+        shares = np.array([singles, *sizes]) / (singles + sizes.sum())
+        assert shares == pytest.approx(lengths, abs=0.02)
+
+    def test_all_of_one_length(self, nlp):
+        assert RandomSegmenter([0, 0, 1], 0)([nlp("a b c d e f g")])[0] == [
+            (0, 3),
+            (3, 6),
+        ]
+
+    @pytest.mark.parametrize("lengths", [[], [0, 0], [-1, 2], [float("nan")]])
+    def test_lengths_that_cannot_be(self, lengths):
+        with pytest.raises(SpanftError, match="one or more weights"):
+            RandomSegmenter(lengths, 0)
+
+    def test_default_lengths_are_a_distribution(self):
+        assert sum(DEFAULT_LENGTHS) == pytest.approx(1, abs=0.01)
+
+
+TAGGED = [
+    [("the", "DT"), ("old", "JJ"), ("man", "NN"), ("has", "VBZ"), ("seen", "VBN")],
+    [("a", "DT"), ("dog", "NN"), ("has", "VBZ"), ("come", "VBN")],
+]
+TREES = [
+    Tree("S", [Tree("NP", TAGGED[0][:3]), Tree("VP", TAGGED[0][3:])]),
+    Tree("S", [Tree("NP", TAGGED[1][:2]), Tree("VP", TAGGED[1][2:])]),
+]
+
+
+@pytest.fixture(scope="module")
+def chunker():
+    """NLTK's own tagger and chunker, trained on a few sentences of ours."""
+    tagger = nltk.UnigramTagger(TAGGED, backoff=nltk.DefaultTagger("NN"))
+    phrases = PhraseChunker(TREES * 5)
+    return NltkChunkSegmenter(lambda: tagger, lambda: phrases)
+
+
+class TestNltk:
+    def test_chunks_with_labels(self, nlp, chunker):
+        doc = nlp("the old dog has seen a man")
+        assert chunker([nlp(""), doc, nlp("  ")]) == [
+            [],
+            [(0, 3, "NP"), (3, 5, "VP"), (5, 7, "NP")],
+            [],
+        ]
+
+    def test_white_space_inside_a_chunk(self, nlp, chunker):
+        doc = nlp("  the old \n dog")
+        spans = [doc[start:end].text for start, end, _ in chunker([doc])[0]]
+        assert spans == ["the old \n dog"]
+
+    def test_chunks_stay_inside_sentences(self, nlp):
+        words = ["the", "old", "man"]
+        doc = Doc(nlp.vocab, words=words, sent_starts=[True, True, False])
+        all_np = nltk.RegexpParser("NP: {<.*>+}")
+        segmenter = NltkChunkSegmenter(lambda: nltk.DefaultTagger("NN"), lambda: all_np)
+        assert segmenter([doc]) == [[(1, 3, "NP")]]
+        whole = Doc(nlp.vocab, words=words)
+        assert segmenter([whole]) == [[(0, 3, "NP")]]
+
+    def test_training_leaves_the_global_random_numbers_alone(self):
+        random.seed(5)
+        expected = random.random()
+        random.seed(5)
+        one, two = PhraseChunker(TREES), PhraseChunker(TREES)
+        assert random.random() == expected
+        assert one.parse(TAGGED[0]) == two.parse(TAGGED[0])
+
+    @pytest.mark.parametrize(
+        ("chunker", "packages"),
+        [
+            ("entities", "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words"),
+            ("phrases", "averaged_perceptron_tagger_eng conll2000"),
+        ],
+    )
+    def test_missing_data_says_what_to_download(
+        self, monkeypatch, tmp_path, chunker, packages
+    ):
+        for load in ("load_tagger", "load_entity_chunker", "load_phrase_chunker"):
+            getattr(nltk_chunk, load).cache_clear()
+        monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+        nlp = spacy.blank("en")
+        segmenter = {
+            "@segmenters": "spacy-spanft.NltkChunkSegmenter.v1",
+            "chunker": chunker,
+        }
+        nlp.add_pipe("span_segmenter", config={"segmenter": segmenter})
+        with pytest.raises(SpanftError) as caught:
+            nlp("hello world")
+        message = str(caught.value)
+        assert f"python -m nltk.downloader {packages}" in message
+        assert "NLTK_DATA" in message
+        assert str(tmp_path) in message
+
+    def test_unknown_chunker(self):
+        with pytest.raises(SpanftError, match="no chunker 'verbs'"):
+            make_nltk_chunk_segmenter("verbs")
+
+
+def has_nltk_data(*names):
+    try:
+        for name in names:
+            nltk.data.find(name)
+    except LookupError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(
+    not has_nltk_data(
+        "taggers/averaged_perceptron_tagger_eng",
+        "chunkers/maxent_ne_chunker_tab",
+        "corpora/words",
+        "corpora/conll2000",
+    ),
+    reason="NLTK's data is not on this machine",
+)
+class TestNltkData:
+    def test_entities(self, nlp):
+        doc = nlp("Barack Obama visited  New York City on Monday.")
+        spans = make_nltk_chunk_segmenter("entities")([doc])[0]
+        assert [(doc[s:e].text, label) for s, e, label in spans] == [
+            ("Barack Obama", "NE"),
+            ("New York City", "NE"),
+        ]
+
+    @pytest.mark.slow
+    def test_phrases(self, nlp):
+        doc = nlp("The old man has seen the sea in the morning.")
+        spans = make_nltk_chunk_segmenter("phrases")([doc])[0]
+        assert [(doc[s:e].text, label) for s, e, label in spans] == [
+            ("The old man", "NP"),
+            ("has seen", "VP"),
+            ("the sea", "NP"),
+            ("the morning", "NP"),
+        ]
