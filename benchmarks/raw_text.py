@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import typer
@@ -66,7 +67,7 @@ def main(text: Path, n_process: int = 2, skip_peer: bool = False) -> None:
         for block in blocks_from_files([text])
         for line in block.decode("utf8").split("\n")[:-1]
     )
-    tokenizer = spacy.blank("en").tokenizer
+    tokenizer: Any = spacy.blank("en").tokenizer
     begin = time.perf_counter()
     n_tokens = sum(len(doc) for doc in tqdm(tokenizer.pipe(lines), "Tokenising"))
     peer = time.perf_counter() - begin

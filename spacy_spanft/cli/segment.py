@@ -104,6 +104,7 @@ def load_pipeline(
         ) from error
     if model is None:
         nlp.add_pipe(NAME, config={"segmenter": _SEGMENTERS[segmenter]})
+    nlp.max_length = sys.maxsize  # the limit is there for parsers
     names = [name for name, factory in nlp.pipe_factories.items() if factory == NAME]
     if not names:
         raise SpanftError(Errors.NO_COMPONENT.format(name=model))

@@ -1,11 +1,9 @@
 """The n-gram dictionary: n-grams with their counts, and what one does with them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from typing_extensions import Self, Unpack
 
@@ -13,25 +11,11 @@ from ..corpus.blocks import ErrorHandling, blocks_from_files, blocks_from_texts
 from ..corpus.hub import texts_from_dataset
 from ..errors import DictionaryError, Errors
 from ..files import read_whole, write_whole
+from .counts import NgramDiff, added, check, folded, in_order, words_in
 from .format import Table, pack, unpack
 from .provenance import Provenance
 from .ranking import pmi
 from .types import LARGEST_N, Attr, CountSettings, Ranking, check_settings, is_whole
-
-DEFAULT_FILES = {"en": "en_wiki2015.tsv.gz"}
-
-
-class NgramDiff(NamedTuple):
-    """What two dictionaries have in common and what they have not.
-
-    only_left (list[str]): The n-grams of the first alone, most frequent first.
-    only_right (list[str]): The n-grams of the second alone.
-    common (dict[str, tuple[int, int]]): The n-grams of both, with both counts.
-    """
-
-    only_left: list[str]
-    only_right: list[str]
-    common: dict[str, tuple[int, int]]
 
 
 class NgramDictionary(Mapping[str, int]):
@@ -58,11 +42,12 @@ class NgramDictionary(Mapping[str, int]):
         provenance (Optional[Provenance]): Where the counts come from.
         """
         for ngram, count in ngrams.items():
-            _check(ngram, count)
+            check(ngram, count)
+        words = words or {}
         if attr == "LOWER":
-            ngrams = _folded(ngrams)
-        counts = _in_order(ngrams)
-        used = _words_in(counts, _in_order(words or {}))
+            ngrams, words = folded(ngrams), folded(words)
+        counts = in_order(ngrams)
+        used = words_in(counts, in_order(words))
         self._set(counts, used, attr, provenance or Provenance())
 
     def _set(
@@ -177,7 +162,7 @@ class NgramDictionary(Mapping[str, int]):
 
         ngrams, words, provenance = count_blocks(blocks, tuple(sources), settings)
         attr = settings.get("attr", "LOWER")
-        return cls._trusted(_in_order(ngrams), words, attr, provenance)
+        return cls._trusted(in_order(ngrams), words, attr, provenance)
 
     # Looking up
 
@@ -287,7 +272,7 @@ class NgramDictionary(Mapping[str, int]):
 
     def _cut(self, kept: set[str], step: str) -> Self:
         counts = {ngram: n for ngram, n in self._counts.items() if ngram in kept}
-        words = _words_in(counts, self._words)
+        words = words_in(counts, self._words)
         return self._trusted(counts, words, self.attr, self.provenance.after(step))
 
     # Two dictionaries
@@ -303,8 +288,8 @@ class NgramDictionary(Mapping[str, int]):
         """
         self._check_attr(other)
         return self._trusted(
-            _in_order(_added(self._counts, other._counts)),
-            _in_order(_added(self._words, other._words)),
+            in_order(added(self._counts, other._counts)),
+            in_order(added(self._words, other._words)),
             self.attr,
             self.provenance.merged(other.provenance),
         )
@@ -385,72 +370,6 @@ class NgramDictionary(Mapping[str, int]):
         RETURNS (NgramDictionary): For "en", the 100,000 most frequent n-grams of the
             English Wikipedia of 2015.
         """
-        if lang not in DEFAULT_FILES:
-            available = ", ".join(DEFAULT_FILES)
-            raise DictionaryError(
-                Errors.NO_DEFAULT.format(lang=lang, available=available)
-            )
-        return _read_default(lang)
+        from .readers import read_default
 
-
-@lru_cache
-def _read_default(lang: str) -> NgramDictionary:
-    file = resources.files(__package__) / "data" / DEFAULT_FILES[lang]
-    return NgramDictionary.from_bytes(file.read_bytes(), name=file.name)
-
-
-def read_dictionary(
-    path: str | Path, top_k: int | None = None, min_count: int = 1
-) -> NgramDictionary:
-    """Read a dictionary in a config's [initialize] block.
-
-    path (Union[str, Path]): The file.
-    top_k (Optional[int]): Keep only the k most frequent n-grams.
-    min_count (int): Keep only the n-grams that occur this often.
-    RETURNS (NgramDictionary): The dictionary.
-    """
-    dictionary = NgramDictionary.from_disk(path)
-    if min_count != 1:
-        dictionary = dictionary.filter(min_count)
-    return dictionary if top_k is None else dictionary.top(top_k)
-
-
-def _check(ngram: object, count: object) -> None:
-    if not isinstance(ngram, str) or len(ngram.split()) < 2:
-        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=ngram))
-    if ngram.split() != ngram.split(" "):
-        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=ngram))
-    if not is_whole(count) or count < 1:  # type: ignore[operator]
-        raise DictionaryError(Errors.BAD_COUNT.format(ngram=ngram, count=count))
-
-
-def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
-    """Sort by count, then the shorter first, then by the alphabet.
-
-    What an n-gram is made of occurs at least as often, so with this order it always
-    comes before it: the top k hold all pieces of the n-grams in them.
-    """
-    # Three stable sorts by simple keys take half the time of one by a tuple.
-    ngrams = sorted(counts)
-    ngrams.sort(key=lambda ngram: ngram.count(" "))
-    ngrams.sort(key=counts.__getitem__, reverse=True)
-    return {ngram: counts[ngram] for ngram in ngrams}
-
-
-def _words_in(ngrams: Iterable[str], words: Mapping[str, int]) -> dict[str, int]:
-    used = {word for ngram in ngrams for word in ngram.split(" ")}
-    return {word: count for word, count in words.items() if word in used}
-
-
-def _folded(counts: Mapping[str, int]) -> dict[str, int]:
-    folded: dict[str, int] = {}
-    for ngram, count in counts.items():
-        folded[ngram.lower()] = folded.get(ngram.lower(), 0) + count
-    return folded
-
-
-def _added(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
-    added = dict(left)
-    for ngram, count in right.items():
-        added[ngram] = added.get(ngram, 0) + count
-    return added
+        return read_default(lang)

@@ -7,6 +7,7 @@ Chinese, or one with special cases that hold a space) does tokenise every line.
 """
 
 import re
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -224,6 +225,8 @@ _work: Callable[[Any], Any]
 
 def _set(work: Callable[[Any], Any]) -> None:
     """Keep the work in the process, so that it travels there only once."""
+    # Ctrl-C reaches all processes: the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     global _work
     _work = work
 

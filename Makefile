@@ -1,0 +1,36 @@
+# Needs Python, make and a package index; everything goes into $(VENV).
+PYTHON ?= python3
+VENV ?= .venv
+PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
+
+.PHONY: demo test lint format clean
+
+demo: $(VENV)/installed
+	$(VENV)/bin/python -m spacy spanft segment \
+		"The president of the United States of America lives in the White House." \
+		"As well as New York City, it is one of the most populous cities in the world." \
+		"A phrase that nobody ever wrote before stays in single words."
+
+test: $(VENV)/installed-dev lint
+	$(VENV)/bin/python -m pytest
+
+lint: $(VENV)/installed-dev
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+format: $(VENV)/installed-dev
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+$(VENV)/installed: setup.cfg pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(PIP) --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,37 @@
+"""How long the pieces are into which the default dictionary cuts English.
+
+    python -m benchmarks.span_lengths wikitext103.valid.tokens
+
+The shares printed are the default lengths of the random segmenter, which so cuts as
+finely as the n-grams do, only elsewhere.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import spacy
+import typer
+from spacy.tokens import Doc
+
+from spacy_spanft.segmenters.ngram import NgramSegmenter
+from spacy_spanft.segmenters.writing import with_singletons
+
+
+def main(text: Path) -> None:
+    """Measure."""
+    vocab = spacy.blank("en").vocab
+    lines = text.read_text(encoding="utf8").split("\n")
+    docs = [Doc(vocab, words=line.split()) for line in lines if line.strip()]
+    lengths = [
+        end - start
+        for doc, found in zip(docs, NgramSegmenter()(docs), strict=True)
+        for start, end, *_ in with_singletons(found, len(doc))
+    ]
+    shares = np.bincount(lengths)[1:] / len(lengths)
+    print(f"{sum(map(len, docs)):,} tokens, {len(lengths):,} pieces")
+    for n, share in enumerate(shares, 1):
+        print(f"{n} tokens: {share:.3f}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

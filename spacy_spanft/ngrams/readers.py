@@ -1,0 +1,40 @@
+"""Dictionaries by name or path: the default ones, and the reader for configs."""
+
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+from ..errors import DictionaryError, Errors
+from .dictionary import NgramDictionary
+
+DEFAULT_FILES = {"en": "en_wiki2015.tsv.gz"}
+
+
+@lru_cache
+def read_default(lang: str) -> NgramDictionary:
+    """Read a dictionary that comes with the package, once.
+
+    lang (str): The language.
+    RETURNS (NgramDictionary): The dictionary.
+    """
+    if lang not in DEFAULT_FILES:
+        available = ", ".join(DEFAULT_FILES)
+        raise DictionaryError(Errors.NO_DEFAULT.format(lang=lang, available=available))
+    file = resources.files(__package__) / "data" / DEFAULT_FILES[lang]
+    return NgramDictionary.from_bytes(file.read_bytes(), name=file.name)
+
+
+def read_dictionary(
+    path: str | Path, top_k: int | None = None, min_count: int = 1
+) -> NgramDictionary:
+    """Read a dictionary in a config's [initialize] block.
+
+    path (Union[str, Path]): The file.
+    top_k (Optional[int]): Keep only the k most frequent n-grams.
+    min_count (int): Keep only the n-grams that occur this often.
+    RETURNS (NgramDictionary): The dictionary.
+    """
+    dictionary = NgramDictionary.from_disk(path)
+    if min_count != 1:
+        dictionary = dictionary.filter(min_count)
+    return dictionary if top_k is None else dictionary.top(top_k)
