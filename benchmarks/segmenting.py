@@ -21,7 +21,7 @@ from spacy.matcher import PhraseMatcher
 from spacy.tokens import Doc
 from wasabi.tables import table
 
-from spacy_spanft import NgramDictionary
+from spacy_spanft import default_dictionary
 
 KEY = "ngrams"
 
@@ -108,7 +108,7 @@ def main(text: Path, length: int = 60, repeat: int = 5, nltk_docs: int = 200) ->
     docs = [
         Doc(vocab, words=words[i : i + length]) for i in range(0, len(words), length)
     ]
-    ngrams = set(NgramDictionary.default())
+    ngrams = set(default_dictionary())
     contestants = {
         "ours": component({}),
         "reference algorithm": reference(ngrams),

@@ -13,7 +13,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import registry as spacy_registry
 
-from spacy_spanft import NgramDictionary
+from spacy_spanft import default_dictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.segmenters import registry
 from spacy_spanft.segmenters.ngram import NgramSegmenter
@@ -371,4 +371,4 @@ def test_wrong_config_is_a_validation_error():
 
 def test_default_dictionary_is_shared():
     assert NgramSegmenter().dictionary is NgramSegmenter().dictionary
-    assert NgramSegmenter().dictionary is NgramDictionary.default()
+    assert NgramSegmenter().dictionary is default_dictionary()

@@ -8,8 +8,8 @@ from spacy.symbols import ORTH
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.corpus.blocks import blocks_from_texts
+from spacy_spanft.counting import tokens, vocabulary
 from spacy_spanft.errors import CorpusError, DictionaryError
-from spacy_spanft.ngrams import tokens, vocabulary
 
 from .reference import count_ngrams, split_at_ascii_space, tokenise
 

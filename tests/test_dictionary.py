@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.collocations import BigramAssocMeasures
 
-from spacy_spanft import NgramDictionary
+from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.errors import DictionaryError, SpanftError
 from spacy_spanft.ngrams.format import FORMAT_VERSION, MAGIC
 
@@ -239,7 +239,7 @@ class TestFile:
 
     def test_damage_is_called_damage(self, tmp_path):
         path = tmp_path / "a.tsv.gz"
-        data = bytearray(NgramDictionary.default().to_bytes())
+        data = bytearray(default_dictionary().to_bytes())
         path.write_bytes(data[:5000])
         with pytest.raises(
             DictionaryError, match=r"a.tsv.gz is damaged: .*Copy it again"
@@ -327,7 +327,7 @@ class TestDefault:
 
         file = resources.files("spacy_spanft.ngrams") / "data" / "en_wiki2015.tsv.gz"
         assert len(file.read_bytes()) < 3_000_000
-        found = NgramDictionary.default()
+        found = default_dictionary()
         assert len(found) == 100_000
         assert found.max_n == 5
         assert found["united states"] > 10_000
@@ -335,19 +335,19 @@ class TestDefault:
         assert found.pmi("new york") > 5
 
     def test_no_word_without_letter_or_digit(self):
-        for ngram in NgramDictionary.default():
+        for ngram in default_dictionary():
             for word in ngram.split(" "):
                 assert any(map(str.isalnum, word))
 
     def test_other_language(self):
         with pytest.raises(DictionaryError, match="no default dictionary for 'de'"):
-            NgramDictionary.default("de")
+            default_dictionary("de")
 
 
 def test_import_is_light():
     """Arrow, torch and datasets are not needed to cut texts."""
     code = (
-        "import sys, spacy_spanft; spacy_spanft.NgramDictionary.default();"
+        "import sys, spacy_spanft; spacy_spanft.default_dictionary();"
         "print([m for m in ('torch', 'pyarrow', 'datasets', 'spacy', 'nltk')"
         " if m in sys.modules])"
     )

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
-from spacy_spanft import NgramDictionary
+from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.segmenters.hashtable import HashTable
 from spacy_spanft.segmenters.matcher import NgramMatcher, take_from_head
 from spacy_spanft.segmenters.ngram import NgramSegmenter
@@ -65,7 +65,7 @@ def test_default_dictionary_on_text(nlp):
         "the united states of america and new york city in the end of " * 50
     ).split()
     found = NgramSegmenter()([Doc(nlp.vocab, words=words)])[0]
-    assert found == greedy_longest(words, NgramDictionary.default(), 5)
+    assert found == greedy_longest(words, default_dictionary(), 5)
     assert len(found) > 100
 
 

@@ -56,4 +56,5 @@ def test_config_makes_a_pipeline(path, tmp_path, dictionary):
     config = load_config(path, overrides=overrides)
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     nlp.initialize()
-    assert [s.text for s in nlp("in New York").spans["ngrams"]] == ["New York"]
+    doc = nlp("in New York")
+    assert [span.text for span in doc.spans["ngrams"]] == ["New York"]

@@ -71,7 +71,8 @@ def test_config(folder):
     (code,) = snippets("ini")
     nlp = spacy.util.load_model_from_config(Config().from_str(code), auto_fill=True)
     nlp.initialize()
-    assert [span.text for span in nlp("in New York").spans["ngrams"]] == ["New York"]
+    doc = nlp("in New York")
+    assert [span.text for span in doc.spans["ngrams"]] == ["New York"]
     assert nlp.config["training"]["annotating_components"] == ["span_segmenter"]
 
 

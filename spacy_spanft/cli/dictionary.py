@@ -15,9 +15,9 @@ from ..errors import CorpusError, Errors
 from .util import short_errors
 
 if TYPE_CHECKING:
-    from ..ngrams.coverage import Coverage
+    from ..counting.settings import CountSettings
     from ..ngrams.dictionary import NgramDictionary
-    from ..ngrams.types import CountSettings
+    from ..segmenters.coverage import Coverage
 
 
 class OnBadBytes(Enum):
@@ -87,8 +87,8 @@ def build_cli(
         "progress": not quiet,
     }
     with short_errors():
-        from ..ngrams.coverage import LineSample, held_out_coverage
         from ..ngrams.dictionary import NgramDictionary
+        from ..segmenters.coverage import LineSample, held_out_coverage
 
         if dataset is None:
             blocks, sources = _read_files(texts or [], errors)

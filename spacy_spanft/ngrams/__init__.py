@@ -1,1 +1,1 @@
-"""N-gram dictionaries: counting them, ranking them, keeping them on disk."""
+"""N-gram dictionaries: looking up, cutting, ranking, keeping them on disk."""

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from ..counting.settings import is_whole
 from ..errors import DictionaryError, Errors
-from .types import is_whole
 
 
 class NgramDiff(NamedTuple):

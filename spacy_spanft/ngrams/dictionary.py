@@ -1,5 +1,6 @@
 """The n-gram dictionary: n-grams with their counts, and what one does with them."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -9,13 +10,20 @@ from typing_extensions import Self, Unpack
 
 from ..corpus.blocks import ErrorHandling, blocks_from_files, blocks_from_texts
 from ..corpus.hub import texts_from_dataset
-from ..errors import DictionaryError, Errors
+from ..counting.settings import (
+    LARGEST_N,
+    Attr,
+    CountSettings,
+    Settings,
+    check_limits,
+    is_whole,
+)
+from ..errors import CorpusError, DictionaryError, Errors, Warnings
 from ..files import read_whole, write_whole
 from .counts import NgramDiff, added, check, folded, in_order, words_in
 from .format import Table, pack, unpack
 from .provenance import Provenance
-from .ranking import pmi
-from .types import LARGEST_N, Attr, CountSettings, Ranking, check_settings, is_whole
+from .ranking import Ranking, pmi
 
 
 class NgramDictionary(Mapping[str, int]):
@@ -158,11 +166,18 @@ class NgramDictionary(Mapping[str, int]):
         **settings: How to count; see `CountSettings`.
         RETURNS (NgramDictionary): The n-grams that occur often enough.
         """
-        from .build import count_blocks  # Arrow is heavy, and only counting needs it
+        # Arrow is heavy, and only counting needs it.
+        from ..counting.count import count_blocks
 
-        ngrams, words, provenance = count_blocks(blocks, tuple(sources), settings)
-        attr = settings.get("attr", "LOWER")
-        return cls._trusted(in_order(ngrams), words, attr, provenance)
+        chosen, named = Settings(**settings), tuple(sources)
+        ngrams, words, n_tokens = count_blocks(blocks, chosen)
+        if not n_tokens:
+            raise CorpusError(Errors.NO_TEXT.format(sources=", ".join(named)))
+        if not ngrams:
+            threshold = {"min_count": chosen.min_count, "n_tokens": n_tokens}
+            warnings.warn(Warnings.NO_NGRAMS.format(**threshold), stacklevel=3)
+        origin = Provenance.of_count(named, chosen, n_tokens)
+        return cls._trusted(in_order(ngrams), words, chosen.attr, origin)
 
     # Looking up
 
@@ -261,7 +276,7 @@ class NgramDictionary(Mapping[str, int]):
         max_n (Optional[int]): The largest n; None for any.
         RETURNS (NgramDictionary): What is left.
         """
-        check_settings(LARGEST_N if max_n is None else max_n, min_count)
+        check_limits(LARGEST_N if max_n is None else max_n, min_count)
         spaces = LARGEST_N if max_n is None else max_n - 1
         kept = {
             ngram
@@ -361,15 +376,3 @@ class NgramDictionary(Mapping[str, int]):
         RETURNS (NgramDictionary): The dictionary.
         """
         return cls.from_bytes(read_whole(path), name=str(path))
-
-    @classmethod
-    def default(cls, lang: str = "en") -> "NgramDictionary":
-        """Get the dictionary that comes with the package.
-
-        lang (str): The language.
-        RETURNS (NgramDictionary): For "en", the 100,000 most frequent n-grams of the
-            English Wikipedia of 2015.
-        """
-        from .readers import read_default
-
-        return read_default(lang)

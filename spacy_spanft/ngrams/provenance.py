@@ -1,7 +1,12 @@
 """Where a dictionary comes from."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
+from importlib.metadata import version
 from typing import Any
+
+from ..about import __title__, __version__
+from ..counting.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,29 @@ class Provenance:
     min_count: int = 0
     made_with: str = ""
     steps: tuple[str, ...] = ()
+
+    @classmethod
+    def of_count(
+        cls, sources: Iterable[str], settings: Settings, n_tokens: int
+    ) -> "Provenance":
+        """Describe a count.
+
+        sources (Iterable[str]): The corpora.
+        settings (Settings): How they were counted.
+        n_tokens (int): How many tokens they have.
+        RETURNS (Provenance): The provenance of the counts.
+        """
+        name = settings.tokenizer
+        if not isinstance(name, str):
+            name = f"{type(name).__module__}.{type(name).__qualname__}"
+        return cls(
+            sources=tuple(sources),
+            tokenizer=name,
+            n_tokens=n_tokens,
+            max_n=settings.max_n,
+            min_count=settings.min_count,
+            made_with=f"{__title__} {__version__}, spacy {version('spacy')}",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Turn it into what JSON can say.

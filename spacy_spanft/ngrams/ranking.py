@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from math import inf, log2
+from typing import Literal, TypeAlias
 
 from ..errors import DictionaryError, Errors
+
+Ranking: TypeAlias = Literal["count", "pmi"]
 
 
 def pmi(

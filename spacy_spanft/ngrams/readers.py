@@ -11,11 +11,12 @@ DEFAULT_FILES = {"en": "en_wiki2015.tsv.gz"}
 
 
 @lru_cache
-def read_default(lang: str) -> NgramDictionary:
-    """Read a dictionary that comes with the package, once.
+def default_dictionary(lang: str = "en") -> NgramDictionary:
+    """Read the dictionary that comes with the package, once.
 
     lang (str): The language.
-    RETURNS (NgramDictionary): The dictionary.
+    RETURNS (NgramDictionary): For "en", the 100,000 most frequent n-grams of the
+        English Wikipedia of 2015.
     """
     if lang not in DEFAULT_FILES:
         available = ", ".join(DEFAULT_FILES)

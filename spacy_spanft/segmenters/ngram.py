@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 
 from ..errors import Errors, SpanftError
 from ..ngrams.dictionary import NgramDictionary
+from ..ngrams.readers import default_dictionary
 from .matcher import NgramMatcher, take_from_head
 from .types import Segmentation
 
@@ -36,7 +37,7 @@ class NgramSegmenter:
     def dictionary(self) -> NgramDictionary:
         """The dictionary that cuts."""
         if self._dictionary is None:
-            self._dictionary = NgramDictionary.default()
+            self._dictionary = default_dictionary()
         return self._dictionary
 
     @dictionary.setter

@@ -1,8 +1,7 @@
-"""Writing spans into a Doc, fast."""
+"""Writing spans into a Doc."""
 
 from itertools import chain
 
-from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import Errors, SpanftError
@@ -18,43 +17,29 @@ def write_spans(
 ) -> None:
     """Set doc.spans[key].
 
-    `[doc[start:end] for start, end in segmentation]` says the same, but making a
-    Python object for each span takes four times as long as moving a single one.
-
     doc (Doc): The Doc.
     segmentation (Segmentation): Its spans, disjoint and in order.
     key (str): The key.
     writer (str): The name of the component.
     segmenter (str): What error messages call the segmenter.
     """
-    group = SpanGroup(doc, name=key, attrs={_WRITER: writer})
-    if segmentation:
-        places = doc.to_array([IDX, LENGTH])
-        first_chars = places[:, 0].tolist()
-        end_chars = places.sum(axis=1).tolist()
-        n_tokens = len(doc)
-        behind = 0
-        span = Span(doc, 0, 1)
-        append = group.append
-        add_string = doc.vocab.strings.add
-        for segment in segmentation:
-            start, end = segment[0], segment[1]
-            if not behind <= start < end <= n_tokens:
-                raise SpanftError(
-                    Errors.BAD_SEGMENT.format(
-                        segmenter=segmenter,
-                        span=segment,
-                        length=n_tokens,
-                        text=doc.text[:40],
-                    )
+    spans = []
+    behind = 0
+    for segment in segmentation:
+        start, end = segment[0], segment[1]
+        if not behind <= start < end <= len(doc):
+            raise SpanftError(
+                Errors.BAD_SEGMENT.format(
+                    segmenter=segmenter,
+                    span=segment,
+                    length=len(doc),
+                    text=doc.text[:40],
                 )
-            span.start = start
-            span.end = behind = end
-            span.start_char = first_chars[start]
-            span.end_char = end_chars[end - 1]
-            span.label = add_string(segment[2]) if len(segment) > 2 else 0
-            append(span)
-    doc.spans[key] = group
+            )
+        # Half the time of doc[start:end], and it takes the label if there is one.
+        spans.append(Span(doc, *segment))
+        behind = end
+    doc.spans[key] = SpanGroup(doc, name=key, attrs={_WRITER: writer}, spans=spans)
 
 
 def is_written_by(doc: Doc, key: str, writer: str) -> bool:

@@ -8,9 +8,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from typing_extensions import Unpack
 
-from ..segmenters.ngram import NgramSegmenter
-from .dictionary import NgramDictionary
-from .types import CountSettings
+from ..counting.settings import CountSettings
+from ..ngrams.dictionary import NgramDictionary
+from .ngram import NgramSegmenter
 
 _LINES_PER_BLOCK = 100
 _LONGEST_LINE = 100_000

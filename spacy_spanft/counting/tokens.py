@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from ..errors import CorpusError, Errors
 from .chunks import split_lines
-from .types import Attr, Tokenizer
+from .settings import Attr, Tokenizer
 
 WHITESPACE = "whitespace"
 # What stands for a rare word in tokenised corpora such as WikiText: not a word.

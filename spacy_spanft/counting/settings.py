@@ -1,14 +1,14 @@
-"""The types of the public interface, named once. Imports nothing heavy."""
+"""How to count: the settings, their defaults and their checks."""
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, TypedDict
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from ..errors import DictionaryError, Errors
 
 LARGEST_N = 255
 
 Attr: TypeAlias = Literal["LOWER", "ORTH"]
-Ranking: TypeAlias = Literal["count", "pmi"]
 Tokenizer: TypeAlias = Callable[[str], Any]
 
 
@@ -32,7 +32,26 @@ class CountSettings(TypedDict, total=False):
     progress: bool
 
 
-def check_settings(max_n: int, min_count: int) -> None:
+@dataclass(frozen=True)
+class Settings:
+    """The settings with their defaults, checked; see `CountSettings`."""
+
+    tokenizer: str | Tokenizer = "en"
+    attr: Attr = "LOWER"
+    max_n: int = 5
+    min_count: int = 10
+    n_process: int = 1
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        check_limits(self.max_n, self.min_count)
+        if self.attr not in get_args(Attr):
+            raise DictionaryError(Errors.BAD_ATTR.format(value=self.attr))
+        if not is_whole(self.n_process) or self.n_process < 1:
+            raise DictionaryError(Errors.BAD_PROCESSES.format(value=self.n_process))
+
+
+def check_limits(max_n: int, min_count: int) -> None:
     """Raise for a max_n or a min_count that cannot be.
 
     max_n (int): The largest n.

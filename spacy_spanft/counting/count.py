@@ -1,19 +1,14 @@
 """From text to counts: chunks, words, ranks, levels, strings."""
 
-import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from importlib.metadata import version
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
-from ..about import __title__, __version__
-from ..errors import CorpusError, Errors, Warnings
 from .chunks import NEWLINE, SPACE, encode_corpus, strip_separators
-from .counting import Level, count_levels
-from .provenance import Provenance
+from .levels import Level, count_levels
+from .settings import Settings
 from .tokens import (
     get_tokenizer,
     tokenise_lines,
@@ -21,7 +16,6 @@ from .tokens import (
     words_by_tokenizer,
     works_by_chunk,
 )
-from .types import Attr, CountSettings, Tokenizer, check_settings
 from .vocabulary import Vocabulary, expand_blocks, rank_words
 
 
@@ -30,60 +24,28 @@ class NgramCounts(NamedTuple):
 
     ngrams (dict[str, int]): The n-grams with their counts, in no order.
     words (dict[str, int]): The single words in them with theirs, most frequent first.
-    provenance (Provenance): Where the counts come from.
+    n_tokens (int): All tokens read, rare words and punctuation included.
     """
 
     ngrams: dict[str, int]
     words: dict[str, int]
-    provenance: Provenance
+    n_tokens: int
 
 
-def count_blocks(
-    blocks: Iterable[bytes], sources: tuple[str, ...], settings: CountSettings
-) -> NgramCounts:
+def count_blocks(blocks: Iterable[bytes], settings: Settings) -> NgramCounts:
     """Count the n-grams of a corpus.
 
     blocks (Iterable[bytes]): Text in whole lines, as `corpus.blocks` yields it.
-    sources (tuple[str, ...]): Where the text comes from.
-    settings (CountSettings): How to count.
+    settings (Settings): How to count.
     RETURNS (NgramCounts): The counts.
     """
-    chosen = _Settings(**settings)
-    vocabulary, levels = _count(blocks, chosen)
-    if not vocabulary.n_tokens:
-        raise CorpusError(Errors.NO_TEXT.format(sources=", ".join(sources)))
+    vocabulary, levels = _count(blocks, settings)
     ngrams, words = _to_strings(levels, vocabulary)
-    if not ngrams:
-        warnings.warn(
-            Warnings.NO_NGRAMS.format(
-                min_count=chosen.min_count, n_tokens=vocabulary.n_tokens
-            ),
-            stacklevel=4,
-        )
-    return NgramCounts(ngrams, words, _provenance(sources, chosen, vocabulary))
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """The settings with their defaults, checked."""
-
-    tokenizer: str | Tokenizer = "en"
-    attr: Attr = "LOWER"
-    max_n: int = 5
-    min_count: int = 10
-    n_process: int = 1
-    progress: bool = False
-
-    def __post_init__(self) -> None:
-        check_settings(self.max_n, self.min_count)
-        if self.attr not in get_args(Attr):
-            raise CorpusError(Errors.BAD_ATTR.format(value=self.attr))
-        if self.n_process < 1:
-            raise CorpusError(Errors.BAD_PROCESSES.format(value=self.n_process))
+    return NgramCounts(ngrams, words, vocabulary.n_tokens)
 
 
 def _count(
-    blocks: Iterable[bytes], settings: _Settings
+    blocks: Iterable[bytes], settings: Settings
 ) -> tuple[Vocabulary, Iterator[Level]]:
     attr, n_process, progress = settings.attr, settings.n_process, settings.progress
     tokenizer = get_tokenizer(settings.tokenizer)
@@ -140,19 +102,3 @@ def _to_strings(
         ngrams.update(zip(texts, counts.tolist(), strict=True))
         used.update(np.unique(words).tolist())
     return ngrams, {names[i]: int(vocabulary.counts[i - 1]) for i in sorted(used)}
-
-
-def _provenance(
-    sources: tuple[str, ...], settings: _Settings, vocabulary: Vocabulary
-) -> Provenance:
-    name = settings.tokenizer
-    if not isinstance(name, str):
-        name = f"{type(name).__module__}.{type(name).__qualname__}"
-    return Provenance(
-        sources=sources,
-        tokenizer=name,
-        n_tokens=vocabulary.n_tokens,
-        max_n=settings.max_n,
-        min_count=settings.min_count,
-        made_with=f"{__title__} {__version__}, spacy {version('spacy')}",
-    )

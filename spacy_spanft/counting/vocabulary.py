@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .chunks import joined_bytes, split_lines
-from .counting import GAP, Counts, Ids
+from .levels import GAP, Counts, Ids
 from .tokens import Words
 
 # Counting a block touches a few arrays of its size: small ones stay in the cache.
