@@ -9,13 +9,12 @@ digit, that occur ten times or more. With --identical the results are compared t
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from benchmarks.harness import in_turns, print_runs
+from benchmarks.harness import in_turns, print_runs, read_lines
 
 MAX_N, MIN_COUNT = 5, 10
 
@@ -108,7 +107,7 @@ def main(
 def _write_tokens(text: Path, path: str, n_tokens: int) -> int:
     n_written = 0
     with open(path, "w", encoding="utf8") as file:
-        for line in _lines(text):
+        for line in read_lines(text):
             tokens = line.lower().split()
             if tokens:
                 file.write(" ".join(tokens) + "\n")
@@ -116,13 +115,6 @@ def _write_tokens(text: Path, path: str, n_tokens: int) -> int:
             if n_written >= n_tokens:
                 break
     return n_written
-
-
-def _lines(text: Path) -> Iterator[str]:
-    from spacy_spanft.corpus.blocks import blocks_from_files
-
-    for block in blocks_from_files([text]):
-        yield from block.decode("utf8").split("\n")[:-1]
 
 
 if __name__ == "__main__":

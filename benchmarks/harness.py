@@ -4,7 +4,8 @@ import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -94,3 +95,11 @@ def print_runs(runs: dict[str, list[Run]], ours: str) -> None:
         )
     header = ("", "s", "min-max", "time / ours", "min-max", "MB", "MB / ours")
     print(table(rows, header=header, divider=True, aligns=("l", *"rrrrrr")))
+
+
+def read_lines(text: Path) -> Iterator[str]:
+    """Read a text line by line."""
+    from spacy_spanft.corpus.blocks import blocks_from_files
+
+    for block in blocks_from_files([text]):
+        yield from block.decode("utf8").split("\n")[:-1]

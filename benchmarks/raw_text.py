@@ -9,14 +9,18 @@ they share count once), looked at ten times a second.
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import psutil
 import typer
 from tqdm import tqdm
+
+from benchmarks.harness import read_lines
 
 
 @contextmanager
@@ -45,8 +49,37 @@ def peak_memory() -> Iterator[list[float]]:
         thread.join()
 
 
-def main(text: Path, n_process: int = 2, skip_peer: bool = False) -> None:
-    """Measure."""
+def compare(text: Path, n_lines: int) -> None:
+    """Count some lines with `Counter` over what `nlp.tokenizer` gives, and compare."""
+    import spacy
+    from nltk.util import everygrams
+
+    from spacy_spanft import NgramDictionary
+
+    lines = list(islice(read_lines(text), n_lines))
+    tokenizer: Any = spacy.blank("en").tokenizer
+    counts: Counter[tuple[str, ...]] = Counter()
+    n_tokens = 0
+    for doc in tokenizer.pipe(lines):
+        words = [token.lower_ for token in doc]
+        n_tokens += len(words)
+        counts.update(everygrams(words, 2, 5))
+    expected = {
+        " ".join(ngram): count
+        for ngram, count in counts.items()
+        if count >= 10 and all(any(map(str.isalnum, word)) for word in ngram)
+    }
+    found = dict(NgramDictionary.from_texts(lines))
+    print(f"{n_tokens:,} tokens, {len(expected):,} n-grams, {found == expected=}")
+
+
+def main(
+    text: Path, n_process: int = 2, skip_peer: bool = False, compare_lines: int = 0
+) -> None:
+    """Measure, or with --compare-lines check that the result is the same."""
+    if compare_lines:
+        compare(text, compare_lines)
+        return
     from spacy_spanft import NgramDictionary
 
     begin = time.perf_counter()
@@ -60,16 +93,11 @@ def main(text: Path, n_process: int = 2, skip_peer: bool = False) -> None:
 
     import spacy
 
-    from spacy_spanft.corpus.blocks import blocks_from_files
-
-    lines = (
-        line
-        for block in blocks_from_files([text])
-        for line in block.decode("utf8").split("\n")[:-1]
-    )
     tokenizer: Any = spacy.blank("en").tokenizer
     begin = time.perf_counter()
-    n_tokens = sum(len(doc) for doc in tqdm(tokenizer.pipe(lines), "Tokenising"))
+    n_tokens = sum(
+        len(doc) for doc in tqdm(tokenizer.pipe(read_lines(text)), "Tokenising")
+    )
     peer = time.perf_counter() - begin
     print(f"nlp.tokenizer alone: {peer:.1f} s for {n_tokens:,} tokens")
     print(f"ours / nlp.tokenizer: {ours / peer:.2f}")
