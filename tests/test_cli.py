@@ -155,6 +155,8 @@ class TestBuild:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # Where the tests run in the background, the shell has them ignore it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         ) as process:
             assert process.stdin
             process.stdin.write(b"a b c d\n" * 3_000_000)
