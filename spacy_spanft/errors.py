@@ -17,6 +17,10 @@ class DictionaryError(SpanftError):
     """A dictionary file that cannot be read, or a setting it cannot have."""
 
 
+class AlignmentError(SpanftError):
+    """Spans that cannot be pooled."""
+
+
 class Errors:
     """Messages with named gaps, filled with `str.format`."""
 
@@ -135,6 +139,27 @@ class Errors:
         "    python -m nltk.downloader {packages}\n\n"
         "If it is on this machine already, set NLTK_DATA to its folder. Searched: "
         "{searched}"
+    )
+
+    # Span encoder
+    NO_SPANS = (
+        "doc.spans has no {key!r} (it has: {there}). If the pipeline is being trained, "
+        "the component that writes them must be among the annotating components. "
+        "Put this into the config:\n\n"
+        "    [training]\n"
+        '    annotating_components = ["span_segmenter"]\n\n'
+        "and check that span_segmenter stands before this component in [nlp] pipeline."
+    )
+    NO_TRANSFORMER = (
+        "There is no transformer for this component to listen to. Put one before it "
+        'in [nlp] pipeline (factory = "transformer"), and name it in the component\'s '
+        '[...model.tok2vec] upstream, or leave upstream at "*". A transformer that '
+        "is frozen in training must be among the annotating_components."
+    )
+    OVERLAP = (
+        "The spans in doc.spans[{key!r}] overlap, so they cannot be pooled one by one: "
+        "the first two that do are {one!r} and {two!r}. Use the spans of a "
+        "span_segmenter, or make them disjoint with spacy.util.filter_spans."
     )
 
     # Command line

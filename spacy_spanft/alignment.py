@@ -1,0 +1,201 @@
+"""From Docs, spans and the encoder's alignment to the rows of each span.
+
+Works on plain arrays on the CPU, a Doc at a time, without a look at any single token.
+A row is one output vector of the encoder: a wordpiece, or a token where the encoder
+knows no wordpieces. A piece is what is pooled together: a span, a token in no span, or
+a row that belongs to no token, such as [CLS] and [SEP].
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc
+
+from .errors import AlignmentError, Errors
+
+Ints = NDArray[np.int64]
+
+
+class Encoding(NamedTuple):
+    """What an encoder says of a Doc, without the vectors.
+
+    rows (Ints): For each token its rows, one token after the other.
+    n_rows (Ints): How many rows each token has, (n_tokens,).
+    windows (Ints): How many real rows, padding left out, each window of the Doc
+        has, (n_windows,). All windows are as wide as the widest.
+    width (int): How many rows a window has with its padding.
+    """
+
+    rows: Ints
+    n_rows: Ints
+    windows: Ints
+    width: int
+
+
+class Pieces(NamedTuple):
+    """Which rows make up which piece.
+
+    rows (Ints): The rows, piece by piece.
+    lengths (Ints): How many rows each piece has, none of them 0, (n_pieces,).
+    """
+
+    rows: Ints
+    lengths: Ints
+
+
+def get_spans(doc: Doc, key: str) -> Ints:
+    """Read the spans of a Doc, and check that they can be pooled.
+
+    doc (Doc): The Doc.
+    key (str): The key in doc.spans.
+    RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
+    """
+    if key not in doc.spans:
+        raise AlignmentError(
+            Errors.NO_SPANS.format(key=key, there=", ".join(doc.spans) or "none")
+        )
+    spans = sorted((span.start, span.end) for span in doc.spans[key])
+    found = np.array(spans, np.int64).reshape(-1, 2)
+    overlaps = np.flatnonzero(found[1:, 0] < found[:-1, 1])
+    if len(overlaps):
+        first = int(overlaps[0])
+        one, two = (doc[start:end].text for start, end in spans[first : first + 2])
+        raise AlignmentError(Errors.OVERLAP.format(key=key, one=one, two=two))
+    return found
+
+
+def align_pieces(
+    encoding: Encoding,
+    spans: Ints,
+    *,
+    max_pieces: int | None = None,
+    max_rows: int | None = None,
+) -> Pieces:
+    """Find the rows of each piece of a Doc.
+
+    Each row is in one piece at most: the first token that has it keeps it, and of
+    windows that overlap the first counts. Pieces without any row are left out.
+
+    encoding (Encoding): What the encoder says of the Doc.
+    spans (Ints): Disjoint spans in order, (n_spans, 2).
+    max_pieces (Optional[int]): Keep only the first pieces (the paper's r).
+    max_rows (Optional[int]): Keep only the first rows of each piece (the paper's l).
+    RETURNS (Pieces): The pieces in the order of their rows.
+    """
+    token = np.repeat(np.arange(len(encoding.n_rows)), encoding.n_rows)
+    rows = encoding.rows
+    for keep in (_first_window, _first_mention):
+        kept = keep(rows, encoding)
+        rows, token = rows[kept], token[kept]
+    piece = piece_of_token(spans, len(encoding.n_rows))[token]
+    special = _special_rows(rows, encoding)
+    # A special row is a piece of its own, numbered behind all others so far.
+    n_pieces = int(piece.max(initial=-1)) + 1
+    rows = np.concatenate([rows, special])
+    piece = np.concatenate([piece, n_pieces + np.arange(len(special))])
+    return _group(rows, piece, max_pieces, max_rows)
+
+
+def piece_of_token(spans: Ints, n_tokens: int) -> Ints:
+    """Number the pieces that spans and the tokens between them make.
+
+    spans (Ints): Disjoint spans in order, (n_spans, 2).
+    n_tokens (int): The number of tokens.
+    RETURNS (Ints): For each token the number of its piece, (n_tokens,).
+    """
+    begins = np.ones(n_tokens, np.int64)
+    lengths = spans[:, 1] - spans[:, 0]
+    inside = np.repeat(spans[:, 0] - (np.cumsum(lengths) - lengths), lengths)
+    inside += np.arange(len(inside))
+    begins[inside] = 0
+    begins[spans[lengths > 0, 0]] = 1
+    return np.cumsum(begins) - 1
+
+
+def _first_window(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
+    """Say which rows are in the first window that has their token."""
+    if not len(rows):
+        return np.zeros(0, np.bool_)
+    window = rows // encoding.width
+    has_rows = encoding.n_rows > 0
+    starts = np.cumsum(encoding.n_rows) - encoding.n_rows
+    first = np.minimum.reduceat(window, starts[has_rows])
+    return window == np.repeat(first, encoding.n_rows[has_rows])
+
+
+def _first_mention(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
+    """Say where each row is mentioned for the first time."""
+    is_first = np.zeros(len(rows), np.bool_)
+    is_first[np.unique(rows, return_index=True)[1]] = True
+    return is_first
+
+
+def _special_rows(rows: Ints, encoding: Encoding) -> Ints:
+    """Find the rows of no token: all in the first window, in others the last one.
+
+    In a Doc of one window that is [CLS] and [SEP]. Of several windows, [CLS] counts
+    where the first begins, and [SEP] where the last ends.
+    """
+    if not len(encoding.windows):
+        return np.zeros(0, np.int64)
+    n_windows = len(encoding.windows)
+    is_free = np.zeros(n_windows * encoding.width, np.bool_)
+    is_free[: encoding.windows[0]] = True
+    if n_windows > 1:
+        # The end of the first window is not the end of the text.
+        is_free[encoding.windows[0] - 1] = False
+        is_free[(n_windows - 1) * encoding.width + encoding.windows[-1] - 1] = True
+    is_free[rows] = False
+    is_free[encoding.rows] = False
+    return np.flatnonzero(is_free)
+
+
+def _group(
+    rows: Ints, piece: Ints, max_pieces: int | None, max_rows: int | None
+) -> Pieces:
+    order = np.lexsort((rows, piece))
+    rows, piece = rows[order], piece[order]
+    is_start = np.ones(len(rows), np.bool_)
+    is_start[1:] = piece[1:] != piece[:-1]
+    starts = np.flatnonzero(is_start)
+    lengths = np.diff(np.append(starts, len(rows)))
+    # Pieces in the order of their first rows.
+    order = np.argsort(rows[starts], kind="stable")[:max_pieces]
+    starts, lengths = starts[order], lengths[order]
+    if max_rows is not None:
+        lengths = np.minimum(lengths, max_rows)
+    places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    places += np.arange(len(places))
+    return Pieces(rows[places], lengths)
+
+
+def encoding_of_tokens(n_tokens: int) -> Encoding:
+    """Describe an encoder that gives one row for each token, and nothing else.
+
+    n_tokens (int): The number of tokens.
+    RETURNS (Encoding): The encoding.
+    """
+    everything = np.arange(n_tokens)
+    ones = np.ones(n_tokens, np.int64)
+    return Encoding(everything, ones, np.array([n_tokens]), max(1, n_tokens))
+
+
+def encoding_of_wordpieces(
+    rows: Ints, n_rows: Ints, windows: Sequence[int], width: int
+) -> Encoding:
+    """Describe what a transformer made of a Doc.
+
+    rows (Ints): Its alignment: for each token its wordpieces.
+    n_rows (Ints): How many wordpieces each token has.
+    windows (Sequence[int]): The wordpieces of each window without padding.
+    width (int): Those of the longest window, which is that of all with padding.
+    RETURNS (Encoding): The encoding.
+    """
+    return Encoding(
+        np.asarray(rows, np.int64).ravel(),
+        np.asarray(n_rows, np.int64),
+        np.minimum(np.asarray(windows, np.int64), width),
+        width,
+    )

@@ -1,0 +1,1 @@
+"""Registered models, made of `layers`."""

@@ -1,0 +1,124 @@
+"""Text classification over spans, and its baseline without them."""
+
+from functools import partial
+from typing import Any
+
+from spacy.ml.models.textcat import resize_and_set_ref
+from spacy.tokens import Doc
+from thinc.api import (
+    Dropout,
+    Linear,
+    Logistic,
+    Model,
+    Softmax,
+    chain,
+    concatenate,
+    resizable,
+)
+from thinc.layers.resizable import resize_linear_weighted
+from thinc.types import Floats2d, Ragged
+
+from ..layers.doc_summary import doc_summary
+from ..layers.encoder_rows import encoder_rows
+from ..layers.pooling import Pooling
+from ..layers.span_pool import span_pool
+
+Tok2Vec = Model[list[Doc], list[Floats2d]]
+TextCat = Model[list[Doc], Floats2d]
+
+# What a label added after training begins with: as good as impossible.
+_NEVER = -5000.0
+
+
+def span_textcat(
+    tok2vec: Tok2Vec,
+    span_pooling: Pooling,
+    doc_pooling: Pooling,
+    exclusive_classes: bool,
+    spans_key: str = "ngrams",
+    use_cls: bool = True,
+    dropout: float = 0.1,
+    max_pieces: int | None = None,
+    max_rows: int | None = None,
+    nO: int | None = None,
+) -> TextCat:
+    """Build `spacy-spanft.SpanTextCat.v1`: the pooled spans beside [CLS], classified.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder. Of a transformer the
+        wordpieces are pooled and [CLS] is taken, of any other the tokens and their
+        mean.
+    span_pooling (Model[Ragged, Floats2d]): Pools the rows of each span.
+    doc_pooling (Model[Ragged, Floats2d]): Pools the spans of each Doc.
+    exclusive_classes (bool): Whether a text has exactly one label.
+    spans_key (str): The key in doc.spans.
+    use_cls (bool): Whether [CLS] stands beside the pooled spans.
+    dropout (float): The share of what is classified that is dropped in training.
+    max_pieces (Optional[int]): Keep only the first pieces of a Doc (the paper's r).
+    max_rows (Optional[int]): Keep only the first rows of a piece (the paper's l).
+    nO (Optional[int]): The number of labels.
+    RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
+    """
+    pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
+    pooled = concatenate(pool, doc_summary()) if use_cls else pool
+    return _classifier(tok2vec, pooled, exclusive_classes, dropout, nO)
+
+
+def cls_textcat(
+    tok2vec: Tok2Vec,
+    exclusive_classes: bool,
+    dropout: float = 0.1,
+    nO: int | None = None,
+) -> TextCat:
+    """Build `spacy-spanft.ClsTextCat.v1`: [CLS] alone, all else alike.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
+    exclusive_classes (bool): Whether a text has exactly one label.
+    dropout (float): The share of what is classified that is dropped in training.
+    nO (Optional[int]): The number of labels.
+    RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
+    """
+    return _classifier(tok2vec, doc_summary(), exclusive_classes, dropout, nO)
+
+
+def _classifier(
+    tok2vec: Tok2Vec,
+    pooled: Model[Any, Floats2d],
+    exclusive_classes: bool,
+    dropout: float,
+    nO: int | None,
+) -> TextCat:
+    output: Model[Floats2d, Floats2d] = (Softmax if exclusive_classes else Linear)(nO)
+    # As in spaCy's own models: with labels that are added later, the scores of the
+    # others stay as they are.
+    fill = {"W": 0.0, "b": _NEVER if exclusive_classes else 0.0}
+    resize = partial(resize_linear_weighted, fill_defaults=fill)
+    growing: Any = resizable(output, resize_layer=resize)
+    scores = growing if exclusive_classes else chain(growing, Logistic())
+    rows = encoder_rows(tok2vec)
+    model: Any = chain(rows, pooled, Dropout(dropout), scores)
+    model.init = init
+    model.set_ref("rows", rows)
+    model.set_ref("pooled", pooled)
+    model.set_ref("scores", scores)
+    model.set_ref("output_layer", output)
+    model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=growing)
+    model.attrs["multi_label"] = not exclusive_classes
+    if nO is not None:
+        model.set_dim("nO", nO)
+    return model
+
+
+def init(model: TextCat, X: list[Doc] | None = None, Y: Floats2d | None = None) -> None:
+    """Set up the model from the width of the encoder: no transformer needs to run."""
+    rows, pooled, scores = map(model.get_ref, ("rows", "pooled", "scores"))
+    rows.initialize(X=X)
+    width = rows.get_dim("nO")
+    ones = model.ops.asarray1i([1])
+    row = Ragged(model.ops.alloc2f(1, width), ones)
+    parts = pooled.layers if pooled.name.count("|") else [pooled]
+    for part in parts:
+        part.initialize(X=row)
+    features = model.ops.alloc2f(1, width * len(parts))
+    if Y is not None and model.has_dim("nO") is None:
+        model.set_dim("nO", Y.shape[1])
+    scores.initialize(X=features, Y=Y)

@@ -1,0 +1,1 @@
+"""The layers of the span encoder, one a file."""

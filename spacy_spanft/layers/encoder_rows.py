@@ -1,0 +1,158 @@
+"""The vectors of a transformer or a tok2vec, as the flat rows of a batch."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from spacy.tokens import Doc
+from thinc.api import Model, chain
+from thinc.types import Floats2d
+
+from ..alignment import Encoding, encoding_of_tokens, encoding_of_wordpieces
+from ..errors import AlignmentError, Errors
+
+
+class DocRows(NamedTuple):
+    """The vectors of a batch of Docs. Their gradient is that of the vectors alone.
+
+    docs (list[Doc]): The Docs.
+    vectors (Floats2d): All rows, one Doc after the other, (n_rows, width).
+    starts (list[int]): Where the rows of each Doc begin, and behind the last one.
+    encodings (list[Encoding]): Which rows are those of which token, for each Doc.
+    has_cls (bool): Whether the first row of a Doc stands for all of it.
+    """
+
+    docs: list[Doc]
+    vectors: Floats2d
+    starts: list[int]
+    encodings: list[Encoding]
+    has_cls: bool
+
+
+InT = list[Doc]
+OutT = DocRows
+
+
+def encoder_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
+    """Make the layer.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): Any tok2vec. If it is a transformer (a
+        listener to one, or one of its own), the rows are its wordpieces: the layer
+        that pools them into tokens is left out. Else they are its tokens.
+    RETURNS (Model[List[Doc], DocRows]): Docs to rows.
+    """
+    layers = tok2vec.layers
+    if layers and layers[-1].name == "trfs2arrays":
+        grad_factor = layers[-1].attrs["grad_factor"]
+        source = layers[0] if len(layers) == 2 else chain(*layers[:-1])
+        return Model(
+            "wordpiece_rows",
+            forward_wordpieces,
+            init=init,
+            layers=[source],
+            dims={"nO": None},
+            attrs={"grad_factor": grad_factor},
+        )
+    return Model(
+        "token_rows", forward_tokens, init=init, layers=[tok2vec], dims={"nO": None}
+    )
+
+
+def forward_tokens(
+    model: Model[InT, OutT], docs: InT, is_train: bool
+) -> tuple[OutT, Callable[[Floats2d], InT]]:
+    """Take one row for each token."""
+    arrays, backprop_source = model.layers[0](docs, is_train)
+    encodings = [encoding_of_tokens(len(doc)) for doc in docs]
+    starts = _starts(arrays)
+    rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, False)
+
+    def backprop(d_vectors: Floats2d) -> InT:
+        return backprop_source([d_vectors[a:b] for a, b in pairwise(starts)])
+
+    return rows, backprop
+
+
+def forward_wordpieces(
+    model: Model[InT, OutT], docs: InT, is_train: bool
+) -> tuple[OutT, Callable[[Floats2d], Any]]:
+    """Take one row for each wordpiece, those of padding as well: no piece has them."""
+    _check_transformer(model.layers[0], docs)
+    datas, backprop_source = model.layers[0](docs, is_train)
+    tensors = [_hidden_state(data) for data in datas]
+    width = next((t.shape[-1] for t in tensors if t is not None), 0)
+    nothing = model.ops.alloc2f(0, width)
+    arrays = [nothing if t is None else t.reshape(-1, width) for t in tensors]
+    encodings = [
+        encoding_of_tokens(0)
+        if tensor is None
+        else encoding_of_wordpieces(
+            _to_cpu(model, data.align.dataXd),
+            _to_cpu(model, data.align.lengths),
+            data.wordpieces.lengths,
+            tensor.shape[1],
+        )
+        for data, tensor in zip(datas, tensors, strict=True)
+    ]
+    starts = _starts(arrays)
+    rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, True)
+
+    def backprop(d_vectors: Floats2d) -> Any:
+        d_vectors = d_vectors * model.attrs["grad_factor"]
+        parts = [d_vectors[a:b] for a, b in pairwise(starts)]
+        return backprop_source(
+            [
+                _gradient_of(data, tensor, part)
+                for data, tensor, part in zip(datas, tensors, parts, strict=True)
+                # A Doc without tokens never went through the transformer.
+                if tensor is not None
+            ]
+        )
+
+    return rows, backprop
+
+
+def _hidden_state(data: Any) -> Any:
+    """Get the vectors of a Doc, (n_windows, n_wordpieces, width); None without any."""
+    if "last_hidden_state" not in data.model_output:
+        return None
+    tensor = data.model_output.last_hidden_state
+    return tensor if tensor.size else None
+
+
+def _gradient_of(data: Any, tensor: Any, d_rows: Any) -> Any:
+    from spacy_transformers.data_classes import TransformerData
+    from transformers.utils import ModelOutput
+
+    gradient = ModelOutput(last_hidden_state=d_rows.reshape(tensor.shape))
+    return TransformerData(data.wordpieces, gradient, data.align)
+
+
+def _check_transformer(source: Model[InT, Any], docs: InT) -> None:
+    """Raise where a listener has nobody to listen to, before it makes zeros of it."""
+    if source.name != "transformer-listener" or source._batch_id is not None:  # type: ignore[attr-defined]
+        return
+    for doc in docs:
+        if len(doc) and (not doc.has_extension("trf_data") or doc._.trf_data is None):
+            raise AlignmentError(Errors.NO_TRANSFORMER)
+
+
+def _starts(arrays: list[Any]) -> list[int]:
+    return [0, *np.cumsum([len(array) for array in arrays]).tolist()]
+
+
+def _to_cpu(model: Model[InT, OutT], array: Any) -> Any:
+    return model.ops.to_numpy(array)
+
+
+def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
+    """Find out how wide the rows are."""
+    source = model.layers[0]
+    source.initialize(X=X)
+    # A transformer that is not this component's own has been initialised already.
+    widths = [node.maybe_get_dim("nO") for node in source.walk()]
+    width = source.maybe_get_dim("nO") or next(filter(None, widths), None)
+    if width is None:
+        raise AlignmentError(Errors.NO_TRANSFORMER)
+    model.set_dim("nO", width)

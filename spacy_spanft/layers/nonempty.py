@@ -1,0 +1,55 @@
+"""Lets any pooling meet empty sequences."""
+
+from collections.abc import Callable
+from typing import Any
+
+from thinc.api import Model
+from thinc.types import Floats2d, Ragged
+
+InT = Ragged
+OutT = Floats2d
+
+
+def nonempty(pooling: Model[InT, OutT]) -> Model[InT, OutT]:
+    """Wrap a pooling so that it never sees an empty sequence, which becomes zeros.
+
+    pooling (Model[Ragged, Floats2d]): Any pooling, such as thinc's reduce_max.v1.
+    RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
+    """
+    return Model(
+        f"nonempty({pooling.name})",
+        forward,
+        init=init,
+        layers=[pooling],
+        dims={"nO": None, "nI": None},
+    )
+
+
+def forward(
+    model: Model[InT, OutT], X: InT, is_train: bool
+) -> tuple[OutT, Callable[[OutT], InT]]:
+    """Apply the pooling to what is not empty."""
+    pooling: Model[InT, OutT] = model.layers[0]
+    is_full = X.lengths > 0
+    if is_full.all():
+        return pooling(X, is_train)  # type: ignore[return-value]
+    if not is_full.any():
+        rows: Any = X.dataXd
+        width = pooling.maybe_get_dim("nO") or rows.shape[1]
+        nothing = model.ops.alloc2f(len(X.lengths), width, dtype=rows.dtype)
+        return nothing, lambda dY: X
+    pooled, backprop_pooling = pooling(Ragged(X.dataXd, X.lengths[is_full]), is_train)
+    Y = model.ops.alloc2f(len(X.lengths), pooled.shape[1], dtype=pooled.dtype)
+    Y[is_full] = pooled
+
+    def backprop(dY: OutT) -> InT:
+        return Ragged(backprop_pooling(dY[is_full]).dataXd, X.lengths)
+
+    return Y, backprop
+
+
+def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -> None:
+    """Initialise the pooling."""
+    if X is not None:
+        X = Ragged(X.dataXd, X.lengths[X.lengths > 0])
+    model.layers[0].initialize(X=X, Y=Y)

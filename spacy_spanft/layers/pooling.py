@@ -1,0 +1,42 @@
+"""Poolings of sequences: each makes one vector of every sequence.
+
+They have the type of thinc's own reductions, so that reduce_mean.v1 and the like can
+take their place in a config.
+"""
+
+from typing import TypeAlias
+
+from thinc.api import Model, ParametricAttention_v2, chain, reduce_max, reduce_sum
+from thinc.types import Floats2d, Ragged
+
+from .dense_tanh import dense_tanh
+from .nonempty import nonempty
+from .span_window import span_window
+
+Pooling: TypeAlias = Model[Ragged, Floats2d]
+
+
+def cnn_pooling(kernel_size: int = 3) -> Pooling:
+    """Convolve each sequence, and take the maximum over it.
+
+    kernel_size (int): How many rows a window has.
+    RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
+    """
+    return nonempty(chain(span_window(kernel_size), reduce_max()))
+
+
+def attention_pooling() -> Pooling:
+    """Average each sequence with weights softmax(w · tanh(W t + b)) (Lin et al., 2017).
+
+    RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
+    """
+    attention = ParametricAttention_v2(key_transform=dense_tanh())
+    return nonempty(chain(attention, reduce_sum()))
+
+
+def max_pooling() -> Pooling:
+    """Take the maximum over each sequence.
+
+    RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
+    """
+    return nonempty(reduce_max())

@@ -1,0 +1,133 @@
+"""Which rows make up which piece, against a twin that looks at one row at a time."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_spanft.alignment import (
+    align_pieces,
+    encoding_of_tokens,
+    encoding_of_wordpieces,
+    get_spans,
+    piece_of_token,
+)
+from spacy_spanft.errors import AlignmentError
+
+
+def slow_twin(token_rows, windows, width, spans, max_pieces, max_rows):
+    """Walk over tokens and rows one by one."""
+    aligned = {row for rows in token_rows for row in rows}
+    pieces, taken = [], set()
+    inside = {i: (start, end) for start, end in spans for i in range(start, end)}
+    groups = {}
+    for i, rows in enumerate(token_rows):
+        group = groups.setdefault(inside.get(i, (i, i + 1)), [])
+        for row in sorted(rows):
+            if row // width == min(rows) // width and row not in taken:
+                taken.add(row)
+                group.append(row)
+    pieces = [sorted(group) for group in groups.values() if group]
+    for window, n_rows in enumerate(windows):
+        for row in range(window * width, window * width + min(n_rows, width)):
+            place = row - window * width
+            is_last_of_window = place == min(n_rows, width) - 1
+            if len(windows) == 1:
+                counts = True
+            elif window == 0:
+                counts = not is_last_of_window
+            else:
+                counts = window == len(windows) - 1 and is_last_of_window
+            if counts and row not in aligned:
+                pieces.append([row])
+    pieces.sort()
+    return [piece[:max_rows] for piece in pieces[:max_pieces]]
+
+
+@st.composite
+def encodings(draw):
+    """Windows that overlap, padding, tokens without or with shared wordpieces."""
+    n_tokens = draw(st.integers(0, 8))
+    lengths = draw(st.lists(st.integers(0, 3), min_size=n_tokens, max_size=n_tokens))
+    size, stride = draw(st.sampled_from([(3, 2), (4, 4), (9, 9), (2, 1)]))
+    token_rows = [[] for _ in range(n_tokens)]
+    windows = []
+    for first in range(0, n_tokens, stride):
+        tokens = range(first, min(first + size, n_tokens))
+        place, found = 1, []  # [CLS] comes first
+        for i in tokens:
+            is_shared = draw(st.booleans()) and place > 1 and lengths[i]
+            found.append((i, place - bool(is_shared)))
+            place += lengths[i] - bool(is_shared)
+        windows.append((found, place + 1))  # [SEP] comes last
+        if tokens[-1] == n_tokens - 1:
+            break
+    width = max((n for _, n in windows), default=1)
+    if draw(st.booleans()):  # cut off by the encoder's limit
+        width = max(1, width - draw(st.integers(0, 3)))
+    for number, (found, _) in enumerate(windows):
+        for i, place in found:
+            rows = range(place, min(place + lengths[i], width))
+            token_rows[i].extend(number * width + row for row in rows)
+    spans, at = [], 0
+    while at < n_tokens:
+        end = at + draw(st.integers(1, 4))
+        if draw(st.booleans()) and end <= n_tokens:
+            spans.append((at, end))
+        at = end
+    return token_rows, [n for _, n in windows], width, spans
+
+
+caps = st.one_of(st.none(), st.integers(1, 4))
+
+
+@given(case=encodings(), max_pieces=caps, max_rows=caps)
+def test_equals_looking_at_each_row(case, max_pieces, max_rows):
+    token_rows, windows, width, spans = case
+    encoding = encoding_of_wordpieces(
+        np.array([row for rows in token_rows for row in rows], np.int64),
+        np.array([len(rows) for rows in token_rows], np.int64),
+        windows,
+        width,
+    )
+    found = align_pieces(
+        encoding,
+        np.array(spans, np.int64).reshape(-1, 2),
+        max_pieces=max_pieces,
+        max_rows=max_rows,
+    )
+    ends = np.cumsum(found.lengths)
+    pieces = [part.tolist() for part in np.split(found.rows, ends[:-1])]
+    expected = slow_twin(*case, max_pieces, max_rows)
+    assert [piece for piece in pieces if piece] == expected
+    assert (found.lengths > 0).all()
+    assert len(np.unique(found.rows)) == len(found.rows)
+
+
+def test_pieces_of_tokens():
+    spans = np.array([[1, 3], [3, 4], [6, 8]])
+    assert piece_of_token(spans, 9).tolist() == [0, 1, 1, 2, 3, 4, 5, 5, 6]
+    assert piece_of_token(spans[:0], 0).tolist() == []
+    found = align_pieces(encoding_of_tokens(9), spans)
+    assert found.lengths.tolist() == [1, 2, 1, 1, 1, 2, 1]
+
+
+def test_key_that_is_missing(nlp):
+    doc = nlp("new york")
+    doc.spans["other"] = []
+    with pytest.raises(
+        AlignmentError, match=r"no 'ngrams' \(it has: other\)"
+    ) as caught:
+        get_spans(doc, "ngrams")
+    assert 'annotating_components = ["span_segmenter"]' in str(caught.value)
+
+
+def test_spans_that_overlap(nlp):
+    doc = nlp("the united states of america")
+    doc.spans["sc"] = [doc[3:5], doc[0:3], doc[1:4]]
+    with pytest.raises(
+        AlignmentError, match="'the united states' and 'united states of'"
+    ):
+        get_spans(doc, "sc")
+    doc.spans["sc"] = [doc[3:5], doc[0:3]]
+    assert get_spans(doc, "sc").tolist() == [[0, 3], [3, 5]]

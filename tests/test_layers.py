@@ -1,0 +1,278 @@
+"""The layers against the equations in padded PyTorch, and finite differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from thinc.api import reduce_mean
+from thinc.types import Ragged
+
+from spacy_spanft.layers.nonempty import nonempty
+from spacy_spanft.layers.pooling import attention_pooling, cnn_pooling, max_pooling
+from spacy_spanft.layers.span_window import span_window
+
+torch = pytest.importorskip("torch")
+
+WIDTH = 5
+lengths_lists = st.lists(st.integers(0, 7), min_size=1, max_size=8)
+
+
+def ragged(lengths, seed, dtype="f8", width=WIDTH):
+    rows = np.random.default_rng(seed).normal(size=(sum(lengths), width))
+    return Ragged(rows.astype(dtype), np.array(lengths, "i"))
+
+
+def make(layer, dtype="f8", seed=0):
+    """Initialise a layer with random weights, biases too."""
+    random = np.random.default_rng(seed)
+    layer.initialize(X=ragged([2], 0, "f"))
+    for node in layer.walk():
+        for name in node.param_names:
+            shape = node.get_param(name).shape
+            node.set_param(name, random.normal(size=shape).astype(dtype))
+    return layer
+
+
+def params(layer):
+    """Get a layer's parameters as torch tensors that gather gradients."""
+    return {
+        (i, name): torch.tensor(node.get_param(name), requires_grad=True)
+        for i, node in enumerate(layer.walk())
+        for name in node.param_names
+    }
+
+
+def pad(rows, lengths):
+    """Put sequences into a padded tensor (n_sequences, longest, width), with a mask."""
+    longest = max([1, *lengths])
+    padded = rows.new_zeros(len(lengths), longest, rows.shape[1])
+    mask = torch.zeros(len(lengths), longest, dtype=torch.bool)
+    for i, part in enumerate(torch.split(rows, list(lengths))):
+        padded[i, : len(part)] = part
+        mask[i, : len(part)] = True
+    return padded, mask
+
+
+def torch_cnn(rows, lengths, W, b):
+    """c_j = ReLU(W [t_j ... t_(j+k-1)] + b), windows at every row, then the maximum."""
+    k = len(W)
+    padded, mask = pad(rows, lengths)
+    padded = torch.nn.functional.pad(padded, (0, 0, 0, k - 1))
+    conv = torch.nn.functional.conv1d(padded.transpose(1, 2), W.permute(1, 2, 0), b)
+    c = torch.relu(conv).transpose(1, 2) * mask[:, :, None]
+    return c.amax(dim=1)  # ReLU leaves nothing below zero, so zeros do no harm
+
+
+def torch_attention(rows, lengths, Q, W, b):
+    """Softmax(q tanh(W t + b)) over each sequence, then the weighted sum."""
+    padded, mask = pad(rows, lengths)
+    scores = torch.tanh(padded @ W.T + b) @ Q
+    weights = torch.softmax(scores.masked_fill(~mask, -1e9), dim=1) * mask
+    return (weights[:, :, None] * padded).sum(dim=1)
+
+
+def torch_max(rows, lengths):
+    padded, mask = pad(rows, lengths)
+    found = padded.masked_fill(~mask[:, :, None], -torch.inf).amax(dim=1)
+    return torch.where(mask.any(dim=1)[:, None], found, 0.0)
+
+
+REFERENCES = {
+    "cnn": (cnn_pooling, torch_cnn, ("W", "b"), "f8"),
+    "attention": (attention_pooling, torch_attention, ("Q", "W", "b"), "f"),
+    "max": (max_pooling, torch_max, (), "f8"),
+}
+
+
+def assert_equal(layer, X, reference, names, tolerance):
+    """Compare output and all gradients of a layer with those of its reference."""
+    rows = torch.tensor(X.dataXd, requires_grad=True)
+    theirs = params(layer)
+    given_names = {name: tensor for (_, name), tensor in theirs.items()}
+    expected = reference(rows, X.lengths.tolist(), *(given_names[n] for n in names))
+    Y, backprop = layer(X, is_train=True)
+    assert Y.dtype == X.dataXd.dtype
+    np.testing.assert_allclose(Y, expected.detach(), atol=tolerance, rtol=tolerance)
+    dY = np.random.default_rng(1).normal(size=Y.shape).astype(Y.dtype)
+    dX = backprop(dY)
+    assert dX.lengths.tolist() == X.lengths.tolist()
+    (expected * torch.tensor(dY)).sum().backward()
+    d_rows = np.zeros_like(X.dataXd) if rows.grad is None else rows.grad
+    np.testing.assert_allclose(dX.dataXd, d_rows, atol=tolerance, rtol=tolerance)
+    if not X.lengths.any():
+        return
+    nodes = list(layer.walk())
+    for (i, name), tensor in theirs.items():
+        np.testing.assert_allclose(
+            nodes[i].get_grad(name), tensor.grad, atol=tolerance, rtol=tolerance
+        )
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+@given(lengths=lengths_lists, seed=st.integers(0, 99))
+def test_poolings_equal_padded_torch(name, lengths, seed):
+    build, reference, names, dtype = REFERENCES[name]
+    layer = make(build(), dtype, seed)
+    tolerance = 1e-10 if dtype == "f8" else 2e-4
+    assert_equal(layer, ragged(lengths, seed, dtype), reference, names, tolerance)
+
+
+@given(lengths=lengths_lists, kernel_size=st.integers(1, 5))
+def test_any_kernel_size(lengths, kernel_size):
+    layer = make(cnn_pooling(kernel_size))
+    assert_equal(layer, ragged(lengths, 3), torch_cnn, ("W", "b"), 1e-10)
+
+
+@given(lengths=lengths_lists, seed=st.integers(0, 99))
+def test_window_gradient_by_finite_differences(lengths, seed):
+    layer = make(span_window(), seed=seed)
+    X = ragged(lengths, seed)
+    Y, backprop = layer(X, is_train=True)
+    dY = np.random.default_rng(2).normal(size=Y.dataXd.shape)
+    dX = backprop(Ragged(dY, X.lengths)).dataXd
+
+    def loss():
+        return float((layer.predict(X).dataXd * dY).sum())
+
+    arrays = [(X.dataXd, dX)]
+    arrays += [(layer.get_param(n), layer.get_grad(n)) for n in ("W", "b")]
+    step = 1e-6
+    random = np.random.default_rng(4)
+    for array, gradient in arrays:
+        for place in random.permutation(array.size)[:10]:
+            before = array.flat[place]
+            array.flat[place] = before + step
+            above = loss()
+            array.flat[place] = before - step
+            below = loss()
+            array.flat[place] = before
+            slope = (above - below) / (2 * step)
+            assert gradient.flat[place] == pytest.approx(slope, abs=1e-4)
+
+
+def test_windows_never_leave_their_sequence():
+    layer = make(span_window())
+    both = ragged([3, 4], 5)
+    alone = [
+        Ragged(both.dataXd[a:b], np.array([b - a], "i")) for a, b in ((0, 3), (3, 7))
+    ]
+    parts = [layer.predict(part).dataXd for part in alone]
+    np.testing.assert_allclose(layer.predict(both).dataXd, np.concatenate(parts))
+
+
+def test_wrong_gradient_shape_fails_where_it_is_made():
+    layer = make(span_window())
+    _, backprop = layer(ragged([3], 0), is_train=True)
+    with pytest.raises(ValueError, match=r"(?i)shape"):
+        backprop(ragged([2], 0))
+
+
+def test_any_reduction_of_thinc_can_pool():
+    layer = nonempty(reduce_mean())
+    X = ragged([0, 2, 0, 3], 0, "f")
+    Y, backprop = layer(X, is_train=True)
+    assert not Y[[0, 2]].any()
+    np.testing.assert_allclose(Y[1], X.dataXd[:2].mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(backprop(np.ones_like(Y)).dataXd[2], 1 / 3, rtol=1e-6)
+
+
+class TestSpanPool:
+    """From the rows of a batch to a vector for each Doc, and the way back."""
+
+    def batch(self, nlp, seed):
+        """Docs with spans, one of them empty, and the rows of an encoder for them."""
+        from spacy_spanft.alignment import encoding_of_tokens, encoding_of_wordpieces
+        from spacy_spanft.layers.encoder_rows import DocRows
+
+        random = np.random.default_rng(seed)
+        docs, encodings, starts = [], [], [0]
+        for n_tokens in (4, 0, 1, 6):
+            doc = nlp.make_doc("a b c d e f"[: 2 * n_tokens])
+            doc.spans["x"] = [doc[1:3], doc[3:4]] if n_tokens > 3 else []
+            n_rows = random.integers(0, 4, n_tokens)
+            rows = 1 + np.arange(n_rows.sum())
+            size = int(n_rows.sum()) + 2
+            padding = int(random.integers(0, 3))
+            encodings.append(
+                encoding_of_wordpieces(rows, n_rows, [size], size + padding)
+                if n_tokens
+                else encoding_of_tokens(0)
+            )
+            docs.append(doc)
+            starts.append(starts[-1] + (size + padding if n_tokens else 0))
+        vectors = random.normal(size=(starts[-1], WIDTH))
+        return DocRows(docs, vectors, starts, encodings, True)
+
+    def reference(self, X, rows, cnn1, cnn2):
+        """Cut the rows into pieces with plain loops, and pool them in padded torch."""
+        pooled = []
+        for doc, start, encoding in zip(X.docs, X.starts, X.encodings, strict=False):
+            begins = np.cumsum(encoding.n_rows) - encoding.n_rows
+            groups = {}
+            inside = {
+                i: (s.start, s.end)
+                for s in doc.spans["x"]
+                for i in range(s.start, s.end)
+            }
+            for i in range(len(doc)):
+                mine = encoding.rows[begins[i] : begins[i] + encoding.n_rows[i]]
+                groups.setdefault(inside.get(i, i), []).extend(mine.tolist())
+            pieces = [group for group in groups.values() if group]
+            if len(doc):
+                pieces = [[0], *pieces, [int(encoding.windows[0]) - 1]]
+            flat = [start + row for piece in pieces for row in piece]
+            sizes = [len(piece) for piece in pieces]
+            vectors = torch_cnn(rows[flat], sizes, *cnn1) if sizes else rows[:0]
+            pooled.append(torch_cnn(vectors, [len(sizes)], *cnn2))
+        return torch.cat(pooled)
+
+    @given(seed=st.integers(0, 300))
+    def test_equals_plain_loops_and_padded_torch(self, nlp, seed):
+        from spacy_spanft.layers.span_pool import span_pool
+
+        first, second = (
+            make(cnn_pooling(), seed=seed),
+            make(cnn_pooling(), seed=seed + 1),
+        )
+        layer = span_pool(first, second, "x")
+        X = self.batch(nlp, seed)
+        rows = torch.tensor(X.vectors, requires_grad=True)
+        weights = [
+            tuple(part[key] for key in sorted(part, key=lambda key: key[1]))
+            for part in (params(first), params(second))
+        ]
+        expected = self.reference(X, rows, *weights)
+        Y, backprop = layer(X, is_train=True)
+        np.testing.assert_allclose(Y, expected.detach(), atol=1e-10)
+        dY = np.random.default_rng(1).normal(size=Y.shape)
+        (expected * torch.tensor(dY)).sum().backward()
+        np.testing.assert_allclose(backprop(dY), rows.grad, atol=1e-10)
+        for part, theirs in zip((first, second), weights, strict=True):
+            for node in part.walk():
+                for name, tensor in zip(("W", "b"), theirs, strict=True):
+                    if node.has_param(name):
+                        np.testing.assert_allclose(
+                            node.get_grad(name), tensor.grad, atol=1e-10
+                        )
+
+    @pytest.mark.parametrize("has_cls", [True, False])
+    def test_summary(self, nlp, has_cls):
+        from spacy_spanft.layers.doc_summary import doc_summary
+
+        X = self.batch(nlp, 3)._replace(has_cls=has_cls)
+        Y, backprop = doc_summary()(X, is_train=True)
+        parts = np.split(X.vectors, X.starts[1:-1])
+        for summary, part in zip(Y, parts, strict=True):
+            expected = part[:1] if has_cls else part
+            expected = expected.mean(axis=0) if len(expected) else np.zeros(WIDTH)
+            np.testing.assert_allclose(summary, expected)
+        dY = np.random.default_rng(1).normal(size=Y.shape)
+        d_parts = np.split(backprop(dY), X.starts[1:-1])
+        for d, part in zip(dY, d_parts, strict=True):
+            if has_cls:
+                np.testing.assert_allclose(part[:1], d[None][: len(part)])
+                assert not part[1:].any()
+            else:
+                np.testing.assert_allclose(
+                    part, np.tile(d / max(1, len(part)), (len(part), 1))
+                )

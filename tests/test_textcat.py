@@ -1,0 +1,282 @@
+"""The contract of the text classifiers: every architecture goes through all of it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import spacy
+from spacy.training import Example
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import AlignmentError
+
+from .tiny import LISTENER, save_bert, transformer_config
+
+pytest.importorskip("spacy_transformers")
+
+
+def pooling(name, **settings):
+    return {"@architectures": f"spacy-spanft.{name}Pooling.v1", **settings}
+
+
+def span_model(first, second, **settings):
+    return {
+        "@architectures": "spacy-spanft.SpanTextCat.v1",
+        "tok2vec": LISTENER,
+        "span_pooling": first,
+        "doc_pooling": second,
+        "exclusive_classes": True,
+        **settings,
+    }
+
+
+CNN, ATTENTION, MAX = pooling("Cnn"), pooling("Attention"), pooling("Max")
+TOKENS = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "pretrained_vectors": None,
+    "width": 16,
+    "depth": 1,
+    "embed_size": 100,
+    "window_size": 1,
+    "maxout_pieces": 2,
+    "subword_features": True,
+}
+MODELS = {
+    "cls": {
+        "@architectures": "spacy-spanft.ClsTextCat.v1",
+        "tok2vec": LISTENER,
+        "exclusive_classes": True,
+    },
+    "cnn-cnn": span_model(CNN, CNN),
+    "cnn-max": span_model(CNN, MAX),
+    "attention-attention": span_model(ATTENTION, ATTENTION),
+    "attention-max": span_model(ATTENTION, MAX),
+    "no-cls": span_model(CNN, CNN, use_cls=False),
+    "capped": span_model(pooling("Cnn", kernel_size=2), CNN, max_pieces=4, max_rows=2),
+    "mean": span_model({"@layers": "reduce_mean.v1"}, CNN),
+    "tokens": span_model(CNN, CNN, tok2vec=TOKENS),
+}
+TRAIN = [
+    ("this film is very good .", "A"),
+    ("new york city is bad and unbelievable walking in the united states", "B"),
+    ("", "B"),
+    ("it was a very good film in new york", "A"),
+    ("the united states not good", "B"),
+    ("a  good\u00a0film !", "A"),
+]
+NGRAMS = {"new york": 3, "united states": 2, "very good film": 1}
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return MODELS[request.param]
+
+
+def make(bert, model, component="textcat", window=6):
+    """Make a pipeline whose windows are small, so that they overlap."""
+    if component == "textcat_multilabel":
+        model = {**model, "exclusive_classes": False}
+    config = {
+        "nlp": {"lang": "en", "pipeline": ["transformer", "span_segmenter", "textcat"]},
+        "components": {
+            "transformer": transformer_config(bert, window, max(1, window - 2)),
+            "span_segmenter": {"factory": "span_segmenter"},
+            "textcat": {"factory": component, "model": model},
+        },
+    }
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(NGRAMS))
+    return nlp
+
+
+def examples_for(nlp, texts=TRAIN):
+    return [
+        Example.from_dict(
+            nlp.make_doc(text), {"cats": {c: float(c == cat) for c in "AB"}}
+        )
+        for text, cat in texts
+    ]
+
+
+def train(nlp, examples, steps=1, annotates=("span_segmenter",), exclude=()):
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.learn_rate = 0.003
+    for _ in range(steps):
+        nlp.update(examples, sgd=optimizer, annotates=annotates, exclude=exclude)
+    return nlp
+
+
+def scores(docs):
+    return np.array([[doc.cats[c] for c in "AB"] for doc in docs])
+
+
+TEXTS = [text for text, _ in TRAIN]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_initialise_with_few_examples(bert, model, n):
+    nlp = make(bert, model)
+    for label in "AB":
+        nlp.get_pipe("textcat").add_label(label)
+    examples = examples_for(nlp)[:n]
+    nlp.initialize(lambda: examples) if n else nlp.initialize()
+    assert np.isfinite(scores(nlp.pipe(TEXTS))).all()
+
+
+@pytest.mark.parametrize("component", ["textcat", "textcat_multilabel"])
+def test_learns_saves_and_predicts_the_same(bert, model, component, tmp_path):
+    nlp = make(bert, model, component)
+    examples = examples_for(nlp, [pair for pair in TRAIN if pair[0]])
+    train(nlp, examples, steps=80)
+    found = scores(nlp.pipe(TEXTS))
+    gold = [cat for _, cat in TRAIN]
+    learnt = ["AB"[row.argmax()] for row in found]
+    assert [c for c, text in zip(learnt, TEXTS, strict=True) if text] == [
+        c for c, text in zip(gold, TEXTS, strict=True) if text
+    ]
+    # Of a batch without any token spaCy itself makes zeros, whatever the model says.
+    is_full = [bool(text) for text in TEXTS]
+    alone = scores(map(nlp, filter(None, TEXTS)))
+    np.testing.assert_allclose(found[is_full], alone, atol=1e-5)
+    nlp.to_disk(tmp_path)
+    np.testing.assert_allclose(
+        scores(spacy.load(tmp_path).pipe(TEXTS)), found, atol=1e-5
+    )
+    other = make(bert, model, component)
+    other.from_bytes(nlp.to_bytes())
+    np.testing.assert_allclose(scores(other.pipe(TEXTS)), found, atol=1e-5)
+
+
+def test_empty_docs_change_nothing(bert, model):
+    nlp = train(make(bert, model), examples_for(make(bert, model)))
+    alone = scores(nlp.pipe(["very good film", "bad"]))
+    among = scores(nlp.pipe(["", "very good film", "", "bad", ""]))
+    np.testing.assert_allclose(among[[1, 3]], alone, atol=1e-5)
+    empty = scores(nlp.pipe(["", ""]))
+    assert np.isfinite(empty).all()
+
+
+def test_gradient_reaches_the_transformer(bert, model):
+    nlp = make(bert, model)
+    if model is MODELS["tokens"]:
+        nlp.remove_pipe("transformer")
+    examples = examples_for(nlp)
+    optimizer = nlp.initialize(lambda: examples)
+    upstream = "textcat" if model is MODELS["tokens"] else "transformer"
+    before = nlp.get_pipe(upstream).model.to_bytes()
+    for _ in range(2):  # the weights of the last layer are zero at first
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    assert nlp.get_pipe(upstream).model.to_bytes() != before
+
+
+def test_frozen_transformer_that_annotates(bert):
+    nlp = make(bert, MODELS["cnn-cnn"])
+    examples = examples_for(nlp)
+    nlp.initialize(lambda: examples)
+    before = nlp.get_pipe("transformer").model.to_bytes()
+    head = nlp.get_pipe("textcat").model.to_bytes()
+    annotates = ["transformer", "span_segmenter"]
+    optimizer = nlp.create_optimizer()
+    nlp.update(examples, sgd=optimizer, annotates=annotates, exclude=["transformer"])
+    assert nlp.get_pipe("transformer").model.to_bytes() == before
+    assert nlp.get_pipe("textcat").model.to_bytes() != head
+
+
+def test_replaced_listeners(bert, tmp_path):
+    nlp = train(make(bert, MODELS["cnn-cnn"]), examples_for(make(bert, MODELS["cls"])))
+    expected = scores(nlp.pipe(TEXTS))
+    nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
+    nlp.remove_pipe("transformer")
+    np.testing.assert_allclose(scores(nlp.pipe(TEXTS)), expected, atol=1e-5)
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    np.testing.assert_allclose(scores(again.pipe(TEXTS)), expected, atol=1e-5)
+    again.update(
+        examples_for(again),
+        sgd=again.create_optimizer(),
+        annotates=["span_segmenter"],
+    )
+
+
+def test_two_heads_on_one_transformer(bert):
+    nlp = make(bert, MODELS["cnn-cnn"])
+    nlp.add_pipe("ner", config={"model": {"tok2vec": LISTENER}})
+    examples = []
+    for text, cat in TRAIN:
+        doc = nlp.make_doc(text)
+        start = text.find("new york")
+        entities = [] if start < 0 else [(start, start + 8, "GPE")]
+        annotations = {"entities": entities, "cats": {c: float(c == cat) for c in "AB"}}
+        examples.append(Example.from_dict(doc, annotations))
+    train(nlp, examples, steps=60)
+    found = nlp.evaluate(examples)
+    assert found["ents_f"] == 1.0
+    assert found["cats_macro_f"] > 0.7
+
+
+def test_labels_added_later(bert):
+    nlp = train(make(bert, MODELS["cnn-cnn"]), examples_for(make(bert, MODELS["cls"])))
+    expected = scores(nlp.pipe(TEXTS))
+    nlp.get_pipe("textcat").add_label("C")
+    docs = list(nlp.pipe(TEXTS))
+    np.testing.assert_allclose(scores(docs), expected, atol=1e-4)
+    assert docs[0].cats["C"] < 1e-3
+
+
+def test_loads_where_nothing_of_the_build_is_left(bert, tmp_path):
+    source = tmp_path / "bert"
+    save_bert(source)
+    nlp = train(
+        make(source, MODELS["cnn-cnn"]), examples_for(make(bert, MODELS["cls"]))
+    )
+    nlp.to_disk(tmp_path / "pipeline")
+    expected = scores(nlp.pipe(TEXTS)).tolist()
+    source.rename(tmp_path / "gone")
+    code = (
+        "import json, sys, spacy; nlp = spacy.load(sys.argv[1]);"
+        "docs = nlp.pipe(json.loads(sys.argv[2]));"
+        "print(json.dumps([[d.cats['A'], d.cats['B']] for d in docs]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "pipeline"), json.dumps(TEXTS)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_allclose(json.loads(done.stdout), expected, atol=1e-5)
+
+
+class TestErrors:
+    def test_spans_that_are_missing(self, bert):
+        nlp = make(bert, MODELS["cnn-cnn"])
+        examples = examples_for(nlp)
+        with pytest.raises(AlignmentError, match="annotating_components"):
+            train(nlp, examples, annotates=())
+
+    def test_no_transformer(self, bert):
+        nlp = make(bert, MODELS["cnn-cnn"])
+        nlp.remove_pipe("transformer")
+        with pytest.raises(AlignmentError, match="no transformer for this component"):
+            nlp.initialize(lambda: examples_for(nlp))
+
+    def test_transformer_that_did_not_run(self, bert):
+        nlp = train(make(bert, MODELS["cls"]), examples_for(make(bert, MODELS["cls"])))
+        with nlp.select_pipes(disable=["transformer"]):
+            with pytest.raises(
+                AlignmentError, match="no transformer for this component"
+            ):
+                nlp("very good")
+            assert np.isfinite(scores([nlp("")])).all()
+
+    def test_no_labels(self, bert):
+        nlp = make(bert, MODELS["cnn-cnn"])
+        with pytest.raises(ValueError, match="label"):
+            nlp.initialize()
