@@ -1,0 +1,130 @@
+"""The span head, ragged as ours, against the same padded, and padded by Python loops.
+
+    python -m benchmarks.head
+
+All pool the same 32 Docs of 40 wordpieces in the same pieces, CNN over CNN, forward and
+backward. The padded ones are PyTorch with r = 64 pieces a Doc and l = 16 rows a piece;
+the loops fill the padded tensor row by row, as the code that came with the paper does.
+"""
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+import typer
+from thinc.types import Ragged
+from wasabi.tables import table
+
+from spacy_spanft.layers.pooling import cnn_pooling
+
+R, L = 64, 16
+PIECES = (1, 1, 1, 2, 2, 3, 4, 5)
+
+
+def make_pieces(n_docs: int, n_rows: int) -> list[list[int]]:
+    """Draw how many rows each piece of each Doc has."""
+    random = np.random.default_rng(0)
+    docs = []
+    for _ in range(n_docs):
+        pieces: list[int] = []
+        while (left := n_rows - sum(pieces)) > 0:
+            pieces.append(min(int(random.choice(PIECES)), left))
+        docs.append(pieces)
+    return docs
+
+
+def ours(docs: list[list[int]], n_rows: int, width: int) -> Callable[[], Any]:
+    """The layers of SpanTextCat."""
+    spans, pooled = cnn_pooling(), cnn_pooling()
+    one = Ragged(np.zeros((1, width), "f"), np.ones(1, "i"))
+    for layer in (spans, pooled):
+        layer.initialize(X=one)
+    X: Any = np.random.default_rng(1).normal(size=(len(docs) * n_rows, width))
+    X = X.astype("f")
+    lengths: Any = np.array([n for doc in docs for n in doc], "i")
+    n_pieces: Any = np.array([len(doc) for doc in docs], "i")
+
+    def step() -> Any:
+        vectors, backprop_spans = spans(Ragged(X, lengths), True)
+        Y, backprop_docs = pooled(Ragged(vectors, n_pieces), True)
+        return backprop_spans(backprop_docs(np.ones_like(Y)).dataXd)
+
+    return step
+
+
+def padded(
+    docs: list[list[int]], n_rows: int, width: int, by_loops: bool
+) -> Callable[[], Any]:
+    """The same in a padded tensor, gathered at once or filled by loops."""
+    first, second = torch.nn.Conv1d(width, width, 3), torch.nn.Conv1d(width, width, 3)
+    X = torch.randn(len(docs), n_rows, width, requires_grad=True)
+    index = torch.full((len(docs), R, L), n_rows)
+    for i, doc in enumerate(docs):
+        at = 0
+        for j, n in enumerate(doc):
+            index[i, j, :n] = torch.arange(at, at + n)
+            at += n
+
+    def gather() -> torch.Tensor:
+        behind = torch.cat([X, X.new_zeros(len(docs), 1, width)], dim=1)
+        places = index.view(len(docs), -1, 1).expand(-1, -1, width)
+        return torch.gather(behind, 1, places).view(-1, L, width)
+
+    def fill() -> torch.Tensor:
+        tensor = torch.zeros(len(docs), R, L, width)
+        for i, doc in enumerate(docs):
+            at = 0
+            for j, n in enumerate(doc):
+                for k in range(n):
+                    tensor[i][j][k] = X[i][at + k]
+                at += n
+        return tensor.view(-1, L, width)
+
+    def step() -> Any:
+        rows = fill() if by_loops else gather()
+        spans = torch.relu(first(rows.transpose(1, 2))).amax(-1)
+        spans = spans.view(len(docs), R, width).transpose(1, 2)
+        torch.relu(second(spans)).amax(-1).sum().backward()
+
+    return step
+
+
+def seconds(step: Callable[[], Any]) -> float:
+    """Time one step."""
+    begin = time.perf_counter()
+    step()
+    return time.perf_counter() - begin
+
+
+def main(n_docs: int = 32, n_rows: int = 40, width: int = 768, repeat: int = 5) -> None:
+    """Measure."""
+    docs = make_pieces(n_docs, n_rows)
+    contestants = {
+        "ours, ragged": ours(docs, n_rows, width),
+        "padded": padded(docs, n_rows, width, by_loops=False),
+        "padded by loops": padded(docs, n_rows, width, by_loops=True),
+    }
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(repeat + 1):
+        for name, step in contestants.items():
+            if name == "padded by loops" and turn > 2:  # it takes a minute
+                continue
+            spent = seconds(step)
+            if turn:  # the first one warms up
+                times[name].append(spent)
+    rows = []
+    for name, theirs in times.items():
+        ratios = [a / b for a, b in zip(theirs, times["ours, ragged"], strict=False)]
+        spread = f"{min(ratios):.1f}-{max(ratios):.1f}"
+        rows.append(
+            (name, f"{1000 * median(theirs):.1f}", f"{median(ratios):.1f}", spread)
+        )
+    header = ("", "ms", "time / ours", "min-max")
+    print(table(rows, header=header, divider=True, aligns=("l", "r", "r", "r")))
+
+
+if __name__ == "__main__":
+    typer.run(main)
