@@ -39,9 +39,10 @@ def make_pieces(n_docs: int, n_rows: int) -> list[list[int]]:
 def ours(docs: list[list[int]], n_rows: int, width: int) -> Callable[[], Any]:
     """The layers of SpanTextCat."""
     spans, pooled = cnn_pooling(), cnn_pooling()
-    one = Ragged(np.zeros((1, width), "f"), np.ones(1, "i"))
+    row: Any = np.zeros((1, width), "f")
+    length: Any = np.ones(1, "i")
     for layer in (spans, pooled):
-        layer.initialize(X=one)
+        layer.initialize(X=Ragged(row, length))
     X: Any = np.random.default_rng(1).normal(size=(len(docs) * n_rows, width))
     X = X.astype("f")
     lengths: Any = np.array([n for doc in docs for n in doc], "i")

@@ -6,6 +6,7 @@ Everything a pipeline needs is found through entry points, so that
 
 from .about import __version__
 from .ngrams.dictionary import NgramDictionary
+from .ngrams.provenance import Provenance
 from .ngrams.readers import default_dictionary
 
-__all__ = ["NgramDictionary", "__version__", "default_dictionary"]
+__all__ = ["NgramDictionary", "Provenance", "__version__", "default_dictionary"]

@@ -29,15 +29,19 @@ class Errors:
         "There is no file {path!r}. Paths are relative to the current folder, {cwd!r}."
     )
     IS_FOLDER = "{path!r} is a folder. Name the text files in it one by one."
+    NOT_A_FILE = "{path!r} is a folder, not a file."
+    NOT_READABLE = "{path!r} cannot be read: you are not allowed to."
+    NO_STDIN = "There is no standard input to read: it is closed."
     NUL_BYTE = (
         "{path!r} holds a NUL byte at byte {offset}{packed}, so it is not a text "
-        "file. If it is UTF-16, convert it to UTF-8 first; to replace such bytes "
-        "and go on, use errors='replace' (--errors replace)."
+        "file. If it is UTF-16, convert it to UTF-8 first. If it is text but for a "
+        "few such bytes, errors='replace' (--errors replace) goes on."
     )
     BAD_UTF8 = (
         "{path!r} is not valid UTF-8 at byte {offset}{packed} (0x{byte:02x}: "
-        "{reason}). To replace such bytes and go on, use errors='replace' "
-        "(--errors replace)."
+        "{reason}). If the file is in another encoding, perhaps Latin-1, convert it: "
+        "iconv -f LATIN1 -t UTF-8 FILE. To replace such bytes and go on, use "
+        "errors='replace' (--errors replace)."
     )
     BAD_ARCHIVE = (
         "{path!r} cannot be unpacked ({reason}). The file is cut short or damaged, "
@@ -48,6 +52,22 @@ class Errors:
     NOT_A_STRING = (
         "Text {index} is a {type}, not a string. To count one single text, put it "
         "into a list."
+    )
+    COLUMN_OF_OTHERS = (
+        "Column {column!r} of dataset {name!r} holds {type}, not text. Choose another "
+        "one with column=... (--column)."
+    )
+    NO_SPLIT = (
+        "There is no split {split!r} in dataset {name!r}. It has: {splits}. Choose one "
+        "with split=... (--split)."
+    )
+    NO_DATASET_FOLDER = (
+        "There is no folder {name!r}. A dataset is named as on the hub, or by the path "
+        "of a local folder."
+    )
+    DATASET_IS_FILE = (
+        "{name!r} is a file, not a dataset. Read it with NgramDictionary.from_files; "
+        "on the command line, name it without --dataset."
     )
     ONE_STRING = (
         "texts is one single string. Pass a list of strings; for the lines of a "
@@ -65,6 +85,10 @@ class Errors:
         "such as 'en', 'whitespace' for text that is tokenised already, or a "
         "tokenizer such as nlp.tokenizer."
     )
+    WORKER_DIED = (
+        "A process that tokenised was killed, perhaps because memory ran out. Use "
+        "fewer of them: n_process (--n-process)."
+    )
     BAD_PROCESSES = "n_process is {value!r}, but must be 1 or more."
 
     # Dictionaries
@@ -80,7 +104,14 @@ class Errors:
         "{ngram!r} is not an n-gram: two or more words with single spaces between "
         "them are expected."
     )
+    BAD_WORD = "{word!r} is not a word: a string without white space is expected."
     BAD_COUNT = "The count of {ngram!r} is {count!r}, but must be a whole number > 0."
+    NO_TOKEN_COUNT = (
+        "PMI needs the number of tokens counted, and this dictionary does not know it. "
+        "For counts of your own: NgramDictionary(ngrams, words=..., "
+        "provenance=Provenance(n_tokens=...))."
+    )
+    NOT_A_MAPPING = "{value!r} is a {type}, but must be an NgramDictionary."
     NO_WORD_COUNTS = (
         "PMI needs the counts of the single words, and this dictionary has none for "
         "{word!r}. Dictionaries counted by NgramDictionary.from_files and the like "
@@ -113,10 +144,14 @@ class Errors:
         "tokens. Spans must be (start, end) or (start, end, label), in order, "
         "disjoint and within the Doc. The Doc begins: {text!r}"
     )
+    BAD_SEGMENTATION = (
+        "The segmenter {segmenter} gave a {type} for {what}. It must give a list with "
+        "the spans of each Doc: [[(start, end), ...], ...]."
+    )
     WRONG_NUMBER = "The segmenter {segmenter} got {docs} Docs, but gave {got} results."
     KEY_TAKEN = (
-        "doc.spans[{key!r}] is there already, written by something other than "
-        "{name!r}. Give this component another key, or let it overwrite the spans: "
+        "doc.spans[{key!r}] is there already, and not written by {name!r} but by "
+        "{other}. Give this component another key, or let it overwrite the spans: "
         'nlp.add_pipe("span_segmenter", config={{"spans_key": "other"}}) or '
         'config={{"overwrite": True}}.'
     )
@@ -167,6 +202,11 @@ class Errors:
         "There is nothing to read. Name text files ('-' is the standard input), or a "
         "dataset with --dataset."
     )
+    TARGET_IS_FOLDER = "The output {path!r} is a folder. Name a file in it."
+    TARGET_IS_SOURCE = "{path!r} is both read and written. Name another output."
+    BAD_OPTION = "{option} is {value}, but must be 1 or more."
+    MODEL_AND = "--model has all of that itself: leave out {others}."
+    TEXTS_AND_FILE = "Give texts either as arguments or in a --file, not both."
     TWO_INPUTS = "Name either text files or a --dataset, not both."
     NO_TEXTS = (
         "There is no text to cut. Give it as arguments, in a file (--file), or on the "
@@ -177,7 +217,9 @@ class Errors:
         "blank pipeline."
     )
     NO_MODEL = "The pipeline {name!r} cannot be loaded: {reason}"
-    BAD_FILE = "{path} cannot be read or written: {reason}. It is as it was."
+    BAD_FILE = "{path}: {reason}. If it was there before, it is as it was."
+    BAD_OUTPUT = "The output cannot be written: {reason}."
+    STOPPED = "Stopped. No file is half written."
 
 
 class Warnings:

@@ -12,9 +12,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .errors import Errors, SpanftError, Warnings
+from .files import write_whole
 from .ngrams.dictionary import NgramDictionary
 from .segmenters import Segmentation, Segmenter
-from .segmenters.writing import is_written_by, with_singletons, write_spans
+from .segmenters.writing import checked, other_writer, with_singletons, write_spans
 
 DEFAULT_SPANS_KEY = "ngrams"
 DEFAULT_CONFIG = {
@@ -121,16 +122,22 @@ class SpanSegmenter(Pipe):
         RETURNS (list[Segmentation]): The spans of each Doc.
         """
         self._warn_of_default()
-        segmentations = self.segmenter(docs)
-        if len(segmentations) != len(docs):
+        name = _name_of(self.segmenter)
+        found = self.segmenter(docs)
+        if not isinstance(found, Sequence):
+            kind, what = type(found).__name__, f"{len(docs)} Docs"
+            raise SpanftError(
+                Errors.BAD_SEGMENTATION.format(segmenter=name, type=kind, what=what)
+            )
+        if len(found) != len(docs):
             raise SpanftError(
                 Errors.WRONG_NUMBER.format(
-                    segmenter=_name_of(self.segmenter),
-                    docs=len(docs),
-                    got=len(segmentations),
+                    segmenter=name, docs=len(docs), got=len(found)
                 )
             )
-        return segmentations
+        return [
+            checked(doc, spans, name) for doc, spans in zip(docs, found, strict=True)
+        ]
 
     def set_annotations(
         self, docs: Sequence[Doc], segmentations: Sequence[Segmentation]
@@ -140,14 +147,18 @@ class SpanSegmenter(Pipe):
         docs (Sequence[Doc]): The Docs.
         segmentations (Sequence[Segmentation]): The spans of each.
         """
-        key, name = self.spans_key, self.name
-        segmenter = _name_of(self.segmenter)
+        place = {"key": self.spans_key, "writer": self.name}
         for doc, segmentation in zip(docs, segmentations, strict=True):
-            if not self.overwrite and not is_written_by(doc, key, name):
-                raise SpanftError(Errors.KEY_TAKEN.format(key=key, name=name))
             if self.singletons:
                 segmentation = with_singletons(segmentation, len(doc))
-            write_spans(doc, segmentation, key=key, writer=name, segmenter=segmenter)
+            other = other_writer(doc, segmentation, **place)
+            if other and not self.overwrite:
+                raise SpanftError(
+                    Errors.KEY_TAKEN.format(
+                        key=self.spans_key, name=self.name, other=other
+                    )
+                )
+            write_spans(doc, segmentation, **place)
 
     def initialize(
         self,
@@ -165,6 +176,9 @@ class SpanSegmenter(Pipe):
         """
         if isinstance(dictionary, str | Path):
             dictionary = NgramDictionary.from_disk(dictionary)
+        if dictionary is not None and not isinstance(dictionary, NgramDictionary):
+            kind = type(dictionary).__name__
+            raise SpanftError(Errors.NOT_A_MAPPING.format(value=dictionary, type=kind))
         if hasattr(self.segmenter, "initialize"):
             self.segmenter.initialize(nlp, dictionary)
         elif dictionary is not None:
@@ -216,8 +230,27 @@ class SpanSegmenter(Pipe):
         return self
 
     def _parts(self, method: str) -> dict[str, Callable[..., Any]]:
-        has_data = hasattr(self.segmenter, method)
-        return {"segmenter": getattr(self.segmenter, method)} if has_data else {}
+        """Find out how the segmenter saves or reads its data, if it has any."""
+        own: Callable[..., Any] | None = getattr(self.segmenter, method, None)
+        if own is None and method == "to_disk" and hasattr(self.segmenter, "to_bytes"):
+            own = self._write_bytes
+        if (
+            own is None
+            and method == "from_disk"
+            and hasattr(self.segmenter, "from_bytes")
+        ):
+            own = self._read_bytes
+        return {"segmenter": own} if own else {}
+
+    def _write_bytes(self, path: Path) -> None:
+        segmenter: Any = self.segmenter
+        write_whole(path, segmenter.to_bytes())
+
+    def _read_bytes(self, path: Path) -> None:
+        segmenter: Any = self.segmenter
+        if not path.is_file():
+            raise SpanftError(Errors.NOT_SAVED.format(path=path))
+        segmenter.from_bytes(path.read_bytes())
 
     def _warn_of_default(self) -> None:
         if not self._warned and getattr(self.segmenter, "has_default", False):

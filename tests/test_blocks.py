@@ -125,6 +125,23 @@ def test_errors_must_be_known(tmp_path):
         read(tmp_path, errors="ignore")
 
 
+def test_closed_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(CorpusError, match="no standard input"):
+        read("-")
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() == 0, reason="everything can be read here"
+)
+@pytest.mark.parametrize("name", ["secret.txt", "secret.gz"])
+def test_file_that_may_not_be_read(tmp_path, name):
+    (tmp_path / name).write_text("a")
+    (tmp_path / name).chmod(0)
+    with pytest.raises(CorpusError, match="you are not allowed to"):
+        read(tmp_path / name)
+
+
 def test_texts_with_surrogates_and_nul():
     assert b"".join(blocks_from_texts(["a\ud800b", "c\0d"])).decode() == "a?b\nc�d\n"
 
@@ -170,5 +187,27 @@ class TestDatasets:
             NgramDictionary.from_dataset(saved, column="body")
 
     def test_missing_dataset(self, tmp_path):
-        with pytest.raises(CorpusError, match="cannot be loaded"):
+        with pytest.raises(CorpusError, match="There is no folder"):
             NgramDictionary.from_dataset(str(tmp_path / "nothing"))
+        (tmp_path / "file.txt").write_text("a b")
+        with pytest.raises(CorpusError, match="is a file, not a dataset"):
+            NgramDictionary.from_dataset(str(tmp_path / "file.txt"))
+
+    def test_wrong_split(self, saved, tmp_path):
+        from datasets import Dataset, DatasetDict
+
+        with pytest.raises(CorpusError, match=r"no split 'test' .* It has: 'train'"):
+            NgramDictionary.from_dataset(saved, split="test")
+        rows = Dataset.from_dict({"text": ["a b", "a b"]})
+        both = DatasetDict({"train": rows, "dev": rows})
+        both.save_to_disk(tmp_path / "both")
+        with pytest.raises(CorpusError, match="It has: 'train', 'dev'"):
+            NgramDictionary.from_dataset(str(tmp_path / "both"), split="test")
+        found = NgramDictionary.from_dataset(
+            str(tmp_path / "both"), split="dev", min_count=2
+        )
+        assert dict(found) == {"a b": 2}
+
+    def test_column_that_is_no_text(self, saved):
+        with pytest.raises(CorpusError, match=r"'id' of dataset .* holds int, not text"):
+            NgramDictionary.from_dataset(saved, column="id")

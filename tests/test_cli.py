@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -61,15 +62,18 @@ class TestBuild:
         lines = ["the end of the world . the end of it .", "nothing new ."] * 20
         (tmp_path / "c.txt").write_text("\n".join(lines) + "\n")
         result = build(tmp_path / "c.txt", "-o", tmp_path / "c.tsv.gz")
-        # Every line is in the sample, so with it held out nothing is left.
+        # All 40 lines are in the sample, so with it held out nothing is left.
         assert "0.0%" in result.output
         lines *= 100
         (tmp_path / "c.txt").write_text("\n".join(lines) + "\n")
         result = build(tmp_path / "c.txt", "-o", tmp_path / "c.tsv.gz")
-        # Every 40th line is held out, one of 11 tokens, 9 of them in a match:
-        # the end of the world | . || the end of it | .
-        assert "200 sentences" in result.output
-        assert "tokens in a match   81.8%" in result.output
+        # A hundred lines are held out. Of a long one 9 of 11 tokens are in a match, in
+        # two sentences with two spans each; of a short one 2 of 3, in one sentence.
+        sentences = int(re.search(r"held-out text +(\d+) sentences", result.output)[1])
+        long = sentences - 100
+        share = (9 * long + 2 * (100 - long)) / (11 * long + 3 * (100 - long))
+        assert 30 < long < 70
+        assert f"tokens in a match   {share:.1%}" in result.output
         assert "spans a sentence    2.0" in result.output
 
     def test_case_white_space_and_top(self, tmp_path):
@@ -110,11 +114,13 @@ class TestBuild:
             (("{corpus}", "--max-n", "1"), "max_n is 1"),
             (("{corpus}", "--min-count", "-4"), "min_count is -4"),
             (("{corpus}", "--lang", "klingon"), "no spaCy tokenizer for 'klingon'"),
-            (("{corpus}", "--top", "-1"), "k is -1"),
+            (("{corpus}", "--top", "-1"), "--top is -1"),
+            (("{corpus}", "-o", "{corpus}"), "is both read and written"),
+            (("{corpus}", "-o", "."), "The output '.' is a folder"),
             (("{empty}",), "not a single word was read"),
             (("{binary}",), "NUL byte at byte 3"),
             (("{latin1}",), "not valid UTF-8 at byte 2"),
-            (("{corpus}", "-o", "{corpus}/x.gz"), "cannot be read or written"),
+            (("{corpus}", "-o", "{corpus}/x.gz"), "corpus.txt/x.gz"),
         ],
     )
     def test_errors_are_short(self, corpus, tmp_path, monkeypatch, args, message):
@@ -130,6 +136,34 @@ class TestBuild:
         assert message in result.stderr
         assert "Traceback" not in result.stderr
         assert not (tmp_path / "out.tsv.gz").exists()
+
+    def test_lines_too_long_for_the_sample(self, tmp_path):
+        (tmp_path / "c.txt").write_text("to be or not " * 20_000)
+        result = build(tmp_path / "c.txt", "-o", tmp_path / "c.tsv.gz")
+        assert result.exit_code == 0
+        assert "tokens in a match" not in result.output
+
+    def test_whitespace_as_a_language(self, corpus, tmp_path):
+        result = build(corpus, "-o", tmp_path / "b.tsv.gz", "--lang", "whitespace")
+        assert result.exit_code == 0
+        found = NgramDictionary.from_disk(tmp_path / "b.tsv.gz")
+        assert found.provenance.tokenizer == "whitespace"
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+    def test_full_disk(self, corpus, file):
+        for command in (["info", file], ["build", corpus, "-q", "-o", "/dev/full"]):
+            with open("/dev/full", "w") as full:
+                arguments = ["dictionary", *map(str, command)]
+                done = subprocess.run(
+                    [sys.executable, "-m", "spacy", "spanft", *arguments],
+                    stdout=full,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            assert done.returncode == 1
+            assert "No space left on device" in done.stderr
+            assert "Traceback" not in done.stderr
+        assert not os.path.isfile("/dev/full")
 
     def test_replacing_bad_bytes(self, tmp_path):
         (tmp_path / "c.txt").write_bytes(b"new york na\xefve\0\n" * 10)
@@ -254,10 +288,47 @@ class TestSegment:
         nlp.to_disk(tmp_path / "model")
         result = run("segment", "is new york", "--model", tmp_path / "model")
         assert "is [new york]" in result.output
+        # The whole pipeline runs, not the segmenter alone.
+        nlp.add_pipe("merge_entities", first=True)
+        ruler = nlp.add_pipe("entity_ruler", first=True)
+        ruler.add_patterns([{"label": "GPE", "pattern": "new york"}])
+        nlp.to_disk(tmp_path / "merging")
+        result = run("segment", "is new york", "--model", tmp_path / "merging")
+        assert "is new york\n" in result.output
         nlp.remove_pipe("span_segmenter")
         nlp.to_disk(tmp_path / "other")
         result = run("segment", "is new york", "--model", tmp_path / "other")
         assert "has no span_segmenter" in result.stderr
+
+    def test_model_that_needs_code(self, tmp_path):
+        import spacy
+
+        from spacy_spanft.segmenters import registry
+
+        name = "test.cli_code.v1"
+        code = (
+            "from spacy_spanft.segmenters import registry\n"
+            f"@registry.segmenters({name!r})\n"
+            "def make():\n"
+            "    return lambda docs: [[(0, 2)] for _ in docs]\n"
+        )
+        (tmp_path / "code.py").write_text(code)
+        registry.segmenters(name, func=lambda: lambda docs: [[] for _ in docs])
+        nlp = spacy.blank("en")
+        nlp.add_pipe("span_segmenter", config={"segmenter": {"@segmenters": name}})
+        nlp.to_disk(tmp_path / "model")
+        command = ("segment", "a b c", "--model", tmp_path / "model")
+        done = spawn(*command)
+        assert done.returncode == 1
+        assert "cannot be loaded" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert "[a b] c" in spawn(*command, "--code", tmp_path / "code.py").stdout
+
+    def test_replacing_bad_bytes(self, tmp_path):
+        (tmp_path / "c.txt").write_bytes(b"New York na\xefve")
+        args = ("segment", "--file", tmp_path / "c.txt")
+        assert "--errors replace" in run(*args).stderr
+        assert "[New York]" in run(*args, "--errors", "replace").output
 
     @pytest.mark.parametrize(
         ("args", "message"),
@@ -266,6 +337,8 @@ class TestSegment:
             (("x", "--lang", "klingon"), "'klingon' cannot be loaded"),
             (("x", "-d", "missing"), "There is no file 'missing'"),
             (("--file", "missing"), "There is no file 'missing'"),
+            (("x", "--file", "missing"), "not both"),
+            (("x", "--model", "m", "--lang", "zh"), "leave out --lang"),
             ((), "There is no text to cut"),
         ],
     )
@@ -302,7 +375,7 @@ def test_colour_in_a_terminal(monkeypatch, nlp, dictionary):
             return True
 
     doc = nlp("in New York today")
-    write_spans(doc, [(1, 3)], key="x", writer="me", segmenter="test")
+    write_spans(doc, [(1, 3)], key="x", writer="me")
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert "\x1b[" in to_terminal(doc, "x")

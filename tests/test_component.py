@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 
+import numpy as np
 import pytest
 import spacy
 from hypothesis import given
@@ -105,7 +106,7 @@ def test_fast_writing_equals_slicing(nlp, steps, labels):
     words = ["wörd🙂"[: 1 + i % 6] for i in range(at + 1)]
     doc = Doc(nlp.vocab, words=words, spaces=[i % 3 > 0 for i in range(len(words))])
     plain = [Span(doc, s, e, *label) for s, e, *label in segments]
-    write_spans(doc, segments, key="x", writer="me", segmenter="test")
+    write_spans(doc, segments, key="x", writer="me")
     fast = list(doc.spans["x"])
     assert fast == plain
     assert [span.text for span in fast] == [span.text for span in plain]
@@ -151,6 +152,12 @@ class TestKeys:
 
     def test_own_spans_are_written_again(self, pipeline):
         doc = pipeline("new york")
+        from_json = Doc(pipeline.vocab).from_json(doc.to_json())
+        joined = Doc.from_docs([doc, pipeline("united states")])
+        assert texts_of(map(pipeline, [from_json, joined])) == [
+            ["new york"],
+            ["new york", "united states"],
+        ]
         again = Doc(pipeline.vocab).from_bytes(doc.to_bytes())
         stored = next(DocBin(docs=[doc]).get_docs(pipeline.vocab))
         for seen in (doc, again, stored):
@@ -166,7 +173,7 @@ class TestKeys:
         doc = nlp("new york")
         assert texts_of([doc], "one") == texts_of([doc], "two") == [["new york"]]
         nlp.get_pipe("two").spans_key = "one"
-        with pytest.raises(SpanftError, match="something other than 'two'"):
+        with pytest.raises(SpanftError, match="not written by 'two' but by 'one'"):
             nlp("new york")
 
     def test_other_keys_are_left_alone(self, pipeline):
@@ -327,11 +334,64 @@ class TestCustomSegmenters:
             [(-1, 2)],
             [(1, 1)],
             [(2, 1)],
+            [(0,)],
+            [0, 2],
+            [(0, 2, "A", "B")],
+            [(0, 2, None)],
+            [(0.0, 2.7)],
+            [None],
+            ["ab"],
         ],
     )
     def test_wrong_spans(self, spans):
         with pytest.raises(SpanftError, match=r"gave the span .* a Doc of 4 tokens"):
             self.make(lambda docs: [spans])("a b c d")
+
+    def test_spans_of_spacy_and_numbers_of_numpy(self):
+        cut = self.make(lambda docs: [[doc[0:2], [2, 3]] for doc in docs])
+        doc = cut("a b c d")
+        assert texts_of([doc]) == [["a b", "c"]]
+        cut = self.make(lambda docs: [np.array([[1, 3]]).tolist() for _ in docs])
+        doc = cut("a b c d")
+        assert texts_of([doc]) == [["b c"]]
+        cut = self.make(lambda docs: [[tuple(np.array([1, 3]))] for _ in docs])
+        doc = cut("a b c d")
+        assert texts_of([doc]) == [["b c"]]
+
+    @pytest.mark.parametrize("result", [None, 3, (x for x in ())])
+    def test_no_list(self, result):
+        with pytest.raises(SpanftError, match="It must give a list"):
+            self.make(lambda docs: result)("a b")
+        with pytest.raises(SpanftError, match="It must give a list"):
+            self.make(lambda docs: [result])("a b")
+
+    def test_data_is_saved(self, tmp_path):
+        class Remembering:
+            def __init__(self):
+                self.data = b"none"
+
+            def __call__(self, docs):
+                return [[] for _ in docs]
+
+            def to_bytes(self):
+                return self.data
+
+            def from_bytes(self, data):
+                self.data = data
+
+        registry.segmenters("test.remembering.v1", func=Remembering)
+        nlp = spacy.blank("en")
+        config = {"segmenter": {"@segmenters": "test.remembering.v1"}}
+        nlp.add_pipe("span_segmenter", config=config).segmenter.data = b"DATA"
+        nlp.to_disk(tmp_path)
+        for other in (spacy.load(tmp_path), spacy.blank("en")):
+            if not other.pipe_names:
+                other.add_pipe("span_segmenter", config=config)
+                other.from_bytes(nlp.to_bytes())
+            assert other.get_pipe("span_segmenter").segmenter.data == b"DATA"
+        (tmp_path / "span_segmenter" / "segmenter").unlink()
+        with pytest.raises(SpanftError, match="does not hold the segmenter's data"):
+            spacy.load(tmp_path)
 
     def test_wrong_number(self):
         with pytest.raises(SpanftError, match="got 1 Docs, but gave 0 results"):
@@ -352,6 +412,13 @@ def test_names_are_registered():
             "spacy-spanft.NltkChunkSegmenter.v1",
             "spacy-spanft.RandomSegmenter.v1",
         ],
+        "architectures": [
+            "spacy-spanft.AttentionPooling.v1",
+            "spacy-spanft.ClsTextCat.v1",
+            "spacy-spanft.CnnPooling.v1",
+            "spacy-spanft.MaxPooling.v1",
+            "spacy-spanft.SpanTextCat.v1",
+        ],
         "readers": ["spacy-spanft.NgramDictionary.v1"],
     }
     for group, expected in names.items():
@@ -367,6 +434,12 @@ def test_wrong_config_is_a_validation_error():
     nlp = spacy.blank("en")
     with pytest.raises(ConfigValidationError, match="spans_key"):
         nlp.add_pipe("span_segmenter", config={"spans_key": ["a"]})
+    for wrong in (None, "x"):
+        with pytest.raises(ConfigValidationError, match="segmenter"):
+            nlp.add_pipe("span_segmenter", config={"segmenter": wrong})
+    component = nlp.add_pipe("span_segmenter")
+    with pytest.raises(SpanftError, match="is a dict, but must be an NgramDictionary"):
+        component.initialize(dictionary={"new york": 3})
 
 
 def test_default_dictionary_is_shared():

@@ -5,14 +5,16 @@ import math
 import os
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.collocations import BigramAssocMeasures
 
-from spacy_spanft import NgramDictionary, default_dictionary
+from spacy_spanft import NgramDictionary, Provenance, default_dictionary
 from spacy_spanft.errors import DictionaryError, SpanftError
 from spacy_spanft.ngrams.format import FORMAT_VERSION, MAGIC
 
@@ -40,6 +42,9 @@ def test_is_a_mapping(dictionary):
     assert dictionary.get("no such") is None
     with pytest.raises(KeyError, match="no such"):
         dictionary["no such"]
+    assert dictionary.get(5) is None
+    with pytest.raises(KeyError):
+        dictionary["new", "york"]
 
 
 def test_order_is_count_then_length_then_alphabet():
@@ -133,6 +138,14 @@ class TestPmi:
         assert set(found.top(3, by="pmi")) == {ngram for ngram, _ in ranked[:3]}
         assert [n for _, n in found.ranked()] == list(found.values())
 
+    def test_counts_of_ones_own(self):
+        words = {"new": 5, "york": 4}
+        with pytest.raises(DictionaryError, match="the number of tokens counted"):
+            NgramDictionary({"new york": 3}, words=words).pmi("new york")
+        origin = Provenance(n_tokens=100)
+        found = NgramDictionary({"new york": 3}, words=words, provenance=origin)
+        assert found.pmi("new york") == pytest.approx(math.log2(0.03 / (0.05 * 0.04)))
+
     def test_needs_word_counts(self, dictionary):
         with pytest.raises(DictionaryError, match="counts of the single words"):
             dictionary.pmi("new york")
@@ -188,6 +201,24 @@ def test_other_attr(dictionary):
 def test_nonsense_counts(ngrams, message):
     with pytest.raises(DictionaryError, match=message):
         NgramDictionary(ngrams)
+
+
+def test_nonsense_words():
+    for words, message in (
+        ({"a": 1.5}, r"count of 'a' is 1\.5"),
+        ({"a": -1}, "count of 'a' is -1"),
+        ({"a b": 2}, "'a b' is not a word"),
+    ):
+        with pytest.raises(DictionaryError, match=message):
+            NgramDictionary({"a b": 3}, words=words)
+
+
+def test_counts_of_numpy():
+    found = NgramDictionary({"a b": np.int64(3)}, words={"a": np.int32(4)})
+    assert found == NgramDictionary({"a b": 3}, words={"a": 4})
+    assert found.top(np.int64(1)).to_bytes()
+    with pytest.raises(DictionaryError, match="must be an NgramDictionary"):
+        found.merge({"a b": 3})
 
 
 class TestFile:
@@ -272,6 +303,25 @@ class TestFile:
                 "attr is 'X'",
             ),
             (
+                f'{MAGIC} {{"format_version": 1}}\nngram\tcount\na b\t0\n',
+                "line 3",
+            ),
+            (
+                f'{MAGIC} {{"format_version": 1}}\nngram\tcount\na b\t{"9" * 5000}\n',
+                "line 3",
+            ),
+            (f"{MAGIC} {'[' * 200_000}\n", "does not begin with"),
+            (
+                f'{MAGIC} {{"format_version": 1, "provenance": {{"n_tokens": "x"}}}}\n'
+                "ngram\tcount\n",
+                "n_tokens is 'x'",
+            ),
+            (
+                f'{MAGIC} {{"format_version": 1, "provenance": {{"sources": "xy"}}}}\n'
+                "ngram\tcount\n",
+                "sources is 'xy'",
+            ),
+            (
                 f'{MAGIC} {{"format_version": 1, "provenance": 3}}\nngram\tcount\n',
                 "its header says",
             ),
@@ -286,13 +336,43 @@ class TestFile:
         with pytest.raises(DictionaryError, match=message):
             NgramDictionary.from_bytes(gzip.compress(text.encode()))
 
+    def test_table_of_somebody_else(self):
+        rows = "ngram\tcount\nb c\t1\na b\t99\na\t100\nb\t100"
+        data = gzip.compress(f'{MAGIC} {{"format_version": 1}}\n{rows}'.encode())
+        found = NgramDictionary.from_bytes(data)
+        assert list(found.items()) == [("a b", 99), ("b c", 1)]
+        assert dict(found.words) == {"a": 100, "b": 100}
+
+    def test_empty_file(self):
+        with pytest.raises(DictionaryError, match="is damaged: it is empty"):
+            NgramDictionary.from_bytes(b"")
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+    def test_links_and_pipes_stay_what_they_are(self, dictionary, tmp_path):
+        real, link = tmp_path / "real.tsv.gz", tmp_path / "link.tsv.gz"
+        real.write_text("old")
+        link.symlink_to(real)
+        dictionary.to_disk(link)
+        assert link.is_symlink()
+        assert NgramDictionary.from_disk(real) == dictionary
+        os.mkfifo(tmp_path / "pipe")
+        reader = threading.Thread(
+            target=lambda: read.append((tmp_path / "pipe").read_bytes())
+        )
+        read = []
+        reader.start()
+        dictionary.to_disk(tmp_path / "pipe")
+        reader.join()
+        assert read == [dictionary.to_bytes()]
+        assert (tmp_path / "pipe").is_fifo()
+
     def test_not_even_packed(self, tmp_path):
         (tmp_path / "a.txt").write_text("hello")
         with pytest.raises(DictionaryError, match=r"a.txt is not an n-gram dictionary"):
             NgramDictionary.from_disk(tmp_path / "a.txt")
         with pytest.raises(SpanftError, match=r"no file .*missing"):
             NgramDictionary.from_disk(tmp_path / "missing")
-        with pytest.raises(SpanftError, match="is a folder"):
+        with pytest.raises(SpanftError, match="is a folder, not a file"):
             NgramDictionary.from_disk(tmp_path)
 
     @pytest.mark.parametrize("failing", ["fsync", "replace"])
@@ -310,8 +390,10 @@ class TestFile:
             raise error
 
         monkeypatch.setattr(os, failing, fail)
-        with pytest.raises(type(error)):
+        with pytest.raises(type(error)) as caught:
             dictionary.top(1).to_disk(path)
+        if isinstance(error, OSError):
+            assert caught.value.filename == str(path)
         assert path.read_bytes() == before
         assert os.listdir(tmp_path) == ["a.tsv.gz"]
 
@@ -333,6 +415,7 @@ class TestDefault:
         assert found["united states"] > 10_000
         assert "Wikipedia" in found.provenance.sources[0]
         assert found.pmi("new york") > 5
+        assert default_dictionary("en") is found
 
     def test_no_word_without_letter_or_digit(self):
         for ngram in default_dictionary():

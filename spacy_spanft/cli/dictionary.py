@@ -11,20 +11,14 @@ from typer import Argument, Option
 from wasabi import msg
 from wasabi.tables import table
 
-from ..errors import CorpusError, Errors
-from .util import short_errors
+from ..errors import CorpusError, DictionaryError, Errors
+from ..files import check_target
+from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
     from ..counting.settings import CountSettings
     from ..ngrams.dictionary import NgramDictionary
     from ..segmenters.coverage import Coverage
-
-
-class OnBadBytes(Enum):
-    """What to do about bytes that are no text."""
-
-    strict = "strict"
-    replace = "replace"
 
 
 class RankBy(Enum):
@@ -78,6 +72,7 @@ def build_cli(
     quiet: Quiet = False,
 ) -> None:
     """Count the n-grams of a corpus, and write those that occur often enough."""
+    pretokenized = pretokenized or lang == "whitespace"
     settings: CountSettings = {
         "tokenizer": "whitespace" if pretokenized else lang,
         "attr": "ORTH" if cased else "LOWER",
@@ -90,6 +85,9 @@ def build_cli(
         from ..ngrams.dictionary import NgramDictionary
         from ..segmenters.coverage import LineSample, held_out_coverage
 
+        check_target(output, [] if dataset else texts or [])
+        if top is not None and top < 1:
+            raise DictionaryError(Errors.BAD_OPTION.format(option="--top", value=top))
         if dataset is None:
             blocks, sources = _read_files(texts or [], errors)
         elif texts:
@@ -106,7 +104,7 @@ def build_cli(
         if quiet:
             return
         _print_info(dictionary)
-        if dictionary:
+        if dictionary and sample.lines:
             language = None if pretokenized else lang
             covered = held_out_coverage(dictionary, sample, lang=language, **settings)
             _print_coverage(covered)
@@ -151,6 +149,7 @@ def top_cli(
     with short_errors():
         from ..ngrams.dictionary import NgramDictionary
 
+        _check_k(k)
         dictionary = NgramDictionary.from_disk(path)
         with_score = by is RankBy.pmi
         rows = (
@@ -159,7 +158,7 @@ def top_cli(
             if n is None or ngram.count(" ") + 1 == n
         )
         header = ("n-gram", "count", *["PMI (bits)"] * with_score)
-        shown = list(islice(rows, max(k, 0)))
+        shown = list(islice(rows, k))
         print(table(shown, header=header, divider=True, aligns=_ALIGNS[: len(header)]))
 
 
@@ -172,6 +171,7 @@ def diff_cli(
     with short_errors():
         from ..ngrams.dictionary import NgramDictionary
 
+        _check_k(k)
         one, two = NgramDictionary.from_disk(left), NgramDictionary.from_disk(right)
         only_left, only_right, common = one.diff(two)
         union = len(only_left) + len(only_right) + len(common)
@@ -184,7 +184,12 @@ def diff_cli(
         print(table(rows, aligns=("l", "r")))
         for name, ngrams in ((left, only_left), (right, only_right)):
             print(f"\nMost frequent of those only in {name}:")
-            print("  " + (", ".join(ngrams[: max(k, 0)]) or "(none)"))
+            print("  " + (", ".join(ngrams[:k]) or "(none)"))
+
+
+def _check_k(k: int) -> None:
+    if k < 1:
+        raise DictionaryError(Errors.BAD_OPTION.format(option="--k", value=k))
 
 
 def _print_info(dictionary: "NgramDictionary") -> None:

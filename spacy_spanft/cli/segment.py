@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from ..errors import Errors, SpanftError
-from .util import short_errors
+from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
 NAME = "span_segmenter"
+# spaCy's own limit is there for parsers, which need much memory.
+_LONGEST_TEXT = 100_000_000
 
 
 class Cutter(Enum):
@@ -45,9 +47,11 @@ _SEGMENTERS: dict[Cutter, dict[str, Any]] = {
 Texts = Annotated[list[str] | None, Argument(help="Texts to cut", show_default=False)]
 File = Annotated[str | None, Option("--file", "-f", help="A file with one text a line; '-' is the standard input")]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; the default English one if there is none")]  # noqa: E501
-Segmenter = Annotated[Cutter, Option("--segmenter", "-s", help="What cuts: n-grams, chance, or NLTK's chunkers")]  # noqa: E501
+Segmenter = Annotated[Cutter | None, Option("--segmenter", "-s", help="What cuts: n-grams (the default), chance, or NLTK's chunkers")]  # noqa: E501
+BadBytes = Annotated[OnBadBytes, Option("--errors", help="What to do about bytes in the file that are no text")]  # noqa: E501
+Code = Annotated[Path | None, Option("--code", "-c", help="A Python file that registers what the pipeline needs")]  # noqa: E501
 Model = Annotated[str | None, Option("--model", "-m", help="A pipeline that has a span_segmenter, by name or path")]  # noqa: E501
-Lang = Annotated[str, Option("--lang", "-l", help="The language of the tokenizer")]
+Lang = Annotated[str | None, Option("--lang", "-l", help="The language of the tokenizer (en)")]  # noqa: E501
 Html = Annotated[Path | None, Option("--html", help="Write a page with the spans coloured")]  # noqa: E501
 Jsonl = Annotated[bool, Option("--jsonl", help="Print a JSON object for each text")]
 # fmt: on
@@ -57,9 +61,11 @@ def segment_cli(
     texts: Texts = None,
     file: File = None,
     dictionary: DictionaryFile = None,
-    segmenter: Segmenter = Cutter.ngrams,
+    segmenter: Segmenter = None,
     model: Model = None,
-    lang: Lang = "en",
+    code: Code = None,
+    lang: Lang = None,
+    errors: BadBytes = OnBadBytes.strict,
     html: Html = None,
     jsonl: Jsonl = False,
 ) -> None:
@@ -68,9 +74,18 @@ def segment_cli(
         from ..files import write_whole
         from .rendering import Tally, to_html, to_json, to_terminal
 
-        nlp, name, key = load_pipeline(model, lang, segmenter, dictionary)
+        if texts and file:
+            raise SpanftError(Errors.TEXTS_AND_FILE)
+        given = {"--segmenter": segmenter, "--lang": lang}
+        others = ", ".join(name for name, value in given.items() if value)
+        if model and others:
+            raise SpanftError(Errors.MODEL_AND.format(others=others))
+        nlp, key = load_pipeline(
+            model, lang or "en", segmenter or Cutter.ngrams, dictionary, code
+        )
         tally = Tally()
-        docs = tally.watch(_with_bar(nlp, name, _read(texts, file)), key)
+        texts_read = _read(texts, file, errors)
+        docs = tally.watch(_with_bar(nlp, texts_read), key)
         if html is not None:
             write_whole(html, to_html(docs, key).encode("utf8"))
             print(f"Wrote {html}", file=sys.stderr)
@@ -83,38 +98,50 @@ def segment_cli(
 
 
 def load_pipeline(
-    model: str | None, lang: str, segmenter: Cutter, dictionary: Path | None
-) -> tuple["Language", str, str]:
+    model: str | None,
+    lang: str,
+    segmenter: Cutter,
+    dictionary: Path | None,
+    code: Path | None = None,
+) -> tuple["Language", str]:
     """Load or make a pipeline that cuts.
 
     model (Optional[str]): A pipeline with a span_segmenter; None makes a blank one.
     lang (str): The language of the blank one.
     segmenter (Cutter): What cuts.
     dictionary (Optional[Path]): The dictionary.
-    RETURNS (tuple[Language, str, str]): The pipeline, the name of the component that
-        cuts, and its key in doc.spans.
+    code (Optional[Path]): A Python file to run before.
+    RETURNS (tuple[Language, str]): The pipeline, and the key in doc.spans of the first
+        component in it that cuts.
     """
     import spacy
+    from spacy.cli._util import import_code
 
+    import_code(code)
     try:
         nlp = spacy.blank(lang) if model is None else spacy.load(model)
-    except (OSError, ImportError) as error:
+    except (OSError, ImportError, ValueError) as error:
+        if isinstance(error, SpanftError):
+            raise
         raise SpanftError(
             Errors.NO_MODEL.format(name=model or lang, reason=str(error).strip())
         ) from error
     if model is None:
         nlp.add_pipe(NAME, config={"segmenter": _SEGMENTERS[segmenter]})
-    nlp.max_length = sys.maxsize  # the limit is there for parsers
+    if model is None:
+        nlp.max_length = _LONGEST_TEXT
     names = [name for name, factory in nlp.pipe_factories.items() if factory == NAME]
     if not names:
         raise SpanftError(Errors.NO_COMPONENT.format(name=model))
     component: Any = nlp.get_pipe(names[0])
     if dictionary is not None:
         component.initialize(nlp=nlp, dictionary=dictionary)
-    return nlp, names[0], component.spans_key
+    return nlp, component.spans_key
 
 
-def _read(texts: list[str] | None, file: str | None) -> Iterator[str]:
+def _read(
+    texts: list[str] | None, file: str | None, errors: OnBadBytes
+) -> Iterator[str]:
     if texts:
         yield from texts
         return
@@ -124,19 +151,17 @@ def _read(texts: list[str] | None, file: str | None) -> Iterator[str]:
         file = "-"
     from ..corpus.blocks import blocks_from_files
 
-    for block in blocks_from_files([file], block_size=1 << 16):
+    for block in blocks_from_files([file], errors=errors.value, block_size=1 << 16):
         for line in block.decode("utf8").split("\n")[:-1]:
             if line.strip():
                 yield line.rstrip("\r")
 
 
-def _with_bar(nlp: "Language", name: str, texts: Iterable[str]) -> Iterator["Doc"]:
+def _with_bar(nlp: "Language", texts: Iterable[str]) -> Iterator["Doc"]:
     from tqdm import tqdm
 
     # In a terminal the texts themselves show how far it is.
-    is_hidden = sys.stdout.isatty() or not sys.stderr.isatty()
-    docs = (nlp.make_doc(text) for text in texts)
-    component: Any = nlp.get_pipe(name)
+    is_hidden = True if sys.stdout.isatty() else None
     yield from tqdm(
-        component.pipe(docs), "Cutting", unit=" texts", disable=is_hidden, leave=False
+        nlp.pipe(texts), "Cutting", unit=" texts", disable=is_hidden, leave=False
     )

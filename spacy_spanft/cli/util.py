@@ -4,8 +4,16 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 
 from ..errors import Errors, SpanftError
+
+
+class OnBadBytes(Enum):
+    """What to do about bytes that are no text."""
+
+    strict = "strict"
+    replace = "replace"
 
 
 @contextmanager
@@ -17,17 +25,22 @@ def short_errors() -> Iterator[None]:
     except SpanftError as error:
         _fail(str(error))
     except BrokenPipeError:
-        # Whoever read our output, `head` perhaps, has had enough. Python would
-        # complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output, `head` perhaps, has had enough.
+        _to_nowhere()
         sys.exit(1)
     except OSError as error:
-        if error.filename is None:
-            raise
         reason = error.strerror or str(error)
+        if error.filename is None:  # only the standard output has no name
+            _to_nowhere()
+            _fail(Errors.BAD_OUTPUT.format(reason=reason))
         _fail(Errors.BAD_FILE.format(path=error.filename, reason=reason))
     except KeyboardInterrupt:
-        _fail("Stopped. Nothing was written.", code=130)
+        _fail(Errors.STOPPED, code=130)
+
+
+def _to_nowhere() -> None:
+    """Keep Python from complaining once more when it closes the standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int = 1) -> None:

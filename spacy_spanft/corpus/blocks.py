@@ -84,10 +84,14 @@ def _check_path(path: str) -> None:
         raise CorpusError(Errors.IS_FOLDER.format(path=path))
     if not os.path.exists(path):
         raise CorpusError(Errors.NOT_FOUND.format(path=path, cwd=os.getcwd()))
+    if not os.access(path, os.R_OK):
+        raise CorpusError(Errors.NOT_READABLE.format(path=path))
 
 
 def _open(path: str, packed: bool) -> BinaryIO:
     if path == STDIN:
+        if sys.stdin is None:
+            raise CorpusError(Errors.NO_STDIN)
         return sys.stdin.buffer
     if packed:
         import pyarrow as pa

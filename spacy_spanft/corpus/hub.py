@@ -1,6 +1,8 @@
 """Texts from a `datasets` dataset: by its name on the hub, or from a local folder."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from ..errors import CorpusError, Errors
 
@@ -26,33 +28,47 @@ def texts_from_dataset(
     dataset = _load(name, config, split, streaming)
     columns = list(dataset.column_names or dataset.features or ())
     if columns and column not in columns:
+        names = ", ".join(map(repr, columns))
         raise CorpusError(
-            Errors.NO_COLUMN.format(
-                column=column, name=name, columns=", ".join(map(repr, columns))
-            )
+            Errors.NO_COLUMN.format(column=column, name=name, columns=names)
         )
     for row in dataset:
         text = row[column]
+        if not isinstance(text, str | None):
+            kind = type(text).__name__
+            raise CorpusError(
+                Errors.COLUMN_OF_OTHERS.format(column=column, name=name, type=kind)
+            )
         if text:
             yield text
 
 
-def _load(name, config, split, streaming):  # type: ignore[no-untyped-def]
+def _load(name: str, config: str | None, split: str, streaming: bool) -> Any:
     import datasets
 
+    folder = Path(name)
+    if folder.is_file():
+        raise CorpusError(Errors.DATASET_IS_FILE.format(name=name))
+    is_path = name.startswith((".", "~")) or folder.is_absolute()
+    if is_path and not folder.exists():
+        raise CorpusError(Errors.NO_DATASET_FOLDER.format(name=name))
     try:
-        if _is_saved(name):
+        if (folder / "dataset_dict.json").exists():
+            return _choose(name, split, datasets.load_from_disk(name))
+        if (folder / "state.json").exists():
             saved = datasets.load_from_disk(name)
-            return saved[split] if isinstance(saved, dict) else saved
+            return _choose(name, split, {str(saved.split or "train"): saved})
         return datasets.load_dataset(name, config, split=split, streaming=streaming)
-    except (OSError, ValueError, KeyError) as error:
+    except CorpusError:
+        raise
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise CorpusError(
             Errors.NO_DATASET.format(name=name, reason=str(error))
         ) from error
 
 
-def _is_saved(name: str) -> bool:
-    from pathlib import Path
-
-    folder = Path(name)
-    return (folder / "state.json").exists() or (folder / "dataset_dict.json").exists()
+def _choose(name: str, split: str, splits: Mapping[str, Any]) -> Any:
+    if split not in splits:
+        there = ", ".join(map(repr, splits))
+        raise CorpusError(Errors.NO_SPLIT.format(split=split, name=name, splits=there))
+    return splits[split]

@@ -24,7 +24,8 @@ class NgramCounts(NamedTuple):
 
     ngrams (dict[str, int]): The n-grams with their counts, in no order.
     words (dict[str, int]): The single words in them with theirs, most frequent first.
-    n_tokens (int): All tokens read, rare words and punctuation included.
+    n_tokens (int): All tokens read, rare words and punctuation included, but not
+        white space and <unk>.
     """
 
     ngrams: dict[str, int]
@@ -76,13 +77,18 @@ def _count(
         min_count=settings.min_count,
     )
     total = settings.max_n - 1
-    bar = tqdm(levels, "Counting", total, leave=False, disable=not progress)
+    hidden = None if progress else True  # None: where there is no terminal
+    bar = tqdm(levels, "Counting", total, leave=False, disable=hidden)
     return vocabulary, iter(bar)
 
 
 def _with_bar(blocks: Iterable[bytes], progress: bool) -> Iterator[bytes]:
     bar = tqdm(
-        desc="Reading", unit="B", unit_scale=True, disable=not progress, leave=False
+        desc="Reading",
+        unit="B",
+        unit_scale=True,
+        disable=None if progress else True,
+        leave=False,
     )
     with bar:
         for block in blocks:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from ..errors import DictionaryError, Errors
@@ -67,6 +68,6 @@ def is_whole(value: object) -> bool:
     """Say whether a value is a whole number; True and False are none.
 
     value (object): The value.
-    RETURNS (bool): Whether it is an int.
+    RETURNS (bool): Whether it is one, numpy's included.
     """
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)

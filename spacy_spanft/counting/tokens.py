@@ -10,7 +10,8 @@ import re
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -123,10 +124,8 @@ def words_by_tokenizer(
     with ExitStack() as stack:
         results: Iterable[Words]
         if n_process > 1 and len(lines) > CHUNKS_PER_BATCH:
-            pool = ProcessPoolExecutor(
-                n_process, initializer=_set, initargs=(tokenise,)
-            )
-            results = stack.enter_context(pool).map(_call, batches)
+            pool = stack.enter_context(_processes(n_process, tokenise))
+            results = pool.map(_call, batches)
         else:
             results = map(tokenise, batches)
         bar = stack.enter_context(
@@ -135,7 +134,7 @@ def words_by_tokenizer(
                 desc="Tokenising",
                 unit=" chunks",
                 unit_scale=True,
-                disable=not progress,
+                disable=None if progress else True,
                 leave=False,
             )
         )
@@ -202,7 +201,7 @@ def tokenise_lines(
     if n_process == 1:
         yield from map(work, blocks)
         return
-    with ProcessPoolExecutor(n_process, initializer=_set, initargs=(work,)) as pool:
+    with _processes(n_process, work) as pool:
         # A few blocks at a time: map would read the whole corpus at once.
         source = iter(blocks)
         while batch := list(islice(source, 2 * n_process)):
@@ -218,6 +217,20 @@ def _tokenise_block(block: bytes, tokenizer: Tokenizer) -> bytes:
             # and has no place in an n-gram.
             lines.append(" ".join("\n" if w.split() != [w] else w for w in words))
     return ("\n".join(lines) + "\n").encode("utf8")
+
+
+@contextmanager
+def _processes(
+    n_process: int, work: Callable[[Any], Any]
+) -> Iterator[ProcessPoolExecutor]:
+    """Run processes that end at once when anything goes wrong."""
+    pool = ProcessPoolExecutor(n_process, initializer=_set, initargs=(work,))
+    try:
+        yield pool
+    except BrokenProcessPool as error:
+        raise CorpusError(Errors.WORKER_DIED) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 _work: Callable[[Any], Any]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..counting.settings import is_whole
@@ -35,6 +36,18 @@ def check(ngram: object, count: object) -> None:
         raise DictionaryError(Errors.BAD_COUNT.format(ngram=ngram, count=count))
 
 
+def check_word(word: object, count: object) -> None:
+    """Raise unless this is a word and its count.
+
+    word (object): The word.
+    count (object): The count.
+    """
+    if not isinstance(word, str) or word.split() != [word]:
+        raise DictionaryError(Errors.BAD_WORD.format(word=word))
+    if not is_whole(count) or count < 1:  # type: ignore[operator]
+        raise DictionaryError(Errors.BAD_COUNT.format(ngram=word, count=count))
+
+
 def in_order(counts: Mapping[str, int]) -> dict[str, int]:
     """Sort by count, then the shorter first, then by the alphabet.
 
@@ -48,7 +61,16 @@ def in_order(counts: Mapping[str, int]) -> dict[str, int]:
     ngrams = sorted(counts)
     ngrams.sort(key=lambda ngram: ngram.count(" "))
     ngrams.sort(key=counts.__getitem__, reverse=True)
-    return {ngram: counts[ngram] for ngram in ngrams}
+    return {ngram: int(counts[ngram]) for ngram in ngrams}
+
+
+def is_in_order(counts: Mapping[str, int]) -> bool:
+    """Say whether the most frequent come first, as `in_order` has it.
+
+    counts (Mapping[str, int]): N-grams or words with their counts.
+    RETURNS (bool): Whether no count is larger than the one before.
+    """
+    return all(one >= two for one, two in pairwise(counts.values()))
 
 
 def words_in(ngrams: Iterable[str], words: Mapping[str, int]) -> dict[str, int]:

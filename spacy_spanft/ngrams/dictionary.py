@@ -20,7 +20,16 @@ from ..counting.settings import (
 )
 from ..errors import CorpusError, DictionaryError, Errors, Warnings
 from ..files import read_whole, write_whole
-from .counts import NgramDiff, added, check, folded, in_order, words_in
+from .counts import (
+    NgramDiff,
+    added,
+    check,
+    check_word,
+    folded,
+    in_order,
+    is_in_order,
+    words_in,
+)
 from .format import Table, pack, unpack
 from .provenance import Provenance
 from .ranking import Ranking, pmi
@@ -52,6 +61,8 @@ class NgramDictionary(Mapping[str, int]):
         for ngram, count in ngrams.items():
             check(ngram, count)
         words = words or {}
+        for word, count in words.items():
+            check_word(word, count)
         if attr == "LOWER":
             ngrams, words = folded(ngrams), folded(words)
         counts = in_order(ngrams)
@@ -182,6 +193,8 @@ class NgramDictionary(Mapping[str, int]):
     # Looking up
 
     def __getitem__(self, ngram: str) -> int:
+        if ngram not in self:
+            raise KeyError(ngram)
         return self._counts[self._fold(ngram)]
 
     def __contains__(self, ngram: object) -> bool:
@@ -324,6 +337,9 @@ class NgramDictionary(Mapping[str, int]):
         )
 
     def _check_attr(self, other: "NgramDictionary") -> None:
+        if not isinstance(other, NgramDictionary):
+            kind = type(other).__name__
+            raise DictionaryError(Errors.NOT_A_MAPPING.format(value=other, type=kind))
         if self.attr != other.attr:
             raise DictionaryError(
                 Errors.OTHER_ATTR.format(ours=self.attr, theirs=other.attr)
@@ -351,6 +367,8 @@ class NgramDictionary(Mapping[str, int]):
         RETURNS (NgramDictionary): The dictionary.
         """
         header, ngrams, words = unpack(data, name)
+        if not is_in_order(ngrams):  # somebody else wrote the table
+            ngrams = in_order(ngrams)
         try:
             provenance = Provenance.from_dict(header.get("provenance", {}))
             attr = header.get("attr", "LOWER")

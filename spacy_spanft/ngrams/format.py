@@ -24,6 +24,7 @@ MAGIC = "#spacy-spanft-ngrams"
 FORMAT_VERSION = 1
 _COLUMNS = "ngram\tcount"
 _LEVEL = 6
+_LONGEST_COUNT = 19  # digits: what 64 bits hold
 
 
 class Table(NamedTuple):
@@ -61,6 +62,8 @@ def unpack(data: bytes, name: str = "The data") -> Table:
     name (str): What error messages call it.
     RETURNS (Table): What it holds.
     """
+    if not data:
+        raise DictionaryError(Errors.DAMAGED.format(path=name, reason="it is empty"))
     try:
         text = gzip.decompress(data).decode("utf8")
     except (EOFError, zlib.error) as error:
@@ -93,7 +96,7 @@ def _read_header(line: str, name: str) -> dict[str, Any]:
     magic, _, settings = line.partition(" ")
     try:
         header = json.loads(settings) if magic == MAGIC else None
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         header = None
     if not isinstance(header, dict):
         reason = f"it does not begin with {MAGIC!r} and settings in JSON"
@@ -114,9 +117,11 @@ def _read_header(line: str, name: str) -> dict[str, Any]:
 def _read_rows(rows: str, name: str) -> tuple[dict[str, int], dict[str, int]]:
     ngrams: dict[str, int] = {}
     words: dict[str, int] = {}
-    for number, row in enumerate(rows.split("\n")[:-1], 3):
+    lines = rows.removesuffix("\n").split("\n") if rows else []
+    for number, row in enumerate(lines, 3):
         text, _, count = row.partition("\t")
-        if not count.isdecimal() or "  " in f" {text} ":
+        is_count = count.isdecimal() and len(count) <= _LONGEST_COUNT and int(count)
+        if not is_count or "  " in f" {text} ":
             reason = Errors.BAD_ROW.format(line=number, row=row[:80])
             raise DictionaryError(Errors.DAMAGED.format(path=name, reason=reason))
         (ngrams if " " in text else words)[text] = int(count)

@@ -72,6 +72,10 @@ class Provenance:
             for field in fields(cls)
             if field.name in values
         }
+        for name, value in known.items():
+            kind = type(getattr(cls(), name))
+            if not isinstance(value, list | tuple if kind is tuple else kind):
+                raise TypeError(f"{name} is {value!r}")
         for name in ("sources", "steps"):
             known[name] = tuple(map(str, known.get(name, ())))
         return cls(**known)

@@ -27,9 +27,11 @@ def pmi(
     RETURNS (float): The PMI.
     """
     parts = ngram.split(" ")
-    if n_tokens < 1 or any(part not in words for part in parts):
-        missing = next((part for part in parts if part not in words), parts[0])
-        raise DictionaryError(Errors.NO_WORD_COUNTS.format(word=missing))
+    for part in parts:
+        if part not in words:
+            raise DictionaryError(Errors.NO_WORD_COUNTS.format(word=part))
+    if n_tokens < 1:
+        raise DictionaryError(Errors.NO_TOKEN_COUNT)
     total = log2(n_tokens)
     n = len(parts)
     # best[j]: the log probability of the best segmentation of the first j words.

@@ -10,7 +10,6 @@ from .dictionary import NgramDictionary
 DEFAULT_FILES = {"en": "en_wiki2015.tsv.gz"}
 
 
-@lru_cache
 def default_dictionary(lang: str = "en") -> NgramDictionary:
     """Read the dictionary that comes with the package, once.
 
@@ -18,6 +17,11 @@ def default_dictionary(lang: str = "en") -> NgramDictionary:
     RETURNS (NgramDictionary): For "en", the 100,000 most frequent n-grams of the
         English Wikipedia of 2015.
     """
+    return _read_default(lang)
+
+
+@lru_cache
+def _read_default(lang: str) -> NgramDictionary:
     if lang not in DEFAULT_FILES:
         available = ", ".join(DEFAULT_FILES)
         raise DictionaryError(Errors.NO_DEFAULT.format(lang=lang, available=available))

@@ -1,5 +1,7 @@
 """What a dictionary finds in text that it was not counted on."""
 
+import random
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -17,11 +19,12 @@ _LONGEST_LINE = 100_000
 
 
 class LineSample:
-    """Keeps some lines of a corpus that streams by, evenly spaced in each block."""
+    """Keeps some lines of a corpus that streams by, as many of each block."""
 
     def __init__(self) -> None:
         """Make an empty sample."""
         self.lines: list[bytes] = []
+        self._random = random.Random(0)
 
     def watch(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
         """Pass blocks on, and keep some lines of each.
@@ -31,7 +34,8 @@ class LineSample:
         """
         for block in blocks:
             lines = [line for line in block.split(b"\n") if line.strip()]
-            kept = lines[:: max(1, -(-len(lines) // _LINES_PER_BLOCK))]
+            # At random, so that no rhythm of the text decides which ones.
+            kept = self._random.sample(lines, min(len(lines), _LINES_PER_BLOCK))
             self.lines.extend(line for line in kept if len(line) < _LONGEST_LINE)
             yield block
 
@@ -80,11 +84,13 @@ def held_out_coverage(
     RETURNS (Coverage): The coverage of the sample.
     """
     counted_alike = {**settings, "min_count": 1, "n_process": 1, "progress": False}
-    inside = NgramDictionary.from_blocks(
-        [b"\n".join([*sample.lines, b""])],
-        ["sample"],
-        **counted_alike,  # type: ignore[arg-type]
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # there need not be any n-gram in the sample
+        inside = NgramDictionary.from_blocks(
+            [b"\n".join([*sample.lines, b""])],
+            ["sample"],
+            **counted_alike,  # type: ignore[arg-type]
+        )
     threshold = settings.get("min_count", 10)
     left = {
         ngram: count - inside.get(ngram, 0)

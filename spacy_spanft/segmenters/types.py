@@ -1,7 +1,7 @@
 """What a segmenter takes and gives."""
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from spacy.tokens import Doc
 
@@ -11,12 +11,14 @@ Segment: TypeAlias = tuple[int, int] | tuple[int, int, str]
 Segmentation: TypeAlias = Sequence[Segment]
 
 
+@runtime_checkable
 class Segmenter(Protocol):
     """Cuts Docs into spans.
 
     Any callable of this type can be registered with `@registry.segmenters(...)`. One
-    that has data may also have `initialize(nlp, dictionary)`, `to_bytes()` and
-    `from_bytes(data)`: the component calls them.
+    that takes a dictionary has `initialize(nlp, dictionary)` as well; one that has
+    data to save has `to_bytes()` and `from_bytes(data)`, and may have `to_disk(path)`
+    and `from_disk(path)`, which are given a folder of its own.
     """
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:

@@ -1,6 +1,9 @@
 """Writing spans into a Doc."""
 
+from collections.abc import Sequence
 from itertools import chain
+from operator import index
+from typing import Any
 
 from spacy.tokens import Doc, Span, SpanGroup
 
@@ -9,25 +12,41 @@ from .types import Segment, Segmentation
 
 # The groups carry the name of the component that wrote them, so that a second run
 # over a Doc, as in training, is told from a clash with another component.
-_WRITER = "written_by"
+_WRITER = "spacy_spanft.written_by"
 
 
-def write_spans(
-    doc: Doc, segmentation: Segmentation, *, key: str, writer: str, segmenter: str
-) -> None:
+def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) -> None:
     """Set doc.spans[key].
 
     doc (Doc): The Doc.
-    segmentation (Segmentation): Its spans, disjoint and in order.
+    segmentation (Segmentation): Its spans, disjoint and in order; see `checked`.
     key (str): The key.
     writer (str): The name of the component.
-    segmenter (str): What error messages call the segmenter.
     """
-    spans = []
+    # Half the time of doc[start:end], and it takes the label if there is one.
+    spans = [Span(doc, *segment) for segment in segmentation]
+    doc.spans[key] = SpanGroup(doc, name=key, attrs={_WRITER: writer}, spans=spans)
+
+
+def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentation:
+    """Check what a segmenter gave: anybody can register one.
+
+    doc (Doc): The Doc.
+    segmentation (Segmentation): Its spans. Spans of spaCy's will do as well.
+    segmenter (str): What error messages call the segmenter.
+    RETURNS (Segmentation): The spans as tuples.
+    """
+    if not isinstance(segmentation, Sequence) or isinstance(segmentation, str):
+        kind = type(segmentation).__name__
+        what = f"the Doc that begins {doc.text[:40]!r}"
+        raise SpanftError(
+            Errors.BAD_SEGMENTATION.format(segmenter=segmenter, type=kind, what=what)
+        )
+    segments: list[Segment] = []
     behind = 0
     for segment in segmentation:
-        start, end = segment[0], segment[1]
-        if not behind <= start < end <= len(doc):
+        plain = segment if _is_plain(segment) else _as_plain(segment)
+        if plain is None or not behind <= plain[0] < plain[1] <= len(doc):
             raise SpanftError(
                 Errors.BAD_SEGMENT.format(
                     segmenter=segmenter,
@@ -36,22 +55,58 @@ def write_spans(
                     text=doc.text[:40],
                 )
             )
-        # Half the time of doc[start:end], and it takes the label if there is one.
-        spans.append(Span(doc, *segment))
-        behind = end
-    doc.spans[key] = SpanGroup(doc, name=key, attrs={_WRITER: writer}, spans=spans)
+        segments.append(plain)
+        behind = plain[1]
+    return segments
 
 
-def is_written_by(doc: Doc, key: str, writer: str) -> bool:
-    """Say whether a component may write its spans into a Doc.
+def _is_plain(segment: Any) -> bool:
+    return (
+        type(segment) is tuple
+        and len(segment) == 2
+        and type(segment[0]) is int
+        and type(segment[1]) is int
+    )
+
+
+def _as_plain(segment: Any) -> Segment | None:
+    """Turn into a tuple what says a start, an end and perhaps a label."""
+    if isinstance(segment, Span):
+        return segment.start, segment.end, segment.label_
+    try:
+        start, end, *label = segment
+        places = index(start), index(end)
+    except (TypeError, ValueError):
+        return None
+    if not label:
+        return places
+    is_label = len(label) == 1 and isinstance(label[0], str)
+    return (*places, label[0]) if is_label else None
+
+
+def other_writer(
+    doc: Doc, segmentation: Segmentation, *, key: str, writer: str
+) -> str | None:
+    """Say who else wrote spans under a key.
 
     doc (Doc): The Doc.
+    segmentation (Segmentation): What would be written now. If the very same is there,
+        nothing is lost: `Doc.from_json` and `Doc.from_docs` drop the writer's name.
     key (str): The key in doc.spans.
     writer (str): The name of the component.
-    RETURNS (bool): Whether the key is free, or the component wrote it before.
+    RETURNS (Optional[str]): The other one, None if there is none.
     """
-    spans = doc.spans
-    return key not in spans or spans[key].attrs.get(_WRITER) == writer
+    if key not in doc.spans:
+        return None
+    group = doc.spans[key]
+    other = group.attrs.get(_WRITER)
+    if other == writer:
+        return None
+    if other is None:
+        there = [(span.start, span.end) for span in group]
+        if there == [(segment[0], segment[1]) for segment in segmentation]:
+            return None
+    return repr(other) if other else "another component, or by your own code"
 
 
 def with_singletons(segmentation: Segmentation, n_tokens: int) -> Segmentation:
