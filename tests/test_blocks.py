@@ -209,5 +209,7 @@ class TestDatasets:
         assert dict(found) == {"a b": 2}
 
     def test_column_that_is_no_text(self, saved):
-        with pytest.raises(CorpusError, match=r"'id' of dataset .* holds int, not text"):
+        with pytest.raises(
+            CorpusError, match=r"'id' of dataset .* holds int, not text"
+        ):
             NgramDictionary.from_dataset(saved, column="id")

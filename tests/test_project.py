@@ -21,9 +21,8 @@ def run(*args, cwd):
 
 @pytest.fixture
 def copy(tmp_path):
-    for name in ("project", "configs"):
-        ignored = shutil.ignore_patterns("assets", "corpus", "training", "metrics")
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    ignored = shutil.ignore_patterns("assets", "corpus", "training", "metrics")
+    shutil.copytree(ROOT / "project", tmp_path / "project", ignore=ignored)
     return tmp_path / "project"
 
 
@@ -41,6 +40,11 @@ def test_all_runs_once(copy):
     assert "king of the northern hills" in found
     again = run("project", "run", "all", cwd=copy)
     assert again.stdout.count("nothing changed") == 4
+
+
+def test_config_is_that_of_the_package():
+    name = "configs/span_segmenter.cfg"
+    assert (ROOT / "project" / name).read_bytes() == (ROOT / name).read_bytes()
 
 
 def test_readme_is_what_the_project_says(copy):

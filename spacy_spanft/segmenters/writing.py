@@ -42,31 +42,30 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
         raise SpanftError(
             Errors.BAD_SEGMENTATION.format(segmenter=segmenter, type=kind, what=what)
         )
+    n_tokens = len(doc)
     segments: list[Segment] = []
     behind = 0
     for segment in segmentation:
-        plain = segment if _is_plain(segment) else _as_plain(segment)
-        if plain is None or not behind <= plain[0] < plain[1] <= len(doc):
+        # Nearly all are pairs of ints, and a call would cost more than the check.
+        is_pair = (
+            type(segment) is tuple
+            and len(segment) == 2
+            and type(segment[0]) is int
+            and type(segment[1]) is int
+        )
+        plain = segment if is_pair else _as_plain(segment)
+        if plain is None or not behind <= plain[0] < plain[1] <= n_tokens:
             raise SpanftError(
                 Errors.BAD_SEGMENT.format(
                     segmenter=segmenter,
                     span=segment,
-                    length=len(doc),
+                    length=n_tokens,
                     text=doc.text[:40],
                 )
             )
         segments.append(plain)
         behind = plain[1]
     return segments
-
-
-def _is_plain(segment: Any) -> bool:
-    return (
-        type(segment) is tuple
-        and len(segment) == 2
-        and type(segment[0]) is int
-        and type(segment[1]) is int
-    )
 
 
 def _as_plain(segment: Any) -> Segment | None:
