@@ -1,0 +1,125 @@
+"""A training step with the span head against the same step with [CLS] alone.
+
+    python -m benchmarks.step --layers 12 --width 768
+
+The encoder is a BERT of that size with random weights, made on the spot, so that
+nothing is downloaded: its speed does not depend on what it knows. Both pipelines get
+the same batches of texts, through `nlp.update`, the span_segmenter included.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import spacy
+import typer
+from spacy.training import Example
+from wasabi.tables import table
+
+from spacy_spanft import default_dictionary
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def save_bert(folder: Path, layers: int, width: int) -> None:
+    """Save a BERT whose vocabulary is the words of the default dictionary."""
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    words = [word for word in default_dictionary().words if word.isalpha()]
+    file = folder / "vocab.txt"
+    file.write_text("\n".join([*SPECIAL, *words]) + "\n", encoding="utf8")
+    tokenizer = BertTokenizerFast(str(file), model_max_length=128)
+    tokenizer.save_pretrained(folder)
+    size = {"num_hidden_layers": layers, "hidden_size": width}
+    heads = {"num_attention_heads": width // 64, "intermediate_size": 4 * width}
+    config = BertConfig(vocab_size=len(tokenizer), **size, **heads)
+    BertModel(config).save_pretrained(folder)
+
+
+def make_texts(n_texts: int, n_words: int) -> list[str]:
+    """Join n-grams of the dictionary, so that the segmenter has something to find."""
+    ngrams = [
+        ngram for ngram in default_dictionary() if ngram.replace(" ", "").isalpha()
+    ]
+    random = np.random.default_rng(0)
+    texts = []
+    for _ in range(n_texts):
+        words: list[str] = []
+        while len(words) < n_words:
+            words += ngrams[int(random.integers(2000))].split(" ")
+        texts.append(" ".join(words[:n_words]))
+    return texts
+
+
+def make_pipeline(name: str, bert: Path, texts: list[str]) -> tuple[Any, ...]:
+    """Make a pipeline from one of the configs, ready to train."""
+    overrides = {"paths.transformer": str(bert), "training.batcher.size": 32}
+    path = CONFIGS / f"{name}.cfg"
+    config = spacy.util.load_config(path, overrides=overrides, interpolate=True)
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    examples = [
+        Example.from_dict(nlp.make_doc(text), {"cats": {"A": i % 2, "B": 1 - i % 2}})
+        for i, text in enumerate(texts)
+    ]
+    optimizer = nlp.initialize(lambda: examples)
+    return nlp, examples, optimizer
+
+
+def n_parameters(nlp: Any) -> int:
+    """Count the weights of a pipeline."""
+    n = 0
+    for _, component in nlp.pipeline:
+        if not hasattr(component, "model"):
+            continue
+        for node in component.model.walk():
+            n += sum(
+                node.get_param(p).size for p in node.param_names if node.has_param(p)
+            )
+            n += sum(w.numel() for s in node.shims for w in s._model.parameters())
+    return n
+
+
+def main(
+    layers: int = 6,
+    width: int = 384,
+    n_texts: int = 32,
+    n_words: int = 38,
+    repeat: int = 8,
+) -> None:
+    """Measure."""
+    texts = make_texts(n_texts, n_words)
+    times: dict[str, list[float]] = {}
+    sizes = {}
+    with tempfile.TemporaryDirectory() as folder:
+        save_bert(Path(folder), layers, width)
+        pipelines = {
+            name: make_pipeline(name, Path(folder), texts)
+            for name in ("textcat_baseline", "textcat_spanft")
+        }
+        for turn in range(repeat + 2):
+            for name, (nlp, examples, optimizer) in pipelines.items():
+                annotates = [n for n in nlp.pipe_names if n == "span_segmenter"]
+                begin = time.perf_counter()
+                nlp.update(examples, sgd=optimizer, annotates=annotates)
+                if turn > 1:  # the first ones warm up
+                    times.setdefault(name, []).append(time.perf_counter() - begin)
+                sizes[name] = n_parameters(nlp)
+    base, span = (times[name] for name in ("textcat_baseline", "textcat_spanft"))
+    ratios = [b / a for a, b in zip(base, span, strict=True)]
+    added = sizes["textcat_spanft"] - sizes["textcat_baseline"]
+    rows = [
+        ("encoder", f"{layers} layers, width {width}"),
+        ("[CLS] alone", f"{median(base):.2f} s a step"),
+        ("span head", f"{median(span):.2f} s a step"),
+        ("ratio", f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"),
+        ("weights added", f"{added:,} ({added / sizes['textcat_baseline']:.1%})"),
+    ]
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    typer.run(main)
