@@ -6,6 +6,8 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo, get_width
 
+from .matmul import matmul
+
 InT = Floats2d
 OutT = Floats2d
 
@@ -29,15 +31,15 @@ def forward(
 ) -> tuple[OutT, Callable[[OutT], InT]]:
     """Apply the layer. W is (nO, nI), b is (nO,)."""
     W, b = model.get_param("W"), model.get_param("b")
-    Y = model.ops.xp.tanh(X @ W.T + b)
+    Y = model.ops.xp.tanh(matmul(X, W.T) + b)
     shape = ArrayInfo.from_array(Y)
 
     def backprop(dY: OutT) -> InT:
         shape.check_consistency(dY)
         d = dY * (1 - Y**2)
-        model.inc_grad("W", d.T @ X)
+        model.inc_grad("W", matmul(d.T, X))
         model.inc_grad("b", d.sum(axis=0))
-        return d @ W
+        return matmul(d, W)
 
     return Y, backprop
 

@@ -9,6 +9,8 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
+from .matmul import matmul
+
 InT = Ragged
 OutT = Ragged
 
@@ -49,10 +51,10 @@ def forward(
     b: Any = model.get_param("b")
     rows = cast(Floats2d, X.dataXd)
     places = _rows_with_neighbour(model, X)
-    Y = rows @ W[0].T
+    Y = matmul(rows, W[0].T)
     Y += b
     for offset, at in enumerate(places, 1):
-        Y[at - offset] += rows[at] @ W[offset].T
+        Y[at - offset] += matmul(rows[at], W[offset].T)
     is_on = Y > 0
     Y *= is_on
     shape = ArrayInfo.from_array(Y)
@@ -60,13 +62,13 @@ def forward(
     def backprop(dY: OutT) -> InT:
         shape.check_consistency(dY.dataXd)
         d = dY.dataXd * is_on
-        dX = d @ W[0]
+        dX = matmul(d, W[0])
         dW = model.ops.xp.empty_like(W)
-        dW[0] = d.T @ rows
+        dW[0] = matmul(d.T, rows)
         for offset, at in enumerate(places, 1):
             d_at = d[at - offset]
-            dX[at] += d_at @ W[offset]
-            dW[offset] = d_at.T @ rows[at]
+            dX[at] += matmul(d_at, W[offset])
+            dW[offset] = matmul(d_at.T, rows[at])
         model.inc_grad("W", dW)
         model.inc_grad("b", d.sum(axis=0))
         return Ragged(dX, X.lengths)
