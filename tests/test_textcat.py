@@ -81,6 +81,7 @@ def model(request):
 
 def make(bert, model, component="textcat", window=6):
     """Make a pipeline whose windows are small, so that they overlap."""
+    spacy.util.fix_random_seed(0)
     if component == "textcat_multilabel":
         model = {**model, "exclusive_classes": False}
     config = {
