@@ -274,6 +274,11 @@ class TestSegment:
         assert "<b>" not in html
         assert "&amp; &lt;b&gt;" in html
 
+    def test_no_page_without_texts(self, tmp_path):
+        result = run("segment", "--html", tmp_path / "page.html", stdin="\n")
+        assert result.exit_code == 1
+        assert not (tmp_path / "page.html").exists()
+
     def test_random(self):
         one = run("segment", "a b c d e f g h i j k l", "-s", "random").output
         assert "[" in one

@@ -59,8 +59,8 @@ def span_textcat(
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
     pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
-    pooled = concatenate(pool, doc_summary()) if use_cls else pool
-    return _classifier(tok2vec, pooled, exclusive_classes, dropout, nO)
+    parts = [pool, doc_summary()] if use_cls else [pool]
+    return _classifier(tok2vec, parts, exclusive_classes, dropout, nO)
 
 
 def cls_textcat(
@@ -77,12 +77,12 @@ def cls_textcat(
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
-    return _classifier(tok2vec, doc_summary(), exclusive_classes, dropout, nO)
+    return _classifier(tok2vec, [doc_summary()], exclusive_classes, dropout, nO)
 
 
 def _classifier(
     tok2vec: Tok2Vec,
-    pooled: Model[Any, Floats2d],
+    parts: list[Model[Any, Floats2d]],
     exclusive_classes: bool,
     dropout: float,
     nO: int | None,
@@ -95,8 +95,9 @@ def _classifier(
     growing: Any = resizable(output, resize_layer=resize)
     scores = growing if exclusive_classes else chain(growing, Logistic())
     rows = encoder_rows(tok2vec)
+    pooled = concatenate(*parts) if len(parts) > 1 else parts[0]
     model: Any = chain(rows, pooled, Dropout(dropout), scores)
-    model.init = init
+    model.init = partial(init, len(parts))
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)
     model.set_ref("scores", scores)
@@ -108,17 +109,21 @@ def _classifier(
     return model
 
 
-def init(model: TextCat, X: list[Doc] | None = None, Y: Floats2d | None = None) -> None:
+def init(
+    n_parts: int,
+    model: TextCat,
+    X: list[Doc] | None = None,
+    Y: Floats2d | None = None,
+) -> None:
     """Set up the model from the width of the encoder: no transformer needs to run."""
     rows, pooled, scores = map(model.get_ref, ("rows", "pooled", "scores"))
     rows.initialize(X=X)
     width = rows.get_dim("nO")
     ones = model.ops.asarray1i([1])
     row = Ragged(model.ops.alloc2f(1, width), ones)
-    parts = pooled.layers if pooled.name.count("|") else [pooled]
-    for part in parts:
+    for part in pooled.layers if n_parts > 1 else [pooled]:
         part.initialize(X=row)
-    features = model.ops.alloc2f(1, width * len(parts))
+    features = model.ops.alloc2f(1, width * n_parts)
     if Y is not None and model.has_dim("nO") is None:
         model.set_dim("nO", Y.shape[1])
     scores.initialize(X=features, Y=Y)

@@ -86,14 +86,14 @@ def segment_cli(
         tally = Tally()
         texts_read = _read(texts, file, errors)
         docs = tally.watch(_with_bar(nlp, texts_read), key)
-        if html is not None:
-            write_whole(html, to_html(docs, key).encode("utf8"))
-            print(f"Wrote {html}", file=sys.stderr)
-        else:
-            for doc in docs:
-                print(to_json(doc, key) if jsonl else to_terminal(doc, key))
+        page = to_html(docs, key) if html else ""
+        for doc in docs:  # none are left where they went into a page
+            print(to_json(doc, key) if jsonl else to_terminal(doc, key))
         if not tally.n_texts:
             raise SpanftError(Errors.NO_TEXTS)
+        if html:
+            write_whole(html, page.encode("utf8"))
+            print(f"Wrote {html}", file=sys.stderr)
         print(tally, file=sys.stderr if jsonl or html else sys.stdout)
 
 
@@ -128,7 +128,6 @@ def load_pipeline(
         ) from error
     if model is None:
         nlp.add_pipe(NAME, config={"segmenter": _SEGMENTERS[segmenter]})
-    if model is None:
         nlp.max_length = _LONGEST_TEXT
     names = [name for name, factory in nlp.pipe_factories.items() if factory == NAME]
     if not names:

@@ -88,8 +88,8 @@ def forward_wordpieces(
         encoding_of_tokens(0)
         if tensor is None
         else encoding_of_wordpieces(
-            _to_cpu(model, data.align.dataXd),
-            _to_cpu(model, data.align.lengths),
+            model.ops.to_numpy(data.align.dataXd),
+            model.ops.to_numpy(data.align.lengths),
             data.wordpieces.lengths,
             tensor.shape[1],
         )
@@ -140,10 +140,6 @@ def _check_transformer(source: Model[InT, Any], docs: InT) -> None:
 
 def _starts(arrays: list[Any]) -> list[int]:
     return [0, *np.cumsum([len(array) for array in arrays]).tolist()]
-
-
-def _to_cpu(model: Model[InT, OutT], array: Any) -> Any:
-    return model.ops.to_numpy(array)
 
 
 def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
