@@ -191,6 +191,11 @@ class Errors:
         '[...model.tok2vec] upstream, or leave upstream at "*". A transformer that '
         "is frozen in training must be among the annotating_components."
     )
+    NO_WINDOW = (
+        'Without segmentation (segmentation = "none"), the windows of the span pooling '
+        "go over the whole text, and {name!r} has no windows. Use @architectures = "
+        '"spacy-spanft.CnnPooling.v1" as span_pooling.'
+    )
     OVERLAP = (
         "The spans in doc.spans[{key!r}] overlap, so they cannot be pooled one by one: "
         "the first two that do are {one!r} and {two!r}. Use the spans of a "

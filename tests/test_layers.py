@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thinc.api import reduce_mean
+from thinc.api import reduce_mean, set_dropout_rate
 from thinc.types import Ragged
 
+from spacy_spanft.errors import AlignmentError
 from spacy_spanft.layers.nonempty import nonempty
+from spacy_spanft.layers.own_dropout import own_dropout
 from spacy_spanft.layers.pooling import attention_pooling, cnn_pooling, max_pooling
 from spacy_spanft.layers.span_window import span_window
 
@@ -54,19 +56,23 @@ def pad(rows, lengths):
 
 
 def torch_cnn(rows, lengths, W, b):
-    """c_j = ReLU(W [t_j ... t_(j+k-1)] + b), windows at every row, then the maximum."""
-    k = len(W)
+    """The maximum over all windows of a sequence."""
+    windows, _ = pad(torch_window(rows, lengths, W, b), lengths)
+    return windows.amax(dim=1)  # ReLU leaves nothing below zero, so zeros do no harm
+
+
+def torch_window(rows, lengths, W, b):
+    """c_j = ReLU(W [t_j ... t_(j+k-1)] + b), windows at every row."""
     padded, mask = pad(rows, lengths)
-    padded = torch.nn.functional.pad(padded, (0, 0, 0, k - 1))
+    padded = torch.nn.functional.pad(padded, (0, 0, 0, len(W) - 1))
     conv = torch.nn.functional.conv1d(padded.transpose(1, 2), W.permute(1, 2, 0), b)
-    c = torch.relu(conv).transpose(1, 2) * mask[:, :, None]
-    return c.amax(dim=1)  # ReLU leaves nothing below zero, so zeros do no harm
+    return torch.relu(conv).transpose(1, 2)[mask]
 
 
-def torch_attention(rows, lengths, Q, W, b):
-    """Softmax(q tanh(W t + b)) over each sequence, then the weighted sum."""
+def torch_attention(rows, lengths, W, b, w):
+    """Softmax(w tanh(W t + b)) over each sequence, then the weighted sum."""
     padded, mask = pad(rows, lengths)
-    scores = torch.tanh(padded @ W.T + b) @ Q
+    scores = torch.tanh(padded @ W.T + b) @ w
     weights = torch.softmax(scores.masked_fill(~mask, -1e9), dim=1) * mask
     return (weights[:, :, None] * padded).sum(dim=1)
 
@@ -78,9 +84,9 @@ def torch_max(rows, lengths):
 
 
 REFERENCES = {
-    "cnn": (cnn_pooling, torch_cnn, ("W", "b"), "f8"),
-    "attention": (attention_pooling, torch_attention, ("Q", "W", "b"), "f"),
-    "max": (max_pooling, torch_max, (), "f8"),
+    "cnn": (cnn_pooling, torch_cnn, ("W", "b")),
+    "attention": (attention_pooling, torch_attention, ("W", "b", "w")),
+    "max": (max_pooling, torch_max, ()),
 }
 
 
@@ -111,10 +117,9 @@ def assert_equal(layer, X, reference, names, tolerance):
 @pytest.mark.parametrize("name", REFERENCES)
 @given(lengths=lengths_lists, seed=st.integers(0, 99))
 def test_poolings_equal_padded_torch(name, lengths, seed):
-    build, reference, names, dtype = REFERENCES[name]
-    layer = make(build(), dtype, seed)
-    tolerance = 1e-10 if dtype == "f8" else 2e-4
-    assert_equal(layer, ragged(lengths, seed, dtype), reference, names, tolerance)
+    build, reference, names = REFERENCES[name]
+    layer = make(build(), seed=seed)
+    assert_equal(layer, ragged(lengths, seed), reference, names, 1e-10)
 
 
 @given(lengths=lengths_lists, kernel_size=st.integers(1, 5))
@@ -123,19 +128,27 @@ def test_any_kernel_size(lengths, kernel_size):
     assert_equal(layer, ragged(lengths, 3), torch_cnn, ("W", "b"), 1e-10)
 
 
+@pytest.mark.parametrize(
+    "build", [span_window, cnn_pooling, attention_pooling, max_pooling]
+)
 @given(lengths=lengths_lists, seed=st.integers(0, 99))
-def test_window_gradient_by_finite_differences(lengths, seed):
-    layer = make(span_window(), seed=seed)
+def test_gradient_by_finite_differences(build, lengths, seed):
+    layer = make(build(), seed=seed)
     X = ragged(lengths, seed)
     Y, backprop = layer(X, is_train=True)
-    dY = np.random.default_rng(2).normal(size=Y.dataXd.shape)
-    dX = backprop(Ragged(dY, X.lengths)).dataXd
+    dY = np.random.default_rng(2).normal(size=flat(Y).shape)
+    dX = backprop(Ragged(dY, X.lengths) if isinstance(Y, Ragged) else dY).dataXd
 
     def loss():
-        return float((layer.predict(X).dataXd * dY).sum())
+        return float((flat(layer.predict(X)) * dY).sum())
 
     arrays = [(X.dataXd, dX)]
-    arrays += [(layer.get_param(n), layer.get_grad(n)) for n in ("W", "b")]
+    if X.lengths.any():
+        arrays += [
+            (node.get_param(name), node.get_grad(name))
+            for node in layer.walk()
+            for name in node.param_names
+        ]
     step = 1e-6
     random = np.random.default_rng(4)
     for array, gradient in arrays:
@@ -148,6 +161,22 @@ def test_window_gradient_by_finite_differences(lengths, seed):
             array.flat[place] = before
             slope = (above - below) / (2 * step)
             assert gradient.flat[place] == pytest.approx(slope, abs=1e-4)
+
+
+def flat(Y):
+    return Y.dataXd if isinstance(Y, Ragged) else Y
+
+
+def test_dropout_keeps_its_own_rate():
+    layer = own_dropout(0.25)
+    set_dropout_rate(layer, 0.0)  # as spaCy does before each update
+    X = np.ones((300, 40), "f")
+    Y, backprop = layer(X, is_train=True)
+    assert (Y == 0).mean() == pytest.approx(0.25, abs=0.02)
+    assert Y.mean() == pytest.approx(1, abs=0.03)
+    assert Y.dtype == X.dtype
+    np.testing.assert_array_equal(backprop(X), Y)
+    np.testing.assert_array_equal(layer.predict(X), X)
 
 
 def test_windows_never_leave_their_sequence():
@@ -254,6 +283,41 @@ class TestSpanPool:
                         np.testing.assert_allclose(
                             node.get_grad(name), tensor.grad, atol=1e-10
                         )
+
+    @given(seed=st.integers(0, 300))
+    def test_without_segmentation(self, nlp, seed):
+        from spacy_spanft.layers.text_pool import text_pool
+
+        first, second = (make(cnn_pooling(), seed=seed + i) for i in (0, 1))
+        X = self.batch(nlp, seed)
+        X = X._replace(docs=[nlp.make_doc("no spans are looked at")] * len(X.docs))
+        rows = torch.tensor(X.vectors, requires_grad=True)
+        weights = [
+            tuple(part[key] for key in sorted(part, key=lambda key: key[1]))
+            for part in (params(first), params(second))
+        ]
+        taken = []
+        for start, encoding in zip(X.starts, X.encodings, strict=False):
+            size = int(encoding.windows[0])
+            mine = {0, *encoding.rows.tolist(), size - 1} if size else set()
+            taken.append([start + row for row in sorted(mine)])
+        sizes = [len(mine) for mine in taken]
+        texts = rows[[row for mine in taken for row in mine]]
+        windows = torch_window(texts, sizes, *weights[0])
+        expected = torch_cnn(windows, sizes, *weights[1])
+        Y, backprop = text_pool(first, second)(X, is_train=True)
+        np.testing.assert_allclose(Y, expected.detach(), atol=1e-10)
+        dY = np.random.default_rng(1).normal(size=Y.shape)
+        (expected * torch.tensor(dY)).sum().backward()
+        np.testing.assert_allclose(backprop(dY), rows.grad, atol=1e-10)
+        gradient = first.get_ref("window").get_grad("W")
+        np.testing.assert_allclose(gradient, weights[0][0].grad, atol=1e-10)
+
+    def test_without_segmentation_there_must_be_windows(self):
+        from spacy_spanft.layers.text_pool import text_pool
+
+        with pytest.raises(AlignmentError, match=r"CnnPooling\.v1"):
+            text_pool(max_pooling(), max_pooling())
 
     @pytest.mark.parametrize("has_cls", [True, False])
     def test_summary(self, nlp, has_cls):

@@ -53,6 +53,7 @@ MODELS = {
     "cnn-max": span_model(CNN, MAX),
     "attention-attention": span_model(ATTENTION, ATTENTION),
     "attention-max": span_model(ATTENTION, MAX),
+    "no-segmentation": span_model(CNN, CNN, segmentation="none"),
     "no-cls": span_model(CNN, CNN, use_cls=False),
     "capped": span_model(pooling("Cnn", kernel_size=2), CNN, max_pieces=4, max_rows=2),
     "mean": span_model({"@layers": "reduce_mean.v1"}, CNN),

@@ -1,12 +1,11 @@
 """Text classification over spans, and its baseline without them."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
 from thinc.api import (
-    Dropout,
     Linear,
     Logistic,
     Model,
@@ -20,8 +19,10 @@ from thinc.types import Floats2d, Ragged
 
 from ..layers.doc_summary import doc_summary
 from ..layers.encoder_rows import encoder_rows
+from ..layers.own_dropout import own_dropout
 from ..layers.pooling import Pooling
 from ..layers.span_pool import span_pool
+from ..layers.text_pool import text_pool
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 TextCat = Model[list[Doc], Floats2d]
@@ -36,6 +37,7 @@ def span_textcat(
     doc_pooling: Pooling,
     exclusive_classes: bool,
     spans_key: str = "ngrams",
+    segmentation: Literal["spans", "none"] = "spans",
     use_cls: bool = True,
     dropout: float = 0.1,
     max_pieces: int | None = None,
@@ -51,14 +53,20 @@ def span_textcat(
     doc_pooling (Model[Ragged, Floats2d]): Pools the spans of each Doc.
     exclusive_classes (bool): Whether a text has exactly one label.
     spans_key (str): The key in doc.spans.
+    segmentation (Literal["spans", "none"]): "none" is the paper's ablation: the windows
+        of the span pooling go over the whole text, and no span is looked at.
     use_cls (bool): Whether [CLS] stands beside the pooled spans.
-    dropout (float): The share of what is classified that is dropped in training.
+    dropout (float): The share of what is classified that is dropped in training;
+        `[training] dropout` does not change it.
     max_pieces (Optional[int]): Keep only the first pieces of a Doc (the paper's r).
     max_rows (Optional[int]): Keep only the first rows of a piece (the paper's l).
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
-    pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
+    if segmentation == "none":
+        pool = text_pool(span_pooling, doc_pooling)
+    else:
+        pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
     parts = [pool, doc_summary()] if use_cls else [pool]
     return _classifier(tok2vec, parts, exclusive_classes, dropout, nO)
 
@@ -73,7 +81,8 @@ def cls_textcat(
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
     exclusive_classes (bool): Whether a text has exactly one label.
-    dropout (float): The share of what is classified that is dropped in training.
+    dropout (float): The share of what is classified that is dropped in training;
+        `[training] dropout` does not change it.
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
@@ -96,7 +105,7 @@ def _classifier(
     scores = growing if exclusive_classes else chain(growing, Logistic())
     rows = encoder_rows(tok2vec)
     pooled = concatenate(*parts) if len(parts) > 1 else parts[0]
-    model: Any = chain(rows, pooled, Dropout(dropout), scores)
+    model: Any = chain(rows, pooled, own_dropout(dropout), scores)
     model.init = partial(init, len(parts))
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)

@@ -6,10 +6,10 @@ take their place in a config.
 
 from typing import TypeAlias
 
-from thinc.api import Model, ParametricAttention_v2, chain, reduce_max, reduce_sum
+from thinc.api import Model, chain, reduce_max
 from thinc.types import Floats2d, Ragged
 
-from .dense_tanh import dense_tanh
+from .attention_sum import attention_sum
 from .nonempty import nonempty
 from .span_window import span_window
 
@@ -22,7 +22,10 @@ def cnn_pooling(kernel_size: int = 3) -> Pooling:
     kernel_size (int): How many rows a window has.
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
-    return nonempty(chain(span_window(kernel_size), reduce_max()))
+    window = span_window(kernel_size)
+    pooling = nonempty(chain(window, reduce_max()))
+    pooling.set_ref("window", window)
+    return pooling
 
 
 def attention_pooling() -> Pooling:
@@ -30,8 +33,7 @@ def attention_pooling() -> Pooling:
 
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
-    attention = ParametricAttention_v2(key_transform=dense_tanh())
-    return nonempty(chain(attention, reduce_sum()))
+    return nonempty(attention_sum())
 
 
 def max_pooling() -> Pooling:

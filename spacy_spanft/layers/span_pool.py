@@ -60,7 +60,7 @@ def forward(
         )
         for doc, encoding in zip(X.docs, X.encodings, strict=True)
     ]
-    rows, lengths, n_pieces = (ops.asarray1i(part) for part in _flatten(pieces, X))
+    rows, lengths, n_pieces = (ops.asarray1i(part) for part in flatten(pieces, X))
     vectors, backprop_spans = span_pooling(Ragged(X.vectors[rows], lengths), is_train)
     Y, backprop_docs = doc_pooling(Ragged(vectors, n_pieces), is_train)
 
@@ -74,8 +74,14 @@ def forward(
     return Y, backprop
 
 
-def _flatten(pieces: list[Pieces], X: InT) -> tuple[np.ndarray, ...]:
-    """Put the pieces of all Docs one behind the other, for one trip to the device."""
+def flatten(pieces: list[Pieces], X: InT) -> tuple[np.ndarray, ...]:
+    """Put the pieces of all Docs one behind the other, for one trip to the device.
+
+    pieces (list[Pieces]): The pieces of each Doc.
+    X (DocRows): The rows of all of them.
+    RETURNS (tuple[np.ndarray, ...]): The rows, the length of each piece, and the
+        number of pieces of each Doc.
+    """
     starts = X.starts[:-1]
     rows = [one.rows + start for one, start in zip(pieces, starts, strict=True)]
     return (
@@ -88,7 +94,10 @@ def _flatten(pieces: list[Pieces], X: InT) -> tuple[np.ndarray, ...]:
 def init(
     model: Model[InT, OutT], X: Ragged | None = None, Y: OutT | None = None
 ) -> None:
-    """Initialise both poolings with a sequence as wide as the encoder's rows."""
-    for layer in model.layers:
-        layer.initialize(X=X)
-        X = X and Ragged(layer.predict(X), X.lengths)
+    """Initialise both layers with a sequence as wide as the encoder's rows."""
+    first, second = model.layers
+    first.initialize(X=X)
+    if X is not None:
+        found = first.predict(X)
+        X = found if isinstance(found, Ragged) else Ragged(found, X.lengths)
+    second.initialize(X=X)

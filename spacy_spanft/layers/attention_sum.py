@@ -1,0 +1,76 @@
+"""The self-attentive pooling of Lin et al. (2017), over ragged sequences."""
+
+from collections.abc import Callable
+from typing import Any
+
+from thinc.api import Model, glorot_uniform_init
+from thinc.types import Floats2d, Ragged
+from thinc.util import ArrayInfo, get_width
+
+from .matmul import matmul
+
+InT = Ragged
+OutT = Floats2d
+
+
+def attention_sum() -> Model[InT, OutT]:
+    """Make the layer: the sum of a_j t_j, a = softmax(w · tanh(W t + b)).
+
+    No sequence may be empty: see `nonempty`.
+
+    RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
+    """
+    return Model(
+        "attention_sum",
+        forward,
+        init=init,
+        dims={"nO": None, "nI": None},
+        params={"W": None, "b": None, "w": None},
+    )
+
+
+def forward(
+    model: Model[InT, OutT], X: InT, is_train: bool
+) -> tuple[OutT, Callable[[OutT], InT]]:
+    """Apply the layer. W is (width, width), b and w are (width,)."""
+    ops: Any = model.ops
+    W, b, w = (model.get_param(name) for name in ("W", "b", "w"))
+    rows: Any = X.dataXd
+    hidden = ops.xp.tanh(matmul(rows, W.T) + b)
+    weights = _softmax(ops, (hidden * w).sum(axis=1, keepdims=True), X.lengths)
+    Y = ops.reduce_sum(rows * weights, X.lengths)
+    shape = ArrayInfo.from_array(Y)
+
+    def backprop(dY: OutT) -> InT:
+        shape.check_consistency(dY)
+        d_rows = ops.backprop_reduce_sum(dY, X.lengths)
+        d_weights = (d_rows * rows).sum(axis=1, keepdims=True)
+        mean = ops.reduce_sum(weights * d_weights, X.lengths)
+        d_scores = weights * (d_weights - ops.backprop_reduce_sum(mean, X.lengths))
+        d_hidden = d_scores * w * (1 - hidden**2)
+        model.inc_grad("w", (d_scores * hidden).sum(axis=0))
+        model.inc_grad("W", matmul(d_hidden.T, rows))
+        model.inc_grad("b", d_hidden.sum(axis=0))
+        return Ragged(d_rows * weights + matmul(d_hidden, W), X.lengths)
+
+    return Y, backprop
+
+
+def _softmax(ops: Any, scores: Any, lengths: Any) -> Any:
+    """Turn scores into weights that sum to one in each sequence, (n_rows, 1)."""
+    highest, _ = ops.reduce_max(scores, lengths)
+    # backprop_reduce_sum gives every row what its sequence has.
+    exps = ops.xp.exp(scores - ops.backprop_reduce_sum(highest, lengths))
+    sums = ops.reduce_sum(exps, lengths)
+    return exps / ops.backprop_reduce_sum(sums, lengths)
+
+
+def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -> None:
+    """Set up the weights."""
+    if X is not None:
+        model.set_dim("nI", get_width(X))
+    width = model.get_dim("nI")
+    model.set_dim("nO", width)
+    model.set_param("W", glorot_uniform_init(model.ops, (width, width)))
+    model.set_param("b", model.ops.alloc1f(width))
+    model.set_param("w", glorot_uniform_init(model.ops, (1, width))[0])

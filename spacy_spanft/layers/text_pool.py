@@ -1,0 +1,56 @@
+"""One vector of each Doc without any spans: the ablation of the span encoder."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from thinc.api import Model
+from thinc.types import Floats2d, Ragged
+
+from ..alignment import align_pieces
+from ..errors import AlignmentError, Errors
+from .encoder_rows import DocRows
+from .pooling import Pooling
+from .span_pool import flatten, init
+
+InT = DocRows
+OutT = Floats2d
+
+_NO_SPANS = np.zeros((0, 2), np.int64)
+
+
+def text_pool(span_pooling: Pooling, doc_pooling: Pooling) -> Model[InT, OutT]:
+    """Make the layer: two convolutions over the whole text, then the maximum.
+
+    It has the parameters of `span_pool` and sees the same rows. What is missing is
+    the cut into spans, and the pooling inside them.
+
+    span_pooling (Model[Ragged, Floats2d]): One whose windows are the first convolution.
+    doc_pooling (Model[Ragged, Floats2d]): Pools what they give over each Doc.
+    RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
+    """
+    if not span_pooling.has_ref("window"):
+        raise AlignmentError(Errors.NO_WINDOW.format(name=span_pooling.name))
+    layers = [span_pooling.get_ref("window"), doc_pooling]
+    dims = {"nO": None, "nI": None}
+    return Model("text_pool", forward, init=init, layers=layers, dims=dims)
+
+
+def forward(
+    model: Model[InT, OutT], X: InT, is_train: bool
+) -> tuple[OutT, Callable[[OutT], Floats2d]]:
+    """Apply the layer."""
+    window, doc_pooling = model.layers
+    ops: Any = model.ops
+    pieces = [align_pieces(encoding, _NO_SPANS) for encoding in X.encodings]
+    counts = ops.asarray1i([len(one.rows) for one in pieces])
+    rows = ops.asarray1i(flatten(pieces, X)[0])
+    windows, backprop_window = window(Ragged(X.vectors[rows], counts), is_train)
+    Y, backprop_docs = doc_pooling(windows, is_train)
+
+    def backprop(dY: OutT) -> Floats2d:
+        d_rows = ops.xp.zeros_like(X.vectors)
+        d_rows[rows] = backprop_window(backprop_docs(dY)).dataXd
+        return d_rows
+
+    return Y, backprop
