@@ -21,6 +21,14 @@ class AlignmentError(SpanftError):
     """Spans that cannot be pooled."""
 
 
+class PairError(SpanftError):
+    """Two texts that cannot be told apart, or not be encoded as a pair."""
+
+
+class ReaderError(SpanftError):
+    """Rows of which no examples can be made."""
+
+
 class Errors:
     """Messages with named gaps, filled with `str.format`."""
 
@@ -200,6 +208,86 @@ class Errors:
         "The spans in doc.spans[{key!r}] overlap, so they cannot be pooled one by one: "
         "the first two that do are {one!r} and {two!r}. Use the spans of a "
         "span_segmenter, or make them disjoint with spacy.util.filter_spans."
+    )
+
+    # Pairs
+    SEPARATOR_INSIDE = (
+        "The first text of a pair holds the separator {separator!r} itself, so nobody "
+        "could tell where it ends: {text!r}. Take it out, or choose another separator."
+    )
+    SEPARATOR_SPLIT = (
+        "The separator {separator!r} is not a token by itself in {text!r}. It needs "
+        "white space on both sides, and the tokenizer must know it:\n\n"
+        "    [nlp.tokenizer]\n"
+        '    @tokenizers = "spacy-spanft.PairTokenizer.v1"\n'
+        '    separator = "{separator}"'
+    )
+    BAD_SEPARATOR = (
+        "The separator is {separator!r}, but must be a word without white space."
+    )
+    SLOW_TOKENIZER = (
+        "{name} is not a fast tokenizer, so it does not say which characters its "
+        "wordpieces are made of. Set use_fast = true in the transformer's "
+        "tokenizer_config; some encoders have no fast tokenizer."
+    )
+    NO_SEPARATOR = (
+        "The tokenizer of {name!r} has no separator (sep_token), so it cannot encode "
+        "pairs of texts. Use an encoder such as BERT or RoBERTa, or give it one: "
+        '[components.transformer.model.tokenizer_config] sep_token = "</s>"'
+    )
+
+    # Readers
+    NO_COLUMN_IN = (
+        "{setting} = {column!r}, but {source} has no such column. It has: {columns}."
+    )
+    NO_FORMAT = (
+        "{path!r} does not end in .tsv, .csv or .jsonl. Say what it is with "
+        'format = "tsv".'
+    )
+    NO_ROWS = "There are no rows in {source}."
+    BAD_CELLS = (
+        "{place} of {source} has {found} cells, but there are {expected} columns: "
+        "{columns}."
+    )
+    BAD_HEADER = "The first line of {source} names the column {column!r} twice."
+    BAD_JSON = "{place} of {source} is no JSON object: {reason}."
+    BAD_CSV = "{place} of {source} is no CSV: {reason}."
+    NO_TEXT_IN = (
+        "{place} of {source} has {value!r} in column {column!r}, which is not a text."
+    )
+    NO_LABEL_IN = (
+        "{place} of {source} has no label: column {column!r} holds {value!r}. Rows "
+        "without labels, such as GLUE's test data, cannot be learnt from or scored; to "
+        "read them all the same, set label = null."
+    )
+    UNKNOWN_LABEL = (
+        "{place} of {source} has the label {value!r}, but labels names only: {labels}."
+    )
+    NO_NUMBER = (
+        "{place} of {source} has the score {value!r}, which is no number. "
+        "Leave out low and high if the column holds labels."
+    )
+    OUT_OF_RANGE = (
+        "{place} of {source} has the score {value!r}, which is not between low = {low} "
+        "and high = {high}."
+    )
+    BAD_RANGE = (
+        "The lowest score is {low!r} and the highest {high!r}, but the first must be a "
+        "number below the second."
+    )
+    LABELS_AND_RANGE = (
+        "labels are for labels, low and high for scores: leave one of them out."
+    )
+    NO_READER_PATH = (
+        "This corpus has no path. Set it in the config or on the command line: "
+        "--paths.train train.tsv --paths.dev dev.tsv"
+    )
+
+    # Scores
+    NO_SCORE = (
+        "{name!r} scales doc.cats[{label!r}], but there is no such label (there are: "
+        "{there}). Put it behind the text classifier, and name its label: "
+        "[components.{name}] label"
     )
 
     # Command line

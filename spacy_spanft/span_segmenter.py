@@ -15,6 +15,7 @@ from .errors import Errors, SpanftError, Warnings
 from .files import write_whole
 from .ngrams.dictionary import NgramDictionary
 from .segmenters import Segmentation, Segmenter
+from .segmenters.apart import apart
 from .segmenters.writing import checked, other_writer, with_singletons, write_spans
 
 DEFAULT_SPANS_KEY = "ngrams"
@@ -23,6 +24,7 @@ DEFAULT_CONFIG = {
     "spans_key": DEFAULT_SPANS_KEY,
     "singletons": False,
     "overwrite": False,
+    "separator": None,
 }
 
 
@@ -36,6 +38,7 @@ def make_span_segmenter(
     spans_key: str,
     singletons: bool,
     overwrite: bool,
+    separator: str | None,
 ) -> "SpanSegmenter":
     """Make the component.
 
@@ -45,6 +48,7 @@ def make_span_segmenter(
     spans_key (str): The key in doc.spans.
     singletons (bool): Also write the tokens that are in no span, each as its own.
     overwrite (bool): Replace spans that another component wrote under the key.
+    separator (Optional[str]): The separator between two texts, which no span crosses.
     RETURNS (SpanSegmenter): The component.
     """
     return SpanSegmenter(
@@ -54,6 +58,7 @@ def make_span_segmenter(
         spans_key=spans_key,
         singletons=singletons,
         overwrite=overwrite,
+        separator=separator,
     )
 
 
@@ -69,6 +74,7 @@ class SpanSegmenter(Pipe):
         spans_key: str = DEFAULT_SPANS_KEY,
         singletons: bool = False,
         overwrite: bool = False,
+        separator: str | None = None,
     ) -> None:
         """Make the component.
 
@@ -78,12 +84,15 @@ class SpanSegmenter(Pipe):
         spans_key (str): The key in doc.spans.
         singletons (bool): Also write the tokens in no span, each as its own.
         overwrite (bool): Replace spans that another component wrote under the key.
+        separator (Optional[str]): The separator between two texts, which no span
+            crosses.
         """
         self.name = name
         self.segmenter = segmenter
         self.spans_key = spans_key
         self.singletons = singletons
         self.overwrite = overwrite
+        self.separator = separator
         self._lang = nlp.lang
         self._warned = nlp.lang == "en"
 
@@ -122,6 +131,13 @@ class SpanSegmenter(Pipe):
         RETURNS (list[Segmentation]): The spans of each Doc.
         """
         self._warn_of_default()
+        found = self._segment(docs)
+        if self.separator is None:
+            return found
+        return apart(docs, found, self.separator, self._segment)
+
+    def _segment(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Let the segmenter cut Docs, and check what it gives."""
         name = _name_of(self.segmenter)
         found = self.segmenter(docs)
         if not isinstance(found, Sequence):

@@ -25,7 +25,7 @@ def texts_from_dataset(
     streaming (bool): Read while downloading, without keeping a copy.
     YIELDS (str): The texts; empty cells are passed over.
     """
-    dataset = _load(name, config, split, streaming)
+    dataset = load_split(name, config, split, streaming)
     columns = list(dataset.column_names or dataset.features or ())
     if columns and column not in columns:
         names = ", ".join(map(repr, columns))
@@ -43,7 +43,15 @@ def texts_from_dataset(
             yield text
 
 
-def _load(name: str, config: str | None, split: str, streaming: bool) -> Any:
+def load_split(name: str, config: str | None, split: str, streaming: bool) -> Any:
+    """Load one split of a dataset.
+
+    name (str): Its name on the hub, or a local folder.
+    config (Optional[str]): Its configuration.
+    split (str): The split.
+    streaming (bool): Read while downloading, without keeping a copy.
+    RETURNS (Union[Dataset, IterableDataset]): The split.
+    """
     import datasets
 
     folder = Path(name)

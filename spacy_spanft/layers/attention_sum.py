@@ -73,4 +73,5 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -
     model.set_dim("nO", width)
     model.set_param("W", glorot_uniform_init(model.ops, (width, width)))
     model.set_param("b", model.ops.alloc1f(width))
-    model.set_param("w", glorot_uniform_init(model.ops, (1, width))[0])
+    w: Any = glorot_uniform_init(model.ops, (1, width))
+    model.set_param("w", w[0])

@@ -32,7 +32,7 @@ def text_pool(span_pooling: Pooling, doc_pooling: Pooling) -> Model[InT, OutT]:
     if not span_pooling.has_ref("window"):
         raise AlignmentError(Errors.NO_WINDOW.format(name=span_pooling.name))
     layers = [span_pooling.get_ref("window"), doc_pooling]
-    dims = {"nO": None, "nI": None}
+    dims: dict[str, int | None] = {"nO": None, "nI": None}
     return Model("text_pool", forward, init=init, layers=layers, dims=dims)
 
 

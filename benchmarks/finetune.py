@@ -1,0 +1,154 @@
+"""Real fine-tuning: a plain PyTorch loop, the baseline config and the span config.
+
+    python -m benchmarks.finetune GLUE ENCODER results.jsonl --rate 1e-4
+
+GLUE is a folder with CoLA/train.tsv and so on, ENCODER one that transformers reads.
+Each run is appended to the results when it is done, and not done again. All arms have
+the same data, encoder, batches of 32, three epochs, learning rate and warm-up; scored
+is the last state on the dev data.
+"""
+
+import csv
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Annotated, Any, NamedTuple
+
+import spacy
+import typer
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from wasabi.tables import table
+
+from spacy_spanft.scorers import classification_scores
+
+from .plain_loop import fit_and_predict
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+EPOCHS = 3
+ARMS = ("plain", "baseline", "spanft")
+METRICS = ("cats_matthews", "cats_accuracy", "cats_f1")
+
+
+class Task(NamedTuple):
+    """Columns of a task's texts, and its config's name."""
+
+    columns: tuple[str, ...]
+    config: str
+
+
+TASKS = {
+    "CoLA": Task(("sentence",), "textcat"),
+    "SST-2": Task(("sentence",), "textcat"),
+    "MRPC": Task(("sentence1", "sentence2"), "textcat_pair"),
+}
+
+
+def read(path: Path, task: Task) -> tuple[list[Any], list[int]]:
+    """Read texts, or pairs of them, and labels."""
+    with open(path, encoding="utf8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    texts = [tuple(row[column] for column in task.columns) for row in rows]
+    labels = [int(row["label"]) for row in rows]
+    return (texts if len(task.columns) > 1 else [t for (t,) in texts]), labels
+
+
+def run_plain(
+    folder: Path, task: Task, encoder: Path, rate: float, seed: int
+) -> dict[str, float]:
+    """Train the plain loop, and score it."""
+    dev, gold = read(folder / "dev.tsv", task)
+    data = read(folder / "train.tsv", task)
+    found = fit_and_predict(data, dev, encoder, rate, seed, EPOCHS)
+    return classification_scores([str(g) for g in gold], [str(f) for f in found], "1")
+
+
+def run_config(
+    folder: Path, task: Task, encoder: Path, rate: float, seed: int, arm: str
+) -> dict[str, float]:
+    """Train one of our configs, and score it."""
+    steps = EPOCHS * -(-len(read(folder / "train.tsv", task)[0]) // 32)
+    overrides = {
+        "paths.transformer": str(encoder),
+        "paths.train": str(folder / "train.tsv"),
+        "paths.dev": str(folder / "dev.tsv"),
+        "system.seed": seed,
+        "variables.learn_rate": rate,
+        "variables.steps": steps,
+        "variables.warmup": steps // 10,
+        # Only the last state is scored, as in the plain loop.
+        "training.eval_frequency": steps,
+    }
+    path = CONFIGS / f"{task.config}_{arm}.cfg"
+    config = spacy.util.load_config(path, overrides=overrides)
+    for part in ("train", "dev") if len(task.columns) == 1 else ():
+        corpus = config["corpora"][part]
+        corpus["@readers"] = "spacy-spanft.TableCorpus.v1"
+        corpus["text"] = task.columns[0]
+    scorer = {"@scorers": "spacy-spanft.classification_scorer.v1"}
+    config["components"]["textcat"]["scorer"] = {**scorer, "positive_label": "1"}
+    nlp = init_nlp(config)
+    train(nlp)
+    registry = spacy.util.registry
+    dev = registry.resolve(nlp.config.interpolate()["corpora"])["dev"]
+    scores = nlp.evaluate(list(dev(nlp)))
+    return {name: scores[name] for name in METRICS}
+
+
+def plan(
+    tasks: list[str], seeds: int, rate: float, done: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Name the runs that are still to do, a seed after the other."""
+    for seed in range(seeds):
+        for arm in ARMS:
+            for task in tasks:
+                run = {"task": task, "arm": arm, "seed": seed, "rate": rate}
+                if not any(run.items() <= one.items() for one in done):
+                    yield run
+
+
+def summarise(done: list[dict[str, Any]]) -> None:
+    """Print mean and standard deviation over the seeds."""
+    rows = []
+    for task, rate in sorted({(one["task"], one["rate"]) for one in done}):
+        for arm in ARMS:
+            key = {"task": task, "arm": arm, "rate": rate}
+            mine = [one for one in done if key.items() <= one.items()]
+            cells = []
+            for metric in METRICS:
+                scores = [100 * one[metric] for one in mine]
+                spread = f" ± {stdev(scores):.1f}" if len(scores) > 1 else ""
+                cells.append(f"{mean(scores):.1f}{spread}" if scores else "-")
+            rows.append((task, rate, arm, len(mine), *cells))
+    header = ("task", "rate", "arm", "seeds", "Matthews", "accuracy", "F1")
+    print(table(rows, header=header, divider=True))
+
+
+def main(
+    glue: Path,
+    encoder: Path,
+    results: Path,
+    task: Annotated[list[str], typer.Option()] = ["CoLA", "MRPC"],  # noqa: B006
+    seeds: int = 3,
+    rate: float = 2e-5,
+) -> None:
+    """Do the runs that are missing, and print the table."""
+    lines = results.read_text("utf8").splitlines() if results.exists() else []
+    done = [json.loads(line) for line in lines]
+    for run in plan(task, seeds, rate, done):
+        print(run, flush=True)
+        begin = time.perf_counter()
+        place = (glue / run["task"], TASKS[run["task"]], encoder, rate, run["seed"])
+        arm = run["arm"]
+        scores = run_plain(*place) if arm == "plain" else run_config(*place, arm)
+        seconds = time.perf_counter() - begin
+        done.append({**run, **scores, "seconds": seconds})
+        with open(results, "a", encoding="utf8") as file:
+            file.write(json.dumps(done[-1]) + "\n")
+    summarise(done)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,1 @@
+"""Corpora for `[corpora]`: from the rows of a table or a dataset to Examples."""

@@ -1,0 +1,218 @@
+"""Corpora for text classification: one text or two, with labels or with a score."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spacy.language import Language
+from spacy.training import Example
+
+from ..errors import Errors, PairError, ReaderError
+from ..pairs import SEPARATOR, join_pair, split_pair
+from ..score_scaler import SCORE, check_range, to_unit
+from .rows import Format, Row, rows_from_dataset, rows_from_file
+
+Corpus = Callable[[Language], Iterator[Example]]
+Range = tuple[float, float]
+
+
+class Columns(NamedTuple):
+    """What is where in a row. See `table_corpus`."""
+
+    text: str
+    text_pair: str | None
+    label: str | None
+    labels: dict[str, str] | None
+    score_range: Range | None
+    separator: str
+
+
+def table_corpus(
+    path: str | Path | None,
+    text: str = "text",
+    text_pair: str | None = None,
+    label: str | None = "label",
+    labels: dict[str, str] | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    separator: str = SEPARATOR,
+    format: Format | None = None,
+    header: list[str] | None = None,
+    limit: int = 0,
+) -> Corpus:
+    """Build `spacy-spanft.TableCorpus.v1`: Examples from a TSV, CSV or JSONL file.
+
+    path (Optional[Union[str, Path]]): The file, which may be packed.
+    text (str): The column of the text, or of the first of two.
+    text_pair (Optional[str]): The column of the second text; None for single texts.
+    label (Optional[str]): The column of the label, of a list of labels (JSONL), or of
+        the score; None reads the texts alone.
+    labels (Optional[dict[str, str]]): What each value of the column is called; None
+        calls it what it is.
+    low (Optional[float]): The lowest score, where the column holds scores: they become
+        the label "score", between 0 and 1.
+    high (Optional[float]): The highest score.
+    separator (str): Stands between two texts; that of the pipeline's tokenizer.
+    format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
+    header (Optional[list[str]]): The names of the columns, if the file has none.
+    limit (int): Read only so many rows; 0 reads all.
+    RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
+    """
+    if path is None:
+        raise ReaderError(Errors.NO_READER_PATH)
+    score_range = _range(low, high, labels)
+    columns = Columns(text, text_pair, label, labels, score_range, separator)
+    read = partial(rows_from_file, path, format=format, header=header)
+    return _corpus(read, repr(str(path)), columns, limit)
+
+
+def dataset_corpus(
+    name: str,
+    config: str | None = None,
+    split: str = "train",
+    text: str = "text",
+    text_pair: str | None = None,
+    label: str | None = "label",
+    labels: dict[str, str] | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    separator: str = SEPARATOR,
+    limit: int = 0,
+) -> Corpus:
+    """Build `spacy-spanft.DatasetCorpus.v1`: Examples from a `datasets` dataset.
+
+    name (str): Its name on the hub ("glue"), or a local folder.
+    config (Optional[str]): Its configuration ("mrpc").
+    split (str): The split.
+    text (str): The column of the text, or of the first of two.
+    text_pair (Optional[str]): The column of the second text; None for single texts.
+    label (Optional[str]): The column of the label, of a list of labels, or of the
+        score; None reads the texts alone. Numbers that have names are given by them.
+    labels (Optional[dict[str, str]]): What each value of the column is called.
+    low (Optional[float]): The lowest score, where the column holds scores.
+    high (Optional[float]): The highest score.
+    separator (str): Stands between two texts; that of the pipeline's tokenizer.
+    limit (int): Read only so many rows; 0 reads all.
+    RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
+    """
+    score_range = _range(low, high, labels)
+    columns = Columns(text, text_pair, label, labels, score_range, separator)
+    read = partial(rows_from_dataset, name, config, split)
+    return _corpus(read, f"split {split!r} of {name!r}", columns, limit)
+
+
+def _range(
+    low: float | None, high: float | None, labels: dict[str, str] | None
+) -> Range | None:
+    if low is None and high is None:
+        return None
+    if labels is not None:
+        raise ReaderError(Errors.LABELS_AND_RANGE)
+    if low is None or high is None:
+        raise ReaderError(Errors.BAD_RANGE.format(low=low, high=high))
+    check_range(low, high)
+    return low, high
+
+
+def _corpus(
+    read: Callable[[], Iterator[Row]], source: str, columns: Columns, limit: int
+) -> Corpus:
+    def corpus(nlp: Language) -> Iterator[Example]:
+        rows = [row for row, _ in zip(read(), range(limit or 2**62), strict=False)]
+        if not rows:
+            raise ReaderError(Errors.NO_ROWS.format(source=source))
+        # Everything is checked before the first Example: the labels of all rows must
+        # be known for it anyway.
+        texts = [_text_of(row, source, columns) for row in rows]
+        for text, cats in zip(texts, _cats_of(rows, source, columns), strict=True):
+            predicted = nlp.make_doc(text)
+            if columns.text_pair is not None:
+                split_pair(predicted, columns.separator)  # is the separator a token?
+            reference = predicted.copy()
+            reference.cats = cats
+            yield Example(predicted, reference)
+
+    return corpus
+
+
+def _text_of(row: Row, source: str, columns: Columns) -> str:
+    first = _string(row, source, "text", columns.text)
+    if columns.text_pair is None:
+        return first
+    second = _string(row, source, "text_pair", columns.text_pair)
+    try:
+        return join_pair(first, second, columns.separator)
+    except PairError as error:
+        raise ReaderError(f"{row.place} of {source}: {error}") from error
+
+
+def _string(row: Row, source: str, setting: str, column: str) -> str:
+    value = _cell(row, source, setting, column)
+    if not isinstance(value, str):
+        place = {"place": row.place, "source": source}
+        message = Errors.NO_TEXT_IN.format(**place, value=value, column=column)
+        raise ReaderError(message)
+    return value
+
+
+def _cell(row: Row, source: str, setting: str, column: str) -> Any:
+    if column not in row.cells:
+        there = ", ".join(map(repr, row.cells)) or "none"
+        raise ReaderError(
+            Errors.NO_COLUMN_IN.format(
+                setting=setting, column=column, source=source, columns=there
+            )
+        )
+    return row.cells[column]
+
+
+def _cats_of(
+    rows: Sequence[Row], source: str, columns: Columns
+) -> list[dict[str, float]]:
+    """Give each row its cats, with all labels of all rows."""
+    if columns.label is None:
+        return [{} for _ in rows]
+    cells = [_label_cell(row, source, columns.label) for row in rows]
+    placed = list(zip(rows, cells, strict=True))
+    if columns.score_range is not None:
+        scale = partial(_to_unit, source=source, score_range=columns.score_range)
+        return [{SCORE: scale(row, cell)} for row, cell in placed]
+    name = partial(_names_of, source=source, labels=columns.labels)
+    found = [name(row, cell) for row, cell in placed]
+    known = columns.labels.values() if columns.labels else sorted(set().union(*found))
+    return [{label: float(label in mine) for label in known} for mine in found]
+
+
+def _label_cell(row: Row, source: str, column: str) -> Any:
+    value = _cell(row, source, "label", column)
+    if value is None or value == "":
+        place = {"place": row.place, "source": source}
+        message = Errors.NO_LABEL_IN.format(**place, column=column, value=value)
+        raise ReaderError(message)
+    return value
+
+
+def _to_unit(row: Row, value: Any, source: str, score_range: Range) -> float:
+    place = {"place": row.place, "source": source, "value": value}
+    try:
+        score = float(value)
+    except (TypeError, ValueError):
+        raise ReaderError(Errors.NO_NUMBER.format(**place)) from None
+    low, high = score_range
+    if not low <= score <= high:
+        raise ReaderError(Errors.OUT_OF_RANGE.format(**place, low=low, high=high))
+    return to_unit(score, low, high)
+
+
+def _names_of(
+    row: Row, value: Any, source: str, labels: dict[str, str] | None
+) -> set[str]:
+    found = {str(one) for one in (value if isinstance(value, list) else [value])}
+    if labels is None:
+        return found
+    for label in sorted(found - labels.keys()):
+        place = {"place": row.place, "source": source, "value": label}
+        there = ", ".join(map(repr, labels))
+        raise ReaderError(Errors.UNKNOWN_LABEL.format(**place, labels=there))
+    return {labels[label] for label in found}
