@@ -8,5 +8,13 @@ from .about import __version__
 from .ngrams.dictionary import NgramDictionary
 from .ngrams.provenance import Provenance
 from .ngrams.readers import default_dictionary
+from .pairs import join_pair, join_pairs
 
-__all__ = ["NgramDictionary", "Provenance", "__version__", "default_dictionary"]
+__all__ = [
+    "NgramDictionary",
+    "Provenance",
+    "__version__",
+    "default_dictionary",
+    "join_pair",
+    "join_pairs",
+]

@@ -55,9 +55,12 @@ def classification_scores(
     names = ("cats_accuracy", "cats_matthews", "cats_f1")
     if not gold:
         return dict.fromkeys(names)
+    is_one = len({*gold, *guess}) == 1  # nothing correlates with a single label
     scores: Scores = {
         "cats_accuracy": float(metrics.accuracy_score(gold, guess)),
-        "cats_matthews": float(metrics.matthews_corrcoef(gold, guess)),
+        "cats_matthews": 0.0
+        if is_one
+        else float(metrics.matthews_corrcoef(gold, guess)),
     }
     if positive_label is not None:
         truth = [label == positive_label for label in gold]

@@ -39,6 +39,37 @@ def save_bert(folder, width=16, max_length=24):
     return folder
 
 
+def save_roberta(folder, width=16, max_length=24):
+    """Save a RoBERTa of one layer with a byte-level BPE, trained on a few words."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import RobertaConfig, RobertaModel, RobertaTokenizerFast
+
+    folder.mkdir(parents=True, exist_ok=True)
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    bpe = ByteLevelBPETokenizer()
+    texts = [" ".join(word for word in WORDS if "#" not in word)] * 3
+    bpe.train_from_iterator(
+        texts, vocab_size=600, special_tokens=special, show_progress=False
+    )
+    bpe.save_model(str(folder))
+    files = (str(folder / "vocab.json"), str(folder / "merges.txt"))
+    tokenizer = RobertaTokenizerFast(*files, model_max_length=max_length)
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=2 * width,
+        max_position_embeddings=64,
+        type_vocab_size=1,
+    )
+    RobertaModel(config).save_pretrained(folder)
+    return folder
+
+
 def transformer_config(folder, window=128, stride=96):
     """Configure the transformer component."""
     return {

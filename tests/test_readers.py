@@ -1,0 +1,372 @@
+"""Corpora from tables and datasets, their errors, scorers and scores."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.training import Example
+
+from spacy_spanft.errors import CorpusError, PairError, ReaderError
+from spacy_spanft.readers.rows import rows_from_file
+from spacy_spanft.readers.textcat import dataset_corpus, table_corpus
+from spacy_spanft.score_scaler import from_unit, to_unit
+from spacy_spanft.scorers import (
+    classification_scores,
+    make_classification_scorer,
+    make_regression_scorer,
+    regression_scores,
+)
+
+ROWS = [
+    {"sentence": 'He said "yes', "label": "1"},
+    {"sentence": "It's, well, no", "label": "0"},
+    {"sentence": "", "label": "1"},
+]
+PAIRS = [
+    {"a": "one text", "b": "another", "label": "2.5"},
+    {"a": "same", "b": "same", "label": "5"},
+]
+
+
+@pytest.fixture(scope="module")
+def pair_nlp():
+    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
+    return spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
+
+
+def write(path, rows):
+    """Write rows in the format of the file's ending."""
+    name = path.name.removesuffix(".gz")
+    if name.endswith(".jsonl"):
+        lines = [json.dumps(row) for row in rows]
+    elif name.endswith(".csv"):
+        cells = [list(rows[0]), *(list(row.values()) for row in rows)]
+        quoted = [[cell.replace('"', '""') for cell in row] for row in cells]
+        lines = [",".join(f'"{cell}"' for cell in row) for row in quoted]
+    else:
+        lines = ["\t".join(row) for row in [rows[0], *(r.values() for r in rows)]]
+    data = ("\n".join(lines) + "\n").encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def read(corpus, nlp):
+    return [(eg.reference.text, eg.reference.cats) for eg in corpus(nlp)]
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.csv", "x.jsonl", "x.tsv.gz", "X.TSV"])
+def test_formats(nlp, tmp_path, name):
+    path = write(tmp_path / name, ROWS)
+    examples = list(table_corpus(path, text="sentence")(nlp))
+    assert [eg.reference.text for eg in examples] == [r["sentence"] for r in ROWS]
+    assert [eg.reference.cats["1"] for eg in examples] == [1.0, 0.0, 1.0]
+    assert all(set(eg.reference.cats) == {"0", "1"} for eg in examples)
+    # What is to be predicted does not know the answer.
+    assert not any(eg.predicted.cats for eg in examples)
+    assert [eg.predicted.text for eg in examples] == [r["sentence"] for r in ROWS]
+
+
+def test_windows_line_ends_byte_order_mark_and_empty_lines(nlp, tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_bytes("\ufefftext\tlabel\r\na b\tx\r\n\r\nc\ty\r\n".encode())
+    assert read(table_corpus(path), nlp) == [
+        ("a b", {"x": 1.0, "y": 0.0}),
+        ("c", {"x": 0.0, "y": 1.0}),
+    ]
+
+
+def test_cells_of_csv_may_hold_lines_and_be_long(nlp, tmp_path):
+    path = tmp_path / "x.csv"
+    long = "long " * 40_000
+    path.write_text(f'text,label\n"two\nlines",a\n"{long}",b\n')
+    texts = [text for text, _ in read(table_corpus(path), nlp)]
+    assert texts == ["two\nlines", long]
+
+
+def test_a_table_without_header(nlp, tmp_path):
+    path = tmp_path / "cola.tsv"
+    path.write_text("gj04\t1\t\tA text.\nr-67\t0\t*\tText a.\n")
+    corpus = table_corpus(path, header=["source", "label", "star", "text"])
+    assert read(corpus, nlp)[1] == ("Text a.", {"0": 1.0, "1": 0.0})
+
+
+def test_labels_are_named(nlp, tmp_path):
+    path = write(tmp_path / "x.tsv", ROWS)
+    labels = {"1": "good", "0": "bad"}
+    found = read(table_corpus(path, text="sentence", labels=labels), nlp)
+    assert [list(cats) for _, cats in found] == [["good", "bad"]] * 3
+    assert found[1][1] == {"good": 0.0, "bad": 1.0}
+
+
+def test_several_labels(nlp, tmp_path):
+    rows = [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}]
+    found = read(table_corpus(write(tmp_path / "x.jsonl", rows)), nlp)
+    assert [cats for _, cats in found] == [{"x": 1.0, "y": 1.0}, {"x": 0.0, "y": 0.0}]
+
+
+def test_texts_alone(nlp, tmp_path):
+    path = write(tmp_path / "x.tsv", ROWS)
+    found = read(table_corpus(path, text="sentence", label=None, limit=2), nlp)
+    assert found == [(row["sentence"], {}) for row in ROWS[:2]]
+
+
+def test_pairs_and_scores(pair_nlp, tmp_path):
+    path = write(tmp_path / "x.tsv", PAIRS)
+    corpus = table_corpus(path, text="a", text_pair="b", low=0, high=5)
+    assert read(corpus, pair_nlp) == [
+        ("one text [SEP] another", {"score": 0.5}),
+        ("same [SEP] same", {"score": 1.0}),
+    ]
+
+
+def test_through_the_registry(pair_nlp, tmp_path):
+    path = write(tmp_path / "x.tsv", PAIRS)
+    config = {
+        "@readers": "spacy-spanft.TableCorpus.v1",
+        "path": str(path),
+        "text": "a",
+        "text_pair": "b",
+    }
+    corpus = spacy.registry.resolve({"train": config})["train"]
+    assert len(list(corpus(pair_nlp))) == 2
+
+
+class TestDatasets:
+    """Local folders of the format that the hub's datasets have."""
+
+    def save(self, folder, rows, **features):
+        import datasets
+
+        dataset = datasets.Dataset.from_list(rows)
+        for column, names in features.items():
+            dataset = dataset.cast_column(column, datasets.ClassLabel(names=names))
+        datasets.DatasetDict({"train": dataset}).save_to_disk(folder)
+        return str(folder)
+
+    def test_numbers_with_names(self, nlp, tmp_path):
+        rows = [{"sentence": "a", "label": 1, "idx": 0}]
+        names = ["unacceptable", "acceptable"]
+        name = self.save(tmp_path / "cola", rows, label=names)
+        found = read(dataset_corpus(name, text="sentence"), nlp)
+        assert found == [("a", {"acceptable": 1.0})]
+        labels = {"acceptable": "yes", "unacceptable": "no"}
+        found = read(dataset_corpus(name, text="sentence", labels=labels), nlp)
+        assert found == [("a", {"yes": 1.0, "no": 0.0})]
+
+    def test_scores(self, pair_nlp, tmp_path):
+        rows = [{"a": "x", "b": "y", "label": 3.0}]
+        corpus = dataset_corpus(
+            self.save(tmp_path / "stsb", rows), text="a", text_pair="b", low=1, high=5
+        )
+        assert read(corpus, pair_nlp) == [("x [SEP] y", {"score": 0.5})]
+
+    def test_plain_numbers(self, nlp, tmp_path):
+        rows = [{"text": "x", "label": i} for i in (0, 2)]
+        found = read(dataset_corpus(self.save(tmp_path / "plain", rows)), nlp)
+        assert found[1] == ("x", {"0": 0.0, "2": 1.0})
+
+    def test_secret_labels(self, nlp, tmp_path):
+        name = self.save(tmp_path / "test", [{"text": "a", "label": -1}], label=["x"])
+        with pytest.raises(ReaderError, match=r"Row 0 .* has no label"):
+            read(dataset_corpus(name), nlp)
+        assert read(dataset_corpus(name, label=None), nlp) == [("a", {})]
+
+    def test_wrong_column_and_split(self, nlp, tmp_path):
+        name = self.save(tmp_path / "cola", [{"sentence": "a", "label": 1}])
+        with pytest.raises(ReaderError, match="It has: 'sentence', 'label'"):
+            read(dataset_corpus(name), nlp)
+        with pytest.raises(CorpusError, match="no split 'dev'"):
+            read(dataset_corpus(name, split="dev"), nlp)
+
+
+class TestErrors:
+    """Each says where, what, and what to do."""
+
+    @pytest.mark.parametrize(
+        ("settings", "expected"),
+        [
+            ({}, r"text = 'text', but '.*x\.tsv' has no such column.*'sentence'"),
+            ({"text": "sentence", "label": "gold"}, "label = 'gold'"),
+            ({"text": "sentence", "text_pair": "other"}, "text_pair = 'other'"),
+            ({"text": "sentence", "labels": {"1": "x"}}, "Line 3 .* label '0', but"),
+            ({"text": "sentence", "low": 0.5, "high": 1}, r"Line 3 .* score '0'"),
+            ({"text": "sentence", "low": 0}, "highest None"),
+            ({"text": "sentence", "low": 1, "high": 1}, "below the second"),
+            ({"text": "sentence", "low": 0, "high": float("inf")}, "below the second"),
+            ({"text": "label", "label": "sentence"}, "Line 4 .* has no label"),
+            (
+                {"text": "sentence", "low": 0, "high": 1, "labels": {"1": "x"}},
+                "leave one of them out",
+            ),
+            ({"text": "label", "label": "sentence", "low": 0, "high": 1}, "Line"),
+            ({"text": "sentence", "format": "jsonl"}, "Line 1 .* is no JSON object"),
+        ],
+    )
+    def test_settings(self, nlp, tmp_path, settings, expected):
+        path = write(tmp_path / "x.tsv", ROWS)
+        with pytest.raises(ReaderError, match=expected):
+            read(table_corpus(path, **settings), nlp)
+
+    @pytest.mark.parametrize(
+        ("name", "text", "expected"),
+        [
+            (
+                "x.tsv",
+                "text\tlabel\na\tb\tc\n",
+                "Line 2 .* has 3 cells, but there are 2",
+            ),
+            ("x.tsv", "text\tlabel\n", "no rows"),
+            ("x.tsv", "", "no rows"),
+            ("x.tsv", "text\ttext\na\tb\n", "'text' twice"),
+            ("x.csv", 'text,label\n"open\n', "Line 2 .* is no CSV"),
+            ("x.jsonl", '{"text": "a"}\n{', "Line 2 .* is no JSON"),
+            ("x.jsonl", "[1]\n", "it is a list"),
+            ("x.jsonl", '{"text": null, "label": "x"}', "has None in column 'text'"),
+            ("x.jsonl", '{"text": 3, "label": "x"}', "not a text"),
+            ("x.jsonl", '{"text": "a", "label": null}', "has no label"),
+            ("x.jsonl", '{"text": "a", "label": 1}\n{"label": 1}', "It has: 'label'"),
+            ("x.txt", "text\tlabel\n", 'format = "tsv"'),
+        ],
+    )
+    def test_files(self, nlp, tmp_path, name, text, expected):
+        path = tmp_path / name
+        path.write_text(text)
+        with pytest.raises(ReaderError, match=expected):
+            read(table_corpus(path), nlp)
+
+    def test_no_path(self):
+        with pytest.raises(ReaderError, match=r"--paths\.train"):
+            table_corpus(None)
+
+    def test_no_file(self, nlp):
+        with pytest.raises(CorpusError, match="no file"):
+            read(table_corpus("nowhere.tsv"), nlp)
+
+    def test_not_utf8(self, nlp, tmp_path):
+        path = tmp_path / "x.tsv"
+        path.write_bytes(b"text\tlabel\ncaf\xe9\tx\n")
+        with pytest.raises(CorpusError, match="not valid UTF-8"):
+            read(table_corpus(path), nlp)
+
+    def test_separator_in_the_first_text(self, pair_nlp, tmp_path):
+        rows = [{"a": "x [SEP] y", "b": "z", "label": "1"}]
+        path = write(tmp_path / "x.tsv", rows)
+        with pytest.raises(ReaderError, match=r"Line 2 .* holds the separator"):
+            read(table_corpus(path, text="a", text_pair="b"), pair_nlp)
+
+    def test_tokenizer_without_separator(self, nlp, tmp_path):
+        path = write(tmp_path / "x.tsv", PAIRS)
+        with pytest.raises(PairError, match=r"PairTokenizer\.v1"):
+            read(table_corpus(path, text="a", text_pair="b"), nlp)
+
+
+class TestScorers:
+    """Against the formulas."""
+
+    labels = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30)
+
+    @given(pairs=labels)
+    def test_classification(self, pairs):
+        gold, guess = ([str(int(x)) for x in side] for side in zip(*pairs, strict=True))
+        tp, tn, fp, fn = (
+            sum(pair == kind for pair in pairs)
+            for kind in ((1, 1), (0, 0), (0, 1), (1, 0))
+        )
+        scores = classification_scores(gold, guess, "1")
+        assert scores["cats_accuracy"] == pytest.approx((tp + tn) / len(pairs))
+        f1 = 2 * tp / (2 * tp + fp + fn) if tp else 0.0
+        assert scores["cats_f1"] == pytest.approx(f1)
+        product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+        matthews = (tp * tn - fp * fn) / product**0.5 if product else 0.0
+        assert scores["cats_matthews"] == pytest.approx(matthews)
+
+    def examples(self, nlp, golds, guesses):
+        found = []
+        for gold, guess in zip(golds, guesses, strict=True):
+            example = Example(nlp.make_doc("a"), nlp.make_doc("a"))
+            example.reference.cats, example.predicted.cats = gold, guess
+            found.append(example)
+        return found
+
+    def test_the_classification_scorer_adds_to_spacys_own(self, nlp):
+        examples = self.examples(
+            nlp,
+            [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}, {}],
+            [{"a": 0.9, "b": 0.1}, {"a": 0.8, "b": 0.2}, {"a": 0.5, "b": 0.5}],
+        )
+        scorer = make_classification_scorer("a")
+        scores = scorer(iter(examples), labels=("a", "b"), threshold=0.0)
+        assert scores["cats_accuracy"] == 0.5
+        assert scores["cats_f1"] == pytest.approx(2 / 3)
+        assert scores["cats_score_desc"] == "F (a)"
+        assert "cats_f1" not in make_classification_scorer()(
+            examples, labels=["a", "b"]
+        )
+        nothing = scorer([], labels=("a", "b"))
+        assert nothing["cats_accuracy"] is None
+
+    def test_regression(self, nlp):
+        random = np.random.default_rng(0)
+        gold, guess = random.random(20), random.random(20)
+        scores = regression_scores(list(gold), list(guess))
+        assert scores["cats_pearson"] == pytest.approx(np.corrcoef(gold, guess)[0, 1])
+        ranks = [np.argsort(np.argsort(side)) for side in (gold, guess)]
+        assert scores["cats_spearman"] == pytest.approx(np.corrcoef(*ranks)[0, 1])
+        examples = self.examples(
+            nlp, [{"score": g} for g in gold], [{"score": g} for g in guess]
+        )
+        assert make_regression_scorer()(examples) == pytest.approx(scores)
+        assert make_regression_scorer()(examples[:1]) == {
+            "cats_pearson": None,
+            "cats_spearman": None,
+        }
+
+    def test_the_same_all_over(self):
+        scores = regression_scores([0.1, 0.2], [0.5, 0.5])
+        assert scores == {"cats_pearson": 0.0, "cats_spearman": 0.0}
+        assert np.isfinite(
+            list(regression_scores([1, 2], [1, 1 + 1e-15]).values())
+        ).all()
+
+
+class TestScores:
+    """Scores in their own range."""
+
+    @given(share=st.floats(0, 1), low=st.floats(-9, 9), width=st.floats(0.01, 9))
+    def test_there_and_back(self, share, low, width):
+        score = from_unit(share, low, low + width)
+        assert to_unit(score, low, low + width) == pytest.approx(share, abs=1e-9)
+
+    def test_component(self, tmp_path):
+        nlp = spacy.blank("en")
+        nlp.add_pipe("score_scaler", config={"low": 1, "high": 5})
+
+        def doc():
+            one = nlp.make_doc("a")
+            one.cats = {"score": 0.25}
+            return one
+
+        assert nlp(doc())._.score == 2.0
+        assert [one._.score for one in nlp.pipe([doc(), doc()])] == [2.0, 2.0]
+        nlp.to_disk(tmp_path)
+        assert spacy.load(tmp_path)(doc())._.score == 2.0
+
+    def test_no_label(self):
+        nlp = spacy.blank("en")
+        nlp.add_pipe("score_scaler")
+        with pytest.raises(ReaderError, match="no such label"):
+            nlp("a")
+
+    def test_bad_range(self):
+        with pytest.raises(ReaderError, match="below the second"):
+            spacy.blank("en").add_pipe("score_scaler", config={"low": 5, "high": 1})
+
+
+def test_rows_know_their_place(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('text,label\n"a\nb",1\nc,2\n')
+    assert [row.place for row in rows_from_file(path)] == ["Line 2", "Line 4"]
