@@ -25,6 +25,14 @@ class PairError(SpanftError):
     """Two texts that cannot be told apart, or not be encoded as a pair."""
 
 
+class ConfigError(SpanftError):
+    """A config that spans cannot be put into."""
+
+
+class ScoreError(SpanftError):
+    """Scores that cannot be learnt."""
+
+
 class ReaderError(SpanftError):
     """Rows of which no examples can be made."""
 
@@ -264,30 +272,52 @@ class Errors:
         "{place} of {source} has the label {value!r}, but labels names only: {labels}."
     )
     NO_NUMBER = (
-        "{place} of {source} has the score {value!r}, which is no number. "
-        "Leave out low and high if the column holds labels."
+        "{place} of {source} has {value!r} in column {column!r}, which is no number. "
+        "Name the column as label, not as score, if it holds labels."
     )
-    OUT_OF_RANGE = (
-        "{place} of {source} has the score {value!r}, which is not between low = {low} "
-        "and high = {high}."
-    )
-    BAD_RANGE = (
-        "The lowest score is {low!r} and the highest {high!r}, but the first must be a "
-        "number below the second."
-    )
-    LABELS_AND_RANGE = (
-        "labels are for labels, low and high for scores: leave one of them out."
+    LABELS_AND_SCORE = (
+        "labels gives names to labels, and score = {score!r} says that there are none: "
+        "leave one of them out."
     )
     NO_READER_PATH = (
         "This corpus has no path. Set it in the config or on the command line: "
         "--paths.train train.tsv --paths.dev dev.tsv"
     )
 
+    # Configs
+    NOT_A_CONFIG = "{path!r} is not a config that spaCy reads: {reason}"
+    BAD_VARIABLES = "The config has a variable that nothing is known of: {reason}"
+    NO_HEAD = (
+        "There is nothing in the pipeline that could pool spans: a component whose "
+        "factory is {factories} is needed. [nlp] pipeline has: {there}."
+    )
+    SOURCED = (
+        "There is no text classifier in the config itself, and {name!r} is taken from "
+        "the trained pipeline {source!r}: its model cannot be exchanged. Give it a "
+        "factory and a model block of its own."
+    )
+    HAS_SPANS = "Spans are in there already: {names}."
+    NO_TOK2VEC = (
+        "The model of {name!r} has no tok2vec, and no transformer stands before it in "
+        "[nlp] pipeline, so there are no vectors to pool. Put a transformer before it, "
+        "or give it a model with a tok2vec. Such a config is made by: "
+        "python -m spacy init config base.cfg --pipeline textcat --gpu"
+    )
+
     # Scores
+    BAD_RANGE = (
+        "The lowest score is {low!r} and the highest {high!r}, but the first must be a "
+        "number below the second."
+    )
     NO_SCORE = (
-        "{name!r} scales doc.cats[{label!r}], but there is no such label (there are: "
-        "{there}). Put it behind the text classifier, and name its label: "
-        "[components.{name}] label"
+        "{name!r} learns doc.cats[{label!r}], but no example has it (there are: "
+        "{there}). Name the column of the scores in the corpus (score = ...), or set "
+        "[components.{name}] label to what they are called."
+    )
+    OUT_OF_RANGE = (
+        "{name!r} learns scores between low = {low} and high = {high}, and found "
+        "{score} at {text!r}. Set [components.{name}] low and high to the range of "
+        "your data."
     )
 
     # Command line

@@ -7,8 +7,6 @@ from typing import Any
 from spacy.scorer import Scorer
 from spacy.training import Example
 
-from .score_scaler import SCORE
-
 Scores = dict[str, Any]
 ScoreExamples = Callable[..., Scores]
 
@@ -69,7 +67,7 @@ def classification_scores(
     return scores
 
 
-def make_regression_scorer(label: str = SCORE) -> ScoreExamples:
+def make_regression_scorer(label: str = "score") -> ScoreExamples:
     """Build `spacy-spanft.regression_scorer.v1`, for `textcat_multilabel`.
 
     label (str): The label whose value is the score.

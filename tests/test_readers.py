@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.training import Example
 
-from spacy_spanft.errors import CorpusError, PairError, ReaderError
+from spacy_spanft.errors import CorpusError, PairError, ReaderError, ScoreError
 from spacy_spanft.readers.rows import rows_from_file
 from spacy_spanft.readers.textcat import dataset_corpus, table_corpus
-from spacy_spanft.score_scaler import from_unit, to_unit
 from spacy_spanft.scorers import (
     classification_scores,
     make_classification_scorer,
@@ -116,10 +115,10 @@ def test_texts_alone(nlp, tmp_path):
 
 def test_pairs_and_scores(pair_nlp, tmp_path):
     path = write(tmp_path / "x.tsv", PAIRS)
-    corpus = table_corpus(path, text="a", text_pair="b", low=0, high=5)
+    corpus = table_corpus(path, text="a", text_pair="b", score="label")
     assert read(corpus, pair_nlp) == [
-        ("one text [SEP] another", {"score": 0.5}),
-        ("same [SEP] same", {"score": 1.0}),
+        ("one text [SEP] another", {"score": 2.5}),
+        ("same [SEP] same", {"score": 5.0}),
     ]
 
 
@@ -160,9 +159,9 @@ class TestDatasets:
     def test_scores(self, pair_nlp, tmp_path):
         rows = [{"a": "x", "b": "y", "label": 3.0}]
         corpus = dataset_corpus(
-            self.save(tmp_path / "stsb", rows), text="a", text_pair="b", low=1, high=5
+            self.save(tmp_path / "stsb", rows), text="a", text_pair="b", score="label"
         )
-        assert read(corpus, pair_nlp) == [("x [SEP] y", {"score": 0.5})]
+        assert read(corpus, pair_nlp) == [("x [SEP] y", {"score": 3.0})]
 
     def test_plain_numbers(self, nlp, tmp_path):
         rows = [{"text": "x", "label": i} for i in (0, 2)]
@@ -193,16 +192,13 @@ class TestErrors:
             ({"text": "sentence", "label": "gold"}, "label = 'gold'"),
             ({"text": "sentence", "text_pair": "other"}, "text_pair = 'other'"),
             ({"text": "sentence", "labels": {"1": "x"}}, "Line 3 .* label '0', but"),
-            ({"text": "sentence", "low": 0.5, "high": 1}, r"Line 3 .* score '0'"),
-            ({"text": "sentence", "low": 0}, "highest None"),
-            ({"text": "sentence", "low": 1, "high": 1}, "below the second"),
-            ({"text": "sentence", "low": 0, "high": float("inf")}, "below the second"),
+            ({"text": "sentence", "score": "points"}, "score = 'points'"),
+            ({"text": "label", "score": "sentence"}, "Line 2 .* which is no number"),
             ({"text": "label", "label": "sentence"}, "Line 4 .* has no label"),
             (
-                {"text": "sentence", "low": 0, "high": 1, "labels": {"1": "x"}},
+                {"text": "sentence", "score": "label", "labels": {"1": "x"}},
                 "leave one of them out",
             ),
-            ({"text": "label", "label": "sentence", "low": 0, "high": 1}, "Line"),
             ({"text": "sentence", "format": "jsonl"}, "Line 1 .* is no JSON object"),
         ],
     )
@@ -333,37 +329,77 @@ class TestScorers:
         ).all()
 
 
-class TestScores:
+class TestRegressor:
     """Scores in their own range."""
 
-    @given(share=st.floats(0, 1), low=st.floats(-9, 9), width=st.floats(0.01, 9))
-    def test_there_and_back(self, share, low, width):
-        score = from_unit(share, low, low + width)
-        assert to_unit(score, low, low + width) == pytest.approx(share, abs=1e-9)
-
-    def test_component(self, tmp_path):
+    def make(self, **config):
         nlp = spacy.blank("en")
-        nlp.add_pipe("score_scaler", config={"low": 1, "high": 5})
+        nlp.add_pipe("text_regressor", config=config)
+        return nlp
 
-        def doc():
-            one = nlp.make_doc("a")
-            one.cats = {"score": 0.25}
-            return one
+    def examples(self, nlp, scores):
+        return [
+            Example.from_dict(nlp.make_doc(text), {"cats": cats})
+            for text, cats in scores.items()
+        ]
 
-        assert nlp(doc())._.score == 2.0
-        assert [one._.score for one in nlp.pipe([doc(), doc()])] == [2.0, 2.0]
+    SCORES = {  # noqa: RUF012
+        "very bad": {"score": -10.0},
+        "bad": {"score": -5.0},
+        "so so": {"score": 0.0},
+        "good": {"score": 2.5},
+        "very good": {"score": 10.0},
+        "unknown": {},
+    }
+
+    def test_learns_saves_and_predicts_the_same(self, tmp_path):
+        spacy.util.fix_random_seed(0)
+        nlp = self.make(low=-10, high=10)
+        examples = self.examples(nlp, self.SCORES)
+        optimizer = nlp.initialize(lambda: examples)
+        for _ in range(400):
+            nlp.update(examples, sgd=optimizer)
+        for text, cats in self.SCORES.items():
+            assert -10 <= nlp(text).cats["score"] <= 10
+            for score in cats.values():
+                assert nlp(text).cats["score"] == pytest.approx(score, abs=1)
+        found = nlp.evaluate(examples)
+        assert found["cats_pearson"] > 0.99
+        assert found["cats_spearman"] == pytest.approx(1.0)
         nlp.to_disk(tmp_path)
-        assert spacy.load(tmp_path)(doc())._.score == 2.0
+        again = spacy.load(tmp_path)
+        assert again("good").cats == nlp("good").cats
+        assert again.get_pipe("text_regressor").labels == ("score",)
 
-    def test_no_label(self):
-        nlp = spacy.blank("en")
-        nlp.add_pipe("score_scaler")
-        with pytest.raises(ReaderError, match="no such label"):
-            nlp("a")
+    def test_gradient_is_taken_in_the_unit_range(self):
+        nlp = self.make(low=1, high=5)
+        component = nlp.get_pipe("text_regressor")
+        cats = {"a": {"score": 1.0}, "b": {"score": 4.0}, "c": {}}
+        examples = self.examples(nlp, cats)
+        nlp.initialize(lambda: examples)
+        guess = np.array([[0.25], [0.5], [0.5]], "f")
+        _, gradient = component.get_loss(examples, guess)
+        np.testing.assert_allclose(gradient, [[0.25], [-0.25], [0.0]])
 
-    def test_bad_range(self):
-        with pytest.raises(ReaderError, match="below the second"):
-            spacy.blank("en").add_pipe("score_scaler", config={"low": 5, "high": 1})
+    def test_out_of_range(self):
+        nlp = self.make(low=0, high=5)
+        examples = self.examples(nlp, {"a": {"score": 3.0}, "b": {"score": 5.5}})
+        with pytest.raises(ScoreError, match=r"between low = 0.* found 5.5 at 'b'"):
+            nlp.initialize(lambda: examples)
+
+    def test_no_scores(self):
+        nlp = self.make()
+        examples = self.examples(nlp, {"a": {"points": 1.0}})
+        with pytest.raises(ScoreError, match="there are: points"):
+            nlp.initialize(lambda: examples)
+        other = self.make(label="points")
+        other.initialize(lambda: examples)
+        assert set(other("a").cats) == {"points"}
+
+    @pytest.mark.parametrize(("low", "high"), [(5, 1), (1, 1)])
+    def test_bad_range(self, low, high):
+        with pytest.raises(ScoreError, match="below the second"):
+            self.make(low=low, high=high)
 
 
 def test_rows_know_their_place(tmp_path):

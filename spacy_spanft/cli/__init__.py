@@ -7,6 +7,7 @@ here: a command imports what it needs when it runs.
 import typer
 from spacy.cli._util import app
 
+from .add import add_cli
 from .dictionary import build_cli, diff_cli, info_cli, top_cli
 from .segment import segment_cli
 
@@ -23,5 +24,6 @@ dictionary.command("info")(info_cli)
 dictionary.command("top")(top_cli)
 dictionary.command("diff")(diff_cli)
 spanft.command("segment")(segment_cli)
+spanft.command("add")(add_cli)
 spanft.add_typer(dictionary)
 app.add_typer(spanft)

@@ -1,5 +1,6 @@
 """Corpora for text classification: one text or two, with labels or with a score."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,11 +11,12 @@ from spacy.training import Example
 
 from ..errors import Errors, PairError, ReaderError
 from ..pairs import SEPARATOR, join_pair, split_pair
-from ..score_scaler import SCORE, check_range, to_unit
 from .rows import Format, Row, rows_from_dataset, rows_from_file
 
 Corpus = Callable[[Language], Iterator[Example]]
-Range = tuple[float, float]
+
+# What a score is called in doc.cats.
+SCORE = "score"
 
 
 class Columns(NamedTuple):
@@ -24,7 +26,7 @@ class Columns(NamedTuple):
     text_pair: str | None
     label: str | None
     labels: dict[str, str] | None
-    score_range: Range | None
+    score: str | None
     separator: str
 
 
@@ -34,8 +36,7 @@ def table_corpus(
     text_pair: str | None = None,
     label: str | None = "label",
     labels: dict[str, str] | None = None,
-    low: float | None = None,
-    high: float | None = None,
+    score: str | None = None,
     separator: str = SEPARATOR,
     format: Format | None = None,
     header: list[str] | None = None,
@@ -50,9 +51,8 @@ def table_corpus(
         the score; None reads the texts alone.
     labels (Optional[dict[str, str]]): What each value of the column is called; None
         calls it what it is.
-    low (Optional[float]): The lowest score, where the column holds scores: they become
-        the label "score", between 0 and 1.
-    high (Optional[float]): The highest score.
+    score (Optional[str]): The column of a number, which becomes doc.cats["score"], in
+        the place of labels.
     separator (str): Stands between two texts; that of the pipeline's tokenizer.
     format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
     header (Optional[list[str]]): The names of the columns, if the file has none.
@@ -61,8 +61,7 @@ def table_corpus(
     """
     if path is None:
         raise ReaderError(Errors.NO_READER_PATH)
-    score_range = _range(low, high, labels)
-    columns = Columns(text, text_pair, label, labels, score_range, separator)
+    columns = Columns(text, text_pair, label, labels, score, separator)
     read = partial(rows_from_file, path, format=format, header=header)
     return _corpus(read, repr(str(path)), columns, limit)
 
@@ -75,8 +74,7 @@ def dataset_corpus(
     text_pair: str | None = None,
     label: str | None = "label",
     labels: dict[str, str] | None = None,
-    low: float | None = None,
-    high: float | None = None,
+    score: str | None = None,
     separator: str = SEPARATOR,
     limit: int = 0,
 ) -> Corpus:
@@ -90,34 +88,22 @@ def dataset_corpus(
     label (Optional[str]): The column of the label, of a list of labels, or of the
         score; None reads the texts alone. Numbers that have names are given by them.
     labels (Optional[dict[str, str]]): What each value of the column is called.
-    low (Optional[float]): The lowest score, where the column holds scores.
-    high (Optional[float]): The highest score.
+    score (Optional[str]): The column of a number, in the place of labels.
     separator (str): Stands between two texts; that of the pipeline's tokenizer.
     limit (int): Read only so many rows; 0 reads all.
     RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
-    score_range = _range(low, high, labels)
-    columns = Columns(text, text_pair, label, labels, score_range, separator)
+    columns = Columns(text, text_pair, label, labels, score, separator)
     read = partial(rows_from_dataset, name, config, split)
     return _corpus(read, f"split {split!r} of {name!r}", columns, limit)
-
-
-def _range(
-    low: float | None, high: float | None, labels: dict[str, str] | None
-) -> Range | None:
-    if low is None and high is None:
-        return None
-    if labels is not None:
-        raise ReaderError(Errors.LABELS_AND_RANGE)
-    if low is None or high is None:
-        raise ReaderError(Errors.BAD_RANGE.format(low=low, high=high))
-    check_range(low, high)
-    return low, high
 
 
 def _corpus(
     read: Callable[[], Iterator[Row]], source: str, columns: Columns, limit: int
 ) -> Corpus:
+    if columns.labels is not None and columns.score is not None:
+        raise ReaderError(Errors.LABELS_AND_SCORE.format(score=columns.score))
+
     def corpus(nlp: Language) -> Iterator[Example]:
         rows = [row for row, _ in zip(read(), range(limit or 2**62), strict=False)]
         if not rows:
@@ -171,21 +157,19 @@ def _cats_of(
     rows: Sequence[Row], source: str, columns: Columns
 ) -> list[dict[str, float]]:
     """Give each row its cats, with all labels of all rows."""
+    if columns.score is not None:
+        return [{SCORE: _number(row, source, columns.score)} for row in rows]
     if columns.label is None:
         return [{} for _ in rows]
-    cells = [_label_cell(row, source, columns.label) for row in rows]
-    placed = list(zip(rows, cells, strict=True))
-    if columns.score_range is not None:
-        scale = partial(_to_unit, source=source, score_range=columns.score_range)
-        return [{SCORE: scale(row, cell)} for row, cell in placed]
+    cells = [_label_cell(row, source, "label", columns.label) for row in rows]
     name = partial(_names_of, source=source, labels=columns.labels)
-    found = [name(row, cell) for row, cell in placed]
+    found = [name(row, cell) for row, cell in zip(rows, cells, strict=True)]
     known = columns.labels.values() if columns.labels else sorted(set().union(*found))
     return [{label: float(label in mine) for label in known} for mine in found]
 
 
-def _label_cell(row: Row, source: str, column: str) -> Any:
-    value = _cell(row, source, "label", column)
+def _label_cell(row: Row, source: str, setting: str, column: str) -> Any:
+    value = _cell(row, source, setting, column)
     if value is None or value == "":
         place = {"place": row.place, "source": source}
         message = Errors.NO_LABEL_IN.format(**place, column=column, value=value)
@@ -193,16 +177,17 @@ def _label_cell(row: Row, source: str, column: str) -> Any:
     return value
 
 
-def _to_unit(row: Row, value: Any, source: str, score_range: Range) -> float:
-    place = {"place": row.place, "source": source, "value": value}
+def _number(row: Row, source: str, column: str) -> float:
+    value = _label_cell(row, source, "score", column)
     try:
-        score = float(value)
+        number = float(value)
     except (TypeError, ValueError):
-        raise ReaderError(Errors.NO_NUMBER.format(**place)) from None
-    low, high = score_range
-    if not low <= score <= high:
-        raise ReaderError(Errors.OUT_OF_RANGE.format(**place, low=low, high=high))
-    return to_unit(score, low, high)
+        number = math.nan
+    if not math.isfinite(number):
+        place = {"place": row.place, "source": source}
+        message = Errors.NO_NUMBER.format(**place, value=value, column=column)
+        raise ReaderError(message)
+    return number
 
 
 def _names_of(

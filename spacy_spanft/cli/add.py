@@ -1,0 +1,38 @@
+"""`python -m spacy spanft add`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from .util import short_errors
+
+# fmt: off
+Base = Annotated[str, Argument(help="A config with a text classifier, best over a transformer", show_default=False)]  # noqa: E501
+Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
+DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; the default English one if there is none")]  # noqa: E501
+# fmt: on
+
+
+def add_cli(base: Base, output: Output, dictionary: DictionaryFile = None) -> None:
+    """Add spans to a config of your own: the segmenter, and a model that pools them.
+
+    All else stays as it is, but for comments, which spaCy does not keep.
+    """
+    with short_errors():
+        from ..adding import add_spans, read_config
+        from ..files import check_target, write_whole
+
+        if output != "-":
+            check_target(output, [base])
+        config, changes = add_spans(read_config(base), dictionary)
+        text = config.to_str(interpolate=False)
+        if output == "-":
+            print(text)
+            return
+        write_whole(output, f"{text}\n".encode())
+        for change in changes:
+            print(f"✔ {change}", file=sys.stderr)
+        print(f"✔ Written to {output}. Check it with:", file=sys.stderr)
+        print(f"  python -m spacy debug config {output}", file=sys.stderr)

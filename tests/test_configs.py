@@ -1,0 +1,303 @@
+"""The configs: each one is whole, trains, and differs from its peer in one thing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from spacy.util import load_config
+
+from spacy_spanft import join_pair
+from spacy_spanft.adding import add_spans
+from spacy_spanft.errors import ConfigError
+
+from .tiny import LISTENER, save_bert
+
+pytest.importorskip("spacy_transformers")
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+SINGLE = [("a very good film", "A"), ("new york was bad", "B")] * 8
+PAIRED = [
+    ("good film", "very good film", 1),
+    ("bad film", "very bad film", 1),
+    ("new york", "it is a city", 0),
+    ("the united states", "very good film", 0),
+] * 4
+
+
+def run(*args, cwd, ok=True):
+    command = [sys.executable, "-m", "spacy", *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+    assert (done.returncode == 0) == ok, done.stdout + done.stderr
+    return done
+
+
+def flat(config):
+    """Read a config as one table of dotted names."""
+    found = {}
+
+    def walk(prefix, section):
+        for key, value in section.items():
+            if isinstance(value, dict):
+                walk(f"{prefix}{key}.", value)
+            else:
+                found[f"{prefix}{key}"] = value
+
+    walk("", config)
+    return found
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory):
+    nlp = spacy.blank("en")
+    docs = []
+    for text, label in SINGLE:
+        doc = nlp(text)
+        doc.cats = {c: float(c == label) for c in "AB"}
+        docs.append(doc)
+    path = tmp_path_factory.mktemp("single") / "data.spacy"
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory):
+    lines = ["sentence1\tsentence2\tlabel"]
+    lines += [f"{one}\t{two}\t{label}" for one, two, label in PAIRED]
+    path = tmp_path_factory.mktemp("paired") / "data.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def train(config, data, bert, folder, *more):
+    done = run(
+        *("train", config, "--output", folder / "out", "--gpu-id", -1),
+        *("--paths.train", data, "--paths.dev", data, "--paths.transformer", bert),
+        *("--variables.steps", 20, "--variables.warmup", 2),
+        *("--variables.learn_rate", 0.01, "--training.eval_frequency", 10),
+        *more,
+        cwd=folder,
+    )
+    return spacy.load(folder / "out" / "model-best"), done.stdout
+
+
+@pytest.mark.parametrize("name", ["textcat", "textcat_pair"])
+def test_span_and_baseline_differ_in_model_and_segmenter_only(name):
+    span, base = (
+        flat(load_config(CONFIGS / f"{name}_{arm}.cfg"))
+        for arm in ("spanft", "baseline")
+    )
+    keys = {key for key in {*span, *base} if span.get(key) != base.get(key)}
+    allowed = (
+        *("components.span_segmenter.", "initialize.components.span_segmenter."),
+        "components.textcat.model.",
+        *("nlp.pipeline", "paths.dictionary", "training.annotating_components"),
+    )
+    assert keys
+    assert all(key.startswith(allowed) for key in keys), keys
+    shared = {"tok2vec", "dropout", "exclusive_classes"}
+    model = {key.split(".")[3] for key in keys if key.startswith(allowed[2])}
+    assert not model & shared
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.cfg")), ids=lambda p: p.stem)
+def test_filled_config_is_valid(path, tmp_path):
+    run("init", "fill-config", path, "full.cfg", cwd=tmp_path)
+    paths = ["--paths.train", "a.tsv", "--paths.dev", "b.tsv"]
+    if path.stem != "span_segmenter":  # which is not for training
+        run("debug", "config", "full.cfg", *paths, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("arm", ["spanft", "baseline"])
+def test_single_texts_train(arm, single, bert, tmp_path):
+    nlp, _ = train(CONFIGS / f"textcat_{arm}.cfg", single, bert, tmp_path)
+    assert nlp("a very good film").cats["A"] > 0.5
+    assert nlp("new york was bad").cats["B"] > 0.5
+
+
+@pytest.mark.parametrize("arm", ["spanft", "baseline"])
+def test_pairs_train(arm, paired, bert, tmp_path):
+    config = CONFIGS / f"textcat_pair_{arm}.cfg"
+    # The score is the accuracy alone, not spaCy's own half and half.
+    nlp, log = train(config, paired, bert, tmp_path, "--variables.steps", 60)
+    assert "CATS_ACCURACY" in log
+    assert "CATS_SCORE" not in log
+    assert nlp.meta["performance"]["cats_accuracy"] == 1.0
+    assert nlp(join_pair("good film", "very good film")).cats["1"] > 0.5
+    assert nlp("new york [SEP] it is a city").cats["0"] > 0.5
+
+
+def test_scores_train(paired, bert, tmp_path):
+    low = "--components.text_regressor.low"
+    steps = (low, -1, "--variables.steps", 60)
+    nlp, log = train(CONFIGS / "sts_spanft.cfg", paired, bert, tmp_path, *steps)
+    assert "CATS_PEARS" in log
+    assert nlp.meta["performance"]["cats_pearson"] > 0.9
+    assert nlp("good film [SEP] very good film").cats["score"] > 0.5
+    assert nlp("new york [SEP] it is a city").cats["score"] < 0.5
+
+
+def test_a_package_of_a_pipeline_loads(single, bert, tmp_path):
+    """As a user gets it: built, installed into another folder, loaded there."""
+    nlp, _ = train(CONFIGS / "textcat_spanft.cfg", single, bert, tmp_path)
+    expected = nlp("a very good film in new york").cats
+    run(
+        "package", "out/model-best", ".", "--build", "none", "--name", "x", cwd=tmp_path
+    )
+    source = next(tmp_path.glob("en_x-*"))
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps")
+    more = ("--no-build-isolation", "--target", tmp_path / "elsewhere")
+    subprocess.run([*pip, *more, source], check=True, capture_output=True)
+    (tmp_path / "out").rename(tmp_path / "gone")
+    source.rename(tmp_path / "gone too")
+    code = "import en_x; print(en_x.load()('a very good film in new york').cats['A'])"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path / "elsewhere",
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == pytest.approx(expected["A"], abs=1e-5)
+
+
+class TestAdd:
+    """`spanft add` changes the segmenter and the model blocks, and nothing else."""
+
+    def base(self, tmp_path, *pipeline, gpu=True):
+        names = ",".join(pipeline)
+        more = ["--gpu"] if gpu else []
+        run("init", "config", "base.cfg", "--pipeline", names, *more, cwd=tmp_path)
+        return load_config(tmp_path / "base.cfg")
+
+    def test_from_the_command_line(self, tmp_path, single, bert):
+        base = self.base(tmp_path, "textcat", "ner")
+        done = run("spanft", "add", "base.cfg", "out.cfg", cwd=tmp_path)
+        assert "textcat: spacy.TextCat" in done.stderr
+        paths = ("--paths.train", single, "--paths.dev", single)
+        run("debug", "config", "out.cfg", *paths, cwd=tmp_path)
+        before, after = flat(base), flat(load_config(tmp_path / "out.cfg"))
+        changed = {k for k in {*before, *after} if before.get(k) != after.get(k)}
+        allowed = (
+            *("components.span_segmenter.", "initialize.components.span_segmenter."),
+            *("components.textcat.model.", "training.annotating_components"),
+            "nlp.pipeline",
+        )
+        assert all(key.startswith(allowed) for key in changed), changed
+        assert not any(".tok2vec." in key for key in changed)
+        assert after["nlp.pipeline"] == [
+            *("transformer", "span_segmenter", "textcat", "ner")
+        ]
+        assert after["training.annotating_components"] == ["span_segmenter"]
+        run(
+            *("train", "out.cfg", *paths, "--output", "trained"),
+            *("--components.transformer.model.name", bert, "--training.max_steps", 2),
+            *("--nlp.pipeline", '["transformer", "span_segmenter", "textcat"]'),
+            "--components.transformer.model.tokenizer_config.model_max_length=24",
+            cwd=tmp_path,
+        )
+        doc = spacy.load(tmp_path / "trained" / "model-last")("the new york film")
+        assert set(doc.cats) == {"A", "B"}
+        assert len(doc.spans["ngrams"])
+
+    def test_a_second_time(self, tmp_path):
+        self.base(tmp_path, "textcat")
+        run("spanft", "add", "base.cfg", "out.cfg", cwd=tmp_path)
+        done = run("spanft", "add", "out.cfg", "more.cfg", cwd=tmp_path, ok=False)
+        assert "in there already: textcat" in done.stderr
+        assert not (tmp_path / "more.cfg").exists()
+
+    def test_onto_itself(self, tmp_path):
+        self.base(tmp_path, "textcat")
+        done = run("spanft", "add", "base.cfg", "base.cfg", cwd=tmp_path, ok=False)
+        assert "both read and written" in done.stderr
+
+    def test_classifiers_without_vectors(self, tmp_path):
+        config = self.base(tmp_path, "textcat_multilabel", gpu=False)
+        with pytest.raises(ConfigError, match="no vectors to pool"):
+            add_spans(config)
+        transformer = {"factory": "transformer"}
+        config["nlp"]["pipeline"] = ["trf", "tok2vec", "textcat_multilabel"]
+        config["components"]["trf"] = transformer
+        model = add_spans(config).config["components"]["textcat_multilabel"]["model"]
+        assert model["tok2vec"]["upstream"] == "trf"
+        assert model["exclusive_classes"] is False
+
+    def test_a_segmenter_that_is_there_is_used(self):
+        config = load_config(CONFIGS / "textcat_baseline.cfg")
+        config["components"]["cut"] = {"factory": "span_segmenter", "spans_key": "mine"}
+        config["nlp"]["pipeline"] = ["transformer", "cut", "textcat"]
+        config["training"]["annotating_components"] = ["transformer"]
+        found, changes = add_spans(config, dictionary="a.tsv.gz")
+        assert found["nlp"]["pipeline"] == ["transformer", "cut", "textcat"]
+        annotating = found["training"]["annotating_components"]
+        assert annotating == ["transformer", "cut"]
+        assert found["components"]["textcat"]["model"]["spans_key"] == (
+            "${components.cut.spans_key}"
+        )
+        assert found["initialize"]["components"]["cut"]["dictionary"] == "a.tsv.gz"
+        assert len(changes) == 2
+        # The config that was given is as it was.
+        assert config["training"]["annotating_components"] == ["transformer"]
+
+    def test_two_classifiers_and_a_name_that_is_taken(self):
+        config = load_config(CONFIGS / "textcat_baseline.cfg")
+        model = {**config["components"]["textcat"]["model"]}
+        config["components"]["more"] = {"factory": "textcat_multilabel", "model": model}
+        config["components"]["span_segmenter"] = {"factory": "sentencizer"}
+        config["nlp"]["pipeline"] = [
+            *("transformer", "span_segmenter", "more", "textcat")
+        ]
+        found = add_spans(config).config
+        assert found["nlp"]["pipeline"] == [
+            *("transformer", "span_segmenter", "span_segmenter_2", "more", "textcat")
+        ]
+        blocks = [found["components"][name]["model"] for name in ("more", "textcat")]
+        assert [block["exclusive_classes"] for block in blocks] == [False, True]
+        keys = {block["spans_key"] for block in blocks}
+        assert keys == {"${components.span_segmenter_2.spans_key}"}
+
+    def test_pairs(self):
+        config = load_config(CONFIGS / "textcat_pair_baseline.cfg")
+        found = add_spans(config).config.interpolate()
+        assert found["components"]["span_segmenter"]["separator"] == "[SEP]"
+
+    @pytest.mark.parametrize(
+        ("change", "expected"),
+        [
+            ({"pipeline": []}, "nothing in the pipeline"),
+            ({"pipeline": ["transformer"]}, r"has: transformer\."),
+            ({"pipeline": ["sourced"]}, "taken from the trained pipeline 'en_x'"),
+            ({"lang": "${paths.lang}"}, "a variable that nothing is known of"),
+        ],
+    )
+    def test_errors(self, change, expected):
+        config = load_config(CONFIGS / "textcat_baseline.cfg")
+        config["components"]["sourced"] = {"source": "en_x"}
+        config["nlp"].update(change)
+        with pytest.raises(ConfigError, match=expected):
+            add_spans(config)
+
+    @pytest.mark.parametrize("text", ["no config", "[nlp]\n[nlp]\n", ""])
+    def test_no_config(self, tmp_path, text):
+        (tmp_path / "x.cfg").write_text(text)
+        done = run("spanft", "add", "x.cfg", "-", cwd=tmp_path, ok=False)
+        assert "✘" in done.stderr
+        assert "Traceback" not in done.stderr
+
+    def test_no_file(self, tmp_path):
+        done = run("spanft", "add", "x.cfg", "-", cwd=tmp_path, ok=False)
+        assert "There is no file 'x.cfg'" in done.stderr
+
+
+def test_listener_of_the_tests_is_that_of_the_configs():
+    config = load_config(CONFIGS / "textcat_spanft.cfg")
+    tok2vec = config["components"]["textcat"]["model"]["tok2vec"]
+    assert tok2vec == {**LISTENER, "upstream": "transformer"}
