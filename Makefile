@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format clean
+.PHONY: demo test gpu-check lint format clean
 
 demo: $(VENV)/installed
 	$(VENV)/bin/python -m spacy spanft segment \
@@ -13,6 +13,9 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-dev lint
 	$(VENV)/bin/python -m pytest
+
+gpu-check: $(VENV)/installed-dev
+	$(VENV)/bin/python -m benchmarks.gpu
 
 lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff format --check .

@@ -1,24 +1,32 @@
 """The span head, ragged as ours, against the same padded, and padded by Python loops.
 
     python -m benchmarks.head
+    python -m benchmarks.head --memory --n-docs 102
 
 All pool the same 32 Docs of 40 wordpieces in the same pieces, CNN over CNN, forward and
 backward. The padded ones are PyTorch with r = 64 pieces a Doc and l = 16 rows a piece;
 the loops fill the padded tensor row by row, as the code that came with the paper does.
+--memory measures how much memory a step takes in a process of its own, on top of the
+rows themselves and of what importing and the weights take.
 """
 
+import resource
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
 import typer
+from thinc.api import get_current_ops
 from thinc.types import Ragged
 from wasabi.tables import table
 
 from spacy_spanft.layers.pooling import cnn_pooling
+
+from .harness import in_turns
 
 R, L = 64, 16
 PIECES = (1, 1, 1, 2, 2, 3, 4, 5)
@@ -37,21 +45,20 @@ def make_pieces(n_docs: int, n_rows: int) -> list[list[int]]:
 
 
 def ours(docs: list[list[int]], n_rows: int, width: int) -> Callable[[], Any]:
-    """The layers of SpanTextCat."""
+    """The layers of SpanTextCat, on the device that thinc works on."""
+    ops: Any = get_current_ops()
     spans, pooled = cnn_pooling(), cnn_pooling()
-    row: Any = np.zeros((1, width), "f")
-    length: Any = np.ones(1, "i")
     for layer in (spans, pooled):
-        layer.initialize(X=Ragged(row, length))
-    X: Any = np.random.default_rng(1).normal(size=(len(docs) * n_rows, width))
-    X = X.astype("f")
-    lengths: Any = np.array([n for doc in docs for n in doc], "i")
-    n_pieces: Any = np.array([len(doc) for doc in docs], "i")
+        layer.initialize(X=Ragged(ops.alloc2f(1, width), ops.asarray1i([1])))
+    size = (len(docs) * n_rows, width)
+    X = ops.asarray2f(np.random.default_rng(1).normal(size=size).astype("f"))
+    lengths = ops.asarray1i([n for doc in docs for n in doc])
+    n_pieces = ops.asarray1i([len(doc) for doc in docs])
 
     def step() -> Any:
         vectors, backprop_spans = spans(Ragged(X, lengths), True)
         Y, backprop_docs = pooled(Ragged(vectors, n_pieces), True)
-        return backprop_spans(backprop_docs(np.ones_like(Y)).dataXd)
+        return backprop_spans(backprop_docs(ops.xp.ones_like(Y)).dataXd)
 
     return step
 
@@ -65,7 +72,7 @@ def padded(
     index = torch.full((len(docs), R, L), n_rows)
     for i, doc in enumerate(docs):
         at = 0
-        for j, n in enumerate(doc):
+        for j, n in enumerate(doc[:R]):
             index[i, j, :n] = torch.arange(at, at + n)
             at += n
 
@@ -100,8 +107,49 @@ def seconds(step: Callable[[], Any]) -> float:
     return time.perf_counter() - begin
 
 
-def main(n_docs: int = 32, n_rows: int = 40, width: int = 768, repeat: int = 5) -> None:
+def megabytes(name: str, n_docs: int, n_rows: int, width: int) -> float:
+    """Find out how much memory one step needs at its peak. In a new process only."""
+    docs = make_pieces(n_docs, n_rows)
+    build = ours if name == "ours" else partial(padded, by_loops=False)
+    step = build(docs, n_rows, width)
+    # What libraries set up when they first compute is not the step's.
+    build(docs[:1], n_rows, width)()
+    before = _peak()
+    step()
+    return _peak() - before
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def print_memory(n_docs: int, n_rows: int, width: int, repeat: int) -> None:
+    """Measure memory, in turns."""
+    size = (n_docs, n_rows, width)
+    runs = in_turns({n: (megabytes, n, *size) for n in ("ours", "padded")}, repeat)
+    rows = []
+    for name, theirs in runs.items():
+        ratios = [
+            a.result / b.result for a, b in zip(theirs, runs["ours"], strict=True)
+        ]
+        spread = f"{min(ratios):.1f}-{max(ratios):.1f}"
+        middle = median(run.result for run in theirs)
+        rows.append((name, f"{middle:.0f}", f"{median(ratios):.1f}", spread))
+    header = ("", "MB a step", "MB / ours", "min-max")
+    print(table(rows, header=header, divider=True, aligns=("l", "r", "r", "r")))
+
+
+def main(
+    n_docs: int = 32,
+    n_rows: int = 40,
+    width: int = 768,
+    repeat: int = 5,
+    memory: bool = False,
+) -> None:
     """Measure."""
+    if memory:
+        print_memory(n_docs, n_rows, width, repeat)
+        return
     docs = make_pieces(n_docs, n_rows)
     contestants = {
         "ours, ragged": ours(docs, n_rows, width),

@@ -55,9 +55,11 @@ def make_texts(n_texts: int, n_words: int) -> list[str]:
     return texts
 
 
-def make_pipeline(name: str, bert: Path, texts: list[str]) -> tuple[Any, ...]:
+def make_pipeline(
+    name: str, bert: Path, texts: list[str], **settings: Any
+) -> tuple[Any, ...]:
     """Make a pipeline from one of the configs, ready to train."""
-    overrides = {"paths.transformer": str(bert), "training.batcher.size": 32}
+    overrides = {"paths.transformer": str(bert), **settings}
     path = CONFIGS / f"{name}.cfg"
     config = spacy.util.load_config(path, overrides=overrides, interpolate=True)
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)

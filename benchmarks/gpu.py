@@ -1,0 +1,131 @@
+"""What a GPU makes of it: training steps a second and peak memory.
+
+    make gpu-check
+
+First the tests for GPUs run. Measured are the baseline and the span config, with and
+without mixed precision, over an encoder of BERT-base's size with random weights, and
+the head alone, ragged as ours and padded (r = 64, l = 16). Where there is no GPU, nothing is measured and nothing claimed.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import typer
+from wasabi.tables import table
+
+ARMS = ("textcat_baseline", "textcat_spanft")
+
+
+def why_not() -> str | None:
+    """Say why no GPU can be used, or nothing."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return "PyTorch sees no CUDA device"
+    try:
+        import cupy
+    except ImportError:
+        return "cupy is not installed (pip install cupy-cuda12x)"
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"cupy finds no device ({error})"
+    return None
+
+
+def measure(step: Callable[[], Any], repeat: int) -> tuple[float, float]:
+    """Time a step, and find out its peak of memory.
+
+    RETURNS (tuple[float, float]): Seconds (the median) and megabytes.
+    """
+    import torch
+
+    for _ in range(3):
+        step()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    times = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        step()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - begin)
+    return median(times), torch.cuda.max_memory_allocated() / 2**20
+
+
+def training_rows(n_texts: int, n_words: int, repeat: int) -> list[tuple[str, ...]]:
+    """Measure training steps of whole pipelines."""
+    from .step import make_pipeline, make_texts, save_bert
+
+    rows: list[tuple[str, ...]] = []
+    texts = make_texts(n_texts, n_words)
+    with tempfile.TemporaryDirectory() as folder:
+        save_bert(Path(folder), layers=12, width=768)
+        for mixed in (False, True):
+            key = "components.transformer.model.mixed_precision"
+            for arm in ARMS:
+                nlp, examples, optimizer = make_pipeline(
+                    arm, Path(folder), texts, **{key: mixed}
+                )
+                annotates = [n for n in nlp.pipe_names if n == "span_segmenter"]
+
+                def step(nlp: Any = nlp, made: Any = (examples, optimizer)) -> None:
+                    nlp.update(made[0], sgd=made[1], annotates=annotates)  # noqa: B023
+
+                seconds, megabytes = measure(step, repeat)
+                name = f"train, {arm}, {'mixed' if mixed else 'full'} precision"
+                rows.append((name, f"{1 / seconds:.2f}", f"{megabytes:,.0f}"))
+                del nlp, examples, optimizer, step
+    return rows
+
+
+def head_rows(n_docs: int, n_rows: int, repeat: int) -> list[tuple[str, ...]]:
+    """Measure the head alone."""
+    import torch
+
+    from .head import make_pieces, ours, padded
+
+    docs = make_pieces(n_docs, n_rows)
+    with torch.device("cuda"):
+        contestants = {
+            "ragged": ours(docs, n_rows, 768),
+            "padded": padded(docs, n_rows, 768, by_loops=False),
+        }
+    rows: list[tuple[str, ...]] = []
+    for name, step in contestants.items():
+        seconds, megabytes = measure(step, repeat)
+        rows.append((f"head, {name}", f"{1 / seconds:.2f}", f"{megabytes:,.0f}"))
+    return rows
+
+
+def main(
+    n_texts: int = 32, n_words: int = 38, n_rows: int = 40, repeat: int = 20
+) -> None:
+    """Measure, and print one table."""
+    reason = why_not()
+    if reason:
+        print(f"There is no GPU to measure on: {reason}. Nothing was measured.")
+        sys.exit(0)
+    tests = (sys.executable, "-m", "pytest", "--gpu", "-m", "gpu")
+    if code := subprocess.run(tests).returncode:
+        sys.exit(code)
+    import torch
+    from thinc.api import require_gpu, set_gpu_allocator
+
+    require_gpu()
+    set_gpu_allocator("pytorch")
+    rows = training_rows(n_texts, n_words, repeat) + head_rows(n_texts, n_rows, repeat)
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
+    print(f"{n_texts} texts a step, {n_words} words or {n_rows} wordpieces each")
+    header = ("", "steps/s", "peak MB")
+    print(table(rows, header=header, divider=True, aligns=("l", "r", "r")))
+
+
+if __name__ == "__main__":
+    typer.run(main)

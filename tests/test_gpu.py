@@ -1,0 +1,160 @@
+"""The same on a GPU as on the CPU. Run with --gpu where there is one."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.training import Example
+from thinc.api import NumpyOps, get_ops, use_ops
+from thinc.types import Ragged
+
+from spacy_spanft import NgramDictionary, join_pair
+from spacy_spanft.layers.nonempty import nonempty
+from spacy_spanft.layers.pooling import attention_pooling, cnn_pooling, max_pooling
+from spacy_spanft.layers.span_window import span_window
+
+from .tiny import LISTENER, save_bert
+
+pytestmark = pytest.mark.gpu
+
+POOLINGS = {"cnn": cnn_pooling, "attention": attention_pooling, "max": max_pooling}
+TRAIN = [("very good film", "A"), ("new york was bad", "B"), ("", "B"), ("good", "A")]
+
+
+@pytest.fixture
+def gpu():
+    """Work on the GPU for one test."""
+    pytest.importorskip("cupy")
+    before = get_ops("numpy")
+    assert spacy.prefer_gpu(), "no GPU, though --gpu asks for one"
+    yield get_ops("cupy")
+    from thinc.api import set_current_ops
+
+    set_current_ops(before)
+
+
+def numbers(array):
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
+def step(build, ops, rows, lengths, dY=None):
+    """Go forward and back on one device, with weights that are the same on all."""
+    with use_ops(ops.name):
+        layer = build()
+        X = Ragged(ops.asarray2f(rows), ops.asarray1i(lengths))
+        layer.initialize(X=Ragged(X.dataXd[:1], ops.asarray1i([1])))
+        random = np.random.default_rng(0)
+        for node in layer.walk():
+            for name in node.param_names:
+                shape = node.get_param(name).shape
+                node.set_param(name, ops.asarray(random.normal(size=shape), dtype="f"))
+        Y, backprop = layer(X, is_train=True)
+        flat = Y.dataXd if isinstance(Y, Ragged) else Y
+        d = ops.asarray2f(np.random.default_rng(1).normal(size=flat.shape).astype("f"))
+        dX = backprop(Ragged(d, X.lengths) if isinstance(Y, Ragged) else d)
+        gradients = [
+            numbers(node.get_grad(name))
+            for node in layer.walk()
+            for name in node.param_names
+            if node.has_grad(name)
+        ]
+        return [numbers(flat), numbers(dX.dataXd), *gradients]
+
+
+@pytest.mark.parametrize("name", [*POOLINGS, "window"])
+@pytest.mark.parametrize("lengths", [[3, 1, 7], [0, 2, 0, 5], [0, 0], [40] * 32])
+def test_layers(gpu, name, lengths):
+    build = span_window if name == "window" else POOLINGS[name]
+    rows = np.random.default_rng(2).normal(size=(sum(lengths), 48)).astype("f")
+    if not sum(lengths) and name == "window":
+        pytest.skip("nonempty keeps empty batches away from it")
+    ours, theirs = (step(build, ops, rows, lengths) for ops in (gpu, NumpyOps()))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-3, rtol=2e-3)
+
+
+def test_nonempty_takes_reductions(gpu):
+    from thinc.api import reduce_mean
+
+    rows = np.ones((3, 4), "f")
+    ours = step(lambda: nonempty(reduce_mean()), gpu, rows, [0, 3, 0])
+    np.testing.assert_allclose(ours[0], [[0.0] * 4, [1.0] * 4, [0.0] * 4])
+
+
+def test_memory_is_shared_with_torch(gpu):
+    """An array that goes to PyTorch and back is the same memory all along."""
+    from thinc.api import torch2xp, xp2torch
+
+    array = gpu.alloc2f(4, 3)
+    tensor = xp2torch(array)
+    assert tensor.is_cuda
+    assert tensor.data_ptr() == array.data.ptr
+    assert torch2xp(tensor).data.ptr == array.data.ptr
+    tensor += 1
+    assert float(array.sum()) == 12
+
+
+def make(folder, mixed_precision=False, pairs=False):
+    """Make a pipeline with the span head."""
+    pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
+    name = "spacy-spanft.PairTransformerModel.v1"
+    transformer = {"name": str(folder), "mixed_precision": mixed_precision}
+    textcat = {
+        "@architectures": "spacy-spanft.SpanTextCat.v1",
+        "tok2vec": LISTENER,
+        "span_pooling": pooling,
+        "doc_pooling": pooling,
+        "exclusive_classes": True,
+        "dropout": 0.0,
+    }
+    config = {
+        "nlp": {
+            "lang": "en",
+            "pipeline": ["transformer", "span_segmenter", "textcat"],
+            "tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"},
+        },
+        "components": {
+            "transformer": {
+                "factory": "transformer",
+                "model": {"@architectures": name, **transformer},
+            },
+            "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
+            "textcat": {"factory": "textcat", "model": textcat},
+        },
+    }
+    spacy.util.fix_random_seed(0)
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    nlp.get_pipe("span_segmenter").initialize(
+        dictionary=NgramDictionary({"new york": 2, "very good": 3})
+    )
+    return nlp
+
+
+@pytest.mark.parametrize("mixed_precision", [False, True])
+def test_a_pipeline_learns_and_loads_on_the_cpu(gpu, tmp_path, mixed_precision):
+    nlp = make(save_bert(tmp_path / "bert"), mixed_precision)
+    examples = [
+        Example.from_dict(
+            nlp.make_doc(text), {"cats": {c: float(c == cat) for c in "AB"}}
+        )
+        for text, cat in TRAIN
+    ]
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.learn_rate = 0.003
+    for _ in range(80):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    texts = [text for text, _ in TRAIN if text]
+    found = [doc.cats["A"] for doc in nlp.pipe(texts)]
+    assert [score > 0.5 for score in found] == [True, False, True]
+    nlp.to_disk(tmp_path / "pipeline")
+    spacy.require_cpu()
+    alone = [doc.cats["A"] for doc in spacy.load(tmp_path / "pipeline").pipe(texts)]
+    np.testing.assert_allclose(alone, found, atol=0.05 if mixed_precision else 1e-3)
+
+
+def test_pairs(gpu, tmp_path):
+    nlp = make(save_bert(tmp_path / "bert"))
+    for label in "AB":
+        nlp.get_pipe("textcat").add_label(label)
+    nlp.initialize()
+    texts = [join_pair("new york", "very good film"), "", "a single text"]
+    assert all(np.isfinite(doc.cats["A"]) for doc in nlp.pipe(texts))
