@@ -4,7 +4,8 @@
 
 First the tests for GPUs run. Measured are the baseline and the span config, with and
 without mixed precision, over an encoder of BERT-base's size with random weights, and
-the head alone, ragged as ours and padded (r = 64, l = 16). Where there is no GPU, nothing is measured and nothing claimed.
+the head alone, ragged as ours and padded (r = 64, l = 16). Where there is no GPU,
+nothing is measured and nothing claimed.
 """
 
 import subprocess

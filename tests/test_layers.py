@@ -209,8 +209,11 @@ class TestSpanPool:
     """From the rows of a batch to a vector for each Doc, and the way back."""
 
     def batch(self, nlp, seed):
-        """Docs with spans, one of them empty, and the rows of an encoder for them."""
-        from spacy_spanft.alignment import encoding_of_tokens, encoding_of_wordpieces
+        """Docs with spans, an empty one among them, and an encoder's rows for them.
+
+        Some are in two windows that overlap, some are cut off, some tokens have no row.
+        """
+        from spacy_spanft.alignment import encoding_of_tokens
         from spacy_spanft.layers.encoder_rows import DocRows
 
         random = np.random.default_rng(seed)
@@ -218,37 +221,63 @@ class TestSpanPool:
         for n_tokens in (4, 0, 1, 6):
             doc = nlp.make_doc("a b c d e f"[: 2 * n_tokens])
             doc.spans["x"] = [doc[1:3], doc[3:4]] if n_tokens > 3 else []
-            n_rows = random.integers(0, 4, n_tokens)
-            rows = 1 + np.arange(n_rows.sum())
-            size = int(n_rows.sum()) + 2
-            padding = int(random.integers(0, 3))
-            encodings.append(
-                encoding_of_wordpieces(rows, n_rows, [size], size + padding)
-                if n_tokens
-                else encoding_of_tokens(0)
-            )
+            encoding = encoding_of_tokens(0)
+            if n_tokens:
+                encoding = self.encode(random, n_tokens)
             docs.append(doc)
-            starts.append(starts[-1] + (size + padding if n_tokens else 0))
+            encodings.append(encoding)
+            size = len(encoding.windows) * encoding.width if n_tokens else 0
+            starts.append(starts[-1] + size)
         vectors = random.normal(size=(starts[-1], WIDTH))
         return DocRows(docs, vectors, starts, encodings, True)
 
+    def encode(self, random, n_tokens):
+        """Give tokens rows as a transformer does, between [CLS] and [SEP]."""
+        from spacy_spanft.alignment import encoding_of_wordpieces
+
+        bounds = [(0, n_tokens)]
+        if n_tokens > 3 and random.random() < 0.5:
+            bounds = [(0, 3), (2, n_tokens)]
+        n_rows = random.integers(0, 4, n_tokens)
+        limit = int(random.integers(3, 20))
+        sizes = [min(limit, 2 + int(n_rows[a:b].sum())) for a, b in bounds]
+        width = max(sizes) + int(random.integers(0, 3))
+        rows = [[] for _ in range(n_tokens)]
+        for window, (a, b) in enumerate(bounds):
+            at = 1
+            for token in range(a, b):
+                for _ in range(n_rows[token]):
+                    if at < limit:
+                        rows[token].append(window * width + at)
+                    at += 1
+        flat = [row for mine in rows for row in mine]
+        return encoding_of_wordpieces(flat, [len(mine) for mine in rows], sizes, width)
+
+    def pieces(self, doc, encoding):
+        """Cut the rows into pieces with plain loops."""
+        begins = np.cumsum(encoding.n_rows) - encoding.n_rows
+        inside = {
+            i: (s.start, s.end) for s in doc.spans["x"] for i in range(s.start, s.end)
+        }
+        groups = {}
+        for i in range(len(doc)):
+            mine = encoding.rows[begins[i] : begins[i] + encoding.n_rows[i]].tolist()
+            first = min((row // encoding.width for row in mine), default=0)
+            mine = [row for row in mine if row // encoding.width == first]
+            groups.setdefault(inside.get(i, i), []).extend(mine)
+        pieces = [group for group in groups.values() if group]
+        if not len(doc):
+            return []
+        last = (len(encoding.windows) - 1) * encoding.width + encoding.windows[-1] - 1
+        # A text that was cut off does not end with [SEP].
+        end = [] if last in encoding.rows else [[int(last)]]
+        return [[0], *pieces, *end]
+
     def reference(self, X, rows, cnn1, cnn2):
-        """Cut the rows into pieces with plain loops, and pool them in padded torch."""
+        """Pool the pieces in padded torch."""
         pooled = []
         for doc, start, encoding in zip(X.docs, X.starts, X.encodings, strict=False):
-            begins = np.cumsum(encoding.n_rows) - encoding.n_rows
-            groups = {}
-            inside = {
-                i: (s.start, s.end)
-                for s in doc.spans["x"]
-                for i in range(s.start, s.end)
-            }
-            for i in range(len(doc)):
-                mine = encoding.rows[begins[i] : begins[i] + encoding.n_rows[i]]
-                groups.setdefault(inside.get(i, i), []).extend(mine.tolist())
-            pieces = [group for group in groups.values() if group]
-            if len(doc):
-                pieces = [[0], *pieces, [int(encoding.windows[0]) - 1]]
+            pieces = self.pieces(doc, encoding)
             flat = [start + row for piece in pieces for row in piece]
             sizes = [len(piece) for piece in pieces]
             vectors = torch_cnn(rows[flat], sizes, *cnn1) if sizes else rows[:0]
@@ -296,11 +325,13 @@ class TestSpanPool:
             tuple(part[key] for key in sorted(part, key=lambda key: key[1]))
             for part in (params(first), params(second))
         ]
-        taken = []
-        for start, encoding in zip(X.starts, X.encodings, strict=False):
-            size = int(encoding.windows[0])
-            mine = {0, *encoding.rows.tolist(), size - 1} if size else set()
-            taken.append([start + row for row in sorted(mine)])
+        docs = [nlp.make_doc("a b c d e f"[: 2 * n]) for n in (4, 0, 1, 6)]
+        for doc in docs:
+            doc.spans["x"] = []
+        taken = [
+            [start + row for piece in self.pieces(doc, encoding) for row in piece]
+            for doc, start, encoding in zip(docs, X.starts, X.encodings, strict=False)
+        ]
         sizes = [len(mine) for mine in taken]
         texts = rows[[row for mine in taken for row in mine]]
         windows = torch_window(texts, sizes, *weights[0])
