@@ -10,6 +10,8 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+import spacy
+from spacy.util import load_config
 from thinc.api import Config
 
 ROOT = Path(__file__).parent.parent
@@ -35,9 +37,22 @@ def folder(tmp_path, monkeypatch):
     hub = tmp_path / "wikitext"  # of the same format as on the hub
     hub.mkdir()
     (hub / "README.md").write_text(f"---{CONFIG}---\n", encoding="utf8")
+    save_pipeline(tmp_path / "training" / "model-best")
     rows = [json.dumps({"text": f" {line}"}) + "\n"] * 12
     (hub / "data.jsonl").write_text("".join(rows), encoding="utf8")
     return tmp_path
+
+
+def save_pipeline(folder):
+    """Save a pipeline that takes pairs of texts."""
+    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
+    textcat = nlp.add_pipe("textcat")
+    for label in ("same", "other"):
+        textcat.add_label(label)
+    nlp.initialize()
+    folder.parent.mkdir()
+    nlp.to_disk(folder)
 
 
 def test_python_snippets(folder):
@@ -52,11 +67,24 @@ def test_python_snippets(folder):
 
 def test_commands(folder):
     commands = [line for code in snippets("bash") for line in code.splitlines()]
-    ours = [line for line in commands if line.startswith("python -m spacy spanft")]
-    # The configs are trained in test_project.py, with a transformer made on the spot.
-    train = "python -m spacy train configs/textcat_spanft.cfg"
-    others = {line for line in set(commands) - set(ours) if not line.startswith(train)}
-    assert others == {"make demo", "pip install ."}
+    begins = ("python -m spacy spanft", "python -m spacy init")
+    ours = [line for line in commands if line.startswith(begins)]
+    others = set(commands) - set(ours)
+    trains = {line for line in others if line.startswith("python -m spacy train")}
+    assert others - trains == {"make demo", "pip install ."}
+    assert len(trains) == 3
+    for line in trains:
+        # They are trained in test_configs.py, with a transformer made on the spot.
+        name, *options = shlex.split(line)[4:]
+        settings = dict(zip(options[::2], options[1::2], strict=True))
+        overrides = {
+            key.removeprefix("--"): value
+            for key, value in settings.items()
+            if key not in ("--output", "--gpu-id")
+        }
+        before, after = load_config(ROOT / name), load_config(ROOT / name, overrides)
+        assert {k for k in after["paths"] if after["paths"][k] != before["paths"][k]}
+        assert after["variables"].keys() == before["variables"].keys()
     for line in ours:
         command = [sys.executable, *shlex.split(line)[1:]]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -66,19 +94,25 @@ def test_commands(folder):
 
 
 def test_config(folder):
-    import spacy
-
     from spacy_spanft import NgramDictionary
 
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
-    code, model = snippets("ini")
+    code, model, pairs, corpora = snippets("ini")
     nlp = spacy.util.load_model_from_config(Config().from_str(code), auto_fill=True)
     nlp.initialize()
     doc = nlp("in New York")
     assert [span.text for span in doc.spans["ngrams"]] == ["New York"]
     assert nlp.config["training"]["annotating_components"] == ["span_segmenter"]
+    resolved = spacy.registry.resolve(Config().from_str(corpora)["corpora"])
+    assert set(resolved) == {"train", "dev"}
     pytest.importorskip("spacy_transformers")
     above = "[components]\n\n[components.textcat]\n\n"
+    whole = load_config(ROOT / "configs" / "textcat_pair_spanft.cfg")
+    found = Config().from_str(
+        f"[nlp]\n\n[components]\n\n[components.transformer]\n\n{pairs}",
+        interpolate=False,
+    )
+    assert whole.merge(found) == whole  # it says what the config says
     settings = Config().from_str(above + model)["components"]["textcat"]
     assert nlp.add_pipe("textcat", config=settings).model.attrs["multi_label"] is False
 
