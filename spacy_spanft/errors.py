@@ -21,6 +21,10 @@ class AlignmentError(SpanftError):
     """Spans that cannot be pooled."""
 
 
+class SettingError(SpanftError):
+    """A setting that no layer can have."""
+
+
 class PairError(SpanftError):
     """Two texts that cannot be told apart, or not be encoded as a pair."""
 
@@ -207,6 +211,7 @@ class Errors:
         '[...model.tok2vec] upstream, or leave upstream at "*". A transformer that '
         "is frozen in training must be among the annotating_components."
     )
+    BAD_SETTING = "{name} is {value!r}, but must be {expected}."
     NO_WINDOW = (
         'Without segmentation (segmentation = "none"), the windows of the span pooling '
         "go over the whole text, and {name!r} has no windows. Use @architectures = "

@@ -278,6 +278,21 @@ class TestErrors:
                 nlp("very good")
             assert np.isfinite(scores([nlp("")])).all()
 
+    @pytest.mark.parametrize(
+        ("settings", "expected"),
+        [
+            ({"dropout": 1.0}, "dropout is 1.0"),
+            ({"dropout": -0.1}, "dropout is -0.1"),
+            ({"max_pieces": 0}, "max_pieces is 0"),
+            ({"max_rows": -1}, "max_rows is -1"),
+            ({"span_pooling": pooling("Cnn", kernel_size=0)}, "kernel_size is 0"),
+            ({"span_pooling": MAX, "segmentation": "none"}, "has no windows"),
+        ],
+    )
+    def test_settings(self, bert, settings, expected):
+        with pytest.raises(ValueError, match=expected):
+            make(bert, span_model(CNN, CNN) | settings)
+
     def test_no_labels(self, bert):
         nlp = make(bert, MODELS["cnn-cnn"])
         with pytest.raises(ValueError, match="label"):

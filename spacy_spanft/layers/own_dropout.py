@@ -5,6 +5,8 @@ from collections.abc import Callable
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ..errors import Errors, SettingError
+
 InT = Floats2d
 OutT = Floats2d
 
@@ -18,6 +20,10 @@ def own_dropout(rate: float) -> Model[InT, OutT]:
     rate (float): The share of the numbers that become zero in training.
     RETURNS (Model[Floats2d, Floats2d]): The same shape.
     """
+    if not 0 <= rate < 1:
+        expected = "0 or more, and less than 1"
+        place = {"name": "dropout", "value": rate, "expected": expected}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
     return Model("own_dropout", forward, attrs={"rate": rate})
 
 

@@ -8,6 +8,7 @@ from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
 from ..alignment import Pieces, align_pieces, get_spans
+from ..errors import Errors, SettingError
 from .encoder_rows import DocRows
 from .pooling import Pooling
 
@@ -31,6 +32,10 @@ def span_pool(
     max_rows (Optional[int]): Keep only the first rows of a piece (the paper's l).
     RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
     """
+    for name, value in {"max_pieces": max_pieces, "max_rows": max_rows}.items():
+        if value is not None and value < 1:
+            place = {"name": name, "value": value, "expected": "1 or more, or null"}
+            raise SettingError(Errors.BAD_SETTING.format(**place))
     return Model(
         "span_pool",
         forward,

@@ -9,6 +9,7 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
+from ..errors import Errors, SettingError
 from .matmul import matmul
 
 InT = Ragged
@@ -33,6 +34,9 @@ def span_window(
     init_W (Callable): Sets up the weights.
     RETURNS (Model[Ragged, Ragged]): Sequences (n_rows, nI) to sequences (n_rows, nO).
     """
+    if kernel_size < 1:
+        place = {"name": "kernel_size", "value": kernel_size, "expected": "1 or more"}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
     return Model(
         "span_window",
         forward,
