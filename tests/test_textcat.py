@@ -223,6 +223,39 @@ def test_two_heads_on_one_transformer(bert):
     assert found["cats_macro_f"] > 0.7
 
 
+def test_a_listener_to_a_tok2vec(tmp_path):
+    """Without any transformer, as on a small CPU."""
+    listener = {
+        "@architectures": "spacy.Tok2VecListener.v1",
+        "width": 16,
+        "upstream": "tok2vec",
+    }
+    pipeline = ["tok2vec", "span_segmenter", "textcat"]
+    config = {
+        "nlp": {"lang": "en", "pipeline": pipeline},
+        "components": {
+            "tok2vec": {"factory": "tok2vec", "model": TOKENS},
+            "span_segmenter": {"factory": "span_segmenter"},
+            "textcat": {
+                "factory": "textcat",
+                "model": span_model(CNN, ATTENTION, tok2vec=listener),
+            },
+        },
+    }
+    spacy.util.fix_random_seed(0)
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(NGRAMS))
+    examples = examples_for(nlp, [pair for pair in TRAIN if pair[0]])
+    train(nlp, examples, steps=80)
+    found = scores(nlp.pipe(TEXTS))
+    gold = [cat for _, cat in TRAIN]
+    for cat, row, text in zip(gold, found, TEXTS, strict=True):
+        assert not text or cat == "AB"[row.argmax()]
+    nlp.to_disk(tmp_path)
+    again = scores(spacy.load(tmp_path).pipe(TEXTS))
+    np.testing.assert_allclose(again, found, atol=1e-5)
+
+
 def test_labels_added_later(bert):
     nlp = train(make(bert, MODELS["cnn-cnn"]), examples_for(make(bert, MODELS["cls"])))
     expected = scores(nlp.pipe(TEXTS))
