@@ -1,5 +1,8 @@
 import os
 
+# All is tiny here: threads would only wait for each other, minutes on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 import spacy
 from hypothesis import settings
