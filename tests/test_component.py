@@ -406,7 +406,7 @@ class TestCustomSegmenters:
 
 def test_names_are_registered():
     names = {
-        "factories": ["span_segmenter"],
+        "factories": ["span_segmenter", "text_regressor"],
         "segmenters": [
             "spacy-spanft.NgramSegmenter.v1",
             "spacy-spanft.NltkChunkSegmenter.v1",
@@ -417,9 +417,20 @@ def test_names_are_registered():
             "spacy-spanft.ClsTextCat.v1",
             "spacy-spanft.CnnPooling.v1",
             "spacy-spanft.MaxPooling.v1",
+            "spacy-spanft.PairTransformerModel.v1",
             "spacy-spanft.SpanTextCat.v1",
+            "spacy-spanft.Tok2VecPairTransformer.v1",
         ],
-        "readers": ["spacy-spanft.NgramDictionary.v1"],
+        "readers": [
+            "spacy-spanft.DatasetCorpus.v1",
+            "spacy-spanft.NgramDictionary.v1",
+            "spacy-spanft.TableCorpus.v1",
+        ],
+        "scorers": [
+            "spacy-spanft.classification_scorer.v1",
+            "spacy-spanft.regression_scorer.v1",
+        ],
+        "tokenizers": ["spacy-spanft.PairTokenizer.v1"],
     }
     for group, expected in names.items():
         found = getattr(spacy_registry, group).get_all()
