@@ -100,9 +100,9 @@ def run_config(
 def plan(
     tasks: list[str], seeds: int, rate: float, done: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """Name the runs that are still to do, a seed after the other."""
-    for seed in range(seeds):
-        for arm in ARMS:
+    """Name the runs that are still to do, an arm after the other."""
+    for arm in ARMS:
+        for seed in range(seeds):
             for task in tasks:
                 run = {"task": task, "arm": arm, "seed": seed, "rate": rate}
                 if not any(run.items() <= one.items() for one in done):

@@ -1,14 +1,12 @@
 """Two texts in one Doc, with a separator between them."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
-
-from spacy.attrs import ORTH
-from spacy.language import Language, create_tokenizer
-from spacy.tokenizer import Tokenizer
-from spacy.tokens import Doc
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import Errors, PairError
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
 
 SEPARATOR = "[SEP]"
 
@@ -53,7 +51,7 @@ def join_pairs(
         yield join_pair(first, second, separator)
 
 
-def split_pair(doc: Doc, separator: str = SEPARATOR) -> Pair:
+def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
     """Find the two texts of a Doc again, exactly as `join_pair` got them.
 
     doc (Doc): The Doc.
@@ -72,23 +70,3 @@ def split_pair(doc: Doc, separator: str = SEPARATOR) -> Pair:
     first = doc.text[: token.idx].removesuffix(" ")
     second = doc.text[token.idx + len(separator) :].removeprefix(" ")
     return Pair(first, second, place)
-
-
-def make_pair_tokenizer(
-    separator: str = SEPARATOR,
-) -> Callable[[Language], Tokenizer]:
-    """Build `spacy-spanft.PairTokenizer.v1`: the language's own, with a separator.
-
-    separator (str): The separator, which becomes one token wherever white space stands
-        around it.
-    RETURNS (Callable[[Language], Tokenizer]): What makes the tokenizer.
-    """
-    if not separator or separator.split() != [separator]:
-        raise PairError(Errors.BAD_SEPARATOR.format(separator=separator))
-
-    def make(nlp: Language) -> Tokenizer:
-        tokenizer = create_tokenizer()(nlp)
-        tokenizer.add_special_case(separator, [{ORTH: separator}])
-        return tokenizer
-
-    return make
