@@ -165,6 +165,16 @@ def test_empty_docs_change_nothing(bert, model):
     assert np.isfinite(empty).all()
 
 
+def test_a_text_that_is_cut_off_changes_no_other(bert, model):
+    """Padding is not pooled, though spacy-transformers counts it as wordpieces then."""
+    nlp = make(bert, model, window=100)
+    train(nlp, examples_for(nlp), steps=5)
+    long = "very good film in new york " * 12
+    alone = scores([nlp("very good film"), nlp(long)])
+    among = scores(nlp.pipe([long, "very good film", ""]))
+    np.testing.assert_allclose(among[[1, 0]], alone, atol=1e-5)
+
+
 def test_gradient_reaches_the_transformer(bert, model):
     nlp = make(bert, model)
     if model is MODELS["tokens"]:

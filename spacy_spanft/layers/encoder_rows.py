@@ -81,7 +81,8 @@ def forward_wordpieces(
     _check_transformer(model.layers[0], docs)
     datas, backprop_source = model.layers[0](docs, is_train)
     tensors = [_hidden_state(data) for data in datas]
-    width = next((t.shape[-1] for t in tensors if t is not None), 0)
+    widths = (t.shape[-1] for t in tensors if t is not None)
+    width = next(widths, model.maybe_get_dim("nO") or 0)
     nothing = model.ops.alloc2f(0, width)
     arrays = [nothing if t is None else t.reshape(-1, width) for t in tensors]
     encodings = [
@@ -90,7 +91,8 @@ def forward_wordpieces(
         else encoding_of_wordpieces(
             model.ops.to_numpy(data.align.dataXd),
             model.ops.to_numpy(data.align.lengths),
-            data.wordpieces.lengths,
+            # Its own lengths count the padding too, once any text was cut off.
+            model.ops.to_numpy(data.wordpieces.attention_mask).sum(axis=1),
             tensor.shape[1],
         )
         for data, tensor in zip(datas, tensors, strict=True)
