@@ -7,7 +7,7 @@ a row that belongs to no token, such as [CLS] and [SEP].
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,32 @@ def align_pieces(
     return _group(rows, piece, max_pieces, max_rows)
 
 
+def align_tokens(encoding: Encoding) -> tuple[Ints, Ints]:
+    """Find the rows of each token of a Doc.
+
+    Of windows that overlap the first counts. A row that several tokens share is one of
+    each; a token may have none.
+
+    encoding (Encoding): What the encoder says of the Doc.
+    RETURNS (tuple[Ints, Ints]): The rows, one token after the other, and how many each
+        token has, (n_tokens,).
+    """
+    n_tokens = len(encoding.n_rows)
+    kept = _first_window(encoding.rows, encoding)
+    token = np.repeat(np.arange(n_tokens), encoding.n_rows)[kept]
+    return encoding.rows[kept], np.bincount(token, minlength=n_tokens)
+
+
+def lengths_of_pieces(spans: Ints, n_tokens: int) -> Ints:
+    """Count the tokens of each piece that spans and the tokens between them make.
+
+    spans (Ints): Disjoint spans in order, (n_spans, 2).
+    n_tokens (int): The number of tokens.
+    RETURNS (Ints): The lengths, none of them 0, (n_pieces,).
+    """
+    return np.bincount(piece_of_token(spans, n_tokens))
+
+
 def piece_of_token(spans: Ints, n_tokens: int) -> Ints:
     """Number the pieces that spans and the tokens between them make.
 
@@ -183,7 +209,7 @@ def encoding_of_tokens(n_tokens: int) -> Encoding:
 
 
 def encoding_of_wordpieces(
-    rows: Ints, n_rows: Ints, windows: Sequence[int], width: int
+    rows: Ints, n_rows: Ints, windows: Sequence[int] | NDArray[Any], width: int
 ) -> Encoding:
     """Describe what a transformer made of a Doc.
 

@@ -31,13 +31,13 @@ def forward(
     """Apply the pooling to what is not empty."""
     pooling: Model[InT, OutT] = model.layers[0]
     is_full = X.lengths > 0
-    if is_full.all():
-        return pooling(X, is_train)  # type: ignore[return-value]
     if not is_full.any():
         rows: Any = X.dataXd
         width = pooling.maybe_get_dim("nO") or rows.shape[1]
         nothing = model.ops.alloc2f(len(X.lengths), width, dtype=rows.dtype)
         return nothing, lambda dY: X
+    if is_full.all():
+        return pooling(X, is_train)  # type: ignore[return-value]
     pooled, backprop_pooling = pooling(Ragged(X.dataXd, X.lengths[is_full]), is_train)
     Y = model.ops.alloc2f(len(X.lengths), pooled.shape[1], dtype=pooled.dtype)
     Y[is_full] = pooled

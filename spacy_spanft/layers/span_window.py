@@ -1,4 +1,4 @@
-"""A convolution whose windows begin at every row and never leave their sequence."""
+"""A convolution whose windows stand at every row and never leave their sequence."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +22,7 @@ def span_window(
     nI: int | None = None,
     *,
     init_W: Callable[..., Any] = glorot_uniform_init,
+    before: int = 0,
 ) -> Model[InT, OutT]:
     """Make the layer: c_j = ReLU(W [t_j ... t_(j+k-1)] + b), zeros behind the end.
 
@@ -32,8 +33,14 @@ def span_window(
     nO (Optional[int]): The width of the output; None for that of the input.
     nI (Optional[int]): The width of the input.
     init_W (Callable): Sets up the weights.
+    before (int): How many of the rows in a window stand before t_j; zeros before the
+        beginning.
     RETURNS (Model[Ragged, Ragged]): Sequences (n_rows, nI) to sequences (n_rows, nO).
     """
+    if not 0 <= before < max(1, kernel_size):
+        expected = f"0 or more, and less than kernel_size = {kernel_size}"
+        place = {"name": "before", "value": before, "expected": expected}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
     if kernel_size < 1:
         place = {"name": "kernel_size", "value": kernel_size, "expected": "1 or more"}
         raise SettingError(Errors.BAD_SETTING.format(**place))
@@ -43,7 +50,7 @@ def span_window(
         init=partial(init, init_W),
         dims={"nO": nO, "nI": nI},
         params={"W": None, "b": None},
-        attrs={"kernel_size": kernel_size},
+        attrs={"kernel_size": kernel_size, "before": before},
     )
 
 
@@ -54,11 +61,12 @@ def forward(
     W: Any = model.get_param("W")
     b: Any = model.get_param("b")
     rows = cast(Floats2d, X.dataXd)
-    places = _rows_with_neighbour(model, X)
-    Y = matmul(rows, W[0].T)
+    own = model.attrs["before"]
+    neighbours = _neighbours(model, X)
+    Y = matmul(rows, W[own].T)
     Y += b
-    for offset, at in enumerate(places, 1):
-        Y[at - offset] += matmul(rows[at], W[offset].T)
+    for place, at, offset in neighbours:
+        Y[at - offset] += matmul(rows[at], W[place].T)
     is_on = Y > 0
     Y *= is_on
     shape = ArrayInfo.from_array(Y)
@@ -66,13 +74,13 @@ def forward(
     def backprop(dY: OutT) -> InT:
         shape.check_consistency(dY.dataXd)
         d = dY.dataXd * is_on
-        dX = matmul(d, W[0])
+        dX = matmul(d, W[own])
         dW = model.ops.xp.empty_like(W)
-        dW[0] = matmul(d.T, rows)
-        for offset, at in enumerate(places, 1):
+        dW[own] = matmul(d.T, rows)
+        for place, at, offset in neighbours:
             d_at = d[at - offset]
-            dX[at] += matmul(d_at, W[offset])
-            dW[offset] = matmul(d_at.T, rows[at])
+            dX[at] += matmul(d_at, W[place])
+            dW[place] = matmul(d_at.T, rows[at])
         model.inc_grad("W", dW)
         model.inc_grad("b", d.sum(axis=0))
         return Ragged(dX, X.lengths)
@@ -80,18 +88,24 @@ def forward(
     return Ragged(Y, X.lengths), backprop
 
 
-def _rows_with_neighbour(model: Model[InT, OutT], X: InT) -> list[Any]:
-    """Find, for each offset, the rows with that many rows before them in the sequence.
+def _neighbours(model: Model[InT, OutT], X: InT) -> list[tuple[int, Any, int]]:
+    """Find the rows that stand in the window of another one.
 
-    RETURNS (list[Ints1d]): For offsets 1 to k - 1.
+    RETURNS (list[tuple[int, Ints1d, int]]): For each place in the window but that of
+        the row itself: the place, the rows that are there in some window, and how far
+        behind the window's own row they stand.
     """
     lengths = model.ops.to_numpy(X.lengths)
     starts = np.cumsum(lengths) - lengths
     position = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
-    offsets = range(1, model.attrs["kernel_size"])
-    return [
-        model.ops.xp.asarray(np.flatnonzero(position >= offset)) for offset in offsets
-    ]
+    left = np.repeat(lengths, lengths) - position
+    found = []
+    for place in range(model.attrs["kernel_size"]):
+        offset = place - model.attrs["before"]
+        if offset:
+            at = np.flatnonzero((position >= offset) & (left > -offset))
+            found.append((place, model.ops.xp.asarray(at), offset))
+    return found
 
 
 def init(

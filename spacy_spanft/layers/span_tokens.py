@@ -1,0 +1,96 @@
+"""A vector of each token: its own, beside that of its window in its span."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from thinc.api import Model
+from thinc.types import Floats2d, Ragged
+from thinc.util import get_width
+
+from ..alignment import align_tokens, get_spans, lengths_of_pieces
+from .encoder_rows import DocRows
+from .pooling import Pooling
+
+InT = DocRows
+OutT = list[Floats2d]
+
+
+def span_tokens(
+    token_pooling: Pooling,
+    window: Model[Ragged, Ragged],
+    spans_key: str = "ngrams",
+    keep_tokens: bool = True,
+) -> Model[InT, OutT]:
+    """Make the layer.
+
+    token_pooling (Model[Ragged, Floats2d]): Makes one vector of each token's rows.
+    window (Model[Ragged, Ragged]): Looks at a token and its neighbours in the span.
+    spans_key (str): The key in doc.spans.
+    keep_tokens (bool): Whether a token's own vector stands beside that of its window.
+    RETURNS (Model[DocRows, List[Floats2d]]): Rows to the tokens of each Doc.
+    """
+    return Model(
+        "span_tokens",
+        forward,
+        init=init,
+        layers=[token_pooling, window],
+        dims={"nO": None, "nI": None},
+        attrs={"spans_key": spans_key, "keep_tokens": keep_tokens},
+    )
+
+
+def forward(
+    model: Model[InT, OutT], X: InT, is_train: bool
+) -> tuple[OutT, Callable[[OutT], Floats2d]]:
+    """Apply the layer."""
+    token_pooling, window = model.layers
+    ops: Any = model.ops
+    keep = model.attrs["keep_tokens"]
+    rows, counts, lengths = (ops.asarray1i(part) for part in _indices(model, X))
+    tokens, backprop_tokens = token_pooling(Ragged(X.vectors[rows], counts), is_train)
+    windows, backprop_window = window(Ragged(tokens, lengths), is_train)
+    Y = ops.xp.hstack([tokens, windows.dataXd]) if keep else windows.dataXd
+    starts = np.cumsum([0, *(len(doc) for doc in X.docs)]).tolist()
+    width = tokens.shape[1]
+
+    def backprop(dY: OutT) -> Floats2d:
+        d: Any = ops.xp.concatenate(dY)
+        d_windows = ops.xp.ascontiguousarray(d[:, width:] if keep else d)
+        d_tokens = backprop_window(Ragged(d_windows, lengths)).dataXd
+        if keep:
+            d_tokens = d_tokens + d[:, :width]
+        d_rows = ops.xp.zeros_like(X.vectors)
+        # Tokens that share a wordpiece both have it.
+        ops.scatter_add(d_rows, rows, backprop_tokens(d_tokens).dataXd)
+        return d_rows
+
+    return [Y[a:b] for a, b in pairwise(starts)], backprop
+
+
+def _indices(model: Model[InT, OutT], X: InT) -> tuple[np.ndarray, ...]:
+    """Find the rows of all tokens, how many each has, and the length of each piece."""
+    tokens = [align_tokens(encoding) for encoding in X.encodings]
+    rows = [own + start for (own, _), start in zip(tokens, X.starts, strict=False)]
+    spans = [get_spans(doc, model.attrs["spans_key"]) for doc in X.docs]
+    sizes = [
+        lengths_of_pieces(own, len(doc)) for own, doc in zip(spans, X.docs, strict=True)
+    ]
+    counts = [count for _, count in tokens]
+    return np.concatenate(rows), np.concatenate(counts), np.concatenate(sizes)
+
+
+def init(
+    model: Model[InT, OutT], X: Ragged | None = None, Y: OutT | None = None
+) -> None:
+    """Initialise both layers with one row as wide as the encoder's."""
+    token_pooling, window = model.layers
+    token_pooling.initialize(X=X)
+    if X is not None:
+        tokens = Ragged(token_pooling.predict(X), X.lengths)
+        window.initialize(X=tokens)
+        own = get_width(tokens) if model.attrs["keep_tokens"] else 0
+        model.set_dim("nO", own + window.get_dim("nO"))
+    else:
+        window.initialize()

@@ -1,0 +1,129 @@
+"""Token vectors that know their span: against plain loops, and in spaCy's own heads."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from thinc.api import reduce_first, reduce_mean
+from thinc.types import Ragged
+
+from spacy_spanft.alignment import (
+    align_tokens,
+    encoding_of_tokens,
+    encoding_of_wordpieces,
+    lengths_of_pieces,
+)
+from spacy_spanft.layers.encoder_rows import DocRows
+from spacy_spanft.layers.nonempty import nonempty
+from spacy_spanft.layers.span_tokens import span_tokens
+from spacy_spanft.layers.span_window import span_window
+
+torch = pytest.importorskip("torch")
+
+WIDTH = 4
+
+
+@st.composite
+def batches(draw):
+    """Docs of 0 to 6 tokens with disjoint spans, and which rows each token has."""
+    docs = []
+    for n_tokens in draw(st.lists(st.integers(0, 6), min_size=1, max_size=4)):
+        cuts = draw(st.lists(st.integers(0, n_tokens), max_size=4, unique=True))
+        cuts = sorted(cuts)
+        spans = [(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False)]
+        rows, at = [], 1
+        for _ in range(n_tokens):
+            n = draw(st.integers(0, 3))
+            shared = [at - 1] if at > 1 and n and draw(st.booleans()) else []
+            rows.append([*shared, *range(at, at + n)])
+            at += n
+        docs.append((n_tokens, spans, rows, at + 1))
+    return docs
+
+
+def doc_rows(nlp, batch, seed):
+    """Make the rows of an encoder for them."""
+    docs, encodings, starts = [], [], [0]
+    for n_tokens, spans, rows, size in batch:
+        doc = nlp.make_doc(" ".join("abcdef"[:n_tokens]))
+        doc.spans["x"] = [doc[a:b] for a, b in spans]
+        docs.append(doc)
+        flat = [row for mine in rows for row in mine]
+        counts = [len(mine) for mine in rows]
+        encodings.append(
+            encoding_of_wordpieces(flat, counts, [size], size)
+            if n_tokens
+            else encoding_of_tokens(0)
+        )
+        starts.append(starts[-1] + (size if n_tokens else 0))
+    vectors = np.random.default_rng(seed).normal(size=(starts[-1], WIDTH))
+    return DocRows(docs, vectors, starts, encodings, True)
+
+
+def reference(X, batch, rows, W, b, first, keep):
+    """Walk over the tokens one by one."""
+    found = []
+    before = len(W) // 2
+    for (n_tokens, spans, aligned, _), start in zip(batch, X.starts, strict=False):
+        inside = {i: (a, e) for a, e in spans for i in range(a, e)}
+        tokens = []
+        for mine in aligned:
+            own = [rows[start + row] for row in (mine[:1] if first else mine)]
+            tokens.append(sum(own) / len(own) if own else rows.new_zeros(WIDTH))
+        for i in range(n_tokens):
+            begin, end = inside.get(i, (i, i + 1))
+            total = b
+            for place in range(len(W)):
+                j = i + place - before
+                if begin <= j < end:
+                    total = total + W[place] @ tokens[j]
+            window = torch.relu(total)
+            found.append(torch.cat([tokens[i], window]) if keep else window)
+    return torch.stack(found) if found else rows.new_zeros(0, WIDTH * (1 + keep))
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("keep", [True, False])
+@given(batch=batches(), kernel_size=st.integers(1, 4), seed=st.integers(0, 99))
+def test_equals_plain_loops(nlp, first, keep, batch, kernel_size, seed):
+    random = np.random.default_rng(seed)
+    window = span_window(kernel_size, before=kernel_size // 2)
+    pooling = nonempty(reduce_first() if first else reduce_mean())
+    layer = span_tokens(pooling, window, "x", keep)
+    layer.initialize(X=Ragged(np.zeros((1, WIDTH), "f"), np.ones(1, "i")))
+    assert layer.get_dim("nO") == WIDTH * (1 + keep)
+    weights = {}
+    for name in ("W", "b"):
+        weights[name] = random.normal(size=window.get_param(name).shape)
+        window.set_param(name, weights[name])
+    X = doc_rows(nlp, batch, seed)
+    rows, W, b = (
+        torch.tensor(a, requires_grad=True) for a in (X.vectors, *weights.values())
+    )
+    expected = reference(X, batch, rows, W, b, first, keep)
+    Y, backprop = layer(X, is_train=True)
+    assert [len(part) for part in Y] == [len(doc) for doc in X.docs]
+    np.testing.assert_allclose(np.concatenate(Y), expected.detach(), atol=1e-10)
+    dY = [random.normal(size=part.shape) for part in Y]
+    d_rows = backprop(dY)
+    if not len(expected):
+        return
+    # A token without rows has nothing to do with them, and they no gradient.
+    zero = sum((tensor * 0).sum() for tensor in (rows, W, b))
+    ((expected * torch.tensor(np.concatenate(dY))).sum() + zero).backward()
+    np.testing.assert_allclose(d_rows, rows.grad, atol=1e-10)
+    for name, tensor in (("W", W), ("b", b)):
+        np.testing.assert_allclose(window.get_grad(name), tensor.grad, atol=1e-10)
+
+
+def test_of_windows_that_overlap_the_first_counts():
+    rows = [1, 2, 6, 7]  # token 0: row 1; token 1: rows 2 and 6; token 2: row 7
+    encoding = encoding_of_wordpieces(rows, [1, 2, 1], [4, 4], 5)
+    found, counts = align_tokens(encoding)
+    assert found.tolist() == [1, 2, 7]
+    assert counts.tolist() == [1, 1, 1]
+
+
+def test_lengths_of_pieces():
+    assert lengths_of_pieces(np.array([[1, 3]]), 5).tolist() == [1, 2, 1, 1]
+    assert lengths_of_pieces(np.zeros((0, 2), np.int64), 0).tolist() == []
