@@ -86,8 +86,9 @@ class Errors:
         "of a local folder."
     )
     DATASET_IS_FILE = (
-        "{name!r} is a file, not a dataset. Read it with NgramDictionary.from_files; "
-        "on the command line, name it without --dataset."
+        "{name!r} is a file, not a dataset. Text to count is read from files by "
+        "NgramDictionary.from_files (on the command line, name it without --dataset), "
+        "and examples by spacy-spanft.TableCorpus.v1."
     )
     ONE_STRING = (
         "texts is one single string. Pass a list of strings; for the lines of a "
@@ -209,12 +210,13 @@ class Errors:
         "There is no transformer for this component to listen to. Put one before it "
         'in [nlp] pipeline (factory = "transformer"), and name it in the component\'s '
         '[...model.tok2vec] upstream, or leave upstream at "*". A transformer that '
-        "is frozen in training must be among the annotating_components."
+        "is frozen in training must be taken from a trained pipeline (source = ...), "
+        "and be among the annotating_components."
     )
     BAD_SETTING = "{name} is {value!r}, but must be {expected}."
     NO_WINDOW = (
         'Without segmentation (segmentation = "none"), the windows of the span pooling '
-        "go over the whole text, and {name!r} has no windows. Use @architectures = "
+        "go over the whole text, and this one has no windows. Use @architectures = "
         '"spacy-spanft.CnnPooling.v1" as span_pooling.'
     )
     OVERLAP = (
@@ -251,7 +253,8 @@ class Errors:
 
     # Readers
     NO_COLUMN_IN = (
-        "{setting} = {column!r}, but {source} has no such column. It has: {columns}."
+        "{setting} = {column!r}, but there is no such column in {source}, {place}. It "
+        "has: {columns}."
     )
     NO_FORMAT = (
         "{path!r} does not end in .tsv, .csv or .jsonl. Say what it is with "
@@ -267,6 +270,14 @@ class Errors:
     BAD_CSV = "{place} of {source} is no CSV: {reason}."
     NO_TEXT_IN = (
         "{place} of {source} has {value!r} in column {column!r}, which is not a text."
+    )
+    BAD_TEXT_IN = (
+        "{place} of {source} has a text in column {column!r} that cannot be encoded as "
+        "UTF-8 ({reason}): half a character, perhaps."
+    )
+    BAD_LABEL_IN = (
+        "{place} of {source} has {value!r} for a label. Labels are strings or numbers, "
+        "or lists of them."
     )
     NO_LABEL_IN = (
         "{place} of {source} has no label: column {column!r} holds {value!r}. Rows "
@@ -309,7 +320,21 @@ class Errors:
         "python -m spacy init config base.cfg --pipeline textcat --gpu"
     )
 
+    OTHER_SEPARATOR = (
+        "The corpus puts {separator!r} between two texts, and the component {name!r} "
+        "has separator = {other!r}. They must be the same: set all of them to "
+        "${{nlp.tokenizer.separator}}."
+    )
+
     # Scores
+    EXCLUSIVE = (
+        "The model of {name!r} has exclusive_classes = true: of one label alone it is "
+        "always sure. Set [components.{name}.model] exclusive_classes = false."
+    )
+    NO_POSITIVE_LABEL = (
+        "positive_label = {label!r}, but the labels are: {labels}. Set it in the "
+        "scorer's block to one of them."
+    )
     BAD_RANGE = (
         "The lowest score is {low!r} and the highest {high!r}, but the first must be a "
         "number below the second."

@@ -6,8 +6,7 @@ from spacy.attrs import ORTH
 from spacy.language import Language, create_tokenizer
 from spacy.tokenizer import Tokenizer
 
-from .errors import Errors, PairError
-from .pairs import SEPARATOR
+from .pairs import SEPARATOR, check_separator
 
 
 def make_pair_tokenizer(
@@ -19,8 +18,7 @@ def make_pair_tokenizer(
         around it.
     RETURNS (Callable[[Language], Tokenizer]): What makes the tokenizer.
     """
-    if not separator or separator.split() != [separator]:
-        raise PairError(Errors.BAD_SEPARATOR.format(separator=separator))
+    check_separator(separator)
 
     def make(nlp: Language) -> Tokenizer:
         tokenizer = create_tokenizer()(nlp)

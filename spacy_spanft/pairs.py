@@ -24,6 +24,15 @@ class Pair(NamedTuple):
     separator: int
 
 
+def check_separator(separator: str) -> None:
+    """Raise for a separator that could not be a token by itself.
+
+    separator (str): The separator.
+    """
+    if not separator or separator.split() != [separator]:
+        raise PairError(Errors.BAD_SEPARATOR.format(separator=separator))
+
+
 def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
     """Make one text of two, for a pipeline that was trained on pairs.
 

@@ -7,6 +7,8 @@ from typing import Any
 from spacy.scorer import Scorer
 from spacy.training import Example
 
+from .errors import Errors, ScoreError
+
 Scores = dict[str, Any]
 ScoreExamples = Callable[..., Scores]
 
@@ -25,6 +27,11 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
     def score(examples: Iterable[Example], **settings: Any) -> Scores:
         examples = list(examples)
         positive = positive_label or settings.get("positive_label")
+        labels = list(settings.get("labels", ()))
+        if positive is not None and labels and positive not in labels:
+            there = ", ".join(map(repr, labels))
+            message = Errors.NO_POSITIVE_LABEL.format(label=positive, labels=there)
+            raise ScoreError(message)
         settings = {**settings, "positive_label": positive, "multi_label": False}
         found = Scorer.score_cats(examples, "cats", **settings)
         gold, guess = [], []

@@ -89,6 +89,8 @@ class TextRegressor(MultiLabel_TextCategorizer):
         """
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ScoreError(Errors.BAD_RANGE.format(low=low, high=high))
+        if model.attrs.get("multi_label") is False:
+            raise ScoreError(Errors.EXCLUSIVE.format(name=name))
         super().__init__(vocab, model, name, threshold=0.5, scorer=scorer)
         self.low = low
         self.high = high

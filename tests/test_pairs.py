@@ -302,6 +302,15 @@ class TestErrors:
             nlp("a [SEP] b")
         assert nlp("a").cats
 
+    def test_a_transformer_with_another_separator(self, encoder, tmp_path):
+        from spacy_spanft.readers.textcat import table_corpus
+
+        nlp = make(encoder, separator="</s>")
+        (tmp_path / "x.tsv").write_text("text\tother\tlabel\na\tb\t1\n")
+        corpus = table_corpus(tmp_path / "x.tsv", text_pair="other")
+        with pytest.raises(PairError, match="'transformer' has separator = '</s>'"):
+            list(corpus(nlp))
+
     def test_slow_tokenizer(self, tmp_path):
         folder = save_bert(tmp_path / "bert")
         nlp = make(folder, tokenizer_config={"use_fast": False})

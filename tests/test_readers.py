@@ -163,6 +163,19 @@ class TestDatasets:
         )
         assert read(corpus, pair_nlp) == [("x [SEP] y", {"score": 3.0})]
 
+    def test_lists_of_numbers_with_names(self, nlp, tmp_path):
+        import datasets
+
+        names = datasets.ClassLabel(names=["x", "y", "z"])
+        features = datasets.Features(
+            {"text": datasets.Value("string"), "label": datasets.Sequence(names)}
+        )
+        rows = [{"text": "a", "label": [0, 2]}, {"text": "b", "label": []}]
+        dataset = datasets.Dataset.from_list(rows, features=features)
+        dataset.save_to_disk(tmp_path / "several")
+        found = read(dataset_corpus(str(tmp_path / "several")), nlp)
+        assert [cats for _, cats in found] == [{"x": 1, "z": 1}, {"x": 0, "z": 0}]
+
     def test_plain_numbers(self, nlp, tmp_path):
         rows = [{"text": "x", "label": i} for i in (0, 2)]
         found = read(dataset_corpus(self.save(tmp_path / "plain", rows)), nlp)
@@ -188,7 +201,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("settings", "expected"),
         [
-            ({}, r"text = 'text', but '.*x\.tsv' has no such column.*'sentence'"),
+            (
+                {},
+                r"text = 'text', but .*x\.tsv', line 2\. It has: 'sentence'",
+            ),
             ({"text": "sentence", "label": "gold"}, "label = 'gold'"),
             ({"text": "sentence", "text_pair": "other"}, "text_pair = 'other'"),
             ({"text": "sentence", "labels": {"1": "x"}}, "Line 3 .* label '0', but"),
@@ -224,7 +240,14 @@ class TestErrors:
             ("x.jsonl", '{"text": null, "label": "x"}', "has None in column 'text'"),
             ("x.jsonl", '{"text": 3, "label": "x"}', "not a text"),
             ("x.jsonl", '{"text": "a", "label": null}', "has no label"),
-            ("x.jsonl", '{"text": "a", "label": 1}\n{"label": 1}', "It has: 'label'"),
+            ("x.jsonl", '{"text": "a", "label": ["x", null]}', "None for a label"),
+            ("x.jsonl", '{"text": "a", "label": {"x": 1}}', "for a label"),
+            ("x.jsonl", '{"text": "a\\ud800", "label": "x"}', "half a character"),
+            (
+                "x.jsonl",
+                '{"text": "a", "label": 1}\n{"label": 1}',
+                "line 2. It has: 'label'",
+            ),
             ("x.txt", "text\tlabel\n", 'format = "tsv"'),
         ],
     )
@@ -247,6 +270,28 @@ class TestErrors:
         path.write_bytes(b"text\tlabel\ncaf\xe9\tx\n")
         with pytest.raises(CorpusError, match="not valid UTF-8"):
             read(table_corpus(path), nlp)
+        found = read(table_corpus(path, errors="replace"), nlp)
+        assert found == [("caf\ufffd", {"x": 1.0})]
+
+    @pytest.mark.parametrize("value", ["true", '"x"', "null", "NaN"])
+    def test_no_number(self, nlp, tmp_path, value):
+        path = tmp_path / "x.jsonl"
+        path.write_text(f'{{"text": "a", "points": {value}}}\n')
+        with pytest.raises(ReaderError, match=r"Line 1 .* column 'points'"):
+            read(table_corpus(path, score="points"), nlp)
+
+    def test_a_component_with_another_separator(self, pair_nlp, tmp_path):
+        path = write(tmp_path / "x.tsv", PAIRS)
+        nlp = spacy.blank(
+            "en", config={"nlp": {"tokenizer": pair_nlp.config["nlp"]["tokenizer"]}}
+        )
+        nlp.add_pipe("span_segmenter", config={"separator": "</s>"})
+        with pytest.raises(PairError, match="'span_segmenter' has separator = '</s>'"):
+            read(table_corpus(path, text="a", text_pair="b"), nlp)
+
+    def test_no_separator(self, tmp_path):
+        with pytest.raises(PairError, match="without white space"):
+            table_corpus("x.tsv", text_pair="b", separator="")
 
     def test_separator_in_the_first_text(self, pair_nlp, tmp_path):
         rows = [{"a": "x [SEP] y", "b": "z", "label": "1"}]
@@ -302,6 +347,8 @@ class TestScorers:
         assert "cats_f1" not in make_classification_scorer()(
             examples, labels=["a", "b"]
         )
+        with pytest.raises(ScoreError, match="the labels are: 'b', 'c'"):
+            scorer(examples, labels=("b", "c"))
         nothing = scorer([], labels=("a", "b"))
         assert nothing["cats_accuracy"] is None
 
@@ -395,6 +442,18 @@ class TestRegressor:
         other = self.make(label="points")
         other.initialize(lambda: examples)
         assert set(other("a").cats) == {"points"}
+
+    def test_exclusive_classes(self):
+        model = {
+            "@architectures": "spacy-spanft.ClsTextCat.v1",
+            "tok2vec": {"@architectures": "spacy.HashEmbedCNN.v2", "width": 8},
+            "exclusive_classes": True,
+        }
+        model["tok2vec"] |= {"pretrained_vectors": None, "depth": 1, "embed_size": 9}
+        model["tok2vec"] |= {"window_size": 1, "maxout_pieces": 2}
+        model["tok2vec"]["subword_features"] = True
+        with pytest.raises(ScoreError, match="exclusive_classes = false"):
+            self.make(model=model)
 
     @pytest.mark.parametrize(("low", "high"), [(5, 1), (1, 1)])
     def test_bad_range(self, low, high):

@@ -35,4 +35,6 @@ def add_cli(base: Base, output: Output, dictionary: DictionaryFile = None) -> No
         for change in changes:
             print(f"✔ {change}", file=sys.stderr)
         print(f"✔ Written to {output}. Check it with:", file=sys.stderr)
-        print(f"  python -m spacy debug config {output}", file=sys.stderr)
+        command = f"python -m spacy debug config {output}"
+        data = "--paths.train train.spacy --paths.dev dev.spacy"
+        print(f"  {command} {data}", file=sys.stderr)

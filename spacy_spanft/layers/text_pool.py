@@ -30,7 +30,7 @@ def text_pool(span_pooling: Pooling, doc_pooling: Pooling) -> Model[InT, OutT]:
     RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
     """
     if not span_pooling.has_ref("window"):
-        raise AlignmentError(Errors.NO_WINDOW.format(name=span_pooling.name))
+        raise AlignmentError(Errors.NO_WINDOW)
     layers = [span_pooling.get_ref("window"), doc_pooling]
     dims: dict[str, int | None] = {"nO": None, "nI": None}
     return Model("text_pool", forward, init=init, layers=layers, dims=dims)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ..corpus.blocks import blocks_from_files
+from ..corpus.blocks import ErrorHandling, blocks_from_files
 from ..corpus.hub import load_split
 from ..errors import Errors, ReaderError
 
@@ -39,6 +39,7 @@ def rows_from_file(
     *,
     format: Format | None = None,
     header: Sequence[str] | None = None,
+    errors: ErrorHandling = "strict",
 ) -> Iterator[Row]:
     """Read a table, which may be packed (.gz, .bz2, .zst).
 
@@ -49,10 +50,15 @@ def rows_from_file(
     format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
     header (Optional[Sequence[str]]): The names of the columns, for a table whose first
         line does not hold them.
+    errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
     YIELDS (Row): The rows.
     """
     format = format or _format_of(Path(path))
-    text = b"".join(blocks_from_files([path])).decode("utf8").removeprefix("\ufeff")
+    text = (
+        b"".join(blocks_from_files([path], errors=errors))
+        .decode("utf8")
+        .removeprefix("\ufeff")
+    )
     source = repr(str(path))
     if format == "jsonl":
         return _json_rows(text, source)
@@ -72,17 +78,30 @@ def rows_from_dataset(
     """
     dataset = load_split(name, config, split, streaming=False)
     names = {
-        column: feature.names
+        column: known
         for column, feature in dataset.features.items()
-        if hasattr(feature, "names")
+        if (known := _names_of(feature)) is not None
     }
     for i, cells in enumerate(dataset):
         for column, known in names.items():
-            value = cells[column]
-            # GLUE's test data has -1 where the label is secret.
-            if isinstance(value, int):
-                cells[column] = known[value] if value >= 0 else None
+            cells[column] = _named(cells[column], known)
         yield Row(f"Row {i}", cells)
+
+
+def _names_of(feature: Any) -> list[str] | None:
+    """Find the names of the labels that a column holds, also in lists."""
+    feature = getattr(feature, "feature", feature)
+    names: list[str] | None = getattr(feature, "names", None)
+    return names
+
+
+def _named(value: Any, names: list[str]) -> Any:
+    if isinstance(value, list):
+        return [_named(one, names) for one in value]
+    if not isinstance(value, int):
+        return value
+    # GLUE's test data has -1 where the label is secret.
+    return names[value] if value >= 0 else None
 
 
 def _format_of(path: Path) -> Format:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from spacy.training import Example
 
+from ..corpus.blocks import ErrorHandling
 from ..errors import Errors, PairError, ReaderError
-from ..pairs import SEPARATOR, join_pair, split_pair
+from ..pairs import SEPARATOR, check_separator, join_pair, split_pair
 from .rows import Format, Row, rows_from_dataset, rows_from_file
 
 Corpus = Callable[[Language], Iterator[Example]]
@@ -40,6 +41,7 @@ def table_corpus(
     separator: str = SEPARATOR,
     format: Format | None = None,
     header: list[str] | None = None,
+    errors: ErrorHandling = "strict",
     limit: int = 0,
 ) -> Corpus:
     """Build `spacy-spanft.TableCorpus.v1`: Examples from a TSV, CSV or JSONL file.
@@ -56,13 +58,14 @@ def table_corpus(
     separator (str): Stands between two texts; that of the pipeline's tokenizer.
     format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
     header (Optional[list[str]]): The names of the columns, if the file has none.
+    errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
     limit (int): Read only so many rows; 0 reads all.
     RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
     if path is None:
         raise ReaderError(Errors.NO_READER_PATH)
     columns = Columns(text, text_pair, label, labels, score, separator)
-    read = partial(rows_from_file, path, format=format, header=header)
+    read = partial(rows_from_file, path, format=format, header=header, errors=errors)
     return _corpus(read, repr(str(path)), columns, limit)
 
 
@@ -104,7 +107,12 @@ def _corpus(
     if columns.labels is not None and columns.score is not None:
         raise ReaderError(Errors.LABELS_AND_SCORE.format(score=columns.score))
 
+    if columns.text_pair is not None:
+        check_separator(columns.separator)
+
     def corpus(nlp: Language) -> Iterator[Example]:
+        if columns.text_pair is not None:
+            _check_pipeline(nlp, columns.separator)
         rows = [row for row, _ in zip(read(), range(limit or 2**62), strict=False)]
         if not rows:
             raise ReaderError(Errors.NO_ROWS.format(source=source))
@@ -122,6 +130,17 @@ def _corpus(
     return corpus
 
 
+def _check_pipeline(nlp: Language, separator: str) -> None:
+    """Raise for a component that takes something else for a separator."""
+    for name, component in nlp.pipeline:
+        model: Any = getattr(component, "model", None)
+        attrs = getattr(model, "attrs", {})
+        other = getattr(component, "separator", None) or attrs.get("separator")
+        if other is not None and other != separator:
+            place = {"separator": separator, "name": name, "other": other}
+            raise PairError(Errors.OTHER_SEPARATOR.format(**place))
+
+
 def _text_of(row: Row, source: str, columns: Columns) -> str:
     first = _string(row, source, "text", columns.text)
     if columns.text_pair is None:
@@ -135,10 +154,14 @@ def _text_of(row: Row, source: str, columns: Columns) -> str:
 
 def _string(row: Row, source: str, setting: str, column: str) -> str:
     value = _cell(row, source, setting, column)
+    place = {"place": row.place, "source": source, "column": column}
     if not isinstance(value, str):
-        place = {"place": row.place, "source": source}
-        message = Errors.NO_TEXT_IN.format(**place, value=value, column=column)
-        raise ReaderError(message)
+        raise ReaderError(Errors.NO_TEXT_IN.format(**place, value=value))
+    try:
+        value.encode("utf8")
+    except UnicodeEncodeError as error:
+        message = Errors.BAD_TEXT_IN.format(**place, reason=error.reason)
+        raise ReaderError(message) from error
     return value
 
 
@@ -147,7 +170,11 @@ def _cell(row: Row, source: str, setting: str, column: str) -> Any:
         there = ", ".join(map(repr, row.cells)) or "none"
         raise ReaderError(
             Errors.NO_COLUMN_IN.format(
-                setting=setting, column=column, source=source, columns=there
+                setting=setting,
+                column=column,
+                source=source,
+                place=row.place.lower(),
+                columns=there,
             )
         )
     return row.cells[column]
@@ -180,7 +207,7 @@ def _label_cell(row: Row, source: str, setting: str, column: str) -> Any:
 def _number(row: Row, source: str, column: str) -> float:
     value = _label_cell(row, source, "score", column)
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
@@ -193,7 +220,12 @@ def _number(row: Row, source: str, column: str) -> float:
 def _names_of(
     row: Row, value: Any, source: str, labels: dict[str, str] | None
 ) -> set[str]:
-    found = {str(one) for one in (value if isinstance(value, list) else [value])}
+    values = value if isinstance(value, list) else [value]
+    for one in values:
+        if not isinstance(one, str | int | float):
+            place = {"place": row.place, "source": source}
+            raise ReaderError(Errors.BAD_LABEL_IN.format(**place, value=one))
+    found = {str(one) for one in values}
     if labels is None:
         return found
     for label in sorted(found - labels.keys()):
