@@ -27,6 +27,7 @@ from spacy_spanft.scorers import classification_scores
 from .plain_loop import fit_and_predict
 
 CONFIGS = Path(__file__).parent.parent / "configs"
+RATE = "training.optimizer.learn_rate"
 EPOCHS = 3
 ARMS = ("plain", "baseline", "spanft")
 METRICS = ("cats_matthews", "cats_accuracy", "cats_f1")
@@ -75,9 +76,9 @@ def run_config(
         "paths.train": str(folder / "train.tsv"),
         "paths.dev": str(folder / "dev.tsv"),
         "system.seed": seed,
-        "variables.learn_rate": rate,
-        "variables.steps": steps,
-        "variables.warmup": steps // 10,
+        f"{RATE}.initial_rate": rate,
+        f"{RATE}.total_steps": steps,
+        f"{RATE}.warmup_steps": steps // 10,
         # Only the last state is scored, as in the plain loop.
         "training.eval_frequency": steps,
     }

@@ -17,6 +17,7 @@ from .tiny import LISTENER, save_bert
 
 pytest.importorskip("spacy_transformers")
 
+RATE = "--training.optimizer.learn_rate"
 CONFIGS = Path(__file__).parent.parent / "configs"
 SINGLE = [("a very good film", "A"), ("new york was bad", "B")] * 8
 PAIRED = [
@@ -80,8 +81,8 @@ def train(config, data, bert, folder, *more):
     done = run(
         *("train", config, "--output", folder / "out", "--gpu-id", -1),
         *("--paths.train", data, "--paths.dev", data, "--paths.transformer", bert),
-        *("--variables.steps", 20, "--variables.warmup", 2),
-        *("--variables.learn_rate", 0.01, "--training.eval_frequency", 10),
+        *(f"{RATE}.total_steps", 20, f"{RATE}.warmup_steps", 2),
+        *(f"{RATE}.initial_rate", 0.01, "--training.eval_frequency", 10),
         *more,
         cwd=folder,
     )
@@ -119,6 +120,7 @@ def test_filled_config_is_valid(path, tmp_path):
 def test_single_texts_train(arm, single, bert, tmp_path):
     nlp, _ = train(CONFIGS / f"textcat_{arm}.cfg", single, bert, tmp_path)
     assert nlp("a very good film").cats["A"] > 0.5
+    assert nlp.resume_training().learn_rate == 0.0  # at the first step of the warm-up
     assert nlp("new york was bad").cats["B"] > 0.5
 
 
@@ -126,7 +128,7 @@ def test_single_texts_train(arm, single, bert, tmp_path):
 def test_pairs_train(arm, paired, bert, tmp_path):
     config = CONFIGS / f"textcat_pair_{arm}.cfg"
     # The score is the accuracy alone, not spaCy's own half and half.
-    nlp, log = train(config, paired, bert, tmp_path, "--variables.steps", 60)
+    nlp, log = train(config, paired, bert, tmp_path, f"{RATE}.total_steps", 60)
     assert "CATS_ACCURACY" in log
     assert "CATS_SCORE" not in log
     assert nlp.meta["performance"]["cats_accuracy"] == 1.0
@@ -136,7 +138,7 @@ def test_pairs_train(arm, paired, bert, tmp_path):
 
 def test_scores_train(paired, bert, tmp_path):
     low = "--components.text_regressor.low"
-    steps = (low, -1, "--variables.steps", 60)
+    steps = (low, -1, f"{RATE}.total_steps", 60)
     nlp, log = train(CONFIGS / "sts_spanft.cfg", paired, bert, tmp_path, *steps)
     assert "CATS_PEARS" in log
     assert nlp.meta["performance"]["cats_pearson"] > 0.9

@@ -84,7 +84,9 @@ def test_commands(folder):
         }
         before, after = load_config(ROOT / name), load_config(ROOT / name, overrides)
         assert {k for k in after["paths"] if after["paths"][k] != before["paths"][k]}
-        assert after["variables"].keys() == before["variables"].keys()
+        rates = [c["training"]["optimizer"]["learn_rate"] for c in (before, after)]
+        assert rates[0].keys() == rates[1].keys()
+        assert rates[0]["total_steps"] != rates[1]["total_steps"]
     for line in ours:
         command = [sys.executable, *shlex.split(line)[1:]]
         done = subprocess.run(command, capture_output=True, text=True)

@@ -183,9 +183,53 @@ def test_gradient_reaches_the_transformer(bert, model):
     optimizer = nlp.initialize(lambda: examples)
     upstream = "textcat" if model is MODELS["tokens"] else "transformer"
     before = nlp.get_pipe(upstream).model.to_bytes()
-    for _ in range(2):  # the weights of the last layer are zero at first
+    for _ in range(2):  # nlp.update steps the transformer before its gradient is there
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
     assert nlp.get_pipe(upstream).model.to_bytes() != before
+
+
+def test_gradients_are_those_of_a_plain_loop(bert):
+    """Every parameter of the encoder and of the head, against PyTorch alone."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    nlp = make(bert, {**MODELS["cls"], "dropout": 0.0}, window=100)
+    examples = examples_for(nlp, [pair for pair in TRAIN if pair[0]])
+    nlp.initialize(lambda: examples)
+    nlp.update(examples, sgd=False)
+    head = nlp.get_pipe("textcat").model.get_ref("output_layer")
+    shim = nlp.get_pipe("transformer").model.layers[0].shims[0]
+    tokenizer, encoder = (
+        kind.from_pretrained(bert) for kind in (AutoTokenizer, AutoModel)
+    )
+    linear = torch.nn.Linear(*head.get_param("W").shape[::-1])
+    linear.weight.data = torch.tensor(head.get_param("W").copy())
+    linear.bias.data.zero_()
+    texts, truth = [], []
+    for example in examples:
+        texts.append(example.text)
+        truth.append(nlp.get_pipe("textcat").labels.index(best(example)))
+    inputs = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+    logits = linear(encoder(**inputs).last_hidden_state[:, 0])
+    loss = torch.nn.functional.cross_entropy(
+        logits, torch.tensor(truth), reduction="sum"
+    )
+    loss.backward()
+    np.testing.assert_allclose(head.get_grad("W"), linear.weight.grad, atol=1e-4)
+    np.testing.assert_allclose(head.get_grad("b"), linear.bias.grad, atol=1e-4)
+    ours = dict(shim._model.named_parameters())
+    assert linear.weight.grad.abs().max() > 0.1
+    for name, parameter in encoder.named_parameters():
+        if parameter.grad is None:
+            assert ours[name].grad is None
+            continue
+        np.testing.assert_allclose(
+            ours[name].grad, parameter.grad, atol=1e-4, err_msg=name
+        )
+
+
+def best(example):
+    return max(example.reference.cats, key=example.reference.cats.get)
 
 
 def test_frozen_transformer_that_annotates(bert):
