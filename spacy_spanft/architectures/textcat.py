@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
 from thinc.api import (
@@ -96,7 +97,8 @@ def _classifier(
     dropout: float,
     nO: int | None,
 ) -> TextCat:
-    output: Model[Floats2d, Floats2d] = (Softmax if exclusive_classes else Linear)(nO)
+    layer = Softmax if exclusive_classes else Linear
+    output: Model[Floats2d, Floats2d] = layer(nO, init_W=small_normal_init)
     # As in spaCy's own models: with labels that are added later, the scores of the
     # others stay as they are.
     fill = {"W": 0.0, "b": _NEVER if exclusive_classes else 0.0}
@@ -116,6 +118,19 @@ def _classifier(
     if nO is not None:
         model.set_dim("nO", nO)
     return model
+
+
+def small_normal_init(ops: Any, shape: tuple[int, ...]) -> Any:
+    """Draw the last layer's weights as BERT's own heads do, N(0, 0.02).
+
+    With zeros, as in spaCy's own models, the encoder learns nothing at first, and worse
+    all along: see benchmarks/finetune.py.
+
+    ops (Ops): Where the weights are.
+    shape (tuple[int, ...]): Their shape.
+    RETURNS (FloatsXd): The weights.
+    """
+    return ops.asarray(np.random.normal(0, 0.02, shape), dtype="f")
 
 
 def init(
