@@ -11,11 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.tokens import Doc
+from spacy.tokens import Doc, SpanGroup
 
 from .errors import AlignmentError, Errors
 
 Ints = NDArray[np.int64]
+
+# A group of spans carries the name of who wrote it.
+WRITER = "spacy_spanft.written_by"
+SAMPLE = "the initialisation of a model"
 
 
 class Encoding(NamedTuple):
@@ -45,14 +49,39 @@ class Pieces(NamedTuple):
     lengths: Ints
 
 
-def get_spans(doc: Doc, key: str) -> Ints:
+def mark_sample(docs: Sequence[Doc], key: str) -> None:
+    """Give Docs no spans, where they have none, for the initialisation of a model.
+
+    spaCy initialises taggers and parsers with Docs that no component has seen, and
+    computes with them.
+
+    docs (Sequence[Doc]): The Docs.
+    key (str): The key in doc.spans.
+    """
+    for doc in docs:
+        if key not in doc.spans:
+            doc.spans[key] = SpanGroup(doc, name=key, attrs={WRITER: SAMPLE})
+
+
+def is_sample(doc: Doc) -> bool:
+    """Say whether a Doc is there for the initialisation of a model only.
+
+    doc (Doc): The Doc.
+    RETURNS (bool): Whether `mark_sample` marked it.
+    """
+    return any(group.attrs.get(WRITER) == SAMPLE for group in doc.spans.values())
+
+
+def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     """Read the spans of a Doc, and check that they can be pooled.
 
     doc (Doc): The Doc.
     key (str): The key in doc.spans.
+    is_train (bool): Whether a model learns from them, so that what `mark_sample` wrote
+        does not count.
     RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
     """
-    if key not in doc.spans:
+    if key not in doc.spans or (is_train and is_sample(doc)):
         raise AlignmentError(
             Errors.NO_SPANS.format(key=key, there=", ".join(doc.spans) or "none")
         )

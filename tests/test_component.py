@@ -419,6 +419,7 @@ def test_names_are_registered():
             "spacy-spanft.MaxPooling.v1",
             "spacy-spanft.PairTransformerModel.v1",
             "spacy-spanft.SpanTextCat.v1",
+            "spacy-spanft.SpanTok2Vec.v1",
             "spacy-spanft.Tok2VecPairTransformer.v1",
         ],
         "readers": [

@@ -99,7 +99,7 @@ def test_config(folder):
     from spacy_spanft import NgramDictionary
 
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
-    code, model, pairs, corpora = snippets("ini")
+    code, model, pairs, corpora, ner = snippets("ini")
     nlp = spacy.util.load_model_from_config(Config().from_str(code), auto_fill=True)
     nlp.initialize()
     doc = nlp("in New York")
@@ -116,6 +116,8 @@ def test_config(folder):
     )
     assert whole.merge(found) == whole  # it says what the config says
     settings = Config().from_str(above + model)["components"]["textcat"]
+    tokens = Config().from_str(f"[components]\n\n[components.ner]\n\n{ner}")
+    assert nlp.add_pipe("ner", config=tokens["components"]["ner"]).model
     assert nlp.add_pipe("textcat", config=settings).model.attrs["multi_label"] is False
 
 

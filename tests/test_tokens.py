@@ -2,21 +2,27 @@
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.training import Example
 from thinc.api import reduce_first, reduce_mean
 from thinc.types import Ragged
 
+from spacy_spanft import NgramDictionary
 from spacy_spanft.alignment import (
     align_tokens,
     encoding_of_tokens,
     encoding_of_wordpieces,
     lengths_of_pieces,
 )
+from spacy_spanft.errors import AlignmentError
 from spacy_spanft.layers.encoder_rows import DocRows
 from spacy_spanft.layers.nonempty import nonempty
 from spacy_spanft.layers.span_tokens import span_tokens
 from spacy_spanft.layers.span_window import span_window
+
+from .tiny import LISTENER, save_bert, transformer_config
 
 torch = pytest.importorskip("torch")
 
@@ -127,3 +133,114 @@ def test_of_windows_that_overlap_the_first_counts():
 def test_lengths_of_pieces():
     assert lengths_of_pieces(np.array([[1, 3]]), 5).tolist() == [1, 2, 1, 1]
     assert lengths_of_pieces(np.zeros((0, 2), np.int64), 0).tolist() == []
+
+
+def model_for(component, tok2vec, **settings):
+    """Configure spaCy's own component over span-aware tokens."""
+    vectors = {
+        "@architectures": "spacy-spanft.SpanTok2Vec.v1",
+        "tok2vec": tok2vec,
+        "token_pooling": {"@layers": "reduce_first.v1"},
+        **settings,
+    }
+    if component == "tagger":
+        return {"@architectures": "spacy.Tagger.v2", "tok2vec": vectors}
+    return {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "ner",
+        "extra_state_tokens": False,
+        "hidden_width": 16,
+        "maxout_pieces": 2,
+        "use_upper": False,
+        "tok2vec": vectors,
+    }
+
+
+TRAIN = [
+    ("new york was bad", [(0, 8, "GPE")]),
+    ("", []),
+    ("it was a  good film in new york !", [(23, 31, "GPE")]),
+    ("this film was very good", []),
+    ("the united states was good", [(4, 17, "GPE")]),
+]
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    pytest.importorskip("spacy_transformers")
+    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
+
+
+def make(bert, component, **settings):
+    """Make a pipeline whose windows are small, so that they overlap."""
+    spacy.util.fix_random_seed(0)
+    model = model_for(component, LISTENER, **settings)
+    pipeline = ["transformer", "span_segmenter", component]
+    config = {
+        "nlp": {"lang": "en", "pipeline": pipeline},
+        "components": {
+            "transformer": transformer_config(bert, 6, 4),
+            "span_segmenter": {"factory": "span_segmenter"},
+            component: {"factory": component, "model": model},
+        },
+    }
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    ngrams = NgramDictionary({"new york": 3, "united states": 2, "good film": 1})
+    nlp.get_pipe("span_segmenter").initialize(dictionary=ngrams)
+    return nlp
+
+
+def examples_for(nlp):
+    found = []
+    for text, entities in TRAIN:
+        doc = nlp.make_doc(text)
+        tags = [f"T{len(token)}" for token in doc]
+        annotations = {"entities": entities, "tags": tags}
+        found.append(Example.from_dict(doc, annotations))
+    return found
+
+
+def train(nlp, steps):
+    examples = examples_for(nlp)
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.learn_rate = 0.003
+    for _ in range(steps):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    return nlp, examples
+
+
+@pytest.mark.parametrize(
+    ("component", "settings", "score"),
+    [
+        ("ner", {}, "ents_f"),
+        ("ner", {"keep_tokens": False}, "ents_f"),
+        ("tagger", {"token_pooling": {"@layers": "reduce_mean.v1"}}, "tag_acc"),
+    ],
+)
+def test_spacys_heads_learn_save_and_load(bert, component, settings, score, tmp_path):
+    nlp, examples = train(make(bert, component, **settings), 120)
+    # Of tags, spaCy's scorer leaves out the predictions for white space alone.
+    assert nlp.evaluate(examples)[score] > 0.97
+    texts = [text for text, _ in TRAIN]
+    found = [doc.to_json() for doc in nlp.pipe(texts)]
+    assert [nlp(text).to_json() for text in texts] == found
+    nlp.to_disk(tmp_path)
+    assert [doc.to_json() for doc in spacy.load(tmp_path).pipe(texts)] == found
+    assert [doc.to_json() for doc in nlp.pipe(["", ""])] == [found[1]] * 2
+
+
+def test_replaced_listeners(bert):
+    nlp, _ = train(make(bert, "ner"), 40)
+    texts = [text for text, _ in TRAIN]
+    found = [doc.to_json() for doc in nlp.pipe(texts)]
+    nlp.replace_listeners("transformer", "ner", ["model.tok2vec.tok2vec"])
+    nlp.remove_pipe("transformer")
+    assert [doc.to_json() for doc in nlp.pipe(texts)] == found
+
+
+def test_spans_that_are_missing(bert):
+    nlp = make(bert, "ner")
+    examples = examples_for(nlp)
+    nlp.initialize(lambda: examples)
+    with pytest.raises(AlignmentError, match="annotating_components"):
+        nlp.update(examples)

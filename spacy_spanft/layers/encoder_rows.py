@@ -9,7 +9,12 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
 
-from ..alignment import Encoding, encoding_of_tokens, encoding_of_wordpieces
+from ..alignment import (
+    Encoding,
+    encoding_of_tokens,
+    encoding_of_wordpieces,
+    is_sample,
+)
 from ..errors import AlignmentError, Errors
 
 
@@ -136,7 +141,8 @@ def _check_transformer(source: Model[InT, Any], docs: InT) -> None:
     if source.name != "transformer-listener" or source._batch_id is not None:  # type: ignore[attr-defined]
         return
     for doc in docs:
-        if len(doc) and (not doc.has_extension("trf_data") or doc._.trf_data is None):
+        is_there = doc.has_extension("trf_data") and doc._.trf_data is not None
+        if len(doc) and not is_there and not is_sample(doc):
             raise AlignmentError(Errors.NO_TRANSFORMER)
 
 

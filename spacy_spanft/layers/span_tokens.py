@@ -48,7 +48,9 @@ def forward(
     token_pooling, window = model.layers
     ops: Any = model.ops
     keep = model.attrs["keep_tokens"]
-    rows, counts, lengths = (ops.asarray1i(part) for part in _indices(model, X))
+    rows, counts, lengths = (
+        ops.asarray1i(part) for part in _indices(model, X, is_train)
+    )
     tokens, backprop_tokens = token_pooling(Ragged(X.vectors[rows], counts), is_train)
     windows, backprop_window = window(Ragged(tokens, lengths), is_train)
     Y = ops.xp.hstack([tokens, windows.dataXd]) if keep else windows.dataXd
@@ -69,11 +71,12 @@ def forward(
     return [Y[a:b] for a, b in pairwise(starts)], backprop
 
 
-def _indices(model: Model[InT, OutT], X: InT) -> tuple[np.ndarray, ...]:
+def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> tuple[np.ndarray, ...]:
     """Find the rows of all tokens, how many each has, and the length of each piece."""
     tokens = [align_tokens(encoding) for encoding in X.encodings]
     rows = [own + start for (own, _), start in zip(tokens, X.starts, strict=False)]
-    spans = [get_spans(doc, model.attrs["spans_key"]) for doc in X.docs]
+    key = model.attrs["spans_key"]
+    spans = [get_spans(doc, key, is_train=is_train) for doc in X.docs]
     sizes = [
         lengths_of_pieces(own, len(doc)) for own, doc in zip(spans, X.docs, strict=True)
     ]

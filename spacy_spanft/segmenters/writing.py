@@ -7,12 +7,9 @@ from typing import Any
 
 from spacy.tokens import Doc, Span, SpanGroup
 
+from ..alignment import SAMPLE, WRITER
 from ..errors import Errors, SpanftError
 from .types import Segment, Segmentation
-
-# The groups carry the name of the component that wrote them, so that a second run
-# over a Doc, as in training, is told from a clash with another component.
-_WRITER = "spacy_spanft.written_by"
 
 
 def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) -> None:
@@ -25,7 +22,9 @@ def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) 
     """
     # Half the time of doc[start:end], and it takes the label if there is one.
     spans = [Span(doc, *segment) for segment in segmentation]
-    doc.spans[key] = SpanGroup(doc, name=key, attrs={_WRITER: writer}, spans=spans)
+    # The name tells a second run over a Doc, as in training, from a clash with another
+    # component.
+    doc.spans[key] = SpanGroup(doc, name=key, attrs={WRITER: writer}, spans=spans)
 
 
 def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentation:
@@ -98,8 +97,8 @@ def other_writer(
     if key not in doc.spans:
         return None
     group = doc.spans[key]
-    other = group.attrs.get(_WRITER)
-    if other == writer:
+    other = group.attrs.get(WRITER)
+    if other in (writer, SAMPLE):
         return None
     if other is None:
         there = [(span.start, span.end) for span in group]
