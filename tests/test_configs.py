@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import spacy
-from spacy.tokens import DocBin
+from spacy.tokens import DocBin, Span
 from spacy.util import load_config
 
 from spacy_spanft import join_pair
@@ -89,8 +89,11 @@ def train(config, data, bert, folder, *more):
     return spacy.load(folder / "out" / "model-best"), done.stdout
 
 
-@pytest.mark.parametrize("name", ["textcat", "textcat_pair"])
-def test_span_and_baseline_differ_in_model_and_segmenter_only(name):
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [("textcat", "textcat"), ("textcat_pair", "textcat"), ("ner", "ner")],
+)
+def test_span_and_baseline_differ_in_model_and_segmenter_only(name, head):
     span, base = (
         flat(load_config(CONFIGS / f"{name}_{arm}.cfg"))
         for arm in ("spanft", "baseline")
@@ -98,14 +101,17 @@ def test_span_and_baseline_differ_in_model_and_segmenter_only(name):
     keys = {key for key in {*span, *base} if span.get(key) != base.get(key)}
     allowed = (
         *("components.span_segmenter.", "initialize.components.span_segmenter."),
-        "components.textcat.model.",
+        f"components.{head}.model.",
         *("nlp.pipeline", "paths.dictionary", "training.annotating_components"),
     )
     assert keys
     assert all(key.startswith(allowed) for key in keys), keys
-    shared = {"tok2vec", "dropout", "exclusive_classes"}
     model = {key.split(".")[3] for key in keys if key.startswith(allowed[2])}
-    assert not model & shared
+    assert not model & {"dropout", "exclusive_classes", "state_type", "hidden_width"}
+    listener = f"components.{head}.model.tok2vec."
+    inner = f"{listener}tok2vec." if f"{listener}tok2vec.upstream" in span else listener
+    for key in ("@architectures", "upstream", "grad_factor", "pooling.@layers"):
+        assert span[inner + key] == base[listener + key]
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.cfg")), ids=lambda p: p.stem)
@@ -144,6 +150,27 @@ def test_scores_train(paired, bert, tmp_path):
     assert nlp.meta["performance"]["cats_pearson"] > 0.9
     assert nlp("good film [SEP] very good film").cats["score"] > 0.5
     assert nlp("new york [SEP] it is a city").cats["score"] < 0.5
+
+
+@pytest.mark.parametrize("arm", ["spanft", "baseline"])
+def test_entities_train(arm, bert, tmp_path):
+    nlp = spacy.blank("en")
+    docs = []
+    for text, start, end in [
+        ("new york was very good", 0, 2),
+        ("it is new york city", 2, 5),
+        ("this film is very bad", 0, 0),
+    ] * 6:
+        doc = nlp(text)
+        doc.ents = [Span(doc, start, end, "GPE")] if end else []
+        docs.append(doc)
+    DocBin(docs=docs).to_disk(tmp_path / "data.spacy")
+    steps = (f"{RATE}.total_steps", 150)
+    config = CONFIGS / f"ner_{arm}.cfg"
+    trained, _ = train(config, tmp_path / "data.spacy", bert, tmp_path, *steps)
+    assert trained.meta["performance"]["ents_f"] == 1.0
+    doc = trained("it is new york city")
+    assert [ent.text for ent in doc.ents] == ["new york city"]
 
 
 def test_a_package_of_a_pipeline_loads(single, bert, tmp_path):
