@@ -3,7 +3,8 @@
     python -m benchmarks.finetune GLUE ENCODER results.jsonl --rate 1e-4
 
 GLUE is a folder with CoLA/train.tsv and so on, ENCODER one that transformers reads.
-Each run is appended to the results when it is done, and not done again. All arms have
+Each run is appended to the results when it is done, and not done again; those of
+all-MiniLM-L6-v2 so far are in benchmarks/results/finetune.jsonl. All arms have
 the same data, encoder, batches of 32, three epochs, learning rate and warm-up; scored
 is the last state on the dev data.
 """
