@@ -254,14 +254,14 @@ def test_learns_pairs(encoder):
 class TestSegmenter:
     """No span crosses the separator."""
 
-    def cut(self, segmenter, text, **settings):
+    def cut(self, segmenter, **settings):
         nlp = make_blank()
         config = {"segmenter": segmenter, "separator": "[SEP]", **settings}
         nlp.add_pipe("span_segmenter", config=config)
         return nlp
 
     def test_ngrams(self):
-        nlp = self.cut({"@segmenters": "spacy-spanft.NgramSegmenter.v1"}, "")
+        nlp = self.cut({"@segmenters": "spacy-spanft.NgramSegmenter.v1"})
         ngrams = {"new york": 2, "york [sep] city": 2, "[sep] city": 2, "city hall": 1}
         component = nlp.get_pipe("span_segmenter")
         component.initialize(dictionary=NgramDictionary(ngrams))
@@ -275,7 +275,7 @@ class TestSegmenter:
     def test_at_random(self, n, m, singletons):
         segmenter = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
         segmenter["lengths"] = [0, 0, 1]
-        nlp = self.cut(segmenter, "", singletons=singletons)
+        nlp = self.cut(segmenter, singletons=singletons)
         text = " ".join([*["word"] * n, "[SEP]", *["other"] * m])
         doc = nlp(text)
         for span in doc.spans["ngrams"]:

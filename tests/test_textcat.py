@@ -350,6 +350,16 @@ class TestErrors:
         with pytest.raises(AlignmentError, match="annotating_components"):
             train(nlp, examples, annotates=())
 
+    def test_spans_that_another_head_was_initialised_with(self, bert):
+        from spacy_spanft.alignment import mark_sample
+
+        nlp = make(bert, MODELS["cnn-cnn"])
+        examples = examples_for(nlp)
+        mark_sample([example.predicted for example in examples], "ngrams")
+        with pytest.raises(AlignmentError, match="annotating_components"):
+            train(nlp, examples, annotates=())
+        train(nlp, examples)  # the segmenter may write over them
+
     def test_no_transformer(self, bert):
         nlp = make(bert, MODELS["cnn-cnn"])
         nlp.remove_pipe("transformer")

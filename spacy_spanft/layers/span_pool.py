@@ -59,7 +59,7 @@ def forward(
     pieces = [
         align_pieces(
             encoding,
-            get_spans(doc, model.attrs["spans_key"]),
+            get_spans(doc, model.attrs["spans_key"], is_train=is_train),
             max_pieces=model.attrs["max_pieces"],
             max_rows=model.attrs["max_rows"],
         )
