@@ -10,21 +10,17 @@ is the last state on the dev data.
 """
 
 import csv
-import json
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Annotated, Any, NamedTuple
 
 import spacy
 import typer
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
-from wasabi.tables import table
 
 from spacy_spanft.scorers import classification_scores
 
+from .matrix import Run, plan, run_missing
 from .plain_loop import fit_and_predict
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -99,35 +95,6 @@ def run_config(
     return {name: scores[name] for name in METRICS}
 
 
-def plan(
-    tasks: list[str], seeds: int, rate: float, done: list[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    """Name the runs that are still to do, an arm after the other."""
-    for arm in ARMS:
-        for seed in range(seeds):
-            for task in tasks:
-                run = {"task": task, "arm": arm, "seed": seed, "rate": rate}
-                if not any(run.items() <= one.items() for one in done):
-                    yield run
-
-
-def summarise(done: list[dict[str, Any]]) -> None:
-    """Print mean and standard deviation over the seeds."""
-    rows = []
-    for task, rate in sorted({(one["task"], one["rate"]) for one in done}):
-        for arm in ARMS:
-            key = {"task": task, "arm": arm, "rate": rate}
-            mine = [one for one in done if key.items() <= one.items()]
-            cells = []
-            for metric in METRICS:
-                scores = [100 * one[metric] for one in mine]
-                spread = f" ± {stdev(scores):.1f}" if len(scores) > 1 else ""
-                cells.append(f"{mean(scores):.1f}{spread}" if scores else "-")
-            rows.append((task, rate, arm, len(mine), *cells))
-    header = ("task", "rate", "arm", "seeds", "Matthews", "accuracy", "F1")
-    print(table(rows, header=header, divider=True))
-
-
 def main(
     glue: Path,
     encoder: Path,
@@ -137,19 +104,14 @@ def main(
     rate: float = 2e-5,
 ) -> None:
     """Do the runs that are missing, and print the table."""
-    lines = results.read_text("utf8").splitlines() if results.exists() else []
-    done = [json.loads(line) for line in lines]
-    for run in plan(task, seeds, rate, done):
-        print(run, flush=True)
-        begin = time.perf_counter()
-        place = (glue / run["task"], TASKS[run["task"]], encoder, rate, run["seed"])
-        arm = run["arm"]
-        scores = run_plain(*place) if arm == "plain" else run_config(*place, arm)
-        seconds = time.perf_counter() - begin
-        done.append({**run, **scores, "seconds": seconds})
-        with open(results, "a", encoding="utf8") as file:
-            file.write(json.dumps(done[-1]) + "\n")
-    summarise(done)
+
+    def do(run: Run) -> dict[str, float]:
+        folder, kind = glue / run["task"], TASKS[run["task"]]
+        if run["arm"] == "plain":
+            return run_plain(folder, kind, encoder, rate, run["seed"])
+        return run_config(folder, kind, encoder, rate, run["seed"], run["arm"])
+
+    run_missing(results, list(plan(task, ARMS, seeds, rate)), do)
 
 
 if __name__ == "__main__":

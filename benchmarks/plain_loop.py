@@ -5,6 +5,7 @@ the encoder's last [CLS] vector, as in `ClsTextCat`, so that only the training d
 """
 
 import random
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,28 +42,57 @@ def fit_and_predict(
 
     RETURNS (list[int]): The labels predicted for dev.
     """
-    random.seed(seed)
-    np.random.seed(seed)
-    torch.manual_seed(seed)
+    seed_everything(seed)
     texts, labels = train
     tokenizer = AutoTokenizer.from_pretrained(encoder)
     model = Classifier(AutoModel.from_pretrained(encoder), len(set(labels)))
+
+    def loss_of(batch: list[int]) -> Any:
+        logits = model(_encode(tokenizer, [texts[i] for i in batch]))
+        truth = torch.tensor([labels[i] for i in batch])
+        return torch.nn.functional.cross_entropy(logits, truth)
+
+    fit(model, len(texts), loss_of, learn_rate, epochs)
+    return _predict(model, tokenizer, dev)
+
+
+def seed_everything(seed: int) -> None:
+    """Seed all that draws random numbers."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+Batcher = Callable[[list[int]], Iterable[list[int]]]
+
+
+def in_order(order: list[int]) -> Iterator[list[int]]:
+    """Cut shuffled examples into batches of 32, as they come."""
+    for start in range(0, len(order), 32):
+        yield order[start : start + 32]
+
+
+def fit(
+    model: Any,
+    n_examples: int,
+    loss_of: Callable[[list[int]], Any],
+    learn_rate: float,
+    epochs: int,
+    batcher: Batcher = in_order,
+) -> None:
+    """Train with AdamW, warm-up and linear decay."""
     optimizer = torch.optim.AdamW(_groups(model), lr=learn_rate, eps=1e-6)
-    steps = epochs * -(-len(texts) // 32)
+    steps = epochs * -(-n_examples // 32)
     schedule = get_linear_schedule_with_warmup(optimizer, steps // 10, steps)
     model.train()
     for _ in range(epochs):
-        order = random.sample(range(len(texts)), len(texts))
-        for start in range(0, len(order), 32):
-            at = order[start : start + 32]
-            logits = model(_encode(tokenizer, [texts[i] for i in at]))
-            truth = torch.tensor([labels[i] for i in at])
-            torch.nn.functional.cross_entropy(logits, truth).backward()
+        order = random.sample(range(n_examples), n_examples)
+        for batch in batcher(order):
+            loss_of(batch).backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
             optimizer.zero_grad()
-    return _predict(model, tokenizer, dev)
 
 
 def _predict(model: Any, tokenizer: Any, texts: list[Any]) -> list[int]:

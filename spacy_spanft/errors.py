@@ -299,6 +299,18 @@ class Errors:
         "This corpus has no path. Set it in the config or on the command line: "
         "--paths.train train.tsv --paths.dev dev.tsv"
     )
+    NO_TAG = (
+        "{place} is {cells!r}, but must be a token and its tag, with a tab or a space "
+        "between them: columns as CoNLL has them."
+    )
+    OTHER_COLUMNS = (
+        "{place} has {found} columns, but the first line has {expected}. Is there a "
+        "space inside a token?"
+    )
+    BAD_TAG = (
+        "{place} has the tag {tag!r}, but tags must be O, or B- or I- and a label, "
+        "such as B-PER, in the last column."
+    )
 
     # Configs
     NOT_A_CONFIG = "{path!r} is not a config that spaCy reads: {reason}"
@@ -387,4 +399,8 @@ class Warnings:
         "{name!r} cuts a pipeline of language {lang!r} with the default dictionary, "
         "which is English. Give it one of its own: "
         "[initialize.components.{name}] dictionary = PATH"
+    )
+    ONE_DOCUMENT = (
+        'With unit = "document", all of {source} is one Doc, {n_sentences} sentences '
+        "long: nothing in it says where another document begins (-DOCSTART-)."
     )

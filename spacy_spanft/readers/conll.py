@@ -1,0 +1,136 @@
+"""Corpora for named entities from CoNLL's columns: a token a line, its tag last."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example, biluo_to_iob, iob_to_biluo
+from spacy.vocab import Vocab
+
+from ..corpus.blocks import ErrorHandling, blocks_from_files
+from ..errors import Errors, ReaderError, SettingError, Warnings
+
+Corpus = Callable[[Language], Iterator[Example]]
+
+# The cells of each line of a sentence: the token first, its tag last.
+Sentence = list[list[str]]
+
+_NEW_DOCUMENT = "-DOCSTART-"
+# No second tag behind a comma, which data of several annotators has.
+_TAG = re.compile(r"O|[BI]-(?!\S*,[BIO]\b)\S+")
+
+
+def conll_corpus(
+    path: str | Path | None,
+    unit: Literal["sentence", "document"] = "sentence",
+    gold_tokens: bool = True,
+    spans_key: str | None = None,
+    errors: ErrorHandling = "strict",
+    limit: int = 0,
+) -> Corpus:
+    """Build `spacy-spanft.ConllCorpus.v1`: Examples from a file with columns.
+
+    Two columns or more, with tabs or spaces between them: the token is the first one,
+    its tag, IOB1 or IOB2, the last one, and what stands second of three or more is the
+    part of speech. Blank lines end sentences, lines with -DOCSTART- documents.
+
+    path (Optional[Union[str, Path]]): The file, which may be packed.
+    unit (Literal["sentence", "document"]): What becomes one Doc.
+    gold_tokens (bool): Whether the pipeline gets the file's own tokens, as published
+        scores do, or cuts the text itself, as it will have to.
+    spans_key (Optional[str]): A key in doc.spans for the entities too, for spancat.
+    errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
+    limit (int): Read only so many Docs; 0 reads all.
+    RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
+    """
+    if path is None:
+        raise ReaderError(Errors.NO_READER_PATH)
+    if unit not in ("sentence", "document"):
+        place = {"name": "unit", "value": unit, "expected": '"sentence" or "document"'}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
+    source = repr(str(path))
+
+    def corpus(nlp: Language) -> Iterator[Example]:
+        documents = list(_read(path, source, errors))
+        if not documents:
+            raise ReaderError(Errors.NO_ROWS.format(source=source))
+        if unit == "document":
+            units = documents
+            if len(units) == 1 and len(units[0]) > 1:
+                place = {"source": source, "n_sentences": len(units[0])}
+                warnings.warn(Warnings.ONE_DOCUMENT.format(**place), stacklevel=2)
+        else:
+            units = [[sentence] for document in documents for sentence in document]
+        for sentences in units[: limit or None]:
+            reference = _gold_doc(nlp.vocab, sentences)
+            if spans_key is not None:
+                reference.spans[spans_key] = list(reference.ents)
+            words = [token.text for token in reference]
+            predicted = (
+                Doc(nlp.vocab, words=words)
+                if gold_tokens
+                else nlp.make_doc(reference.text)
+            )
+            yield Example(predicted, reference)
+
+    return corpus
+
+
+def _read(
+    path: str | Path, source: str, errors: ErrorHandling
+) -> Iterator[list[Sentence]]:
+    """Read the documents of a file, as sentences, and check every line."""
+    text = b"".join(blocks_from_files([path], errors=errors)).decode("utf8")
+    sentences: list[Sentence] = [[]]
+    n_columns = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith(_NEW_DOCUMENT):
+            yield from _finished(sentences)
+            sentences = [[]]
+        elif not line.strip():
+            sentences.append([])
+        else:
+            cells = _cells(line)
+            n_columns = n_columns or len(cells)
+            _check(cells, n_columns, f"Line {number} of {source}")
+            sentences[-1].append(cells)
+    yield from _finished(sentences)
+
+
+def _finished(sentences: list[Sentence]) -> Iterator[list[Sentence]]:
+    if full := [sentence for sentence in sentences if sentence]:
+        yield full
+
+
+def _cells(line: str) -> list[str]:
+    if "\t" in line:
+        return [cell.strip(" \r") for cell in line.split("\t")]
+    return [cell for cell in line.rstrip("\r").split(" ") if cell]
+
+
+def _check(cells: list[str], n_columns: int, place: str) -> None:
+    if len(cells) < 2 or not cells[0]:
+        raise ReaderError(Errors.NO_TAG.format(place=place, cells=" ".join(cells)))
+    if len(cells) != n_columns:
+        there = {"place": place, "found": len(cells), "expected": n_columns}
+        raise ReaderError(Errors.OTHER_COLUMNS.format(**there))
+    if not _TAG.fullmatch(cells[-1]):
+        raise ReaderError(Errors.BAD_TAG.format(place=place, tag=cells[-1]))
+
+
+def _gold_doc(vocab: Vocab, sentences: list[Sentence]) -> Doc:
+    """Make a Doc of sentences, with entities that spaCy reads from the tags."""
+    rows = [row for sentence in sentences for row in sentence]
+    # A sentence at a time: in IOB1, I- at its beginning begins an entity.
+    tags = [iob_to_biluo([row[-1] for row in sentence]) for sentence in sentences]
+    return Doc(
+        vocab,
+        words=[row[0] for row in rows],
+        tags=[row[1] for row in rows] if len(rows[0]) > 2 else None,
+        ents=biluo_to_iob(tag for sentence in tags for tag in sentence),
+        sent_starts=[i == 0 for sentence in sentences for i in range(len(sentence))],
+    )
