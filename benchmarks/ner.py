@@ -5,9 +5,9 @@
 NER is a folder with wnut17/ and wikigold/ in CoNLL's columns, ENCODER one that
 transformers reads. WikiGold has no split: its sentences are shuffled with a fixed seed
 and cut 80/10/10. Each run is appended to the results when it is done, and not done
-again. All arms have the same data, encoder, batches of 32 of like length, epochs, learning rate and
-warm-up; scored is the last state. An entity is seen if the training data has one of the
-same text and label.
+again. All arms have the same data, encoder, batches of 32 of like length, epochs,
+learning rate and warm-up; scored is the last state. An entity is seen if the training
+data has one of the same text and label.
 """
 
 import random

@@ -81,18 +81,29 @@ def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
         does not count.
     RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
     """
+    found = read_spans(doc, key, is_train=is_train)
+    overlaps = np.flatnonzero(found[1:, 0] < found[:-1, 1])
+    if len(overlaps):
+        first = int(overlaps[0])
+        one, two = (doc[a:b].text for a, b in found[first : first + 2].tolist())
+        raise AlignmentError(Errors.OVERLAP.format(key=key, one=one, two=two))
+    return found
+
+
+def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
+    """Read the spans of a Doc, which may overlap.
+
+    doc (Doc): The Doc.
+    key (str): The key in doc.spans.
+    is_train (bool): Whether what `mark_sample` wrote does not count.
+    RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
+    """
     if key not in doc.spans or (is_train and is_sample(doc)):
         raise AlignmentError(
             Errors.NO_SPANS.format(key=key, there=", ".join(doc.spans) or "none")
         )
     spans = sorted((span.start, span.end) for span in doc.spans[key])
-    found = np.array(spans, np.int64).reshape(-1, 2)
-    overlaps = np.flatnonzero(found[1:, 0] < found[:-1, 1])
-    if len(overlaps):
-        first = int(overlaps[0])
-        one, two = (doc[start:end].text for start, end in spans[first : first + 2])
-        raise AlignmentError(Errors.OVERLAP.format(key=key, one=one, two=two))
-    return found
+    return np.array(spans, np.int64).reshape(-1, 2)
 
 
 def align_pieces(

@@ -37,6 +37,10 @@ class ScoreError(SpanftError):
     """Scores that cannot be learnt."""
 
 
+class LabelError(SpanftError):
+    """Labels that a component cannot learn."""
+
+
 class ReaderError(SpanftError):
     """Rows of which no examples can be made."""
 
@@ -360,6 +364,20 @@ class Errors:
         "{name!r} learns scores between low = {low} and high = {high}, and found "
         "{score} at {text!r}. Set [components.{name}] low and high to the range of "
         "your data."
+    )
+
+    # Labels
+    BAD_LABEL = (
+        "{label!r} cannot be a label of {name!r}: a string of one character or more is "
+        "expected."
+    )
+    NO_ENTITIES = (
+        "{name!r} has no labels: not one example that it is initialised with has an "
+        "entity (doc.ents). Is the path in [corpora.train] right?"
+    )
+    NEW_LABEL = (
+        "{name!r} knows no label {label!r}, which the data has; it knows: {labels}. "
+        "Add it before training: nlp.get_pipe({name!r}).add_label({label!r})"
     )
 
     # Command line

@@ -3,23 +3,14 @@
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
-from thinc.api import (
-    Linear,
-    Logistic,
-    Model,
-    Softmax,
-    chain,
-    concatenate,
-    resizable,
-)
-from thinc.layers.resizable import resize_linear_weighted
+from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
 from ..layers.doc_summary import doc_summary
 from ..layers.encoder_rows import encoder_rows
+from ..layers.growing_output import growing_output
 from ..layers.own_dropout import own_dropout
 from ..layers.pooling import Pooling
 from ..layers.span_pool import span_pool
@@ -27,9 +18,6 @@ from ..layers.text_pool import text_pool
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 TextCat = Model[list[Doc], Floats2d]
-
-# What a label added after training begins with: as good as impossible.
-_NEVER = -5000.0
 
 
 def span_textcat(
@@ -97,13 +85,7 @@ def _classifier(
     dropout: float,
     nO: int | None,
 ) -> TextCat:
-    layer = Softmax if exclusive_classes else Linear
-    output: Model[Floats2d, Floats2d] = layer(nO, init_W=small_normal_init)
-    # As in spaCy's own models: with labels that are added later, the scores of the
-    # others stay as they are.
-    fill = {"W": 0.0, "b": _NEVER if exclusive_classes else 0.0}
-    resize = partial(resize_linear_weighted, fill_defaults=fill)
-    growing: Any = resizable(output, resize_layer=resize)
+    output, growing = growing_output(exclusive_classes, nO)
     scores = growing if exclusive_classes else chain(growing, Logistic())
     rows = encoder_rows(tok2vec)
     pooled = concatenate(*parts) if len(parts) > 1 else parts[0]
@@ -118,19 +100,6 @@ def _classifier(
     if nO is not None:
         model.set_dim("nO", nO)
     return model
-
-
-def small_normal_init(ops: Any, shape: tuple[int, ...]) -> Any:
-    """Draw the last layer's weights as BERT's own heads do, N(0, 0.02).
-
-    With zeros, as in spaCy's own models, the encoder learns nothing at first, and worse
-    all along: see benchmarks/finetune.py.
-
-    ops (Ops): Where the weights are.
-    shape (tuple[int, ...]): Their shape.
-    RETURNS (FloatsXd): The weights.
-    """
-    return ops.asarray(np.random.normal(0, 0.02, shape), dtype="f")
 
 
 def init(

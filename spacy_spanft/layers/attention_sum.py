@@ -13,18 +13,19 @@ InT = Ragged
 OutT = Floats2d
 
 
-def attention_sum() -> Model[InT, OutT]:
+def attention_sum(hidden_size: int | None = None) -> Model[InT, OutT]:
     """Make the layer: the sum of a_j t_j, a = softmax(w · tanh(W t + b)).
 
     No sequence may be empty: see `nonempty`.
 
+    hidden_size (Optional[int]): How many rows W has; None takes the width.
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
     return Model(
         "attention_sum",
         forward,
         init=init,
-        dims={"nO": None, "nI": None},
+        dims={"nO": None, "nI": None, "nH": hidden_size},
         params={"W": None, "b": None, "w": None},
     )
 
@@ -32,7 +33,7 @@ def attention_sum() -> Model[InT, OutT]:
 def forward(
     model: Model[InT, OutT], X: InT, is_train: bool
 ) -> tuple[OutT, Callable[[OutT], InT]]:
-    """Apply the layer. W is (width, width), b and w are (width,)."""
+    """Apply the layer. W is (hidden_size, width), b and w are (hidden_size,)."""
     ops: Any = model.ops
     W, b, w = (model.get_param(name) for name in ("W", "b", "w"))
     rows: Any = X.dataXd
@@ -71,7 +72,10 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -
         model.set_dim("nI", get_width(X))
     width = model.get_dim("nI")
     model.set_dim("nO", width)
-    model.set_param("W", glorot_uniform_init(model.ops, (width, width)))
-    model.set_param("b", model.ops.alloc1f(width))
-    w: Any = glorot_uniform_init(model.ops, (1, width))
+    if model.has_dim("nH") is None:
+        model.set_dim("nH", width)
+    hidden_size = model.get_dim("nH")
+    model.set_param("W", glorot_uniform_init(model.ops, (hidden_size, width)))
+    model.set_param("b", model.ops.alloc1f(hidden_size))
+    w: Any = glorot_uniform_init(model.ops, (1, hidden_size))
     model.set_param("w", w[0])

@@ -1,0 +1,160 @@
+"""BILUO tags, and the best sequence of them that makes entities.
+
+A tag says of a token whether it begins an entity of several tokens, is inside it, is
+its last one, is an entity by itself (U, one unit), or is outside of all (O).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.floating]
+Bools = NDArray[np.bool_]
+
+OUT = 0
+# Behind O, each label has these four, in this order.
+_KINDS = "BILU"
+_B, _I, _L, _U = range(4)
+
+
+class Allowed(NamedTuple):
+    """What each token of some Docs may be, all (n_tokens,).
+
+    inside (Bools): Whether it may be part of an entity.
+    edge (Bools): Whether an entity may begin or end with it.
+    joined (Bools): Whether an entity may hold it and the token before it.
+    """
+
+    inside: Bools
+    edge: Bools
+    joined: Bools
+
+
+def tag_names(labels: Iterable[str]) -> list[str]:
+    """Name the tags of some labels, in the order of a model's outputs.
+
+    labels (Iterable[str]): The labels.
+    RETURNS (list[str]): O, and then B, I, L and U of each label.
+    """
+    return ["O", *(f"{kind}-{label}" for label in labels for kind in _KINDS)]
+
+
+def best_tags(scores: Floats, lengths: Sequence[int], allowed: Allowed) -> Ints:
+    """Find the tags of the highest sum of scores that make entities.
+
+    scores (Floats): The logarithms of the probabilities, (n_tokens, n_tags), those of
+        all Docs one behind the other.
+    lengths (Sequence[int]): The number of tokens of each Doc.
+    allowed (Allowed): What each token may be.
+    RETURNS (Ints): The tags, (n_tokens,).
+    """
+    sizes = np.asarray(lengths, np.int64)
+    scores = _forbid(scores, sizes, allowed)
+    # Nothing is better than the best tag of each token, where those fit together.
+    tags = scores.argmax(axis=1)
+    doc = np.repeat(np.arange(len(sizes)), sizes)
+    is_bad = np.zeros(len(sizes), np.bool_)
+    is_bad[doc[~_fits(tags, sizes)]] = True
+    if is_bad.any():
+        again = is_bad[doc]
+        tags[again] = _viterbi(scores[again], sizes[is_bad])
+    return tags
+
+
+def spans_of_tags(tags: Ints) -> list[tuple[int, int, int]]:
+    """Read the entities off the tags of a Doc.
+
+    tags (Ints): Tags that make entities.
+    RETURNS (list[tuple[int, int, int]]): Start, end and the label's number of each.
+    """
+    label, kind = _split(tags)
+    starts = np.flatnonzero((kind == _B) | (kind == _U))
+    ends = np.flatnonzero((kind == _L) | (kind == _U)) + 1
+    found = zip(starts.tolist(), ends.tolist(), label[starts].tolist(), strict=True)
+    return list(found)
+
+
+def _split(tags: Ints) -> tuple[Ints, Ints]:
+    """Tell the label and the kind of each tag, both -1 for O."""
+    inside = tags != OUT
+    label = np.where(inside, (tags - 1) // len(_KINDS), -1)
+    kind = np.where(inside, (tags - 1) % len(_KINDS), -1)
+    return label, kind
+
+
+def _forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
+    """Give tags that a token cannot have a score of minus infinity."""
+    scores = scores.astype(np.float64)
+    ends = np.cumsum(sizes)
+    first, last = (np.zeros(len(scores), np.bool_) for _ in range(2))
+    first[(ends - sizes)[sizes > 0]] = True
+    last[ends[sizes > 0] - 1] = True
+    # Whether an entity may go on from the token before it, and to the one behind it.
+    back = allowed.joined & ~first
+    on = np.append(allowed.joined[1:], False) & ~last
+    fine = {
+        _B: allowed.edge & on,
+        _I: back & on,
+        _L: allowed.edge & back,
+        _U: allowed.edge,
+    }
+    for kind, is_fine in fine.items():
+        scores[~(is_fine & allowed.inside), 1 + kind :: len(_KINDS)] = -np.inf
+    return scores
+
+
+def _fits(tags: Ints, sizes: Ints) -> Bools:
+    """Say of each tag whether it may stand behind the one before it."""
+    label, kind = _split(tags)
+    is_open = (kind == _B) | (kind == _I)
+    goes_on = (kind == _I) | (kind == _L)
+    before = np.roll(np.where(is_open, label, -1), 1)
+    # `_forbid` left nothing open at the end of a Doc, and nothing going on at one's
+    # start.
+    return before == np.where(goes_on, label, -1)
+
+
+def _viterbi(scores: Floats, sizes: Ints) -> Ints:
+    """Find the best sequence of each Doc, all Docs side by side, token by token.
+
+    Behind O, L and U stands O, B or U of any label; behind B and I stands I or L of the
+    same label. So the best way to each tag goes over one of two cases, and a step costs
+    as much as there are tags, not the square of it.
+    """
+    order = np.argsort(-sizes, kind="stable")
+    starts, lengths = (np.cumsum(sizes) - sizes)[order], sizes[order]
+    came_from = np.zeros(scores.shape, np.int64)
+    best = scores[starts].copy()
+    for step in range(1, int(lengths[0])):
+        n = int(np.searchsorted(-lengths, -step))  # Docs with a token here
+        reached, origin = _step(best[:n])
+        came_from[starts[:n] + step] = origin
+        best[:n] = reached + scores[starts[:n] + step]
+    tags = np.zeros(len(scores), np.int64)
+    current = best.argmax(axis=1)
+    for step in range(int(lengths[0]) - 1, -1, -1):
+        n = int(np.searchsorted(-lengths, -step))
+        rows = starts[:n] + step
+        tags[rows] = current[:n]
+        current[:n] = came_from[rows, current[:n]]
+    return tags
+
+
+def _step(best: Floats) -> tuple[Floats, Ints]:
+    """Find the best way to each next tag: its score so far, and where it came from."""
+    n_docs, n_tags = best.shape
+    inner = best[:, 1:].reshape(n_docs, -1, len(_KINDS))
+    own = np.arange(1, n_tags).reshape(-1, len(_KINDS))
+    closed = best.copy()
+    for kind in (_B, _I):
+        closed[:, 1 + kind :: len(_KINDS)] = -np.inf
+    last = closed.argmax(axis=1)[:, None]
+    origin = np.repeat(last, n_tags, axis=1)
+    goes_on = inner[:, :, _B] >= inner[:, :, _I]
+    before = np.where(goes_on, own[:, _B], own[:, _I])
+    for kind in (_I, _L):
+        origin[:, 1 + kind :: len(_KINDS)] = before
+    return np.take_along_axis(best, origin, axis=1), origin
