@@ -8,8 +8,9 @@ from thinc.api import Linear, Model, Softmax, resizable
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
-# What a class added after training begins with: as good as impossible.
-_NEVER = -5000.0
+# What a class added after training begins with. spaCy's models have -5000 here, which
+# Adam, with steps as small as the learning rate, never makes good again.
+_UNLIKELY = -10.0
 
 
 def growing_output(
@@ -24,9 +25,8 @@ def growing_output(
     """
     layer = Softmax if exclusive else Linear
     output: Model[Floats2d, Floats2d] = layer(nO, init_W=small_normal_init)
-    # As in spaCy's own models: with labels that are added later, the scores of the
-    # others stay as they are.
-    fill = {"W": 0.0, "b": _NEVER if exclusive else 0.0}
+    # With classes that are added later, the scores of the others stay as they are.
+    fill = {"W": 0.0, "b": _UNLIKELY if exclusive else 0.0}
     resize = partial(resize_linear_weighted, fill_defaults=fill)
     growing: Any = resizable(output, resize_layer=resize)
     return output, growing

@@ -1,0 +1,275 @@
+"""BILUO tags: the best sequence against all sequences, and the component's contract."""
+
+import itertools
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from spacy_spanft.bilou import Allowed, best_tags, spans_of_tags, tag_names
+from spacy_spanft.bilou_ner import BilouNER
+from spacy_spanft.errors import LabelError
+
+TRAIN = [
+    ("United Airlines Holding flew to New York .", [(0, 23, "ORG"), (32, 40, "LOC")]),
+    ("", []),
+    ("She met Bob  in Paris !", [(8, 11, "PER"), (16, 21, "LOC")]),
+    ("nothing is here", []),
+]
+
+
+def is_valid(tags, names, allowed, offset):
+    """Walk over the tags of a Doc one by one."""
+    label = None
+    for i, tag in enumerate(tags, offset):
+        kind, _, own = names[tag].partition("-")
+        goes_on = kind in ("I", "L")
+        if goes_on != (label is not None) or (goes_on and own != label):
+            return False
+        if kind != "O" and not allowed.inside[i]:
+            return False
+        if kind in ("B", "L", "U") and not allowed.edge[i]:
+            return False
+        if goes_on and not allowed.joined[i]:
+            return False
+        label = own if kind in ("B", "I") else None
+    return label is None
+
+
+@given(
+    n_labels=st.integers(1, 2),
+    lengths=st.lists(st.integers(0, 3), min_size=1, max_size=5),
+    seed=st.integers(0, 9999),
+    strict=st.booleans(),
+)
+def test_best_tags_are_the_best_of_all_sequences(n_labels, lengths, seed, strict):
+    random = np.random.default_rng(seed)
+    names = tag_names("xy"[:n_labels])
+    size = sum(lengths)
+    shares = (0.9, 0.8, 0.8) if strict else (1, 1, 1)
+    allowed = Allowed(*(random.random(size) < share for share in shares))
+    scores = random.normal(size=(size, len(names)))
+    found = best_tags(scores, lengths, allowed)
+    start = 0
+    for length in lengths:
+        expected = max(
+            (
+                tags
+                for tags in itertools.product(range(len(names)), repeat=length)
+                if is_valid(tags, names, allowed, start)
+            ),
+            key=lambda tags: sum(scores[start + i, tag] for i, tag in enumerate(tags)),
+        )
+        assert tuple(found[start : start + length]) == expected
+        start += length
+
+
+def test_spans_of_tags():
+    names = tag_names(["A", "B"])
+    tags = ["U-B", "B-A", "I-A", "L-A", "O", "B-B", "L-B"]
+    found = spans_of_tags(np.array([names.index(tag) for tag in tags]))
+    assert found == [(0, 1, 1), (1, 4, 0), (5, 7, 1)]
+    assert spans_of_tags(np.zeros(0, np.int64)) == []
+
+
+def make(**settings):
+    spacy.util.fix_random_seed(0)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("bilou_ner", config=settings)
+    return nlp
+
+
+def examples_for(nlp, train=TRAIN):
+    docs = [(nlp.make_doc(text), entities) for text, entities in train]
+    return [Example.from_dict(doc, {"entities": ents}) for doc, ents in docs]
+
+
+@pytest.fixture(scope="module")
+def trained():
+    nlp = make()
+    examples = examples_for(nlp)
+    optimizer = nlp.initialize(lambda: examples)
+    for _ in range(60):
+        nlp.update(examples, sgd=optimizer)
+    return nlp
+
+
+def ents(docs):
+    return [[(ent.text, ent.label_) for ent in doc.ents] for doc in docs]
+
+
+def gold(train=TRAIN):
+    return [[(text[a:b], label) for a, b, label in found] for text, found in train]
+
+
+def test_learns_saves_and_loads(trained, tmp_path):
+    texts = [text for text, _ in TRAIN]
+    assert ents(trained.pipe(texts)) == gold()
+    assert ents(map(trained, texts)) == gold()
+    assert trained.evaluate(examples_for(trained))["ents_f"] == 1.0
+    trained.to_disk(tmp_path)
+    assert ents(spacy.load(tmp_path).pipe(texts)) == gold()
+    other = make()
+    other.from_bytes(trained.to_bytes())
+    assert other.get_pipe("bilou_ner").labels == ("LOC", "ORG", "PER")
+    assert ents(other.pipe(texts, n_process=2)) == gold()
+    assert ents(trained.pipe(["", ""])) == [[], []]
+
+
+def test_a_label_added_later_changes_nothing_until_it_is_learnt(trained):
+    nlp = make().from_bytes(trained.to_bytes())
+    ner = nlp.get_pipe("bilou_ner")
+    texts = [text for text, _ in TRAIN]
+    assert (ner.add_label("NEW"), ner.add_label("NEW")) == (1, 0)
+    assert ents(nlp.pipe(texts)) == gold()
+    train = [*TRAIN, ("nothing at all happened here", [(0, 14, "NEW")])]
+    examples = examples_for(nlp, train)
+    optimizer = nlp.resume_training()
+    for _ in range(150):
+        nlp.update(examples, sgd=optimizer)
+    assert ents(nlp.pipe([text for text, _ in train])) == gold(train)
+    again = make().from_bytes(nlp.to_bytes())
+    assert ents(again.pipe([text for text, _ in train])) == gold(train)
+
+
+def test_what_is_in_doc_ents_stays(trained):
+    doc = trained.make_doc("Bob flew to New York .")
+    doc.ents = [Span(doc, 4, 5, "X")]
+    found = trained.get_pipe("bilou_ner")(doc)
+    assert ("York", "X") in ents([found])[0]
+    assert [ent.text for ent in found.ents].count("York") == 1
+    assert "New York" not in [ent.text for ent in found.ents]
+    doc = trained.make_doc(TRAIN[0][0])
+    doc.set_ents([], blocked=[doc[0:3]], default="missing")
+    found = trained.get_pipe("bilou_ner")(doc)
+    assert ents([found]) == [[("New York", "LOC")]]
+    assert doc[0].ent_iob_ == "B"  # still blocked
+    assert doc[3].ent_iob_ == "O"  # known to be outside now
+    assert ents([trained.get_pipe("bilou_ner")(found)]) == ents([found])
+
+
+def test_sentences_are_not_crossed(trained):
+    words = TRAIN[0][0].split()
+    whole = Doc(trained.vocab, words=words)
+    cut = Doc(trained.vocab, words=words, sent_starts=[i in (0, 2) for i in range(8)])
+    ner = trained.get_pipe("bilou_ner")
+    assert ("United Airlines Holding", "ORG") in ents([ner(whole)])[0]
+    for ent in ner(cut).ents:
+        assert ent.start >= 2 or ent.end <= 2
+
+
+def test_loss_and_gradient_by_finite_differences():
+    nlp = make()
+    examples = examples_for(nlp)
+    nlp.initialize(lambda: examples)
+    ner = nlp.get_pipe("bilou_ner")
+    random = np.random.default_rng(0)
+    # Tokens of which nothing is known do not count.
+    examples[3].reference.set_ents([], missing=[examples[3].reference[1:3]])
+    logits = [random.normal(size=(len(eg.predicted), 13)) for eg in examples]
+
+    def loss_of(logits):
+        exps = [np.exp(part) for part in logits]
+        return ner.get_loss(examples, [e / e.sum(axis=1, keepdims=True) for e in exps])
+
+    _, gradient = loss_of(logits)
+    assert not gradient[3][1:].any()
+    assert gradient[3][0].any()
+    for doc, token, tag in [(0, 0, 0), (0, 1, 6), (2, 3, 12), (3, 0, 0), (3, 1, 3)]:
+        step = 1e-6
+        logits[doc][token, tag] += step
+        above, _ = loss_of(logits)
+        logits[doc][token, tag] -= 2 * step
+        below, _ = loss_of(logits)
+        logits[doc][token, tag] += step
+        slope = (above - below) / (2 * step)
+        assert gradient[doc][token, tag] == pytest.approx(slope, abs=1e-6)
+
+
+def test_tokens_that_do_not_line_up_are_left_out():
+    nlp = make()
+    predicted = Doc(nlp.vocab, words=["in", "NewYork", "City"], spaces=[1, 0, 0])
+    reference = Doc(
+        nlp.vocab,
+        words=["in", "New", "YorkCity"],
+        spaces=[True, False, False],
+        ents=["O", "B-LOC", "O"],
+    )
+    example = Example(predicted, reference)
+    nlp.initialize(lambda: [example])
+    ner = nlp.get_pipe("bilou_ner")
+    _, (gradient,) = ner.get_loss([example], [np.full((3, 5), 0.2, "f")])
+    assert gradient[0].any()
+    assert not gradient[1].any()
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("factory", ["bilou_ner", "ner"])
+def test_predictions_of_untrained_pipelines_are_valid(factory, seed):
+    """No entity begins or ends with white space, whatever the weights are."""
+    random = np.random.default_rng(seed)
+    nlp = spacy.blank("en")
+    spacy.util.fix_random_seed(seed)
+    ner = nlp.add_pipe(factory)
+    examples = examples_for(nlp)
+    nlp.initialize(lambda: examples)
+    for node in ner.model.walk():
+        for name in node.param_names:
+            if node.has_param(name) and name in ("W", "b"):
+                shape = node.get_param(name).shape
+                node.set_param(name, random.normal(size=shape).astype("f"))
+    pieces = ["a", "New York", " ", "  ", "\n", "\t", ".", "\u00a0", "Ünïc", "9", ""]
+    texts = [
+        "".join(f"{p} " if random.random() < 0.7 else p for p in picked)
+        for picked in (
+            random.choice(pieces, size=random.integers(0, 20)) for _ in range(30)
+        )
+    ]
+    found = list(nlp.pipe(texts))
+    assert any(doc.ents for doc in found)
+    for doc in found:
+        ends = [0]
+        for ent in doc.ents:
+            assert ent.start >= ends[-1]
+            assert not doc[ent.start].is_space
+            assert factory == "ner" or not doc[ent.end - 1].is_space
+            ends.append(ent.end)
+
+
+class TestErrors:
+    """What is wrong, with which value, and what to do."""
+
+    def test_no_entities(self):
+        nlp = make()
+        examples = examples_for(nlp, [("nothing", [])])
+        with pytest.raises(LabelError, match="not one example"):
+            nlp.initialize(lambda: examples)
+
+    def test_a_label_that_is_new(self, trained):
+        examples = examples_for(trained, [("Bob", [(0, 3, "HERO")])])
+        with pytest.raises(LabelError, match=r"no label 'HERO'.*LOC, ORG, PER"):
+            trained.get_pipe("bilou_ner").update(examples)
+
+    @pytest.mark.parametrize("label", ["", 3, None])
+    def test_no_label(self, label):
+        with pytest.raises(LabelError, match="cannot be a label of 'bilou_ner'"):
+            make().get_pipe("bilou_ner").add_label(label)
+
+    def test_overlapping_gold_entities(self):
+        nlp = make()
+        both = [("New York City", [(0, 8, "A"), (4, 13, "B")])]
+        with pytest.raises(ValueError, match="E103"):
+            examples_for(nlp, both)
+
+    def test_labels_from_init_labels(self):
+        nlp = make()
+        examples = examples_for(nlp)
+        ner = nlp.get_pipe("bilou_ner")
+        assert isinstance(ner, BilouNER)
+        ner.initialize(lambda: examples, labels=["LOC", "ORG", "PER", "MORE"])
+        assert ner.label_data == ("LOC", "ORG", "PER", "MORE")
+        assert ner.model.get_dim("nO") == 17
