@@ -111,7 +111,7 @@ def main(
             return run_plain(folder, kind, encoder, rate, run["seed"])
         return run_config(folder, kind, encoder, rate, run["seed"], run["arm"])
 
-    run_missing(results, list(plan(task, ARMS, seeds, rate)), do)
+    run_missing(results, list(plan(task, ARMS, seeds, rate=rate)), do)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from wasabi.tables import table
 
 Run = dict[str, Any]
 # What tells runs apart that are averaged over their seeds.
-_GROUP = ("task", "arm", "rate")
+_GROUP = ("task", "arm", "rate", "epochs")
 
 
 def run_missing(
@@ -38,13 +38,13 @@ def run_missing(
 
 
 def plan(
-    tasks: Sequence[str], arms: Sequence[str], seeds: int, rate: float
+    tasks: Sequence[str], arms: Sequence[str], seeds: int, **settings: Any
 ) -> Iterator[Run]:
     """Name all runs, an arm after the other."""
     for arm in arms:
         for seed in range(seeds):
             for task in tasks:
-                yield {"task": task, "arm": arm, "rate": rate, "seed": seed}
+                yield {"task": task, "arm": arm, "seed": seed, **settings}
 
 
 def summarise(done: list[Run]) -> None:
@@ -52,11 +52,15 @@ def summarise(done: list[Run]) -> None:
     metrics = list(dict.fromkeys(name for one in done for name in one))
     metrics = [name for name in metrics if name not in (*_GROUP, "seed")]
     rows = []
-    for key in dict.fromkeys(tuple(one[name] for name in _GROUP) for one in done):
-        mine = [one for one in done if key == tuple(one[name] for name in _GROUP)]
+    for key in dict.fromkeys(map(_group_of, done)):
+        mine = [one for one in done if key == _group_of(one)]
         cells = [_cell([one[name] for one in mine if name in one]) for name in metrics]
         rows.append((*key, len(mine), *cells))
     print(table(rows, header=(*_GROUP, "seeds", *metrics), divider=True))
+
+
+def _group_of(run: Run) -> tuple[Any, ...]:
+    return tuple(run.get(name, "") for name in _GROUP)
 
 
 def _cell(values: list[float]) -> str:

@@ -1,6 +1,6 @@
 """Real NER: a plain Hugging Face loop, and our configs, seen and unseen entities apart.
 
-    python -m benchmarks.ner NER ENCODER results.jsonl --rate 1e-4 --epochs 5
+    python -m benchmarks.ner NER ENCODER results.jsonl --rate 3e-4 --epochs 5
 
 NER is a folder with wnut17/ and wikigold/ in CoNLL's columns, ENCODER one that
 transformers reads. WikiGold has no split: its sentences are shuffled with a fixed seed
@@ -160,7 +160,7 @@ def main(
     task: Annotated[list[str], typer.Option()] = list(TASKS),  # noqa: B006
     arm: Annotated[list[str], typer.Option()] = list(ARMS),  # noqa: B006
     seeds: int = 3,
-    rate: float = 1e-4,
+    rate: float = 3e-4,
     epochs: int = 5,
 ) -> None:
     """Do the runs that are missing, and print the table."""
@@ -173,7 +173,7 @@ def main(
             found = run_plain(*how) if is_plain else run_config(*how, run["arm"])
             return scores_of(read(files, spacy.blank("en")), found)
 
-    run_missing(results, list(plan(task, arm, seeds, rate)), do)
+    run_missing(results, list(plan(task, arm, seeds, rate=rate, epochs=epochs)), do)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
-"""Puts the segmenter and the span architecture into a config of the user's own."""
+"""Puts the segmenter and the span architectures into a config of the user's own."""
 
 import configparser
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from confection import Config
+from spacy.language import Language
 from spacy.util import load_config
 
 from .errors import ConfigError, Errors
@@ -16,8 +18,11 @@ from .span_segmenter import DEFAULT_CONFIG
 SEGMENTER = "span_segmenter"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
 SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
+SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v1"
 # The factories whose models can pool spans, and whether a text has one label there.
 CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
+# Those that get spans if nobody says which; others with a tok2vec can be named.
+TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 _LISTENER = {
@@ -53,34 +58,95 @@ def read_config(path: str | Path) -> Config:
         ) from error
 
 
-def add_spans(config: Config, dictionary: str | Path | None = None) -> Added:
-    """Give each text classifier of a config the spans of a segmenter.
+def add_spans(
+    config: Config,
+    dictionary: str | Path | None = None,
+    components: Sequence[str] = (),
+) -> Added:
+    """Give components of a config the spans of a segmenter.
+
+    A text classifier gets another model, which pools spans. The model of anything else
+    stays, and its tok2vec is wrapped, so that tokens know their span.
 
     config (Config): The config, with its variables as they are. It is not changed.
     dictionary (Optional[Union[str, Path]]): The dictionary's file; None takes the
         default one.
-    RETURNS (Added): The new config, which differs in the segmenter, the classifiers'
+    components (Sequence[str]): Their names; none takes all text classifiers, entity
+        recognisers and span categorisers.
+    RETURNS (Added): The new config, which differs in the segmenter, the components'
         model blocks and annotating_components alone.
     """
-    config = config.copy()
     plain = _interpolated(config)
     pipeline = list(plain.get("nlp", {}).get("pipeline", []))
-    components = plain.get("components", {})
-    heads = [n for n in pipeline if components.get(n, {}).get("factory") in CLASSIFIERS]
-    if not heads:
-        raise ConfigError(_no_head(pipeline, components))
-    left = [n for n in heads if not _has_spans(components[n])]
+    blocks = plain.get("components", {})
+    heads = _heads(components, pipeline, blocks)
+    left = [name for name in heads if not _has_spans(blocks[name])]
     if not left:
         raise ConfigError(Errors.HAS_SPANS.format(names=", ".join(heads)))
+    config = _moved(config, [n for n in left if not _is_classifier(blocks[n])])
     segmenter, changes = _add_segmenter(config, plain, left[0], dictionary)
     for name in left:
         block = config["components"][name]
-        before = block.get("model", {}).get("@architectures", "spaCy's default")
-        factory = components[name]["factory"]
-        tok2vec = _tok2vec_of(name, block, components, pipeline)
-        block["model"] = _span_model(tok2vec, segmenter, CLASSIFIERS[factory])
-        changes.append(f"{name}: {before} became {SPAN_TEXTCAT}.")
+        if _is_classifier(blocks[name]):
+            before = block.get("model", {}).get("@architectures", "spaCy's default")
+            tok2vec = _tok2vec_of(name, block, blocks, pipeline)
+            exclusive = CLASSIFIERS[blocks[name]["factory"]]
+            block["model"] = _span_model(tok2vec, segmenter, exclusive)
+            changes.append(f"{name}: {before} became {SPAN_TEXTCAT}.")
+        else:
+            model = block.setdefault("model", _default_model(blocks[name]))
+            model["tok2vec"] = _span_tok2vec(model["tok2vec"], segmenter)
+            changes.append(f"{name}: its tok2vec was put into {SPAN_TOK2VEC}.")
     return Added(config, changes)
+
+
+def _heads(
+    names: Sequence[str], pipeline: list[str], blocks: dict[str, Any]
+) -> list[str]:
+    """Find the components that are to get spans, in the order of the pipeline."""
+    there = ", ".join(pipeline) or "nothing"
+    for name in names:
+        if name not in pipeline:
+            raise ConfigError(Errors.NO_SUCH_COMPONENT.format(name=name, there=there))
+        if not (_is_classifier(blocks[name]) or "tok2vec" in _model(blocks[name])):
+            raise ConfigError(_no_head([name], blocks))
+    factories = (*CLASSIFIERS, *TOKEN_HEADS)
+    found = [
+        name
+        for name in pipeline
+        if (
+            name in names if names else blocks.get(name, {}).get("factory") in factories
+        )
+    ]
+    if not found:
+        raise ConfigError(_no_head(pipeline, blocks))
+    return found
+
+
+def _is_classifier(block: dict[str, Any]) -> bool:
+    return block.get("factory") in CLASSIFIERS
+
+
+def _model(block: dict[str, Any]) -> dict[str, Any]:
+    """Get a component's model block, or the one it would have."""
+    model: dict[str, Any] = block.get("model") or _default_model(block)
+    return model
+
+
+def _default_model(block: dict[str, Any]) -> dict[str, Any]:
+    if not Language.has_factory(block.get("factory", "")):
+        return {}
+    default: Any = Language.get_factory_meta(block["factory"]).default_config
+    return deepcopy(dict(default.get("model", {})))
+
+
+def _moved(config: Config, names: Iterable[str]) -> Config:
+    """Copy a config, and make variables follow what moves one block further in."""
+    text = config.to_str(interpolate=False)
+    for name in names:
+        path = f"components.{name}.model.tok2vec"
+        text = re.sub(rf"(\$\{{{re.escape(path)})(?=[.:])", r"\1.tok2vec", text)
+    return Config().from_str(text, interpolate=False)
 
 
 def _interpolated(config: Config) -> Config:
@@ -98,11 +164,14 @@ def _no_head(pipeline: list[str], components: dict[str, Any]) -> str:
         if source is not None:
             return Errors.SOURCED.format(name=name, source=source)
     there = ", ".join(pipeline) or "nothing"
-    return Errors.NO_HEAD.format(there=there, factories=" or ".join(CLASSIFIERS))
+    factories = ", ".join((*CLASSIFIERS, *TOKEN_HEADS))
+    return Errors.NO_HEAD.format(there=there, factories=factories)
 
 
 def _has_spans(block: dict[str, Any]) -> bool:
-    return block.get("model", {}).get("@architectures") == SPAN_TEXTCAT
+    model = block.get("model", {})
+    parts = (model, model.get("tok2vec", {}))
+    return any(p.get("@architectures") in (SPAN_TEXTCAT, SPAN_TOK2VEC) for p in parts)
 
 
 def _add_segmenter(
@@ -166,6 +235,20 @@ def _span_model(
         "nO": None,
         "span_pooling": dict(_POOLING),
         "doc_pooling": dict(_POOLING),
+        "tok2vec": tok2vec,
+    }
+
+
+def _span_tok2vec(tok2vec: dict[str, Any], segmenter: str) -> dict[str, Any]:
+    return {
+        "@architectures": SPAN_TOK2VEC,
+        "spans_key": f"${{components.{segmenter}.spans_key}}",
+        "kernel_size": 3,
+        "keep_tokens": True,
+        # What the listener made of a token's wordpieces stays what is made of them.
+        "token_pooling": deepcopy(
+            tok2vec.get("pooling", {"@layers": "reduce_first.v1"})
+        ),
         "tok2vec": tok2vec,
     }
 

@@ -320,13 +320,15 @@ class Errors:
     NOT_A_CONFIG = "{path!r} is not a config that spaCy reads: {reason}"
     BAD_VARIABLES = "The config has a variable that nothing is known of: {reason}"
     NO_HEAD = (
-        "There is nothing in the pipeline that could pool spans: a component whose "
-        "factory is {factories} is needed. [nlp] pipeline has: {there}."
+        "There is nothing here that could get spans: {there}. It takes a component "
+        "whose factory is one of {factories}, or, named with --component, any other "
+        "that has a tok2vec."
     )
+    NO_SUCH_COMPONENT = "There is no {name!r} in [nlp] pipeline. It has: {there}."
     SOURCED = (
-        "There is no text classifier in the config itself, and {name!r} is taken from "
-        "the trained pipeline {source!r}: its model cannot be exchanged. Give it a "
-        "factory and a model block of its own."
+        "There is nothing in the config itself that could get spans, and {name!r} is "
+        "taken from the trained pipeline {source!r}: its model cannot be exchanged. "
+        "Give it a factory and a model block of its own."
     )
     HAS_SPANS = "Spans are in there already: {names}."
     NO_TOK2VEC = (

@@ -69,6 +69,26 @@ def single(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def entities(tmp_path_factory):
+    """Entities, and as spans those and a part of one of them."""
+    nlp = spacy.blank("en")
+    docs = []
+    for text, start, end in [
+        ("new york was very good", 0, 2),
+        ("it is new york city", 2, 5),
+        ("this film is very bad", 0, 0),
+    ] * 6:
+        doc = nlp(text)
+        doc.ents = [Span(doc, start, end, "GPE")] if end else []
+        parts = [Span(doc, 4, 5, "KIND")] if end == 5 else []
+        doc.spans["sc"] = [*doc.ents, *parts]
+        docs.append(doc)
+    path = tmp_path_factory.mktemp("entities") / "data.spacy"
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
 def paired(tmp_path_factory):
     lines = ["sentence1\tsentence2\tlabel"]
     lines += [f"{one}\t{two}\t{label}" for one, two, label in PAIRED]
@@ -91,7 +111,12 @@ def train(config, data, bert, folder, *more):
 
 @pytest.mark.parametrize(
     ("name", "head"),
-    [("textcat", "textcat"), ("textcat_pair", "textcat"), ("ner", "ner")],
+    [
+        ("textcat", "textcat"),
+        ("textcat_pair", "textcat"),
+        ("ner", "ner"),
+        ("spancat", "spancat"),
+    ],
 )
 def test_span_and_baseline_differ_in_model_and_segmenter_only(name, head):
     span, base = (
@@ -152,25 +177,24 @@ def test_scores_train(paired, bert, tmp_path):
     assert nlp("new york [SEP] it is a city").cats["score"] < 0.5
 
 
-@pytest.mark.parametrize("arm", ["spanft", "baseline"])
-def test_entities_train(arm, bert, tmp_path):
-    nlp = spacy.blank("en")
-    docs = []
-    for text, start, end in [
-        ("new york was very good", 0, 2),
-        ("it is new york city", 2, 5),
-        ("this film is very bad", 0, 0),
-    ] * 6:
-        doc = nlp(text)
-        doc.ents = [Span(doc, start, end, "GPE")] if end else []
-        docs.append(doc)
-    DocBin(docs=docs).to_disk(tmp_path / "data.spacy")
+@pytest.mark.parametrize("arm", ["ner_spanft", "ner_baseline", "ner_bilou_spanft"])
+def test_entities_train(arm, entities, bert, tmp_path):
     steps = (f"{RATE}.total_steps", 150)
-    config = CONFIGS / f"ner_{arm}.cfg"
-    trained, _ = train(config, tmp_path / "data.spacy", bert, tmp_path, *steps)
-    assert trained.meta["performance"]["ents_f"] == 1.0
-    doc = trained("it is new york city")
+    nlp, _ = train(CONFIGS / f"{arm}.cfg", entities, bert, tmp_path, *steps)
+    assert nlp.meta["performance"]["ents_f"] == 1.0
+    doc = nlp("it is new york city")
     assert [ent.text for ent in doc.ents] == ["new york city"]
+
+
+@pytest.mark.parametrize("arm", ["spanft", "baseline"])
+def test_spans_train(arm, entities, bert, tmp_path):
+    steps = (f"{RATE}.total_steps", 150)
+    config = CONFIGS / f"spancat_{arm}.cfg"
+    steps += (f"{RATE}.initial_rate", 0.003)
+    nlp, _ = train(config, entities, bert, tmp_path, *steps)
+    assert nlp.meta["performance"]["spans_sc_f"] == 1.0
+    doc = nlp("it is new york city")
+    assert {span.text for span in doc.spans["sc"]} == {"new york city", "city"}
 
 
 def test_a_package_of_a_pipeline_loads(single, bert, tmp_path):
@@ -208,7 +232,8 @@ class TestAdd:
 
     def test_from_the_command_line(self, tmp_path, single, bert):
         base = self.base(tmp_path, "textcat", "ner")
-        done = run("spanft", "add", "base.cfg", "out.cfg", cwd=tmp_path)
+        only = ("--component", "textcat")
+        done = run("spanft", "add", "base.cfg", "out.cfg", *only, cwd=tmp_path)
         assert "textcat: spacy.TextCat" in done.stderr
         paths = ("--paths.train", single, "--paths.dev", single)
         run("debug", "config", "out.cfg", *paths, cwd=tmp_path)
@@ -293,6 +318,76 @@ class TestAdd:
         keys = {block["spans_key"] for block in blocks}
         assert keys == {"${components.span_segmenter_2.spans_key}"}
 
+    @pytest.mark.parametrize("gpu", [True, False])
+    def test_tokens(self, tmp_path, gpu):
+        """A tagger stays as it is, unless it is named."""
+        config = self.base(tmp_path, "tagger", "ner", "spancat", gpu=gpu)
+        found = add_spans(config).config
+        source = config["nlp"]["pipeline"][0]
+        assert found["nlp"]["pipeline"] == [
+            *(source, "tagger", "span_segmenter", "ner", "spancat")
+        ]
+        assert found["components"]["tagger"] == config["components"]["tagger"]
+        for name in ("ner", "spancat"):
+            before = config["components"][name]["model"]
+            after = found["components"][name]["model"]
+            assert after["tok2vec"]["tok2vec"] == before["tok2vec"]
+            if gpu:
+                pooling = before["tok2vec"]["pooling"]
+                assert after["tok2vec"]["token_pooling"] == pooling
+            assert {**after, "tok2vec": 0} == {**before, "tok2vec": 0}
+        named = add_spans(config, components=["tagger"])
+        assert named.config["nlp"]["pipeline"][:3] == [
+            *(source, "span_segmenter", "tagger")
+        ]
+        assert named.config["components"]["ner"] == config["components"]["ner"]
+        assert len(named.changes) == 3
+
+    def test_entities_from_the_command_line(self, tmp_path, entities, bert):
+        self.base(tmp_path, "ner", gpu=False)
+        run("spanft", "add", "base.cfg", "out.cfg", cwd=tmp_path)
+        paths = ("--paths.train", entities, "--paths.dev", entities)
+        run("debug", "config", "out.cfg", *paths, cwd=tmp_path)
+        steps = ("--training.max_steps", 100, "--training.eval_frequency", 50)
+        run("train", "out.cfg", *paths, "--output", "trained", *steps, cwd=tmp_path)
+        nlp = spacy.load(tmp_path / "trained" / "model-best")
+        assert [ent.text for ent in nlp("it is new york city").ents] == [
+            "new york city"
+        ]
+
+    def test_variables_follow_what_moves(self):
+        config = load_config(CONFIGS / "ner_baseline.cfg")
+        config["components"]["ner"] = {"factory": "ner"}  # with spaCy's own model
+        config["components"]["more"] = {
+            "factory": "ner",
+            "model": {
+                "@architectures": "spacy.TransitionBasedParser.v2",
+                "state_type": "ner",
+                "hidden_width": "${components.more.model.tok2vec.width}",
+                "tok2vec": {
+                    "@architectures": "spacy.HashEmbedCNN.v2",
+                    "width": 32,
+                    "embed_size": "${components.more.model.tok2vec:width}",
+                },
+            },
+        }
+        config["nlp"]["pipeline"] = ["ner", "more"]
+        config["components"].pop("transformer")
+        found = add_spans(config).config.interpolate()["components"]
+        assert found["more"]["model"]["hidden_width"] == 32
+        assert found["more"]["model"]["tok2vec"]["tok2vec"]["embed_size"] == 32
+        inner = found["ner"]["model"]["tok2vec"]["tok2vec"]
+        assert inner["@architectures"] == "spacy.HashEmbedCNN.v2"
+
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [("tager", r"no 'tager' in \[nlp\] pipeline"), ("transformer", "transformer")],
+    )
+    def test_components_that_cannot(self, name, expected):
+        config = load_config(CONFIGS / "ner_baseline.cfg")
+        with pytest.raises(ConfigError, match=expected):
+            add_spans(config, components=[name])
+
     def test_pairs(self):
         config = load_config(CONFIGS / "textcat_pair_baseline.cfg")
         found = add_spans(config).config.interpolate()
@@ -301,8 +396,8 @@ class TestAdd:
     @pytest.mark.parametrize(
         ("change", "expected"),
         [
-            ({"pipeline": []}, "nothing in the pipeline"),
-            ({"pipeline": ["transformer"]}, r"has: transformer\."),
+            ({"pipeline": []}, "could get spans: nothing"),
+            ({"pipeline": ["transformer"]}, r"could get spans: transformer\."),
             ({"pipeline": ["sourced"]}, "taken from the trained pipeline 'en_x'"),
             ({"lang": "${paths.lang}"}, "a variable that nothing is known of"),
         ],

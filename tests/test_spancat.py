@@ -30,7 +30,7 @@ GROUPS = {
 
 
 def make_reducer(seed):
-    """Initialise with random weights, biases too, in float32: thinc's layers need it."""
+    """Initialise with random weights, biases too; thinc's layers need float32."""
     random = np.random.default_rng(seed)
     layer = boundary_attention_reducer(HIDDEN)
     layer.initialize(X=Ragged(np.zeros((2, WIDTH), "f"), np.array([2], "i")))

@@ -9,14 +9,20 @@ from typer import Argument, Option
 from .util import short_errors
 
 # fmt: off
-Base = Annotated[str, Argument(help="A config with a text classifier, best over a transformer", show_default=False)]  # noqa: E501
+Base = Annotated[str, Argument(help="A config with a textcat, ner or spancat, best over a transformer", show_default=False)]  # noqa: E501
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; the default English one if there is none")]  # noqa: E501
+Components = Annotated[list[str] | None, Option("--component", "-c", help="A component that gets spans, any with a tok2vec; can be repeated. All text classifiers, entity recognisers and span categorisers if there is none", show_default=False)]  # noqa: E501
 # fmt: on
 
 
-def add_cli(base: Base, output: Output, dictionary: DictionaryFile = None) -> None:
-    """Add spans to a config of your own: the segmenter, and a model that pools them.
+def add_cli(
+    base: Base,
+    output: Output,
+    dictionary: DictionaryFile = None,
+    component: Components = None,
+) -> None:
+    """Add spans to a config of your own: the segmenter, and models that know them.
 
     All else stays as it is, but for comments, which spaCy does not keep.
     """
@@ -26,7 +32,7 @@ def add_cli(base: Base, output: Output, dictionary: DictionaryFile = None) -> No
 
         if output != "-":
             check_target(output, [base])
-        config, changes = add_spans(read_config(base), dictionary)
+        config, changes = add_spans(read_config(base), dictionary, component or ())
         text = config.to_str(interpolate=False)
         if output == "-":
             print(text)
