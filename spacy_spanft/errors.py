@@ -424,3 +424,7 @@ class Warnings:
         'With unit = "document", all of {source} is one Doc, {n_sentences} sentences '
         "long: nothing in it says where another document begins (-DOCSTART-)."
     )
+    UNSEEN_LABELS = (
+        "The dev data has labels that {name!r} has not seen in the training data, and "
+        "can never predict: {labels}. They count as mistakes in its scores."
+    )

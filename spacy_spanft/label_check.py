@@ -1,0 +1,74 @@
+"""Warns before training of labels that the dev data has and no component knows."""
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import resolve_dot_names
+
+from .errors import Warnings
+
+
+def _entities(component: Any, doc: Doc) -> Iterable[str]:
+    return (ent.label_ for ent in doc.ents)
+
+
+def _spans(component: Any, doc: Doc) -> Iterable[str]:
+    return (span.label_ for span in doc.spans.get(component.key, []))
+
+
+def _cats(component: Any, doc: Doc) -> Iterable[str]:
+    return (label for label, truth in doc.cats.items() if truth)
+
+
+def _tags(component: Any, doc: Doc) -> Iterable[str]:
+    return (token.tag_ for token in doc if token.tag_)
+
+
+# Where the gold labels of each factory's components stand.
+_GOLD: dict[str, Callable[[Any, Doc], Iterable[str]]] = {
+    "ner": _entities,
+    "beam_ner": _entities,
+    "bilou_ner": _entities,
+    "spancat": _spans,
+    "spancat_singlelabel": _spans,
+    "textcat": _cats,
+    "textcat_multilabel": _cats,
+    "tagger": _tags,
+}
+
+
+def make_label_check() -> Callable[[Language], None]:
+    """Build `spacy-spanft.warn_unseen_labels.v1`, for [initialize.after_init].
+
+    A label of the dev data that the training data does not have can never be predicted,
+    and spaCy says nothing of it. As the dev data is read here once, whatever is wrong
+    with it is found before training begins, too.
+
+    RETURNS (Callable[[Language], None]): Warns once for each component.
+    """
+    return _check
+
+
+def _check(nlp: Language) -> None:
+    config = nlp.config.interpolate()
+    used = config.get("training", {}).get("dev_corpus")
+    corpus = config.get("corpora", {}).get("dev", {})
+    if used != "corpora.dev" or corpus.get("path", "") is None:
+        return  # there is none, as when only labels are initialised
+    components: dict[str, tuple[Any, Any]] = {
+        name: (component, _GOLD[factory])
+        for name, component in nlp.pipeline
+        if (factory := nlp.get_pipe_meta(name).factory) in _GOLD
+    }
+    found: dict[str, set[str]] = {name: set() for name in components}
+    (dev,) = resolve_dot_names(config, ["corpora.dev"])
+    for example in dev(nlp):
+        for name, (component, labels_of) in components.items():
+            found[name].update(labels_of(component, example.reference))
+    for name, (component, _) in components.items():
+        if new := sorted(found[name] - set(component.labels)):
+            place = {"name": name, "labels": ", ".join(map(repr, new))}
+            warnings.warn(Warnings.UNSEEN_LABELS.format(**place), stacklevel=2)

@@ -1,0 +1,195 @@
+"""CoNLL's columns: what is read, what is refused, and labels that are new in dev."""
+
+import gzip
+import warnings
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from spacy.util import load_config_from_str
+
+from spacy_spanft.errors import CorpusError, ReaderError, SettingError
+from spacy_spanft.readers.conll import conll_corpus
+
+IOB1 = [
+    ("U.N.", "NNP", "I-NP", "I-ORG"),
+    ("official", "NN", "I-NP", "O"),
+    ("Ekeus", "NNP", "I-NP", "I-PER"),
+    ("Smith", "NNP", "I-NP", "B-PER"),
+    ("Jones", "NNP", "I-NP", "I-PER"),
+    ("Bonn", "NNP", "I-NP", "I-LOC"),
+    None,
+    ("Bonn", "NNP", "I-NP", "I-LOC"),
+]
+IOB2 = ["B-ORG", "O", "B-PER", "B-PER", "I-PER", "B-LOC", None, "B-LOC"]
+ENTS = [("U.N.", "ORG"), ("Ekeus", "PER"), ("Smith Jones", "PER"), ("Bonn", "LOC")]
+
+
+def table(tags=None, columns=4, separator=" "):
+    """Write the sentences with their own tags, or with others."""
+    tags = tags or [row and row[-1] for row in IOB1]
+    cells = [
+        row and [*row[: columns - 1], tag] for row, tag in zip(IOB1, tags, strict=True)
+    ]
+    return "\n".join(separator.join(row) if row else "" for row in cells) + "\n"
+
+
+def ents(corpus, nlp):
+    found = [example.reference for example in corpus(nlp)]
+    return [[(ent.text, ent.label_) for ent in doc.ents] for doc in found]
+
+
+@pytest.mark.parametrize("tags", [None, IOB2])
+@pytest.mark.parametrize("columns", [2, 4])
+@pytest.mark.parametrize("separator", [" ", "\t", "  "])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_iob1_and_iob2(nlp, tmp_path, tags, columns, separator, ending):
+    text = table(tags, columns, separator).replace("\n", ending)
+    (tmp_path / "x.conll").write_bytes(text.encode())
+    assert ents(conll_corpus(tmp_path / "x.conll"), nlp) == [ENTS, ENTS[-1:]]
+
+
+def test_packed_and_with_a_byte_order_mark(nlp, tmp_path):
+    data = gzip.compress(b"\xef\xbb\xbf" + table().encode())
+    (tmp_path / "x.conll.gz").write_bytes(data)
+    assert ents(conll_corpus(tmp_path / "x.conll.gz"), nlp) == [ENTS, ENTS[-1:]]
+
+
+def test_documents(nlp, tmp_path):
+    text = f"-DOCSTART- -X- O O\n\n{table()}\n-DOCSTART- -X- O O\n\n{table()}"
+    (tmp_path / "x").write_text(text)
+    corpus = conll_corpus(tmp_path / "x", unit="document", spans_key="sc")
+    # The same label at the end of a sentence and at the beginning of the next: two.
+    assert ents(corpus, nlp) == [[*ENTS, ENTS[-1]]] * 2
+    doc = next(corpus(nlp)).reference
+    assert [sent.text for sent in doc.sents][1] == "Bonn"
+    assert [span.text for span in doc.spans["sc"]] == [ent.text for ent in doc.ents]
+    assert [token.tag_ for token in doc][:2] == ["NNP", "NN"]
+    sentences = conll_corpus(tmp_path / "x", limit=3)
+    assert ents(sentences, nlp) == [ENTS, ENTS[-1:], ENTS]
+
+
+def test_one_document_is_warned_of(nlp, tmp_path):
+    (tmp_path / "x").write_text(table())
+    with pytest.warns(UserWarning, match="one Doc, 2 sentences long"):
+        list(conll_corpus(tmp_path / "x", unit="document")(nlp))
+
+
+def test_tokens(nlp, tmp_path):
+    (tmp_path / "x").write_text("don't\tO\nNew-York\tB-LOC\n\t\nhe\u00a0is\tO\n")
+    gold, second = conll_corpus(tmp_path / "x")(nlp)
+    assert [token.text for token in gold.predicted] == ["don't", "New-York"]
+    assert [token.text for token in second.predicted] == ["he\u00a0is"]
+    own = next(conll_corpus(tmp_path / "x", gold_tokens=False)(nlp))
+    assert [t.text for t in own.predicted][:2] == ["do", "n't"]
+    assert own.get_aligned_ner()[-3:] == ["B-LOC", "I-LOC", "L-LOC"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a O\nb PER\n", r"Line 2 of '.*x' has the tag 'PER', but tags must be O, or"),
+        ("a O\n\nb B-\n", r"Line 3 of .* has the tag 'B-'"),
+        ("a B-PER,B-LOC\n", "has the tag 'B-PER,B-LOC'"),
+        ("a E-PER\n", "has the tag 'E-PER'"),
+        ("a\n", "Line 1 of .* is 'a', but must be a token and its tag"),
+        ("\tO\n", "Line 1 of .* must be a token and its tag"),
+        ("a NN O\nb c NN O\n", "Line 2 of .* has 4 columns, but the first line has 3"),
+        ("\n\n", "no rows in"),
+        ("-DOCSTART- O\n", "no rows in"),
+    ],
+)
+def test_bad_lines(nlp, tmp_path, text, expected):
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(ReaderError, match=expected):
+        list(conll_corpus(tmp_path / "x")(nlp))
+
+
+def test_bad_files_and_settings(nlp, tmp_path):
+    (tmp_path / "x").write_bytes(b"a O\n\xff O\n")
+    with pytest.raises(CorpusError, match="not valid UTF-8 at byte 4"):
+        list(conll_corpus(tmp_path / "x")(nlp))
+    assert len(list(conll_corpus(tmp_path / "x", errors="replace")(nlp))) == 1
+    with pytest.raises(CorpusError, match="no file"):
+        list(conll_corpus(tmp_path / "y")(nlp))
+    with pytest.raises(ReaderError, match=r"--paths\.train"):
+        conll_corpus(None)
+    with pytest.raises(SettingError, match="unit is 'doc'"):
+        conll_corpus(tmp_path / "x", unit="doc")
+
+
+CONFIG = """
+[nlp]
+lang = "en"
+pipeline = ["ner", "bilou_ner", "spancat"]
+[components]
+[components.ner]
+factory = "ner"
+[components.bilou_ner]
+factory = "bilou_ner"
+[components.spancat]
+factory = "spancat"
+[corpora]
+[corpora.train]
+@readers = "spacy-spanft.ConllCorpus.v1"
+spans_key = "sc"
+path = "{train}"
+[corpora.dev]
+@readers = "spacy-spanft.ConllCorpus.v1"
+spans_key = "sc"
+path = "{dev}"
+[training]
+dev_corpus = "corpora.dev"
+train_corpus = "corpora.train"
+[initialize]
+[initialize.after_init]
+@callbacks = "spacy-spanft.warn_unseen_labels.v1"
+"""
+
+
+def initialise(train, dev):
+    from spacy.training.initialize import init_nlp
+
+    config = load_config_from_str(CONFIG.format(train=train, dev=dev))
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True, validate=False)
+    return init_nlp(nlp.config)
+
+
+class TestUnseenLabels:
+    """A label in dev that was never in train."""
+
+    def test_are_warned_of_for_each_component(self, tmp_path):
+        (tmp_path / "train").write_text("Bonn B-LOC\n")
+        (tmp_path / "dev").write_text("Bonn B-LOC\nis O\nKohl B-PER\n")
+        with pytest.warns(UserWarning, match="The dev data") as caught:
+            initialise(tmp_path / "train", tmp_path / "dev")
+        found = [str(one.message) for one in caught if "dev data" in str(one.message)]
+        names = ("ner", "bilou_ner", "spancat")
+        for name, message in zip(names, found, strict=True):
+            assert f"{name!r} has not seen" in message
+            assert "predict: 'PER'." in message
+
+    def test_none(self, tmp_path):
+        (tmp_path / "train").write_text("Bonn B-LOC\n")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="The dev data")
+            initialise(tmp_path / "train", tmp_path / "train")
+
+    def test_an_error_in_dev_comes_before_training(self, tmp_path):
+        (tmp_path / "train").write_text("Bonn B-LOC\n")
+        (tmp_path / "dev").write_text("Bonn LOC\n")
+        with pytest.raises(ReaderError, match=r"Line 1 of .*dev"):
+            initialise(tmp_path / "train", tmp_path / "dev")
+
+
+def test_what_spacy_convert_makes_of_it(nlp, tmp_path):
+    """Where spaCy reads such a file itself, ours reads the same."""
+    from spacy.training.converters import conll_ner_to_docs
+
+    expected = list(conll_ner_to_docs(table(), n_sents=1, no_print=True))
+    (tmp_path / "x").write_text(table())
+    found = [example.reference for example in conll_corpus(tmp_path / "x")(nlp)]
+    stored = DocBin(docs=found, attrs=["ORTH", "TAG", "ENT_IOB", "ENT_TYPE"])
+    theirs = DocBin(docs=expected, attrs=["ORTH", "TAG", "ENT_IOB", "ENT_TYPE"])
+    for ours, other in zip(stored.tokens, theirs.tokens, strict=True):
+        assert ours.tolist() == other.tolist()
