@@ -428,3 +428,9 @@ class Warnings:
         "The dev data has labels that {name!r} has not seen in the training data, and "
         "can never predict: {labels}. They count as mistakes in its scores."
     )
+    CUT_OFF = (
+        "The transformer cut off a text: words of it have no vector, because a window "
+        "of it has more wordpieces than model_max_length in its tokenizer_config. Use "
+        "smaller windows: [components.transformer.model.get_spans] @span_getters = "
+        '"spacy-transformers.strided_spans.v1", window = 96, stride = 72'
+    )

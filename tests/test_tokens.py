@@ -1,5 +1,7 @@
 """Token vectors that know their span: against plain loops, and in spaCy's own heads."""
 
+import warnings
+
 import numpy as np
 import pytest
 import spacy
@@ -88,6 +90,7 @@ def reference(X, batch, rows, W, b, first, keep):
     return torch.stack(found) if found else rows.new_zeros(0, WIDTH * (1 + keep))
 
 
+@pytest.mark.filterwarnings("ignore:The transformer cut off")
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("keep", [True, False])
 @given(batch=batches(), kernel_size=st.integers(1, 4), seed=st.integers(0, 99))
@@ -171,7 +174,7 @@ def bert(tmp_path_factory):
     return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
-def make(bert, component, **settings):
+def make(bert, component, window=6, **settings):
     """Make a pipeline whose windows are small, so that they overlap."""
     spacy.util.fix_random_seed(0)
     model = model_for(component, LISTENER, **settings)
@@ -179,7 +182,7 @@ def make(bert, component, **settings):
     config = {
         "nlp": {"lang": "en", "pipeline": pipeline},
         "components": {
-            "transformer": transformer_config(bert, 6, 4),
+            "transformer": transformer_config(bert, window, window - 2),
             "span_segmenter": {"factory": "span_segmenter"},
             component: {"factory": component, "model": model},
         },
@@ -244,3 +247,34 @@ def test_spans_that_are_missing(bert):
     nlp.initialize(lambda: examples)
     with pytest.raises(AlignmentError, match="annotating_components"):
         nlp.update(examples)
+
+
+def vectors_of(nlp, doc):
+    model = nlp.get_pipe("ner").model.get_ref("tok2vec").layers[0]
+    return model.predict([doc])[0]
+
+
+def test_long_texts_are_read_to_their_end(bert):
+    """The encoder takes 24 wordpieces, the text has thousands."""
+    nlp = make(bert, "ner")
+    nlp.initialize(lambda: examples_for(nlp))
+    doc = nlp.make_doc("it was unbelievable in new york , very good \n " * 200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in ("transformer", "span_segmenter"):
+            doc = nlp.get_pipe(name)(doc)
+        vectors = vectors_of(nlp, doc)
+    has_vector = vectors[:, :16].any(axis=1)
+    assert all(
+        has or token.is_space for has, token in zip(has_vector, doc, strict=True)
+    )
+
+
+def test_what_is_cut_off_is_warned_of(bert):
+    nlp = make(bert, "ner", window=100)
+    nlp.initialize(lambda: examples_for(nlp))
+    doc = nlp.make_doc("it was unbelievable in new york , very good \n " * 9)
+    for name in ("transformer", "span_segmenter"):
+        doc = nlp.get_pipe(name)(doc)
+    with pytest.warns(UserWarning, match="cut off a text"):
+        vectors_of(nlp, doc)

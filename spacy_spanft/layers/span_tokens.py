@@ -1,15 +1,18 @@
 """A vector of each token: its own, beside that of its window in its span."""
 
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 from thinc.util import get_width
 
-from ..alignment import align_tokens, get_spans, lengths_of_pieces
+from ..alignment import Ints, align_tokens, get_spans, lengths_of_pieces
+from ..errors import Warnings
 from .encoder_rows import DocRows
 from .pooling import Pooling
 
@@ -74,6 +77,8 @@ def forward(
 def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> tuple[np.ndarray, ...]:
     """Find the rows of all tokens, how many each has, and the length of each piece."""
     tokens = [align_tokens(encoding) for encoding in X.encodings]
+    for doc, (_, mine) in zip(X.docs, tokens, strict=True):
+        _warn_of_cut(doc, mine)
     rows = [own + start for (own, _), start in zip(tokens, X.starts, strict=False)]
     key = model.attrs["spans_key"]
     spans = [get_spans(doc, key, is_train=is_train) for doc in X.docs]
@@ -82,6 +87,17 @@ def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> tuple[np.ndarra
     ]
     counts = [count for _, count in tokens]
     return np.concatenate(rows), np.concatenate(counts), np.concatenate(sizes)
+
+
+def _warn_of_cut(doc: Doc, counts: Ints) -> None:
+    """Warn if the encoder read only the beginning of a text.
+
+    White space and control characters have no wordpieces, words always have.
+    """
+    for i in np.flatnonzero(counts == 0).tolist():
+        if any(character.isalnum() for character in doc[i].text):
+            warnings.warn(Warnings.CUT_OFF, stacklevel=2)
+            return
 
 
 def init(
