@@ -72,7 +72,7 @@ def test_commands(folder):
     others = set(commands) - set(ours)
     trains = {line for line in others if line.startswith("python -m spacy train")}
     assert others - trains == {"make demo", "pip install ."}
-    assert len(trains) == 3
+    assert len(trains) == 4
     for line in trains:
         # They are trained in test_configs.py, with a transformer made on the spot.
         name, *options = shlex.split(line)[4:]
@@ -99,7 +99,7 @@ def test_config(folder):
     from spacy_spanft import NgramDictionary
 
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
-    code, model, pairs, corpora, ner = snippets("ini")
+    code, model, pairs, corpora, check, ner, bilou, spancat = snippets("ini")
     nlp = spacy.util.load_model_from_config(Config().from_str(code), auto_fill=True)
     nlp.initialize()
     doc = nlp("in New York")
@@ -116,8 +116,15 @@ def test_config(folder):
     )
     assert whole.merge(found) == whole  # it says what the config says
     settings = Config().from_str(above + model)["components"]["textcat"]
-    tokens = Config().from_str(f"[components]\n\n[components.ner]\n\n{ner}")
-    assert nlp.add_pipe("ner", config=tokens["components"]["ner"]).model
+    for name, block in {"ner": ner, "bilou_ner": bilou, "spancat": spancat}.items():
+        head = "" if name == "bilou_ner" else f"[components.{name}]\n\n"
+        if name == "spancat":
+            head += "[components.spancat.model]\n\n"
+        found = Config().from_str(f"[components]\n\n{head}{block}")["components"][name]
+        found.pop("factory", None)
+        assert nlp.add_pipe(name, config=found).model
+    (warn,) = Config().from_str(f"[initialize]\n\n{check}")["initialize"].values()
+    assert spacy.registry.resolve({"check": warn})["check"]
     assert nlp.add_pipe("textcat", config=settings).model.attrs["multi_label"] is False
 
 
