@@ -1,6 +1,7 @@
-"""A training step with the span head against the same step with [CLS] alone.
+"""A training step of a config with spans against that of its baseline.
 
     python -m benchmarks.step --layers 12 --width 768
+    python -m benchmarks.step --task ner
 
 The encoder is a BERT of that size with random weights, made on the spot, so that
 nothing is downloaded: its speed does not depend on what it knows. Both pipelines get
@@ -11,11 +12,12 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import spacy
 import typer
+from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi.tables import table
 
@@ -63,12 +65,18 @@ def make_pipeline(
     path = CONFIGS / f"{name}.cfg"
     config = spacy.util.load_config(path, overrides=overrides, interpolate=True)
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"cats": {"A": i % 2, "B": 1 - i % 2}})
-        for i, text in enumerate(texts)
-    ]
+    examples = [make_example(nlp.make_doc(text), i % 2) for i, text in enumerate(texts)]
     optimizer = nlp.initialize(lambda: examples)
     return nlp, examples, optimizer
+
+
+def make_example(doc: Doc, kind: int) -> Example:
+    """Give a text a label, two entities, and those as spans as well."""
+    entities = [doc[2:4], doc[10:13]]
+    offsets = [(e.start_char, e.end_char, f"E{kind}") for e in entities]
+    cats = {"A": kind, "B": 1 - kind}
+    gold = {"cats": cats, "entities": offsets, "spans": {"sc": offsets}}
+    return Example.from_dict(doc, gold)
 
 
 def n_parameters(nlp: Any) -> int:
@@ -86,6 +94,7 @@ def n_parameters(nlp: Any) -> int:
 
 
 def main(
+    task: Annotated[str, typer.Option(help="textcat, ner or spancat")] = "textcat",
     layers: int = 6,
     width: int = 384,
     n_texts: int = 32,
@@ -94,14 +103,12 @@ def main(
 ) -> None:
     """Measure."""
     texts = make_texts(n_texts, n_words)
+    names = (f"{task}_baseline", f"{task}_spanft")
     times: dict[str, list[float]] = {}
     sizes = {}
     with tempfile.TemporaryDirectory() as folder:
         save_bert(Path(folder), layers, width)
-        pipelines = {
-            name: make_pipeline(name, Path(folder), texts)
-            for name in ("textcat_baseline", "textcat_spanft")
-        }
+        pipelines = {name: make_pipeline(name, Path(folder), texts) for name in names}
         for turn in range(repeat + 2):
             for name, (nlp, examples, optimizer) in pipelines.items():
                 annotates = [n for n in nlp.pipe_names if n == "span_segmenter"]
@@ -110,15 +117,15 @@ def main(
                 if turn > 1:  # the first ones warm up
                     times.setdefault(name, []).append(time.perf_counter() - begin)
                 sizes[name] = n_parameters(nlp)
-    base, span = (times[name] for name in ("textcat_baseline", "textcat_spanft"))
+    base, span = (times[name] for name in names)
     ratios = [b / a for a, b in zip(base, span, strict=True)]
-    added = sizes["textcat_spanft"] - sizes["textcat_baseline"]
+    before, after = (sizes[name] for name in names)
     rows = [
         ("encoder", f"{layers} layers, width {width}"),
-        ("[CLS] alone", f"{median(base):.2f} s a step"),
-        ("span head", f"{median(span):.2f} s a step"),
+        (names[0], f"{median(base):.2f} s a step"),
+        (names[1], f"{median(span):.2f} s a step"),
         ("ratio", f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"),
-        ("weights added", f"{added:,} ({added / sizes['textcat_baseline']:.1%})"),
+        ("weights added", f"{after - before:,} ({after / before - 1:.1%})"),
     ]
     print(table(rows))
 

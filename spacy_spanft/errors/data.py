@@ -1,0 +1,88 @@
+"""Messages of errors: corpora, and configs."""
+
+
+class DataErrors:
+    """Messages with named gaps, filled with `str.format`."""
+
+    # Readers
+    NO_COLUMN_IN = (
+        "{setting} = {column!r}, but there is no such column in {source}, {place}. It "
+        "has: {columns}."
+    )
+    NO_FORMAT = (
+        "{path!r} does not end in .tsv, .csv or .jsonl. Say what it is with "
+        'format = "tsv".'
+    )
+    NO_ROWS = "There are no rows in {source}."
+    BAD_CELLS = (
+        "{place} of {source} has {found} cells, but there are {expected} columns: "
+        "{columns}."
+    )
+    BAD_HEADER = "The first line of {source} names the column {column!r} twice."
+    BAD_JSON = "{place} of {source} is no JSON object: {reason}."
+    BAD_CSV = "{place} of {source} is no CSV: {reason}."
+    NO_TEXT_IN = (
+        "{place} of {source} has {value!r} in column {column!r}, which is not a text."
+    )
+    BAD_TEXT_IN = (
+        "{place} of {source} has a text in column {column!r} that cannot be encoded as "
+        "UTF-8 ({reason}): half a character, perhaps."
+    )
+    BAD_LABEL_IN = (
+        "{place} of {source} has {value!r} for a label. Labels are strings or numbers, "
+        "or lists of them."
+    )
+    NO_LABEL_IN = (
+        "{place} of {source} has no label: column {column!r} holds {value!r}. Rows "
+        "without labels, such as GLUE's test data, cannot be learnt from or scored; to "
+        "read them all the same, set label = null."
+    )
+    UNKNOWN_LABEL = (
+        "{place} of {source} has the label {value!r}, but labels names only: {labels}."
+    )
+    NO_NUMBER = (
+        "{place} of {source} has {value!r} in column {column!r}, which is no number. "
+        "Name the column as label, not as score, if it holds labels."
+    )
+    LABELS_AND_SCORE = (
+        "labels gives names to labels, and score = {score!r} says that there are none: "
+        "leave one of them out."
+    )
+    NO_READER_PATH = (
+        "This corpus has no path. Set it in the config or on the command line: "
+        "--paths.train train.tsv --paths.dev dev.tsv"
+    )
+    NO_TAG = (
+        "{place} is {cells!r}, but must be a token and its tag, with a tab or a space "
+        "between them: columns as CoNLL has them."
+    )
+    OTHER_COLUMNS = (
+        "{place} has {found} columns, but the first line has {expected}. Is there a "
+        "space inside a token?"
+    )
+    BAD_TAG = (
+        "{place} has the tag {tag!r}, but tags must be O, or B- or I- and a label, "
+        "such as B-PER, in the last column."
+    )
+
+    # Configs
+    NOT_A_CONFIG = "{path!r} is not a config that spaCy reads: {reason}"
+    BAD_VARIABLES = "The config has a variable that nothing is known of: {reason}"
+    NO_HEAD = (
+        "There is nothing here that could get spans: {there}. It takes a component "
+        "whose factory is one of {factories}, or, named with --component, any other "
+        "that has a tok2vec."
+    )
+    NO_SUCH_COMPONENT = "There is no {name!r} in [nlp] pipeline. It has: {there}."
+    SOURCED = (
+        "There is nothing in the config itself that could get spans, and {name!r} is "
+        "taken from the trained pipeline {source!r}: its model cannot be exchanged. "
+        "Give it a factory and a model block of its own."
+    )
+    HAS_SPANS = "Spans are in there already: {names}."
+    NO_TOK2VEC = (
+        "The model of {name!r} has no tok2vec, and no transformer stands before it in "
+        "[nlp] pipeline, so there are no vectors to pool. Put a transformer before it, "
+        "or give it a model with a tok2vec. Such a config is made by: "
+        "python -m spacy init config base.cfg --pipeline textcat --gpu"
+    )

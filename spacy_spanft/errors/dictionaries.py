@@ -1,0 +1,120 @@
+"""Messages of errors: building and reading dictionaries."""
+
+
+class DictionaryErrors:
+    """Messages with named gaps, filled with `str.format`."""
+
+    # Text
+    NOT_FOUND = (
+        "There is no file {path!r}. Paths are relative to the current folder, {cwd!r}."
+    )
+    IS_FOLDER = "{path!r} is a folder. Name the text files in it one by one."
+    NOT_A_FILE = "{path!r} is a folder, not a file."
+    NOT_READABLE = "{path!r} cannot be read: you are not allowed to."
+    NO_STDIN = "There is no standard input to read: it is closed."
+    NUL_BYTE = (
+        "{path!r} holds a NUL byte at byte {offset}{packed}, so it is not a text "
+        "file. If it is UTF-16, convert it to UTF-8 first. If it is text but for a "
+        "few such bytes, errors='replace' (--errors replace) goes on."
+    )
+    BAD_UTF8 = (
+        "{path!r} is not valid UTF-8 at byte {offset}{packed} (0x{byte:02x}: "
+        "{reason}). If the file is in another encoding, perhaps Latin-1, convert it: "
+        "iconv -f LATIN1 -t UTF-8 FILE. To replace such bytes and go on, use "
+        "errors='replace' (--errors replace)."
+    )
+    BAD_ARCHIVE = (
+        "{path!r} cannot be unpacked ({reason}). The file is cut short or damaged, "
+        "or its ending ({suffix}) does not name the way it was packed."
+    )
+    BAD_ERRORS = "errors is {value!r}, but must be 'strict' or 'replace'."
+    NO_TEXT = "There is no text in {sources}: not a single word was read."
+    NOT_A_STRING = (
+        "Text {index} is a {type}, not a string. To count one single text, put it "
+        "into a list."
+    )
+    COLUMN_OF_OTHERS = (
+        "Column {column!r} of dataset {name!r} holds {type}, not text. Choose another "
+        "one with column=... (--column)."
+    )
+    NO_SPLIT = (
+        "There is no split {split!r} in dataset {name!r}. It has: {splits}. Choose one "
+        "with split=... (--split)."
+    )
+    NO_DATASET_FOLDER = (
+        "There is no folder {name!r}. A dataset is named as on the hub, or by the path "
+        "of a local folder."
+    )
+    DATASET_IS_FILE = (
+        "{name!r} is a file, not a dataset. Text to count is read from files by "
+        "NgramDictionary.from_files (on the command line, name it without --dataset), "
+        "and examples by spacy-spanft.TableCorpus.v1."
+    )
+    ONE_STRING = (
+        "texts is one single string. Pass a list of strings; for the lines of a "
+        "file, use NgramDictionary.from_files."
+    )
+    NO_COLUMN = (
+        "There is no column {column!r} in dataset {name!r}. It has: {columns}. "
+        "Choose one with column=... (--column)."
+    )
+    NO_DATASET = "Dataset {name!r} cannot be loaded: {reason}"
+
+    # Tokenizers
+    NO_LANGUAGE = (
+        "There is no spaCy tokenizer for {name!r} ({reason}). Use a language code "
+        "such as 'en', 'whitespace' for text that is tokenised already, or a "
+        "tokenizer such as nlp.tokenizer."
+    )
+    WORKER_DIED = (
+        "A process that tokenised was killed, perhaps because memory ran out. Use "
+        "fewer of them: n_process (--n-process)."
+    )
+    BAD_PROCESSES = "n_process is {value!r}, but must be 1 or more."
+
+    # Dictionaries
+    BAD_MAX_N = (
+        "max_n is {value!r}, but must be a whole number from 2 to 255: an n-gram "
+        "has at least two words."
+    )
+    BAD_MIN_COUNT = "min_count is {value!r}, but must be a whole number of 1 or more."
+    BAD_TOP = "k is {value!r}, but must be a whole number of 0 or more."
+    BAD_RANKING = "There is no ranking by {value!r}. Use 'count' or 'pmi'."
+    BAD_ATTR = "attr is {value!r}, but must be 'LOWER' or 'ORTH'."
+    BAD_NGRAM = (
+        "{ngram!r} is not an n-gram: two or more words with single spaces between "
+        "them are expected."
+    )
+    BAD_WORD = "{word!r} is not a word: a string without white space is expected."
+    BAD_COUNT = "The count of {ngram!r} is {count!r}, but must be a whole number > 0."
+    NO_TOKEN_COUNT = (
+        "PMI needs the number of tokens counted, and this dictionary does not know it. "
+        "For counts of your own: NgramDictionary(ngrams, words=..., "
+        "provenance=Provenance(n_tokens=...))."
+    )
+    NOT_A_MAPPING = "{value!r} is a {type}, but must be an NgramDictionary."
+    NO_WORD_COUNTS = (
+        "PMI needs the counts of the single words, and this dictionary has none for "
+        "{word!r}. Dictionaries counted by NgramDictionary.from_files and the like "
+        "have them."
+    )
+    OTHER_ATTR = (
+        "One dictionary is over {ours!r}, the other over {theirs!r}. Count both "
+        "with the same attr."
+    )
+    NO_DEFAULT = (
+        "There is no default dictionary for {lang!r}, only for: {available}. Build "
+        "one with: python -m spacy spanft dictionary build TEXT -o FILE --lang {lang}"
+    )
+
+    # Dictionary files
+    NOT_A_DICTIONARY = (
+        "{path} is not an n-gram dictionary: {reason}. Dictionaries are written by "
+        "NgramDictionary.to_disk and by: python -m spacy spanft dictionary build"
+    )
+    DAMAGED = "{path} is damaged: {reason}. Copy it again, or build it anew."
+    NEWER_FORMAT = (
+        "{path} has format version {found}, but this spacy-spanft ({version}) reads "
+        "up to version {known}. Upgrade: pip install --upgrade spacy-spanft"
+    )
+    BAD_ROW = "line {line}: {row!r} is not an n-gram, a tab and a count"

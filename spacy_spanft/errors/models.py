@@ -1,0 +1,140 @@
+"""Messages of errors: cutting texts, and learning from what was cut."""
+
+
+class ModelErrors:
+    """Messages with named gaps, filled with `str.format`."""
+
+    # Segmentation
+    BAD_SEGMENT = (
+        "The segmenter {segmenter} gave the span {span!r} for a Doc of {length} "
+        "tokens. Spans must be (start, end) or (start, end, label), in order, "
+        "disjoint and within the Doc. The Doc begins: {text!r}"
+    )
+    BAD_SEGMENTATION = (
+        "The segmenter {segmenter} gave a {type} for {what}. It must give a list with "
+        "the spans of each Doc: [[(start, end), ...], ...]."
+    )
+    WRONG_NUMBER = "The segmenter {segmenter} got {docs} Docs, but gave {got} results."
+    KEY_TAKEN = (
+        "doc.spans[{key!r}] is there already, and not written by {name!r} but by "
+        "{other}. Give this component another key, or let it overwrite the spans: "
+        'nlp.add_pipe("span_segmenter", config={{"spans_key": "other"}}) or '
+        'config={{"overwrite": True}}.'
+    )
+    NO_DICTIONARY_SLOT = (
+        "The component {name!r} was given a dictionary at initialisation, but its "
+        "segmenter {segmenter} takes none. Remove [initialize.components.{name}], or "
+        "use @segmenters = 'spacy-spanft.NgramSegmenter.v1'."
+    )
+    NOT_SAVED = (
+        "{path} does not hold the segmenter's data. Was the pipeline saved with "
+        "exclude, or with another segmenter?"
+    )
+    BAD_LENGTHS = (
+        "lengths is {value!r}, but must be one or more weights, none negative, not "
+        "all zero: the first for spans of one token, the second for two, and so on."
+    )
+    BAD_CHUNKER = "There is no chunker {value!r}. Use 'entities' or 'phrases'."
+    NO_NLTK_DATA = (
+        "NLTK's data is missing: {resource}. Get it with:\n\n"
+        "    python -m nltk.downloader {packages}\n\n"
+        "If it is on this machine already, set NLTK_DATA to its folder. Searched: "
+        "{searched}"
+    )
+
+    # Span encoder
+    NO_SPANS = (
+        "doc.spans has no {key!r} (it has: {there}). If the pipeline is being trained, "
+        "the component that writes them must be among the annotating components. "
+        "Put this into the config:\n\n"
+        "    [training]\n"
+        '    annotating_components = ["span_segmenter"]\n\n'
+        "and check that span_segmenter stands before this component in [nlp] pipeline."
+    )
+    NO_TRANSFORMER = (
+        "There is no transformer for this component to listen to. Put one before it "
+        'in [nlp] pipeline (factory = "transformer"), and name it in the component\'s '
+        '[...model.tok2vec] upstream, or leave upstream at "*". A transformer that '
+        "is frozen in training must be taken from a trained pipeline (source = ...), "
+        "and be among the annotating_components."
+    )
+    BAD_SETTING = "{name} is {value!r}, but must be {expected}."
+    NO_WINDOW = (
+        'Without segmentation (segmentation = "none"), the windows of the span pooling '
+        "go over the whole text, and this one has no windows. Use @architectures = "
+        '"spacy-spanft.CnnPooling.v1" as span_pooling.'
+    )
+    OVERLAP = (
+        "The spans in doc.spans[{key!r}] overlap, so they cannot be pooled one by one: "
+        "the first two that do are {one!r} and {two!r}. Use the spans of a "
+        "span_segmenter, or make them disjoint with spacy.util.filter_spans."
+    )
+
+    # Pairs
+    SEPARATOR_INSIDE = (
+        "The first text of a pair holds the separator {separator!r} itself, so nobody "
+        "could tell where it ends: {text!r}. Take it out, or choose another separator."
+    )
+    SEPARATOR_SPLIT = (
+        "The separator {separator!r} is not a token by itself in {text!r}. It needs "
+        "white space on both sides, and the tokenizer must know it:\n\n"
+        "    [nlp.tokenizer]\n"
+        '    @tokenizers = "spacy-spanft.PairTokenizer.v1"\n'
+        '    separator = "{separator}"'
+    )
+    BAD_SEPARATOR = (
+        "The separator is {separator!r}, but must be a word without white space."
+    )
+    SLOW_TOKENIZER = (
+        "{name} is not a fast tokenizer, so it does not say which characters its "
+        "wordpieces are made of. Set use_fast = true in the transformer's "
+        "tokenizer_config; some encoders have no fast tokenizer."
+    )
+    NO_SEPARATOR = (
+        "The tokenizer of {name!r} has no separator (sep_token), so it cannot encode "
+        "pairs of texts. Use an encoder such as BERT or RoBERTa, or give it one: "
+        '[components.transformer.model.tokenizer_config] sep_token = "</s>"'
+    )
+    OTHER_SEPARATOR = (
+        "The corpus puts {separator!r} between two texts, and the component {name!r} "
+        "has separator = {other!r}. They must be the same: set all of them to "
+        "${{nlp.tokenizer.separator}}."
+    )
+
+    # Scores
+    EXCLUSIVE = (
+        "The model of {name!r} has exclusive_classes = true: of one label alone it is "
+        "always sure. Set [components.{name}.model] exclusive_classes = false."
+    )
+    NO_POSITIVE_LABEL = (
+        "positive_label = {label!r}, but the labels are: {labels}. Set it in the "
+        "scorer's block to one of them."
+    )
+    BAD_RANGE = (
+        "The lowest score is {low!r} and the highest {high!r}, but the first must be a "
+        "number below the second."
+    )
+    NO_SCORE = (
+        "{name!r} learns doc.cats[{label!r}], but no example has it (there are: "
+        "{there}). Name the column of the scores in the corpus (score = ...), or set "
+        "[components.{name}] label to what they are called."
+    )
+    OUT_OF_RANGE = (
+        "{name!r} learns scores between low = {low} and high = {high}, and found "
+        "{score} at {text!r}. Set [components.{name}] low and high to the range of "
+        "your data."
+    )
+
+    # Labels
+    BAD_LABEL = (
+        "{label!r} cannot be a label of {name!r}: a string of one character or more is "
+        "expected."
+    )
+    NO_ENTITIES = (
+        "{name!r} has no labels: not one example that it is initialised with has an "
+        "entity (doc.ents). Is the path in [corpora.train] right?"
+    )
+    NEW_LABEL = (
+        "{name!r} knows no label {label!r}, which the data has; it knows: {labels}. "
+        "Add it before training: nlp.get_pipe({name!r}).add_label({label!r})"
+    )
