@@ -93,23 +93,52 @@ def test_memory_is_shared_with_torch(gpu):
     assert float(array.sum()) == 12
 
 
-def make(folder, mixed_precision=False, pairs=False):
-    """Make a pipeline with the span head."""
-    pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
-    name = "spacy-spanft.PairTransformerModel.v1"
-    transformer = {"name": str(folder), "mixed_precision": mixed_precision}
-    textcat = {
+POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1"}
+TOKENS = {
+    "@architectures": "spacy-spanft.SpanTok2Vec.v1",
+    "tok2vec": LISTENER,
+    "token_pooling": {"@layers": "reduce_first.v1"},
+}
+REDUCER = {"@layers": "spacy-spanft.BoundaryAttentionReducer.v1", "hidden_size": 16}
+HEADS = {
+    "textcat": {
         "@architectures": "spacy-spanft.SpanTextCat.v1",
         "tok2vec": LISTENER,
-        "span_pooling": pooling,
-        "doc_pooling": pooling,
+        "span_pooling": POOLING,
+        "doc_pooling": POOLING,
         "exclusive_classes": True,
         "dropout": 0.0,
-    }
+    },
+    "ner": {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "ner",
+        "extra_state_tokens": False,
+        "hidden_width": 16,
+        "maxout_pieces": 2,
+        "use_upper": False,
+        "tok2vec": TOKENS,
+    },
+    "bilou_ner": {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": TOKENS},
+    "spancat": {
+        "@architectures": "spacy.SpanCategorizer.v1",
+        "tok2vec": TOKENS,
+        "reducer": REDUCER,
+        "scorer": {"@layers": "spacy.LinearLogistic.v1"},
+    },
+}
+
+
+def make(folder, mixed_precision=False, head="textcat"):
+    """Make a pipeline that knows spans."""
+    name = "spacy-spanft.PairTransformerModel.v1"
+    transformer = {"name": str(folder), "mixed_precision": mixed_precision}
+    component = {"factory": head, "model": HEADS[head]}
+    if head == "spancat":
+        component["suggester"] = {"@misc": "spacy-spanft.segment_suggester.v1"}
     config = {
         "nlp": {
             "lang": "en",
-            "pipeline": ["transformer", "span_segmenter", "textcat"],
+            "pipeline": ["transformer", "span_segmenter", head],
             "tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"},
         },
         "components": {
@@ -118,7 +147,7 @@ def make(folder, mixed_precision=False, pairs=False):
                 "model": {"@architectures": name, **transformer},
             },
             "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
-            "textcat": {"factory": "textcat", "model": textcat},
+            head: component,
         },
     }
     spacy.util.fix_random_seed(0)
@@ -149,6 +178,31 @@ def test_a_pipeline_learns_and_loads_on_the_cpu(gpu, tmp_path, mixed_precision):
     spacy.require_cpu()
     alone = [doc.cats["A"] for doc in spacy.load(tmp_path / "pipeline").pipe(texts)]
     np.testing.assert_allclose(alone, found, atol=0.05 if mixed_precision else 1e-3)
+
+
+@pytest.mark.parametrize("head", ["ner", "bilou_ner", "spancat"])
+def test_entities_and_spans(gpu, tmp_path, head):
+    nlp = make(save_bert(tmp_path / "bert"), head=head)
+    examples = []
+    for text, gold in [("new york was bad", [(0, 8, "X")]), ("", []), ("it is", [])]:
+        spans = {"sc": gold}
+        examples.append(
+            Example.from_dict(nlp.make_doc(text), {"entities": gold, "spans": spans})
+        )
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.learn_rate = 0.003
+    for _ in range(120):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+
+    def found(nlp):
+        docs = list(nlp.pipe(["new york was bad", "", "it is"]))
+        groups = [d.spans["sc"] if head == "spancat" else d.ents for d in docs]
+        return [[(span.text, span.label_) for span in group] for group in groups]
+
+    assert found(nlp) == [[("new york", "X")], [], []]
+    nlp.to_disk(tmp_path / "pipeline")
+    spacy.require_cpu()
+    assert found(spacy.load(tmp_path / "pipeline")) == [[("new york", "X")], [], []]
 
 
 def test_pairs(gpu, tmp_path):
