@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import spacy
+from spacy.tokens import DocBin
 from spacy.util import load_config
 from thinc.api import Config
 
@@ -38,6 +39,7 @@ def folder(tmp_path, monkeypatch):
     hub.mkdir()
     (hub / "README.md").write_text(f"---{CONFIG}---\n", encoding="utf8")
     save_pipeline(tmp_path / "training" / "model-best")
+    save_classifiers(tmp_path)
     rows = [json.dumps({"text": f" {line}"}) + "\n"] * 12
     (hub / "data.jsonl").write_text("".join(rows), encoding="utf8")
     return tmp_path
@@ -51,8 +53,23 @@ def save_pipeline(folder):
     for label in ("same", "other"):
         textcat.add_label(label)
     nlp.initialize()
-    folder.parent.mkdir()
+    folder.parent.mkdir(exist_ok=True)
     nlp.to_disk(folder)
+
+
+def save_classifiers(folder):
+    """Save four pipelines to compare, and what to compare them with."""
+    nlp = spacy.blank("en")
+    textcat = nlp.add_pipe("textcat")
+    for label in ("same", "other"):
+        textcat.add_label(label)
+    nlp.initialize()
+    for arm in ("base", "spans"):
+        for run in ("model-best", "model-last"):
+            nlp.to_disk(folder / "training" / arm / run)
+    doc = nlp.make_doc("New York")
+    doc.cats = {"same": 1.0, "other": 0.0}
+    DocBin(docs=[doc] * 3).to_disk(folder / "test.spacy")
 
 
 def test_python_snippets(folder):

@@ -8,6 +8,7 @@ import typer
 from spacy.cli._util import app
 
 from .add import add_cli
+from .compare import compare_cli
 from .dictionary import build_cli, diff_cli, info_cli, top_cli
 from .segment import segment_cli
 
@@ -25,5 +26,6 @@ dictionary.command("top")(top_cli)
 dictionary.command("diff")(diff_cli)
 spanft.command("segment")(segment_cli)
 spanft.command("add")(add_cli)
+spanft.command("compare")(compare_cli)
 spanft.add_typer(dictionary)
 app.add_typer(spanft)

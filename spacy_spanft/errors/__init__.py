@@ -12,6 +12,7 @@ from .warnings import Warnings
 
 __all__ = [
     "AlignmentError",
+    "ComparisonError",
     "ConfigError",
     "CorpusError",
     "DictionaryError",
@@ -60,6 +61,10 @@ class ScoreError(SpanftError):
 
 class LabelError(SpanftError):
     """Labels that a component cannot learn."""
+
+
+class ComparisonError(SpanftError):
+    """Pipelines that cannot be compared."""
 
 
 class ReaderError(SpanftError):

@@ -26,3 +26,24 @@ class CommandErrors:
     BAD_FILE = "{path}: {reason}. If it was there before, it is as it was."
     BAD_OUTPUT = "The output cannot be written: {reason}."
     STOPPED = "Stopped. No file is half written."
+    BAD_ARM = (
+        "{arm!r} names no pipeline. Write NAME=PATH, or a path alone; a name that "
+        "comes again is another run of the same arm: base=run0 base=run1 spans=run2"
+    )
+    NO_ARMS = "There is nothing to compare: name at least one pipeline for each arm."
+    NO_METRIC = (
+        "The pipeline has no metric {name!r}. It has: {there}. Metrics are known of "
+        "textcat, textcat_multilabel, text_regressor, ner, bilou_ner and spancat."
+    )
+    OTHER_TEXTS = (
+        "The pipelines of {name!r} read other texts in the data than those of the "
+        "first arm, so they cannot be compared text by text. Do they have another "
+        "corpus, or another separator?"
+    )
+    NOT_DOCBINS = (
+        "{path!r} does not end in .spacy, and the pipeline's own dev corpus reads such "
+        "files alone. Convert it with: python -m spacy convert"
+    )
+    MEASURER_DIED = (
+        "The process that measured {path!r} was killed, perhaps because memory ran out."
+    )

@@ -1,0 +1,154 @@
+"""Several trained pipelines, grouped into arms, on the same test data."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ComparisonError, Errors
+from .measure import Measured, Setup, measure_alone
+from .significance import Difference, mcnemar, paired_bootstrap
+
+
+class Arm(NamedTuple):
+    """Pipelines that differ in their seeds only.
+
+    name (str): Its name.
+    runs (list[Measured]): What was found of each.
+    against_first (Optional[Difference]): How much better it is than the first arm; None
+        for that one.
+    """
+
+    name: str
+    runs: list[Measured]
+    against_first: Difference | None
+
+    @property
+    def scores(self) -> list[float]:
+        """The score of each run."""
+        return [run.score for run in self.runs]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the scores."""
+        return mean(self.scores)
+
+    @property
+    def std(self) -> float | None:
+        """Their standard deviation, if there are several."""
+        return stdev(self.scores) if len(self.runs) > 1 else None
+
+
+class Comparison(NamedTuple):
+    """Arms on the same data, the baseline first.
+
+    metric (str): The metric.
+    data (str): The data.
+    n_docs (int): How many texts there are.
+    arms (list[Arm]): The arms.
+    """
+
+    metric: str
+    data: str
+    n_docs: int
+    arms: list[Arm]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give all figures as plain values.
+
+        RETURNS (dict[str, Any]): Values that `json.dumps` takes.
+        """
+        base = self.arms[0].runs[0].n_parameters
+        return {
+            "metric": self.metric,
+            "data": self.data,
+            "n_docs": self.n_docs,
+            "arms": [
+                {
+                    "name": arm.name,
+                    "scores": arm.scores,
+                    "mean": arm.mean,
+                    "std": arm.std,
+                    "against_first": arm.against_first and arm.against_first._asdict(),
+                    "n_parameters": arm.runs[0].n_parameters,
+                    "parameters_added": arm.runs[0].n_parameters / base - 1,
+                    "words_per_second": _mean_of(arm, "words_per_second"),
+                    "peak_memory": _mean_of(arm, "peak_memory"),
+                    "spans_per_doc": _mean_of(arm, "spans_per_doc"),
+                }
+                for arm in self.arms
+            ],
+        }
+
+
+def compare(
+    arms: Mapping[str, Sequence[str | Path]],
+    data: str | Path,
+    *,
+    metric: str | None = None,
+    positive_label: str | None = None,
+    gpu_id: int = -1,
+    n_resamples: int = 1000,
+) -> Comparison:
+    """Measure trained pipelines on the same data, one after the other.
+
+    arms (Mapping[str, Sequence[Union[str, Path]]]): For each arm its pipelines, which
+        differ in their seeds. All are compared with the first arm.
+    data (Union[str, Path]): The test data: DocBins (.spacy), or whatever the pipelines'
+        own dev corpus reads.
+    metric (Optional[str]): The metric, such as "cats_matthews"; None takes what counts
+        most in the first pipeline's own [training.score_weights].
+    positive_label (Optional[str]): The positive label, for "cats_f1".
+    gpu_id (int): The GPU; -1 for the CPU.
+    n_resamples (int): How often the bootstrap draws.
+    RETURNS (Comparison): What was found.
+    """
+    if not arms or not all(arms.values()):
+        raise ComparisonError(Errors.NO_ARMS)
+    setup = Setup(str(data), metric, positive_label, gpu_id)
+    found: dict[str, list[Measured]] = {}
+    for name, path in _with_bar(arms):
+        run = measure_alone(path, setup)
+        # The first one decides for all.
+        setup = setup._replace(metric=run.metric)
+        found.setdefault(name, []).append(run)
+    first = next(iter(found.values()))
+    for name, runs in found.items():
+        for run in runs:
+            if run.texts != first[0].texts:
+                raise ComparisonError(Errors.OTHER_TEXTS.format(name=name))
+    made = [
+        Arm(name, runs, None if i == 0 else _difference(first, runs, n_resamples))
+        for i, (name, runs) in enumerate(found.items())
+    ]
+    return Comparison(first[0].metric, str(data), len(first[0].texts), made)
+
+
+def _with_bar(arms: Mapping[str, Sequence[str | Path]]) -> Iterator[tuple[str, str]]:
+    from tqdm import tqdm
+
+    runs = [(name, str(path)) for name, paths in arms.items() for path in paths]
+    with tqdm(runs, "Measuring", unit=" pipelines", disable=None, leave=False) as bar:
+        for name, path in bar:
+            bar.set_postfix_str(name)
+            yield name, path
+
+
+def _difference(
+    base: list[Measured], other: list[Measured], n_resamples: int
+) -> Difference:
+    """Compare two arms: the interval by bootstrap, p by McNemar's test for labels."""
+    before, after = ([run.rows for run in arm] for arm in (base, other))
+    score_of = base[0].score_of
+    found = paired_bootstrap(before, after, score_of, n_resamples=n_resamples)
+    if base[0].right is None:
+        return found
+    right = [[np.asarray(run.right, np.bool_) for run in arm] for arm in (base, other)]
+    return found._replace(p=mcnemar(*right), test="McNemar")
+
+
+def _mean_of(arm: Arm, name: str) -> float | None:
+    values = [getattr(run, name) for run in arm.runs]
+    return None if None in values else mean(values)

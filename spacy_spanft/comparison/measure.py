@@ -1,0 +1,189 @@
+"""One trained pipeline on the test data: what it says, how fast, how much memory."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Corpus, Example
+from spacy.util import load_model, registry
+from thinc.api import require_gpu
+
+from ..errors import ComparisonError, Errors
+from .metrics import Rows, metric_of
+
+_MEGA = 1_000_000
+
+
+class Setup(NamedTuple):
+    """What all pipelines are measured with.
+
+    data (str): The test data: DocBins, or what the pipeline's own dev corpus reads.
+    metric (Optional[str]): The metric; None for the pipeline's own.
+    positive_label (Optional[str]): The positive label, for cats_f1.
+    gpu_id (int): The GPU; -1 for the CPU.
+    """
+
+    data: str
+    metric: str | None = None
+    positive_label: str | None = None
+    gpu_id: int = -1
+
+
+class Measured(NamedTuple):
+    """What was found.
+
+    metric (str): The metric.
+    score (float): The score.
+    rows (Rows): What there is to say of each Doc.
+    score_of (Callable[[Rows], float]): Makes a score of such rows.
+    right (Optional[Rows]): Which Docs have the right label, where they have one.
+    texts (list[str]): The texts.
+    answers (list[str]): What was predicted for each text, in words.
+    n_parameters (int): The number of weights.
+    words_per_second (float): Of prediction, tokenizer excluded.
+    peak_memory (float): Of the process that predicts, in MB; of the GPU, if it does.
+    spans_per_doc (Optional[float]): How many spans the segmenter found on average.
+    """
+
+    metric: str
+    score: float
+    rows: Rows
+    score_of: Callable[[Rows], float]
+    right: Rows | None
+    texts: list[str]
+    answers: list[str]
+    n_parameters: int
+    words_per_second: float
+    peak_memory: float | None
+    spans_per_doc: float | None
+
+
+def measure_alone(path: str, setup: Setup) -> Measured:
+    """Measure a pipeline in a process of its own, whose memory nobody else uses.
+
+    path (str): The pipeline, by name or path.
+    setup (Setup): What it is measured with.
+    RETURNS (Measured): What was found.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        try:
+            return pool.submit(measure, path, setup).result()
+        except BrokenProcessPool as error:
+            raise ComparisonError(Errors.MEASURER_DIED.format(path=path)) from error
+
+
+def measure(path: str, setup: Setup) -> Measured:
+    """Measure a pipeline in this process.
+
+    path (str): The pipeline, by name or path.
+    setup (Setup): What it is measured with.
+    RETURNS (Measured): What was found.
+    """
+    nlp = _load(path, setup.gpu_id)
+    examples = list(_corpus(nlp, setup.data)(nlp))
+    if not examples:
+        raise ComparisonError(Errors.NO_ROWS.format(source=repr(setup.data)))
+    metric = metric_of(nlp, setup.metric, setup.positive_label)
+    begin = time.perf_counter()
+    docs = list(nlp.pipe(example.predicted for example in examples))
+    seconds = time.perf_counter() - begin
+    examples = [
+        Example(doc, example.reference)
+        for doc, example in zip(docs, examples, strict=True)
+    ]
+    rows = metric.rows(examples)
+    return Measured(
+        metric.name,
+        metric.score(rows),
+        rows,
+        metric.score,
+        None if metric.right is None else metric.right(examples),
+        [doc.text for doc in docs],
+        [_answer(doc) for doc in docs],
+        n_parameters(nlp),
+        sum(map(len, docs)) / max(seconds, 1e-9),
+        _peak_memory(setup.gpu_id),
+        _spans_per_doc(nlp, docs),
+    )
+
+
+def _load(path: str, gpu_id: int) -> Language:
+    try:
+        if gpu_id >= 0:
+            require_gpu(gpu_id)
+        return load_model(path)
+    except (OSError, ImportError, ValueError) as error:
+        reason = str(error).strip()
+        raise ComparisonError(
+            Errors.NO_MODEL.format(name=path, reason=reason)
+        ) from error
+
+
+def _corpus(nlp: Language, data: str) -> Any:
+    """Read DocBins, or anything else as the pipeline's own dev data was read."""
+    path = Path(data)
+    if not path.exists():
+        raise ComparisonError(Errors.NOT_FOUND.format(path=data, cwd=str(Path.cwd())))
+    if path.is_dir() or path.suffix == ".spacy":
+        return Corpus(path)
+    block = dict(nlp.config.interpolate().get("corpora", {}).get("dev", {}))
+    if block.get("@readers", "spacy.Corpus.v1") == "spacy.Corpus.v1":
+        raise ComparisonError(Errors.NOT_DOCBINS.format(path=data))
+    found: Any = registry.resolve({"corpus": {**block, "path": data}})["corpus"]
+    return found
+
+
+def _answer(doc: Doc) -> str:
+    """Say in words what was predicted."""
+    if doc.cats:
+        return max(doc.cats, key=lambda label: doc.cats[label])
+    return ", ".join(f"{ent.text} ({ent.label_})" for ent in doc.ents) or "nothing"
+
+
+def n_parameters(nlp: Language) -> int:
+    """Count the weights of a pipeline, of its transformer too.
+
+    nlp (Language): The pipeline.
+    RETURNS (int): Their number.
+    """
+    total = 0
+    for _, component in nlp.pipeline:
+        model: Any = getattr(component, "model", None)
+        for node in model.walk() if hasattr(model, "walk") else ():
+            names = [name for name in node.param_names if node.has_param(name)]
+            total += sum(node.get_param(name).size for name in names)
+            total += sum(w.numel() for s in node.shims for w in s._model.parameters())
+    return total
+
+
+def _peak_memory(gpu_id: int) -> float | None:
+    """Find out the most memory that this process ever had, in MB."""
+    if gpu_id >= 0:
+        import torch
+
+        return float(torch.cuda.max_memory_allocated(gpu_id) / _MEGA)
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak / _MEGA if sys.platform == "darwin" else peak * 1024 / _MEGA)
+
+
+def _spans_per_doc(nlp: Language, docs: list[Doc]) -> float | None:
+    names = [
+        n for n, factory in nlp.pipe_factories.items() if factory == "span_segmenter"
+    ]
+    if not names:
+        return None
+    component: Any = nlp.get_pipe(names[0])
+    return float(np.mean([len(doc.spans[component.spans_key]) for doc in docs]))
