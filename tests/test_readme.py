@@ -66,7 +66,9 @@ def save_classifiers(folder):
     nlp.initialize()
     for arm in ("base", "spans"):
         for run in ("model-best", "model-last"):
-            nlp.to_disk(folder / "training" / arm / run)
+            path = folder / "training" / arm / run
+            path.parent.mkdir(exist_ok=True)
+            nlp.to_disk(path)
     doc = nlp.make_doc("New York")
     doc.cats = {"same": 1.0, "other": 0.0}
     DocBin(docs=[doc] * 3).to_disk(folder / "test.spacy")
