@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from confection import Config
-from spacy.language import Language
-from spacy.util import load_config
+from spacy import blank
+from spacy.util import load_config, registry
 
 from .errors import ConfigError, Errors
 from .files import read_whole
@@ -18,6 +18,7 @@ from .span_segmenter import DEFAULT_CONFIG
 SEGMENTER = "span_segmenter"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
 SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
+FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
 SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v1"
 # The factories whose models can pool spans, and whether a text has one label there.
 CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
@@ -85,6 +86,9 @@ def add_spans(
         raise ConfigError(Errors.HAS_SPANS.format(names=", ".join(heads)))
     config = _moved(config, [n for n in left if not _is_classifier(blocks[n])])
     segmenter, changes = _add_segmenter(config, plain, left[0], dictionary)
+    for name in _usual(pipeline, blocks) if not components else ():
+        if name not in heads:
+            changes.append(f"{name}: left as it is, its model has no tok2vec.")
     for name in left:
         block = config["components"][name]
         if _is_classifier(blocks[name]):
@@ -110,17 +114,27 @@ def _heads(
             raise ConfigError(Errors.NO_SUCH_COMPONENT.format(name=name, there=there))
         if not (_is_classifier(blocks[name]) or "tok2vec" in _model(blocks[name])):
             raise ConfigError(_no_head([name], blocks))
-    factories = (*CLASSIFIERS, *TOKEN_HEADS)
-    found = [
-        name
-        for name in pipeline
-        if (
-            name in names if names else blocks.get(name, {}).get("factory") in factories
-        )
-    ]
-    if not found:
+    if names:
+        return [name for name in pipeline if name in names]
+    usual = _usual(pipeline, blocks)
+    if not usual:
         raise ConfigError(_no_head(pipeline, blocks))
-    return found
+    rich = [name for name in usual if _has_vectors(name, blocks, pipeline)]
+    return rich or usual
+
+
+def _usual(pipeline: list[str], blocks: dict[str, Any]) -> list[str]:
+    """Find the components that get spans if nobody says which."""
+    factories = (*CLASSIFIERS, *TOKEN_HEADS)
+    return [n for n in pipeline if blocks.get(n, {}).get("factory") in factories]
+
+
+def _has_vectors(name: str, blocks: dict[str, Any], pipeline: list[str]) -> bool:
+    before = pipeline[: pipeline.index(name)]
+    is_behind = _first(before, blocks, "transformer") is not None
+    return "tok2vec" in _model(blocks[name]) or (
+        _is_classifier(blocks[name]) and is_behind
+    )
 
 
 def _is_classifier(block: dict[str, Any]) -> bool:
@@ -134,9 +148,12 @@ def _model(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _default_model(block: dict[str, Any]) -> dict[str, Any]:
-    if not Language.has_factory(block.get("factory", "")):
+    nlp = blank("en")  # which registers spaCy's own factories
+    factory = block.get("factory", "")
+    if not nlp.has_factory(factory):
         return {}
-    default: Any = Language.get_factory_meta(block["factory"]).default_config
+    registry.get("factories", factory)  # imports those of other packages
+    default: Any = nlp.get_factory_meta(factory).default_config
     return deepcopy(dict(default.get("model", {})))
 
 
@@ -159,10 +176,8 @@ def _interpolated(config: Config) -> Config:
 
 def _no_head(pipeline: list[str], components: dict[str, Any]) -> str:
     """Say why there is nothing that could get spans."""
-    for name in pipeline:
-        source = components.get(name, {}).get("source")
-        if source is not None:
-            return Errors.SOURCED.format(name=name, source=source)
+    if sourced := [n for n in pipeline if "source" in components.get(n, {})]:
+        return Errors.SOURCED.format(names=", ".join(sourced))
     there = ", ".join(pipeline) or "nothing"
     factories = ", ".join((*CLASSIFIERS, *TOKEN_HEADS))
     return Errors.NO_HEAD.format(there=there, factories=factories)
@@ -187,6 +202,11 @@ def _add_segmenter(
         config["nlp"]["pipeline"] = pipeline
         config["components"][name] = _segmenter_block(plain)
         changes.append(f"{name}: put before {head}.")
+    elif pipeline.index(name) > pipeline.index(head):
+        pipeline.remove(name)
+        pipeline.insert(pipeline.index(head), name)
+        config["nlp"]["pipeline"] = pipeline
+        changes.append(f"{name}: moved before {head}.")
     training = config.setdefault("training", {})
     annotating = list(plain.get("training", {}).get("annotating_components", []))
     if name not in annotating:
@@ -247,7 +267,7 @@ def _span_tok2vec(tok2vec: dict[str, Any], segmenter: str) -> dict[str, Any]:
         "keep_tokens": True,
         # What the listener made of a token's wordpieces stays what is made of them.
         "token_pooling": deepcopy(
-            tok2vec.get("pooling", {"@layers": "reduce_first.v1"})
+            tok2vec.get("pooling", {"@architectures": FIRST_POOLING})
         ),
         "tok2vec": tok2vec,
     }

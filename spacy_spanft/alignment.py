@@ -99,8 +99,13 @@ def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
     """
     if key not in doc.spans or (is_train and is_sample(doc)):
+        there = [
+            name
+            for name, group in doc.spans.items()
+            if group.attrs.get(WRITER) != SAMPLE
+        ]
         raise AlignmentError(
-            Errors.NO_SPANS.format(key=key, there=", ".join(doc.spans) or "none")
+            Errors.NO_SPANS.format(key=key, there=", ".join(there) or "none")
         )
     spans = sorted((span.start, span.end) for span in doc.spans[key])
     return np.array(spans, np.int64).reshape(-1, 2)

@@ -77,6 +77,23 @@ def spans_of_tags(tags: Ints) -> list[tuple[int, int, int]]:
     return list(found)
 
 
+def never_found(tags: Ints, allowed: Allowed) -> Bools:
+    """Say which gold tags belong to entities that no sequence may have.
+
+    They begin or end with white space, or go over the beginning of a sentence.
+
+    tags (Ints): The gold tags of a Doc, -1 where nothing is known.
+    allowed (Allowed): What each token may be.
+    RETURNS (Bools): Which tokens are in such an entity, (n_tokens,).
+    """
+    _, kind = _split(np.maximum(tags, OUT))
+    is_edge = (kind == _B) | (kind == _L) | (kind == _U)
+    goes_on = (kind == _I) | (kind == _L)
+    is_wrong = (is_edge & ~allowed.edge) | (goes_on & ~allowed.joined)
+    entity = np.cumsum(~goes_on)  # what is outside is one by itself
+    return np.bincount(entity, is_wrong)[entity] > 0
+
+
 def _split(tags: Ints) -> tuple[Ints, Ints]:
     """Tell the label and the kind of each tag, both -1 for O."""
     inside = tags != OUT

@@ -1,5 +1,6 @@
 """The component `bilou_ner`: named entities by a tag of each token."""
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, pairwise
 from typing import Any
@@ -15,8 +16,16 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from .bilou import Allowed, Ints, best_tags, spans_of_tags, tag_names
-from .errors import Errors, LabelError
+from .bilou import (
+    OUT,
+    Allowed,
+    Ints,
+    best_tags,
+    never_found,
+    spans_of_tags,
+    tag_names,
+)
+from .errors import Errors, LabelError, Warnings
 
 # What token.ent_iob says; a token that is blocked begins an entity without a label.
 _INSIDE, _BEGIN = 1, 3
@@ -75,7 +84,8 @@ class BilouNER(TrainablePipe):
 
     Of all sequences of tags that make entities the most probable one is taken. No
     entity begins or ends with white space, crosses the beginning of a sentence, or
-    overlaps one that is in doc.ents already: as with spaCy's `ner`.
+    overlaps one that is in doc.ents already. Where the gold data has such, nothing is
+    learnt from it.
     """
 
     def __init__(
@@ -141,6 +151,8 @@ class BilouNER(TrainablePipe):
         labels (Optional[Iterable[str]]): The labels; None takes those of the examples.
         """
         validate_get_examples(get_examples, "BilouNER.initialize")
+        if isinstance(labels, str):
+            raise LabelError(Errors.ONE_LABEL.format(name=self.name, labels=labels))
         if labels is None:
             labels = {e.label_ for eg in get_examples() for e in eg.reference.ents}
             labels = sorted(labels)
@@ -148,6 +160,7 @@ class BilouNER(TrainablePipe):
             self.add_label(label)
         if not self.labels:
             raise LabelError(Errors.NO_ENTITIES.format(name=self.name))
+        self._warn_of_never_found(get_examples())
         self.model.set_dim("nO", len(tag_names(self.labels)), force=True)
         self.model.initialize(X=[eg.predicted for eg in islice(get_examples(), 10)])
 
@@ -213,21 +226,41 @@ class BilouNER(TrainablePipe):
         ends = np.cumsum([0, *(len(eg.predicted) for eg in examples)]).tolist()
         return float(loss), [d_shares[start:end] for start, end in pairwise(ends)]
 
-    def _truths(self, examples: Iterable[Example]) -> Ints:
-        """Number the gold tags of all tokens, -1 where there is none."""
-        numbers = {name: i for i, name in enumerate(tag_names(self.labels))}
-        truths: list[int] = []
+    def _warn_of_never_found(self, examples: Iterable[Example]) -> None:
+        """Warn of gold entities that cannot be predicted."""
+        found = []
         for example in examples:
-            for tag in example.get_aligned_ner():
-                if tag in (None, "-", ""):
-                    truths.append(-1)
-                elif tag in numbers:
-                    truths.append(numbers[tag])
-                else:
-                    there = ", ".join(self.labels)
-                    place = {"name": self.name, "label": tag[2:], "labels": there}
-                    raise LabelError(Errors.NEW_LABEL.format(**place))
-        return np.array(truths, np.int64)
+            tags = self._tags_of(example)
+            never = never_found(tags, _allowed([example.predicted]))
+            spans = spans_of_tags(np.where(never, tags, OUT))
+            found += [example.predicted[start:end].text for start, end, _ in spans]
+        if found:
+            place = {"name": self.name, "n": len(found), "first": found[0]}
+            warnings.warn(Warnings.NEVER_FOUND.format(**place), stacklevel=2)
+
+    def _truths(self, examples: Iterable[Example]) -> Ints:
+        """Number the gold tags of all tokens, -1 where there is nothing to learn."""
+        truths = []
+        for example in examples:
+            tags = self._tags_of(example)
+            never = never_found(tags, _allowed([example.predicted]))
+            truths.append(np.where(never, -1, tags))
+        return np.concatenate(truths)
+
+    def _tags_of(self, example: Example) -> Ints:
+        """Number the gold tags of a Doc, -1 where there is none."""
+        numbers = {name: i for i, name in enumerate(tag_names(self.labels))}
+        tags: list[int] = []
+        for tag in example.get_aligned_ner():
+            if tag in (None, "-", ""):
+                tags.append(-1)
+            elif tag in numbers:
+                tags.append(numbers[tag])
+            else:
+                there = ", ".join(self.labels)
+                place = {"name": self.name, "label": tag[2:], "labels": there}
+                raise LabelError(Errors.NEW_LABEL.format(**place))
+        return np.array(tags, np.int64)
 
 
 def _allowed(docs: Iterable[Doc]) -> Allowed:

@@ -240,6 +240,25 @@ def test_predictions_of_untrained_pipelines_are_valid(factory, seed):
             ends.append(ent.end)
 
 
+def test_entities_that_cannot_be_found_are_not_learnt():
+    """One ends with white space: what is around it is learnt all the same."""
+    train = [
+        ("in New York \n is", [(3, 14, "LOC")]),
+        ("in Bonn", [(3, 7, "LOC")]),
+        *TRAIN,
+    ]
+    nlp = make()
+    examples = examples_for(nlp, train)
+    with pytest.warns(UserWarning, match=r"^1 entities .* first is 'New York"):
+        optimizer = nlp.initialize(lambda: examples)
+    truths = nlp.get_pipe("bilou_ner")._truths(examples[:2]).tolist()
+    assert truths == [0, -1, -1, -1, 0, 0, 4]
+    for _ in range(60):
+        nlp.update(examples, sgd=optimizer)
+    assert ents([nlp("in Bonn")]) == [[("Bonn", "LOC")]]
+    assert "is" not in str(ents([nlp("in New York \n is")]))
+
+
 class TestErrors:
     """What is wrong, with which value, and what to do."""
 
@@ -258,6 +277,12 @@ class TestErrors:
     def test_no_label(self, label):
         with pytest.raises(LabelError, match="cannot be a label of 'bilou_ner'"):
             make().get_pipe("bilou_ner").add_label(label)
+
+    def test_one_string_of_labels(self):
+        nlp = make()
+        ner = nlp.get_pipe("bilou_ner")
+        with pytest.raises(LabelError, match="'PER', but must be a list"):
+            ner.initialize(lambda: examples_for(nlp), labels="PER")
 
     def test_overlapping_gold_entities(self):
         nlp = make()

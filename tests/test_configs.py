@@ -77,6 +77,7 @@ def entities(tmp_path_factory):
         ("new york was very good", 0, 2),
         ("it is new york city", 2, 5),
         ("this film is very bad", 0, 0),
+        ("two  spaces \n\n and \u200b no  film", 0, 0),
     ] * 6:
         doc = nlp(text)
         doc.ents = [Span(doc, start, end, "GPE")] if end else []
@@ -135,8 +136,13 @@ def test_span_and_baseline_differ_in_model_and_segmenter_only(name, head):
     assert not model & {"dropout", "exclusive_classes", "state_type", "hidden_width"}
     listener = f"components.{head}.model.tok2vec."
     inner = f"{listener}tok2vec." if f"{listener}tok2vec.upstream" in span else listener
-    for key in ("@architectures", "upstream", "grad_factor", "pooling.@layers"):
+    for key in ("@architectures", "upstream", "grad_factor"):
         assert span[inner + key] == base[listener + key]
+    poolings = [
+        {k.removeprefix(at): v for k, v in one.items() if k.startswith(f"{at}pooling.")}
+        for one, at in ((span, inner), (base, listener))
+    ]
+    assert poolings[0] == poolings[1]
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.cfg")), ids=lambda p: p.stem)
@@ -356,6 +362,34 @@ class TestAdd:
             "new york city"
         ]
 
+    def test_a_segmenter_behind_is_moved(self, tmp_path):
+        config = self.base(tmp_path, "tagger", "ner")
+        first = add_spans(config).config
+        found, changes = add_spans(first, components=["tagger"])
+        order = ["transformer", "span_segmenter", "tagger", "ner"]
+        assert found["nlp"]["pipeline"] == order
+        assert changes[0] == "span_segmenter: moved before tagger."
+
+    def test_a_classifier_without_vectors_is_left(self, tmp_path):
+        config = self.base(tmp_path, "textcat", "ner", gpu=False)
+        found, changes = add_spans(config)
+        assert found["components"]["textcat"] == config["components"]["textcat"]
+        assert "textcat: left as it is, its model has no tok2vec." in changes
+        with pytest.raises(ConfigError, match="The model of 'textcat' has no tok2vec"):
+            add_spans(config, components=["textcat"])
+
+    @pytest.mark.parametrize("factory", ["ner", "bilou_ner", "spancat"])
+    def test_a_component_without_a_model_block(self, tmp_path, factory):
+        text = '[nlp]\npipeline = ["x"]\n[components]\n[components.x]\nfactory = '
+        text += f'"{factory}"\n'
+        (tmp_path / "base.cfg").write_text(text)
+        # In a process of its own: nothing has made a factory known there yet.
+        done = run("spanft", "add", "base.cfg", "out.cfg", "-d", "no.gz", cwd=tmp_path)
+        assert "There is no dictionary no.gz yet" in done.stderr
+        model = load_config(tmp_path / "out.cfg")["components"]["x"]["model"]
+        assert model["tok2vec"]["@architectures"] == "spacy-spanft.SpanTok2Vec.v1"
+        assert "@architectures" in model["tok2vec"]["tok2vec"]
+
     def test_variables_follow_what_moves(self):
         config = load_config(CONFIGS / "ner_baseline.cfg")
         config["components"]["ner"] = {"factory": "ner"}  # with spaCy's own model
@@ -399,7 +433,7 @@ class TestAdd:
         [
             ({"pipeline": []}, "could get spans: nothing"),
             ({"pipeline": ["transformer"]}, r"could get spans: transformer\."),
-            ({"pipeline": ["sourced"]}, "taken from the trained pipeline 'en_x'"),
+            ({"pipeline": ["sourced"]}, r"cannot get another model: sourced\."),
             ({"lang": "${paths.lang}"}, "a variable that nothing is known of"),
         ],
     )

@@ -22,6 +22,8 @@ IOB1 = [
     ("Bonn", "NNP", "I-NP", "I-LOC"),
 ]
 IOB2 = ["B-ORG", "O", "B-PER", "B-PER", "I-PER", "B-LOC", None, "B-LOC"]
+BILUO = ["U-ORG", "O", "U-PER", "B-PER", "L-PER", "U-LOC", None, "U-LOC"]
+BIOES = ["S-ORG", "O", "S-PER", "B-PER", "E-PER", "S-LOC", None, "S-LOC"]
 ENTS = [("U.N.", "ORG"), ("Ekeus", "PER"), ("Smith Jones", "PER"), ("Bonn", "LOC")]
 
 
@@ -39,10 +41,10 @@ def ents(corpus, nlp):
     return [[(ent.text, ent.label_) for ent in doc.ents] for doc in found]
 
 
-@pytest.mark.parametrize("tags", [None, IOB2])
+@pytest.mark.parametrize("tags", [None, IOB2, BILUO, BIOES])
 @pytest.mark.parametrize("columns", [2, 4])
 @pytest.mark.parametrize("separator", [" ", "\t", "  "])
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_iob1_and_iob2(nlp, tmp_path, tags, columns, separator, ending):
     text = table(tags, columns, separator).replace("\n", ending)
     (tmp_path / "x.conll").write_bytes(text.encode())
@@ -91,7 +93,9 @@ def test_tokens(nlp, tmp_path):
         ("a O\nb PER\n", r"Line 2 of '.*x' has the tag 'PER', but tags must be O, or"),
         ("a O\n\nb B-\n", r"Line 3 of .* has the tag 'B-'"),
         ("a B-PER,B-LOC\n", "has the tag 'B-PER,B-LOC'"),
-        ("a E-PER\n", "has the tag 'E-PER'"),
+        ("a X-PER\n", "has the tag 'X-PER'"),
+        ("1\ta\tO\n2\tb\tO\n", "first column of .* numbers the tokens.* as 'a'"),
+        ("a\t\n", "Line 1 of .* must be a token and its tag"),
         ("a\n", "Line 1 of .* is 'a', but must be a token and its tag"),
         ("\tO\n", "Line 1 of .* must be a token and its tag"),
         ("a NN O\nb c NN O\n", "Line 2 of .* has 4 columns, but the first line has 3"),
@@ -114,6 +118,11 @@ def test_bad_files_and_settings(nlp, tmp_path):
         list(conll_corpus(tmp_path / "y")(nlp))
     with pytest.raises(ReaderError, match=r"--paths\.train"):
         conll_corpus(None)
+    with pytest.raises(ReaderError, match=r"spaCy's own format"):
+        conll_corpus(tmp_path / "x.spacy")
+    for limit in (-1, "x"):
+        with pytest.raises(SettingError, match=f"limit is {limit!r}, but must be 0"):
+            conll_corpus(tmp_path / "x", limit=limit)
     with pytest.raises(SettingError, match="unit is 'doc'"):
         conll_corpus(tmp_path / "x", unit="doc")
 

@@ -118,7 +118,7 @@ def test_config(folder):
     from spacy_spanft import NgramDictionary
 
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
-    code, model, pairs, corpora, check, ner, bilou, spancat = snippets("ini")
+    code, model, pairs, corpora, check, ner, columns, bilou, spancat = snippets("ini")
     nlp = spacy.util.load_model_from_config(Config().from_str(code), auto_fill=True)
     nlp.initialize()
     doc = nlp("in New York")
@@ -126,6 +126,9 @@ def test_config(folder):
     assert nlp.config["training"]["annotating_components"] == ["span_segmenter"]
     resolved = spacy.registry.resolve(Config().from_str(corpora)["corpora"])
     assert set(resolved) == {"train", "dev"}
+    paths = '[paths]\ntrain = "x"\n\n[corpora]\n\n'
+    read = Config().from_str(paths + columns)["corpora"]["train"]
+    assert spacy.registry.resolve({"corpus": read})["corpus"]
     pytest.importorskip("spacy_transformers")
     above = "[components]\n\n[components.textcat]\n\n"
     whole = load_config(ROOT / "configs" / "textcat_pair_spanft.cfg")

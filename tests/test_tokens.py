@@ -174,7 +174,7 @@ def bert(tmp_path_factory):
     return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
-def make(bert, component, window=6, **settings):
+def make(bert, component, window=6, pairs=False, **settings):
     """Make a pipeline whose windows are small, so that they overlap."""
     spacy.util.fix_random_seed(0)
     model = model_for(component, LISTENER, **settings)
@@ -187,6 +187,10 @@ def make(bert, component, window=6, **settings):
             component: {"factory": component, "model": model},
         },
     }
+    if pairs:
+        block = config["components"]["transformer"]["model"]
+        block["@architectures"] = "spacy-spanft.PairTransformerModel.v1"
+        del block["get_spans"]
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     ngrams = NgramDictionary({"new york": 3, "united states": 2, "good film": 1})
     nlp.get_pipe("span_segmenter").initialize(dictionary=ngrams)
@@ -232,13 +236,16 @@ def test_spacys_heads_learn_save_and_load(bert, component, settings, score, tmp_
     assert [doc.to_json() for doc in nlp.pipe(["", ""])] == [found[1]] * 2
 
 
-def test_replaced_listeners(bert):
-    nlp, _ = train(make(bert, "ner"), 40)
+@pytest.mark.parametrize("pairs", [False, True])
+def test_replaced_listeners(bert, pairs, tmp_path):
+    nlp, _ = train(make(bert, "ner", pairs=pairs), 40)
     texts = [text for text, _ in TRAIN]
     found = [doc.to_json() for doc in nlp.pipe(texts)]
     nlp.replace_listeners("transformer", "ner", ["model.tok2vec.tok2vec"])
     nlp.remove_pipe("transformer")
     assert [doc.to_json() for doc in nlp.pipe(texts)] == found
+    nlp.to_disk(tmp_path)
+    assert [doc.to_json() for doc in spacy.load(tmp_path).pipe(texts)] == found
 
 
 def test_spans_that_are_missing(bert):

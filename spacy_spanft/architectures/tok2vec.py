@@ -30,7 +30,7 @@ def span_tok2vec(
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
     token_pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces:
-        reduce_first.v1, as is usual for BERT, or reduce_mean.v1.
+        FirstPooling.v1, as is usual for BERT, or reduce_mean.v1.
     spans_key (str): The key in doc.spans.
     kernel_size (int): How many tokens a window has.
     keep_tokens (bool): Whether a token's own vector stands beside that of its window.

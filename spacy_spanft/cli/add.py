@@ -38,6 +38,8 @@ def add_cli(
             print(text)
             return
         write_whole(output, f"{text}\n".encode())
+        if dictionary is not None and not dictionary.exists():
+            print(f"⚠ There is no dictionary {dictionary} yet.", file=sys.stderr)
         for change in changes:
             print(f"✔ {change}", file=sys.stderr)
         print(f"✔ Written to {output}. Check it with:", file=sys.stderr)

@@ -56,13 +56,21 @@ class DataErrors:
         "{place} is {cells!r}, but must be a token and its tag, with a tab or a space "
         "between them: columns as CoNLL has them."
     )
+    IS_DOCBIN = (
+        "{path!r} is in spaCy's own format, not in columns. It is read by @readers = "
+        '"spacy.Corpus.v1".'
+    )
+    NUMBERED = (
+        "The first column of {source} numbers the tokens, but must hold them. Take it "
+        "out, so that lines begin with the token, such as {cell!r}."
+    )
     OTHER_COLUMNS = (
         "{place} has {found} columns, but the first line has {expected}. Is there a "
         "space inside a token?"
     )
     BAD_TAG = (
         "{place} has the tag {tag!r}, but tags must be O, or B- or I- and a label, "
-        "such as B-PER, in the last column."
+        "such as B-PER, in the last column (IOB1 or IOB2; BILUO and BIOES, too)."
     )
 
     # Configs
@@ -75,9 +83,9 @@ class DataErrors:
     )
     NO_SUCH_COMPONENT = "There is no {name!r} in [nlp] pipeline. It has: {there}."
     SOURCED = (
-        "There is nothing in the config itself that could get spans, and {name!r} is "
-        "taken from the trained pipeline {source!r}: its model cannot be exchanged. "
-        "Give it a factory and a model block of its own."
+        "There is nothing in the config itself that could get spans. What is taken "
+        "from a trained pipeline (source) cannot get another model: {names}. Give the "
+        "component a factory and a model block of its own."
     )
     HAS_SPANS = "Spans are in there already: {names}."
     NO_TOK2VEC = (

@@ -44,12 +44,12 @@ class ModelErrors:
 
     # Span encoder
     NO_SPANS = (
-        "doc.spans has no {key!r} (it has: {there}). If the pipeline is being trained, "
-        "the component that writes them must be among the annotating components. "
-        "Put this into the config:\n\n"
+        "doc.spans has no {key!r} (it has: {there}). The component that writes them "
+        "must stand before this one in [nlp] pipeline, with the same spans_key, and be "
+        "neither excluded nor disabled. If the pipeline is being trained, it must also "
+        "be among the annotating components. Put this into the config:\n\n"
         "    [training]\n"
-        '    annotating_components = ["span_segmenter"]\n\n'
-        "and check that span_segmenter stands before this component in [nlp] pipeline."
+        '    annotating_components = ["span_segmenter"]'
     )
     NO_TRANSFORMER = (
         "There is no transformer for this component to listen to. Put one before it "
@@ -132,8 +132,11 @@ class ModelErrors:
     )
     NO_ENTITIES = (
         "{name!r} has no labels: not one example that it is initialised with has an "
-        "entity (doc.ents). Is the path in [corpora.train] right?"
+        "entity (doc.ents). In training: is the path in [corpora.train] right, and is "
+        "it read by the right @readers? spacy.Corpus.v1 reads .spacy files, "
+        "spacy-spanft.ConllCorpus.v1 CoNLL's columns."
     )
+    ONE_LABEL = "The labels of {name!r} are {labels!r}, but must be a list of strings."
     NEW_LABEL = (
         "{name!r} knows no label {label!r}, which the data has; it knows: {labels}. "
         "Add it before training: nlp.get_pipe({name!r}).add_label({label!r})"

@@ -24,7 +24,12 @@ class Warnings:
     )
     CUT_OFF = (
         "The transformer cut off a text: words of it have no vector, because a window "
-        "of it has more wordpieces than model_max_length in its tokenizer_config. Use "
-        "smaller windows: [components.transformer.model.get_spans] @span_getters = "
-        '"spacy-transformers.strided_spans.v1", window = 96, stride = 72'
+        "of it has more wordpieces than model_max_length in its tokenizer_config. Make "
+        "window and stride in [components.transformer.model.get_spans] smaller than "
+        "they are now."
+    )
+    NEVER_FOUND = (
+        "{n} entities of the training data begin or end with white space, or go over "
+        "the beginning of a sentence: {name!r} never predicts such, and learns nothing "
+        "from them. The first is {first!r}."
     )

@@ -44,13 +44,18 @@ def encoder_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
 
     tok2vec (Model[List[Doc], List[Floats2d]]): Any tok2vec. If it is a transformer (a
         listener to one, or one of its own), the rows are its wordpieces: the layer
-        that pools them into tokens is left out. Else they are its tokens.
+        that pools them into tokens is left out, and need not be there. Else they are
+        its tokens.
     RETURNS (Model[List[Doc], DocRows]): Docs to rows.
     """
     layers = tok2vec.layers
-    if layers and layers[-1].name == "trfs2arrays":
-        grad_factor = layers[-1].attrs["grad_factor"]
-        source = layers[0] if len(layers) == 2 else chain(*layers[:-1])
+    is_transformer = tok2vec.name == "transformer"
+    if is_transformer or (layers and layers[-1].name == "trfs2arrays"):
+        if is_transformer:
+            source, grad_factor = _own_transformer(tok2vec), 1.0
+        else:
+            grad_factor = layers[-1].attrs["grad_factor"]
+            source = layers[0] if len(layers) == 2 else chain(*layers[:-1])
         return Model(
             "wordpiece_rows",
             forward_wordpieces,
@@ -62,6 +67,18 @@ def encoder_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
     return Model(
         "token_rows", forward_tokens, init=init, layers=[tok2vec], dims={"nO": None}
     )
+
+
+def _own_transformer(transformer: Model[InT, Any]) -> Model[InT, Any]:
+    """Make a transformer give what a listener to it gives.
+
+    `nlp.replace_listeners` puts it into the config in the place of a listener, alone
+    where the listener is deeper inside than `model.tok2vec`.
+    """
+    from spacy_transformers.layers.split_trf import split_trf_batch
+
+    made: Model[InT, Any] = chain(transformer, split_trf_batch())
+    return made
 
 
 def forward_tokens(

@@ -121,6 +121,8 @@ def replace_listener_cfg(
     transformer: dict[str, Any], listener: dict[str, Any]
 ) -> dict[str, Any]:
     """Say in a config what a listener is replaced with."""
+    while "pooling" not in listener:  # spaCy gives what stands in model.tok2vec
+        listener = listener["tok2vec"]
     return {
         **transformer,
         "@architectures": "spacy-spanft.Tok2VecPairTransformer.v1",

@@ -6,7 +6,7 @@ take their place in a config.
 
 from typing import TypeAlias
 
-from thinc.api import Model, chain, reduce_max
+from thinc.api import Model, chain, reduce_first, reduce_max
 from thinc.types import Floats2d, Ragged
 
 from .attention_sum import attention_sum
@@ -42,3 +42,14 @@ def max_pooling() -> Pooling:
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
     return nonempty(reduce_max())
+
+
+def first_pooling() -> Pooling:
+    """Take the first row of each sequence, as BERT does for the tokens of NER.
+
+    Tokens without wordpieces, such as a line break, become zeros; thinc's own
+    reduce_first stops at them.
+
+    RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
+    """
+    return nonempty(reduce_first())

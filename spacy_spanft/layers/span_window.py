@@ -37,12 +37,12 @@ def span_window(
         beginning.
     RETURNS (Model[Ragged, Ragged]): Sequences (n_rows, nI) to sequences (n_rows, nO).
     """
-    if not 0 <= before < max(1, kernel_size):
-        expected = f"0 or more, and less than kernel_size = {kernel_size}"
-        place = {"name": "before", "value": before, "expected": expected}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
     if kernel_size < 1:
         place = {"name": "kernel_size", "value": kernel_size, "expected": "1 or more"}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
+    if not 0 <= before < kernel_size:
+        expected = f"0 or more, and less than kernel_size = {kernel_size}"
+        place = {"name": "before", "value": before, "expected": expected}
         raise SettingError(Errors.BAD_SETTING.format(**place))
     return Model(
         "span_window",

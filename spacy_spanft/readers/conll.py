@@ -13,15 +13,19 @@ from spacy.vocab import Vocab
 
 from ..corpus.blocks import ErrorHandling, blocks_from_files
 from ..errors import Errors, ReaderError, SettingError, Warnings
+from .rows import check_limit
 
 Corpus = Callable[[Language], Iterator[Example]]
 
 # The cells of each line of a sentence: the token first, its tag last.
 Sentence = list[list[str]]
 
+_LINE_END = re.compile(r"\r\n|\n|\r")
 _NEW_DOCUMENT = "-DOCSTART-"
 # No second tag behind a comma, which data of several annotators has.
-_TAG = re.compile(r"O|[BI]-(?!\S*,[BIO]\b)\S+")
+_TAG = re.compile(r"O|[BILUES]-(?!\S*,[BIO]\b)\S+")
+# The other letters of BILUO and BIOES, in those of IOB.
+_IOB = {"U": "B", "S": "B", "L": "I", "E": "I"}
 
 
 def conll_corpus(
@@ -35,8 +39,9 @@ def conll_corpus(
     """Build `spacy-spanft.ConllCorpus.v1`: Examples from a file with columns.
 
     Two columns or more, with tabs or spaces between them: the token is the first one,
-    its tag, IOB1 or IOB2, the last one, and what stands second of three or more is the
-    part of speech. Blank lines end sentences, lines with -DOCSTART- documents.
+    its tag, IOB1 or IOB2 (or BILUO, or BIOES), the last one, and what stands second of
+    three or more is the part of speech. Blank lines end sentences, lines with
+    -DOCSTART- documents.
 
     path (Optional[Union[str, Path]]): The file, which may be packed.
     unit (Literal["sentence", "document"]): What becomes one Doc.
@@ -52,12 +57,16 @@ def conll_corpus(
     if unit not in ("sentence", "document"):
         place = {"name": "unit", "value": unit, "expected": '"sentence" or "document"'}
         raise SettingError(Errors.BAD_SETTING.format(**place))
+    check_limit(limit)
+    if str(path).endswith(".spacy"):
+        raise ReaderError(Errors.IS_DOCBIN.format(path=str(path)))
     source = repr(str(path))
 
     def corpus(nlp: Language) -> Iterator[Example]:
         documents = list(_read(path, source, errors))
         if not documents:
             raise ReaderError(Errors.NO_ROWS.format(source=source))
+        _check_first(documents[0][0], source)
         if unit == "document":
             units = documents
             if len(units) == 1 and len(units[0]) > 1:
@@ -87,7 +96,7 @@ def _read(
     text = b"".join(blocks_from_files([path], errors=errors)).decode("utf8")
     sentences: list[Sentence] = [[]]
     n_columns = 0
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(_LINE_END.split(text), 1):
         if line.startswith(_NEW_DOCUMENT):
             yield from _finished(sentences)
             sentences = [[]]
@@ -106,10 +115,18 @@ def _finished(sentences: list[Sentence]) -> Iterator[list[Sentence]]:
         yield full
 
 
+def _check_first(sentence: Sentence, source: str) -> None:
+    """Raise if the first column numbers the tokens, as in some other formats."""
+    words = [row[0] for row in sentence]
+    counts = ([str(i + start) for i in range(len(words))] for start in (0, 1))
+    if len(words) > 1 and len(sentence[0]) > 2 and words in counts:
+        raise ReaderError(Errors.NUMBERED.format(source=source, cell=sentence[0][1]))
+
+
 def _cells(line: str) -> list[str]:
     if "\t" in line:
-        return [cell.strip(" \r") for cell in line.split("\t")]
-    return [cell for cell in line.rstrip("\r").split(" ") if cell]
+        return [cell.strip(" ") for cell in line.rstrip().split("\t")]
+    return [cell for cell in line.split(" ") if cell]
 
 
 def _check(cells: list[str], n_columns: int, place: str) -> None:
@@ -126,7 +143,7 @@ def _gold_doc(vocab: Vocab, sentences: list[Sentence]) -> Doc:
     """Make a Doc of sentences, with entities that spaCy reads from the tags."""
     rows = [row for sentence in sentences for row in sentence]
     # A sentence at a time: in IOB1, I- at its beginning begins an entity.
-    tags = [iob_to_biluo([row[-1] for row in sentence]) for sentence in sentences]
+    tags = [iob_to_biluo([_iob(row[-1]) for row in sentence]) for sentence in sentences]
     return Doc(
         vocab,
         words=[row[0] for row in rows],
@@ -134,3 +151,7 @@ def _gold_doc(vocab: Vocab, sentences: list[Sentence]) -> Doc:
         ents=biluo_to_iob(tag for sentence in tags for tag in sentence),
         sent_starts=[i == 0 for sentence in sentences for i in range(len(sentence))],
     )
+
+
+def _iob(tag: str) -> str:
+    return tag if tag == "O" else _IOB.get(tag[0], tag[0]) + tag[1:]

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..corpus.blocks import ErrorHandling, blocks_from_files
 from ..corpus.hub import load_split
-from ..errors import Errors, ReaderError
+from ..errors import Errors, ReaderError, SettingError
 
 Format = Literal["tsv", "csv", "jsonl"]
 FORMATS: dict[str, Format] = {
@@ -32,6 +32,16 @@ class Row(NamedTuple):
 
     place: str
     cells: dict[str, Any]
+
+
+def check_limit(limit: int) -> None:
+    """Raise for a number of rows that cannot be read.
+
+    limit (int): How many; 0 for all.
+    """
+    if not isinstance(limit, int) or limit < 0:
+        place = {"name": "limit", "value": limit, "expected": "0 (for all) or more"}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
 
 
 def rows_from_file(

@@ -12,7 +12,7 @@ from spacy.training import Example
 from ..corpus.blocks import ErrorHandling
 from ..errors import Errors, PairError, ReaderError
 from ..pairs import SEPARATOR, check_separator, join_pair, split_pair
-from .rows import Format, Row, rows_from_dataset, rows_from_file
+from .rows import Format, Row, check_limit, rows_from_dataset, rows_from_file
 
 Corpus = Callable[[Language], Iterator[Example]]
 
@@ -104,6 +104,7 @@ def dataset_corpus(
 def _corpus(
     read: Callable[[], Iterator[Row]], source: str, columns: Columns, limit: int
 ) -> Corpus:
+    check_limit(limit)
     if columns.labels is not None and columns.score is not None:
         raise ReaderError(Errors.LABELS_AND_SCORE.format(score=columns.score))
 
