@@ -11,6 +11,7 @@ from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import AlignmentError, SettingError
+from spacy_spanft.layers.cross_entropy_output import linear_cross_entropy
 from spacy_spanft.layers.span_reducer import boundary_attention_reducer
 from spacy_spanft.suggesters import segment_suggester
 
@@ -91,6 +92,29 @@ def test_reducer_equals_plain_torch(lengths, seed):
             )
 
 
+def test_scorer_has_the_gradient_of_cross_entropy():
+    random = np.random.default_rng(0)
+    layer = linear_cross_entropy(2, WIDTH)
+    layer.initialize()
+    layer.layers[0].set_param("W", random.normal(size=(2, WIDTH)).astype("f"))
+    X = random.normal(size=(7, WIDTH)).astype("f")
+    target = (random.random((7, 2)) < 0.5).astype("f")
+    Y, backprop = layer(X, is_train=True)
+    rows, W = (
+        torch.tensor(array, requires_grad=True)
+        for array in (X, layer.layers[0].get_param("W"))
+    )
+    scores = torch.sigmoid(rows @ W.T)
+    np.testing.assert_allclose(Y, scores.detach(), atol=1e-6)
+    loss = torch.nn.functional.binary_cross_entropy(
+        scores, torch.tensor(target), reduction="sum"
+    )
+    loss.backward()
+    dX = backprop(Y - target)  # as spancat does
+    np.testing.assert_allclose(dX, rows.grad, atol=1e-5)
+    np.testing.assert_allclose(layer.layers[0].get_grad("W"), W.grad, atol=1e-5)
+
+
 @given(
     n_tokens=st.lists(st.integers(0, 9), min_size=1, max_size=4),
     min_size=st.integers(1, 3),
@@ -153,7 +177,7 @@ SUGGESTERS = {
 def make(bert, factory, suggester):
     spacy.util.fix_random_seed(0)
     exclusive = factory == "spancat_singlelabel"
-    scorer = "Softmax.v2" if exclusive else "spacy.LinearLogistic.v1"
+    scorer = "Softmax.v2" if exclusive else "spacy-spanft.LinearCrossEntropy.v1"
     reducer = "spacy-spanft.BoundaryAttentionReducer.v1"
     model = {
         "@architectures": "spacy.SpanCategorizer.v1",
