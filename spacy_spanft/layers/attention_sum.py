@@ -37,22 +37,28 @@ def forward(
     ops: Any = model.ops
     W, b, w = (model.get_param(name) for name in ("W", "b", "w"))
     rows: Any = X.dataXd
-    hidden = ops.xp.tanh(matmul(rows, W.T) + b)
-    weights = _softmax(ops, (hidden * w).sum(axis=1, keepdims=True), X.lengths)
+    # All is done in place: there are many rows where sequences overlap.
+    hidden = matmul(rows, W.T)
+    hidden += b
+    hidden = ops.xp.tanh(hidden, out=hidden)
+    weights = _softmax(ops, (hidden @ w)[:, None], X.lengths)
     Y = ops.reduce_sum(rows * weights, X.lengths)
     shape = ArrayInfo.from_array(Y)
 
     def backprop(dY: OutT) -> InT:
         shape.check_consistency(dY)
         d_rows = ops.backprop_reduce_sum(dY, X.lengths)
-        d_weights = (d_rows * rows).sum(axis=1, keepdims=True)
+        d_weights = ops.xp.einsum("ij,ij->i", d_rows, rows)[:, None]
         mean = ops.reduce_sum(weights * d_weights, X.lengths)
         d_scores = weights * (d_weights - ops.backprop_reduce_sum(mean, X.lengths))
-        d_hidden = d_scores * w * (1 - hidden**2)
-        model.inc_grad("w", (d_scores * hidden).sum(axis=0))
+        model.inc_grad("w", (d_scores.T @ hidden)[0])
+        d_hidden = d_scores * w
+        d_hidden *= 1 - hidden**2
         model.inc_grad("W", matmul(d_hidden.T, rows))
         model.inc_grad("b", d_hidden.sum(axis=0))
-        return Ragged(d_rows * weights + matmul(d_hidden, W), X.lengths)
+        d_rows *= weights
+        d_rows += matmul(d_hidden, W)
+        return Ragged(d_rows, X.lengths)
 
     return Y, backprop
 
