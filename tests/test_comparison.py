@@ -1,7 +1,6 @@
 """Comparing pipelines: the tests of significance, the metrics, and the command."""
 
 import json
-import subprocess
 import sys
 
 import numpy as np
@@ -17,15 +16,10 @@ from spacy_spanft.comparison.metrics import accuracy, f_score, metric_of
 from spacy_spanft.comparison.significance import mcnemar, paired_bootstrap
 from spacy_spanft.errors import ComparisonError, SpanftError
 
+from .commands import run
+
 TRAIN = [("good film", "A"), ("bad city", "B"), ("very good", "A"), ("so bad", "B")]
 TEST = TRAIN * 5
-
-
-def run(*args, ok=True):
-    command = [sys.executable, "-m", "spacy", "spanft", "compare", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode == 0) == ok, done.stdout + done.stderr
-    return done
 
 
 def test_mcnemar_is_the_sign_test_of_those_that_differ():
@@ -152,7 +146,15 @@ def test_arms(folder):
 
 def test_from_the_command_line(folder, tmp_path):
     arms = [f"base={folder}/wrong0", f"base={folder}/wrong1", f"ours={folder}/right0"]
-    done = run(*arms, "--data", folder / "test.spacy", "-o", tmp_path / "out")
+    done = run(
+        "spanft",
+        "compare",
+        *arms,
+        "--data",
+        folder / "test.spacy",
+        "-o",
+        tmp_path / "out",
+    )
     assert "| ours | 1 | 100.0 | +100.0 (+100.0 to +100.0) |" in done.stdout
     assert "| base | 2 | 0.0 ± 0.0 |" in done.stdout
     values = json.loads((tmp_path / "out" / "comparison.json").read_text())
@@ -195,7 +197,7 @@ def test_errors(folder, monkeypatch, path, settings, expected):
 )
 def test_errors_are_short(folder, monkeypatch, args, expected):
     monkeypatch.chdir(folder)
-    done = run(*args, "--data", "test.spacy", ok=False)
+    done = run("spanft", "compare", *args, "--data", "test.spacy", ok=False)
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
 

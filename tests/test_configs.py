@@ -13,6 +13,7 @@ from spacy_spanft import join_pair
 from spacy_spanft.adding import add_spans
 from spacy_spanft.errors import ConfigError
 
+from .commands import run
 from .tiny import LISTENER, save_bert
 
 pytest.importorskip("spacy_transformers")
@@ -26,13 +27,6 @@ PAIRED = [
     ("new york", "it is a city", 0),
     ("the united states", "very good film", 0),
 ] * 4
-
-
-def run(*args, cwd, ok=True):
-    command = [sys.executable, "-m", "spacy", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
-    assert (done.returncode == 0) == ok, done.stdout + done.stderr
-    return done
 
 
 def flat(config):
@@ -382,7 +376,9 @@ class TestAdd:
         text += f'"{factory}"\n'
         (tmp_path / "base.cfg").write_text(text)
         # In a process of its own: nothing has made a factory known there yet.
-        done = run("spanft", "add", "base.cfg", "out.cfg", "-d", "no.gz", cwd=tmp_path)
+        command = [sys.executable, "-m", "spacy", "spanft", "add"]
+        command += ["base.cfg", "out.cfg", "-d", "no.gz"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
         assert "There is no dictionary no.gz yet" in done.stderr
         model = load_config(tmp_path / "out.cfg")["components"]["x"]["model"]
         assert model["tok2vec"]["@architectures"] == "spacy-spanft.SpanTok2Vec.v1"

@@ -1,0 +1,24 @@
+"""spaCy's command line in this process: another one takes seconds to begin."""
+
+import os
+import warnings
+from types import SimpleNamespace
+
+from spacy.cli._util import app
+from spacy.util import registry
+from typer.testing import CliRunner
+
+
+def run(*args, cwd=".", ok=True):
+    """Run `python -m spacy`, and give what it printed."""
+    registry.cli.get_all()  # which makes our own commands known
+    before = os.getcwd()
+    os.chdir(cwd)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            done = CliRunner().invoke(app, [str(arg) for arg in args])
+    finally:
+        os.chdir(before)
+    assert (done.exit_code == 0) == ok, f"{args}\n{done.output}\n{done.exception!r}"
+    return SimpleNamespace(stdout=done.stdout, stderr=done.stderr)
