@@ -33,7 +33,11 @@ from .plain_tagger import batches_by_length, fit_and_tag
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 RATE = "training.optimizer.learn_rate"
-ARMS = ("plain", "ner_baseline", "ner_spanft", "ner_bilou_spanft")
+ARMS = (
+    "plain",
+    *("ner_baseline", "ner_spanft"),
+    *("ner_bilou_baseline", "ner_bilou_spanft"),
+)
 SPLIT_SEED = 0
 WNUT = {
     "train": "wnut17train.conll",

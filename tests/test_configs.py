@@ -110,6 +110,7 @@ def train(config, data, bert, folder, *more):
         ("textcat", "textcat"),
         ("textcat_pair", "textcat"),
         ("ner", "ner"),
+        ("ner_bilou", "bilou_ner"),
         ("spancat", "spancat"),
     ],
 )
@@ -177,10 +178,12 @@ def test_scores_train(paired, bert, tmp_path):
     assert nlp("new york [SEP] it is a city").cats["score"] < 0.5
 
 
-@pytest.mark.parametrize("arm", ["ner_spanft", "ner_baseline", "ner_bilou_spanft"])
-def test_entities_train(arm, entities, bert, tmp_path):
+@pytest.mark.parametrize("head", ["ner", "ner_bilou"])
+@pytest.mark.parametrize("arm", ["spanft", "baseline"])
+def test_entities_train(head, arm, entities, bert, tmp_path):
     steps = (f"{RATE}.total_steps", 150)
-    nlp, _ = train(CONFIGS / f"{arm}.cfg", entities, bert, tmp_path, *steps)
+    config = CONFIGS / f"{head}_{arm}.cfg"
+    nlp, _ = train(config, entities, bert, tmp_path, *steps)
     assert nlp.meta["performance"]["ents_f"] == 1.0
     doc = nlp("it is new york city")
     assert [ent.text for ent in doc.ents] == ["new york city"]
