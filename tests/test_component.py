@@ -406,7 +406,7 @@ class TestCustomSegmenters:
 
 def test_names_are_registered():
     names = {
-        "factories": ["span_segmenter", "text_regressor"],
+        "factories": ["bilou_ner", "span_segmenter", "text_regressor"],
         "segmenters": [
             "spacy-spanft.NgramSegmenter.v1",
             "spacy-spanft.NltkChunkSegmenter.v1",
@@ -414,15 +414,24 @@ def test_names_are_registered():
         ],
         "architectures": [
             "spacy-spanft.AttentionPooling.v1",
+            "spacy-spanft.BilouTagger.v1",
             "spacy-spanft.ClsTextCat.v1",
             "spacy-spanft.CnnPooling.v1",
+            "spacy-spanft.FirstPooling.v1",
             "spacy-spanft.MaxPooling.v1",
             "spacy-spanft.PairTransformerModel.v1",
             "spacy-spanft.SpanTextCat.v1",
             "spacy-spanft.SpanTok2Vec.v1",
             "spacy-spanft.Tok2VecPairTransformer.v1",
         ],
+        "callbacks": ["spacy-spanft.warn_unseen_labels.v1"],
+        "layers": [
+            "spacy-spanft.BoundaryAttentionReducer.v1",
+            "spacy-spanft.LinearCrossEntropy.v1",
+        ],
+        "misc": ["spacy-spanft.segment_suggester.v1"],
         "readers": [
+            "spacy-spanft.ConllCorpus.v1",
             "spacy-spanft.DatasetCorpus.v1",
             "spacy-spanft.NgramDictionary.v1",
             "spacy-spanft.TableCorpus.v1",
