@@ -22,6 +22,7 @@ from spacy.training import Example
 from wasabi.tables import table
 
 from spacy_spanft import default_dictionary
+from spacy_spanft.comparison.measure import n_parameters
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -77,20 +78,6 @@ def make_example(doc: Doc, kind: int) -> Example:
     cats = {"A": kind, "B": 1 - kind}
     gold = {"cats": cats, "entities": offsets, "spans": {"sc": offsets}}
     return Example.from_dict(doc, gold)
-
-
-def n_parameters(nlp: Any) -> int:
-    """Count the weights of a pipeline."""
-    n = 0
-    for _, component in nlp.pipeline:
-        if not hasattr(component, "model"):
-            continue
-        for node in component.model.walk():
-            n += sum(
-                node.get_param(p).size for p in node.param_names if node.has_param(p)
-            )
-            n += sum(w.numel() for s in node.shims for w in s._model.parameters())
-    return n
 
 
 def main(

@@ -1,7 +1,7 @@
 """The component `bilou_ner`: named entities by a tag of each token."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ from thinc.types import Floats2d
 from .bilou import (
     OUT,
     Allowed,
+    Bools,
     Ints,
     best_tags,
     never_found,
@@ -229,38 +230,31 @@ class BilouNER(TrainablePipe):
     def _warn_of_never_found(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""
         found = []
-        for example in examples:
-            tags = self._tags_of(example)
-            never = never_found(tags, _allowed([example.predicted]))
+        for doc, tags, never in self._gold(examples):
             spans = spans_of_tags(np.where(never, tags, OUT))
-            found += [example.predicted[start:end].text for start, end, _ in spans]
+            found += [doc[start:end].text for start, end, _ in spans]
         if found:
             place = {"name": self.name, "n": len(found), "first": found[0]}
             warnings.warn(Warnings.NEVER_FOUND.format(**place), stacklevel=2)
 
     def _truths(self, examples: Iterable[Example]) -> Ints:
         """Number the gold tags of all tokens, -1 where there is nothing to learn."""
-        truths = []
-        for example in examples:
-            tags = self._tags_of(example)
-            never = never_found(tags, _allowed([example.predicted]))
-            truths.append(np.where(never, -1, tags))
-        return np.concatenate(truths)
+        gold = self._gold(examples)
+        return np.concatenate([np.where(never, -1, tags) for _, tags, never in gold])
 
-    def _tags_of(self, example: Example) -> Ints:
-        """Number the gold tags of a Doc, -1 where there is none."""
+    def _gold(self, examples: Iterable[Example]) -> Iterator[tuple[Doc, Ints, Bools]]:
+        """Number the gold tags of each Doc, and say which can never be found."""
         numbers = {name: i for i, name in enumerate(tag_names(self.labels))}
-        tags: list[int] = []
-        for tag in example.get_aligned_ner():
-            if tag in (None, "-", ""):
-                tags.append(-1)
-            elif tag in numbers:
-                tags.append(numbers[tag])
-            else:
+        numbers |= {"-": -1, "": -1}
+        for example in examples:
+            names = [tag or "" for tag in example.get_aligned_ner()]
+            if new := next((name for name in names if name not in numbers), None):
                 there = ", ".join(self.labels)
-                place = {"name": self.name, "label": tag[2:], "labels": there}
+                place = {"name": self.name, "label": new[2:], "labels": there}
                 raise LabelError(Errors.NEW_LABEL.format(**place))
-        return np.array(tags, np.int64)
+            tags = np.array([numbers[name] for name in names], np.int64)
+            doc = example.predicted
+            yield doc, tags, never_found(tags, _allowed([doc]))
 
 
 def _allowed(docs: Iterable[Doc]) -> Allowed:

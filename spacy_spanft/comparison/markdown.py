@@ -1,5 +1,7 @@
 """A comparison as a table in Markdown."""
 
+from typing import Any
+
 from .compare import Arm, Comparison
 
 _HEADER = ("Arm", "Runs", "Score", "Difference", "p", "Weights", "Words/s", "Memory")
@@ -15,7 +17,7 @@ def to_markdown(comparison: Comparison) -> str:
     rows = [
         _HEADER,
         tuple("---" for _ in _HEADER),
-        *(_row(arm, one) for arm in one.arms),
+        *map(_row, one.arms, one.to_json()["arms"]),
     ]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     first = one.arms[0].name
@@ -32,8 +34,7 @@ def to_markdown(comparison: Comparison) -> str:
     return "\n".join([*lines, "", *notes, ""])
 
 
-def _row(arm: Arm, comparison: Comparison) -> tuple[str, ...]:
-    json = next(a for a in comparison.to_json()["arms"] if a["name"] == arm.name)
+def _row(arm: Arm, json: dict[str, Any]) -> tuple[str, ...]:
     score = f"{100 * arm.mean:.1f}"
     if arm.std is not None:
         score += f" ± {100 * arm.std:.1f}"
