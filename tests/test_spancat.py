@@ -31,14 +31,14 @@ GROUPS = {
 
 
 def make_reducer(seed):
-    """Initialise with random weights, biases too; thinc's layers need float32."""
+    """Initialise with random weights, biases too."""
     random = np.random.default_rng(seed)
     layer = boundary_attention_reducer(HIDDEN)
     layer.initialize(X=Ragged(np.zeros((2, WIDTH), "f"), np.array([2], "i")))
     for node in layer.walk():
         for name in node.param_names:
             shape = node.get_param(name).shape
-            node.set_param(name, random.normal(scale=0.5, size=shape).astype("f"))
+            node.set_param(name, random.normal(scale=0.5, size=shape))
     return layer
 
 
@@ -49,7 +49,7 @@ def make_reducer(seed):
 def test_reducer_equals_plain_torch(lengths, seed):
     layer = make_reducer(seed)
     random = np.random.default_rng(seed)
-    vectors = random.normal(size=(sum(lengths), WIDTH)).astype("f")
+    vectors = random.normal(size=(sum(lengths), WIDTH))
     X = Ragged(vectors, np.array(lengths, "i"))
     rows = torch.tensor(X.dataXd, requires_grad=True)
     nodes = [node for node in layer.walk() if node.param_names]
@@ -61,12 +61,12 @@ def test_reducer_equals_plain_torch(lengths, seed):
         for node in nodes
     ]
     # Breadth first: the attention stands one step higher than the others.
-    attention, *dense = sorted(weights, key=lambda params: "w" not in params)
+    attention, *ends = sorted(weights, key=lambda params: "w" not in params)
     full = [part for part in torch.split(rows, lengths) if len(part)]
 
-    def feed_forward(ends, hidden, output):
-        inner = torch.relu(ends @ hidden["W"].T + hidden["b"])
-        return inner @ output["W"].T + output["b"]
+    def feed_forward(vectors, of):
+        hidden = torch.relu(vectors @ of["W"].T + of["b"])
+        return hidden @ of["V"].T + of["c"]
 
     pooled = rows.new_zeros(len(lengths), 2 * HIDDEN + WIDTH)
     if full:
@@ -76,19 +76,19 @@ def test_reducer_equals_plain_torch(lengths, seed):
         summary = torch_attention(
             rows, sizes, *(attention[name] for name in ("W", "b", "w"))
         )
-        both = [feed_forward(heads, *dense[:2]), feed_forward(tails, *dense[2:])]
+        both = map(feed_forward, (heads, tails), ends)
         pooled[is_full] = torch.cat([*both, summary], dim=1)
     Y, backprop = layer(X, is_train=True)
-    np.testing.assert_allclose(Y, pooled.detach(), atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(Y, pooled.detach(), atol=1e-10, rtol=1e-10)
     if not full:
         return
-    dY = random.normal(size=Y.shape).astype("f")
+    dY = random.normal(size=Y.shape)
     (pooled * torch.tensor(dY)).sum().backward()
-    np.testing.assert_allclose(backprop(dY).dataXd, rows.grad, atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(backprop(dY).dataXd, rows.grad, atol=1e-10, rtol=1e-10)
     for node, params in zip(nodes, weights, strict=True):
         for name, tensor in params.items():
             np.testing.assert_allclose(
-                node.get_grad(name), tensor.grad, atol=1e-5, rtol=1e-5
+                node.get_grad(name), tensor.grad, atol=1e-10, rtol=1e-10
             )
 
 

@@ -5,6 +5,7 @@ from thinc.types import Floats2d
 
 from ..errors import Errors, SettingError
 from .attention_sum import attention_sum
+from .feed_forward import feed_forward
 from .nonempty import nonempty
 from .pooling import Pooling
 
@@ -23,10 +24,6 @@ def boundary_attention_reducer(hidden_size: int = 128) -> Pooling:
     if hidden_size < 1:
         place = {"name": "hidden_size", "value": hidden_size, "expected": "1 or more"}
         raise SettingError(Errors.BAD_SETTING.format(**place))
-    start: Pooling = chain(reduce_first(), _feed_forward(hidden_size))
-    end: Pooling = chain(reduce_last(), _feed_forward(hidden_size))
+    start: Pooling = chain(reduce_first(), feed_forward(hidden_size))
+    end: Pooling = chain(reduce_last(), feed_forward(hidden_size))
     return nonempty(concatenate(start, end, attention_sum(hidden_size)))
-
-
-def _feed_forward(hidden_size: int) -> Model[Floats2d, Floats2d]:
-    return chain(Relu(hidden_size), Linear(hidden_size))
