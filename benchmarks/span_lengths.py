@@ -8,13 +8,12 @@ finely as the n-grams do, only elsewhere.
 
 from pathlib import Path
 
-import numpy as np
 import spacy
 import typer
 from spacy.tokens import Doc
 
-from spacy_spanft.segmenters.ngram import NgramSegmenter
-from spacy_spanft.segmenters.writing import with_singletons
+from spacy_spanft import default_dictionary
+from spacy_spanft.segmenters.coverage import piece_lengths
 
 
 def main(text: Path) -> None:
@@ -22,13 +21,7 @@ def main(text: Path) -> None:
     vocab = spacy.blank("en").vocab
     lines = text.read_text(encoding="utf8").split("\n")
     docs = [Doc(vocab, words=line.split()) for line in lines if line.strip()]
-    lengths = [
-        end - start
-        for doc, found in zip(docs, NgramSegmenter()(docs), strict=True)
-        for start, end, *_ in with_singletons(found, len(doc))
-    ]
-    shares = np.bincount(lengths)[1:] / len(lengths)
-    print(f"{sum(map(len, docs)):,} tokens, {len(lengths):,} pieces")
+    shares = piece_lengths(docs, default_dictionary())
     for n, share in enumerate(shares, 1):
         print(f"{n} tokens: {share:.3f}")
 

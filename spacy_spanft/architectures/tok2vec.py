@@ -1,7 +1,7 @@
 """Vectors of tokens that know their span, for taggers, parsers and NER."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from spacy.tokens import Doc
 from thinc.api import Model, chain
@@ -21,6 +21,7 @@ def span_tok2vec(
     tok2vec: Tok2Vec,
     token_pooling: Pooling,
     spans_key: str = "ngrams",
+    segmentation: Literal["spans", "none"] = "spans",
     kernel_size: int = 3,
     keep_tokens: bool = True,
 ) -> Tok2Vec:
@@ -32,13 +33,16 @@ def span_tok2vec(
     token_pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces:
         FirstPooling.v1, as is usual for BERT, or reduce_mean.v1.
     spans_key (str): The key in doc.spans.
+    segmentation (Literal["spans", "none"]): "none" is the paper's ablation: the windows
+        go over the whole text, and no span is looked at.
     kernel_size (int): How many tokens a window has.
     keep_tokens (bool): Whether a token's own vector stands beside that of its window.
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
     rows = encoder_rows(tok2vec)
     window = span_window(kernel_size, before=kernel_size // 2)
-    tokens = span_tokens(nonempty(token_pooling), window, spans_key, keep_tokens)
+    key = spans_key if segmentation == "spans" else None
+    tokens = span_tokens(nonempty(token_pooling), window, key, keep_tokens)
     model: Any = chain(rows, tokens)
     model.init = partial(init, rows, tokens)
     return model
@@ -52,8 +56,9 @@ def init(
     Y: Any = None,
 ) -> None:
     """Set up the model from the width of the encoder: no transformer needs to run."""
-    if X is not None:
-        mark_sample(X, tokens.attrs["spans_key"])
+    key = tokens.attrs["spans_key"]
+    if X is not None and key is not None:
+        mark_sample(X, key)
     rows.initialize(X=X)
     row = model.ops.alloc2f(1, rows.get_dim("nO"))
     tokens.initialize(X=Ragged(row, model.ops.asarray1i([1])))

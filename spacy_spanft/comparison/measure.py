@@ -109,7 +109,7 @@ def measure(path: str, setup: Setup) -> Measured:
         [_answer(doc) for doc in docs],
         n_parameters(nlp),
         sum(map(len, docs)) / max(seconds, 1e-9),
-        _peak_memory(setup.gpu_id),
+        peak_memory(setup.gpu_id),
         _spans_per_doc(nlp, docs),
     )
 
@@ -163,8 +163,12 @@ def n_parameters(nlp: Language) -> int:
     return total
 
 
-def _peak_memory(gpu_id: int) -> float | None:
-    """Find out the most memory that this process ever had, in MB."""
+def peak_memory(gpu_id: int) -> float | None:
+    """Find out the most memory that this process ever had.
+
+    gpu_id (int): The GPU whose memory counts; -1 for that of the process.
+    RETURNS (Optional[float]): MB; None where the system does not say.
+    """
     if gpu_id >= 0:
         import torch
 

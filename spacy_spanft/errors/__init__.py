@@ -7,6 +7,7 @@ line can print the message alone, without a traceback.
 from .commands import CommandErrors
 from .data import DataErrors
 from .dictionaries import DictionaryErrors
+from .matrix import MatrixErrors
 from .models import ModelErrors
 from .warnings import Warnings
 
@@ -18,6 +19,7 @@ __all__ = [
     "DictionaryError",
     "Errors",
     "LabelError",
+    "MatrixError",
     "PairError",
     "ReaderError",
     "ScoreError",
@@ -67,9 +69,13 @@ class ComparisonError(SpanftError):
     """Pipelines that cannot be compared."""
 
 
+class MatrixError(SpanftError):
+    """Trainings that cannot be planned."""
+
+
 class ReaderError(SpanftError):
     """Rows of which no examples can be made."""
 
 
-class Errors(DictionaryErrors, ModelErrors, DataErrors, CommandErrors):
+class Errors(DictionaryErrors, ModelErrors, DataErrors, CommandErrors, MatrixErrors):
     """All messages of errors."""

@@ -23,14 +23,15 @@ OutT = list[Floats2d]
 def span_tokens(
     token_pooling: Pooling,
     window: Model[Ragged, Ragged],
-    spans_key: str = "ngrams",
+    spans_key: str | None = "ngrams",
     keep_tokens: bool = True,
 ) -> Model[InT, OutT]:
     """Make the layer.
 
     token_pooling (Model[Ragged, Floats2d]): Makes one vector of each token's rows.
     window (Model[Ragged, Ragged]): Looks at a token and its neighbours in the span.
-    spans_key (str): The key in doc.spans.
+    spans_key (Optional[str]): The key in doc.spans; None lets the window go over the
+        whole Doc.
     keep_tokens (bool): Whether a token's own vector stands beside that of its window.
     RETURNS (Model[DocRows, List[Floats2d]]): Rows to the tokens of each Doc.
     """
@@ -81,12 +82,16 @@ def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> tuple[np.ndarra
         _warn_of_cut(doc, mine)
     rows = [own + start for (own, _), start in zip(tokens, X.starts, strict=False)]
     key = model.attrs["spans_key"]
-    spans = [get_spans(doc, key, is_train=is_train) for doc in X.docs]
-    sizes = [
-        lengths_of_pieces(own, len(doc)) for own, doc in zip(spans, X.docs, strict=True)
-    ]
+    sizes = [_lengths(doc, key, is_train) for doc in X.docs]
     counts = [count for _, count in tokens]
     return np.concatenate(rows), np.concatenate(counts), np.concatenate(sizes)
+
+
+def _lengths(doc: Doc, key: str | None, is_train: bool) -> Ints:
+    """Find the length of each piece of a Doc."""
+    if key is None:
+        return np.array([len(doc)][: len(doc)], np.int64)
+    return lengths_of_pieces(get_spans(doc, key, is_train=is_train), len(doc))
 
 
 def _warn_of_cut(doc: Doc, counts: Ints) -> None:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import numpy as np
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -13,6 +14,7 @@ from typing_extensions import Unpack
 from ..counting.settings import CountSettings
 from ..ngrams.dictionary import NgramDictionary
 from .ngram import NgramSegmenter
+from .writing import with_singletons
 
 _LINES_PER_BLOCK = 100
 _LONGEST_LINE = 100_000
@@ -125,3 +127,21 @@ def coverage(docs: list[Doc], dictionary: NgramDictionary) -> Coverage:
     n_sentences = sum(sum(1 for _ in doc.sents) for doc in docs)
     n_spans = n_tokens - sum(lengths) + len(lengths)
     return Coverage(n_tokens, sum(lengths), n_sentences, n_spans)
+
+
+def piece_lengths(docs: list[Doc], dictionary: NgramDictionary) -> list[float]:
+    """Measure which share of the pieces has one token, which two, and so on.
+
+    docs (list[Doc]): The Docs.
+    dictionary (NgramDictionary): Cuts them; tokens in no span are pieces too.
+    RETURNS (list[float]): The shares, as the random segmenter takes them.
+    """
+    lengths = [
+        end - start
+        for doc, found in zip(docs, NgramSegmenter(dictionary)(docs), strict=True)
+        for start, end, *_ in with_singletons(found, len(doc))
+    ]
+    if not lengths:
+        return [1.0]
+    shares = np.bincount(lengths)[1:] / len(lengths)
+    return [float(share) for share in shares]

@@ -181,14 +181,22 @@ def _missing_data(error: LookupError, packages: str) -> str:
     )
 
 
-def make_nltk_chunk_segmenter(chunker: Chunker = "entities") -> NltkChunkSegmenter:
+def make_nltk_chunk_segmenter(
+    chunker: Chunker = "entities", data_dir: str | None = None
+) -> NltkChunkSegmenter:
     """Make the segmenter in a config.
 
     chunker (str): "entities" for NLTK's pre-trained named-entity chunker, "phrases"
         for noun, verb and prepositional phrases as in its conll2000 corpus.
+    data_dir (Optional[str]): A folder of NLTK's data, looked at after all others.
     RETURNS (NltkChunkSegmenter): The segmenter.
     """
     if chunker not in _CHUNKERS:
         raise SpanftError(Errors.BAD_CHUNKER.format(value=chunker))
+    if data_dir is not None:
+        import nltk
+
+        if data_dir not in nltk.data.path:
+            nltk.data.path.append(data_dir)
     load_chunker, packages = _CHUNKERS[chunker]
     return NltkChunkSegmenter(load_tagger, load_chunker, packages)

@@ -1,0 +1,101 @@
+"""Write the data of the demo: texts to count, a textcat set and an NER set.
+
+Nothing is read and nothing comes from elsewhere: the language is that of
+demo_language.py. NLTK's tagger and chunker learn it from nltk_data/, in the format of
+NLTK's own data, where NLTK has none of its own.
+"""
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import spacy
+import typer
+from demo_language import KINDS, Sentence, make_sentence
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+
+SIZES = {"train": 2000, "dev": 400, "test": 1500}
+N_LINES = 20_000
+# How many tagged sentences NLTK learns from.
+N_TAGGED = 1000
+
+
+def main(output: Path, seed: int = 0, scale: float = 1.0) -> None:
+    """Write all of it.
+
+    scale makes it smaller, for trials.
+    """
+    chance = random.Random(seed)
+    nlp = spacy.blank("en")
+    seen: set[str] = set()
+    for task in ("textcat", "ner"):
+        (output / task).mkdir(parents=True, exist_ok=True)
+        for part, size in SIZES.items():
+            sentences = make_new(chance, max(4, int(size * scale)), task, seen)
+            docs = [make_doc(nlp, one, task) for one in sentences]
+            DocBin(docs=docs, store_user_data=True).to_disk(
+                output / task / f"{part}.spacy"
+            )
+    text = make_new(chance, int(N_LINES * scale), "ner", seen)
+    lines = [" ".join(word.text for word in one.words) for one in text]
+    (output / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf8")
+    tagged = make_new(chance, int(N_TAGGED * scale), "ner", seen)
+    write_nltk_data(output / "nltk_data", list(tagged))
+
+
+def make_new(
+    chance: random.Random, n: int, task: str, seen: set[str]
+) -> Iterator[Sentence]:
+    """Make sentences that nobody has seen before."""
+    while n:
+        # A text to classify has one expression, a text for NER one or two.
+        kinds = [chance.choice(KINDS) for _ in range(1 if task == "textcat" else 2)]
+        sentence = make_sentence(chance, kinds)
+        text = " ".join(word.text for word in sentence.words)
+        if text not in seen:
+            seen.add(text)
+            n -= 1
+            yield sentence
+
+
+def make_doc(nlp: Language, sentence: Sentence, task: str) -> Doc:
+    """Make a Doc with its kind, or with its expressions as entities."""
+    doc = Doc(nlp.vocab, words=[word.text for word in sentence.words])
+    if task == "textcat":
+        kind = sentence.expressions[0][2]
+        doc.cats = {label: float(label == kind) for label in KINDS}
+    else:
+        doc.ents = [
+            spacy.tokens.Span(doc, start, end, label=kind)
+            for start, end, kind in sentence.expressions
+        ]
+    return doc
+
+
+def write_nltk_data(folder: Path, sentences: list[Sentence]) -> None:
+    """Train NLTK's tagger, and write phrases as NLTK's conll2000 corpus has them."""
+    from nltk.tag import PerceptronTagger
+
+    examples = [[(word.text, word.tag) for word in one.words] for one in sentences]
+    tagger = PerceptronTagger(load=False)
+    random.seed(0)  # NLTK shuffles with the global random numbers
+    tagger.train(examples, nr_iter=3)
+    taggers = folder / "taggers" / "averaged_perceptron_tagger_eng"
+    taggers.mkdir(parents=True, exist_ok=True)
+    names = tagger.param_files("eng")
+    for name, values in zip(names, tagger.encode_json_obj(), strict=True):
+        # The tags are a set, and a set has no order of its own.
+        values = sorted(values) if isinstance(values, set) else values
+        (taggers / name).write_text(json.dumps(values), encoding="utf8")
+    corpus = folder / "corpora" / "conll2000"
+    corpus.mkdir(parents=True, exist_ok=True)
+    blocks = ["\n".join(" ".join(word) for word in one.words) for one in sentences]
+    text = "\n\n".join(blocks) + "\n\n"
+    for part in ("train", "test"):
+        (corpus / f"{part}.txt").write_text(text, encoding="utf8")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,107 @@
+"""`python -m spacy spanft matrix`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Context, Option
+from wasabi.tables import table
+
+from ..errors import Errors, MatrixError
+from .util import short_errors
+
+if TYPE_CHECKING:
+    from ..matrix import Run
+
+# fmt: off
+Arms = Annotated[Path, Argument(help="The arms: what each changes in a config (YAML)", show_default=False)]  # noqa: E501
+Configs = Annotated[str, Option("--configs", "-c", help="Where the configs are: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if a task.json beside the data has a \"config\"", show_default=False)]  # noqa: E501
+Data = Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train.spacy and dev.spacy; may be repeated", show_default=False)]  # noqa: E501
+Output = Annotated[Path, Option("--output", "-o", help="The folder of the runs, each in TASK/ARM/SEED", show_default=False)]  # noqa: E501
+Only = Annotated[list[str] | None, Option("--arm", help="Only this arm; may be repeated", show_default=False)]  # noqa: E501
+Seeds = Annotated[int, Option("--seeds", help="How many seeds")]
+Seed = Annotated[int, Option("--seed", help="The first seed")]
+Epochs = Annotated[int, Option("--epochs", "-e", help="How often a training sees each text")]  # noqa: E501
+Jobs = Annotated[int, Option("--jobs", "-j", help="How many trainings at the same time")]  # noqa: E501
+GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
+DryRun = Annotated[bool, Option("--dry-run", help="Only list the runs")]
+# fmt: on
+
+
+def matrix_cli(
+    ctx: Context,
+    arms: Arms,
+    configs: Configs,
+    data: Data,
+    output: Output,
+    arm: Only = None,
+    seeds: Seeds = 3,
+    seed: Seed = 0,
+    epochs: Epochs = 3,
+    jobs: Jobs = 1,
+    gpu_id: GpuId = -1,
+    dry_run: DryRun = False,
+) -> None:
+    """Train every arm with every seed on every task, and go on where it was.
+
+    Settings for all configs are given as to `spacy train`: --training.max_steps 10.
+    """
+    from spacy.cli._util import parse_config_overrides
+
+    overrides = parse_config_overrides(ctx.args)
+    with short_errors():
+        from ..matrix import plan_runs, read_arms, run_matrix
+
+        if seeds < 1:
+            raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=seeds))
+        _check_gpu(gpu_id)
+        found = read_arms(arms)
+        known = [one.name for one in found]
+        for name in arm or ():
+            if name not in known:
+                place = {"name": name, "known": ", ".join(known)}
+                raise MatrixError(Errors.UNKNOWN_ARM.format(**place))
+        found = [one for one in found if not arm or one.name in arm]
+        numbers = range(seed, seed + seeds)
+        runs = plan_runs(
+            found, configs, data, output, seeds=numbers, epochs=epochs,
+            overrides=overrides,
+        )  # fmt: skip
+        if dry_run:
+            print(list_runs(runs))
+            return
+        failures = run_matrix(runs, found, gpu_id=gpu_id, n_jobs=jobs)
+        for run, reason in failures:
+            print(f"✘ {run.folder}: {reason}", file=sys.stderr)
+        if failures:
+            message = Errors.FAILED.format(failed=len(failures), all=len(runs))
+            raise MatrixError(message)
+        print(f"✔ {len(runs)} runs are in {output}", file=sys.stderr)
+
+
+def list_runs(runs: "list[Run]") -> str:
+    """Show which runs there are, and which of them are done.
+
+    runs (list[Run]): The runs.
+    RETURNS (str): A table.
+    """
+    steps = (run.config["training"]["max_steps"] for run in runs)
+    rows = [
+        (run.task, run.arm, run.seed, n, run.state)
+        for run, n in zip(runs, steps, strict=True)
+    ]
+    header = ("Task", "Arm", "Seed", "Steps", "State")
+    return table(rows, header=header, divider=True)
+
+
+def _check_gpu(gpu_id: int) -> None:
+    """Raise now, and not in each of the runs."""
+    if gpu_id < 0:
+        return
+    from thinc.api import require_gpu
+
+    try:
+        require_gpu(gpu_id)
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise MatrixError(Errors.NO_GPU.format(gpu_id=gpu_id, reason=reason)) from error

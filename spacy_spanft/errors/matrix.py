@@ -1,0 +1,37 @@
+"""Messages of errors: the matrix of trainings."""
+
+
+class MatrixErrors:
+    """Messages with named gaps, filled with `str.format`."""
+
+    BAD_ARMS = "{path} is no file of arms: {reason}."
+    NO_PLACE = "{who} sets {place!r}, but the config has no such section."
+    NO_SPAN_BLOCK = (
+        "The arm {arm!r} sets `block`, but its config has none of these: {known}. "
+        "Give it the config `spanft`."
+    )
+    NO_DATA = (
+        "There is no {part}.spacy in the folder '{path}'. The data of a task are a "
+        "folder with train.spacy and dev.spacy."
+    )
+    BAD_DATA = "'{path}' cannot be read as spaCy's binary data. Write it again."
+    BAD_TASK = "{path} does not say what the task is: {reason}."
+    WHICH_CONFIGS = (
+        "'{path}' is a folder, and there is no task.json in '{data}' whose \"config\" "
+        "says which of its configs to take. Name them: configs/textcat for "
+        "configs/textcat_baseline.cfg and configs/textcat_spanft.cfg."
+    )
+    SAME_TASK = (
+        "Two folders of data are called {name!r}, and their runs would have the same "
+        "folder. Rename one."
+    )
+    NO_BATCH_SIZE = (
+        "The config has {value!r} for [training.batcher] size, but the number of steps "
+        "is reckoned from a number of texts. Use spacy.batch_by_sequence.v1."
+    )
+    UNKNOWN_ARM = "There is no arm {name!r}. There are: {known}."
+    NO_GPU = (
+        "GPU {gpu_id} was asked for, but there is none: {reason} "
+        "Leave out --gpu-id, or give -1, for the CPU."
+    )
+    FAILED = "{failed} of {all} runs failed. The others are done."
