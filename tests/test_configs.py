@@ -109,6 +109,7 @@ def train(config, data, bert, folder, *more):
     [
         ("textcat", "textcat"),
         ("textcat_pair", "textcat"),
+        ("sts", "text_regressor"),
         ("ner", "ner"),
         ("ner_bilou", "bilou_ner"),
         ("spancat", "spancat"),
@@ -168,10 +169,11 @@ def test_pairs_train(arm, paired, bert, tmp_path):
     assert nlp("new york [SEP] it is a city").cats["0"] > 0.5
 
 
-def test_scores_train(paired, bert, tmp_path):
+@pytest.mark.parametrize("arm", ["spanft", "baseline"])
+def test_scores_train(arm, paired, bert, tmp_path):
     low = "--components.text_regressor.low"
     steps = (low, -1, f"{RATE}.total_steps", 60)
-    nlp, log = train(CONFIGS / "sts_spanft.cfg", paired, bert, tmp_path, *steps)
+    nlp, log = train(CONFIGS / f"sts_{arm}.cfg", paired, bert, tmp_path, *steps)
     assert "CATS_PEARS" in log
     assert nlp.meta["performance"]["cats_pearson"] > 0.9
     assert nlp("good film [SEP] very good film").cats["score"] > 0.5
