@@ -87,6 +87,20 @@ class DataErrors:
         "ClassLabel gives names to."
     )
 
+    # Tasks
+    NO_TASK = "There is no task {name!r}. There are: {there}."
+    NO_DATA_DIR = "There is no folder {path!r} (seen from {cwd})."
+    NO_TASK_FILES = (
+        "The data of {name} is not in {path!r}. Looked for {files}, in {folders}."
+    )
+    NO_LAYOUT = "{path!r} has the columns {there}, but for {name} must have {expected}."
+    NO_TASK_DATASET = (
+        "{reason}. Where the data of {name} cannot be downloaded, name a folder that "
+        "has it: --data-dir FOLDER, with {files} in it or in FOLDER/{folder}."
+    )
+    NO_ENCODER = "The tokenizer of {name!r} cannot be loaded: {reason}"
+    TOO_FEW_ROWS = "The data of {name} has only {n} rows: none are left for {part}."
+
     # Configs
     NOT_A_CONFIG = "{path!r} is not a config that spaCy reads: {reason}"
     BAD_VARIABLES = "The config has a variable that nothing is known of: {reason}"

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -65,6 +66,23 @@ def cell_of(row: Row, source: str, setting: str, column: str) -> Any:
             )
         )
     return row.cells[column]
+
+
+def columns_of(path: str | Path, *, format: Format | None = None) -> list[str]:
+    """Read what the first line of a table holds, or the keys of the first JSON object.
+
+    path (Union[str, Path]): The file, which may be packed.
+    format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
+    RETURNS (list[str]): The names of the columns, if the file has any.
+    """
+    format = format or _format_of(Path(path))
+    # What is no UTF-8 raises when the rows are read.
+    text = next(blocks_from_files([path], errors="replace"), b"").decode("utf8")
+    source = repr(str(path))
+    if format == "jsonl":
+        return [name for row in islice(_json_rows(text, source), 1) for name in row[1]]
+    lines = _split_tsv(text) if format == "tsv" else _split_csv(text, source)
+    return next(lines, (0, []))[1]
 
 
 def rows_from_file(
