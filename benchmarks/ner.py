@@ -10,7 +10,6 @@ learning rate and warm-up; scored is the last state. An entity is seen if the tr
 data has one of the same text and label.
 """
 
-import random
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +26,7 @@ from spacy.training.loop import train
 from spacy.util import registry
 
 from spacy_spanft.readers.conll import conll_corpus
+from spacy_spanft.readers.splits import split_in_three
 
 from .matrix import Run, plan, run_missing
 from .plain_tagger import batches_by_length, fit_and_tag
@@ -38,7 +38,6 @@ ARMS = (
     *("ner_baseline", "ner_spanft"),
     *("ner_bilou_baseline", "ner_bilou_spanft"),
 )
-SPLIT_SEED = 0
 WNUT = {
     "train": "wnut17train.conll",
     "dev": "emerging.dev.conll",
@@ -57,10 +56,7 @@ def files_of(folder: Path, task: str, split: Path) -> Files:
     blocks = (block.split("\n") for block in text.split("\n\n"))
     sentences = ["\n".join(x for x in one if x[:10] != "-DOCSTART-") for one in blocks]
     sentences = [one for one in sentences if one.strip()]
-    random.Random(SPLIT_SEED).shuffle(sentences)
-    n = len(sentences) // 10
-    parts = {"train": sentences[2 * n :], "dev": sentences[:n]}
-    parts["test"] = sentences[n : 2 * n]
+    parts = split_in_three(sentences)
     for part, own in parts.items():
         (split / f"{part}.conll").write_text("\n\n".join(own) + "\n", "utf8")
     return {part: split / f"{part}.conll" for part in parts}

@@ -433,6 +433,7 @@ def test_names_are_registered():
         "readers": [
             "spacy-spanft.ConllCorpus.v1",
             "spacy-spanft.DatasetCorpus.v1",
+            "spacy-spanft.NerDataset.v1",
             "spacy-spanft.NgramDictionary.v1",
             "spacy-spanft.TableCorpus.v1",
         ],

@@ -40,6 +40,10 @@ class DataErrors:
     UNKNOWN_LABEL = (
         "{place} of {source} has the label {value!r}, but labels names only: {labels}."
     )
+    NO_PAIR = (
+        "{source} holds a text without the separator {separator!r}, but pairs are "
+        "expected (text_pair is set): {text!r}"
+    )
     NO_NUMBER = (
         "{place} of {source} has {value!r} in column {column!r}, which is no number. "
         "Name the column as label, not as score, if it holds labels."
@@ -72,6 +76,30 @@ class DataErrors:
         "{place} has the tag {tag!r}, but tags must be O, or B- or I- and a label, "
         "such as B-PER, in the last column (IOB1 or IOB2; BILUO and BIOES, too)."
     )
+    NO_TOKENS = (
+        "{place} of {source} has {value!r} in column {column!r}, but must have a list "
+        "of strings, none of them empty."
+    )
+    OTHER_LENGTHS = "{place} of {source} has {n_tokens} tokens, but {n_tags} tags."
+    NUMBERED_TAGS = (
+        "{place} of {source} has {value!r} in column {column!r}, and the dataset does "
+        "not name its tags. Tags must be strings such as B-PER, or numbers that a "
+        "ClassLabel gives names to."
+    )
+
+    # Tasks
+    NO_TASK = "There is no task {name!r}. There are: {there}."
+    NO_DATA_DIR = "There is no folder {path!r} (seen from {cwd})."
+    NO_TASK_FILES = (
+        "The data of {name} is not in {path!r}. Looked for {files}, in {folders}."
+    )
+    NO_LAYOUT = "{path!r} has the columns {there}, but for {name} must have {expected}."
+    NO_TASK_DATASET = (
+        "{reason}. Where the data of {name} cannot be downloaded, name a folder that "
+        "has it: --data-dir FOLDER, with {files} in it or in FOLDER/{folder}."
+    )
+    NO_ENCODER = "The tokenizer of {name!r} cannot be loaded: {reason}"
+    TOO_FEW_ROWS = "The data of {name} has only {n} rows: none are left for {part}."
 
     # Configs
     NOT_A_CONFIG = "{path!r} is not a config that spaCy reads: {reason}"

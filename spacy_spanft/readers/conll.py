@@ -8,12 +8,13 @@ from typing import Literal
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, biluo_to_iob, iob_to_biluo
+from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..corpus.blocks import ErrorHandling, blocks_from_files
 from ..errors import Errors, ReaderError, SettingError, Warnings
 from .rows import check_limit
+from .tags import check_tag, doc_of_tags, example_of
 
 Corpus = Callable[[Language], Iterator[Example]]
 
@@ -22,10 +23,6 @@ Sentence = list[list[str]]
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _NEW_DOCUMENT = "-DOCSTART-"
-# No second tag behind a comma, which data of several annotators has.
-_TAG = re.compile(r"O|[BILUES]-(?!\S*,[BIO]\b)\S+")
-# The other letters of BILUO and BIOES, in those of IOB.
-_IOB = {"U": "B", "S": "B", "L": "I", "E": "I"}
 
 
 def conll_corpus(
@@ -76,15 +73,7 @@ def conll_corpus(
             units = [[sentence] for document in documents for sentence in document]
         for sentences in units[: limit or None]:
             reference = _gold_doc(nlp.vocab, sentences)
-            if spans_key is not None:
-                reference.spans[spans_key] = list(reference.ents)
-            words = [token.text for token in reference]
-            predicted = (
-                Doc(nlp.vocab, words=words)
-                if gold_tokens
-                else nlp.make_doc(reference.text)
-            )
-            yield Example(predicted, reference)
+            yield example_of(nlp, reference, spans_key, gold_tokens=gold_tokens)
 
     return corpus
 
@@ -135,23 +124,14 @@ def _check(cells: list[str], n_columns: int, place: str) -> None:
     if len(cells) != n_columns:
         there = {"place": place, "found": len(cells), "expected": n_columns}
         raise ReaderError(Errors.OTHER_COLUMNS.format(**there))
-    if not _TAG.fullmatch(cells[-1]):
-        raise ReaderError(Errors.BAD_TAG.format(place=place, tag=cells[-1]))
+    check_tag(cells[-1], place)
 
 
 def _gold_doc(vocab: Vocab, sentences: list[Sentence]) -> Doc:
-    """Make a Doc of sentences, with entities that spaCy reads from the tags."""
     rows = [row for sentence in sentences for row in sentence]
-    # A sentence at a time: in IOB1, I- at its beginning begins an entity.
-    tags = [iob_to_biluo([_iob(row[-1]) for row in sentence]) for sentence in sentences]
-    return Doc(
+    return doc_of_tags(
         vocab,
-        words=[row[0] for row in rows],
-        tags=[row[1] for row in rows] if len(rows[0]) > 2 else None,
-        ents=biluo_to_iob(tag for sentence in tags for tag in sentence),
-        sent_starts=[i == 0 for sentence in sentences for i in range(len(sentence))],
+        [[row[0] for row in sentence] for sentence in sentences],
+        [[row[-1] for row in sentence] for sentence in sentences],
+        pos=[row[1] for row in rows] if len(rows[0]) > 2 else None,
     )
-
-
-def _iob(tag: str) -> str:
-    return tag if tag == "O" else _IOB.get(tag[0], tag[0]) + tag[1:]

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -12,6 +13,7 @@ from ..corpus.hub import load_split
 from ..errors import Errors, ReaderError, SettingError
 
 Format = Literal["tsv", "csv", "jsonl"]
+Incomplete = Literal["error", "skip"]
 FORMATS: dict[str, Format] = {
     ".tsv": "tsv",
     ".csv": "csv",
@@ -44,12 +46,52 @@ def check_limit(limit: int) -> None:
         raise SettingError(Errors.BAD_SETTING.format(**place))
 
 
+def cell_of(row: Row, source: str, setting: str, column: str) -> Any:
+    """Read one cell of a row.
+
+    row (Row): The row.
+    source (str): Where it comes from, for the message.
+    setting (str): The setting that names the column, for the message.
+    column (str): The column.
+    RETURNS (Any): What is in it.
+    """
+    if column not in row.cells:
+        raise ReaderError(
+            Errors.NO_COLUMN_IN.format(
+                setting=setting,
+                column=column,
+                source=source,
+                place=row.place.lower(),
+                columns=", ".join(map(repr, row.cells)) or "none",
+            )
+        )
+    return row.cells[column]
+
+
+def columns_of(path: str | Path, *, format: Format | None = None) -> list[str]:
+    """Read what the first line of a table holds, or the keys of the first JSON object.
+
+    path (Union[str, Path]): The file, which may be packed.
+    format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
+    RETURNS (list[str]): The names of the columns, if the file has any.
+    """
+    format = format or _format_of(Path(path))
+    # What is no UTF-8 raises when the rows are read.
+    text = next(blocks_from_files([path], errors="replace"), b"").decode("utf8")
+    source = repr(str(path))
+    if format == "jsonl":
+        return [name for row in islice(_json_rows(text, source), 1) for name in row[1]]
+    lines = _split_tsv(text) if format == "tsv" else _split_csv(text, source)
+    return next(lines, (0, []))[1]
+
+
 def rows_from_file(
     path: str | Path,
     *,
     format: Format | None = None,
     header: Sequence[str] | None = None,
     errors: ErrorHandling = "strict",
+    incomplete: Incomplete = "error",
 ) -> Iterator[Row]:
     """Read a table, which may be packed (.gz, .bz2, .zst).
 
@@ -61,6 +103,8 @@ def rows_from_file(
     header (Optional[Sequence[str]]): The names of the columns, for a table whose first
         line does not hold them.
     errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
+    incomplete (Literal["error", "skip"]): Whether to raise for lines of a table that
+        have other than its number of cells, or to leave them out.
     YIELDS (Row): The rows.
     """
     format = format or _format_of(Path(path))
@@ -73,7 +117,7 @@ def rows_from_file(
     if format == "jsonl":
         return _json_rows(text, source)
     lines = _split_tsv(text) if format == "tsv" else _split_csv(text, source)
-    return _table_rows(lines, source, header)
+    return _table_rows(lines, source, header, incomplete)
 
 
 def rows_from_dataset(
@@ -143,7 +187,10 @@ def _split_csv(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _table_rows(
-    lines: Iterator[tuple[int, list[str]]], source: str, header: Sequence[str] | None
+    lines: Iterator[tuple[int, list[str]]],
+    source: str,
+    header: Sequence[str] | None,
+    incomplete: Incomplete,
 ) -> Iterator[Row]:
     columns = list(header or next(lines, (0, []))[1])
     for i, column in enumerate(columns):
@@ -152,6 +199,8 @@ def _table_rows(
     for number, cells in lines:
         place = f"Line {number}"
         if len(cells) != len(columns):
+            if incomplete == "skip":
+                continue
             raise ReaderError(
                 Errors.BAD_CELLS.format(
                     place=place,

@@ -3,21 +3,33 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from spacy.language import Language
+from spacy.training import Corpus as DocBins
 from spacy.training import Example
 
 from ..corpus.blocks import ErrorHandling
-from ..errors import Errors, PairError, ReaderError
+from ..errors import Errors, PairError, ReaderError, SettingError
 from ..pairs import SEPARATOR, check_separator, join_pair, split_pair
-from .rows import Format, Row, check_limit, rows_from_dataset, rows_from_file
+from .rows import (
+    Format,
+    Incomplete,
+    Row,
+    cell_of,
+    check_limit,
+    rows_from_dataset,
+    rows_from_file,
+)
 
 Corpus = Callable[[Language], Iterator[Example]]
 
 # What a score is called in doc.cats.
 SCORE = "score"
+# What stands where there is no label; the last is what SNLI has.
+_NO_LABEL = (None, "", "-")
 
 
 class Columns(NamedTuple):
@@ -29,6 +41,7 @@ class Columns(NamedTuple):
     labels: dict[str, str] | None
     score: str | None
     separator: str
+    incomplete: Incomplete
 
 
 def table_corpus(
@@ -43,10 +56,13 @@ def table_corpus(
     header: list[str] | None = None,
     errors: ErrorHandling = "strict",
     limit: int = 0,
+    incomplete: Incomplete = "error",
 ) -> Corpus:
     """Build `spacy-spanft.TableCorpus.v1`: Examples from a TSV, CSV or JSONL file.
 
-    path (Optional[Union[str, Path]]): The file, which may be packed.
+    path (Optional[Union[str, Path]]): The file, which may be packed. A .spacy file is
+        read as spacy.Corpus.v1 does, whatever the columns; with a text_pair, each text
+        in it must have a separator.
     text (str): The column of the text, or of the first of two.
     text_pair (Optional[str]): The column of the second text; None for single texts.
     label (Optional[str]): The column of the label, of a list of labels (JSONL), or of
@@ -60,12 +76,18 @@ def table_corpus(
     header (Optional[list[str]]): The names of the columns, if the file has none.
     errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
     limit (int): Read only so many rows; 0 reads all.
+    incomplete (Literal["error", "skip"]): Whether to raise for a row that lacks cells
+        or its label, or to leave it out, as one must with QQP and SNLI.
     RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
     if path is None:
         raise ReaderError(Errors.NO_READER_PATH)
-    columns = Columns(text, text_pair, label, labels, score, separator)
-    read = partial(rows_from_file, path, format=format, header=header, errors=errors)
+    _check_incomplete(incomplete)
+    columns = Columns(text, text_pair, label, labels, score, separator, incomplete)
+    if format is None and str(path).endswith(".spacy"):
+        return _docbin_corpus(path, columns, limit)
+    how: Any = {"format": format, "header": header, "errors": errors}
+    read = partial(rows_from_file, path, **how, incomplete=incomplete)
     return _corpus(read, repr(str(path)), columns, limit)
 
 
@@ -80,6 +102,7 @@ def dataset_corpus(
     score: str | None = None,
     separator: str = SEPARATOR,
     limit: int = 0,
+    incomplete: Incomplete = "error",
 ) -> Corpus:
     """Build `spacy-spanft.DatasetCorpus.v1`: Examples from a `datasets` dataset.
 
@@ -94,11 +117,44 @@ def dataset_corpus(
     score (Optional[str]): The column of a number, in the place of labels.
     separator (str): Stands between two texts; that of the pipeline's tokenizer.
     limit (int): Read only so many rows; 0 reads all.
+    incomplete (Literal["error", "skip"]): Whether to raise for a row without label, or
+        to leave it out.
     RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
-    columns = Columns(text, text_pair, label, labels, score, separator)
+    _check_incomplete(incomplete)
+    columns = Columns(text, text_pair, label, labels, score, separator, incomplete)
     read = partial(rows_from_dataset, name, config, split)
     return _corpus(read, f"split {split!r} of {name!r}", columns, limit)
+
+
+def _check_incomplete(value: str) -> None:
+    if value not in ("error", "skip"):
+        place = {"name": "incomplete", "value": value, "expected": '"error" or "skip"'}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
+
+
+def _docbin_corpus(path: str | Path, columns: Columns, limit: int) -> Corpus:
+    """Read DocBins, and check that they hold pairs, where pairs are expected."""
+    check_limit(limit)
+
+    def corpus(nlp: Language) -> Iterator[Example]:
+        if not Path(path).exists():
+            raise ReaderError(Errors.NOT_FOUND.format(path=str(path), cwd=Path.cwd()))
+        if columns.text_pair is not None:
+            _check_pipeline(nlp, columns.separator)
+        n_examples = 0
+        for example in DocBins(path, limit=limit)(nlp):
+            if columns.text_pair is not None:
+                pair = split_pair(example.predicted, columns.separator)
+                if pair.second is None:
+                    place = {"source": repr(str(path)), "separator": columns.separator}
+                    raise ReaderError(Errors.NO_PAIR.format(**place, text=pair.first))
+            n_examples += 1
+            yield example
+        if not n_examples:
+            raise ReaderError(Errors.NO_ROWS.format(source=repr(str(path))))
+
+    return corpus
 
 
 def _corpus(
@@ -114,7 +170,8 @@ def _corpus(
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
             _check_pipeline(nlp, columns.separator)
-        rows = [row for row, _ in zip(read(), range(limit or 2**62), strict=False)]
+        whole = (row for row in read() if not _is_left_out(row, source, columns))
+        rows = list(islice(whole, limit or None))
         if not rows:
             raise ReaderError(Errors.NO_ROWS.format(source=source))
         # Everything is checked before the first Example: the labels of all rows must
@@ -129,6 +186,13 @@ def _corpus(
             yield Example(predicted, reference)
 
     return corpus
+
+
+def _is_left_out(row: Row, source: str, columns: Columns) -> bool:
+    column = columns.score or columns.label
+    if columns.incomplete == "error" or column is None:
+        return False
+    return cell_of(row, source, "label", column) in _NO_LABEL
 
 
 def _check_pipeline(nlp: Language, separator: str) -> None:
@@ -154,7 +218,7 @@ def _text_of(row: Row, source: str, columns: Columns) -> str:
 
 
 def _string(row: Row, source: str, setting: str, column: str) -> str:
-    value = _cell(row, source, setting, column)
+    value = cell_of(row, source, setting, column)
     place = {"place": row.place, "source": source, "column": column}
     if not isinstance(value, str):
         raise ReaderError(Errors.NO_TEXT_IN.format(**place, value=value))
@@ -164,21 +228,6 @@ def _string(row: Row, source: str, setting: str, column: str) -> str:
         message = Errors.BAD_TEXT_IN.format(**place, reason=error.reason)
         raise ReaderError(message) from error
     return value
-
-
-def _cell(row: Row, source: str, setting: str, column: str) -> Any:
-    if column not in row.cells:
-        there = ", ".join(map(repr, row.cells)) or "none"
-        raise ReaderError(
-            Errors.NO_COLUMN_IN.format(
-                setting=setting,
-                column=column,
-                source=source,
-                place=row.place.lower(),
-                columns=there,
-            )
-        )
-    return row.cells[column]
 
 
 def _cats_of(
@@ -197,7 +246,7 @@ def _cats_of(
 
 
 def _label_cell(row: Row, source: str, setting: str, column: str) -> Any:
-    value = _cell(row, source, setting, column)
+    value = cell_of(row, source, setting, column)
     if value is None or value == "":
         place = {"place": row.place, "source": source}
         message = Errors.NO_LABEL_IN.format(**place, column=column, value=value)
