@@ -125,7 +125,9 @@ def save_docs(folder, n=10):
     nlp = spacy.blank("en")
     folder.mkdir(parents=True)
     for part in ("train", "dev"):
-        docs = [nlp.make_doc(f"{'good' if i % 2 else 'bad'} film {i}") for i in range(n)]
+        docs = [
+            nlp.make_doc(f"{'good' if i % 2 else 'bad'} film {i}") for i in range(n)
+        ]
         for i, doc in enumerate(docs):
             doc.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
         DocBin(docs=docs).to_disk(folder / f"{part}.spacy")
@@ -201,7 +203,7 @@ def test_plan(place):
 
 
 def test_the_data_may_name_its_configs(place):
-    with pytest.raises(MatrixError, match="no task.json in 'data/one'"):
+    with pytest.raises(MatrixError, match=r"no task\.json in 'data/one'"):
         plan("data/one", configs="configs")
     task = place / "data" / "one" / "task.json"
     task.write_text('{"config": "tiny"}')

@@ -7,22 +7,30 @@ What is done already is not done again. Settings for all configs are given as to
 train`: --training.optimizer.learn_rate.initial_rate 3e-5.
 """
 
-import sys
+import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import srsly
 import typer
 from fit import fit_arms
 from spacy.cli._util import parse_config_overrides
 
-from spacy_spanft.cli.matrix import check_gpu, choose_arms
+from spacy_spanft.cli.matrix import (
+    check_failures,
+    check_gpu,
+    choose_arms,
+    list_runs,
+)
 from spacy_spanft.cli.util import short_errors
-from spacy_spanft.comparison import Comparison, compare
-from spacy_spanft.comparison.output import write_comparison
-from spacy_spanft.comparison.training import arms_of
-from spacy_spanft.errors import Errors, MatrixError
-from spacy_spanft.matrix import plan_runs, read_arms, run_matrix
+from spacy_spanft.comparison.tasks import (
+    Task,
+    compare_tasks,
+    table_of,
+    task_of_runs,
+    write_reports,
+)
+from spacy_spanft.matrix import Run, plan_runs, read_arms, run_matrix
 
 # fmt: off
 Arms = Annotated[Path, typer.Argument(help="The arms (YAML)")]
@@ -68,28 +76,41 @@ def main(
     with short_errors():
         check_gpu(gpu_id)
         chosen = choose_arms(read_arms(arms), arm)
-        runs = []
+        own = Path(dictionary) if dictionary else None
+        spare = Path(nltk_data) if nltk_data else None
+        runs: list[Run] = []
         for folder in data:
-            own = Path(dictionary) if dictionary else None
-            fitted = fit_arms(chosen, folder, own, Path(nltk_data) if nltk_data else None)
-            runs += plan_runs(
-                fitted,
-                configs,
-                [folder],
-                output,
-                seeds=range(seed, seed + seeds),
-                epochs=epochs,
-                overrides=overrides,
-            )
+            fitted = fit_arms(chosen, folder, own, spare)
+            numbers = range(seed, seed + seeds)
+            settings = {"seeds": numbers, "epochs": epochs, "overrides": overrides}
+            runs += plan_runs(fitted, configs, [folder], output, **settings)
         if dry_run:
-            from spacy_spanft.cli.matrix import list_runs
-
             print(list_runs(runs))
             return
         failures = run_matrix(runs, fitted, gpu_id=gpu_id, n_jobs=jobs)
-        for run, reason in failures:
-            print(f"✘ {run.folder}: {reason}", file=sys.stderr)
         report(data, output, metrics, gpu_id)
-        if failures:
-            message = Errors.FAILED.format(failed=len(failures), all=len(runs))
-            raise MatrixError(message)
+        check_failures(failures, len(runs))
+
+
+def report(data: list[Path], output: Path, metrics: Path, gpu_id: int) -> None:
+    """Compare the arms on the test data, and write the reports."""
+    tasks = {name: task for folder in data for name, task in tasks_of(folder, output)}
+    found = compare_tasks(tasks, gpu_id=gpu_id)
+    print(table_of(tasks, found))
+    write_reports(metrics, tasks, found)
+    print(f"The report: {metrics / 'comparison.html'}")
+
+
+def tasks_of(folder: Path, output: Path) -> Iterator[tuple[str, Task]]:
+    """Make a task of each test set in a folder: test.spacy, test_mismatched.spacy."""
+    file = folder / "task.json"
+    about = json.loads(file.read_text("utf8")) if file.exists() else {}
+    how = (about.get("metric"), about.get("positive_label"))
+    for path in sorted(folder.glob("test*.spacy")):
+        rest = path.stem.removeprefix("test").strip("_")
+        name = f"{folder.name} ({rest})" if rest else folder.name
+        yield name, task_of_runs(output / folder.name, path, *how)
+
+
+if __name__ == "__main__":
+    app()

@@ -38,11 +38,22 @@ def main(output: Path, seed: int = 0, scale: float = 1.0) -> None:
             DocBin(docs=docs, store_user_data=True).to_disk(
                 output / task / f"{part}.spacy"
             )
+        write_task(output / task, task)
     text = make_new(chance, int(N_LINES * scale), "ner", seen)
     lines = [" ".join(word.text for word in one.words) for one in text]
     (output / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf8")
     tagged = make_new(chance, int(N_TAGGED * scale), "ner", seen)
     write_nltk_data(output / "nltk_data", list(tagged))
+
+
+def write_task(folder: Path, task: str) -> None:
+    """Say which configs the data is for, and by what it is scored."""
+    config, metric = {
+        "textcat": ("textcat", "cats_accuracy"),
+        "ner": ("ner_bilou", "ents_f"),
+    }[task]
+    text = json.dumps({"task": task, "config": config, "metric": metric}, indent=2)
+    (folder / "task.json").write_text(text + "\n", encoding="utf8")
 
 
 def make_new(

@@ -27,6 +27,13 @@ from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import CorpusError, Errors, ReaderError, SettingError
 
 MAX_DEV = 2_000
+# The configs that are for each kind, by the beginning of their names.
+CONFIGS = {
+    "single": "textcat",
+    "pair": "textcat_pair",
+    "score": "sts",
+    "ner": "ner_bilou",
+}
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
 # What cannot be made anew from the text: the tags, for entities.
 ATTRS = ["TAG", "SENT_START", "ENT_IOB", "ENT_TYPE"]
@@ -37,7 +44,8 @@ Parts = dict[str, list[Any]]
 Name = Annotated[str, typer.Argument(metavar="TASK", help=f"One of: {', '.join(TASKS)}", show_default=False)]  # noqa: E501
 Output = Annotated[Path, typer.Argument(help="The folder for the files", show_default=False)]  # noqa: E501
 Transformer = Annotated[str | None, typer.Option(help="The encoder that will be trained: checked now, not when training begins", show_default=False)]  # noqa: E501
-DataDir = Annotated[Path | None, typer.Option(help="A folder with the data; else it is downloaded", show_default=False)]  # noqa: E501
+DataDir = Annotated[str, typer.Option(help="A folder with the data; '' downloads it")]
+OnlyKind = Annotated[str, typer.Option("--kind", help="Refuse tasks of any other kind, such as 'ner'", show_default=False)]  # noqa: E501
 Lang = Annotated[str, typer.Option(help="The language of the tokenizer")]
 Limit = Annotated[int, typer.Option(help="Keep only so many rows of each part; 0 keeps all")]  # noqa: E501
 # fmt: on
@@ -47,22 +55,32 @@ def main(
     task: Name,
     output: Output,
     transformer: Transformer = None,
-    data_dir: DataDir = None,
+    data_dir: DataDir = "",
+    kind: OnlyKind = "",
     lang: Lang = "en",
     limit: Limit = 0,
 ) -> None:
     """Make .spacy files of the data of a task, and a task.json that describes them."""
     with short_errors():
+        check_kind(task, kind)
         about = prepare(
             task,
             output,
             transformer=transformer,
-            data_dir=data_dir,
+            data_dir=Path(data_dir) if data_dir else None,
             lang=lang,
             limit=limit,
         )
         counts = ", ".join(f"{part} {n:,}" for part, n in about["counts"].items())
         print(f"✔ Written to {output}: {counts}", file=sys.stderr)
+
+
+def check_kind(name: str, kind: str) -> None:
+    """Raise for a task of another kind."""
+    if kind and name in TASKS and TASKS[name].kind != kind:
+        there = ", ".join(one for one, task in TASKS.items() if task.kind == kind)
+        message = Errors.OTHER_KIND.format(name=name, kind=kind, there=there)
+        raise SettingError(message)
 
 
 def prepare(
@@ -98,6 +116,7 @@ def prepare(
     about = {
         "task": name,
         "kind": task.kind,
+        "config": CONFIGS[task.kind],
         "metric": task.metric,
         "positive_label": task.positive_label,
         "labels": list(task.labels),

@@ -1,28 +1,32 @@
 """`python -m spacy spanft compare`."""
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from ..errors import ComparisonError, Errors
 from .util import short_errors
 
+if TYPE_CHECKING:
+    from ..comparison.tasks import Task
+
 # fmt: off
-Arms = Annotated[list[str], Argument(help="Trained pipelines, each as PATH or ARM=PATH; the first arm is what the others are compared with, and an arm named again has several runs (seeds)", show_default=False)]  # noqa: E501
-Data = Annotated[str, Option("--data", "-d", help="The test data: .spacy, or what the pipelines' own dev corpus reads", show_default=False)]  # noqa: E501
+Arms = Annotated[list[str] | None, Argument(help="Trained pipelines, each as PATH or ARM=PATH; the first arm is what the others are compared with, and an arm named again has several runs (seeds)", show_default=False)]  # noqa: E501
+Data = Annotated[list[str], Option("--data", "-d", help="The test data: .spacy, or what the pipelines' own dev corpus reads; with several --runs once for each, in the same order", show_default=False)]  # noqa: E501
+Runs = Annotated[list[Path] | None, Option("--runs", "-r", help="A folder of training runs, in the place of pipelines; several are several tasks, each named as its folder", show_default=False)]  # noqa: E501
 MetricName = Annotated[str | None, Option("--metric", "-m", help="The metric, such as cats_matthews; else what counts most in the pipeline's own score weights", show_default=False)]  # noqa: E501
 PositiveLabel = Annotated[str | None, Option("--positive-label", "-p", help="The positive label, for cats_f1", show_default=False)]  # noqa: E501
 GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
 Resamples = Annotated[int, Option("--n-resamples", help="How often the bootstrap draws")]  # noqa: E501
-Output = Annotated[Path | None, Option("--output", "-o", help="A folder for comparison.json and comparison.md", show_default=False)]  # noqa: E501
+Output = Annotated[Path | None, Option("--output", "-o", help="A folder for comparison.json, comparison.md and comparison.html", show_default=False)]  # noqa: E501
 # fmt: on
 
 
 def compare_cli(
-    arms: Arms,
     data: Data,
+    arms: Arms = None,
+    runs: Runs = None,
     metric: MetricName = None,
     positive_label: PositiveLabel = None,
     gpu_id: GpuId = -1,
@@ -31,32 +35,42 @@ def compare_cli(
 ) -> None:
     """Compare trained pipelines on the same data: score, p, size, speed and memory."""
     with short_errors():
-        import json
-
-        from ..comparison import compare
-        from ..comparison.markdown import to_markdown
-        from ..files import write_whole
+        from ..comparison.tasks import compare_tasks, table_of, write_reports
 
         if n_resamples < 1:
             message = Errors.BAD_OPTION.format(
                 option="--n-resamples", value=n_resamples
             )
             raise ComparisonError(message)
-        found = compare(
-            group(arms),
-            data,
-            metric=metric,
-            positive_label=positive_label,
-            gpu_id=gpu_id,
-            n_resamples=n_resamples,
-        )
-        table = to_markdown(found)
-        print(table)
+        tasks = {
+            name: task._replace(metric=metric, positive_label=positive_label)
+            for name, task in _tasks(arms or [], runs or [], data).items()
+        }
+        found = compare_tasks(tasks, gpu_id=gpu_id, n_resamples=n_resamples)
+        print(table_of(tasks, found))
         if output is not None:
-            text = json.dumps(found.to_json(), indent=2) + "\n"
-            write_whole(output / "comparison.json", text.encode())
-            write_whole(output / "comparison.md", table.encode())
-            print(f"✔ Written to {output}", file=sys.stderr)
+            write_reports(output, tasks, found)
+
+
+def _tasks(arms: list[str], runs: list[Path], data: list[str]) -> "dict[str, Task]":
+    """Find out what is compared, and with which data."""
+    from ..comparison.tasks import Task, task_of_runs
+
+    if arms and runs:
+        raise ComparisonError(Errors.ARMS_AND_RUNS.format(arms=", ".join(arms)))
+    n_tasks = len(runs) or 1
+    if len(data) != n_tasks:
+        message = Errors.DATA_FOR_EACH.format(n_tasks=n_tasks, n_data=len(data))
+        raise ComparisonError(message)
+    if not runs:
+        return {Path(data[0]).stem: Task(data[0], group(arms))}
+    tasks: dict[str, Task] = {}
+    for folder, path in zip(runs, data, strict=True):
+        name = folder.resolve().name
+        if name in tasks:
+            raise ComparisonError(Errors.SAME_TASK.format(name=name))
+        tasks[name] = task_of_runs(folder, path)
+    return tasks
 
 
 def group(arms: list[str]) -> dict[str, list[str]]:

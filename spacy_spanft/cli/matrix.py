@@ -11,7 +11,7 @@ from ..errors import Errors, MatrixError
 from .util import short_errors
 
 if TYPE_CHECKING:
-    from ..matrix import Run
+    from ..matrix import ArmConfig, Failure, Run
 
 # fmt: off
 Arms = Annotated[Path, Argument(help="The arms: what each changes in a config (YAML)", show_default=False)]  # noqa: E501
@@ -54,14 +54,8 @@ def matrix_cli(
 
         if seeds < 1:
             raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=seeds))
-        _check_gpu(gpu_id)
-        found = read_arms(arms)
-        known = [one.name for one in found]
-        for name in arm or ():
-            if name not in known:
-                place = {"name": name, "known": ", ".join(known)}
-                raise MatrixError(Errors.UNKNOWN_ARM.format(**place))
-        found = [one for one in found if not arm or one.name in arm]
+        check_gpu(gpu_id)
+        found = choose_arms(read_arms(arms), arm)
         numbers = range(seed, seed + seeds)
         runs = plan_runs(
             found, configs, data, output, seeds=numbers, epochs=epochs,
@@ -71,12 +65,35 @@ def matrix_cli(
             print(list_runs(runs))
             return
         failures = run_matrix(runs, found, gpu_id=gpu_id, n_jobs=jobs)
-        for run, reason in failures:
-            print(f"✘ {run.folder}: {reason}", file=sys.stderr)
-        if failures:
-            message = Errors.FAILED.format(failed=len(failures), all=len(runs))
-            raise MatrixError(message)
+        check_failures(failures, len(runs))
         print(f"✔ {len(runs)} runs are in {output}", file=sys.stderr)
+
+
+def choose_arms(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig]":
+    """Keep the arms that were asked for.
+
+    arms (list[ArmConfig]): All arms.
+    names (Optional[list[str]]): The names of some; None keeps all.
+    RETURNS (list[ArmConfig]): Those, in their old order.
+    """
+    known = [arm.name for arm in arms]
+    for name in names or ():
+        if name not in known:
+            there = ", ".join(known)
+            raise MatrixError(Errors.UNKNOWN_ARM.format(name=name, known=there))
+    return [arm for arm in arms if not names or arm.name in names]
+
+
+def check_failures(failures: "list[Failure]", n_runs: int) -> None:
+    """Say which runs failed, and raise if any did.
+
+    failures (list[Failure]): The runs that failed.
+    n_runs (int): How many there were.
+    """
+    for run, reason in failures:
+        print(f"✘ {run.folder}: {reason}", file=sys.stderr)
+    if failures:
+        raise MatrixError(Errors.FAILED.format(failed=len(failures), all=n_runs))
 
 
 def list_runs(runs: "list[Run]") -> str:
@@ -94,8 +111,11 @@ def list_runs(runs: "list[Run]") -> str:
     return table(rows, header=header, divider=True)
 
 
-def _check_gpu(gpu_id: int) -> None:
-    """Raise now, and not in each of the runs."""
+def check_gpu(gpu_id: int) -> None:
+    """Raise now, and not in each of the runs, if there is no such GPU.
+
+    gpu_id (int): The GPU; -1 for the CPU.
+    """
     if gpu_id < 0:
         return
     from thinc.api import require_gpu

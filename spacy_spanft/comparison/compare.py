@@ -77,6 +77,7 @@ class Comparison(NamedTuple):
                     "words_per_second": _mean_of(arm, "words_per_second"),
                     "peak_memory": _mean_of(arm, "peak_memory"),
                     "spans_per_doc": _mean_of(arm, "spans_per_doc"),
+                    "n_ngrams": arm.runs[0].n_ngrams,
                 }
                 for arm in self.arms
             ],

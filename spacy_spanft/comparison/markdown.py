@@ -1,16 +1,22 @@
 """A comparison as a table in Markdown."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from . import wording
 from .compare import Arm, Comparison
 
-_HEADER = ("Arm", "Runs", "Score", "Difference", "p", "Weights", "Words/s", "Memory")
+_HEADER = (
+    *("Arm", "Runs", "Score", "Difference", "p", "Weights", "Words/s", "Memory"),
+    "Spans/text",
+)
 
 
-def to_markdown(comparison: Comparison) -> str:
+def to_markdown(comparison: Comparison, notes: Mapping[str, str] | None = None) -> str:
     """Write a comparison as a table.
 
     comparison (Comparison): The comparison.
+    notes (Optional[Mapping[str, str]]): What must be said of arms.
     RETURNS (str): Markdown.
     """
     one = comparison
@@ -21,39 +27,54 @@ def to_markdown(comparison: Comparison) -> str:
     ]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     first = one.arms[0].name
-    tests = sorted({a.against_first.test for a in one.arms if a.against_first})
-    notes = [
+    tests = wording.tests_of(one.arms)
+    below = [
         f"{one.metric} on {one.n_docs:,} texts of {one.data}, in percent: mean and "
         "standard deviation over the runs.",
     ]
     if tests:
-        notes.append(
+        below.append(
             f"Differences are from {first}, with a 95% interval of the paired "
-            f"bootstrap; p is that of: {', '.join(tests)}."
+            f"bootstrap; p is that of: {tests}."
         )
-    return "\n".join([*lines, "", *notes, ""])
+    there = [arm.name for arm in one.arms if (notes or {}).get(arm.name)]
+    below += [f"\n{name}: {(notes or {})[name]}" for name in there]
+    return "\n".join([*lines, "", *below, ""])
+
+
+def to_markdown_of_tasks(
+    comparisons: Mapping[str, Comparison],
+    notes: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
+    """Write several comparisons, each under its name.
+
+    comparisons (Mapping[str, Comparison]): The comparison of each task.
+    notes (Optional[Mapping[str, Mapping[str, str]]]): What must be said of the arms of
+        each.
+    RETURNS (str): Markdown.
+    """
+    return "\n".join(
+        f"## {name}\n\n{to_markdown(one, (notes or {}).get(name))}"
+        for name, one in comparisons.items()
+    )
 
 
 def _row(arm: Arm, json: dict[str, Any]) -> tuple[str, ...]:
-    score = f"{100 * arm.mean:.1f}"
-    if arm.std is not None:
-        score += f" ± {100 * arm.std:.1f}"
     difference, p = "", ""
     if (found := arm.against_first) is not None:
-        low, high = 100 * found.low, 100 * found.high
-        difference = f"{100 * found.mean:+.1f} ({low:+.1f} to {high:+.1f})"
-        p = f"{found.p:.3f}" if found.p >= 0.001 else "< 0.001"
-    weights = f"{json['n_parameters'] / 1e6:.2f}M"
-    if json["parameters_added"]:
-        weights += f" ({json['parameters_added']:+.1%})"
-    memory = json["peak_memory"]
+        difference = f"{wording.points(found.mean)} ({wording.interval(found)})"
+        p = wording.probability(found.p)
+    weights = wording.weights(json["n_parameters"])
+    if added := wording.share(json["parameters_added"]):
+        weights += f" ({added})"
     return (
         arm.name,
         str(len(arm.runs)),
-        score,
+        wording.percent(arm.scores),
         difference,
         p,
         weights,
-        f"{json['words_per_second']:,.0f}",
-        "" if memory is None else f"{memory:,.0f} MB",
+        wording.amount(json["words_per_second"]),
+        wording.memory(json["peak_memory"]),
+        wording.amount(json["spans_per_doc"], 1),
     )

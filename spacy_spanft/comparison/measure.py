@@ -2,9 +2,7 @@
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +14,9 @@ from spacy.util import load_model, registry
 from thinc.api import require_gpu
 
 from ..errors import ComparisonError, Errors
+from ..processes import fresh_pool
+from ..segmenters.ngram import NgramSegmenter
+from ..span_segmenter import SpanSegmenter
 from .metrics import Rows, metric_of
 
 _MEGA = 1_000_000
@@ -50,6 +51,11 @@ class Measured(NamedTuple):
     words_per_second (float): Of prediction, tokenizer excluded.
     peak_memory (float): Of the process that predicts, in MB; of the GPU, if it does.
     spans_per_doc (Optional[float]): How many spans the segmenter found on average.
+    spans (list[list[tuple[int, int]]]): Where they begin and end in each text, in
+        characters; none without a segmenter.
+    gold (list[str]): The right answer for each text, in words.
+    n_ngrams (Optional[int]): How many n-grams the segmenter's dictionary has, if it is
+        an NgramSegmenter.
     """
 
     metric: str
@@ -63,6 +69,9 @@ class Measured(NamedTuple):
     words_per_second: float
     peak_memory: float | None
     spans_per_doc: float | None
+    spans: list[list[tuple[int, int]]]
+    gold: list[str]
+    n_ngrams: int | None
 
 
 def measure_alone(path: str, setup: Setup) -> Measured:
@@ -72,7 +81,7 @@ def measure_alone(path: str, setup: Setup) -> Measured:
     setup (Setup): What it is measured with.
     RETURNS (Measured): What was found.
     """
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with fresh_pool() as pool:
         try:
             return pool.submit(measure, path, setup).result()
         except BrokenProcessPool as error:
@@ -99,6 +108,9 @@ def measure(path: str, setup: Setup) -> Measured:
         for doc, example in zip(docs, examples, strict=True)
     ]
     rows = metric.rows(examples)
+    words = [metric.words(example) for example in examples]
+    segmenter = _segmenter(nlp)
+    spans = [_spans(doc, segmenter) for doc in docs]
     return Measured(
         metric.name,
         metric.score(rows),
@@ -106,11 +118,14 @@ def measure(path: str, setup: Setup) -> Measured:
         metric.score,
         None if metric.right is None else metric.right(examples),
         [doc.text for doc in docs],
-        [_answer(doc) for doc in docs],
+        [guess for _, guess in words],
         n_parameters(nlp),
         sum(map(len, docs)) / max(seconds, 1e-9),
         peak_memory(setup.gpu_id),
-        _spans_per_doc(nlp, docs),
+        None if segmenter is None else float(np.mean([len(found) for found in spans])),
+        spans,
+        [gold for gold, _ in words],
+        _n_ngrams(segmenter),
     )
 
 
@@ -138,13 +153,6 @@ def _corpus(nlp: Language, data: str) -> Any:
         raise ComparisonError(Errors.NOT_DOCBINS.format(path=data))
     found: Any = registry.resolve({"corpus": {**block, "path": data}})["corpus"]
     return found
-
-
-def _answer(doc: Doc) -> str:
-    """Say in words what was predicted."""
-    if doc.cats:
-        return max(doc.cats, key=lambda label: doc.cats[label])
-    return ", ".join(f"{ent.text} ({ent.label_})" for ent in doc.ents) or "nothing"
 
 
 def n_parameters(nlp: Language) -> int:
@@ -183,11 +191,18 @@ def peak_memory(gpu_id: int) -> float | None:
     return float(peak / _MEGA if sys.platform == "darwin" else peak * 1024 / _MEGA)
 
 
-def _spans_per_doc(nlp: Language, docs: list[Doc]) -> float | None:
-    names = [
-        n for n, factory in nlp.pipe_factories.items() if factory == "span_segmenter"
-    ]
-    if not names:
-        return None
-    component: Any = nlp.get_pipe(names[0])
-    return float(np.mean([len(doc.spans[component.spans_key]) for doc in docs]))
+def _segmenter(nlp: Language) -> SpanSegmenter | None:
+    components: Any = nlp.pipeline
+    found = (one for _, one in components if isinstance(one, SpanSegmenter))
+    return next(found, None)
+
+
+def _spans(doc: Doc, segmenter: SpanSegmenter | None) -> list[tuple[int, int]]:
+    if segmenter is None:
+        return []
+    return [(s.start_char, s.end_char) for s in doc.spans[segmenter.spans_key]]
+
+
+def _n_ngrams(segmenter: SpanSegmenter | None) -> int | None:
+    cutter = None if segmenter is None else segmenter.segmenter
+    return len(cutter.dictionary) if isinstance(cutter, NgramSegmenter) else None

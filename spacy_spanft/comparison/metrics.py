@@ -17,6 +17,9 @@ from ..scorers import classification_scores, regression_scores
 
 Rows = NDArray[Any]
 MakeRows = Callable[[Sequence[Example]], Rows]
+Words = Callable[[Example], tuple[str, str]]
+NOTHING = "nothing"
+SCORES = ("cats_pearson", "cats_spearman")
 
 
 class Metric(NamedTuple):
@@ -26,6 +29,8 @@ class Metric(NamedTuple):
     rows (Callable[[Sequence[Example]], Rows]): What there is to say of each Doc.
     score (Callable[[Rows], float]): The score of some of them: a function that other
         processes know too.
+    words (Callable[[Example], tuple[str, str]]): Says in words what is right for a
+        Doc, and what was predicted.
     right (Optional[Callable[[Sequence[Example]], Rows]]): Which Docs have the right
         label, where they have one.
     """
@@ -33,6 +38,7 @@ class Metric(NamedTuple):
     name: str
     rows: MakeRows
     score: Callable[[Rows], float]
+    words: Words
     right: MakeRows | None = None
 
 
@@ -69,7 +75,7 @@ def _metrics(nlp: Language, positive: str | None) -> dict[str, Metric]:
         if factory in ("textcat", "textcat_multilabel", "text_regressor"):
             made = _OF_CATS[factory](component, positive)
         elif factory in ("ner", "beam_ner", "bilou_ner"):
-            made = [Metric("ents_f", _ents, f_score)]
+            made = [Metric("ents_f", _ents, f_score, _words_of_spans(None))]
         elif factory in ("spancat", "spancat_singlelabel"):
             made = [_of_spans(component.key)]
         else:
@@ -87,8 +93,8 @@ def _of_labels(component: Any, positive: str | None) -> list[Metric]:
         return np.asarray(gold == guess)
 
     made = [
-        Metric("cats_accuracy", rows, accuracy, right),
-        Metric("cats_matthews", rows, matthews, right),
+        Metric("cats_accuracy", rows, accuracy, _words_of_label, right),
+        Metric("cats_matthews", rows, matthews, _words_of_label, right),
     ]
     if positive is None and len(labels) == 2:
         positive = component.cfg.get("positive_label") or labels[1]
@@ -103,24 +109,25 @@ def _of_labels(component: Any, positive: str | None) -> list[Metric]:
             gold, guess = (column == number for column in rows(examples).T)
             return np.stack([gold & guess, guess & ~gold, gold & ~guess], axis=1)
 
-        made.append(Metric("cats_f1", counts, f_score, right))
+        made.append(Metric("cats_f1", counts, f_score, _words_of_label, right))
     return made
 
 
 def _of_multilabel(component: Any, positive: str | None) -> list[Metric]:
     threshold = component.cfg.get("threshold", 0.5)
 
-    def rows(examples: Sequence[Example]) -> Rows:
-        sets = [
-            (
-                {label for label, truth in example.reference.cats.items() if truth},
-                {c for c, v in example.predicted.cats.items() if v >= threshold},
-            )
-            for example in examples
-        ]
-        return _counts(sets)
+    def both(example: Example) -> tuple[set[str], set[str]]:
+        gold, guess = example.reference.cats, example.predicted.cats
+        return {c for c in gold if gold[c]}, {c for c in guess if guess[c] >= threshold}
 
-    return [Metric("cats_micro_f", rows, f_score)]
+    def rows(examples: Sequence[Example]) -> Rows:
+        return _counts([both(example) for example in examples])
+
+    def words(example: Example) -> tuple[str, str]:
+        gold, guess = (", ".join(sorted(labels)) for labels in both(example))
+        return gold or NOTHING, guess or NOTHING
+
+    return [Metric("cats_micro_f", rows, f_score, words)]
 
 
 def _of_score(component: Any, positive: str | None) -> list[Metric]:
@@ -133,10 +140,12 @@ def _of_score(component: Any, positive: str | None) -> list[Metric]:
         ]
         return np.array(pairs, np.float64).reshape(-1, 2)
 
-    return [
-        Metric("cats_pearson", rows, pearson),
-        Metric("cats_spearman", rows, spearman),
-    ]
+    def words(example: Example) -> tuple[str, str]:
+        gold, guess = example.reference.cats, example.predicted.cats
+        return f"{gold[label]:.2f}", f"{guess[label]:.2f}"
+
+    makers = zip(SCORES, (pearson, spearman), strict=True)
+    return [Metric(name, rows, score, words) for name, score in makers]
 
 
 _OF_CATS: dict[str, Callable[[Any, str | None], list[Metric]]] = {
@@ -150,7 +159,7 @@ def _of_spans(key: str) -> Metric:
     def rows(examples: Sequence[Example]) -> Rows:
         return _counts([_aligned(example, key) for example in examples])
 
-    return Metric(f"spans_{key}_f", rows, f_score)
+    return Metric(f"spans_{key}_f", rows, f_score, _words_of_spans(key))
 
 
 def _ents(examples: Sequence[Example]) -> Rows:
@@ -166,6 +175,18 @@ def _aligned(example: Example, key: str | None) -> tuple[set[Any], set[Any]]:
     return both[0], both[1]
 
 
+def _words_of_spans(key: str | None) -> Words:
+    def words(example: Example) -> tuple[str, str]:
+        docs = (example.reference, example.predicted)
+        gold, guess = (
+            ", ".join(f"{doc.text[a:b]} ({label})" for a, b, label in sorted(spans))
+            for doc, spans in zip(docs, _aligned(example, key), strict=True)
+        )
+        return gold or NOTHING, guess or NOTHING
+
+    return words
+
+
 def _counts(sets: Sequence[tuple[set[Any], set[Any]]]) -> Rows:
     """Count what was found rightly, found wrongly, and missed."""
     rows = [(len(g & p), len(p - g), len(g - p)) for g, p in sets]
@@ -178,13 +199,25 @@ def _labels(labels: list[str]) -> Callable[[Sequence[Example]], Rows]:
     def rows(examples: Sequence[Example]) -> Rows:
         pairs = []
         for example in examples:
-            gold, guess = example.reference.cats, example.predicted.cats
-            best = [max(c, key=lambda x: c[x]) if c else "" for c in (gold, guess)]
+            gold, guess = _best_labels(example)
             # A label that the pipeline does not know is never right.
-            pairs.append((numbers.get(best[0], -1), numbers.get(best[1], -2)))
+            pairs.append((numbers.get(gold, -1), numbers.get(guess, -2)))
         return np.array(pairs, np.int64).reshape(-1, 2)
 
     return rows
+
+
+def _best_labels(example: Example) -> tuple[str, str]:
+    gold, guess = (
+        max(cats, key=lambda label: cats[label]) if cats else ""
+        for cats in (example.reference.cats, example.predicted.cats)
+    )
+    return gold, guess
+
+
+def _words_of_label(example: Example) -> tuple[str, str]:
+    gold, guess = _best_labels(example)
+    return gold or NOTHING, guess or NOTHING
 
 
 def accuracy(rows: Rows) -> float:

@@ -94,6 +94,20 @@ def mcnemar(
     return min(1.0, factor * float(np.median(found)))
 
 
+def holm(ps: Sequence[float]) -> list[float]:
+    """Correct p-values for how many there are (Holm, 1979).
+
+    ps (Sequence[float]): The p-values.
+    RETURNS (list[float]): What each is if all that are smaller hold too.
+    """
+    found = [0.0] * len(ps)
+    least = 0.0
+    for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        least = max(least, min(1.0, (len(ps) - rank) * ps[index]))
+        found[index] = least
+    return found
+
+
 def _are_equal(base: Sequence[Rows], other: Sequence[Rows]) -> bool:
     return len(base) == len(other) and all(
         np.array_equal(a, b) for a, b in zip(base, other, strict=True)

@@ -31,6 +31,27 @@ class CommandErrors:
         "comes again is another run of the same arm: base=run0 base=run1 spans=run2"
     )
     NO_ARMS = "There is nothing to compare: name at least one pipeline for each arm."
+    ARMS_AND_RUNS = (
+        "Name pipelines either as arguments or by --runs, not both: {arms} would be "
+        "left out."
+    )
+    DATA_FOR_EACH = (
+        "There are {n_tasks} tasks and {n_data} test data. Give --data once for each "
+        "folder of --runs, in the same order; with pipelines as arguments, once."
+    )
+    SAME_TASK = (
+        "Two folders of --runs are named {name!r}, and folders give the tasks their "
+        "names. Rename one of them."
+    )
+    BAD_RUNS = "{path} is damaged: {reason}."
+    NO_BASELINE = (
+        "{folder!r} has no finished run of {name!r}, the first arm in arms.json, which "
+        "the others are compared with: no {name}/SEED/run.json is there."
+    )
+    NO_MATPLOTLIB = (
+        "The report in HTML needs matplotlib for its figures. Install it: "
+        'pip install "spacy-spanft[report]"'
+    )
     NO_METRIC = (
         "The pipeline has no metric {name!r}. It has: {there}. Metrics are known of "
         "textcat, textcat_multilabel, text_regressor, ner, bilou_ner and spancat."

@@ -89,6 +89,7 @@ class DataErrors:
 
     # Tasks
     NO_TASK = "There is no task {name!r}. There are: {there}."
+    OTHER_KIND = "{name!r} is no task of kind {kind!r}. These are: {there}."
     NO_DATA_DIR = "There is no folder {path!r} (seen from {cwd})."
     NO_TASK_FILES = (
         "The data of {name} is not in {path!r}. Looked for {files}, in {folders}."

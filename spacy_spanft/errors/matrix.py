@@ -21,7 +21,7 @@ class MatrixErrors:
         "says which of its configs to take. Name them: configs/textcat for "
         "configs/textcat_baseline.cfg and configs/textcat_spanft.cfg."
     )
-    SAME_TASK = (
+    SAME_DATA = (
         "Two folders of data are called {name!r}, and their runs would have the same "
         "folder. Rename one."
     )

@@ -147,7 +147,7 @@ def plan_runs(
     names = [task.folder.resolve().name for task in tasks]
     for name in names:
         if names.count(name) > 1:
-            raise MatrixError(Errors.SAME_TASK.format(name=name))
+            raise MatrixError(Errors.SAME_DATA.format(name=name))
     made = []
     for (name, task), seed, arm in product(zip(names, tasks, strict=True), seeds, arms):
         config = config_of(arm, _prefix(configs, task))

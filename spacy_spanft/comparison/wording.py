@@ -1,0 +1,132 @@
+"""How the figures of a comparison are written, in every kind of report."""
+
+from statistics import mean, stdev
+
+from .compare import Arm
+from .significance import Difference
+
+_METRICS = {
+    "cats_accuracy": "Accuracy",
+    "cats_matthews": "Matthews’ correlation",
+    "cats_f1": "F1",
+    "cats_micro_f": "Micro F1",
+    "cats_pearson": "Pearson’s correlation",
+    "cats_spearman": "Spearman’s correlation",
+    "ents_f": "F1 of entities",
+}
+
+
+def metric(name: str) -> str:
+    """Name a metric as a paper does.
+
+    name (str): Its name in [training.score_weights].
+    RETURNS (str): Such as "Accuracy".
+    """
+    is_spans = name.startswith("spans_") and name.endswith("_f")
+    return "F1 of spans" if is_spans else _METRICS.get(name, name)
+
+
+def percent(values: list[float]) -> str:
+    """Write the mean of scores and, if there are several, their standard deviation.
+
+    values (list[float]): The scores, as shares.
+    RETURNS (str): Such as "84.2 ± 0.3".
+    """
+    text = f"{100 * mean(values):.1f}"
+    return f"{text} ± {100 * stdev(values):.1f}" if len(values) > 1 else text
+
+
+def points(value: float) -> str:
+    """Write a difference of scores in points of a hundred, with its sign.
+
+    value (float): The difference, as a share.
+    RETURNS (str): Such as "+1.3".
+    """
+    text = f"{100 * value:+.1f}"
+    return "0.0" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+
+
+def interval(found: Difference) -> str:
+    """Write an interval.
+
+    found (Difference): What it is of.
+    RETURNS (str): Such as "+0.2 to +2.4".
+    """
+    return f"{points(found.low)} to {points(found.high)}"
+
+
+def probability(p: float) -> str:
+    """Write a p-value.
+
+    p (float): The p-value.
+    RETURNS (str): Such as "0.021", or "< 0.001".
+    """
+    return f"{p:.3f}" if p >= 0.001 else "< 0.001"
+
+
+def equation(p: float) -> str:
+    """Write a p-value with its name.
+
+    p (float): The p-value.
+    RETURNS (str): Such as "p = 0.021", or "p < 0.001".
+    """
+    text = probability(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def share(value: float) -> str:
+    """Write how much more there is.
+
+    value (float): A share.
+    RETURNS (str): Such as "+3.1%"; nothing for zero.
+    """
+    return f"{value:+.1%}".replace("-", "\N{MINUS SIGN}") if value else ""
+
+
+def weights(number: int) -> str:
+    """Write a number of weights.
+
+    number (int): The number.
+    RETURNS (str): Such as "22.71M".
+    """
+    return f"{number / 1e6:.2f}M"
+
+
+def memory(value: float | None) -> str:
+    """Write an amount of memory.
+
+    value (Optional[float]): The amount in MB, if known.
+    RETURNS (str): Such as "1,024 MB", or nothing.
+    """
+    return "" if value is None else f"{value:,.0f} MB"
+
+
+def amount(value: float | None, digits: int = 0) -> str:
+    """Write a number.
+
+    value (Optional[float]): The number, if known.
+    digits (int): How many digits behind the point.
+    RETURNS (str): Such as "12,345", or nothing.
+    """
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """Write how long something took.
+
+    seconds (float): How long.
+    RETURNS (str): Such as "43 s", "12 min" or "1 h 05".
+    """
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02}"
+
+
+def tests_of(arms: list[Arm]) -> str:
+    """Name the tests that gave the p-values.
+
+    arms (list[Arm]): The arms.
+    RETURNS (str): Their names.
+    """
+    return ", ".join(sorted({a.against_first.test for a in arms if a.against_first}))
