@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.attrs import IS_SPACE, SPACY
 from spacy.tokens import Doc, SpanGroup
 
 from .errors import AlignmentError, Errors
@@ -254,7 +255,11 @@ def encoding_of_tokens(n_tokens: int) -> Encoding:
 
 
 def encoding_of_wordpieces(
-    rows: Ints, n_rows: Ints, windows: Sequence[int] | NDArray[Any], width: int
+    rows: Ints,
+    n_rows: Ints,
+    windows: Sequence[int] | NDArray[Any],
+    width: int,
+    is_apart: NDArray[np.bool_] | None = None,
 ) -> Encoding:
     """Describe what a transformer made of a Doc.
 
@@ -262,11 +267,37 @@ def encoding_of_wordpieces(
     n_rows (Ints): How many wordpieces each token has.
     windows (Sequence[int]): The wordpieces of each window without padding.
     width (int): Those of the longest window, which is that of all with padding.
+    is_apart (Optional[NDArray]): Which tokens have white space between themselves and
+        the next one, or are white space: they share no wordpiece with it.
     RETURNS (Encoding): The encoding.
     """
-    return Encoding(
-        np.asarray(rows, np.int64).ravel(),
-        np.asarray(n_rows, np.int64),
-        np.minimum(np.asarray(windows, np.int64), width),
-        width,
-    )
+    rows, n_rows = np.asarray(rows, np.int64).ravel(), np.asarray(n_rows, np.int64)
+    if is_apart is not None:
+        rows, n_rows = _without_those_of_the_next(rows, n_rows, is_apart)
+    windows = np.minimum(np.asarray(windows, np.int64), width)
+    return Encoding(rows, n_rows, windows, width)
+
+
+def tokens_apart(doc: Doc) -> NDArray[np.bool_]:
+    """Say which tokens share no wordpiece with the next one.
+
+    doc (Doc): The Doc.
+    RETURNS (NDArray): Whether white space is between them, or one is white space.
+    """
+    flags: NDArray[Any] = doc.to_array([SPACY, IS_SPACE])
+    return np.asarray(flags.any(axis=1))
+
+
+def _without_those_of_the_next(
+    rows: Ints, n_rows: Ints, is_apart: NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
+    """Take the first wordpiece of a word away from the word before it.
+
+    To spacy-transformers, the space behind a token is a part of it. The wordpieces of
+    ALBERT and DeBERTa begin with that space, so both tokens have them.
+    """
+    token = np.repeat(np.arange(len(n_rows)), n_rows)
+    n = int(rows.max(initial=0)) + 1
+    is_of_next = np.isin((token + 1) * n + rows, token * n + rows)
+    kept = ~(is_of_next & is_apart[token])
+    return rows[kept], np.bincount(token[kept], minlength=len(n_rows))

@@ -10,7 +10,7 @@ from spacy_spanft import NgramDictionary, join_pair, join_pairs
 from spacy_spanft.errors import PairError
 from spacy_spanft.pairs import split_pair
 
-from .tiny import LISTENER, save_bert, save_roberta
+from .tiny import LISTENER, save_bert, save_encoder
 
 pytest.importorskip("spacy_transformers")
 
@@ -83,8 +83,8 @@ def test_a_separator_without_space_around_it(blank):
 
 @pytest.fixture(scope="module", params=["bert", "roberta"])
 def encoder(request, tmp_path_factory):
-    save = {"bert": save_bert, "roberta": save_roberta}[request.param]
-    return save(tmp_path_factory.mktemp("encoder") / request.param)
+    folder = tmp_path_factory.mktemp("encoder") / request.param
+    return save_encoder(folder, request.param)
 
 
 def make(encoder, **model):

@@ -1,5 +1,9 @@
 """Tiny transformers, made on the spot: a vocabulary, a tokenizer, random weights."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
 WORDS = (
     *("the", "a", "in", "of", "is", "it", "new", "york", "city", "united", "states"),
     *("airlines", "holding", "not", "very", "good", "bad", "film", "this", "that"),
@@ -8,66 +12,187 @@ WORDS = (
 )
 
 
-def save_bert(folder, width=16, max_length=24):
-    """Save a BERT of two layers with a WordPiece tokenizer.
+LETTERS = tuple(chr(code) for code in range(ord("a"), ord("z") + 1))
+CAPITALS = tuple(letter.upper() for letter in LETTERS)
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
-    The vocabulary holds the letters too, so that no word is unknown.
+
+class Family(NamedTuple):
+    """A family of encoders.
+
+    model (str): What transformers calls its architecture.
+    tokenizer (str): The class of its tokenizer.
+    make (Callable): Makes what the tokenizer is made of.
+    settings (dict[str, Any]): Of its architecture, where they matter.
+    words (dict[str, Any]): Of its tokenizer.
     """
-    import torch
-    from transformers import BertConfig, BertModel, BertTokenizerFast
 
-    letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    vocabulary = [*special, *WORDS, *letters, *(f"##{letter}" for letter in letters)]
-    folder.mkdir(parents=True, exist_ok=True)
+    model: str
+    tokenizer: str
+    make: Callable[[Path], dict[str, Any]]
+    settings: dict[str, Any] = {}  # noqa: RUF012
+    words: dict[str, Any] = {}  # noqa: RUF012
+
+
+def word_pieces(folder, *more):
+    """Write the vocabulary of a WordPiece tokenizer.
+
+    It holds the letters too, so that no word is unknown.
+    """
+    letters = [*LETTERS, *(letter for letter in more if len(letter) == 1)]
+    vocabulary = [*SPECIAL, *WORDS, *more, *letters, *(f"##{x}" for x in letters)]
     file = folder / "vocab.txt"
     file.write_text("\n".join(dict.fromkeys(vocabulary)) + "\n", encoding="utf8")
-    tokenizer = BertTokenizerFast(str(file), model_max_length=max_length)
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=width,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=2 * width,
-        max_position_embeddings=64,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-    )
-    BertModel(config).save_pretrained(folder)
-    return folder
+    return {"vocab_file": str(file)}
 
 
-def save_roberta(folder, width=16, max_length=24):
-    """Save a RoBERTa of one layer with a byte-level BPE, trained on a few words."""
-    import torch
+def cased_word_pieces(folder):
+    """Write one that knows capital letters."""
+    return word_pieces(folder, "The", "New", "York", "United", "States", *CAPITALS)
+
+
+def byte_pairs(folder, special=SPECIAL):
+    """Train a byte-level BPE on a few words."""
     from tokenizers import ByteLevelBPETokenizer
-    from transformers import RobertaConfig, RobertaModel, RobertaTokenizerFast
 
-    folder.mkdir(parents=True, exist_ok=True)
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     bpe = ByteLevelBPETokenizer()
     texts = [" ".join(word for word in WORDS if "#" not in word)] * 3
     bpe.train_from_iterator(
-        texts, vocab_size=600, special_tokens=special, show_progress=False
+        texts, vocab_size=600, special_tokens=list(special), show_progress=False
     )
     bpe.save_model(str(folder))
-    files = (str(folder / "vocab.json"), str(folder / "merges.txt"))
-    tokenizer = RobertaTokenizerFast(*files, model_max_length=max_length)
+    return {
+        "vocab_file": str(folder / "vocab.json"),
+        "merges_file": str(folder / "merges.txt"),
+    }
+
+
+def roberta_byte_pairs(folder):
+    """Train one with the special tokens of RoBERTa."""
+    return byte_pairs(folder, ("<s>", "<pad>", "</s>", "<unk>", "<mask>"))
+
+
+def unigrams(folder, file, special, normalizer):
+    """Make a tokenizer as SentencePiece's unigrams are converted to."""
+    from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
+    from tokenizers.models import Unigram
+
+    pieces = [f"▁{word}" for word in WORDS if "#" not in word]
+    pieces += [word.removeprefix("##") for word in WORDS if "##" in word]
+    single = ["▁", *LETTERS, *CAPITALS, *".,!?-'"]
+    scored = [(piece, 0.0) for piece in special]
+    scored += [(piece, -2.0) for piece in dict.fromkeys(pieces)]
+    scored += [(piece, -9.0) for piece in single if piece not in pieces]
+    ids = {piece: i for i, (piece, _) in enumerate(scored)}
+    unknown = next(piece for piece in special if "unk" in piece.lower())
+    made = Tokenizer(Unigram(scored, unk_id=ids[unknown]))
+    spaces = normalizers.Replace(Regex(" {2,}"), " ")
+    made.normalizer = normalizers.Sequence([*normalizer(normalizers), spaces])
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0",
+        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[(piece, ids[piece]) for piece in ("[CLS]", "[SEP]")],
+    )
+    # spacy-transformers copies the file that it was converted from, unread.
+    (folder / file).write_bytes(b"not read where there is a tokenizer.json")
+    return {"tokenizer_object": made, "vocab_file": str(folder / file)}
+
+
+def albert_unigrams(folder):
+    """Make one that takes off accents and folds case."""
+    special = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
+
+    def normalizer(known):
+        return [known.NFKD(), known.StripAccents(), known.Lowercase()]
+
+    return unigrams(folder, "spiece.model", special, normalizer)
+
+
+def deberta_unigrams(folder):
+    """Make one that keeps both, but not the white space around a text."""
+    special = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
+    return unigrams(folder, "spm.model", special, lambda known: [known.Strip()])
+
+
+STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+RELATIVE = {
+    "relative_attention": True,
+    "pos_att_type": ["p2c", "c2p"],
+    "position_biased_input": False,
+    "type_vocab_size": 0,
+}
+FAMILIES = {
+    "bert": Family(
+        "bert", "BertTokenizerFast", word_pieces, {"num_hidden_layers": 2, **STILL}
+    ),
+    # BERT with whole-word masking is the same in all but its training.
+    "bert-cased": Family(
+        "bert", "BertTokenizerFast", cased_word_pieces, words={"do_lower_case": False}
+    ),
+    "roberta": Family(
+        "roberta", "RobertaTokenizerFast", roberta_byte_pairs, {"type_vocab_size": 1}
+    ),
+    "spanbert": Family(
+        "bert",
+        "BertTokenizerFast",
+        cased_word_pieces,
+        words={
+            "do_lower_case": False,
+            "model_input_names": ["input_ids", "attention_mask"],
+        },
+    ),
+    "electra": Family(
+        "electra", "ElectraTokenizerFast", word_pieces, {"embedding_size": 8}
+    ),
+    "albert": Family(
+        "albert", "AlbertTokenizerFast", albert_unigrams, {"embedding_size": 8, **STILL}
+    ),
+    "deberta": Family("deberta", "DebertaTokenizerFast", byte_pairs, RELATIVE),
+    "deberta-v2": Family(
+        "deberta-v2",
+        "DebertaV2TokenizerFast",
+        deberta_unigrams,
+        {
+            **RELATIVE,
+            "share_att_key": True,
+            "norm_rel_ebd": "layer_norm",
+            "position_buckets": 8,
+        },
+    ),
+}
+
+
+def save_encoder(folder, family="bert", width=16, max_length=24):
+    """Save a tiny encoder of a family, with its tokenizer."""
+    import torch
+    import transformers
+
+    about = FAMILIES[family]
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = getattr(transformers, about.tokenizer)(
+        **about.make(folder), **about.words, model_max_length=max_length
+    )
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
-    config = RobertaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=width,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=2 * width,
-        max_position_embeddings=64,
-        type_vocab_size=1,
-    )
-    RobertaModel(config).save_pretrained(folder)
+    settings = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": width,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 2 * width,
+        "max_position_embeddings": 64,
+        "pad_token_id": tokenizer.pad_token_id,
+        **about.settings,
+    }
+    config = transformers.AutoConfig.for_model(about.model, **settings)
+    transformers.AutoModel.from_config(config).save_pretrained(folder)
     return folder
+
+
+def save_bert(folder, width=16, max_length=24):
+    """Save a BERT of two layers with a WordPiece tokenizer."""
+    return save_encoder(folder, "bert", width, max_length)
 
 
 def transformer_config(folder, window=128, stride=96):

@@ -14,6 +14,7 @@ from ..alignment import (
     encoding_of_tokens,
     encoding_of_wordpieces,
     is_sample,
+    tokens_apart,
 )
 from ..errors import AlignmentError, Errors
 
@@ -116,8 +117,9 @@ def forward_wordpieces(
             # Its own lengths count the padding too, once any text was cut off.
             model.ops.to_numpy(data.wordpieces.attention_mask).sum(axis=1),
             tensor.shape[1],
+            tokens_apart(doc),
         )
-        for data, tensor in zip(datas, tensors, strict=True)
+        for doc, data, tensor in zip(docs, datas, tensors, strict=True)
     ]
     starts = _starts(arrays)
     rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, True)
