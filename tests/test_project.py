@@ -1,5 +1,6 @@
-"""The project and the configs: every one of them runs."""
+"""The project: every workflow runs, is run once, and ends in a report."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -7,50 +8,239 @@ from pathlib import Path
 
 import pytest
 import spacy
+import srsly
+from spacy.tokens import DocBin
 from spacy.util import load_config
+from typer.testing import CliRunner
 
 from spacy_spanft import NgramDictionary
+from spacy_spanft.matrix import read_arms
+
+from .test_prepare import LAYOUTS, write_layout
+from .tiny import save_bert
 
 ROOT = Path(__file__).parent.parent
+PROJECT = ROOT / "project"
+SCRIPTS = PROJECT / "scripts"
+REPORTS = ("comparison.html", "comparison.json", "comparison.md")
 
 
-def run(*args, cwd):
-    command = [sys.executable, "-m", "spacy", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+def run(*args, cwd, ok=True):
+    command = [sys.executable, "-m", "spacy", "project", *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+    assert (done.returncode == 0) == ok, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def project():
+    return srsly.read_yaml(PROJECT / "project.yml")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    ignored = shutil.ignore_patterns("assets", "corpus", "training", "metrics")
+    folder = tmp_path_factory.mktemp("copy") / "project"
+    shutil.copytree(PROJECT, folder, ignore=ignored)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
+
+
+def outputs_of(project, workflow, copy, **changed):
+    """Name what a workflow says that it makes."""
+    values = {**project["vars"], **changed}
+    commands = {command["name"]: command for command in project["commands"]}
+    found = []
+    for name in project["workflows"][workflow]:
+        for output in commands[name]["outputs"]:
+            for key, value in values.items():
+                output = output.replace(f"${{vars.{key}}}", str(value))
+            found.append(copy / output)
+    return found
+
+
+def check_report(folder, arms):
+    """Read the three reports, and say which scores they have."""
+    values = json.loads((folder / "comparison.json").read_text())
+    table = (folder / "comparison.md").read_text()
+    page = (folder / "comparison.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<svg" in page
+    for task, found in values["tasks"].items():
+        assert [arm["name"] for arm in found["arms"]] == arms
+        assert f"## {task}" in table
+        assert {training["arm"] for training in found["trainings"]} == set(arms)
+        assert all(f"| {arm} |" in table and arm in page for arm in arms)
+    return values["tasks"]
+
+
+def names(file):
+    return [arm.name for arm in read_arms(PROJECT / "arms" / file)]
+
+
+SMALL = ("--vars.demo_scale", 0.02, "--vars.demo_epochs", 1, "--vars.demo_seeds", 1)
+
+
+def test_demo(project, copy):
+    settings = (*SMALL, "--vars.demo_min_count", 8)
+    said = run("run", "demo", ".", *settings, cwd=copy)
+    assert "| ngrams | 1 |" in said
+    assert f"The report: {Path('metrics', 'demo', 'comparison.html')}" in said
+    assert all(path.exists() for path in outputs_of(project, "demo", copy))
+    tasks = check_report(copy / "metrics" / "demo", names("segmenters.yml"))
+    assert [found["metric"] for found in tasks.values()] == ["cats_accuracy", "ents_f"]
+    assert all(found["n_docs"] == 30 for found in tasks.values())
+    ngrams = NgramDictionary.from_disk(copy / "corpus" / "demo" / "ngrams.tsv.gz")
+    assert "silver paper" not in ngrams
+    assert "silver bridge" not in ngrams
+    again = run("run", "demo", ".", *settings, cwd=copy)
+    assert again.count("nothing changed") == 4
+    # Another number of seeds trains and reports again; the data stay.
+    more = run("run", "demo", ".", *settings, "--vars.demo_seeds", 2, cwd=copy)
+    assert more.count("nothing changed") == 3
+    assert "| ngrams | 2 |" in more
+    spans = run("run", "spans", ".", *settings, cwd=copy)
+    assert spans.count("nothing changed") == 2
+    assert all(path.exists() for path in outputs_of(project, "spans", copy))
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory, bert):
+    """Settings for a few texts of a real task's form, a small encoder, one seed."""
+    folder = tmp_path_factory.mktemp("data")
+    for layout in ("cola", "wnut17"):
+        write_layout(layout, folder / LAYOUTS[layout][0])
+    return (
+        *("--vars.data_dir", folder, "--vars.transformer", bert, "--vars.limit", 8),
+        *("--vars.seeds", 1, "--vars.epochs", 1, "--vars.jobs", 2),
+    )
+
+
+def test_textcat(project, copy, settings):
+    run("run", "textcat", ".", *settings, cwd=copy)
+    assert all(path.exists() for path in outputs_of(project, "textcat", copy))
+    folder = copy / "metrics" / "cola"
+    tasks = check_report(folder / "segmenter", ["encoder", "ngrams"])
+    assert tasks["cola"]["metric"] == "cats_matthews"
+    again = run("run", "textcat", ".", *settings, cwd=copy)
+    assert again.count("nothing changed") == 3
+    other = run("run", "textcat", ".", *settings, "--vars.segmenter", "cnn", cwd=copy)
+    assert other.count("nothing changed") == 2
+    check_report(folder / "segmenter", ["encoder", "cnn"])
+
+
+def test_ner(project, copy, settings):
+    said = run("run", "ner", ".", *settings, cwd=copy, ok=False)
+    assert "'cola' is no task of kind 'ner'. These are: conll2003, wnut17" in said
+    run("run", "ner", ".", *settings, "--vars.task", "wnut17", cwd=copy)
+    made = outputs_of(project, "ner", copy, task="wnut17")
+    assert all(path.exists() for path in made)
+    folder = copy / "metrics" / "wnut17" / "segmenter"
+    check_report(folder, ["encoder", "ngrams"])
+    train = copy / "training" / "wnut17" / "segmenter" / "wnut17"
+    assert "bilou_ner" in (train / "encoder" / "0" / "config.cfg").read_text()
+    more = ("--vars.task", "wnut17", "--vars.config", "configs/ner")
+    run("run", "ner", ".", *settings, *more, cwd=copy)
+    assert "bilou_ner" not in (train / "encoder" / "0" / "config.cfg").read_text()
+
+
+def test_ablation_and_sizes(project, copy, settings, monkeypatch):
+    for workflow in ("ablation", "dictionary-size"):
+        run("run", workflow, ".", *settings, cwd=copy)
+        assert all(path.exists() for path in outputs_of(project, workflow, copy))
+    for arms in ("segmenters", "encoders", "dictionaries", "sizes"):
+        check_report(copy / "metrics" / "cola" / arms, names(f"{arms}.yml"))
+    for name in ("default", "task", "merged"):
+        assert NgramDictionary.from_disk(copy / "corpus" / "cola" / f"{name}.tsv.gz")
+    sizes = json.loads(
+        (copy / "metrics" / "cola" / "sizes" / "comparison.json").read_text()
+    )
+    arms = {arm["name"]: arm for arm in sizes["tasks"]["cola"]["arms"]}
+    assert arms["top-0"]["spans_per_doc"] == 0
+    assert arms["top-0"]["n_ngrams"] == 0
+    assert arms["top-1000"]["n_ngrams"] == 1000
+    assert arms["random"]["n_ngrams"] is None
 
 
 @pytest.fixture
-def copy(tmp_path):
-    ignored = shutil.ignore_patterns("assets", "corpus", "training", "metrics")
-    shutil.copytree(ROOT / "project", tmp_path / "project", ignore=ignored)
-    return tmp_path / "project"
+def scripts(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
 
 
-def test_all_runs_once(copy):
-    done = run("project", "run", "all", cwd=copy)
-    assert done.returncode == 0, done.stderr
-    outputs = (
-        "assets/text.txt",
-        "corpus/ngrams.tsv.gz",
-        "training/spanft",
-        "metrics/spans.html",
-    )
-    assert all((copy / output).exists() for output in outputs)
-    found = NgramDictionary.from_disk(copy / "corpus" / "ngrams.tsv.gz")
-    assert "king of the northern hills" in found
-    again = run("project", "run", "all", cwd=copy)
-    assert again.stdout.count("nothing changed") == 4
+def test_the_language_says_nothing_by_single_words(scripts):
+    import demo_language
+
+    counts = {
+        kind: sorted(word for phrase in phrases for word in phrase)
+        for kind, phrases in demo_language.EXPRESSIONS.items()
+    }
+    assert counts["PLACE"] == counts["THING"]
+    both = [p for phrases in demo_language.EXPRESSIONS.values() for p in phrases]
+    # No expression is another one's beginning, so none is taken for another.
+    pairs = [phrase[:2] for phrase in both]
+    assert len(set(pairs)) == len(pairs)
 
 
-def test_config_is_that_of_the_package():
-    name = "configs/span_segmenter.cfg"
-    assert (ROOT / "project" / name).read_bytes() == (ROOT / name).read_bytes()
+def test_demo_data(scripts, tmp_path):
+    import make_demo
+
+    for name in ("a", "b"):
+        make_demo.main(tmp_path / name, seed=3, scale=0.02)
+    files = [p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.*")]
+    assert len(files) == 14
+    for file in files:
+        assert (tmp_path / "a" / file).read_bytes() == (
+            tmp_path / "b" / file
+        ).read_bytes()
+    vocab = spacy.blank("en").vocab
+    texts = []
+    for task in ("textcat", "ner"):
+        for part in ("train", "dev", "test"):
+            file = tmp_path / "a" / task / f"{part}.spacy"
+            docs = list(DocBin().from_disk(file).get_docs(vocab))
+            texts += [doc.text for doc in docs]
+            has = "ents" if task == "ner" else "cats"
+            assert all(getattr(doc, has) for doc in docs)
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["--gpu-id", "99"], "GPU 99 was asked for, but there is none"),
+        (["--arm", "nothing"], "There is no arm 'nothing'. There are: encoder, cnn"),
+        (["--data", "nowhere"], "There is no train.spacy in the folder 'nowhere'"),
+        (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
+    ],
+)
+def test_errors_are_short(scripts, copy, tmp_path, args, expected):
+    import experiment
+
+    data = copy / "corpus" / "demo" / "textcat"
+    command = [str(PROJECT / "arms" / "segmenters.yml")]
+    if "--data" not in args:
+        command += ["--data", str(data)]
+    command += ["--output", str(tmp_path), "--metrics", str(tmp_path)]
+    command += ["--configs", str(PROJECT / "configs"), *args]
+    done = CliRunner().invoke(experiment.app, command)
+    assert done.exit_code == 1
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("path", sorted((PROJECT / "configs").glob("*")), ids=str)
+def test_configs_are_those_of_the_package(path):
+    assert path.read_bytes() == (ROOT / "configs" / path.name).read_bytes()
 
 
 def test_readme_is_what_the_project_says(copy):
-    run("project", "document", "--output", "new.md", cwd=copy)
+    run("document", "--output", "new.md", cwd=copy)
     expected = (copy / "new.md").read_text(encoding="utf8")
-    assert (copy / "README.md").read_text(encoding="utf8") == expected
+    assert (PROJECT / "README.md").read_text(encoding="utf8") == expected
 
 
 def test_segmenter_config_makes_a_pipeline(tmp_path, dictionary):
