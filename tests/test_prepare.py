@@ -2,8 +2,6 @@
 
 import importlib
 import json
-import random
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,28 +9,30 @@ import spacy
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import DocBin
 from spacy.training import Corpus
 from typer.testing import CliRunner
 
-from spacy_spanft.errors import ReaderError, SettingError
+from spacy_spanft.errors import ReaderError
 from spacy_spanft.readers.conll import conll_corpus
-from spacy_spanft.readers.ner_dataset import ner_dataset_corpus
-from spacy_spanft.readers.rows import columns_of
 from spacy_spanft.readers.splits import split_in_three, split_off
-from spacy_spanft.readers.textcat import dataset_corpus, table_corpus
+from spacy_spanft.readers.textcat import table_corpus
 
 from .commands import run as run_spacy
-from .tiny import WORDS, save_bert
+from .task_data import (
+    LAYOUTS,
+    TAGS,
+    TASKS,
+    expected_of,
+    rows_of,
+    sentences_of,
+    told,
+    write_layout,
+)
+from .tiny import save_bert
 
 ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT / "project" / "scripts"))
-prepare = importlib.import_module("prepare")
-TASKS = importlib.import_module("tasks").TASKS
-
-PLAIN = [word for word in WORDS if word.isalpha()]
-PART_SIZES = {"train": 40, "dev": 7, "test": 6, "test_mismatched": 5, "whole": 60}
-TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+prepare = importlib.import_module("prepare")  # found once task_data is imported
 
 
 def run(*args, ok=True):
@@ -45,212 +45,6 @@ def run(*args, ok=True):
         assert done.stderr.startswith("✘ ")
         assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr
-
-
-def rows_of(task, part):
-    """Make rows of a part that no other part has: texts, and a label or a score."""
-    chance = random.Random(f"{task}/{part}")
-    kind, labels = TASKS[task].kind, TASKS[task].labels
-    rows = []
-    for i in range(PART_SIZES[part]):
-        first, second = (" ".join(chance.choices(PLAIN, k=4)) for _ in range(2))
-        first = f'{first} {part}{i} "' if i % 3 else f"{part}{i} {first}"
-        label = labels[i % len(labels)] if labels else round(chance.uniform(0, 5), 2)
-        rows.append((first, None if kind == "single" else second, label))
-    return rows
-
-
-def sentences_of(task, part):
-    """Make sentences of tokens and tags."""
-    chance = random.Random(f"{task}/{part}")
-    found = []
-    for i in range(PART_SIZES[part]):
-        words = [*chance.choices(PLAIN, k=3), f"{part}{i}", "."]
-        at = chance.randrange(3)
-        tags = ["O"] * len(words)
-        tags[at : at + 2] = chance.choice([["B-PER", "I-PER"], ["B-LOC", "O"]])
-        found.append((words, tags))
-    return found
-
-
-def expected_of(task, part):
-    """Say what is to become of a part: texts with cats, or with entities."""
-    if TASKS[task].kind == "ner":
-        vocab = spacy.blank("en").vocab
-        docs = [Doc(vocab, words=w, ents=t) for w, t in sentences_of(task, part)]
-        return [told(task, doc) for doc in docs]
-    expected = []
-    for first, second, label in rows_of(task, part):
-        text = first if second is None else f"{first} [SEP] {second}"
-        labels = TASKS[task].labels
-        cats = {name: float(name == label) for name in labels} or {"score": label}
-        expected.append((text, cats))
-    return expected
-
-
-def told(task, doc):
-    if TASKS[task].kind != "ner":
-        return doc.text, doc.cats
-    spans = [(span.text, span.label_) for span in doc.ents]
-    return " ".join(token.text for token in doc), spans
-
-
-def tsv(columns, *, header=True):
-    """Write columns: a function of text, pair and label for each."""
-
-    def write(task, part):
-        rows = rows_of(task, part)
-        lines = ["\t".join(columns)] if header else []
-        lines += ["\t".join(make(*row) for make in columns.values()) for row in rows]
-        return "\n".join(lines) + "\n"
-
-    return write
-
-
-def number(task):
-    return lambda a, b, label: str(TASKS[task].labels.index(label))
-
-
-def first(a, b, label):
-    return a
-
-
-def second(a, b, label):
-    return b
-
-
-def name(a, b, label):
-    return str(label)
-
-
-def some(a, b, label):
-    return "x"
-
-
-def jsonl(task, part):
-    lines = [
-        {"gold_label": label, "sentence1": a, "sentence2": b, "annotator_labels": []}
-        for a, b, label in rows_of(task, part)
-    ]
-    lines.insert(1, {"gold_label": "-", "sentence1": "no", "sentence2": "label"})
-    return "".join(json.dumps(line) + "\n" for line in lines)
-
-
-def with_gaps(columns, *broken):
-    """Put broken lines behind the first row."""
-    write = tsv(columns)
-
-    def made(task, part):
-        lines = write(task, part).split("\n")
-        return "\n".join([*lines[:2], *broken, *lines[2:]])
-
-    return made
-
-
-def conll(task, part):
-    sentences = [
-        "".join(f"{word} {tag}\n" for word, tag in zip(*sentence, strict=True))
-        for sentence in sentences_of(task, part)
-    ]
-    return "-DOCSTART- O\n\n" + "\n".join(sentences)
-
-
-PAIR = {"sentence1": first, "sentence2": second}
-GLUE = {"train": "train.tsv", "test": "dev.tsv"}
-QUESTIONS = {"question1": first, "question2": second}
-LAYOUTS = {
-    "cola-raw": (
-        "CoLA",
-        GLUE,
-        tsv({0: some, 1: number("cola"), 2: lambda *_: "", 3: first}, header=False),
-    ),
-    "cola": ("CoLA", GLUE, tsv({"sentence": first, "label": number("cola")})),
-    "sst2": ("SST-2", GLUE, tsv({"sentence": first, "label": number("sst2")})),
-    "mrpc-raw": (
-        "MRPC",
-        GLUE,
-        tsv(
-            {
-                "\ufeffQuality": number("mrpc"),
-                "#1 ID": some,
-                "#2 ID": some,
-                "#1 String": first,
-                "#2 String": second,
-            }
-        ),
-    ),
-    "mrpc": ("MRPC", GLUE, tsv({**PAIR, "label": number("mrpc")})),
-    "qqp": (
-        "QQP",
-        GLUE,
-        with_gaps(
-            {"id": some, **QUESTIONS, "is_duplicate": number("qqp")},
-            "1\tonly a part of",
-            "2\tno\tlabel\t",
-        ),
-    ),
-    "stsb": ("STS-B", GLUE, tsv({"index": some, **PAIR, "score": name})),
-    "stsb-label": ("STS-B", GLUE, tsv({**PAIR, "label": name})),
-    "mnli": (
-        "MNLI",
-        {
-            "train": "train.tsv",
-            "test": "dev_matched.tsv",
-            "test_mismatched": "dev_mismatched.tsv",
-        },
-        tsv({"index": some, **PAIR, "label1": some, "gold_label": name}),
-    ),
-    "qnli": (
-        "QNLI",
-        GLUE,
-        tsv({"index": some, "question": first, "sentence": second, "label": name}),
-    ),
-    "rte": ("RTE", GLUE, tsv({"index": some, **PAIR, "label": name})),
-    "wnli": ("WNLI", GLUE, tsv({"index": some, **PAIR, "label": number("wnli")})),
-    "snli": (
-        "SNLI",
-        {part: f"{part}.tsv" for part in ("train", "dev", "test")},
-        with_gaps({"index": some, **PAIR, "gold_label": name}, "0\tno\tlabel\t-"),
-    ),
-    "snli-jsonl": (
-        "SNLI",
-        {part: f"{part}.jsonl" for part in ("train", "dev", "test")},
-        jsonl,
-    ),
-    "snli-raw": (
-        "snli_1.0",
-        {part: f"snli_1.0_{part}.jsonl" for part in ("train", "dev", "test")},
-        jsonl,
-    ),
-    "conll2003": (
-        "conll2003",
-        {"train": "train.txt", "dev": "valid.txt", "test": "test.txt"},
-        conll,
-    ),
-    "conll2003-raw": (
-        "conll2003",
-        {"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"},
-        conll,
-    ),
-    "wnut17": (
-        "wnut17",
-        {
-            "train": "wnut17train.conll",
-            "dev": "emerging.dev.conll",
-            "test": "emerging.test.annotated",
-        },
-        conll,
-    ),
-    "wikigold": ("wikigold", {"whole": "wikigold.conll.txt"}, conll),
-}
-
-
-def write_layout(layout, folder):
-    """Write the files of a layout into a folder."""
-    _, files, write = LAYOUTS[layout]
-    folder.mkdir(parents=True, exist_ok=True)
-    for part, file in files.items():
-        (folder / file).write_text(write(layout.split("-")[0], part), encoding="utf8")
 
 
 def read(folder):
@@ -562,118 +356,6 @@ class TestDatasets:
         assert "'nyu-mll/glue' cannot be loaded: Couldn't reach the Hub. Where" in said
         assert "--data-dir FOLDER, with train.tsv, dev_matched.tsv, dev_mis" in said
         assert "or in FOLDER/MNLI." in said
-
-
-class TestNerDataset:
-    """The reader by itself."""
-
-    def save(self, folder, rows, tags=None):
-        import datasets
-
-        named = datasets.ClassLabel(names=tags) if tags else None
-        kind = datasets.Value("string" if isinstance(rows[0][1][0], str) else "int64")
-        features = datasets.Features(
-            {
-                "tokens": datasets.Sequence(datasets.Value("string")),
-                "ner_tags": datasets.Sequence(named or kind),
-            }
-        )
-        data = [dict(zip(features, row, strict=True)) for row in rows]
-        datasets.Dataset.from_list(data, features=features).save_to_disk(folder)
-        return str(folder)
-
-    def test_reads_what_conll_reads(self, nlp, tmp_path):
-        """IOB1, where I- begins an entity, and a row without tokens in the middle."""
-        rows = [
-            (["U.N.", "official", "Ekeus"], ["I-ORG", "O", "I-PER"]),
-            ([], []),
-            (["New", "York", "Bonn"], ["I-LOC", "I-LOC", "B-LOC"]),
-        ]
-        blocks = ["\n".join(map(" ".join, zip(*row, strict=True))) for row in rows]
-        (tmp_path / "x.conll").write_text("\n\n".join(blocks) + "\n")
-        config = {
-            "@readers": "spacy-spanft.NerDataset.v1",
-            "name": self.save(tmp_path / "x", rows),
-            "spans_key": "sc",
-        }
-        found = list(spacy.registry.resolve({"x": config})["x"](nlp))
-        expected = conll_corpus(tmp_path / "x.conll", spans_key="sc")(nlp)
-        for one, other in zip(found, expected, strict=True):
-            assert one.reference.to_json() == other.reference.to_json()
-            assert [t.text for t in one.predicted] == [t.text for t in other.predicted]
-            assert not one.predicted.ents
-            assert len(one.reference.spans["sc"]) == 2
-        limited = ner_dataset_corpus(config["name"], limit=1)
-        assert len(list(limited(nlp))) == 1
-
-    @pytest.mark.parametrize(
-        ("row", "tags", "settings", "expected"),
-        [
-            ((["a"], ["PER"]), None, {}, r"Row 0 of split 'train' .* tag 'PER', but"),
-            ((["a"], [3]), None, {}, r"Row 0 .* has \[3\] in column 'ner_tags', and"),
-            ((["a"], [-1]), ["O"], {}, r"has \[None\] in column 'ner_tags'"),
-            ((["a", "b"], ["O"]), None, {}, "Row 0 .* has 2 tokens, but 1 tags"),
-            ((["a", ""], ["O", "O"]), None, {}, r"has \['a', ''\] in column 'tokens'"),
-            ((["a"], ["O"]), None, {"tokens": "words"}, "tokens = 'words', but"),
-            ((["a"], ["O"]), None, {"tags": "tags"}, "tags = 'tags', but there is no"),
-        ],
-    )
-    def test_errors(self, nlp, tmp_path, row, tags, settings, expected):
-        name = self.save(tmp_path / "x", [row], tags)
-        with pytest.raises(ReaderError, match=expected):
-            list(ner_dataset_corpus(name, **settings)(nlp))
-
-    def test_nothing_in_it(self, nlp, tmp_path):
-        name = self.save(tmp_path / "x", [(["a"], ["O"]), ([], [])])
-        with pytest.raises(SettingError, match="limit is -1"):
-            ner_dataset_corpus(name, limit=-1)
-        import datasets
-
-        empty = datasets.load_from_disk(name).select([1])
-        empty.save_to_disk(tmp_path / "y")
-        with pytest.raises(ReaderError, match="no rows in split 'train'"):
-            list(ner_dataset_corpus(str(tmp_path / "y"))(nlp))
-
-
-class TestIncompleteRows:
-    def test_are_left_out(self, nlp, tmp_path):
-        path = tmp_path / "x.tsv"
-        path.write_text("text\tlabel\na\tx\nonly one\nb\t\nc\t-\nd\ty\te\nf\ty\n")
-        found = table_corpus(path, incomplete="skip", limit=2)(nlp)
-        assert [(eg.reference.text, eg.reference.cats) for eg in found] == [
-            ("a", {"x": 1.0, "y": 0.0}),
-            ("f", {"x": 0.0, "y": 1.0}),
-        ]
-        with pytest.raises(ReaderError, match=r"Line 3 .* has 1 cells"):
-            list(table_corpus(path)(nlp))
-        texts = table_corpus(path, label=None, incomplete="skip")(nlp)
-        assert [eg.reference.text for eg in texts] == ["a", "b", "c", "f"]
-
-    def test_in_jsonl_with_scores(self, nlp, tmp_path):
-        path = tmp_path / "x.jsonl"
-        path.write_text('{"text": "a", "n": null}\n{"text": "b", "n": 2}\n')
-        found = list(table_corpus(path, score="n", incomplete="skip")(nlp))
-        assert [eg.reference.cats for eg in found] == [{"score": 2.0}]
-
-    def test_wrong_setting(self):
-        for make in (table_corpus, dataset_corpus):
-            with pytest.raises(SettingError, match="incomplete is 'drop', but must be"):
-                make("x.tsv", incomplete="drop")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("x.tsv", "\ufeffa b\tc\r\n1\t2\n", ["a b", "c"]),
-        ("x.csv", '"a, b",c\n1,2\n', ["a, b", "c"]),
-        ("x.jsonl", '\n{"a": 1, "b": 2}\n{"c": 3}\n', ["a", "b"]),
-        ("x.tsv", "", []),
-        ("x.jsonl", "", []),
-    ],
-)
-def test_columns_of_files(tmp_path, name, text, expected):
-    (tmp_path / name).write_bytes(text.encode())
-    assert columns_of(tmp_path / name) == expected
 
 
 class TestErrors:
