@@ -1,15 +1,14 @@
 # Needs Python, make and a package index; everything goes into $(VENV).
 PYTHON ?= python3
 VENV ?= .venv
+DEMO ?=
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
 .PHONY: demo test gpu-check lint format clean
 
-demo: $(VENV)/installed
-	$(VENV)/bin/python -m spacy spanft segment \
-		"The president of the United States of America lives in the White House." \
-		"As well as New York City, it is one of the most populous cities in the world." \
-		"A phrase that nobody ever wrote before stays in single words."
+# Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
+demo: $(VENV)/installed-report
+	cd project && $(abspath $(VENV))/bin/python -m spacy project run demo . $(DEMO)
 
 test: $(VENV)/installed-dev lint
 	$(VENV)/bin/python -m pytest
@@ -29,6 +28,10 @@ format: $(VENV)/installed-dev
 $(VENV)/installed: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/installed-report: $(VENV)/installed
+	$(PIP) --constraint constraints.txt --editable ".[report]"
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed

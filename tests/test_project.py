@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from spacy_spanft import NgramDictionary
 from spacy_spanft.matrix import read_arms
 
-from .test_prepare import LAYOUTS, write_layout
+from .task_data import LAYOUTS, write_layout
 from .tiny import save_bert
 
 ROOT = Path(__file__).parent.parent

@@ -5,13 +5,13 @@ import io
 import json
 import re
 import shlex
-import subprocess
-import sys
+import shutil
 from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 import spacy
+import srsly
 from spacy.tokens import DocBin
 from spacy.util import load_config
 from thinc.api import Config
@@ -47,6 +47,7 @@ def folder(tmp_path, monkeypatch):
     (hub / "README.md").write_text(f"---{CONFIG}---\n", encoding="utf8")
     save_pipeline(tmp_path / "training" / "model-best")
     save_classifiers(tmp_path)
+    save_runs(tmp_path)
     rows = [json.dumps({"text": f" {line}"}) + "\n"] * 12
     (hub / "data.jsonl").write_text("".join(rows), encoding="utf8")
     return tmp_path
@@ -81,6 +82,24 @@ def save_classifiers(folder):
     DocBin(docs=[doc] * 3).to_disk(folder / "test.spacy")
 
 
+def save_runs(folder):
+    """Save the data of a task, arms, and one run of a matrix."""
+    (arms,) = snippets("yaml")
+    (folder / "arms.yml").write_text(arms, encoding="utf8")
+    shutil.copytree(ROOT / "configs", folder / "configs")
+    for part in ("train", "dev", "test"):
+        path = folder / "corpus" / "cola" / f"{part}.spacy"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "test.spacy", path)
+    task = folder / "training" / "cola"
+    run_folder = task / "encoder" / "0"
+    shutil.copytree(folder / "training" / "base" / "model-best", run_folder / "model")
+    (task / "arms.json").write_text('{"arms": ["encoder"], "notes": {}}')
+    facts = {"arm": "encoder", "seed": 0, "seconds": 1.0, "words_per_second": 2.0}
+    (run_folder / "run.json").write_text(json.dumps({**facts, "peak_memory": None}))
+    (run_folder / "log.jsonl").write_text('{"step": 0, "score": 0.5}\n')
+
+
 def test_python_snippets(folder):
     names = {}
     for code in snippets("python"):
@@ -97,7 +116,16 @@ def test_commands(folder):
     ours = [line for line in commands if line.startswith(begins)]
     others = set(commands) - set(ours)
     trains = {line for line in others if line.startswith("python -m spacy train")}
-    assert others - trains == {"make demo", "pip install ."}
+    projects = {line for line in others if line.startswith("python -m spacy project")}
+    assert others - trains - projects == {"make demo", "pip install ."}
+    assert projects
+    known = srsly.read_yaml(ROOT / "project" / "project.yml")
+    for line in projects:
+        # Every workflow is run in test_project.py.
+        workflow, folder_name, *options = shlex.split(line)[5:]
+        assert (workflow in known["workflows"], folder_name) == (True, "project")
+        names = {option.removeprefix("--vars.") for option in options[::2]}
+        assert names <= known["vars"].keys()
     assert len(trains) == 4
     for line in trains:
         # They are trained in test_configs.py, with a transformer made on the spot.
@@ -155,10 +183,11 @@ def test_config(folder):
     assert nlp.add_pipe("textcat", config=settings).model.attrs["multi_label"] is False
 
 
-def test_demo_prints_what_it_says():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf8")
-    texts = re.findall(r'^\t\t"(.*?)"', makefile, re.MULTILINE)
-    command = [sys.executable, "-m", "spacy", "spanft", "segment", *texts]
-    done = subprocess.run(command, capture_output=True, text=True)
+def test_what_segment_prints():
+    texts = [
+        "The president of the United States of America lives in the White House.",
+        "As well as New York City, it is one of the most populous cities in the world.",
+        "A phrase that nobody ever wrote before stays in single words.",
+    ]
     (expected,) = (code for code in snippets("text") if code.startswith("["))
-    assert done.stdout.startswith(expected)
+    assert run("spanft", "segment", *texts).stdout.startswith(expected)
