@@ -10,6 +10,7 @@ from spacy.cli._util import app
 from .add import add_cli
 from .compare import compare_cli
 from .dictionary import build_cli, diff_cli, info_cli, top_cli
+from .pretrain import pretrain_cli
 from .segment import segment_cli
 
 spanft = typer.Typer(
@@ -27,5 +28,6 @@ dictionary.command("diff")(diff_cli)
 spanft.command("segment")(segment_cli)
 spanft.command("add")(add_cli)
 spanft.command("compare")(compare_cli)
+spanft.command("pretrain")(pretrain_cli)
 spanft.add_typer(dictionary)
 app.add_typer(spanft)

@@ -8,6 +8,7 @@ from .commands import CommandErrors
 from .data import DataErrors
 from .dictionaries import DictionaryErrors
 from .models import ModelErrors
+from .pretraining import PretrainingErrors
 from .warnings import Warnings
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Errors",
     "LabelError",
     "PairError",
+    "PretrainingError",
     "ReaderError",
     "ScoreError",
     "SettingError",
@@ -71,5 +73,11 @@ class ReaderError(SpanftError):
     """Rows of which no examples can be made."""
 
 
-class Errors(DictionaryErrors, ModelErrors, DataErrors, CommandErrors):
+class PretrainingError(SpanftError):
+    """What an encoder cannot be pre-trained with."""
+
+
+class Errors(
+    DictionaryErrors, ModelErrors, DataErrors, CommandErrors, PretrainingErrors
+):
     """All messages of errors."""

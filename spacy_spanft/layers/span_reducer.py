@@ -1,7 +1,6 @@
 """A vector of each span from its two ends and a summary of it, for `spancat`."""
 
-from thinc.api import Linear, Model, Relu, chain, concatenate, reduce_first, reduce_last
-from thinc.types import Floats2d
+from thinc.api import chain, concatenate, reduce_first, reduce_last
 
 from ..errors import Errors, SettingError
 from .attention_sum import attention_sum
