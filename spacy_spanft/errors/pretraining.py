@@ -15,7 +15,7 @@ class PretrainingErrors:
         "language model (AutoModelForMaskedLM). Take an encoder such as BERT, RoBERTa "
         "or ALBERT."
     )
-    SLOW_TOKENIZER = (
+    NO_FAST_TOKENIZER = (
         "The tokenizer of {name!r}, a {kind}, is not a fast one, and only those tell "
         "which tokens are a word together. Take a model that has a tokenizer.json."
     )

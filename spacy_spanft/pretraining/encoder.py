@@ -1,7 +1,7 @@
 """The encoder that is trained, and its tokenizer: found, changed, checked."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -112,20 +112,36 @@ _COUNT_FROM_PADDING = {
 }
 
 
-def make(name: str, start: Start, settings: Settings) -> Any:
+def make(name: str, start: Start, settings: Settings, has_heads: bool) -> Any:
     """Make the encoder with its masked-LM head.
 
     name (str): The model, by name or path.
     start (Start): What was found.
     settings (Settings): The settings.
+    has_heads (bool): Whether its heads will be read, so that none is missing.
     RETURNS (PreTrainedModel): A model of AutoModelForMaskedLM.
     """
     from transformers import AutoModelForMaskedLM
 
-    with _loading(name):
+    with _loading(name), _quiet() if has_heads else nullcontext():
         if settings.from_scratch:
             return AutoModelForMaskedLM.from_config(start.config)
-        return AutoModelForMaskedLM.from_pretrained(name, config=start.config)
+        return AutoModelForMaskedLM.from_pretrained(
+            name, config=start.config, torch_dtype="float32"
+        )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers from warning of a head without weights."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def make_objective(encoder: Any, sbo: bool, heads: Path | None) -> SpanObjective
 
     encoder (PreTrainedModel): A model of AutoModelForMaskedLM.
     sbo (bool): Whether it has a head for span boundaries.
-    heads (Optional[Path]): A folder with heads to go on with, if they are there.
+    heads (Optional[Path]): A file of heads to go on with.
     RETURNS (SpanObjective): All of it.
     """
     boundary = None
@@ -41,8 +41,8 @@ def make_objective(encoder: Any, sbo: bool, heads: Path | None) -> SpanObjective
             epsilon=getattr(config, "layer_norm_eps", 1e-12),
             spread=getattr(config, "initializer_range", 0.02),
         )
-    if heads is not None and (heads / HEADS).exists():
-        _load_heads(heads / HEADS, encoder, boundary)
+    if heads is not None:
+        _load_heads(heads, encoder, boundary)
     return SpanObjective(encoder, boundary)
 
 
@@ -51,7 +51,9 @@ def _load_heads(path: Path, encoder: Any, boundary: SpanBoundaryHead | None) -> 
 
     try:
         state = load_file(path)
-        encoder.load_state_dict(_part(state, _MLM), strict=False)
+        odd = encoder.load_state_dict(_part(state, _MLM), strict=False).unexpected_keys
+        if odd:
+            raise ValueError(f"it has no {odd[0]!r}")
         sbo = _part(state, _SBO)
         if boundary is not None and sbo:
             boundary.load_state_dict(sbo)
@@ -117,13 +119,12 @@ def export(objective: SpanObjective, tokenizer: Any, output: Path) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def prepare(output: Path, resume: bool, overwrite: bool) -> Path | None:
-    """Check the folder for the output, and find what to go on with.
+def check_output(output: Path, resume: bool, overwrite: bool) -> None:
+    """Raise for a folder that cannot be meant.
 
-    output (Path): The folder.
-    resume (bool): Whether to go on with a training.
+    output (Path): The folder for the output.
+    resume (bool): Whether to go on with a training in it.
     overwrite (bool): Whether what is there may go.
-    RETURNS (Optional[Path]): The last checkpoint that is whole, if one is.
     """
     if resume and overwrite:
         raise PretrainingError(Errors.RESUME_OR_OVERWRITE)
@@ -132,11 +133,6 @@ def prepare(output: Path, resume: bool, overwrite: bool) -> Path | None:
     is_taken = output.is_dir() and any(output.iterdir())
     if is_taken and not (resume or overwrite):
         raise PretrainingError(Errors.OUTPUT_TAKEN.format(path=str(output)))
-    checkpoints = output / CHECKPOINTS
-    if overwrite and checkpoints.is_dir():
-        shutil.rmtree(checkpoints)
-    output.mkdir(parents=True, exist_ok=True)
-    return last_whole(output) if resume else None
 
 
 def last_whole(output: Path) -> Path | None:
@@ -183,12 +179,16 @@ def check_record(output: Path, record: dict[str, Any]) -> None:
         )
 
 
-def write_record(output: Path, record: dict[str, Any], settings: Settings) -> None:
-    """Write down what the training is made of.
+def begin(output: Path, record: dict[str, Any], settings: Settings, new: bool) -> None:
+    """Make the folder, and write down what the training is made of.
 
     output (Path): The folder.
     record (dict[str, Any]): What must stay as it is.
     settings (Settings): All settings.
+    new (bool): Remove the checkpoints of another training.
     """
+    checkpoints = output / CHECKPOINTS
+    if new and checkpoints.is_dir():
+        shutil.rmtree(checkpoints)
     text = json.dumps({**settings.to_json(), **record}, indent=2, ensure_ascii=False)
     write_whole(output / RECORD, f"{text}\n".encode())

@@ -12,6 +12,7 @@ from ..errors import Errors, PretrainingError
 from . import encoder, folder
 from .collator import SpanMaskingCollator
 from .masking import LONGEST
+from .objective import SpanObjective
 from .order import HeldOut, Passes, hold_out
 from .settings import Settings
 from .text import LineEncoder, Sequences, lines_of, read_sequences
@@ -57,19 +58,24 @@ def pretrain(
         raise PretrainingError(Errors.NO_INPUT_TEXT)
     is_main = int(os.environ.get("RANK", 0)) == 0  # of several processes
     if is_main:
-        checkpoint = folder.prepare(output, resume, overwrite)
-    else:
-        checkpoint = folder.last_whole(output) if resume else None
+        folder.check_output(output, resume, overwrite)
+    checkpoint = folder.last_whole(output) if resume else None
     source, how = str(model), settings
     if checkpoint is not None:
         source, how = str(checkpoint), settings.go_on()
     start, sequences = _read(source, files, settings, how)
     record = {**settings.fixed(), "model": str(model), "text": _describe(sequences)}
-    if resume:
+    if checkpoint is not None:
         folder.check_record(output, record)
     if is_main:
-        folder.write_record(output, record, settings)
-    return _train(source, checkpoint, start, sequences, settings, how, output)
+        folder.begin(output, record, settings, new=checkpoint is None)
+    objective = _make_objective(source, start, settings, how)
+    trainer = _make_trainer(objective, start.tokenizer, sequences, settings, output)
+    trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
+    perplexity = _perplexity(trainer)
+    if is_main:
+        folder.export(objective, start.tokenizer, output)
+    return Pretrained(output, trainer.state.global_step, perplexity)
 
 
 def _check_accelerate() -> None:
@@ -129,49 +135,53 @@ def _describe(sequences: Sequences) -> dict[str, int]:
     }
 
 
-def _train(
-    source: str,
-    checkpoint: Path | None,
-    start: encoder.Start,
-    sequences: Sequences,
-    settings: Settings,
-    how: Settings,
-    output: Path,
-) -> Pretrained:
-    """Let the Trainer train, and write what was learnt."""
+def _make_objective(
+    source: str, start: encoder.Start, settings: Settings, how: Settings
+) -> SpanObjective:
     from transformers import set_seed
 
+    set_seed(settings.seed % 2**32)
+    heads = Path(source) / folder.HEADS
+    has_heads = not how.from_scratch and heads.exists()
+    model = encoder.make(source, start, how, has_heads)
+    return folder.make_objective(model, settings.sbo, heads if has_heads else None)
+
+
+def _make_trainer(
+    objective: SpanObjective,
+    tokenizer: Any,
+    sequences: Sequences,
+    settings: Settings,
+    output: Path,
+) -> Any:
+    """Tell the Trainer all of it."""
     from .trainer import LogWriter, SpanTrainer, arguments, measure
 
-    set_seed(settings.seed % 2**32)
-    objective = folder.make_objective(
-        encoder.make(source, start, how),
-        settings.sbo,
-        None if how.from_scratch else Path(source),
-    )
     train, held = hold_out(sequences.n_sequences, settings.eval_share)
     settings = settings if len(held) else replace(settings, eval_share=0.0)
-    args = arguments(output, settings, n_steps=1)
-    per_step = args.train_batch_size * args.world_size * settings.accumulate
+    devices = arguments(output, settings, n_steps=1)
+    per_step = devices.train_batch_size * devices.world_size * settings.accumulate
     n_steps = settings.steps or math.ceil(settings.epochs * len(train) / per_step)
     trainer = SpanTrainer(
         objective,
         arguments(output, settings, n_steps),
-        SpanMaskingCollator(
-            start.tokenizer, settings.masking, settings.share, settings.seed
-        ),
+        SpanMaskingCollator(tokenizer, settings.masking, settings.share, settings.seed),
         train_dataset=Passes(sequences, train, n_steps * per_step, settings.seed),
         eval_dataset=HeldOut(sequences, held) if len(held) else None,
-        processing_class=start.tokenizer,
+        processing_class=tokenizer,
         compute_metrics=measure,
         callbacks=[LogWriter(output, len(train))],
     )
     # PyTorch gives only one GPU of a single process what comes without a row for each.
-    trainer.model_accepts_loss_kwargs = args.n_gpu <= 1
-    trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
-    perplexity = None
-    if len(held):
-        perplexity = trainer.evaluate()["eval_perplexity"]
-    if trainer.is_world_process_zero():
-        folder.export(objective, start.tokenizer, output)
-    return Pretrained(output, trainer.state.global_step, perplexity)
+    trainer.model_accepts_loss_kwargs = devices.n_gpu <= 1
+    return trainer
+
+
+def _perplexity(trainer: Any) -> float | None:
+    """Find the perplexity of what was learnt, if there is text to measure it on."""
+    if trainer.eval_dataset is None:
+        return None
+    for entry in trainer.state.log_history:
+        if entry["step"] == trainer.state.global_step and "eval_perplexity" in entry:
+            return float(entry["eval_perplexity"])
+    return float(trainer.evaluate()["eval_perplexity"])

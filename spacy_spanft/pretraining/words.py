@@ -20,7 +20,7 @@ def check_tokenizer(tokenizer: Any) -> None:
     name = tokenizer.name_or_path or type(tokenizer).__name__
     if not tokenizer.is_fast:
         kind = type(tokenizer).__name__
-        raise PretrainingError(Errors.SLOW_TOKENIZER.format(name=name, kind=kind))
+        raise PretrainingError(Errors.NO_FAST_TOKENIZER.format(name=name, kind=kind))
     if tokenizer.mask_token_id is None:
         raise PretrainingError(Errors.NO_MASK.format(name=name))
 
@@ -77,7 +77,7 @@ def _words_by_offset(feature: Mapping[str, Any], tokenizer: Any) -> NDArray[np.i
     tokens = tokenizer.convert_ids_to_tokens(feature["input_ids"])
     is_special = offsets[:, 0] == offsets[:, 1]
     starts = np.array([token.startswith(_SPACES) for token in tokens], np.bool_)
-    starts |= np.append(-1, offsets[:-1, 1]) != offsets[:, 0]
+    starts |= np.append(-1, offsets[:-1, 1]) < offsets[:, 0]
     starts |= np.append(True, is_special[:-1])
     return np.where(is_special, NO_WORD, np.cumsum(starts))
 
