@@ -19,7 +19,8 @@ def write_text(path, n_lines=40, n_words=30, seed=0):
 
 def albert_tokenizer(**settings):
     """Make a tokenizer as ALBERT has it: Unigram over words with their space."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+    from tokenizers.trainers import UnigramTrainer
     from transformers import AlbertTokenizerFast
 
     special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
@@ -27,10 +28,11 @@ def albert_tokenizer(**settings):
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
     )
-    trainer = trainers.UnigramTrainer(
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = UnigramTrainer(
         vocab_size=80, special_tokens=special, unk_token="<unk>", show_progress=False
     )
-    tokenizer.train_from_iterator([" ".join(TEXT_WORDS)] * 3, trainer)
+    tokenizer.train_from_iterator([" ".join(TEXT_WORDS) + ", city, york,"] * 3, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",

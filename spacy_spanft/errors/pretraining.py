@@ -65,6 +65,7 @@ class PretrainingErrors:
         "(--overwrite)."
     )
     BAD_HEADS = "The heads in {path!r} do not fit the model: {reason}"
+    NOT_WRITTEN = "a checkpoint cannot be written, perhaps the disk is full ({reason})"
     STOPPED_TRAINING = (
         "The last checkpoint is whole: the same command with --resume goes on from it."
     )

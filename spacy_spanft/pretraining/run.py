@@ -182,6 +182,6 @@ def _perplexity(trainer: Any) -> float | None:
     if trainer.eval_dataset is None:
         return None
     for entry in trainer.state.log_history:
-        if entry["step"] == trainer.state.global_step and "eval_perplexity" in entry:
-            return float(entry["eval_perplexity"])
-    return float(trainer.evaluate()["eval_perplexity"])
+        if entry["step"] == trainer.state.global_step and "eval_loss" in entry:
+            return entry.get("eval_perplexity")  # type: ignore[no-any-return]
+    return trainer.evaluate().get("eval_perplexity")  # type: ignore[no-any-return]

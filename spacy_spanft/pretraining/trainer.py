@@ -3,6 +3,7 @@
 import errno
 import json
 import math
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import numpy as np
 from torch.utils.data import SequentialSampler
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
+from ..errors import Errors
 from ..files import write_whole
 from .folder import CHECKPOINTS, LOG, save_encoder
 from .settings import Settings
@@ -52,9 +54,10 @@ def _disk_errors(path: str) -> Iterator[None]:
         yield
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
-        if "PytorchStreamWriter" not in reason and "iostream" not in reason:
+        if not re.search("inline_container|PytorchStreamWriter|iostream", reason):
             raise
-        raise OSError(errno.EIO, reason, path) from error
+        message = Errors.NOT_WRITTEN.format(reason=reason)
+        raise OSError(errno.EIO, message, path) from error
 
 
 class LogWriter(TrainerCallback):
@@ -139,7 +142,9 @@ def measure(prediction: Any) -> dict[str, float]:
     measured: dict[str, float] = {}
     for name, sums in zip(("mlm", "sbo"), parts, strict=False):
         lost, n_tokens = np.asarray(sums, np.float64).sum(0)
-        measured[f"{name}_loss"] = loss = float(lost / max(1.0, n_tokens))
+        if not n_tokens:  # of very little text nothing may be masked
+            continue
+        measured[f"{name}_loss"] = loss = float(lost / n_tokens)
         prefix = "" if name == "mlm" else f"{name}_"
         measured[f"{prefix}perplexity"] = math.exp(min(loss, 700))
     return measured
