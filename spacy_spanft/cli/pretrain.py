@@ -107,6 +107,7 @@ def pretrain_cli(
     given = {**locals()}
     with short_errors():
         from ..pretraining import Settings, pretrain
+        from ..pretraining.run import is_main
 
         names = ("model", "text", "output", "more", "resume", "overwrite")
         settings = {
@@ -126,6 +127,8 @@ def pretrain_cli(
         except KeyboardInterrupt:
             print(Errors.STOPPED_TRAINING, file=sys.stderr)
             raise
+        if not is_main():
+            return
         reached = ""
         if done.perplexity is not None:
             reached = f", held-out perplexity {done.perplexity:.2f}"

@@ -56,8 +56,7 @@ def pretrain(
     output, files = Path(output), [str(path) for path in texts]
     if not files:
         raise PretrainingError(Errors.NO_INPUT_TEXT)
-    is_main = int(os.environ.get("RANK", 0)) == 0  # of several processes
-    if is_main:
+    if is_main():
         folder.check_output(output, resume, overwrite)
     checkpoint = folder.last_whole(output) if resume else None
     source, how = str(model), settings
@@ -67,15 +66,23 @@ def pretrain(
     record = {**settings.fixed(), "model": str(model), "text": _describe(sequences)}
     if checkpoint is not None:
         folder.check_record(output, record)
-    if is_main:
+    if is_main():
         folder.begin(output, record, settings, new=checkpoint is None)
     objective = _make_objective(source, start, settings, how)
     trainer = _make_trainer(objective, start.tokenizer, sequences, settings, output)
     trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
     perplexity = _perplexity(trainer)
-    if is_main:
+    if is_main():
         folder.export(objective, start.tokenizer, output)
     return Pretrained(output, trainer.state.global_step, perplexity)
+
+
+def is_main() -> bool:
+    """Say whether this process speaks and writes, if there are several.
+
+    RETURNS (bool): True for the first one, and for one that is alone.
+    """
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _check_accelerate() -> None:
