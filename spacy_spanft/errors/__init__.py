@@ -9,6 +9,7 @@ from .data import DataErrors
 from .dictionaries import DictionaryErrors
 from .matrix import MatrixErrors
 from .models import ModelErrors
+from .pretraining import PretrainingErrors
 from .warnings import Warnings
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "LabelError",
     "MatrixError",
     "PairError",
+    "PretrainingError",
     "ReaderError",
     "ScoreError",
     "SettingError",
@@ -77,5 +79,16 @@ class ReaderError(SpanftError):
     """Rows of which no examples can be made."""
 
 
-class Errors(DictionaryErrors, ModelErrors, DataErrors, CommandErrors, MatrixErrors):
+class PretrainingError(SpanftError):
+    """What an encoder cannot be pre-trained with."""
+
+
+class Errors(
+    DictionaryErrors,
+    ModelErrors,
+    DataErrors,
+    CommandErrors,
+    MatrixErrors,
+    PretrainingErrors,
+):
     """All messages of errors."""

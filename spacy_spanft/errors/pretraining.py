@@ -1,0 +1,71 @@
+"""Messages of errors: pre-training an encoder."""
+
+
+class PretrainingErrors:
+    """Messages with named gaps, filled with `str.format`."""
+
+    NO_ACCELERATE = (
+        "Pre-training needs the package accelerate, in version 0.26 or newer. Install "
+        'it with: pip install "spacy-spanft[pretrain]"'
+    )
+    NO_INPUT_TEXT = "There is nothing to read. Name text files: --text FILE"
+    NO_ENCODER = "The model {name!r} cannot be loaded: {reason}"
+    NO_MLM_HEAD = (
+        "The model {name!r} is of type {kind!r}, for which transformers has no masked "
+        "language model (AutoModelForMaskedLM). Take an encoder such as BERT, RoBERTa "
+        "or ALBERT."
+    )
+    NO_FAST_TOKENIZER = (
+        "The tokenizer of {name!r}, a {kind}, is not a fast one, and only those tell "
+        "which tokens are a word together. Take a model that has a tokenizer.json."
+    )
+    NO_MASK = (
+        "The tokenizer of {name!r} has no mask token, so the model was not made for "
+        "masking. Take another model, or give the tokenizer one: "
+        'tokenizer.add_special_tokens({{"mask_token": "[MASK]"}})'
+    )
+    TOO_MANY_TOKENS = (
+        "The tokenizer of {name!r} knows {tokens:,} tokens, but the model has "
+        "embeddings for {rows:,} only. Do they belong together?"
+    )
+    NO_WORDS = (
+        "Nothing tells which tokens are a word together: there are only {there}. Give "
+        "the collator what a fast tokenizer returns, as it is, or let it keep the "
+        "offsets: tokenizer(text, return_offsets_mapping=True)"
+    )
+    NO_SEGMENTS = (
+        'masking = "ngrams" needs to know the n-grams: segment_ids beside input_ids, '
+        "with one number for all tokens of an n-gram, or of a word in none."
+    )
+    TEXT_TOO_SHORT = (
+        "The text in {sources} is too short to mask: the longest sequence has {most} "
+        "words, and at least {needed} are needed. If each line is a short text, let "
+        "them be packed (--pack)."
+    )
+    ONLY_FROM_SCRATCH = (
+        "{names} can only be set from scratch (--from-scratch): weights that are there "
+        "have their own shape."
+    )
+    DICTIONARY_UNUSED = (
+        "A dictionary was given, but masking is {masking!r}, which has no use for it. "
+        'Set masking = "ngrams" (--masking ngrams).'
+    )
+    OUTPUT_TAKEN = (
+        "The folder {path!r} is not empty. Go on with the training in it (--resume), "
+        "begin anew in it (--overwrite), or name another."
+    )
+    OUTPUT_IS_FILE = "The output {path!r} is a file. Name a folder."
+    RESUME_OR_OVERWRITE = "Either go on (--resume) or begin anew (--overwrite)."
+    OTHER_TRAINING = (
+        "What was begun in {path!r} cannot go on like this: {changes}. Set it as it "
+        "was, or begin anew (--overwrite)."
+    )
+    BAD_RECORD = (
+        "{path!r} is damaged, so nobody knows what was begun there. Begin anew "
+        "(--overwrite)."
+    )
+    BAD_HEADS = "The heads in {path!r} do not fit the model: {reason}"
+    NOT_WRITTEN = "a checkpoint cannot be written, perhaps the disk is full ({reason})"
+    STOPPED_TRAINING = (
+        "The last checkpoint is whole: the same command with --resume goes on from it."
+    )

@@ -1,0 +1,92 @@
+"""Which tokens are a word together: what the tokenizer itself says."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors, PretrainingError
+
+NO_WORD = -1  # the word of a special token
+_SPACES = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write a space
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """Raise for a tokenizer that cannot mask, or cannot tell words.
+
+    tokenizer (PreTrainedTokenizerBase): The tokenizer.
+    """
+    name = tokenizer.name_or_path or type(tokenizer).__name__
+    if not tokenizer.is_fast:
+        kind = type(tokenizer).__name__
+        raise PretrainingError(Errors.NO_FAST_TOKENIZER.format(name=name, kind=kind))
+    if tokenizer.mask_token_id is None:
+        raise PretrainingError(Errors.NO_MASK.format(name=name))
+
+
+def tells_words(tokenizer: Any) -> bool:
+    """Find out whether the tokenizer cuts into words before it cuts into tokens.
+
+    Some take a text as one word, white space included.
+
+    tokenizer (PreTrainedTokenizerFast): The tokenizer.
+    RETURNS (bool): Whether its `word_ids` are words.
+    """
+    ids = tokenizer("a a", add_special_tokens=False).word_ids()
+    return len(ids) > 1 and ids[0] != ids[-1]
+
+
+def word_starts(encoding: Any, text: str, by_space: bool) -> NDArray[np.bool_]:
+    """Find the tokens that begin a word.
+
+    encoding (tokenizers.Encoding): The text in tokens, without special ones around it.
+    text (str): The text.
+    by_space (bool): Look at the text's white space too, which takes longer.
+    RETURNS (NDArray[np.bool_]): One for each token.
+    """
+    starts = _changes(_numbers(encoding.word_ids))
+    if by_space:
+        edges = (text[max(0, begin - 1) : begin + 1] for begin, _ in encoding.offsets)
+        starts |= np.array([any(map(str.isspace, edge)) for edge in edges], np.bool_)
+    return starts
+
+
+def words_of(feature: Mapping[str, Any], tokenizer: Any) -> NDArray[np.int64]:
+    """Find the word of each token in what a data collator gets.
+
+    feature (Mapping[str, Any]): What the tokenizer gave for one text, or a dict with
+        `word_ids` (None for special tokens) or `offset_mapping` beside `input_ids`.
+    tokenizer (PreTrainedTokenizerFast): The tokenizer.
+    RETURNS (NDArray[np.int64]): The number of the word, NO_WORD for special tokens.
+    """
+    if "word_ids" in feature:
+        ids = feature["word_ids"]
+        return ids if isinstance(ids, np.ndarray) else _numbers(ids)
+    encodings = getattr(feature, "encodings", None)
+    if encodings:
+        return _numbers(encodings[0].word_ids)
+    if "offset_mapping" in feature:
+        return _words_by_offset(feature, tokenizer)
+    raise PretrainingError(Errors.NO_WORDS.format(there=", ".join(map(repr, feature))))
+
+
+def _words_by_offset(feature: Mapping[str, Any], tokenizer: Any) -> NDArray[np.int64]:
+    """A word goes on where the last token ended, unless the token says otherwise."""
+    offsets = np.asarray(feature["offset_mapping"], np.int64).reshape(-1, 2)
+    tokens = tokenizer.convert_ids_to_tokens(feature["input_ids"])
+    is_special = offsets[:, 0] == offsets[:, 1]
+    starts = np.array([token.startswith(_SPACES) for token in tokens], np.bool_)
+    starts |= np.append(-1, offsets[:-1, 1]) < offsets[:, 0]
+    starts |= np.append(True, is_special[:-1])
+    return np.where(is_special, NO_WORD, np.cumsum(starts))
+
+
+def _numbers(word_ids: Sequence[int | None]) -> NDArray[np.int64]:
+    return np.array([NO_WORD if i is None else i for i in word_ids], np.int64)
+
+
+def _changes(numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    starts = np.ones(len(numbers), np.bool_)
+    starts[1:] = numbers[1:] != numbers[:-1]
+    return starts

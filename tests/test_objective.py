@@ -1,0 +1,279 @@
+"""The loss of SpanBERT: by hand, by finite differences, over many encoders."""
+
+import math
+
+import pytest
+import torch
+import transformers
+from torch import nn
+
+from spacy_spanft.pretraining.boundary import (
+    OutputEmbeddings,
+    SpanBoundaryHead,
+    find_boundaries,
+)
+from spacy_spanft.pretraining.collator import IGNORED
+from spacy_spanft.pretraining.folder import make_objective
+from spacy_spanft.pretraining.objective import SpanObjective
+
+SIZES = {
+    "vocab_size": 30,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
+KINDS = {
+    "bert": SIZES,
+    "roberta": SIZES,
+    "albert": {**SIZES, "embedding_size": 6},
+    "electra": {**SIZES, "embedding_size": 6},
+    "distilbert": {
+        **{k: SIZES[k] for k in ("vocab_size", "max_position_embeddings")},
+        **{"dim": 8, "hidden_dim": 16, "n_layers": 1, "n_heads": 2, "pad_token_id": 0},
+    },
+    "deberta-v2": {**SIZES, "relative_attention": True, "pos_att_type": ["p2c"]},
+    "mpnet": SIZES,
+    "modernbert": {**SIZES, "attn_implementation": "eager"},
+    "mobilebert": {**SIZES, "embedding_size": 4, "intra_bottleneck_size": 8},
+    "xlm": {**{"vocab_size": 30, "emb_dim": 8, "n_layers": 1, "n_heads": 2}},
+}
+# Two spans, one of them at the end; nothing masked; a span at the head, and one of one.
+LABELS = [
+    [0, 0, 7, 8, 0, 9, 9, 0],
+    [0, 0, 0],
+    [0, 0, 0, 0, 0, 0],
+    [4, 0, 0, 6, 0],
+]
+
+
+def make_encoder(kind="bert", **changes):
+    torch.manual_seed(0)
+    config = transformers.AutoConfig.for_model(kind, **{**KINDS[kind], **changes})
+    return transformers.AutoModelForMaskedLM.from_config(config).eval()
+
+
+@pytest.fixture
+def batch():
+    torch.manual_seed(1)
+    longest = max(map(len, LABELS))
+    ids = torch.randint(1, 30, (len(LABELS), longest))
+    labels = torch.full_like(ids, IGNORED)
+    mask = torch.zeros_like(ids)
+    for row, some in enumerate(LABELS):
+        mask[row, : len(some)] = 1
+        for place, label in enumerate(some):
+            if label:
+                labels[row, place] = label
+    return {"input_ids": ids * mask, "labels": labels, "attention_mask": mask}
+
+
+def make_whole(kind="bert", sbo=True, **changes):
+    return make_objective(make_encoder(kind, **changes), sbo, None).eval()
+
+
+def gelu(x):
+    return 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+
+
+def layer_norm(x, layer):
+    centred = x - x.mean()
+    return centred / (centred.pow(2).mean() + layer.eps).sqrt() * layer.weight + (
+        layer.bias
+    )
+
+
+def boundary_vector(head, left, right, position):
+    """Write formula 4 of the paper out."""
+    first, _, norm_1, second, _, norm_2 = head.layers
+    h0 = torch.cat([left, right, head.positions.weight[position]])
+    h1 = layer_norm(gelu(first.weight @ h0 + first.bias), norm_1)
+    return layer_norm(gelu(second.weight @ h1 + second.bias), norm_2)
+
+
+def losses_by_hand(objective, batch):
+    """Go through sequences, and through their tokens, one by one."""
+    encoder, mlm, sbo = objective.encoder, [], []
+    output = encoder.get_output_embeddings()
+    for row, some in enumerate(LABELS):
+        ids = batch["input_ids"][row, : len(some)][None]
+        hidden = encoder.base_model(ids)[0][0]
+        logits = encoder(ids).logits[0]
+        for place, label in enumerate(some):
+            if not label:
+                continue
+            mlm.append(-torch.log_softmax(logits[place], 0)[label])
+            start = end = place
+            while start > 0 and some[start - 1]:
+                start -= 1
+            while end < len(some) - 1 and some[end + 1]:
+                end += 1
+            if start > 0 and end < len(some) - 1:
+                around = hidden[start - 1], hidden[end + 1]
+                vector = boundary_vector(objective.boundary, *around, place - start)
+                scores = output.weight @ vector + output.bias
+                sbo.append(-torch.log_softmax(scores, 0)[label])
+    return torch.stack(mlm), torch.stack(sbo)
+
+
+class TestLoss:
+    def test_is_that_by_hand(self, batch):
+        objective = make_whole()
+        mlm, sbo = losses_by_hand(objective, batch)
+        assert (len(mlm), len(sbo)) == (6, 5)  # the span at the head has no left side
+        found = objective(**batch)
+        expected = (mlm.sum() + sbo.sum()) / 6
+        assert found["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
+        assert found["mlm"][:, 1].tolist() == [4, 0, 0, 2]
+        assert found["sbo"][:, 1].tolist() == [4, 0, 0, 1]
+        rows = [sum(mlm[:4]).item(), 0, 0, sum(mlm[4:]).item()]
+        assert found["mlm"][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
+        rows = [sum(sbo[:4]).item(), 0, 0, sbo[4].item()]
+        assert found["sbo"][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
+
+    def test_without_boundaries(self, batch):
+        objective = make_whole(sbo=False)
+        assert objective.boundary is None
+        plain = objective.encoder(**batch).loss
+        found = objective(**batch)
+        assert found["loss"].item() == pytest.approx(plain.item(), rel=1e-5)
+        assert "sbo" not in found
+
+    def test_sums_over_the_batches_of_a_step(self, batch):
+        objective = make_whole()
+        whole = objective(**batch)["loss"]
+        parts = [
+            objective(
+                **{name: value[rows] for name, value in batch.items()},
+                num_items_in_batch=torch.tensor(6),
+            )["loss"]
+            for rows in (slice(0, 1), slice(1, 3), slice(3, 4))
+        ]
+        assert sum(parts).item() == pytest.approx(whole.item(), rel=1e-5)
+
+    def test_nothing_masked(self, batch):
+        objective = make_whole()
+        batch["labels"][:] = IGNORED
+        loss = objective(**batch)["loss"]
+        loss.backward()
+        assert loss.item() == 0
+        gradients = [p.grad for p in objective.parameters() if p.grad is not None]
+        assert gradients
+        assert not any(gradient.any() for gradient in gradients)
+
+    def test_gradients_by_finite_differences(self, batch):
+        objective = make_whole().double()
+        objective(**batch)["loss"].backward()
+        step = 1e-6
+        torch.manual_seed(0)
+        for name, weight in objective.named_parameters():
+            gradient = weight.grad.flatten()
+            # The largest, so that a wrong one is seen, and any.
+            places = {
+                int(gradient.abs().argmax()),
+                int(torch.randint(len(gradient), ())),
+            }
+            for place in places:
+                flat = weight.data.view(-1)
+                before = flat[place].item()
+                sides = []
+                for side in (before + step, before - step):
+                    flat[place] = side
+                    with torch.no_grad():
+                        sides.append(objective(**batch)["loss"].item())
+                flat[place] = before
+                numeric = (sides[0] - sides[1]) / (2 * step)
+                assert gradient[place].item() == pytest.approx(
+                    numeric, rel=1e-5, abs=1e-8
+                ), name
+
+    def test_falls(self, batch):
+        objective = make_whole().train()
+        optimizer = torch.optim.Adam(objective.parameters(), 0.02)
+        losses = []
+        for _ in range(80):
+            found = objective(**batch)
+            found["loss"].backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            losses.append(found["loss"].item())
+        assert losses[-1] < 0.3 * losses[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_encoders(kind, batch):
+    encoder = make_encoder(kind)
+    objective = make_objective(encoder, True, None).eval()
+    plain = encoder(
+        input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+    ).logits
+    lost = nn.functional.cross_entropy(
+        plain.transpose(1, 2), batch["labels"], reduction="none"
+    ).sum(1)
+    found = objective(**batch)
+    # The head saw the masked tokens alone, and that makes no difference.
+    assert found["mlm"][:, 0].tolist() == pytest.approx(lost.tolist(), rel=1e-4)
+    assert torch.isfinite(found["loss"])
+    assert found["sbo"][:, 1].tolist() == [4, 0, 0, 1]
+    assert OutputEmbeddings(encoder).weight.shape[0] == 30
+    after = encoder(
+        input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+    ).logits
+    assert torch.equal(plain, after)
+
+
+class TestBoundary:
+    def test_never_sees_inside(self, batch):
+        torch.manual_seed(0)
+        head = SpanBoundaryHead(8, 8)
+        at = find_boundaries(batch["labels"], batch["attention_mask"])
+        hidden = torch.randn(4, 8, 8)
+        before, _ = head(hidden, at)
+        inside = batch["labels"] != IGNORED
+        hidden[inside] = torch.randn(int(inside.sum()), 8)
+        assert torch.equal(head(hidden, at)[0], before)
+        outside = {(0, 1), (0, 4), (0, 7), (3, 2), (3, 4)}
+        for row, place in [(r, p) for r in range(4) for p in range(8)]:
+            changed = hidden.clone()
+            changed[row, place] += 1
+            is_other = not torch.equal(head(changed, at)[0], before)
+            assert is_other == ((row, place) in outside)
+
+    def test_loss_has_no_gradient_inside(self, batch):
+        objective = make_whole()
+        hidden = torch.randn(4, 8, 8, requires_grad=True)
+        at = find_boundaries(batch["labels"], batch["attention_mask"])
+        lost, _ = objective._boundary_loss(
+            objective.boundary, hidden, batch["labels"], at
+        )
+        lost.sum().backward()
+        assert not hidden.grad[batch["labels"] != IGNORED].any()
+        assert hidden.grad[0, 1].any()
+
+    def test_padding_is_no_boundary(self, batch):
+        # Without a token behind it, a span at the end has only one side.
+        batch["labels"][3, 4] = 5
+        at = find_boundaries(batch["labels"], batch["attention_mask"])
+        assert 3 not in at.rows.tolist()
+
+    def test_there_are_positions_for_so_many(self):
+        labels = torch.full((1, 9), IGNORED)
+        labels[0, 1:8] = 3
+        at = find_boundaries(labels, torch.ones_like(labels))
+        head = SpanBoundaryHead(4, 4, n_positions=5)
+        vectors, has_one = head(torch.randn(1, 9, 4), at)
+        assert has_one.tolist() == [True] * 5 + [False] * 2
+        assert vectors.shape == (5, 4)
+        encoder = make_encoder(hidden_size=4)
+        found = SpanObjective(encoder, head)(
+            input_ids=torch.ones_like(labels), labels=labels
+        )
+        assert found["sbo"][:, 1].tolist() == [5]
+        assert found["mlm"][:, 1].tolist() == [7]
+
+    def test_positions_matter(self, batch):
+        at = find_boundaries(batch["labels"], batch["attention_mask"])
+        vectors, _ = SpanBoundaryHead(8, 8)(torch.randn(4, 8, 8), at)
+        assert not torch.allclose(vectors[0], vectors[1])
