@@ -155,8 +155,7 @@ class Packer:
             return
         ids = np.concatenate([line.ids for line in self._lines])
         marks = np.concatenate([line.marks for line in self._lines])
-        # The first token may be within a word, if a word was cut.
-        begins = np.concatenate([[0], np.flatnonzero(marks & _WORD), [len(ids)]])
+        begins = np.append(np.flatnonzero(marks & _WORD), len(ids))
         at = 0
         while len(ids) - at > rest:
             end = int(begins[np.searchsorted(begins, at + self._length, "right") - 1])
