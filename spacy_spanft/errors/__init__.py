@@ -20,6 +20,7 @@ __all__ = [
     "LabelError",
     "PairError",
     "ReaderError",
+    "RegimeError",
     "ScoreError",
     "SettingError",
     "SpanftError",
@@ -69,6 +70,10 @@ class ComparisonError(SpanftError):
 
 class ReaderError(SpanftError):
     """Rows of which no examples can be made."""
+
+
+class RegimeError(SpanftError):
+    """A way of training that a pipeline cannot have."""
 
 
 class Errors(DictionaryErrors, ModelErrors, DataErrors, CommandErrors):
