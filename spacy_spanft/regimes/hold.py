@@ -61,10 +61,9 @@ def hold(transformer: TransformerModel, is_held: Callable[[str], bool]) -> None:
     one that still learns. If none does, the transformer predicts, without dropout. The
     end of the update (`finish_update`) puts everything back.
 
-    transformer (TransformerModel): The transformer.
+    transformer (TransformerModel): The transformer, of which nothing is held.
     is_held (Callable[[str], bool]): Whether to keep a parameter, by its name.
     """
-    release(transformer)
     _Hold(transformer, is_held)
 
 
