@@ -24,7 +24,7 @@ from spacy_spanft.regimes.groups import models, shim_of, transformers
 
 from .step import make_pipeline, make_texts, save_bert
 
-# So many layers learn that all do.
+# With so many layers that learn, all do.
 ALWAYS = 10**9
 
 
@@ -53,7 +53,7 @@ def step(nlp: Any, examples: Any, optimizer: Any, callback: Any, n: int) -> floa
 
 
 def main(
-    config: Annotated[str, typer.Option(help="the name of a config")] = "textcat_spanft",
+    config: Annotated[str, typer.Option(help="one of configs/")] = "textcat_spanft",
     encoder: Annotated[str | None, typer.Option(help="its name or folder")] = None,
     layers: int = 6,
     width: int = 384,
@@ -65,7 +65,7 @@ def main(
 ) -> None:
     """Measure."""
     texts = make_texts(n_texts, n_words)
-    # Of the steps behind until_step = 0, the n-th lets n layers learn.
+    # In step n, n layers of the transformer learn.
     freeze = freeze_transformer(until_step=1, steps_per_layer=1)
     arms = {"frozen": thawed, "full": ALWAYS}
     times: dict[str, list[float]] = {name: [] for name in arms}
