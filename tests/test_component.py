@@ -424,12 +424,17 @@ def test_names_are_registered():
             "spacy-spanft.SpanTok2Vec.v1",
             "spacy-spanft.Tok2VecPairTransformer.v1",
         ],
-        "callbacks": ["spacy-spanft.warn_unseen_labels.v1"],
+        "callbacks": [
+            "spacy-spanft.freeze_transformer.v1",
+            "spacy-spanft.group_parameters.v1",
+            "spacy-spanft.warn_unseen_labels.v1",
+        ],
         "layers": [
             "spacy-spanft.BoundaryAttentionReducer.v1",
             "spacy-spanft.LinearCrossEntropy.v1",
         ],
         "misc": ["spacy-spanft.segment_suggester.v1"],
+        "optimizers": ["spacy-spanft.GroupedAdam.v1"],
         "readers": [
             "spacy-spanft.ConllCorpus.v1",
             "spacy-spanft.DatasetCorpus.v1",

@@ -14,6 +14,7 @@ from spacy_spanft.adding import add_spans
 from spacy_spanft.errors import ConfigError
 
 from .commands import run
+from .regimes import encoders, hash_of
 from .tiny import LISTENER, save_bert
 
 pytest.importorskip("spacy_transformers")
@@ -141,6 +142,25 @@ def test_span_and_baseline_differ_in_model_and_segmenter_only(name, head):
     assert poolings[0] == poolings[1]
 
 
+@pytest.mark.parametrize("name", ["textcat", "ner"])
+def test_two_phases_differ_in_the_regime_only(name):
+    one, other = (
+        flat(load_config(CONFIGS / f"{name}_{arm}.cfg"))
+        for arm in ("spanft", "two_phase")
+    )
+    changed = {key for key in {*one, *other} if one.get(key) != other.get(key)}
+    added = {key for key in changed if key not in one}
+    allowed = ("training.before_update.", "training.optimizer.")
+    assert all(key.startswith(allowed) for key in changed), changed
+    # What both optimizers know is the same, but for the rate of the head.
+    assert changed - added == {
+        "training.optimizer.@optimizers",
+        "training.optimizer.learn_rate.initial_rate",
+    }
+    rate = "training.optimizer.transformer_rate.schedule.initial_rate"
+    assert other[rate] == one["training.optimizer.learn_rate.initial_rate"]
+
+
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.cfg")), ids=lambda p: p.stem)
 def test_filled_config_is_valid(path, tmp_path):
     run("init", "fill-config", path, "full.cfg", cwd=tmp_path)
@@ -199,6 +219,37 @@ def test_spans_train(arm, entities, bert, tmp_path):
     assert nlp.meta["performance"]["spans_sc_f"] == 1.0
     doc = nlp("it is new york city")
     assert {span.text for span in doc.spans["sc"]} == {"new york city", "city"}
+
+
+@pytest.mark.parametrize("name", ["textcat", "ner"])
+def test_two_phases_train(name, single, entities, bert, tmp_path):
+    rate = "--training.optimizer.transformer_rate.schedule"
+    more = (
+        *("--training.before_update.until_step", 10, f"{RATE}.total_steps", 60),
+        *(f"{rate}.total_steps", 50, f"{rate}.warmup_steps", 5),
+        *(f"{rate}.initial_rate", 0.01),
+    )
+    config, data = CONFIGS / f"{name}_two_phase.cfg", single
+    if name == "ner":
+        data = entities
+    nlp, _ = train(config, data, bert, tmp_path, *more)
+    performance = nlp.meta["performance"]
+    assert performance["ents_f" if name == "ner" else "cats_score"] == 1.0
+    from transformers import AutoModel
+
+    weights = AutoModel.from_pretrained(bert).state_dict()
+    (encoder,) = encoders(nlp)
+    learnt = {k for k, w in encoder.state_dict().items() if not w.equal(weights[k])}
+    assert {key.split(".")[0] for key in learnt} == {"embeddings", "encoder"}
+    # It goes on from there, with the head alone again.
+    more = (*more, "--training.max_steps", 5)
+    sourced = load_config(config)
+    for component in ("transformer", name):
+        sourced["components"][component] = {"source": str(tmp_path / "out/model-best")}
+    sourced.to_disk(tmp_path / "sourced.cfg")
+    (tmp_path / "more").mkdir()
+    again, _ = train(tmp_path / "sourced.cfg", data, bert, tmp_path / "more", *more)
+    assert hash_of(again) == hash_of(nlp)
 
 
 def test_a_package_of_a_pipeline_loads(single, bert, tmp_path):

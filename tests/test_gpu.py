@@ -11,7 +11,11 @@ from spacy_spanft import NgramDictionary, join_pair
 from spacy_spanft.layers.nonempty import nonempty
 from spacy_spanft.layers.pooling import attention_pooling, cnn_pooling, max_pooling
 from spacy_spanft.layers.span_window import span_window
+from spacy_spanft.regimes.freeze import freeze_transformer
+from spacy_spanft.regimes.grouped_adam import grouped_adam
+from spacy_spanft.regimes.groups import shim_of, transformers
 
+from . import regimes
 from .tiny import LISTENER, save_bert
 
 pytestmark = pytest.mark.gpu
@@ -212,3 +216,31 @@ def test_pairs(gpu, tmp_path):
     nlp.initialize()
     texts = [join_pair("new york", "very good film"), "", "a single text"]
     assert all(np.isfinite(doc.cats["A"]) for doc in nlp.pipe(texts))
+
+
+@pytest.mark.parametrize("mixed_precision", [False, True])
+def test_head_first(gpu, tmp_path, mixed_precision):
+    """Frozen, thawed layer by layer, and learning at two rates; the scaler waits."""
+    bert = save_bert(tmp_path / "bert")
+    scaling = {"growth_interval": 1} if mixed_precision else {}
+    settings = {"mixed_precision": mixed_precision, "grad_scaler_config": scaling}
+    nlp, examples = regimes.initialized(regimes.make(bert, "textcat", **settings))
+    freeze = freeze_transformer(until_step=5, steps_per_layer=2)
+    adam = grouped_adam(0.01, transformer_rate=0.003, layer_decay=0.9, L2=0.1)
+    (transformer,) = transformers(nlp.get_pipe("transformer").model)
+    scaler = shim_of(transformer)._grad_scaler
+    scale = float(scaler._scale)
+    layers = ("encoder.layer.1.", "encoder.layer.0.", "embeddings.")
+    before = {prefix: regimes.hash_of(nlp, prefix) for prefix in layers}
+    for n in range(60):
+        if n == 5:
+            assert float(scaler._scale) == scale
+        if n == 6:  # doubled, or halved by an overflow
+            assert (float(scaler._scale) == scale) == (not mixed_precision)
+        freeze(nlp, {"step": n, "epoch": 0})
+        regimes.step(nlp, examples, adam)
+        for i, prefix in enumerate(layers):
+            if n < 5 + 2 * i:
+                assert regimes.hash_of(nlp, prefix) == before[prefix]
+    assert all(regimes.hash_of(nlp, prefix) != old for prefix, old in before.items())
+    assert regimes.learns(nlp)

@@ -28,7 +28,7 @@ from spacy_spanft.pretraining.masking import (
 )
 from spacy_spanft.pretraining.words import NO_WORD, tells_words, word_starts, words_of
 
-from .tiny import save_bert, save_roberta
+from .tiny import save_bert, save_encoder
 from .tiny_mlm import albert_tokenizer
 
 TEXT = "The unbelievable film, it wasn't very  good: New York walks (again)!"
@@ -42,7 +42,7 @@ def bert(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def roberta(tmp_path_factory):
-    folder = save_roberta(tmp_path_factory.mktemp("roberta"), max_length=128)
+    folder = save_encoder(tmp_path_factory.mktemp("roberta"), "roberta", max_length=128)
     return AutoTokenizer.from_pretrained(folder)
 
 

@@ -24,7 +24,7 @@ from spacy_spanft.pretraining.text import LineEncoder, lines_of, read_sequences
 from spacy_spanft.pretraining.words import NO_WORD
 
 from .commands import run
-from .tiny import save_bert, save_roberta, transformer_config
+from .tiny import save_bert, save_encoder, transformer_config
 from .tiny_mlm import albert_tokenizer, write_text
 
 # Four examples a step, of some twenty sequences: the second pass begins at step 6.
@@ -172,7 +172,9 @@ class TestText:
         if kind == "albert":
             tokenizer = albert_tokenizer()
         else:
-            folder = model if kind == "bert" else save_roberta(tmp_path / "r")
+            folder = (
+                model if kind == "bert" else save_encoder(tmp_path / "r", "roberta")
+            )
             tokenizer = AutoTokenizer.from_pretrained(folder)
         dictionary = NgramDictionary({"new york city": 5, "very good": 5})
         line = "it is new york city, not very good york city"
@@ -354,8 +356,7 @@ class TestTraining:
 
     @pytest.mark.parametrize("kind", ["bert", "roberta"])
     def test_from_scratch(self, kind, text, tmp_path):
-        save = save_bert if kind == "bert" else save_roberta
-        model = save(tmp_path / "m", max_length=40)
+        model = save_encoder(tmp_path / "m", kind, max_length=40)
         (model / "model.safetensors").unlink()  # only its shape is needed
         size = {"bert": 120, "roberta": 340}[kind]
         options = ["--from-scratch", "--layers=3", "--width=24", f"--vocab-size={size}"]

@@ -24,6 +24,7 @@ __all__ = [
     "PairError",
     "PretrainingError",
     "ReaderError",
+    "RegimeError",
     "ScoreError",
     "SettingError",
     "SpanftError",
@@ -81,6 +82,10 @@ class ReaderError(SpanftError):
 
 class PretrainingError(SpanftError):
     """What an encoder cannot be pre-trained with."""
+
+
+class RegimeError(SpanftError):
+    """A way of training that a pipeline cannot have."""
 
 
 class Errors(

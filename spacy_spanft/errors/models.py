@@ -141,3 +141,40 @@ class ModelErrors:
         "{name!r} knows no label {label!r}, which the data has; it knows: {labels}. "
         "Add it before training: nlp.get_pipe({name!r}).add_label({label!r})"
     )
+
+    # Training regimes
+    ONE_UNTIL = (
+        "spacy-spanft.freeze_transformer.v1 needs exactly one of until_step, "
+        "until_epoch and until_share, and has {given}. Put one into the config, for "
+        "instance:\n\n"
+        "    [training.before_update]\n"
+        '    @callbacks = "spacy-spanft.freeze_transformer.v1"\n'
+        "    until_share = 0.1"
+    )
+    NO_MAX_STEPS = (
+        "until_share is a share of [training] max_steps, which is {value!r}: nobody "
+        "knows when training will end. Set max_steps, or use until_step or until_epoch."
+    )
+    NOTHING_TO_FREEZE = (
+        "There is no transformer to freeze in this pipeline, which has: {components}. "
+        "Put one into it, or take [training.before_update] out of the config. (Only "
+        "the transformers of spacy-transformers and spacy-spanft are known.)"
+    )
+    FROZEN_FOR_GOOD = (
+        "All transformers are in components that [training] frozen_components names "
+        "({components}), so that none is ever trained. Take them out of "
+        "frozen_components, or take [training.before_update] out of the config."
+    )
+    NO_LAYERS = (
+        "The layers of {encoder} cannot be told apart, as they are not in a numbered "
+        "list of modules. Leave {setting} out."
+    )
+    UNBOUND = (
+        "spacy-spanft.GroupedAdam.v1 does not know the parameter {name!r}, so it "
+        "cannot tell its rate. Something must show it the pipeline: put this into the "
+        "config,\n\n"
+        "    [training.before_update]\n"
+        '    @callbacks = "spacy-spanft.group_parameters.v1"\n\n'
+        "or spacy-spanft.freeze_transformer.v1, or call spacy_spanft.regimes.bind(nlp) "
+        "before the first update, in a callback or a training loop of your own."
+    )

@@ -33,3 +33,7 @@ class Warnings:
         "the beginning of a sentence: {name!r} never predicts such, and learns nothing "
         "from them. The first is {first!r}."
     )
+    UNUSED_RATE = (
+        "[training.optimizer] has {setting}, but the pipeline has no parameter that "
+        "learns at that rate: {reason}."
+    )

@@ -1,0 +1,92 @@
+"""Which layer of an encoder a parameter belongs to, in one family after the other."""
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModel
+
+from spacy_spanft.regimes.encoder_layers import is_bias_or_norm, parameter_depths
+
+# By family: the lowest, and the highest of the parameters outside the layers.
+FAMILIES = {
+    "bert": ("embeddings.LayerNorm.bias", "pooler.dense.bias"),
+    "roberta": ("embeddings.LayerNorm.bias", "pooler.dense.bias"),
+    "distilbert": ("embeddings.LayerNorm.bias", None),
+    "electra": ("embeddings_project.weight", None),
+    "deberta-v2": ("encoder.LayerNorm.weight", None),
+    "mpnet": ("encoder.relative_attention_bias.weight", "pooler.dense.bias"),
+    "xlnet": ("mask_emb", None),
+    "gpt2": ("wpe.weight", "ln_f.weight"),
+    "xlm": ("layer_norm_emb.bias", None),
+    "modernbert": ("embeddings.tok_embeddings.weight", "final_norm.weight"),
+}
+SMALL = {
+    **{"hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8},
+    **{"num_hidden_layers": 3, "vocab_size": 20, "pad_token_id": 0},
+    **{"relative_attention": True, "norm_rel_ebd": "layer_norm"},
+    **{"position_buckets": 4, "max_position_embeddings": 16, "embedding_size": 4},
+}
+OTHERS = {
+    "distilbert": {"dim": 8, "n_heads": 2, "hidden_dim": 8, "n_layers": 3},
+    "xlnet": {"d_model": 8, "n_head": 2, "d_inner": 8, "n_layer": 3},
+    "gpt2": {"n_embd": 8, "n_head": 2, "n_layer": 3},
+    "bart": {
+        **{"d_model": 8, "encoder_layers": 2, "decoder_layers": 2, "vocab_size": 20},
+        **{"encoder_attention_heads": 2, "decoder_attention_heads": 2},
+        **{"encoder_ffn_dim": 8, "decoder_ffn_dim": 8},
+    },
+    "xlm": {"emb_dim": 8, "n_heads": 2, "n_layers": 3, "n_words": 20},
+}
+
+
+def make(family):
+    settings = OTHERS.get(family, SMALL)
+    return AutoModel.from_config(AutoConfig.for_model(family, **settings))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_layers(family):
+    encoder = make(family)
+    depths = parameter_depths(encoder)
+    assert set(depths) == {name for name, _ in encoder.named_parameters()}
+    low, high = FAMILIES[family]
+    assert depths[low] == 3
+    assert high is None or depths[high] == 0
+    for name, depth in depths.items():
+        number = next((int(part) for part in name.split(".") if part.isdigit()), None)
+        if number is not None:
+            assert depth == 2 - number, name
+        elif "emb" in name or "wte" in name:
+            assert depth == 3, name
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_biases_and_norms(family):
+    """The reference: how Hugging Face's Trainer tells what gets no weight decay."""
+    from transformers.pytorch_utils import ALL_LAYERNORM_LAYERS
+    from transformers.trainer_pt_utils import get_parameter_names
+
+    encoder = make(family)
+    norms = {type(module) for module in encoder.modules()}
+    norms = [one for one in norms if "Norm" in one.__name__] + ALL_LAYERNORM_LAYERS
+    decayed = {n for n in get_parameter_names(encoder, norms) if "bias" not in n}
+    decayed |= {n for n in dict(encoder.named_parameters()) if ".relative_" in n}
+    found = is_bias_or_norm(encoder)
+    assert set(found) == {name for name, _ in encoder.named_parameters()}
+    assert {name for name, special in found.items() if not special} == decayed
+
+
+def test_decoders_are_on_top_of_encoders():
+    encoder = make("bart")
+    depths = parameter_depths(encoder)
+    assert depths["decoder.layers.1.fc1.weight"] == 0
+    assert depths["decoder.layers.0.fc1.weight"] == 1
+    assert depths["encoder.layers.1.fc1.weight"] == 2
+    assert depths["encoder.layers.0.fc1.weight"] == 3
+    for name in ("shared.weight", "decoder.embed_positions.weight"):
+        assert depths[name] == 4
+
+
+def test_without_layers():
+    assert parameter_depths(torch.nn.Sequential(torch.nn.Linear(2, 2))) == {}
+    embeddings = torch.nn.ModuleList([torch.nn.Embedding(2, 2)] * 3)
+    assert parameter_depths(torch.nn.ModuleDict({"many": embeddings})) == {}
