@@ -162,7 +162,8 @@ def contrast(*colors):
 
 def test_it_is_always_the_same_and_leaves_the_style_alone(one):
     first = to_html({"task": one}, {"task": TRAININGS})
-    with matplotlib.rc_context({"font.size": 40, "axes.facecolor": "red"}):
+    assert "<metadata" not in first
+    with matplotlib.rc_context({"font.size": 40, "axes.spines.bottom": False}):
         assert to_html({"task": one}, {"task": TRAININGS}) == first
         assert matplotlib.rcParams["font.size"] == 40
 
@@ -175,6 +176,10 @@ def test_labels_are_spread_as_little_as_possible():
 
 
 def test_curves_go_as_far_as_all_runs_do():
+    name = "$x_2^2$ & <b>"
+    look = looks(["base", name])
+    shown = curves([TRAININGS[0]._replace(arm=name)], look, "c")
+    assert "$x_2^2$ &amp; &lt;b&gt;</text>" in shown.svg
     look = looks(["base", EVIL])
     found = curves(TRAININGS, look, "c")
     # Both runs know steps 1 and 3: the mean at the end is that of 0.7 and 0.9.

@@ -160,8 +160,11 @@ def test_without_matplotlib_the_rest_is_written(tmp_path, monkeypatch):
     ("args", "expected"),
     [
         (["a=b", "--runs", "x"], "by --runs, not both: a=b would be left out"),
-        (["--runs", "cola", "--runs", "mrpc"], "There are 2 tasks and 1 test data"),
-        (["a=b", "--data", "more"], "There are 1 tasks and 2 test data"),
+        (
+            ["--runs", "cola", "--runs", "mrpc"],
+            "number of --data is 1, that of tasks 2",
+        ),
+        (["a=b", "--data", "more"], "number of --data is 2, that of tasks 1"),
         (["--runs", "cola", "-r", "./cola", "-d", "b"], "are named 'cola'"),
         (["--runs", "nowhere"], "arms.json is damaged: No such file"),
         ([], "There is nothing to compare"),
