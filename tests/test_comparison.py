@@ -141,6 +141,7 @@ def test_arms(folder):
     assert run.spans_per_doc is not None
     assert run.answers[:2] == run.gold[:2] == ["A", "B"]
     assert wrong.runs[0].answers[:2] == ["B", "A"]
+    assert wrong.runs[0].gold == right.runs[0].gold
     # "very good" is in the default dictionary.
     assert run.spans[:4] == [[], [], [(0, 9)], []]
     assert run.spans_per_doc == 0.25
