@@ -139,7 +139,13 @@ def test_arms(folder):
     assert run.n_parameters == wrong.runs[0].n_parameters > 1000
     assert run.words_per_second > 0
     assert run.spans_per_doc is not None
-    assert run.answers[:2] == ["A", "B"]
+    assert run.answers[:2] == run.gold[:2] == ["A", "B"]
+    assert wrong.runs[0].answers[:2] == ["B", "A"]
+    assert wrong.runs[0].gold == right.runs[0].gold
+    # "very good" is in the default dictionary.
+    assert run.spans[:4] == [[], [], [(0, 9)], []]
+    assert run.spans_per_doc == 0.25
+    assert run.n_ngrams == 100_000
     values = json.loads(json.dumps(found.to_json()))
     assert values["arms"][1]["parameters_added"] == 0.0
 
@@ -160,6 +166,7 @@ def test_from_the_command_line(folder, tmp_path):
     values = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert [arm["name"] for arm in values["arms"]] == ["base", "ours"]
     assert (tmp_path / "out" / "comparison.md").read_text() in done.stdout
+    assert "ours scores highest" in (tmp_path / "out" / "comparison.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -228,6 +235,53 @@ def test_metrics_equal_spacys_scorer():
         expected = component.score(examples)[name]
         assert metric.score(metric.rows(examples)) == pytest.approx(expected)
     assert metric_of(nlp).name == "ents_f"
+
+
+def example(nlp, **both):
+    """Make an example of what is right and what is predicted."""
+    docs = []
+    for cats, spans in both.values():
+        doc = nlp.make_doc("a b c d")
+        doc.cats = cats
+        found = [Span(doc, *span) for span in spans]
+        doc.ents = found
+        doc.spans["sc"] = found[::-1]
+        docs.append(doc)
+    return Example(docs[1], docs[0])
+
+
+@pytest.mark.parametrize(
+    ("factory", "config", "expected"),
+    [
+        ("textcat", {}, ("X", "Y")),
+        ("textcat_multilabel", {"threshold": 0.4}, ("X, Z", "X, Y")),
+        ("text_regressor", {"label": "X"}, ("1.00", "0.46")),
+        ("ner", {}, ("a b (X), d (Y)", "a (X)")),
+        ("spancat", {}, ("a b (X), d (Y)", "a (X)")),
+    ],
+)
+def test_answers_in_words(factory, config, expected):
+    nlp = spacy.blank("en")
+    component = nlp.add_pipe(factory, config=config)
+    for label in "XYZ" if factory != "text_regressor" else ():
+        component.add_label(label)
+    gold = ({"X": 1.0, "Y": 0.0, "Z": 1.0}, [(0, 2, "X"), (3, 4, "Y")])
+    guess = ({"X": 0.456, "Y": 0.5, "Z": 0.1}, [(0, 1, "X")])
+    words = metric_of(nlp).words
+    assert words(example(nlp, gold=gold, guess=guess)) == expected
+    if factory != "text_regressor":  # which predicts a score of every text
+        empty = {"gold": ({}, []), "guess": ({}, [])}
+        assert words(example(nlp, **empty)) == ("nothing", "nothing")
+
+
+def test_a_pipeline_without_segmenter(folder, tmp_path):
+    nlp = spacy.load(folder / "right0")
+    nlp.remove_pipe("span_segmenter")
+    nlp.to_disk(tmp_path / "model")
+    found = measure(tmp_path / "model", Setup(str(folder / "test.spacy")))
+    assert found.spans == [[]] * 20
+    assert found.spans_per_doc is None
+    assert found.n_ngrams is None
 
 
 @pytest.mark.usefixtures("at_once")

@@ -148,7 +148,10 @@ def _answer(arm: Arm, index: int) -> Answer:
 
 def _pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
     """Cut a text at its spans; a long one ends early."""
-    end = len(text) if len(text) <= 1.1 * _N_CHARACTERS else _N_CHARACTERS
+    end = len(text)
+    if end > 1.1 * _N_CHARACTERS:
+        space = text.rfind(" ", _N_CHARACTERS - 60, _N_CHARACTERS)
+        end = _N_CHARACTERS if space < 0 else space
     pieces = []
     behind = 0
     for number, (start, stop) in enumerate(spans):

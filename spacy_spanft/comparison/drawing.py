@@ -154,9 +154,9 @@ def to_svg(figure: Any, name: str, description: str) -> str:
     RETURNS (str): An element <svg>.
     """
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    figure.savefig(buffer, format="svg", transparent=True)
     root = ElementTree.fromstring(buffer.getvalue())
-    for child in root.findall(f"{{{_SVG}}}metadata"):
+    for child in root.findall(f"{{{_SVG}}}metadata"):  # with the date in it
         root.remove(child)
     _rename_ids(root, name)
     for element in root.iter():

@@ -1,6 +1,6 @@
 """Figures of a comparison, as SVG that stands inside a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 from typing import Any, NamedTuple
 
@@ -114,6 +114,7 @@ def curves(
         axes.set_xlabel("training step")
         axes.set_ylabel("score on the dev data (%)")
         axes.margins(x=0.02)
+        is_cut = _cut_beginning(axes, found.values())
         _label_ends(
             axes,
             {arm: values[:, -1].mean() for arm, (_, values) in found.items()},
@@ -127,7 +128,21 @@ def curves(
             " Mean over the runs of an arm, as far as all of them go; the band goes "
             "from the worst run to the best."
         )
+    if is_cut:
+        caption += " The steep beginning is cut off."
     return Figure(svg, caption)
+
+
+def _cut_beginning(axes: Any, found: Iterable[tuple[list[int], Any]]) -> bool:
+    """Let the axis begin at what the arms score later, where they differ."""
+    late = [
+        values[:, np.array(steps) >= steps[-1] / 4].min() for steps, values in found
+    ]
+    low, high = axes.get_ylim()
+    if min(late) - low < 0.25 * (high - low):
+        return False
+    axes.set_ylim(min(late) - 0.05 * (high - min(late)), high)
+    return True
 
 
 def _curve(trainings: Sequence[Training], arm: str) -> tuple[list[int], Any]:

@@ -81,9 +81,9 @@ def caveats(comparison: Comparison) -> list[str]:
     is_out = found.low > 0 or found.high < 0
     if is_out != (found.p < _LEVEL):
         said.append(
-            "The interval and the test do not agree: the 95% interval "
-            f"{'leaves out' if is_out else 'holds'} zero. They ask different things, "
-            "and a difference on the edge should be called one."
+            f"The 95% interval {'leaves out' if is_out else 'holds'} zero, the test "
+            f"finds {'no' if is_out else 'a'} significant difference: whatever is so "
+            "near to chance should not be relied upon."
         )
     stds = [arm.std for arm in (first, best)]
     if None in stds:

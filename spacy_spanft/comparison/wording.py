@@ -71,7 +71,8 @@ def equation(p: float) -> str:
     RETURNS (str): Such as "p = 0.021", or "p < 0.001".
     """
     text = probability(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    text = f"p {text}" if text.startswith("<") else f"p = {text}"
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def share(value: float) -> str:

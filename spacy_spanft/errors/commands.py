@@ -36,8 +36,8 @@ class CommandErrors:
         "left out."
     )
     DATA_FOR_EACH = (
-        "There are {n_tasks} tasks and {n_data} test data. Give --data once for each "
-        "folder of --runs, in the same order; with pipelines as arguments, once."
+        "The number of --data is {n_data}, that of tasks {n_tasks}. Give it once for "
+        "each folder of --runs, in the same order; with pipelines as arguments, once."
     )
     SAME_TASK = (
         "Two folders of --runs are named {name!r}, and folders give the tasks their "

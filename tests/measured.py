@@ -1,0 +1,108 @@
+"""Results of measuring, made up, and what reads a page."""
+
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+
+from spacy_spanft.comparison.compare import compare
+from spacy_spanft.comparison.measure import Measured
+from spacy_spanft.comparison.metrics import accuracy, pearson
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """What is on a page: elements, text, and the cells of its tables."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.elements, self.tables, self.text = [], [], [], []
+        self.feed(html)
+        self.close()
+        assert not self.open, self.open
+        self.text = "".join(self.text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        assert len(dict(attrs)) == len(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" in self.open:
+            return
+        if "table" in self.open and self.tables[-1] and self.tables[-1][-1]:
+            self.tables[-1][-1][-1] += data
+        self.text.append(data)
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+    def rows(self, number):
+        return [[" ".join(cell.split()) for cell in row] for row in self.tables[number]]
+
+
+def labelled(right, texts=None, **settings):
+    """Measure a classifier that gets these texts right."""
+    right = np.array(right, np.bool_)
+    gold = np.zeros(len(right), np.int64)
+    rows = np.stack([gold, np.where(right, 0, 1)], axis=1)
+    texts = texts or [f"text number {i}" for i in range(len(right))]
+    usual = {
+        "n_parameters": 1_000_000,
+        "words_per_second": 1234.0,
+        "peak_memory": 567.0,
+        "spans_per_doc": 1.0,
+        "spans": [[(0, 4)]] * len(right),
+        "n_ngrams": None,
+    }
+    return Measured(
+        metric="cats_accuracy",
+        score=accuracy(rows),
+        rows=rows,
+        score_of=accuracy,
+        right=rows[:, 0] == rows[:, 1],
+        texts=texts,
+        answers=["yes" if r else "no" for r in right],
+        gold=["yes"] * len(right),
+        **{**usual, **settings},
+    )
+
+
+def scored(gold, guess):
+    """Measure a regressor that predicts these scores."""
+    rows = np.stack([gold, guess], axis=1).astype(float)
+    told = [[f"{x:.2f}" for x in values] for values in (gold, guess)]
+    return labelled([True] * len(rows))._replace(
+        metric="cats_pearson",
+        score=pearson(rows),
+        rows=rows,
+        score_of=pearson,
+        right=None,
+        answers=told[1],
+        gold=told[0],
+    )
+
+
+def against(arms, monkeypatch, data="test.spacy", **settings):
+    """Compare what was measured."""
+    runs = {
+        f"{name}/{i}": one for name, own in arms.items() for i, one in enumerate(own)
+    }
+    module = sys.modules["spacy_spanft.comparison.compare"]
+    monkeypatch.setattr(module, "measure_alone", lambda path, setup: runs[path])
+    paths = {name: [f"{name}/{i}" for i in range(len(arms[name]))] for name in arms}
+    return compare(paths, data, n_resamples=50, **settings)

@@ -1,0 +1,175 @@
+"""What a comparison found, in words: headlines, and texts on which arms disagree."""
+
+import numpy as np
+import pytest
+
+from spacy_spanft.comparison.compare import Arm, Comparison
+from spacy_spanft.comparison.disagreement import disagreements
+from spacy_spanft.comparison.headline import caveats, headline
+from spacy_spanft.comparison.metrics import f_score
+from spacy_spanft.comparison.report import to_html
+from spacy_spanft.comparison.significance import Difference, holm
+
+from .measured import Page, against, labelled, scored
+
+
+def told(difference, scores=(0.8, 0.9), std=0.0, n_others=1):
+    """Tell of arms whose runs have these scores, with a difference made up."""
+    runs = [[labelled([1])._replace(score=s + d) for d in (-std, std)] for s in scores]
+    others = [
+        Arm(f"other{i}", runs[1], difference._replace(p=difference.p + 0.9 * (i > 0)))
+        for i in range(n_others)
+    ]
+    return Comparison("cats_accuracy", "test", 1, [Arm("base", runs[0], None), *others])
+
+
+def said(mean=0.1, low=0.05, high=0.15, p=0.01):
+    return Difference(mean, low, high, p, "McNemar")
+
+
+@pytest.mark.parametrize(
+    ("comparison", "expected"),
+    [
+        (
+            told(said()),
+            "other0 scores highest, 90.0 ± 0.0 against 80.0 ± 0.0 of base: 10.0 points "
+            "more (95% interval +5.0 to +15.0), which is significant (McNemar, p = "
+            "0.010).",
+        ),
+        (
+            told(said(p=0.2)),
+            "which may be chance: it is not significant (McNemar, p = ",
+        ),
+        (
+            told(said(), n_others=2),
+            "which is significant (McNemar, p = 0.010; p = 0.020 after Holm’s "
+            "correction for 2 comparisons)",
+        ),
+        (
+            told(said(p=0.03), n_others=2),
+            "which is not significant once corrected (McNemar, p = 0.030; p = 0.060",
+        ),
+        (
+            told(said(-0.1, -0.15, -0.05), (0.9, 0.8)),
+            "No arm scores higher than base, 90.0 ± 0.0; other0 comes nearest, 10.0 "
+            "points lower (95% interval −15.0 to −5.0), which is significant",
+        ),
+        (told(said(0.0004)), ": less than 0.1 points more"),
+        (told(said(0.0, 0.0, 0.0, 1.0)), "80.0 ± 0.0; other0 is equal."),
+        (told(said(), n_others=0), "base scores 80.0 ± 0.0; there is no other arm to"),
+    ],
+)
+def test_headlines_are_honest(comparison, expected):
+    assert expected in headline(comparison).replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("comparison", "expected"),
+    [
+        (told(said()), None),
+        (told(said(low=-0.1)), "The 95% interval holds zero, the test finds a sign"),
+        (told(said(p=0.1)), "The 95% interval leaves out zero, the test finds no sign"),
+        (told(said(), std=0.2), "The runs of one arm differ by more than that"),
+        (told(said(), n_others=0), None),
+    ],
+)
+def test_caveats(comparison, expected):
+    found = caveats(comparison)
+    assert len(found) == (expected is not None)
+    assert found == [] or found[0].startswith(expected)
+
+
+def test_a_single_run_says_nothing_of_seeds(monkeypatch):
+    arms = {"base": [labelled([0] * 20)], "last": [labelled([1] * 20)]}
+    (found,) = caveats(against(arms, monkeypatch))
+    assert "may owe its place to its seed" in found
+
+
+def test_holm():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.001]) == pytest.approx([0.5, 0.002])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_disagreements_are_counted_and_chosen_by_rule(monkeypatch):
+    #         last better: 0, 1, 3, 4 ; first better: 2 ; half of the runs: 5
+    base = [[0, 0, 1, 0, 0, 0], [0, 1, 1, 0, 0, 1], [0, 0, 1, 0, 1, 0]]
+    last = [[1, 1, 0, 1, 1, 1], [1, 1, 0, 1, 1, 0], [0, 1, 0, 1, 1, 0]]
+    middle = [[0] * 6]
+    arms = {"base": base, "middle": middle, "last": last}
+    made = {name: [labelled(r) for r in runs] for name, runs in arms.items()}
+    found = disagreements(against(made, monkeypatch))
+    assert [(side.better, side.worse, side.n) for side in found] == [
+        ("last", "base", 4),
+        ("base", "last", 1),
+    ]
+    # Text 4 is the one on which all six runs differ.
+    assert [one.number for one in found[0].shown] == [4, 1, 2, 5]
+    assert [one.number for one in found[1].shown] == [3]
+    shown = found[0].shown[1]
+    assert shown.gold == "yes"
+    assert [tuple(answer) for answer in shown.answers] == [
+        ("base", "no", False, "right in 0 of 3 runs"),
+        ("middle", "no", False, "wrong"),
+        ("last", "yes", True, "right in 2 of 3 runs"),
+    ]
+    assert [tuple(piece) for piece in shown.pieces] == [
+        ("text", 0),
+        (" number 0", None),
+    ]
+    few = disagreements(against(made, monkeypatch), n_shown=2)
+    assert [[one.number for one in side.shown] for side in few] == [[4], [3]]
+    assert [side.n for side in few] == [4, 1]
+    # An even number of runs, half of which are right, is on nobody's side.
+    made = {name: runs[:2] for name, runs in made.items() if name != "middle"}
+    found = disagreements(against(made, monkeypatch))
+    assert [[one.number for one in side.shown] for side in found] == [[1, 4, 5], [3]]
+    assert disagreements(against({"base": made["base"]}, monkeypatch)) == []
+
+
+def test_disagreements_of_scores_and_of_spans(monkeypatch):
+    gold = [1.0, 2.0, 3.0, 4.0]
+    arms = {
+        "base": [scored(gold, [1.0, 3.0, 3.0, 4.5])],
+        "last": [scored(gold, [1.5, 2.0, 3.0, 4.25])],
+    }
+    both = against(arms, monkeypatch)
+    found = disagreements(both)
+    assert [[one.number for one in side.shown] for side in found] == [[2, 4], [1]]
+    answers = found[0].shown[0].answers
+    assert [(a.words, a.is_right, a.remark) for a in answers] == [
+        ("3.00", None, "off by 1.00"),
+        ("2.00", None, "off by 0.00"),
+    ]
+    assert (
+        "Where last is nearer and base is further off: 2 of 4"
+        in Page(to_html({"": both})).text
+    )
+    rows = [np.array([[1, 0, 0], [1, 1, 0]]), np.array([[1, 0, 0], [1, 0, 0]])]
+    arms = {
+        name: [
+            labelled([1, 1])._replace(
+                metric="ents_f", rows=r, score_of=f_score, score=f_score(r), right=None
+            )
+        ]
+        for name, r in zip(("base", "last"), rows, strict=True)
+    }
+    found = disagreements(against(arms, monkeypatch))
+    assert [[one.number for one in side.shown] for side in found] == [[2], []]
+
+
+def test_long_texts_are_cut_and_odd_spans_left_out(monkeypatch):
+    text = "word " * 400
+    spans = [(0, 9), (5, 14), (10, 14), (590, 605), (1000, 1004)]
+    arms = {
+        "base": [labelled([0], [text], spans=[[]])],
+        "last": [labelled([1], [text], spans=[spans])],
+    }
+    shown = disagreements(against(arms, monkeypatch))[0].shown[0]
+    # In front of the last white space that has a place.
+    assert "".join(piece.text for piece in shown.pieces) == text[:599]
+    assert shown.n_left_out == len(text) - 599
+    # One overlaps another, one goes over the end, one is behind it.
+    marked = [piece for piece in shown.pieces if piece.span is not None]
+    assert [piece.text for piece in marked] == [text[:9], text[10:14]]

@@ -1,0 +1,212 @@
+"""The report of a comparison: its page and its figures."""
+
+import re
+from statistics import mean, stdev
+
+import matplotlib
+import numpy as np
+import pytest
+
+from spacy_spanft.comparison.drawing import looks, night, spread
+from spacy_spanft.comparison.figures import curves, dictionary_sizes
+from spacy_spanft.comparison.report import to_html
+from spacy_spanft.comparison.training import Training
+
+from .measured import Page, against, labelled
+
+EVIL = "<script>alert('x')</script> & \"q\" </p><img src=x onerror=y> $x^2$ 🎉\x0b\x00"
+
+
+@pytest.fixture
+def one(monkeypatch):
+    """A baseline, and an arm with spans that is right where the other is wrong."""
+    texts = [EVIL, *(f"text number {i}" for i in range(39))]
+    right = [np.arange(40) % k != 0 for k in (2, 4, 3)]
+    more = {"texts": texts, "n_parameters": 1_031_000, "n_ngrams": 5000}
+    arms = {
+        "base": [
+            labelled(r, texts, spans=[[]] * 40, spans_per_doc=None) for r in right[:2]
+        ],
+        EVIL: [labelled(np.ones(40), words_per_second=w, **more) for w in (1000, 2000)],
+    }
+    return against(arms, monkeypatch)
+
+
+TRAININGS = [
+    Training("base", 0, 60.0, 100.0, 2000.0, [(1, 0.1), (2, 0.5), (3, 0.7)]),
+    Training("base", 1, 180.0, 300.0, 3000.0, [(1, 0.2), (3, 0.9), (5, 1.0)]),
+    Training(EVIL, 0, 4000.0, 50.0, None, []),
+]
+
+
+def test_the_tables_hold_the_numbers(one):
+    page = Page(to_html({"task": one}, {"task": TRAININGS}, notes={"base": "a note"}))
+    header, base, ours = page.rows(0)
+    assert header[5:] == ["p (McNemar)", "Spans in a text"]
+    scores = [one.arms[0].runs[i].score for i in (0, 1)]
+    assert scores == [0.5, 0.75]
+    expected = f"{100 * mean(scores):.1f} ± {100 * stdev(scores):.1f}"
+    assert base == ["base*", "2", expected, "–", "–", "–", "–"]
+    found = one.arms[1].against_first
+    within = f"+{100 * found.low:.1f} to +{100 * found.high:.1f}"
+    assert ours[1:] == ["2", "100.0 ± 0.0", "+37.5", within, "0.002", "1.0"]
+    _, header, base, ours = page.rows(1)
+    costs = ["Words/s", "Peak memory"]
+    assert header[1:4] == ["Weights", "added", "n-grams"]
+    assert header[4:] == [*costs, *costs, "Time of a run"]
+    assert base[1:6] == ["1.00M", "–", "–", "1,234", "567 MB"]
+    assert base[6:] == ["200", "2,500 MB", "2 min"]
+    assert ours[1:6] == ["1.03M", "+3.1%", "5,000", "1,500", "567 MB"]
+    assert ours[6:] == ["50", "–", "1 h 07"]
+    assert "* base: a note" in page.text
+    assert "40 texts of test.spacy" in page.text
+
+
+def test_several_tasks_and_corrected_ps(one, monkeypatch):
+    rows = np.arange(40)
+    arms = {"base": rows % 2, "good": rows % 40, "same": rows % 2, "c": rows % 40}
+    many = against({k: [labelled(v)] for k, v in arms.items()}, monkeypatch)
+    page = Page(to_html({"first": one, "second": many}))
+    header, *rows = page.rows(0)
+    assert header == ["Arm", "firstAccuracy", "secondAccuracy"]
+    assert [row[1:] for row in rows] == [
+        ["62.5 ± 17.7", "50.0"],
+        ["100.0 ± 0.0†", "–"],
+        ["–", "97.5†"],
+        ["–", "50.0"],
+        ["–", "97.5†"],
+    ]
+    # 19 texts differ, all on one side; 3 comparisons are made.
+    p = 2 * 0.5**19
+    found = next(t for t in map(page.rows, range(99)) if "p, corrected" in str(t[0]))
+    assert found[0][5:7] == ["p (McNemar)", "p, corrected (Holm)"]
+    assert found[2][5:7] == ["< 0.001", "< 0.001"]
+    assert found[3][5:7] == ["1.000", "1.000"]
+    assert many.arms[1].against_first.p == pytest.approx(p)
+    assert len([a for a in page.all("section") if a.get("class") == "task"]) == 3
+
+
+def test_whatever_is_hostile_is_text(one):
+    page = Page(
+        to_html(
+            {EVIL: one._replace(data=EVIL)},
+            {EVIL: TRAININGS},
+            title=EVIL,
+            notes={EVIL: EVIL},
+        )
+    )
+    kinds = {tag for tag, _ in page.elements}
+    assert not kinds & {"script", "img", "link", "iframe", "object", "foreignobject"}
+    for _, attrs in page.elements:
+        assert not [key for key in attrs if key.startswith("on")]
+    clean = EVIL.replace("\x0b", "\ufffd").replace("\x00", "\ufffd")
+    # The title twice, the headline, the note, the texts, the tables...
+    assert page.text.count(clean) > 15
+    assert "\x00" not in page.text
+    names = [row[0] for row in page.rows(0)]
+    assert names[2] == f"{' '.join(clean.split())}*"
+
+
+def test_the_page_needs_nothing_else(one):
+    html = to_html({"task": one, "again": one}, {"task": TRAININGS})
+    names = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert set(re.findall(r"https?://[^\"'\s<>)]*", html)) <= names
+    page = Page(html)
+    targets = [v for _, a in page.elements for k, v in a.items() if k.endswith("href")]
+    targets += re.findall(r"url\(([^)]*)\)", html)
+    assert targets
+    assert all(target.startswith("#") for target in targets)
+    assert not [a for _, a in page.elements if "src" in a]
+    assert "@import" not in html
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    named = [a["aria-labelledby"] for _, a in page.elements if "aria-labelledby" in a]
+    assert {*named, *(target[1:] for target in targets)} <= set(ids)
+
+
+def test_it_can_be_read_by_all(one):
+    html = to_html({"task": one}, {"task": TRAININGS})
+    page = Page(html)
+    assert page.all("html")[0]["lang"] == "en"
+    drawn = page.all("svg")
+    assert len(drawn) == 2
+    for svg in drawn:
+        assert svg["role"] == "img"
+        assert re.search(r"base \d\d\.\d", svg["aria-label"])
+    assert len(page.all("caption")) == len(page.tables) > 2
+    assert all("scope" in cell for cell in page.all("th"))
+    ours = dict(re.findall(r"--(\w+): (#\w{6});", html[: html.index("@media")]))
+    theirs = dict(re.findall(r"--(\w+): (#\w{6});", html[html.index("scheme: dark") :]))
+    for colors, figures in ((ours, night()), (theirs, set(night().values()))):
+        page_color = colors["page"]
+        for name in ("ink", "soft", "good", "bad", "link"):
+            assert contrast(colors[name], page_color) >= 4.5, name
+        for name in ("odd", "even"):
+            assert contrast(colors["ink"], colors[name]) >= 4.5, name
+        drawn = [f"#{color.lstrip('#')}" for color in figures]
+        faint = [color for color in drawn if contrast(color, page_color) < 3]
+        assert faint == [colors["rule"]]
+
+
+def contrast(*colors):
+    """Compute the contrast of two colours as WCAG 2 has it."""
+    found = []
+    for color in colors:
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        parts = [
+            x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts
+        ]
+        found.append(np.dot(parts, [0.2126, 0.7152, 0.0722]) + 0.05)
+    return max(found) / min(found)
+
+
+def test_it_is_always_the_same_and_leaves_the_style_alone(one):
+    first = to_html({"task": one}, {"task": TRAININGS})
+    assert "<metadata" not in first
+    with matplotlib.rc_context({"font.size": 40, "axes.spines.bottom": False}):
+        assert to_html({"task": one}, {"task": TRAININGS}) == first
+        assert matplotlib.rcParams["font.size"] == 40
+
+
+def test_labels_are_spread_as_little_as_possible():
+    assert spread([5.0, 0.0, 5.5], 1.0) == pytest.approx([4.75, 0.0, 5.75])
+    assert spread([3.0, 1.0], 1.0) == [3.0, 1.0]
+    assert spread([1.0, 1.0, 1.0], 2.0) == pytest.approx([-1.0, 1.0, 3.0])
+    assert spread([], 1.0) == []
+
+
+def test_curves_go_as_far_as_all_runs_do():
+    name = "$x_2^2$ & <b>"
+    look = looks(["base", name])
+    shown = curves([TRAININGS[0]._replace(arm=name)], look, "c")
+    assert "$x_2^2$ &amp; &lt;b&gt;</text>" in shown.svg
+    look = looks(["base", EVIL])
+    found = curves(TRAININGS, look, "c")
+    # Both runs know steps 1 and 3: the mean at the end is that of 0.7 and 0.9.
+    assert "at the end: base 80.0" in found.svg
+    assert EVIL[:8] not in found.svg
+    assert "band" in found.caption
+    assert curves(TRAININGS[2:], look, "c") is None
+    assert curves([], look, "c") is None
+    late = [Training("base", 0, 1, 1, None, [(i, min(0.8, i / 10)) for i in range(50)])]
+    cut = curves(late, look, "c")
+    assert "The steep beginning is cut off" in cut.caption
+    assert "band" not in cut.caption
+
+
+def test_sizes_of_dictionaries(monkeypatch):
+    right = np.arange(40)
+    arms = {
+        "base": [labelled(right % 2, spans_per_doc=None)],
+        "random": [labelled(right % 3, spans_per_doc=2.5)],
+        "all": [labelled(right % 5, n_ngrams=100_000, spans_per_doc=4.0)],
+        "half": [labelled(right % 4, n_ngrams=50_000, spans_per_doc=3.0)],
+    }
+    both = against(arms, monkeypatch)
+    spans, score = dictionary_sizes(both, looks(list(arms)), "d")
+    expected = "spans in a text: 50,000 n-grams 3.0; 100,000 n-grams 4.0; random 2.5."
+    assert f'aria-label="{expected}"' in spans.svg
+    assert "50,000 n-grams 75.0; 100,000 n-grams 80.0; base 50.0; random " in score.svg
+    assert "50k" in score.svg
+    del arms["half"]
+    assert dictionary_sizes(against(arms, monkeypatch), looks(list(arms)), "d") == []

@@ -1,0 +1,206 @@
+"""Folders of training runs, `spanft compare` over them, and the processes it makes."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from spacy_spanft import processes
+from spacy_spanft.comparison.training import (
+    Training,
+    arms_of,
+    notes_of,
+    read_trainings,
+)
+from spacy_spanft.errors import ComparisonError
+
+from .commands import run
+from .measured import Page, labelled
+
+
+def write_runs(folder, arms=("base", "ours"), seeds=(10, 2), notes=None):
+    """Write a folder as training runs make it, with one run that is unfinished."""
+    folder.mkdir(parents=True)
+    values = {"arms": [*arms, "never"], "notes": notes or {}}
+    (folder / "arms.json").write_text(json.dumps(values))
+    for arm in reversed(arms):
+        for seed in seeds:
+            run = folder / arm / str(seed)
+            run.mkdir(parents=True)
+            values = {"arm": arm, "seed": seed, "seconds": 1.5, "peak_memory": None}
+            values |= {"words_per_second": 100, "others": [1]}
+            (run / "run.json").write_text(json.dumps(values))
+            rows = [{"step": 5, "score": 0.5, "epoch": 0}, {"step": 10, "score": 0.75}]
+            lines = "".join(json.dumps(row) + "\n" for row in rows)
+            (run / "log.jsonl").write_text(lines)
+    (folder / arms[0] / "3").mkdir()
+    (folder / arms[0] / "3" / "log.jsonl").write_text("{")
+    return folder
+
+
+def test_folders_of_runs(tmp_path):
+    folder = write_runs(tmp_path / "cola", notes={"ours": "a note"})
+    curve = [(5, 0.5), (10, 0.75)]
+    assert read_trainings(folder) == [
+        Training(arm, seed, 1.5, 100.0, None, curve)
+        for arm in ("base", "ours")
+        for seed in (2, 10)
+    ]
+    found = arms_of(str(folder))
+    assert list(found.items()) == [
+        (arm, [folder / arm / "2" / "model", folder / arm / "10" / "model"])
+        for arm in ("base", "ours")
+    ]
+    assert notes_of(folder) == {"ours": "a note"}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        ("arms.json", None, r"arms\.json is damaged: No such file"),
+        ("arms.json", "[]", r"arms\.json is damaged: '\[\]' is no JSON object"),
+        ("arms.json", "{}", "'arms' is missing, which must be a list of folders'"),
+        ("arms.json", '{"arms": []}', r"'arms' is \[\], but must be"),
+        ("arms.json", '{"arms": ["a", "a"]}', "'arms' is"),
+        ("arms.json", '{"arms": ["../a"]}', "'arms' is"),
+        ("arms.json", '{"arms": ["base"], "notes": {"a": 1}}', "'notes' is {'a': 1}"),
+        ("base/2/run.json", "{", r"2.run\.json is damaged: Expecting property"),
+        ("base/2/run.json", '{"arm": "other"}', "must be 'base', as its folder is"),
+        ("base/2/run.json", '{"arm": "base", "seed": true}', "'seed' is True"),
+        (
+            "base/2/run.json",
+            '{"arm": "base", "seed": 2, "seconds": -1}',
+            "'seconds' is -1, but must be a number of 0 or more",
+        ),
+        ("base/2/log.jsonl", None, r"log\.jsonl is damaged: No such file"),
+        ("base/2/log.jsonl", '{"step": 1}\n', "'score' is missing"),
+        ("base/2/log.jsonl", '{"step": 1, "score": NaN}\n', "'score' is nan"),
+        (
+            "base/2/log.jsonl",
+            '{"step": 1, "score"',
+            r"log\.jsonl is damaged: Expecting",
+        ),
+    ],
+)
+def test_broken_folders_are_named(tmp_path, file, text, expected):
+    folder = write_runs(tmp_path / "cola")
+    (folder / file).unlink()
+    if text is not None:
+        (folder / file).write_text(text)
+    with pytest.raises(ComparisonError, match=expected):
+        read_trainings(folder)
+
+
+def test_a_folder_without_its_baseline(tmp_path):
+    folder = write_runs(tmp_path / "cola")
+    for run_ in ("2", "10"):
+        (folder / "base" / run_ / "run.json").unlink()
+    assert {one.arm for one in read_trainings(folder)} == {"ours"}
+    with pytest.raises(ComparisonError, match="no finished run of 'base', the first"):
+        arms_of(folder)
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Let every pipeline named ours be right, and every other one in half."""
+
+    def measure(path, setup):
+        is_ours = "ours" in str(path)
+        return labelled([1 if is_ours else i % 2 for i in range(20)])
+
+    module = sys.modules["spacy_spanft.comparison.compare"]
+    monkeypatch.setattr(module, "measure_alone", measure)
+
+
+@pytest.mark.usefixtures("measured")
+def test_compare_folders_of_runs(tmp_path):
+    for name, note in (("cola", "one."), ("mrpc", "two.")):
+        write_runs(tmp_path / "runs" / name, notes={"ours": note})
+    folders = ["--runs", "runs/cola", "-r", "runs/mrpc", "-d", "c.spacy", "-d", "m.tsv"]
+    done = run("spanft", "compare", *folders, "-o", "out", cwd=tmp_path)
+    values = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert list(values) == ["tasks"]
+    assert [(k, v["data"]) for k, v in values["tasks"].items()] == [
+        ("cola", "c.spacy"),
+        ("mrpc", "m.tsv"),
+    ]
+    cola = values["tasks"]["cola"]
+    assert cola["notes"] == {"ours": "one."}
+    assert [arm["scores"] for arm in cola["arms"]] == [[0.5, 0.5], [1.0, 1.0]]
+    assert cola["trainings"][0]["seed"] == 2
+    table = (tmp_path / "out" / "comparison.md").read_text()
+    assert table in done.stdout
+    assert [line for line in table.splitlines() if line[:2] == "##"] == [
+        "## cola",
+        "## mrpc",
+    ]
+    assert "| Memory | Spans/text |" in table
+    assert "| 567 MB | 1.0 |" in table
+    assert "ours: one." in table
+    page = Page((tmp_path / "out" / "comparison.html").read_text(encoding="utf8"))
+    assert page.rows(0)[0] == ["Arm", "colaAccuracy", "mrpcAccuracy"]
+    assert "* ours: one. two." in page.text
+    assert "75.0" in page.all("svg")[1]["aria-label"]
+
+
+@pytest.mark.usefixtures("measured")
+def test_without_matplotlib_the_rest_is_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    arms = ["base=base", "ours=ours", "--data", "test.spacy"]
+    done = run("spanft", "compare", *arms, "-o", "out", cwd=tmp_path)
+    assert 'pip install "spacy-spanft[report]"' in done.stderr
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["comparison.json", "comparison.md"]
+    assert "arms" in json.loads((tmp_path / "out" / "comparison.json").read_text())
+
+
+@pytest.mark.usefixtures("measured")
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["a=b", "--runs", "x"], "by --runs, not both: a=b would be left out"),
+        (
+            ["--runs", "cola", "--runs", "mrpc"],
+            "number of --data is 1, that of tasks 2",
+        ),
+        (["a=b", "--data", "more"], "number of --data is 2, that of tasks 1"),
+        (["--runs", "cola", "-r", "./cola", "-d", "b"], "are named 'cola'"),
+        (["--runs", "nowhere"], "arms.json is damaged: No such file"),
+        ([], "There is nothing to compare"),
+    ],
+)
+def test_errors_of_the_command(tmp_path, args, expected):
+    for name in ("cola", "mrpc"):
+        write_runs(tmp_path / name)
+    done = run("spanft", "compare", *args, "-d", "x.spacy", cwd=tmp_path, ok=False)
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_fresh_processes(monkeypatch):
+    """They have the environment of now, not that of when their server began."""
+    found = []
+    for value in ("one", "two"):
+        monkeypatch.setenv("SPANFT_VALUE", value)
+        with processes.fresh_pool() as pool:
+            jobs = pool.submit(os.getenv, "SPANFT_VALUE"), pool.submit(os.getpid)
+            found.append([job.result() for job in jobs])
+    assert [value for value, _ in found] == ["one", "two"]
+    assert len({os.getpid(), *(pid for _, pid in found)}) == 3
+    monkeypatch.delenv("SPANFT_VALUE")
+    with processes.fresh_pool() as pool:
+        assert pool.submit(os.getenv, "SPANFT_VALUE").result() is None
+        there = "[name in __import__('sys').modules for name in {}]"
+        names = processes.preloaded() if sys.platform == "linux" else []
+        assert all(pool.submit(eval, there.format(names)).result())
+        # What has been called there would be broken here.
+        is_called = "__import__('torch').cuda.is_initialized()"
+        assert not pool.submit(eval, is_called).result()
+
+
+@pytest.mark.parametrize("has_cupy", [True, False])
+def test_nothing_that_asks_for_gpus_is_imported_before(monkeypatch, has_cupy):
+    monkeypatch.setattr(processes, "find_spec", lambda name: has_cupy or None)
+    assert ("spacy" in processes.preloaded()) is not has_cupy
+    assert "torch" in processes.preloaded()
