@@ -19,6 +19,7 @@ from thinc.api import Config
 from spacy_spanft.comparison.measure import measure
 
 from .commands import run
+from .tiny import save_bert
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf8")
@@ -48,6 +49,7 @@ def folder(tmp_path, monkeypatch):
     save_pipeline(tmp_path / "training" / "model-best")
     save_classifiers(tmp_path)
     save_runs(tmp_path)
+    save_bert(tmp_path / "bert-base-uncased")
     rows = [json.dumps({"text": f" {line}"}) + "\n"] * 12
     (hub / "data.jsonl").write_text("".join(rows), encoding="utf8")
     return tmp_path
@@ -151,7 +153,8 @@ def test_config(folder):
     from spacy_spanft import NgramDictionary
 
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
-    code, model, pairs, corpora, check, ner, columns, bilou, spancat = snippets("ini")
+    blocks = snippets("ini")
+    code, model, pairs, corpora, check, ner, columns, bilou, spancat, regime = blocks
     nlp = spacy.util.load_model_from_config(Config().from_str(code), auto_fill=True)
     nlp.initialize()
     doc = nlp("in New York")
@@ -181,6 +184,8 @@ def test_config(folder):
     (warn,) = Config().from_str(f"[initialize]\n\n{check}")["initialize"].values()
     assert spacy.registry.resolve({"check": warn})["check"]
     assert nlp.add_pipe("textcat", config=settings).model.attrs["multi_label"] is False
+    training = spacy.registry.resolve(Config().from_str(f"[training]\n\n{regime}"))
+    assert set(training["training"]) == {"before_update", "optimizer"}
 
 
 def test_what_segment_prints():

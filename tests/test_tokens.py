@@ -8,7 +8,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.training import Example
-from thinc.api import reduce_first, reduce_mean
+from thinc.api import ConfigValidationError, reduce_first, reduce_mean
 from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary
@@ -68,11 +68,12 @@ def doc_rows(nlp, batch, seed):
     return DocRows(docs, vectors, starts, encodings, True)
 
 
-def reference(X, batch, rows, W, b, first, keep):
-    """Walk over the tokens one by one."""
+def reference(X, batch, rows, W, b, first, keep, key):
+    """Walk over the tokens one by one; without a key the text is one span."""
     found = []
     before = len(W) // 2
     for (n_tokens, spans, aligned, _), start in zip(batch, X.starts, strict=False):
+        spans = [(0, n_tokens)] if key is None else spans
         inside = {i: (a, e) for a, e in spans for i in range(a, e)}
         tokens = []
         for mine in aligned:
@@ -93,12 +94,13 @@ def reference(X, batch, rows, W, b, first, keep):
 @pytest.mark.filterwarnings("ignore:The transformer cut off")
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("key", ["x", None])
 @given(batch=batches(), kernel_size=st.integers(1, 4), seed=st.integers(0, 99))
-def test_equals_plain_loops(nlp, first, keep, batch, kernel_size, seed):
+def test_equals_plain_loops(nlp, first, keep, key, batch, kernel_size, seed):
     random = np.random.default_rng(seed)
     window = span_window(kernel_size, before=kernel_size // 2)
     pooling = nonempty(reduce_first() if first else reduce_mean())
-    layer = span_tokens(pooling, window, "x", keep)
+    layer = span_tokens(pooling, window, key, keep)
     layer.initialize(X=Ragged(np.zeros((1, WIDTH), "f"), np.ones(1, "i")))
     assert layer.get_dim("nO") == WIDTH * (1 + keep)
     weights = {}
@@ -109,7 +111,7 @@ def test_equals_plain_loops(nlp, first, keep, batch, kernel_size, seed):
     rows, W, b = (
         torch.tensor(a, requires_grad=True) for a in (X.vectors, *weights.values())
     )
-    expected = reference(X, batch, rows, W, b, first, keep)
+    expected = reference(X, batch, rows, W, b, first, keep, key)
     Y, backprop = layer(X, is_train=True)
     assert [len(part) for part in Y] == [len(doc) for doc in X.docs]
     np.testing.assert_allclose(np.concatenate(Y), expected.detach(), atol=1e-10)
@@ -221,6 +223,7 @@ def train(nlp, steps):
     [
         ("ner", {}, "ents_f"),
         ("ner", {"keep_tokens": False}, "ents_f"),
+        ("ner", {"segmentation": "none"}, "ents_f"),
         ("tagger", {"token_pooling": {"@layers": "reduce_mean.v1"}}, "tag_acc"),
     ],
 )
@@ -254,6 +257,19 @@ def test_spans_that_are_missing(bert):
     nlp.initialize(lambda: examples)
     with pytest.raises(AlignmentError, match="annotating_components"):
         nlp.update(examples)
+
+
+def test_without_segmentation_no_span_is_looked_at(bert):
+    nlp = make(bert, "ner", segmentation="none")
+    examples = examples_for(nlp)
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    doc = nlp.get_pipe("transformer")(nlp.make_doc("it was in new york"))
+    found = vectors_of(nlp, doc)
+    doc.spans["ngrams"] = [doc[3:5]]
+    np.testing.assert_array_equal(vectors_of(nlp, doc), found)
+    with pytest.raises(ConfigValidationError, match="segmentation"):
+        make(bert, "ner", segmentation="all")
 
 
 def vectors_of(nlp, doc):

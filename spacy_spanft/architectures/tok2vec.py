@@ -44,21 +44,21 @@ def span_tok2vec(
     key = spans_key if segmentation == "spans" else None
     tokens = span_tokens(nonempty(token_pooling), window, key, keep_tokens)
     model: Any = chain(rows, tokens)
-    model.init = partial(init, rows, tokens)
+    model.init = partial(init, rows, tokens, spans_key)
     return model
 
 
 def init(
     rows: Model[Any, Any],
     tokens: Model[Any, Any],
+    spans_key: str,
     model: Tok2Vec,
     X: list[Doc] | None = None,
     Y: Any = None,
 ) -> None:
     """Set up the model from the width of the encoder: no transformer needs to run."""
-    key = tokens.attrs["spans_key"]
-    if X is not None and key is not None:
-        mark_sample(X, key)
+    if X is not None:
+        mark_sample(X, spans_key)
     rows.initialize(X=X)
     row = model.ops.alloc2f(1, rows.get_dim("nO"))
     tokens.initialize(X=Ragged(row, model.ops.asarray1i([1])))
