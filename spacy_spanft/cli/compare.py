@@ -19,6 +19,7 @@ MetricName = Annotated[str | None, Option("--metric", "-m", help="The metric, su
 PositiveLabel = Annotated[str | None, Option("--positive-label", "-p", help="The positive label, for cats_f1", show_default=False)]  # noqa: E501
 GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
 Resamples = Annotated[int, Option("--n-resamples", help="How often the bootstrap draws")]  # noqa: E501
+Ensemble = Annotated[bool, Option("--ensemble", help="Measure the runs of each arm as one pipeline, too: scores averaged, spans by majority")]  # noqa: E501
 Output = Annotated[Path | None, Option("--output", "-o", help="A folder for comparison.json, comparison.md and comparison.html", show_default=False)]  # noqa: E501
 # fmt: on
 
@@ -31,6 +32,7 @@ def compare_cli(
     positive_label: PositiveLabel = None,
     gpu_id: GpuId = -1,
     n_resamples: Resamples = 1000,
+    ensemble: Ensemble = False,
     output: Output = None,
 ) -> None:
     """Compare trained pipelines on the same data: score, p, size, speed and memory."""
@@ -46,7 +48,9 @@ def compare_cli(
             name: task._replace(metric=metric, positive_label=positive_label)
             for name, task in _tasks(arms or [], runs or [], data).items()
         }
-        found = compare_tasks(tasks, gpu_id=gpu_id, n_resamples=n_resamples)
+        found = compare_tasks(
+            tasks, gpu_id=gpu_id, n_resamples=n_resamples, ensemble=ensemble
+        )
         print(table_of(tasks, found))
         if output is not None:
             write_reports(output, tasks, found)

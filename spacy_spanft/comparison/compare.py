@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ComparisonError, Errors
+from .ensemble import measure_ensemble_alone
 from .measure import Measured, Setup, measure_alone
 from .significance import Difference, mcnemar, paired_bootstrap
 
@@ -48,12 +49,15 @@ class Comparison(NamedTuple):
     data (str): The data.
     n_docs (int): How many texts there are.
     arms (list[Arm]): The arms.
+    ensembles (list[Arm]): The runs of each arm as one, where that was asked for; each
+        is compared with the ensemble of the first arm.
     """
 
     metric: str
     data: str
     n_docs: int
     arms: list[Arm]
+    ensembles: list[Arm] = []  # noqa: RUF012 (never written to)
 
     def to_json(self) -> dict[str, Any]:
         """Give all figures as plain values.
@@ -61,27 +65,31 @@ class Comparison(NamedTuple):
         RETURNS (dict[str, Any]): Values that `json.dumps` takes.
         """
         base = self.arms[0].runs[0].n_parameters
-        return {
+        found = {
             "metric": self.metric,
             "data": self.data,
             "n_docs": self.n_docs,
-            "arms": [
-                {
-                    "name": arm.name,
-                    "scores": arm.scores,
-                    "mean": arm.mean,
-                    "std": arm.std,
-                    "against_first": arm.against_first and arm.against_first._asdict(),
-                    "n_parameters": arm.runs[0].n_parameters,
-                    "parameters_added": arm.runs[0].n_parameters / base - 1,
-                    "words_per_second": _mean_of(arm, "words_per_second"),
-                    "peak_memory": _mean_of(arm, "peak_memory"),
-                    "spans_per_doc": _mean_of(arm, "spans_per_doc"),
-                    "n_ngrams": arm.runs[0].n_ngrams,
-                }
-                for arm in self.arms
-            ],
+            "arms": [_json(arm, base) for arm in self.arms],
         }
+        if self.ensembles:
+            found["ensembles"] = [_json(arm, base) for arm in self.ensembles]
+        return found
+
+
+def _json(arm: Arm, base: int) -> dict[str, Any]:
+    return {
+        "name": arm.name,
+        "scores": arm.scores,
+        "mean": arm.mean,
+        "std": arm.std,
+        "against_first": arm.against_first and arm.against_first._asdict(),
+        "n_parameters": arm.runs[0].n_parameters,
+        "parameters_added": arm.runs[0].n_parameters / base - 1,
+        "words_per_second": _mean_of(arm, "words_per_second"),
+        "peak_memory": _mean_of(arm, "peak_memory"),
+        "spans_per_doc": _mean_of(arm, "spans_per_doc"),
+        "n_ngrams": arm.runs[0].n_ngrams,
+    }
 
 
 def compare(
@@ -92,6 +100,7 @@ def compare(
     positive_label: str | None = None,
     gpu_id: int = -1,
     n_resamples: int = 1000,
+    ensemble: bool = False,
 ) -> Comparison:
     """Measure trained pipelines on the same data, one after the other.
 
@@ -104,10 +113,13 @@ def compare(
     positive_label (Optional[str]): The positive label, for "cats_f1".
     gpu_id (int): The GPU; -1 for the CPU.
     n_resamples (int): How often the bootstrap draws.
+    ensemble (bool): Whether to measure the runs of each arm as one pipeline, too.
     RETURNS (Comparison): What was found.
     """
     if not arms or not all(arms.values()):
         raise ComparisonError(Errors.NO_ARMS)
+    if ensemble and all(len(paths) == 1 for paths in arms.values()):
+        raise ComparisonError(Errors.NO_ENSEMBLE)
     setup = Setup(str(data), metric, positive_label, gpu_id)
     found: dict[str, list[Measured]] = {}
     for name, path in _with_bar(arms):
@@ -120,11 +132,35 @@ def compare(
         for run in runs:
             if run.texts != first[0].texts:
                 raise ComparisonError(Errors.OTHER_TEXTS.format(name=name))
-    made = [
-        Arm(name, runs, None if i == 0 else _difference(first, runs, n_resamples))
-        for i, (name, runs) in enumerate(found.items())
+    made = _against_first(found, n_resamples)
+    together = _ensembles(arms, found, setup) if ensemble else {}
+    ensembles = [
+        arm for arm in _against_first(together, n_resamples) if len(found[arm.name]) > 1
     ]
-    return Comparison(first[0].metric, str(data), len(first[0].texts), made)
+    return Comparison(first[0].metric, str(data), len(first[0].texts), made, ensembles)
+
+
+def _against_first(found: Mapping[str, list[Measured]], n_resamples: int) -> list[Arm]:
+    made: list[Arm] = []
+    for name, runs in found.items():
+        base = made[0].runs if made else None
+        difference = None if base is None else _difference(base, runs, n_resamples)
+        made.append(Arm(name, runs, difference))
+    return made
+
+
+def _ensembles(
+    arms: Mapping[str, Sequence[str | Path]],
+    found: Mapping[str, list[Measured]],
+    setup: Setup,
+) -> dict[str, list[Measured]]:
+    """Measure the runs of each arm as one; a single run is that one."""
+    return {
+        name: [measure_ensemble_alone([str(path) for path in paths], setup)]
+        if len(paths) > 1
+        else found[name]
+        for name, paths in arms.items()
+    }
 
 
 def _with_bar(arms: Mapping[str, Sequence[str | Path]]) -> Iterator[tuple[str, str]]:

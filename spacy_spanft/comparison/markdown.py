@@ -19,11 +19,12 @@ def to_markdown(comparison: Comparison, notes: Mapping[str, str] | None = None) 
     notes (Optional[Mapping[str, str]]): What must be said of arms.
     RETURNS (str): Markdown.
     """
-    one = comparison
+    one, values = comparison, comparison.to_json()
     rows = [
         _HEADER,
         tuple("---" for _ in _HEADER),
-        *map(_row, one.arms, one.to_json()["arms"]),
+        *map(_row, one.arms, values["arms"]),
+        *map(_ensemble, one.ensembles, values.get("ensembles", [])),
     ]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     first = one.arms[0].name
@@ -37,6 +38,8 @@ def to_markdown(comparison: Comparison, notes: Mapping[str, str] | None = None) 
             f"Differences are from {first}, with a 95% interval of the paired "
             f"bootstrap; p is that of: {tests}."
         )
+    if one.ensembles:
+        below.append(wording.ENSEMBLES)
     there = [arm.name for arm in one.arms if (notes or {}).get(arm.name)]
     below += [f"\n{name}: {(notes or {})[name]}" for name in there]
     return "\n".join([*lines, "", *below, ""])
@@ -57,6 +60,11 @@ def to_markdown_of_tasks(
         f"## {name}\n\n{to_markdown(one, (notes or {}).get(name))}"
         for name, one in comparisons.items()
     )
+
+
+def _ensemble(arm: Arm, json: dict[str, Any]) -> tuple[str, ...]:
+    name, *cells = _row(arm, json)
+    return (f"{name} (ensemble)", *cells)
 
 
 def _row(arm: Arm, json: dict[str, Any]) -> tuple[str, ...]:

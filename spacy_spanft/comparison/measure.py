@@ -74,6 +74,19 @@ class Measured(NamedTuple):
     n_ngrams: int | None
 
 
+class Predicted(NamedTuple):
+    """What a pipeline said.
+
+    nlp (Language): The pipeline.
+    examples (list[Example]): The Docs with its predictions, beside the right ones.
+    seconds (float): How long it took.
+    """
+
+    nlp: Language
+    examples: list[Example]
+    seconds: float
+
+
 def measure_alone(path: str, setup: Setup) -> Measured:
     """Measure a pipeline in a process of its own, whose memory nobody else uses.
 
@@ -81,11 +94,22 @@ def measure_alone(path: str, setup: Setup) -> Measured:
     setup (Setup): What it is measured with.
     RETURNS (Measured): What was found.
     """
+    return alone(path, measure, path, setup)
+
+
+def alone(name: str, function: Callable[..., Measured], *args: Any) -> Measured:
+    """Call a function in a process of its own.
+
+    name (str): What is measured, for the error.
+    function (Callable[..., Measured]): The function.
+    *args (Any): What it is called with.
+    RETURNS (Measured): What it returns.
+    """
     with fresh_pool() as pool:
         try:
-            return pool.submit(measure, path, setup).result()
+            return pool.submit(function, *args).result()
         except BrokenProcessPool as error:
-            raise ComparisonError(Errors.MEASURER_DIED.format(path=path)) from error
+            raise ComparisonError(Errors.MEASURER_DIED.format(path=name)) from error
 
 
 def measure(path: str, setup: Setup) -> Measured:
@@ -95,18 +119,40 @@ def measure(path: str, setup: Setup) -> Measured:
     setup (Setup): What it is measured with.
     RETURNS (Measured): What was found.
     """
+    return describe(predict(path, setup), setup)
+
+
+def predict(path: str, setup: Setup) -> Predicted:
+    """Let a pipeline predict the data.
+
+    path (str): The pipeline, by name or path.
+    setup (Setup): What it is measured with.
+    RETURNS (Predicted): What it said.
+    """
     nlp = _load(path, setup.gpu_id)
     examples = list(_corpus(nlp, setup.data)(nlp))
     if not examples:
         raise ComparisonError(Errors.NO_ROWS.format(source=repr(setup.data)))
-    metric = metric_of(nlp, setup.metric, setup.positive_label)
     begin = time.perf_counter()
     docs = list(nlp.pipe(example.predicted for example in examples))
     seconds = time.perf_counter() - begin
-    examples = [
+    made = [
         Example(doc, example.reference)
         for doc, example in zip(docs, examples, strict=True)
     ]
+    return Predicted(nlp, made, seconds)
+
+
+def describe(predicted: Predicted, setup: Setup) -> Measured:
+    """Score predictions, and say what is to be said of them.
+
+    predicted (Predicted): The predictions.
+    setup (Setup): What they are scored with.
+    RETURNS (Measured): What was found.
+    """
+    nlp, examples, seconds = predicted
+    metric = metric_of(nlp, setup.metric, setup.positive_label)
+    docs = [example.predicted for example in examples]
     rows = metric.rows(examples)
     words = [metric.words(example) for example in examples]
     segmenter = _segmenter(nlp)

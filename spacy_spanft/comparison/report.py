@@ -97,6 +97,7 @@ def _task(
         figures.curves(trainings, here, f"{key}-curves"),
         *figures.dictionary_sizes(comparison, here, f"{key}-size"),
     ]
+    values = comparison.to_json()
     return {
         "key": key,
         "name": name,
@@ -105,7 +106,10 @@ def _task(
         "headline": headline(comparison),
         "caveats": caveats(comparison),
         "tests": wording.tests_of(comparison.arms),
-        "rows": list(zip(comparison.arms, comparison.to_json()["arms"], strict=True)),
+        "rows": list(zip(comparison.arms, values["arms"], strict=True)),
+        "ensembles": list(
+            zip(comparison.ensembles, values.get("ensembles", []), strict=True)
+        ),
         "best": max(arm.mean for arm in comparison.arms),
         "corrected": corrected(comparison),
         "costs": _costs(trainings),

@@ -52,13 +52,18 @@ def task_of_runs(
 
 
 def compare_tasks(
-    tasks: Mapping[str, Task], *, gpu_id: int = -1, n_resamples: int = 1000
+    tasks: Mapping[str, Task],
+    *,
+    gpu_id: int = -1,
+    n_resamples: int = 1000,
+    ensemble: bool = False,
 ) -> dict[str, Comparison]:
     """Compare the arms of each task.
 
     tasks (Mapping[str, Task]): The tasks.
     gpu_id (int): The GPU; -1 for the CPU.
     n_resamples (int): How often the bootstrap draws.
+    ensemble (bool): Whether to measure the runs of each arm as one pipeline, too.
     RETURNS (dict[str, Comparison]): What was found of each.
     """
     return {
@@ -69,6 +74,7 @@ def compare_tasks(
             positive_label=task.positive_label,
             gpu_id=gpu_id,
             n_resamples=n_resamples,
+            ensemble=ensemble,
         )
         for name, task in tasks.items()
     }

@@ -14,6 +14,11 @@ _METRICS = {
     "cats_spearman": "Spearman’s correlation",
     "ents_f": "F1 of entities",
 }
+ENSEMBLES = (
+    "An ensemble is all runs of an arm as one pipeline: the scores of labels are "
+    "averaged, entities and spans are put to the vote. It is compared with the "
+    "ensemble of the first arm."
+)
 
 
 def metric(name: str) -> str:

@@ -31,6 +31,14 @@ class CommandErrors:
         "comes again is another run of the same arm: base=run0 base=run1 spans=run2"
     )
     NO_ARMS = "There is nothing to compare: name at least one pipeline for each arm."
+    NO_ENSEMBLE = (
+        "No arm has several runs, so there is nothing to put together. Name an arm "
+        "again for each of its runs: base=run0 base=run1"
+    )
+    OTHER_WORDS = (
+        "The pipelines of an ensemble cut the same text into other tokens, so their "
+        "predictions cannot be put together: {text!r}"
+    )
     ARMS_AND_RUNS = (
         "Name pipelines either as arguments or by --runs, not both: {arms} would be "
         "left out."
