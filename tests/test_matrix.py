@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import spacy
@@ -19,6 +20,7 @@ from spacy_spanft.matrix.arms import config_of
 
 from .commands import run as spacy_command
 
+ROOT = Path(__file__).parent.parent
 SPAN_MODEL = """
 [components.textcat.model]
 @architectures = "spacy-spanft.SpanTextCat.v1"
@@ -343,3 +345,23 @@ def test_bad_options(place, args, expected):
     done = spacy_command(*command, "-o", "out", *args, ok=False)
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_head_first(place):
+    """A config that trains it first gets both of its schedules."""
+    shutil.copy(ROOT / "configs" / "textcat_two_phase.cfg", place / "configs")
+    arms = """
+arms:
+  two: {config: two_phase}
+  longer: {config: two_phase, set: {training.before_update.until_step: 40}}
+"""
+    Path("arms.yml").write_text(arms)
+    two, longer = plan("data/one", configs="configs/textcat", seeds=[0], epochs=20)
+    for run, until in ((two, 6), (longer, 40)):
+        training = run.config["training"]
+        assert training["before_update"]["until_step"] == until
+        rate = training["optimizer"]["learn_rate"]
+        assert (rate["total_steps"], rate["warmup_steps"]) == (60, 6)
+        own = training["optimizer"]["transformer_rate"]["schedule"]
+        left = 60 - until
+        assert (own["total_steps"], own["warmup_steps"]) == (left, left // 10)

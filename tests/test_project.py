@@ -1,6 +1,7 @@
 """The project: every workflow runs, is run once, and ends in a report."""
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,14 @@ def copy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("copy") / "project"
     shutil.copytree(PROJECT, folder, ignore=ignored)
     return folder
+
+
+@pytest.fixture(scope="module")
+def scripts_path():
+    """Let the project's scripts be imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPTS))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -148,11 +157,23 @@ def test_ner(project, copy, settings):
     assert "bilou_ner" not in (train / "encoder" / "0" / "config.cfg").read_text()
 
 
-def test_ablation_and_sizes(project, copy, settings, monkeypatch):
-    for workflow in ("ablation", "dictionary-size"):
+@pytest.fixture(scope="module")
+def nltk_data(scripts_path, copy):
+    """Put data for NLTK where the project looks for it."""
+    import make_demo
+    from demo_language import make_sentence
+
+    chance = random.Random(0)
+    sentences = [make_sentence(chance, ["PLACE"]) for _ in range(20)]
+    make_demo.write_nltk_data(copy / "assets" / "nltk_data", sentences)
+
+
+@pytest.mark.usefixtures("nltk_data")
+def test_ablation_sizes_and_regimes(project, copy, settings):
+    for workflow in ("ablation", "dictionary-size", "regimes"):
         run("run", workflow, ".", *settings, cwd=copy)
         assert all(path.exists() for path in outputs_of(project, workflow, copy))
-    for arms in ("segmenters", "encoders", "dictionaries", "sizes"):
+    for arms in ("segmenters", "encoders", "dictionaries", "sizes", "regimes"):
         check_report(copy / "metrics" / "cola" / arms, names(f"{arms}.yml"))
     for name in ("default", "task", "merged"):
         assert NgramDictionary.from_disk(copy / "corpus" / "cola" / f"{name}.tsv.gz")
@@ -166,12 +187,45 @@ def test_ablation_and_sizes(project, copy, settings, monkeypatch):
     assert arms["random"]["n_ngrams"] is None
 
 
-@pytest.fixture
-def scripts(monkeypatch):
-    monkeypatch.syspath_prepend(str(SCRIPTS))
+@pytest.mark.usefixtures("scripts_path")
+def test_nltk_data_that_is_nowhere(tmp_path, monkeypatch, capsys):
+    import nltk
+    import nltk_data
+
+    def fail(name, *args, **settings):
+        raise ValueError(f"Error loading {name}:\nno network")
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", fail)
+    with pytest.raises(SystemExit, match="1"):
+        nltk_data.main(tmp_path / "data")
+    said = capsys.readouterr().out
+    assert "averaged_perceptron_tagger_eng is not on this machine" in said
+    assert "no network" in said
+    assert "NLTK_DATA" in said
 
 
-def test_the_language_says_nothing_by_single_words(scripts):
+@pytest.mark.usefixtures("scripts_path")
+def test_nltk_data_is_downloaded_once(tmp_path, monkeypatch):
+    import nltk
+    import nltk_data
+
+    found = []
+
+    def download(name, folder, **settings):
+        kind = "corpora" if name == "conll2000" else "taggers"
+        (folder / kind / name).mkdir(parents=True)
+        found.append(name)
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", download)
+    for _ in range(2):
+        nltk_data.main(tmp_path / "data")
+    assert found == ["averaged_perceptron_tagger_eng", "conll2000"]
+
+
+@pytest.mark.usefixtures("scripts_path")
+def test_the_language_says_nothing_by_single_words():
     import demo_language
 
     counts = {
@@ -185,13 +239,14 @@ def test_the_language_says_nothing_by_single_words(scripts):
     assert len(set(pairs)) == len(pairs)
 
 
-def test_demo_data(scripts, tmp_path):
+@pytest.mark.usefixtures("scripts_path")
+def test_demo_data(tmp_path):
     import make_demo
 
     for name in ("a", "b"):
         make_demo.main(tmp_path / name, seed=3, scale=0.02)
     files = [p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.*")]
-    assert len(files) == 14
+    assert len(files) == 15
     for file in files:
         assert (tmp_path / "a" / file).read_bytes() == (
             tmp_path / "b" / file
@@ -217,7 +272,7 @@ def test_demo_data(scripts, tmp_path):
         (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
     ],
 )
-def test_errors_are_short(scripts, copy, tmp_path, args, expected):
+def test_errors_are_short(scripts_path, copy, tmp_path, args, expected):
     import experiment
 
     data = copy / "corpus" / "demo" / "textcat"

@@ -30,7 +30,7 @@ from spacy_spanft.comparison.tasks import (
     task_of_runs,
     write_reports,
 )
-from spacy_spanft.matrix import Run, plan_runs, read_arms, run_matrix
+from spacy_spanft.matrix import Run, check_data, plan_runs, read_arms, run_matrix
 
 # fmt: off
 Arms = Annotated[Path, typer.Argument(help="The arms (YAML)")]
@@ -80,10 +80,17 @@ def main(
         spare = Path(nltk_data) if nltk_data else None
         runs: list[Run] = []
         for folder in data:
+            check_data(folder)
             fitted = fit_arms(chosen, folder, own, spare)
-            numbers = range(seed, seed + seeds)
-            settings = {"seeds": numbers, "epochs": epochs, "overrides": overrides}
-            runs += plan_runs(fitted, configs, [folder], output, **settings)
+            runs += plan_runs(
+                fitted,
+                configs,
+                [folder],
+                output,
+                seeds=range(seed, seed + seeds),
+                epochs=epochs,
+                overrides=overrides,
+            )
         if dry_run:
             print(list_runs(runs))
             return

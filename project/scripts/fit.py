@@ -14,10 +14,8 @@ RANDOM = "spacy-spanft.RandomSegmenter.v1"
 NLTK = "spacy-spanft.NltkChunkSegmenter.v1"
 # What NLTK calls the data of its phrases.
 NLTK_DATA = ("taggers/averaged_perceptron_tagger_eng", "corpora/conll2000")
-NOTE = (
-    "NLTK's tagger and chunker, trained on tags and phrases that the generator of the "
-    "data knows, as NLTK's pre-trained data is not on this machine"
-)
+# In a folder of data for NLTK: what must be said of those who learn from it.
+NOTE = "note.txt"
 
 
 def fit_arms(
@@ -30,8 +28,8 @@ def fit_arms(
 
     The random segmenter gets spans as long as those of the n-grams, so that the two
     differ in where they cut alone. NLTK's chunker, where NLTK has no data on this
-    machine, gets a folder of data in the same format, and the arm a note that says so.
-    {data} in the name of a dictionary is the folder of the task.
+    machine, gets a folder of data in the same format; if that has a note, so has the
+    arm. {data} in the name of a dictionary is the folder of the task.
 
     arms (list[ArmConfig]): The arms.
     data (Path): The folder of the task.
@@ -44,9 +42,11 @@ def fit_arms(
         kind = (arm.segmenter or {}).get("@segmenters")
         if kind == RANDOM:
             arm = _with(arm, lengths=_measure(data / "train.spacy", dictionary))
-        elif kind == NLTK and nltk_data is not None and not _has_nltk_data():
+        elif kind == NLTK and nltk_data is not None and not has_nltk_data():
             arm = _with(arm, data_dir=nltk_data.resolve().as_posix())
-            arm = arm._replace(note=NOTE)
+            note = nltk_data / NOTE
+            if note.exists():
+                arm = arm._replace(note=note.read_text("utf8").strip())
         found.append(arm._replace(dictionary=_in_folder(arm.dictionary, data)))
     return found
 
@@ -72,12 +72,18 @@ def _measure(train: Path, dictionary: Path | None) -> list[float]:
     return [round(share, 4) for share in piece_lengths(docs, ngrams)]
 
 
-def _has_nltk_data() -> bool:
+def has_nltk_data(*more: Path) -> bool:
+    """Say whether NLTK finds what its phrases need.
+
+    *more (Path): Folders to look into, beside NLTK's own.
+    RETURNS (bool): Whether all of it is there.
+    """
     import nltk
 
+    paths = [*nltk.data.path, *map(str, more)]
     try:
         for resource in NLTK_DATA:
-            nltk.data.find(resource)
+            nltk.data.find(resource, paths)
     except LookupError:
         return False
     return True

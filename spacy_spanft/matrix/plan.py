@@ -15,7 +15,7 @@ from ..errors import Errors, MatrixError
 from .arms import ArmConfig, change, config_of
 from .fingerprint import fingerprint
 
-SCHEDULE = "training.optimizer.learn_rate"
+UNTIL = "training.before_update"
 # Scores that a training writes beside its pipeline.
 RESULT = "run.json"
 # Facts about the data of a task.
@@ -71,6 +71,16 @@ class Data(NamedTuple):
     n_words: int
 
 
+def check_data(folder: str | Path) -> None:
+    """Raise if a folder is not that of a task.
+
+    folder (Union[str, Path]): The folder.
+    """
+    for part in ("train", "dev"):
+        if not (Path(folder) / f"{part}.spacy").is_file():
+            raise MatrixError(Errors.NO_DATA.format(path=folder, part=part))
+
+
 def read_data(folder: str | Path) -> Data:
     """Look into the data of a task.
 
@@ -78,9 +88,7 @@ def read_data(folder: str | Path) -> Data:
     RETURNS (Data): How much there is to train on.
     """
     folder = Path(folder)
-    for part in ("train", "dev"):
-        if not (folder / f"{part}.spacy").is_file():
-            raise MatrixError(Errors.NO_DATA.format(path=folder, part=part))
+    check_data(folder)
     file = folder / "train.spacy"
     try:
         docs = DocBin().from_disk(file).get_docs(spacy.blank("xx").vocab)
@@ -151,7 +159,7 @@ def plan_runs(
     made = []
     for (name, task), seed, arm in product(zip(names, tasks, strict=True), seeds, arms):
         config = config_of(arm, _prefix(configs, task))
-        _set_up(config, task, seed, epochs)
+        _set_up(config, arm, task, seed, epochs)
         for place, value in (overrides or {}).items():
             change(config, place, value, "the command line")
         folder = Path(output) / name / arm.name / str(seed)
@@ -163,7 +171,7 @@ def plan_runs(
     return made
 
 
-def _set_up(config: Config, data: Data, seed: int, epochs: int) -> None:
+def _set_up(config: Config, arm: ArmConfig, data: Data, seed: int, epochs: int) -> None:
     """Let a config train so many epochs on this data."""
     training = config["training"]
     size = training.get("batcher", {}).get("size")
@@ -176,13 +184,31 @@ def _set_up(config: Config, data: Data, seed: int, epochs: int) -> None:
         # Whatever the config reads elsewhere, here it reads DocBins.
         reader = {"@readers": "spacy.Corpus.v1", "path": f"${{paths.{part}}}"}
         change(config, f"corpora.{part}", reader, "the runner")
-    if "total_steps" in training["optimizer"].get("learn_rate", {}):
-        change(config, f"{SCHEDULE}.total_steps", steps, "the runner")
-        change(config, f"{SCHEDULE}.warmup_steps", steps // 10, "the runner")
+    optimizer = training["optimizer"]
+    _set_schedule(optimizer.get("learn_rate"), steps)
+    frozen = training.get("before_update") or {}
+    if "until_step" in frozen:
+        # The head first; the transformer has the steps that are left.
+        if f"{UNTIL}.until_step" not in arm.set:
+            frozen["until_step"] = steps // 10
+        left = steps - frozen["until_step"]
+        _set_schedule(_schedule_of(optimizer, "transformer_rate"), left)
     change(config, "training.max_steps", steps, "the runner")
     frequency = max(1, steps // N_EVALUATIONS)
     change(config, "training.eval_frequency", frequency, "the runner")
     change(config, "system.seed", seed, "the runner")
+
+
+def _schedule_of(optimizer: Any, rate: str) -> Any:
+    found = optimizer.get(rate)
+    return found.get("schedule") if isinstance(found, dict) else None
+
+
+def _set_schedule(schedule: Any, steps: int) -> None:
+    """Let a schedule warm up for a tenth of so many steps, and end with them."""
+    if isinstance(schedule, dict) and "total_steps" in schedule:
+        schedule["total_steps"] = steps
+        schedule["warmup_steps"] = steps // 10
 
 
 def _logger(folder: Path) -> dict[str, Any]:
