@@ -356,7 +356,7 @@ arms:
   longer: {config: two_phase, set: {training.before_update.until_step: 40}}
 """
     Path("arms.yml").write_text(arms)
-    two, longer = plan("data/one", configs="configs/textcat", seeds=[0], epochs=20)
+    two, longer = plan("data/one", configs="configs/textcat", seeds=[0], epochs=60)
     for run, until in ((two, 6), (longer, 40)):
         training = run.config["training"]
         assert training["before_update"]["until_step"] == until
