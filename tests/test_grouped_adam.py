@@ -284,6 +284,12 @@ class TestErrors:
         with pytest.raises(SettingError, match=f"layer_decay is {decay}, but"):
             grouped_adam(0.1, layer_decay=decay)
 
+    @pytest.mark.parametrize("name", ["learn", "transformer", "head"])
+    def test_negative_rates(self, name):
+        rates = {"learn_rate": 0.1, f"{name}_rate": -0.1}
+        with pytest.raises(SettingError, match=f"{name}_rate is -0.1, but must be 0"):
+            grouped_adam(**rates)
+
     def test_no_layers(self, bert, monkeypatch):
         nlp, _ = initialized(make(bert))
         (shim,) = shims(nlp)

@@ -164,7 +164,15 @@ class TestWords:
             if end > begin:
                 spans.setdefault(word, []).append((begin, end))
         whole = [TEXT[some[0][0] : some[-1][1]].strip() for some in spans.values()]
-        assert [word for word in whole if word] == TEXT.split()
+        found = [word for word in whole if word]
+        model = tokenizer.backend_tokenizer.model
+        if getattr(model, "continuing_subword_prefix", None):  # WordPiece
+            own = tokenizer(TEXT).word_ids()
+            assert len(found) == max(i for i in own if i is not None) + 1
+            found = "".join(found)
+            assert found == TEXT.replace(" ", "")
+        else:
+            assert found == TEXT.split()
 
     def test_white_space_where_the_tokenizer_knows_no_words(self, roberta):
         from tokenizers import pre_tokenizers
@@ -181,6 +189,11 @@ class TestWords:
         tokens = np.split(np.array(encoding.tokens), np.flatnonzero(starts)[1:])
         joined = ["".join(some).replace("▁", "") for some in tokens]
         assert [word for word in joined if word] == ["new", "york", "cinema"]
+        # The collator gets the whole text as one word.
+        text = "new york city is big " * 20
+        collator = SpanMaskingCollator(tokenizer, seed=1)
+        labels = collator([tokenizer(text) for _ in range(8)])["labels"]
+        assert 0 < (labels != IGNORED).float().mean() < 0.3
 
     def test_nothing_tells(self, bert):
         feature = {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1]}
@@ -371,6 +384,26 @@ class TestCollator:
             draws.append(collator.mask(feature).labels.tolist())
         assert draws[0] == draws[2] != draws[1]
         assert collator.mask(feature).labels.tolist() != draws[2]
+
+    @pytest.mark.parametrize("side", ["left", "right"])
+    def test_padding_of_others_stays(self, bert, side, monkeypatch):
+        monkeypatch.setattr(bert, "padding_side", side)
+        texts = ["new york", "new york is very good"]
+        padded = [bert(text, padding="max_length", max_length=20) for text in texts]
+        collator = SpanMaskingCollator(bert, share=0.4)
+        for features in (padded, [bert(text) for text in texts]):
+            batch = collator(features)
+            width = batch["input_ids"].shape[1]
+            expected = bert(texts, padding="max_length", max_length=width)
+            for name in ("attention_mask", "token_type_ids"):
+                assert batch[name].tolist() == expected[name]
+            is_seen = batch["attention_mask"].bool()
+            assert (batch["input_ids"][~is_seen] == bert.pad_token_id).all()
+            assert (batch["labels"][~is_seen] == IGNORED).all()
+
+    def test_refuses_what_cannot_be_masked(self, bert):
+        with pytest.raises(PretrainingError, match="'chance', but must be one of"):
+            SpanMaskingCollator(bert, masking="chance")
 
     def test_refuses_a_tokenizer_without_mask(self, bert):
         bare = AutoTokenizer.from_pretrained(bert.name_or_path, mask_token=None)

@@ -227,7 +227,10 @@ class TestOrder:
             passes[21]
 
     def test_at_least_one_is_held_out(self):
-        assert len(hold_out(30, 0.001)[1]) == 1
+        assert len(hold_out(15, 0.001)[1]) == 1
+        assert len(hold_out(80, 0.001)[1]) == 8
+        assert len(hold_out(900, 0.001)[1]) == 10
+        assert len(hold_out(900, 0.1)[1]) == 90
         assert len(hold_out(30, 0.0)[1]) == 0
         assert len(hold_out(1, 0.5)[1]) == 0
 
@@ -461,7 +464,16 @@ class TestResume:
         assert "share was 0.15, is 0.2" in printed.stderr
         other = write_text(tmp_path / "other.txt", seed=3)
         printed = train(model, other, *more, ok=False)
-        assert "text was" in printed.stderr
+        assert "the text is another one" in printed.stderr
+        # Nor without a checkpoint: another training would be begun.
+        for checkpoint in (tmp_path / "a" / CHECKPOINTS).iterdir():
+            shutil.rmtree(checkpoint)
+        printed = train(model, text, *more, "--share=0.2", ok=False)
+        assert "share was 0.15, is 0.2" in printed.stderr
+        printed = train(model, text, *more, ok=False)
+        assert "holds an encoder that is finished" in printed.stderr
+        expected = weights(tmp_path / "a")
+        assert expected
         record = tmp_path / "a" / RECORD
         record.write_text("{")
         printed = train(model, text, *more, ok=False)
@@ -475,6 +487,58 @@ class TestResume:
         found = [path.name for path in (tmp_path / "a" / CHECKPOINTS).iterdir()]
         assert found == ["checkpoint-2"]
         assert (tmp_path / "a" / "mine.txt").read_text() == "kept"
+
+    def test_overwritten_halfway_there_is_no_model(
+        self, model, text, tmp_path, monkeypatch
+    ):
+        train(model, text, tmp_path / "a", "--steps=2")
+        (tmp_path / "a" / "mine.txt").write_text("kept")
+        interrupt(monkeypatch, 1)
+        printed = train(
+            model, text, tmp_path / "a", "--steps=2", "--overwrite", ok=False
+        )
+        assert "No checkpoint was written yet" in printed.stderr
+        left = sorted(path.name for path in (tmp_path / "a").iterdir())
+        assert left == [CHECKPOINTS, "mine.txt", RECORD] or left == ["mine.txt", RECORD]
+
+    @pytest.mark.parametrize("option", ["--resume", "--overwrite"])
+    def test_nothing_of_others_is_touched(self, model, text, tmp_path, option):
+        theirs = tmp_path / "a" / CHECKPOINTS / "checkpoint-3"
+        theirs.mkdir(parents=True)
+        (theirs / "weights.pt").write_bytes(b"mine")
+        (tmp_path / "a" / "config.json").write_text("mine")
+        printed = train(model, text, tmp_path / "a", option, ok=False)
+        assert "no training was begun in it" in printed.stderr
+        assert (theirs / "weights.pt").read_bytes() == b"mine"
+        assert (tmp_path / "a" / "config.json").read_text() == "mine"
+
+    def test_a_record_of_others_removes_nothing_elsewhere(self, model, text, tmp_path):
+        train(model, text, tmp_path / "a", "--steps=1")
+        (tmp_path / "mine.txt").write_text("kept")
+        record = json.loads((tmp_path / "a" / RECORD).read_text())
+        record["files"] += ["../mine.txt", str(tmp_path / "mine.txt"), 3]
+        (tmp_path / "a" / RECORD).write_text(json.dumps(record))
+        train(model, text, tmp_path / "a", "--steps=1", "--overwrite")
+        assert (tmp_path / "mine.txt").read_text() == "kept"
+
+    @pytest.mark.parametrize("name", ["optimizer.pt", "rng_state.pth", "model"])
+    def test_damaged_checkpoints(self, model, text, tmp_path, name):
+        train(model, text, tmp_path / "a", "--steps=3")
+        checkpoint = tmp_path / "a" / CHECKPOINTS / "checkpoint-3"
+        file = checkpoint / (name if "." in name else "model.safetensors")
+        whole = file.read_bytes()
+        middle = len(whole) // 2
+        odd = bytes(255 - byte for byte in whole[middle : middle + 40])
+        damaged = [whole[:middle]]
+        if name != "model":  # safetensors have no checksum
+            damaged.append(whole[:middle] + odd + whole[middle + 40 :])
+        for content in damaged:
+            file.write_bytes(content)
+            options = ("--steps=4", "--resume")
+            printed = train(model, text, tmp_path / "a", *options, ok=False)
+            assert "damaged" in printed.stderr or "cannot be loaded" in printed.stderr
+            assert "checkpoint-3" in printed.stderr
+            assert "Traceback" not in printed.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit to set")
@@ -550,7 +614,7 @@ class TestMisuse:
         [
             ("", (), "There is no text in"),
             ("\n \n", (), "There is no text in"),
-            ("the new york city\n", (), "the longest sequence has 4 words"),
+            ("the new york city\n", (), "of 40 tokens at most, has 4 words"),
             ("the new york city\n" * 9, ("--no-pack",), "packed (--pack)"),
             ("the\n", ("--masking=words",), "at least 2 are needed"),
         ],
@@ -588,7 +652,11 @@ class TestMisuse:
             ("--share=nan", "share is nan, but must be"),
             ("--eval-share=0.6", "eval_share is 0.6"),
             ("--epochs=0", "epochs is 0.0"),
-            ("--steps=0", "steps is 0, but must be 1 or more"),
+            ("--epochs=inf", "epochs is inf"),
+            ("--precision=fp16", "Mixed precision (fp16) needs a GPU"),
+            ("--precision=bf16", "Mixed precision (bf16) needs a GPU"),
+            ("--batch-size=99999", "One step takes 99,999 sequences, but the text has"),
+            ("--steps=0", "steps is 0, but must be a whole number of 1 or more"),
             ("--batch-size=0", "batch_size is 0"),
             ("--learning-rate=-1", "learning_rate is -1.0"),
             ("--warmup=2", "warmup is 2.0"),
@@ -600,6 +668,8 @@ class TestMisuse:
         ],
     )
     def test_settings(self, model, text, tmp_path, option, message):
+        if "precision" in option and torch.cuda.is_available():
+            pytest.skip("there is a GPU")
         assert message in self.says(model, text, tmp_path / "o", option)
 
     def test_width(self, model, text, tmp_path):
@@ -610,6 +680,22 @@ class TestMisuse:
     def test_masking_in_python(self):
         with pytest.raises(PretrainingError, match="masking is 'chance', but must be"):
             Settings(masking="chance")
+        with pytest.raises(PretrainingError, match="steps is '3', but must be a whole"):
+            Settings(steps="3")
+        with pytest.raises(PretrainingError, match="errors is 'ignore'"):
+            Settings(errors="ignore")
+
+    def test_twice_the_standard_input(self, model, tmp_path):
+        assert "Name it once" in self.says(model, "-", tmp_path / "o", "-")
+
+    def test_a_rank_without_a_world(self, model, text, tmp_path, monkeypatch):
+        monkeypatch.setenv("RANK", "1")
+        train(model, text, tmp_path / "a", "--steps=1")
+        assert (tmp_path / "a" / "config.json").exists()
+
+    def test_one_file_is_a_text(self, model, text, tmp_path):
+        done = pretrain(model, str(text), tmp_path / "o", Settings(steps=1))
+        assert done.steps == 1
 
     def test_text_from_standard_input_twice(self, model, text, tmp_path, monkeypatch):
         import io

@@ -35,6 +35,7 @@ def bert(tmp_path_factory):
 
 
 class TestThaw:
+    @pytest.mark.filterwarnings("ignore:until_share = 1.0, but training ends")
     @pytest.mark.parametrize(
         ("settings", "first"),
         [
@@ -165,6 +166,20 @@ class TestErrors:
         assert [e.embeddings.LayerNorm.weight.requires_grad for e in encoders(nlp)] == [
             *(True, False)
         ]
+
+    @pytest.mark.parametrize(
+        ("limit", "end"),
+        [
+            ({"until_step": 10}, {"max_steps": 10}),
+            ({"until_epoch": 3}, {"max_epochs": 3}),
+            ({"until_share": 1.0}, {"max_steps": 10}),
+        ],
+    )
+    def test_never_thawed(self, bert, limit, end):
+        nlp, _ = initialized(make(bert))
+        nlp.config["training"].update(end)
+        with pytest.warns(UserWarning, match="stays frozen to the end"):
+            freeze_transformer(**limit)(nlp, {"step": 0, "epoch": 0})
 
     def test_share_of_what(self, bert):
         nlp, _ = initialized(make(bert))

@@ -146,7 +146,7 @@ def check_encoder(task: Task, transformer: str | None) -> None:
         tokenizer = AutoTokenizer.from_pretrained(transformer)
     except (OSError, ValueError, ImportError) as error:
         reason = first_line(error)
-        message = Errors.NO_ENCODER.format(name=transformer, reason=reason)
+        message = Errors.NO_TOKENIZER_OF.format(name=transformer, reason=reason)
         raise SettingError(message) from error
     if task.kind in ("pair", "score"):
         encode(tokenizer, [Pair("one", "other", 1)])

@@ -107,6 +107,7 @@ def pretrain_cli(
     given = {**locals()}
     with short_errors():
         from ..pretraining import Settings, pretrain
+        from ..pretraining.folder import last_whole
         from ..pretraining.run import is_main
 
         names = ("model", "text", "output", "more", "resume", "overwrite")
@@ -125,7 +126,9 @@ def pretrain_cli(
                 overwrite=overwrite,
             )
         except KeyboardInterrupt:
-            print(Errors.STOPPED_TRAINING, file=sys.stderr)
+            has_one = last_whole(output) is not None
+            message = Errors.STOPPED_TRAINING if has_one else Errors.STOPPED_EARLY
+            print(message, file=sys.stderr)
             raise
         if not is_main():
             return

@@ -99,7 +99,7 @@ class DataErrors:
         "{reason}. Where the data of {name} cannot be downloaded, name a folder that "
         "has it: --data-dir FOLDER, with {files} in it or in FOLDER/{folder}."
     )
-    NO_ENCODER = "The tokenizer of {name!r} cannot be loaded: {reason}"
+    NO_TOKENIZER_OF = "The tokenizer of {name!r} cannot be loaded: {reason}"
     TOO_FEW_ROWS = "The data of {name} has only {n} rows: none are left for {part}."
 
     # Configs

@@ -38,9 +38,9 @@ class PretrainingErrors:
         "with one number for all tokens of an n-gram, or of a word in none."
     )
     TEXT_TOO_SHORT = (
-        "The text in {sources} is too short to mask: the longest sequence has {most} "
-        "words, and at least {needed} are needed. If each line is a short text, let "
-        "them be packed (--pack)."
+        "The text in {sources} is too short to mask: the longest sequence, of {length} "
+        "tokens at most, has {most} words, and at least {needed} are needed. Short "
+        "lines can be packed (--pack), sequences be longer (--max-length)."
     )
     ONLY_FROM_SCRATCH = (
         "{names} can only be set from scratch (--from-scratch): weights that are there "
@@ -54,6 +54,29 @@ class PretrainingErrors:
         "The folder {path!r} is not empty. Go on with the training in it (--resume), "
         "begin anew in it (--overwrite), or name another."
     )
+    OUTPUT_NOT_OURS = (
+        "The folder {path!r} is not empty, and no training was begun in it (it has no "
+        "pretraining.json), so nothing in it is touched. Name another."
+    )
+    NO_CHECKPOINT = "There is no whole checkpoint in '{path}': training begins anew."
+    NOTHING_TO_GO_ON_FROM = (
+        "{path!r} holds an encoder that is finished, and no checkpoint to go on from. "
+        "Begin anew (--overwrite), or take it as --model for another output."
+    )
+    BAD_CHECKPOINT = (
+        "{path!r} is damaged: {reason}. Delete the folder {checkpoint!r} to go on from "
+        "the checkpoint before it."
+    )
+    STDIN_TWICE = "The standard input ('-') can be read only once. Name it once."
+    NEEDS_GPU = (
+        "Mixed precision ({precision}) needs a GPU, and there is none. Leave out "
+        "--precision."
+    )
+    BATCH_TOO_LARGE = (
+        "One step takes {per_step:,} sequences, but the text has {n_sequences:,} in "
+        "all. Lower --batch-size or --accumulate, or read more text."
+    )
+    OTHER_TEXT = "the text is another one, or the dictionary that marks its n-grams"
     OUTPUT_IS_FILE = "The output {path!r} is a file. Name a folder."
     RESUME_OR_OVERWRITE = "Either go on (--resume) or begin anew (--overwrite)."
     OTHER_TRAINING = (
@@ -66,6 +89,10 @@ class PretrainingErrors:
     )
     BAD_HEADS = "The heads in {path!r} do not fit the model: {reason}"
     NOT_WRITTEN = "a checkpoint cannot be written, perhaps the disk is full ({reason})"
+    STOPPED_EARLY = (
+        "No checkpoint was written yet (--save-every): the same command with --resume "
+        "begins anew."
+    )
     STOPPED_TRAINING = (
         "The last checkpoint is whole: the same command with --resume goes on from it."
     )

@@ -37,3 +37,7 @@ class Warnings:
         "[training.optimizer] has {setting}, but the pipeline has no parameter that "
         "learns at that rate: {reason}."
     )
+    NEVER_THAWS = (
+        "{name} = {value}, but training ends at {end}: the transformer stays frozen to "
+        "the end, and only the head learns."
+    )

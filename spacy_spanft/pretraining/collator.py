@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Errors, PretrainingError
 from .masking import MAX_SHARE, Masking, Positions, choose
-from .words import NO_WORD, check_tokenizer, words_of
+from .words import NO_WORD, check_tokenizer, tells_words, words_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,9 +52,16 @@ class SpanMaskingCollator:
     seed: int = 0
     _is_special: NDArray[np.bool_] = field(init=False, repr=False)
     _ordinary: NDArray[np.int64] = field(init=False, repr=False)
+    _tells_words: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_tokenizer(self.tokenizer)
+        if self.masking not in (units := get_args(Masking)):
+            expected = "one of " + ", ".join(map(repr, units))
+            about = {"name": "masking", "value": self.masking}
+            message = Errors.BAD_SETTING.format(expected=expected, **about)
+            raise PretrainingError(message)
+        self._tells_words = tells_words(self.tokenizer)
         if not 0 < self.share <= MAX_SHARE:
             expected = f"more than 0, and {MAX_SHARE} at most"
             raise PretrainingError(
@@ -77,15 +84,23 @@ class SpanMaskingCollator:
         """
         masked = [self.mask(feature) for feature in features]
         tokenizer = self.tokenizer
-        batch = {
-            "input_ids": _pad([m.ids for m in masked], tokenizer.pad_token_id or 0),
-            "attention_mask": _pad([np.ones_like(m.ids) for m in masked], 0),
-            "labels": _pad([m.labels for m in masked], IGNORED),
+        # Where the tokenizer has padded, its own padding stays what it is.
+        seen = [
+            feature.get("attention_mask", np.ones_like(one.ids))
+            for feature, one in zip(features, masked, strict=True)
+        ]
+        columns = {
+            "input_ids": ([one.ids for one in masked], tokenizer.pad_token_id or 0),
+            "attention_mask": (seen, 0),
+            "labels": ([one.labels for one in masked], IGNORED),
         }
         if "token_type_ids" in features[0]:
-            types = [np.asarray(f["token_type_ids"], np.int64) for f in features]
-            batch["token_type_ids"] = _pad(types, tokenizer.pad_token_type_id)
-        return batch
+            types = [feature["token_type_ids"] for feature in features]
+            columns["token_type_ids"] = (types, tokenizer.pad_token_type_id)
+        is_left = tokenizer.padding_side == "left"
+        return {
+            name: _pad(rows, value, is_left) for name, (rows, value) in columns.items()
+        }
 
     def mask(self, feature: Mapping[str, Any]) -> Masked:
         """Mask one sequence.
@@ -114,7 +129,7 @@ class SpanMaskingCollator:
         random: np.random.Generator,
     ) -> Iterator[tuple[int, int]]:
         """Choose what is masked, in tokens, run by run of words that may be."""
-        words = words_of(feature, self.tokenizer)
+        words = words_of(feature, self.tokenizer, self._tells_words)
         if self.masking == "tokens":
             words = np.where(words == NO_WORD, NO_WORD, np.arange(len(ids)))
         segments = words
@@ -167,10 +182,11 @@ def _runs(may: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
-def _pad(rows: Sequence[NDArray[np.int64]], value: int) -> "Tensor":
+def _pad(rows: Sequence[Any], value: int, is_left: bool) -> "Tensor":
     import torch
 
     padded = np.full((len(rows), max(map(len, rows))), value, np.int64)
     for row, filled in zip(rows, padded, strict=True):
-        filled[: len(row)] = row
+        start = len(filled) - len(row) if is_left else 0
+        filled[start : start + len(row)] = row
     return torch.from_numpy(padded)

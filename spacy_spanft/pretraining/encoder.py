@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import Errors, PretrainingError
@@ -146,9 +147,14 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _loading(name: str) -> Iterator[None]:
+    from safetensors import SafetensorError
+
+    known = (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError)
     try:
         yield
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except known as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if not Path(name).exists():
+            reason = f"there is no folder of that name here, and else: {reason}"
         message = Errors.NO_ENCODER.format(name=name, reason=reason)
         raise PretrainingError(message) from error

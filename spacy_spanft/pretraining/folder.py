@@ -10,6 +10,7 @@ import shutil
 import uuid
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from ..errors import Errors, PretrainingError
 from ..files import write_whole
@@ -21,7 +22,9 @@ HEADS = "pretraining_heads.safetensors"
 RECORD = "pretraining.json"
 LOG = "pretraining_log.jsonl"
 CHECKPOINTS = "checkpoints"
+CONFIG = "config.json"
 _MLM, _SBO = "mlm.", "sbo."
+_FILES = "files"  # in the record: what the encoder consists of
 
 
 def make_objective(encoder: Any, sbo: bool, heads: Path | None) -> SpanObjective:
@@ -113,7 +116,9 @@ def export(objective: SpanObjective, tokenizer: Any, output: Path) -> None:
     try:
         save_encoder(objective, tokenizer, temporary)
         # The config last: without it there is no model here.
-        for file in sorted(temporary.iterdir(), key=lambda f: f.name == "config.json"):
+        files = sorted(temporary.iterdir(), key=lambda f: f.name == CONFIG)
+        _write_record(output, {**_read_record(output), _FILES: [f.name for f in files]})
+        for file in files:
             os.replace(file, output / file.name)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -130,32 +135,61 @@ def check_output(output: Path, resume: bool, overwrite: bool) -> None:
         raise PretrainingError(Errors.RESUME_OR_OVERWRITE)
     if output.exists() and not output.is_dir():
         raise PretrainingError(Errors.OUTPUT_IS_FILE.format(path=str(output)))
-    is_taken = output.is_dir() and any(output.iterdir())
-    if is_taken and not (resume or overwrite):
+    if not output.is_dir() or not any(output.iterdir()):
+        return
+    if not (resume or overwrite):
         raise PretrainingError(Errors.OUTPUT_TAKEN.format(path=str(output)))
+    if not (output / RECORD).is_file():
+        # Somebody else's: nothing in it may be lost.
+        raise PretrainingError(Errors.OUTPUT_NOT_OURS.format(path=str(output)))
 
 
 def last_whole(output: Path) -> Path | None:
-    """Find the last whole checkpoint, and remove those that are not.
+    """Find the last whole checkpoint.
 
     output (Path): The folder.
     RETURNS (Optional[Path]): The checkpoint, if there is one.
     """
-    folders = list((output / CHECKPOINTS).glob("checkpoint-*"))
-    for folder in sorted(folders, key=_step, reverse=True):
-        try:
-            # The Trainer writes it last, so if it is whole, all else is.
-            json.loads((folder / "trainer_state.json").read_bytes())
-        except (OSError, ValueError):
-            shutil.rmtree(folder, ignore_errors=True)
-        else:
-            return folder
-    return None
+    return max(filter(_is_whole, _checkpoints(output)), key=_step, default=None)
+
+
+def _checkpoints(output: Path) -> list[Path]:
+    found = (output / CHECKPOINTS).glob("checkpoint-*")
+    return [folder for folder in found if _step(folder) >= 0]
 
 
 def _step(folder: Path) -> int:
     number = folder.name.rpartition("-")[2]
     return int(number) if number.isdecimal() else -1
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        # The Trainer writes it last, so if it is whole, all else was written.
+        json.loads((folder / "trainer_state.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def check_checkpoint(checkpoint: Path) -> None:
+    """Raise if a file of a checkpoint was damaged since.
+
+    PyTorch's files are zip archives, with checksums.
+
+    checkpoint (Path): The checkpoint.
+    """
+    for file in sorted(checkpoint.glob("*.pt*")):
+        try:
+            with ZipFile(file) as archive:
+                odd = archive.testzip()
+            reason = odd and f"{odd} in it has another checksum"
+        except (BadZipFile, OSError) as error:
+            reason = str(error)
+        if reason:
+            place = {"path": str(file), "checkpoint": str(checkpoint)}
+            message = Errors.BAD_CHECKPOINT.format(reason=reason, **place)
+            raise PretrainingError(message)
 
 
 def check_record(output: Path, record: dict[str, Any]) -> None:
@@ -164,19 +198,43 @@ def check_record(output: Path, record: dict[str, Any]) -> None:
     output (Path): The folder.
     record (dict[str, Any]): What the training is made of now.
     """
-    path = output / RECORD
-    if not path.exists():
+    before = _read_record(output)
+    if not before:
         return
     try:
-        before = json.loads(path.read_bytes())
         changed = [key for key in record if before[key] != record[key]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise PretrainingError(Errors.BAD_RECORD.format(path=str(path))) from error
+    except KeyError as error:
+        path = str(output / RECORD)
+        raise PretrainingError(Errors.BAD_RECORD.format(path=path)) from error
     if changed:
-        there = ", ".join(f"{k} was {before[k]!r}, is {record[k]!r}" for k in changed)
+        there = ", ".join(
+            Errors.OTHER_TEXT
+            if key == "text"
+            else f"{key} was {before[key]!r}, is {record[key]!r}"
+            for key in changed
+        )
         raise PretrainingError(
             Errors.OTHER_TRAINING.format(path=str(output), changes=there)
         )
+
+
+def _read_record(output: Path) -> dict[str, Any]:
+    """Read what was written down; nothing if it never was."""
+    path = output / RECORD
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise PretrainingError(Errors.BAD_RECORD.format(path=str(path))) from error
+    if not isinstance(found, dict):
+        raise PretrainingError(Errors.BAD_RECORD.format(path=str(path)))
+    return found
+
+
+def _write_record(output: Path, record: dict[str, Any]) -> None:
+    text = json.dumps(record, indent=2, ensure_ascii=False)
+    write_whole(output / RECORD, f"{text}\n".encode())
 
 
 def begin(output: Path, record: dict[str, Any], settings: Settings, new: bool) -> None:
@@ -185,10 +243,34 @@ def begin(output: Path, record: dict[str, Any], settings: Settings, new: bool) -
     output (Path): The folder.
     record (dict[str, Any]): What must stay as it is.
     settings (Settings): All settings.
-    new (bool): Remove the checkpoints of another training.
+    new (bool): Remove what another training wrote.
     """
-    checkpoints = output / CHECKPOINTS
-    if new and checkpoints.is_dir():
-        shutil.rmtree(checkpoints)
-    text = json.dumps({**settings.to_json(), **record}, indent=2, ensure_ascii=False)
-    write_whole(output / RECORD, f"{text}\n".encode())
+    files = _exported(output)
+    if new:
+        # The config first: without it there is no model here.
+        for name in sorted({LOG, *files}, key=lambda name: name != CONFIG):
+            (output / name).unlink(missing_ok=True)
+        files = []
+    for checkpoint in _checkpoints(output):
+        if new or not _is_whole(checkpoint):
+            shutil.rmtree(checkpoint)
+    _write_record(output, {**settings.to_json(), **record, _FILES: files})
+
+
+def is_finished(output: Path) -> bool:
+    """Say whether a folder holds an encoder.
+
+    output (Path): The folder.
+    RETURNS (bool): Whether one was written.
+    """
+    return (output / CONFIG).exists()
+
+
+def _exported(output: Path) -> list[str]:
+    """Name the files of the encoder that was written."""
+    try:
+        names = _read_record(output).get(_FILES, [])
+    except PretrainingError:
+        return []  # --overwrite mends it
+    # They become paths, and the record is a file that anybody may have written.
+    return [name for name in names if isinstance(name, str) and Path(name).name == name]

@@ -20,11 +20,14 @@ def hold_out(
     """Choose the sequences that measure, spread evenly over the text.
 
     n_sequences (int): How many there are.
-    share (float): The share of them; if it is more than 0, at least one.
+    share (float): The share of them; if it is more than 0, at least one, and ten if
+        that is no more than a tenth of all, as in very few nothing may be masked.
     RETURNS (tuple[NDArray[np.int64], NDArray[np.int64]]): Those to train on, and those
         held out.
     """
-    n_held = max(1, round(share * n_sequences)) if share and n_sequences > 1 else 0
+    n_held = 0
+    if share and n_sequences > 1:
+        n_held = max(1, min(10, n_sequences // 10), round(share * n_sequences))
     held = ((np.arange(n_held) + 0.5) * n_sequences / max(1, n_held)).astype(np.int64)
     return np.setdiff1d(np.arange(n_sequences), held), held
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,9 @@ from .objective import SpanObjective
 from .order import HeldOut, Passes, hold_out
 from .settings import Settings
 from .text import LineEncoder, Sequences, lines_of, read_sequences
+
+# A step that sees each sequence more often than this was not meant.
+_MANY = 50
 
 
 class Pretrained(NamedTuple):
@@ -33,7 +37,7 @@ class Pretrained(NamedTuple):
 
 def pretrain(
     model: str | Path,
-    texts: Sequence[str | Path],
+    texts: str | Path | Sequence[str | Path],
     output: str | Path,
     settings: Settings | None = None,
     *,
@@ -43,8 +47,9 @@ def pretrain(
     """Pre-train an encoder.
 
     model (Union[str, Path]): The model to begin with, by name or path.
-    texts (Sequence[Union[str, Path]]): Text files, packed or not, with a text or a
-        paragraph a line; an empty line ends a text of several lines.
+    texts (Union[str, Path, Sequence[Union[str, Path]]]): A text file or several, packed
+        or not, with a text or a paragraph a line; an empty line ends a text of several
+        lines.
     output (Union[str, Path]): The folder that spaCy can take as a transformer's name.
     settings (Optional[Settings]): The settings; None for those of the paper.
     resume (bool): Go on from the last checkpoint in the output.
@@ -53,9 +58,13 @@ def pretrain(
     """
     _check_accelerate()
     settings = Settings() if settings is None else settings
+    texts = [texts] if isinstance(texts, str | Path) else texts
     output, files = Path(output), [str(path) for path in texts]
     if not files:
         raise PretrainingError(Errors.NO_INPUT_TEXT)
+    if files.count(STDIN) > 1:
+        raise PretrainingError(Errors.STDIN_TWICE)
+    _check_precision(settings.precision)
     if is_main():
         folder.check_output(output, resume, overwrite)
     checkpoint = folder.last_whole(output) if resume else None
@@ -63,9 +72,15 @@ def pretrain(
     if checkpoint is not None:
         source, how = str(checkpoint), settings.go_on()
     start, sequences = _read(source, files, settings, how)
-    record = {**settings.fixed(), "model": str(model), "text": _describe(sequences)}
-    if checkpoint is not None:
+    record = {
+        **settings.fixed(),
+        "model": os.path.normpath(model) if Path(model).exists() else str(model),
+        "text": _describe(sequences),
+        "processes": _n_processes(),
+    }
+    if resume:
         folder.check_record(output, record)
+        _check_checkpoint(output, checkpoint)
     if is_main():
         folder.begin(output, record, settings, new=checkpoint is None)
     objective = _make_objective(source, start, settings, how)
@@ -82,7 +97,31 @@ def is_main() -> bool:
 
     RETURNS (bool): True for the first one, and for one that is alone.
     """
-    return os.environ.get("RANK", "0") == "0"
+    # A rank that a cluster has left in the environment is none.
+    return _n_processes() == 1 or os.environ.get("RANK", "0") == "0"
+
+
+def _n_processes() -> int:
+    return int(os.environ.get("WORLD_SIZE") or 1)
+
+
+def _check_checkpoint(output: Path, checkpoint: Path | None) -> None:
+    """Say it if training does not go on, but begins anew."""
+    if checkpoint is not None:
+        folder.check_checkpoint(checkpoint)
+    elif folder.is_finished(output):
+        raise PretrainingError(Errors.NOTHING_TO_GO_ON_FROM.format(path=str(output)))
+    elif is_main():
+        print(f"ℹ {Errors.NO_CHECKPOINT.format(path=output)}", file=sys.stderr)
+
+
+def _check_precision(precision: str) -> None:
+    from transformers import TrainingArguments
+
+    if precision == "fp32":
+        return
+    if TrainingArguments(report_to="none").device.type == "cpu":
+        raise PretrainingError(Errors.NEEDS_GPU.format(precision=precision))
 
 
 def _check_accelerate() -> None:
@@ -116,7 +155,10 @@ def _read(
     if sequences.most_words < needed:
         raise PretrainingError(
             Errors.TEXT_TOO_SHORT.format(
-                sources=names, most=sequences.most_words, needed=needed
+                sources=names,
+                most=sequences.most_words,
+                needed=needed,
+                length=start.max_length,
             )
         )
     return start, sequences
@@ -169,6 +211,9 @@ def _make_trainer(
     devices = arguments(output, settings, n_steps=1)
     per_step = devices.train_batch_size * devices.world_size * settings.accumulate
     n_steps = settings.steps or math.ceil(settings.epochs * len(train) / per_step)
+    if per_step > _MANY * len(train):
+        sizes = {"per_step": per_step, "n_sequences": len(train)}
+        raise PretrainingError(Errors.BATCH_TOO_LARGE.format(**sizes))
     trainer = SpanTrainer(
         objective,
         arguments(output, settings, n_steps),

@@ -9,6 +9,7 @@ from ..errors import Errors, PretrainingError
 from .masking import MAX_SHARE, Masking
 
 # Whatever may be changed when training goes on: how long, how often, where.
+_FOREVER = float("inf")
 _FREE = {"epochs", "steps", "save_every", "eval_every", "log_every", "workers"}
 
 
@@ -77,14 +78,16 @@ class Settings:
     def __post_init__(self) -> None:
         self._one_of("masking", "tokens", "words", "spans", "ngrams")
         self._one_of("precision", "fp32", "fp16", "bf16")
+        self._one_of("errors", "strict", "replace")
         for name in _COUNTS:
             value = getattr(self, name)
             if value is not None:
-                self._check(name, value >= 1, "1 or more")
+                is_sane = isinstance(value, int) and value >= 1
+                self._check(name, is_sane, "a whole number of 1 or more")
         self._check("share", 0 < self.share <= MAX_SHARE, f"over 0, up to {MAX_SHARE}")
         self._check("eval_share", 0 <= self.eval_share <= 0.5, "from 0 to 0.5")
         self._check("warmup", 0 <= self.warmup <= 1, "from 0 to 1")
-        self._check("epochs", self.epochs > 0, "more than 0")
+        self._check("epochs", 0 < self.epochs < _FOREVER, "more than 0, and a number")
         self._check("learning_rate", self.learning_rate > 0, "more than 0")
         self._check("weight_decay", self.weight_decay >= 0, "0 or more")
         self._check("workers", self.workers >= 0, "0 or more")

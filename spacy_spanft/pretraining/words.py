@@ -52,32 +52,39 @@ def word_starts(encoding: Any, text: str, by_space: bool) -> NDArray[np.bool_]:
     return starts
 
 
-def words_of(feature: Mapping[str, Any], tokenizer: Any) -> NDArray[np.int64]:
+def words_of(
+    feature: Mapping[str, Any], tokenizer: Any, has_words: bool = True
+) -> NDArray[np.int64]:
     """Find the word of each token in what a data collator gets.
 
     feature (Mapping[str, Any]): What the tokenizer gave for one text, or a dict with
         `word_ids` (None for special tokens) or `offset_mapping` beside `input_ids`.
     tokenizer (PreTrainedTokenizerFast): The tokenizer.
+    has_words (bool): Whether it tells words by itself, see `tells_words`.
     RETURNS (NDArray[np.int64]): The number of the word, NO_WORD for special tokens.
     """
     if "word_ids" in feature:
         ids = feature["word_ids"]
         return ids if isinstance(ids, np.ndarray) else _numbers(ids)
     encodings = getattr(feature, "encodings", None)
-    if encodings:
+    if encodings and has_words:
         return _numbers(encodings[0].word_ids)
-    if "offset_mapping" in feature:
-        return _words_by_offset(feature, tokenizer)
+    offsets = encodings[0].offsets if encodings else feature.get("offset_mapping")
+    if offsets is not None:
+        return _words_by_offset(feature["input_ids"], offsets, tokenizer)
     raise PretrainingError(Errors.NO_WORDS.format(there=", ".join(map(repr, feature))))
 
 
-def _words_by_offset(feature: Mapping[str, Any], tokenizer: Any) -> NDArray[np.int64]:
+def _words_by_offset(ids: Any, offsets: Any, tokenizer: Any) -> NDArray[np.int64]:
     """A word goes on where the last token ended, unless the token says otherwise."""
-    offsets = np.asarray(feature["offset_mapping"], np.int64).reshape(-1, 2)
-    tokens = tokenizer.convert_ids_to_tokens(feature["input_ids"])
+    offsets = np.asarray(offsets, np.int64).reshape(-1, 2)
+    tokens = tokenizer.convert_ids_to_tokens(ids)
     is_special = offsets[:, 0] == offsets[:, 1]
     starts = np.array([token.startswith(_SPACES) for token in tokens], np.bool_)
     starts |= np.append(-1, offsets[:-1, 1]) < offsets[:, 0]
+    model = tokenizer.backend_tokenizer.model
+    if goes_on := getattr(model, "continuing_subword_prefix", None):  # WordPiece's ##
+        starts |= np.array([not token.startswith(goes_on) for token in tokens])
     starts |= np.append(True, is_special[:-1])
     return np.where(is_special, NO_WORD, np.cumsum(starts))
 

@@ -1,5 +1,6 @@
 """Head first, then everything: transformers that stay frozen for a while."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -7,7 +8,7 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from spacy_transformers.layers import TransformerModel
 
-from ..errors import Errors, RegimeError, SettingError
+from ..errors import Errors, RegimeError, SettingError, Warnings
 from .encoder_layers import parameter_depths
 from .groups import bind, models, shim_of, transformers
 from .hold import hold, release
@@ -91,6 +92,7 @@ class _Freezer:
         bind(nlp)
         if info["step"] == 0 or nlp not in self.configs:
             self.configs[nlp] = nlp.config.interpolate().get("training", {})
+            self.warn_if_never_thawed(self.configs[nlp])
         n_layers = self.thawed_layers(self.configs[nlp], info)
         for transformer in _trained_transformers(nlp, self.configs[nlp]):
             release(transformer)
@@ -102,6 +104,18 @@ class _Freezer:
             elif n_layers <= max(depths.values()):
                 held = {name for name, depth in depths.items() if depth >= n_layers}
                 hold(transformer, held.__contains__)
+
+    def warn_if_never_thawed(self, config: Any) -> None:
+        """Warn if training ends before the transformer thaws."""
+        ends = {
+            "until_step": config.get("max_steps") or None,
+            "until_epoch": config.get("max_epochs") or None,
+            "until_share": 1.0,
+        }
+        end = ends[self.name]
+        if end is not None and self.limit >= end:
+            text = {"name": self.name, "value": self.limit, "end": end}
+            warnings.warn(Warnings.NEVER_THAWS.format(**text), stacklevel=2)
 
     def thawed_layers(self, config: Any, info: dict[str, Any]) -> int | None:
         """Tell how many layers learn in the coming update; None if all do."""

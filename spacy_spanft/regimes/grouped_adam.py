@@ -57,6 +57,12 @@ def grouped_adam(
     if not 0 < layer_decay <= 1:
         text = {"name": "layer_decay", "expected": "above 0, and 1 at most"}
         raise SettingError(Errors.BAD_SETTING.format(value=layer_decay, **text))
+    rates: dict[str, FloatOrSeq | None]
+    rates = {"transformer": transformer_rate, "head": head_rate}
+    for name, rate in {**rates, "learn": learn_rate}.items():
+        if isinstance(rate, int | float) and rate < 0:
+            text = {"name": f"{name}_rate", "expected": "0 or more"}
+            raise SettingError(Errors.BAD_SETTING.format(value=rate, **text))
     optimizer = GroupedAdam(
         learn_rate,
         beta1=beta1,
@@ -69,10 +75,8 @@ def grouped_adam(
     )
     optimizer.layer_decay = layer_decay
     optimizer.decay_biases_and_norms = decay_biases_and_norms
-    rates: dict[Part, FloatOrSeq | None]
-    rates = {"transformer": transformer_rate, "head": head_rate}
-    for part, rate in rates.items():
-        if rate is not None:
+    for part in _REASONS:
+        if (rate := rates[part]) is not None:
             optimizer.set_rate(part, rate)
     return optimizer
 
