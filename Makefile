@@ -9,6 +9,7 @@ PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-report
 	cd project && $(abspath $(VENV))/bin/python -m spacy project run demo . $(DEMO)
+	@echo "The report: project/metrics/demo/comparison.html"
 
 test: $(VENV)/installed-dev lint
 	$(VENV)/bin/python -m pytest

@@ -110,6 +110,10 @@ def folder(tmp_path_factory):
         docs.append(doc)
     DocBin(docs=docs).to_disk(folder / "test.spacy")
     DocBin(docs=[]).to_disk(folder / "empty.spacy")
+    (folder / "broken.spacy").write_bytes(b"nothing")
+    DocBin(docs=[nlp("good film")]).to_disk(folder / "bare.spacy")
+    doc.cats = {"C": 1.0}
+    DocBin(docs=[doc]).to_disk(folder / "other.spacy")
     (folder / "test.tsv").write_text("text\tlabel\ngood film\tA\n")
     return folder
 
@@ -176,6 +180,13 @@ def test_from_the_command_line(folder, tmp_path):
         ("right0", {"data": "nothing.spacy"}, "There is no file 'nothing.spacy'"),
         ("right0", {"data": "empty.spacy"}, "There are no rows in 'empty.spacy'"),
         ("right0", {"data": "test.tsv"}, r"does not end in \.spacy"),
+        ("right0", {"data": "broken.spacy"}, "'broken.spacy' cannot be read"),
+        ("right0", {"data": "bare.spacy"}, "nothing to find in 'bare.spacy'"),
+        (
+            "right0",
+            {"data": "other.spacy"},
+            "labels 'C', and .* none of them: 'A', 'B'",
+        ),
         (
             "right0",
             {"metric": "ents_f"},

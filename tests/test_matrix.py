@@ -246,6 +246,44 @@ def test_runs_once_and_goes_on(place):
     assert plan("data/one", seeds=[0], epochs=1)[0].state == "changed"
 
 
+def test_what_was_given_stays(place):
+    given = {"training.max_steps": 7, "training.eval_frequency": 2}
+    (run, *_) = plan("data/one", seeds=[0], overrides=given)
+    training = run.config["training"]
+    assert (training["max_steps"], training["eval_frequency"]) == (7, 2)
+    assert training["optimizer"]["learn_rate"]["total_steps"] == 7
+    # 10 texts make 3 batches in an epoch.
+    assert run.n_words == round(30 * 7 / 3)
+    (run, *_) = plan("data/one", seeds=[0], overrides={"training.batcher.size": 2})
+    assert run.config["training"]["max_steps"] == 3 * 5
+    Path("arms.yml").write_text("arms: {a: {set: {training.max_steps: 9}}}")
+    (run,) = plan("data/one", seeds=[0])
+    assert run.config["training"]["max_steps"] == 9
+
+
+def test_files_without_a_slash_are_looked_at(place):
+    from spacy_spanft import NgramDictionary
+
+    Path("arms.yml").write_text("arms: {a: {dictionary: ngrams.tsv.gz}}")
+    found = set()
+    for n in (1, 2, 2):
+        NgramDictionary({"new york": n}).to_disk("ngrams.tsv.gz")
+        found.add(plan("data/one", seeds=[0])[0].fingerprint)
+    assert len(found) == 2
+
+
+def test_what_was_done_stays_until_it_is_done_again(place):
+    arms = read_arms("arms.yml")[:1]
+    runs = plan_runs(arms, "configs/tiny", ["data/one"], "out", seeds=[0], epochs=1)
+    assert run_matrix(runs, arms) == []
+    bad = {"training.optimizer.learn_rate.initial_rate": "fast"}
+    settings = {"seeds": [0], "epochs": 1, "overrides": bad}
+    other = plan_runs(arms, "configs/tiny", ["data/one"], "out", **settings)
+    assert len(run_matrix(other, arms)) == 1
+    assert runs[0].state == "done"
+    assert other[0].state == "changed"
+
+
 def test_the_same_seed_gives_the_same_scores(place):
     arms = read_arms("arms.yml")[2:]
     logs = []
@@ -266,7 +304,10 @@ def test_a_run_that_fails_does_not_stop_the_rest(place):
     done = spacy_command(*args, ok=False)
     assert "1 of 2 runs failed" in done.stderr
     assert f"{place / 'out'}" not in done.stderr
-    assert "nonsense.v1" in (place / "out/one/bad/0/log.txt").read_text()
+    log = place / "out/one/bad/0.failed/log.txt"
+    assert "nonsense.v1" in log.read_text()
+    assert "Could not find function 'nonsense.v1'" in done.stderr
+    assert f"({log.relative_to(place)})" in done.stderr
     assert (place / "out/one/baseline/0/run.json").exists()
     listed = spacy_command(*args, "--dry-run").stdout
     assert [line.split()[-1] for line in listed.strip().splitlines()[2:]] == [
@@ -282,18 +323,19 @@ def test_ctrl_c_leaves_nothing_half_done(place):
     process = subprocess.Popen(
         [*command, "--epochs", "5000"], stderr=subprocess.PIPE, text=True
     )
-    log = place / "out" / "one" / "baseline" / "0" / "log.jsonl"
+    log = place / "out" / "one" / "baseline" / "0.going" / "log.jsonl"
     for _ in range(600):
         if log.exists() or process.poll() is not None:
             break
         time.sleep(0.1)
+    assert log.exists()
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130, said
     assert "Stopped" in said
     assert "Traceback" not in said
-    assert log.exists()
-    assert not list((place / "out").rglob("run.json"))
+    left = [path for path in (place / "out").rglob("*") if path.is_file()]
+    assert [path.name for path in left] == ["arms.json"]
 
 
 @pytest.mark.parametrize(
@@ -307,6 +349,9 @@ def test_ctrl_c_leaves_nothing_half_done(place):
         ("arms: {../a: {}}", "'../a' cannot be the name of a folder"),
         ("arms: {a: {config: none}}", "There is no file 'configs/tiny_none.cfg'"),
         ("arms: {a: {set: {train.x: 1}}}", "the arm 'a' sets 'train.x'"),
+        ("arms: {a: {set: {training.x: 1}}}", "'training.x', which nobody reads"),
+        ("arms: {a: {set: {system.seed: 1}}}", "'system.seed' cannot be set"),
+        ("arms: {a: {set: {paths.dev: x}}}", "'paths.dev' cannot be set"),
         ("arms: {a: {config: baseline, block: {x: 1}}}", "has none of these"),
     ],
 )
@@ -324,9 +369,12 @@ def test_bad_data(place):
     (place / "data" / "one" / "train.spacy").write_bytes(b"nothing")
     with pytest.raises(MatrixError, match="cannot be read as spaCy's binary data"):
         plan("data/one")
-    DocBin().to_disk(place / "data" / "one" / "train.spacy")
-    with pytest.raises(MatrixError, match="There are no rows"):
-        plan("data/one")
+    for part in ("train", "dev"):
+        shutil.rmtree(place / "data" / "one")
+        save_docs(place / "data" / "one")
+        DocBin().to_disk(place / "data" / "one" / f"{part}.spacy")
+        with pytest.raises(MatrixError, match=rf"no rows in '.*{part}\.spacy"):
+            plan("data/one")
 
 
 @pytest.mark.parametrize(
@@ -338,6 +386,9 @@ def test_bad_data(place):
         (["--jobs", "0"], "--jobs is 0"),
         (["--gpu-id", "99"], "GPU 99 was asked for"),
         (["--nowhere.x", "1"], "the command line sets 'nowhere.x'"),
+        (["--training.x", "1"], "'training.x', which nobody reads. Known are: "),
+        (["--nothing", "1"], "is no setting"),
+        (["--output", "arms.yml"], "'arms.yml' is a file. Name a folder"),
     ],
 )
 def test_bad_options(place, args, expected):

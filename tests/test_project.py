@@ -266,7 +266,7 @@ def test_demo_data(tmp_path):
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["--gpu-id", "99"], "GPU 99 was asked for, but there is none"),
+        (["--gpu-id", "99"], "GPU 99 was asked for, but cannot be used"),
         (["--arm", "nothing"], "There is no arm 'nothing'. There are: encoder, cnn"),
         (["--data", "nowhere"], "There is no train.spacy in the folder 'nowhere'"),
         (["--dictionary", "no.gz"], "There is no file 'no.gz'"),

@@ -58,7 +58,7 @@ def test_folders_of_runs(tmp_path):
 @pytest.mark.parametrize(
     ("file", "text", "expected"),
     [
-        ("arms.json", None, r"arms\.json is damaged: No such file"),
+        ("arms.json", None, r"cola' is no folder of runs: it has no arms\.json"),
         ("arms.json", "[]", r"arms\.json is damaged: '\[\]' is no JSON object"),
         ("arms.json", "{}", "'arms' is missing, which must be a list of folders'"),
         ("arms.json", '{"arms": []}', r"'arms' is \[\], but must be"),
@@ -89,6 +89,27 @@ def test_broken_folders_are_named(tmp_path, file, text, expected):
     if text is not None:
         (folder / file).write_text(text)
     with pytest.raises(ComparisonError, match=expected):
+        read_trainings(folder)
+
+
+def test_runs_of_earlier_matrices_are_left_out(tmp_path):
+    folder = write_runs(tmp_path / "cola", seeds=(1, 2, 4))
+    for arm in ("base", "ours"):
+        for seed in (1, 2, 4):
+            path = folder / arm / str(seed) / "run.json"
+            values = json.loads(path.read_text()) | {"fingerprint": f"{arm}{seed}"}
+            path.write_text(json.dumps(values))
+    own = {
+        f"{arm}/{seed}": f"{arm}{seed}" for arm in ("base", "ours") for seed in (1, 2)
+    }
+    own["ours/2"] = "other"  # to be done again, but was not
+    arms = json.loads((folder / "arms.json").read_text()) | {"runs": own}
+    (folder / "arms.json").write_text(json.dumps(arms))
+    found = [(one.arm, one.seed) for one in read_trainings(folder)]
+    assert found == [("base", 1), ("base", 2), ("ours", 1)]
+    assert [len(paths) for paths in arms_of(folder).values()] == [2, 1]
+    (folder / "arms.json").write_text(json.dumps(arms | {"runs": [1]}))
+    with pytest.raises(ComparisonError, match=r"'runs' is \[1\], but must be"):
         read_trainings(folder)
 
 
@@ -166,7 +187,8 @@ def test_without_matplotlib_the_rest_is_written(tmp_path, monkeypatch):
         ),
         (["a=b", "--data", "more"], "number of --data is 2, that of tasks 1"),
         (["--runs", "cola", "-r", "./cola", "-d", "b"], "are named 'cola'"),
-        (["--runs", "nowhere"], "arms.json is damaged: No such file"),
+        (["--runs", "nowhere"], "'nowhere' is no folder of runs"),
+        (["a=b", "-o", "cola/arms.json"], "cola/arms.json' is a file. Name a folder"),
         ([], "There is nothing to compare"),
     ],
 )

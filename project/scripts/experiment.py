@@ -14,13 +14,14 @@ from typing import Annotated
 
 import typer
 from fit import fit_arms
-from spacy.cli._util import parse_config_overrides
 
 from spacy_spanft.cli.matrix import (
     check_failures,
     check_gpu,
     choose_arms,
     list_runs,
+    read_overrides,
+    tell_failures,
 )
 from spacy_spanft.cli.util import short_errors
 from spacy_spanft.comparison.tasks import (
@@ -30,6 +31,7 @@ from spacy_spanft.comparison.tasks import (
     task_of_runs,
     write_reports,
 )
+from spacy_spanft.errors import ComparisonError
 from spacy_spanft.matrix import Run, check_data, plan_runs, read_arms, run_matrix
 
 # fmt: off
@@ -68,12 +70,12 @@ def main(
     dry_run: bool = False,
 ) -> None:
     """Do the whole of it."""
-    overrides = parse_config_overrides(ctx.args)
-    if transformer:
-        overrides["paths.transformer"] = transformer
-    if dictionary:
-        overrides["paths.dictionary"] = dictionary
     with short_errors():
+        overrides = read_overrides(ctx.args)
+        if transformer:
+            overrides["paths.transformer"] = transformer
+        if dictionary:
+            overrides["paths.dictionary"] = dictionary
         check_gpu(gpu_id)
         chosen = choose_arms(read_arms(arms), arm)
         own = Path(dictionary) if dictionary else None
@@ -95,7 +97,12 @@ def main(
             print(list_runs(runs))
             return
         failures = run_matrix(runs, fitted, gpu_id=gpu_id, n_jobs=jobs)
-        report(data, output, metrics, gpu_id)
+        tell_failures(failures)
+        try:
+            report(data, output, metrics, gpu_id)
+        except ComparisonError:
+            if not failures:  # else that is why there is nothing to compare
+                raise
         check_failures(failures, len(runs))
 
 

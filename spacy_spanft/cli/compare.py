@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ..errors import ComparisonError, Errors
-from .util import short_errors
+from .util import check_folder, short_errors
 
 if TYPE_CHECKING:
     from ..comparison.tasks import Task
@@ -39,6 +39,7 @@ def compare_cli(
     with short_errors():
         from ..comparison.tasks import compare_tasks, table_of, write_reports
 
+        check_folder(output)
         if n_resamples < 1:
             message = Errors.BAD_OPTION.format(
                 option="--n-resamples", value=n_resamples

@@ -2,13 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Option
 from wasabi.tables import table
 
 from ..errors import Errors, MatrixError
-from .util import short_errors
+from .util import check_folder, short_errors
 
 if TYPE_CHECKING:
     from ..matrix import ArmConfig, Failure, Run
@@ -46,14 +46,11 @@ def matrix_cli(
 
     Settings for all configs are given as to `spacy train`: --training.max_steps 10.
     """
-    from spacy.cli._util import parse_config_overrides
-
-    overrides = parse_config_overrides(ctx.args)
     with short_errors():
         from ..matrix import plan_runs, read_arms, run_matrix
 
-        if seeds < 1:
-            raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=seeds))
+        overrides = read_overrides(ctx.args)
+        check_folder(output)
         check_gpu(gpu_id)
         found = choose_arms(read_arms(arms), arm)
         numbers = range(seed, seed + seeds)
@@ -65,6 +62,7 @@ def matrix_cli(
             print(list_runs(runs))
             return
         failures = run_matrix(runs, found, gpu_id=gpu_id, n_jobs=jobs)
+        tell_failures(failures)
         check_failures(failures, len(runs))
         print(f"✔ {len(runs)} runs are in {output}", file=sys.stderr)
 
@@ -84,14 +82,38 @@ def choose_arms(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmCo
     return [arm for arm in arms if not names or arm.name in names]
 
 
+def read_overrides(args: list[str]) -> dict[str, Any]:
+    """Read settings for configs, as `spacy train` does.
+
+    args (list[str]): Such as --training.dropout 0.2.
+    RETURNS (dict[str, Any]): The settings, with dots.
+    """
+    from click import ClickException
+    from spacy.cli._util import parse_config_overrides
+
+    try:
+        found: dict[str, Any] = parse_config_overrides(args)
+    except ClickException as error:
+        reason = error.format_message()
+        raise MatrixError(Errors.BAD_OVERRIDES.format(reason=reason)) from error
+    return found
+
+
+def tell_failures(failures: "list[Failure]") -> None:
+    """Say which runs failed, and why.
+
+    failures (list[Failure]): The runs that failed.
+    """
+    for run, reason in failures:
+        print(f"✘ {run.folder}: {reason}", file=sys.stderr)
+
+
 def check_failures(failures: "list[Failure]", n_runs: int) -> None:
-    """Say which runs failed, and raise if any did.
+    """Raise if any run failed.
 
     failures (list[Failure]): The runs that failed.
     n_runs (int): How many there were.
     """
-    for run, reason in failures:
-        print(f"✘ {run.folder}: {reason}", file=sys.stderr)
     if failures:
         raise MatrixError(Errors.FAILED.format(failed=len(failures), all=n_runs))
 
@@ -123,5 +145,5 @@ def check_gpu(gpu_id: int) -> None:
     try:
         require_gpu(gpu_id)
     except ValueError as error:
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error).split()).rstrip(".")
         raise MatrixError(Errors.NO_GPU.format(gpu_id=gpu_id, reason=reason)) from error

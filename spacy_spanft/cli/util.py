@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
+from pathlib import Path
 
 from ..errors import Errors, SpanftError
 
@@ -36,6 +37,15 @@ def short_errors() -> Iterator[None]:
         _fail(Errors.BAD_FILE.format(path=error.filename, reason=reason))
     except KeyboardInterrupt:
         _fail(Errors.STOPPED, code=130)
+
+
+def check_folder(path: Path | None) -> None:
+    """Raise before anything is computed if it cannot be written to a folder.
+
+    path (Optional[Path]): The folder.
+    """
+    if path is not None and path.exists() and not path.is_dir():
+        raise SpanftError(Errors.OUTPUT_NO_FOLDER.format(path=str(path)))
 
 
 def _to_nowhere() -> None:

@@ -17,7 +17,7 @@ from ..errors import ComparisonError, Errors
 from ..processes import fresh_pool
 from ..segmenters.ngram import NgramSegmenter
 from ..span_segmenter import SpanSegmenter
-from .metrics import Rows, metric_of
+from .metrics import NOTHING, Rows, metric_of
 
 _MEGA = 1_000_000
 
@@ -130,7 +130,7 @@ def predict(path: str, setup: Setup) -> Predicted:
     RETURNS (Predicted): What it said.
     """
     nlp = _load(path, setup.gpu_id)
-    examples = list(_corpus(nlp, setup.data)(nlp))
+    examples = _read(nlp, setup.data)
     if not examples:
         raise ComparisonError(Errors.NO_ROWS.format(source=repr(setup.data)))
     begin = time.perf_counter()
@@ -155,6 +155,9 @@ def describe(predicted: Predicted, setup: Setup) -> Measured:
     docs = [example.predicted for example in examples]
     rows = metric.rows(examples)
     words = [metric.words(example) for example in examples]
+    if all(gold == NOTHING for gold, _ in words):
+        about = {"path": setup.data, "metric": metric.name}
+        raise ComparisonError(Errors.NO_GOLD.format(**about))
     segmenter = _segmenter(nlp)
     spans = [_spans(doc, segmenter) for doc in docs]
     return Measured(
@@ -185,6 +188,16 @@ def _load(path: str, gpu_id: int) -> Language:
         raise ComparisonError(
             Errors.NO_MODEL.format(name=path, reason=reason)
         ) from error
+
+
+def _read(nlp: Language, data: str) -> list[Example]:
+    corpus = _corpus(nlp, data)
+    try:
+        return list(corpus(nlp))
+    except Exception as error:  # whatever zlib and msgpack say of a broken file
+        if not isinstance(corpus, Corpus):
+            raise
+        raise ComparisonError(Errors.BAD_DATA.format(path=data)) from error
 
 
 def _corpus(nlp: Language, data: str) -> Any:

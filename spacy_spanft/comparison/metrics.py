@@ -202,6 +202,12 @@ def _labels(labels: list[str]) -> Callable[[Sequence[Example]], Rows]:
             gold, guess = _best_labels(example)
             # A label that the pipeline does not know is never right.
             pairs.append((numbers.get(gold, -1), numbers.get(guess, -2)))
+        if pairs and all(gold == -1 for gold, _ in pairs):
+            there = {_best_labels(example)[0] for example in examples} - {""}
+            if there:  # where there are none at all, something else says so
+                names = (", ".join(map(repr, sorted(x))) for x in (there, labels))
+                text = dict(zip(("there", "known"), names, strict=True))
+                raise ComparisonError(Errors.OTHER_LABELS.format(**text))
         return np.array(pairs, np.int64).reshape(-1, 2)
 
     return rows

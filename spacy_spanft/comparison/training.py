@@ -1,8 +1,9 @@
 """What a folder of training runs says: how long each took, and how it learnt.
 
-Its layout is FOLDER/arms.json, and for each run FOLDER/ARM/SEED/ with run.json, which
-is there as soon as the run is finished, log.jsonl, as spaCy's ConsoleLogger writes it,
-and the pipeline in model/.
+Its layout is FOLDER/arms.json, which says what the last matrix consists of (whatever
+else is there belongs to earlier ones, and is not looked at), and for each run
+FOLDER/ARM/SEED/ with run.json, which is there as soon as the run is finished,
+log.jsonl, as spaCy's ConsoleLogger writes it, and the pipeline in model/.
 """
 
 import json
@@ -71,19 +72,34 @@ def notes_of(folder: str | Path) -> dict[str, str]:
 
 
 def _finished(folder: Path) -> Iterator[tuple[str, Path]]:
-    for arm in _arms(folder)[0]:
+    arms, _, own = _arms(folder)
+    for arm in arms:
         runs = [path.parent for path in (folder / arm).glob(f"*/{_RUN}")]
         # 2 before 10.
         runs.sort(key=lambda run: (len(run.name), run.name))
-        yield from ((arm, run) for run in runs)
+        yield from ((arm, run) for run in runs if own is None or _is_own(run, own))
 
 
-def _arms(folder: Path) -> tuple[list[str], dict[str, str]]:
+def _is_own(run: Path, own: dict[str, str]) -> bool:
+    """Say whether a run is of the last matrix, with its settings and data."""
+    expected = own.get(f"{run.parent.name}/{run.name}")
+    values = _object(run / _RUN, _read(run / _RUN))
+    return expected is not None and values.get("fingerprint") == expected
+
+
+def _arms(folder: Path) -> tuple[list[str], dict[str, str], dict[str, str] | None]:
+    """Read the names of the arms, their notes, and the runs, if these are known."""
     path = folder / _ARMS
+    if not path.exists():
+        raise ComparisonError(Errors.NO_RUNS.format(path=folder))
     values = _object(path, _read(path))
     arms = _value(path, values, "arms", _are_names, "a list of folders' names")
-    notes = {"notes": {}, **values}
-    return arms, _value(path, notes, "notes", _are_notes, "an object of strings")
+    strings = "an object of strings"
+    notes = _value(path, {"notes": {}, **values}, "notes", _are_notes, strings)
+    own = (
+        _value(path, values, "runs", _are_notes, strings) if "runs" in values else None
+    )
+    return arms, notes, own
 
 
 def _training(run: Path, arm: str) -> Training:

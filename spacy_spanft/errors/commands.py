@@ -24,6 +24,7 @@ class CommandErrors:
     )
     NO_MODEL = "The pipeline {name!r} cannot be loaded: {reason}"
     BAD_FILE = "{path}: {reason}. If it was there before, it is as it was."
+    OUTPUT_NO_FOLDER = "The output {path!r} is a file. Name a folder."
     BAD_OUTPUT = "The output cannot be written: {reason}."
     STOPPED = "Stopped. No file is half written."
     BAD_ARM = (
@@ -52,6 +53,17 @@ class CommandErrors:
         "names. Rename one of them."
     )
     BAD_RUNS = "{path} is damaged: {reason}."
+    NO_RUNS = (
+        "'{path}' is no folder of runs: it has no arms.json. Name the folder of a task "
+        "that a matrix was trained in: OUTPUT/TASK."
+    )
+    NO_GOLD = (
+        "There is nothing to find in {path!r}: no text of it has anything that "
+        "{metric} scores. Is it the data of another task?"
+    )
+    OTHER_LABELS = (
+        "The data has the labels {there}, and the pipeline knows none of them: {known}."
+    )
     NO_BASELINE = (
         "{folder!r} has no finished run of {name!r}, the first arm in arms.json, which "
         "the others are compared with: no {name}/SEED/run.json is there."

@@ -6,6 +6,12 @@ class MatrixErrors:
 
     BAD_ARMS = "{path} is no file of arms: {reason}."
     NO_PLACE = "{who} sets {place!r}, but the config has no such section."
+    NO_SETTING = "{who} sets {place!r}, which nobody reads. Known are: {known}."
+    RUNNER_SETS = (
+        "{place!r} cannot be set: the runner does that, as it is what tells the runs "
+        "apart (--seed, --seeds, --data)."
+    )
+    BAD_OVERRIDES = "The command line has something that is no setting: {reason}"
     NO_SPAN_BLOCK = (
         "The arm {arm!r} sets `block`, but its config has none of these: {known}. "
         "Give it the config `spanft`."
@@ -31,7 +37,7 @@ class MatrixErrors:
     )
     UNKNOWN_ARM = "There is no arm {name!r}. There are: {known}."
     NO_GPU = (
-        "GPU {gpu_id} was asked for, but there is none: {reason} "
-        "Leave out --gpu-id, or give -1, for the CPU."
+        "GPU {gpu_id} was asked for, but cannot be used: {reason}. For the CPU, leave "
+        "out --gpu-id (in the project, --vars.gpu_id)."
     )
     FAILED = "{failed} of {all} runs failed. The others are done."

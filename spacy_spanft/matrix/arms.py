@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import srsly
 from confection import Config
+from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 
 from ..adding import SEGMENTER, read_config
 from ..errors import Errors, MatrixError
@@ -24,6 +25,15 @@ from ..files import read_whole
 
 NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
 SPAN_BLOCKS = ("spacy-spanft.SpanTextCat.v1", "spacy-spanft.SpanTok2Vec.v1")
+
+
+# What else there may be in sections of which spaCy never says that a key is unknown.
+_SCHEMAS = {
+    "paths": [],
+    "system": [],
+    "nlp": [*ConfigSchemaNlp.__annotations__],
+    "training": [*ConfigSchemaTraining.__annotations__],
+}
 
 
 class ArmConfig(NamedTuple):
@@ -127,6 +137,11 @@ def change(config: Config, place: str, value: Any, who: str) -> None:
         block = block.get(section) if isinstance(block, dict) else None
     if not sections or not isinstance(block, dict):
         raise MatrixError(Errors.NO_PLACE.format(who=who, place=place))
+    known = {*block, *_SCHEMAS.get(".".join(sections), [key])}
+    if key not in known:
+        there = ", ".join(sorted(known))
+        text = {"who": who, "place": place, "known": there}
+        raise MatrixError(Errors.NO_SETTING.format(**text))
     block[key] = deepcopy(value)
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from confection import Config
 
+# What a config calls the folders that it reads.
+_NAMES = {"path", "name", "transformer", "dictionary", "vectors", "source"}
+
 
 def fingerprint(config: Config) -> str:
     """Digest a config, and all files and folders that it names.
@@ -22,15 +25,16 @@ def fingerprint(config: Config) -> str:
     return found.hexdigest()
 
 
-def _paths(value: Any) -> Iterator[Path]:
+def _paths(value: Any, name: str = "") -> Iterator[Path]:
     if isinstance(value, dict):
-        for one in value.values():
-            yield from _paths(one)
-    # A short word such as "en" is no path, even if there is such a folder.
-    elif isinstance(value, str) and ("/" in value or "\\" in value):
+        for key, one in value.items():
+            yield from _paths(one, key)
+    elif isinstance(value, str):
         path = Path(value)
+        # A short word such as "en" is no path, even if there is such a folder.
+        is_named = name in _NAMES or "/" in value or "\\" in value
         try:
-            if path.exists():
+            if path.is_file() or (is_named and path.is_dir()):
                 yield path
         except (OSError, ValueError):
             return  # a long text, or one with a null character

@@ -15,7 +15,12 @@ from ..errors import Errors, MatrixError
 from .arms import ArmConfig, change, config_of
 from .fingerprint import fingerprint
 
-UNTIL = "training.before_update"
+PARTS = ("train", "dev")
+RUNNER = "the runner"
+OPTIMIZER = "training.optimizer"
+UNTIL = "training.before_update.until_step"
+# What nobody else may set, as it is what tells the runs apart.
+OWN = ("system.seed", "training.seed", "paths.train", "paths.dev", "training.logger")
 # Scores that a training writes beside its pipeline.
 RESULT = "run.json"
 # Facts about the data of a task.
@@ -76,7 +81,7 @@ def check_data(folder: str | Path) -> None:
 
     folder (Union[str, Path]): The folder.
     """
-    for part in ("train", "dev"):
+    for part in PARTS:
         if not (Path(folder) / f"{part}.spacy").is_file():
             raise MatrixError(Errors.NO_DATA.format(path=folder, part=part))
 
@@ -89,7 +94,11 @@ def read_data(folder: str | Path) -> Data:
     """
     folder = Path(folder)
     check_data(folder)
-    file = folder / "train.spacy"
+    sizes, _ = (_sizes(folder / f"{part}.spacy") for part in PARTS)
+    return Data(folder, _config_name(folder), len(sizes), sum(sizes))
+
+
+def _sizes(file: Path) -> list[int]:
     try:
         docs = DocBin().from_disk(file).get_docs(spacy.blank("xx").vocab)
         sizes = [len(doc) for doc in docs]
@@ -97,7 +106,7 @@ def read_data(folder: str | Path) -> Data:
         raise MatrixError(Errors.BAD_DATA.format(path=file)) from error
     if not sizes:
         raise MatrixError(Errors.NO_ROWS.format(source=repr(str(file))))
-    return Data(folder, _config_name(folder), len(sizes), sum(sizes))
+    return sizes
 
 
 def _config_name(folder: Path) -> str | None:
@@ -151,6 +160,8 @@ def plan_runs(
     """
     if epochs < 1:
         raise MatrixError(Errors.BAD_OPTION.format(option="--epochs", value=epochs))
+    if not seeds:
+        raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=len(seeds)))
     tasks = [read_data(folder) for folder in data]
     names = [task.folder.resolve().name for task in tasks]
     for name in names:
@@ -159,56 +170,72 @@ def plan_runs(
     made = []
     for (name, task), seed, arm in product(zip(names, tasks, strict=True), seeds, arms):
         config = config_of(arm, _prefix(configs, task))
-        _set_up(config, arm, task, seed, epochs)
         for place, value in (overrides or {}).items():
             change(config, place, value, "the command line")
+        _set_up(config, {**arm.set, **(overrides or {})}, task, seed, epochs)
         folder = Path(output) / name / arm.name / str(seed)
         # Where it is written to makes no difference.
         digest = fingerprint(config)
-        change(config, "training.logger", _logger(folder), "the runner")
-        words = epochs * task.n_words
+        change(config, "training.logger", _logger(folder), RUNNER)
+        words = round(task.n_words * _n_epochs(config, task))
         made.append(Run(name, arm.name, seed, folder, config, words, digest))
     return made
 
 
-def _set_up(config: Config, arm: ArmConfig, data: Data, seed: int, epochs: int) -> None:
-    """Let a config train so many epochs on this data."""
+def _set_up(
+    config: Config, given: Mapping[str, Any], data: Data, seed: int, epochs: int
+) -> None:
+    """Let a config train so many epochs on this data, but for what was given."""
+    for place in OWN:
+        if place in given:
+            raise MatrixError(Errors.RUNNER_SETS.format(place=place))
+    training = config["training"]
+    _set(config, given, "training.max_steps", epochs * _n_batches(config, data))
+    steps = training["max_steps"]
+    for part in PARTS:
+        change(config, f"paths.{part}", str(data.folder / f"{part}.spacy"), RUNNER)
+        # Whatever the config reads elsewhere, here it reads DocBins.
+        reader = {"@readers": "spacy.Corpus.v1", "path": f"${{paths.{part}}}"}
+        change(config, f"corpora.{part}", reader, RUNNER)
+    _set_schedule(config, given, f"{OPTIMIZER}.learn_rate", steps)
+    if "until_step" in (training.get("before_update") or {}):
+        # The head first; the transformer has the steps that are left.
+        _set(config, given, UNTIL, steps // 10)
+        left = steps - training["before_update"]["until_step"]
+        _set_schedule(config, given, f"{OPTIMIZER}.transformer_rate.schedule", left)
+    frequency = max(1, steps // N_EVALUATIONS)
+    _set(config, given, "training.eval_frequency", frequency)
+    change(config, "system.seed", seed, RUNNER)
+
+
+def _n_batches(config: Config, data: Data) -> int:
+    """Count the steps of an epoch."""
     training = config["training"]
     size = training.get("batcher", {}).get("size")
     if not isinstance(size, int):
         raise MatrixError(Errors.NO_BATCH_SIZE.format(value=size))
-    steps = epochs * -(-data.n_docs // (size * training["accumulate_gradient"]))
-    for part in ("train", "dev"):
-        path = str(data.folder / f"{part}.spacy")
-        change(config, f"paths.{part}", path, "the runner")
-        # Whatever the config reads elsewhere, here it reads DocBins.
-        reader = {"@readers": "spacy.Corpus.v1", "path": f"${{paths.{part}}}"}
-        change(config, f"corpora.{part}", reader, "the runner")
-    optimizer = training["optimizer"]
-    _set_schedule(optimizer.get("learn_rate"), steps)
-    frozen = training.get("before_update") or {}
-    if "until_step" in frozen:
-        # The head first; the transformer has the steps that are left.
-        if f"{UNTIL}.until_step" not in arm.set:
-            frozen["until_step"] = steps // 10
-        left = steps - frozen["until_step"]
-        _set_schedule(_schedule_of(optimizer, "transformer_rate"), left)
-    change(config, "training.max_steps", steps, "the runner")
-    frequency = max(1, steps // N_EVALUATIONS)
-    change(config, "training.eval_frequency", frequency, "the runner")
-    change(config, "system.seed", seed, "the runner")
+    return -(-data.n_docs // (size * training["accumulate_gradient"]))
 
 
-def _schedule_of(optimizer: Any, rate: str) -> Any:
-    found = optimizer.get(rate)
-    return found.get("schedule") if isinstance(found, dict) else None
+def _n_epochs(config: Config, data: Data) -> float:
+    return float(config["training"]["max_steps"] / _n_batches(config, data))
 
 
-def _set_schedule(schedule: Any, steps: int) -> None:
+def _set(config: Config, given: Mapping[str, Any], place: str, value: Any) -> None:
+    if place not in given:
+        change(config, place, value, RUNNER)
+
+
+def _set_schedule(
+    config: Config, given: Mapping[str, Any], place: str, steps: int
+) -> None:
     """Let a schedule warm up for a tenth of so many steps, and end with them."""
+    schedule: Any = config
+    for section in place.split("."):
+        schedule = schedule.get(section) if isinstance(schedule, dict) else None
     if isinstance(schedule, dict) and "total_steps" in schedule:
-        schedule["total_steps"] = steps
-        schedule["warmup_steps"] = steps // 10
+        _set(config, given, f"{place}.total_steps", steps)
+        _set(config, given, f"{place}.warmup_steps", steps // 10)
 
 
 def _logger(folder: Path) -> dict[str, Any]:

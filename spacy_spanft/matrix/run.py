@@ -2,9 +2,12 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from multiprocessing.connection import wait
+from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 from ..errors import Errors, MatrixError
@@ -14,12 +17,16 @@ from .arms import ArmConfig
 from .plan import Run
 from .work import LOG, work
 
+# The line on which Python, or spaCy, says what was wrong.
+_ERROR = re.compile(r"(✘ |[\w.]*(Error|Exception)\b)")
+_LONGEST = 400
+
 
 class Failure(NamedTuple):
     """A run that failed.
 
     run (Run): The run.
-    reason (str): The last line of its log.
+    reason (str): What its log says.
     """
 
     run: Run
@@ -66,10 +73,14 @@ def run_matrix(
                     process, run = going.pop(sentinel)
                     process.join()
                     if process.exitcode:
-                        failures.append(Failure(run, _reason(run, process.exitcode)))
+                        failures.append(_fail(run, process.exitcode))
+                    else:
+                        _finish(run)
                     bar.update()
         finally:
             _stop(process for process, _ in going.values())
+            for _, run in going.values():
+                shutil.rmtree(_beside(run, "going"), ignore_errors=True)
     return failures
 
 
@@ -77,34 +88,59 @@ def _write_arms(runs: Sequence[Run], arms: Sequence[ArmConfig]) -> None:
     """Write down the order of the arms, and what must be said of them."""
     names = [arm.name for arm in arms]
     notes = {arm.name: arm.note for arm in arms if arm.note}
-    text = json.dumps({"arms": names, "notes": notes}, indent=2) + "\n"
     for folder in {run.folder.parent.parent for run in runs}:
+        # Whatever else is there, runs of an earlier matrix, is not compared.
+        here = [run for run in runs if run.folder.parent.parent == folder]
+        own = {f"{run.arm}/{run.seed}": run.fingerprint for run in here}
+        facts = {"arms": names, "notes": notes, "runs": own}
+        text = json.dumps(facts, indent=2) + "\n"
         write_whole(folder / "arms.json", text.encode())
+
+
+def _beside(run: Run, state: str) -> Path:
+    """Name the folder of a run that is not done: what was there stays until it is."""
+    return run.folder.with_name(f"{run.folder.name}.{state}")
 
 
 def _start(run: Run, gpu_id: int, n_threads: int) -> Any:
     """Start a run in an empty folder."""
-    shutil.rmtree(run.folder, ignore_errors=True)
-    run.folder.mkdir(parents=True)
-    run.config.to_disk(run.folder / "config.cfg", interpolate=False)
+    folder = _beside(run, "going")
+    for old in (folder, _beside(run, "failed")):
+        shutil.rmtree(old, ignore_errors=True)
+    folder.mkdir(parents=True)
+    run.config.to_disk(folder / "config.cfg", interpolate=False)
     facts = {"task": run.task, "arm": run.arm, "seed": run.seed}
     facts["fingerprint"] = run.fingerprint
-    args = (run.folder, facts, run.n_words, gpu_id, n_threads, dict(os.environ))
+    args = (folder, facts, run.n_words, gpu_id, n_threads, dict(os.environ))
     context: Any = fresh_context()
     process = context.Process(target=work, args=args, daemon=True)
     process.start()
     return process
 
 
-def _reason(run: Run, code: int) -> str:
+def _finish(run: Run) -> None:
+    shutil.rmtree(run.folder, ignore_errors=True)
+    os.replace(_beside(run, "going"), run.folder)
+
+
+def _fail(run: Run, code: int) -> Failure:
+    folder = _beside(run, "failed")
+    os.replace(_beside(run, "going"), folder)
+    return Failure(run, f"{_reason(folder / LOG, code)} ({folder / LOG})")
+
+
+def _reason(log: Path, code: int) -> str:
+    """Find what was wrong: the last error in the log, however many lines it has."""
     if code < 0:
         return f"it was killed by signal {-code}, perhaps because memory ran out"
     try:
-        lines = (run.folder / LOG).read_text("utf8").splitlines()
+        lines = log.read_text("utf8").splitlines()
     except OSError:
         lines = []
     said = [line.strip() for line in lines if line.strip()]
-    return said[-1] if said else f"it ended with code {code}"
+    errors = [i for i, line in enumerate(said) if _ERROR.match(line)]
+    text = " ".join(said[errors[-1] if errors else -1 :])
+    return shorten(text, _LONGEST) or f"it ended with code {code}"
 
 
 def _stop(processes: Iterable[Any]) -> None:

@@ -59,7 +59,9 @@ def _train(folder: Path, n_words: int, gpu_id: int, n_threads: int) -> dict[str,
 
     torch.set_num_threads(n_threads)
     begin = time.perf_counter()
-    train(folder / "config.cfg", folder, use_gpu=gpu_id)
+    # The folder gets its name, which stands in the config, when all is done.
+    log = {"training.logger.output_file": str(folder / "log.jsonl")}
+    train(folder / "config.cfg", folder, use_gpu=gpu_id, overrides=log)
     seconds = time.perf_counter() - begin
     shutil.rmtree(folder / "model-last", ignore_errors=True)
     os.replace(folder / "model-best", folder / "model")
