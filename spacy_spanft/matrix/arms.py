@@ -29,7 +29,6 @@ SPAN_BLOCKS = ("spacy-spanft.SpanTextCat.v1", "spacy-spanft.SpanTok2Vec.v1")
 
 # What else there may be in sections of which spaCy never says that a key is unknown.
 _SCHEMAS = {
-    "paths": [],
     "system": [],
     "nlp": [*ConfigSchemaNlp.__annotations__],
     "training": [*ConfigSchemaTraining.__annotations__],
