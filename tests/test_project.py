@@ -175,8 +175,16 @@ def test_ablation_sizes_and_regimes(project, copy, settings):
         assert all(path.exists() for path in outputs_of(project, workflow, copy))
     for arms in ("segmenters", "encoders", "dictionaries", "sizes", "regimes"):
         check_report(copy / "metrics" / "cola" / arms, names(f"{arms}.yml"))
-    for name in ("default", "task", "merged"):
-        assert NgramDictionary.from_disk(copy / "corpus" / "cola" / f"{name}.tsv.gz")
+    n_ngrams = {
+        name: len(
+            NgramDictionary.from_disk(copy / "corpus" / "cola" / f"{name}.tsv.gz")
+        )
+        for name in ("default", "task", "merged")
+    }
+    assert n_ngrams["default"] == 100_000
+    # The task's texts are too few for n-grams of their own.
+    assert n_ngrams["task"] == 0
+    assert n_ngrams["merged"] == 100_000
     sizes = json.loads(
         (copy / "metrics" / "cola" / "sizes" / "comparison.json").read_text()
     )
