@@ -512,6 +512,18 @@ class TestResume:
         assert (theirs / "weights.pt").read_bytes() == b"mine"
         assert (tmp_path / "a" / "config.json").read_text() == "mine"
 
+    def test_a_model_is_not_overwritten_by_what_begins_with_it(
+        self, model, text, tmp_path
+    ):
+        train(model, text, tmp_path / "a", "--steps=1")
+        expected = weights(tmp_path / "a")
+        for inside in (".", f"{CHECKPOINTS}/checkpoint-1"):
+            source = tmp_path / "a" / inside
+            printed = train(source, text, tmp_path / "a", "--overwrite", ok=False)
+            assert "Name another output" in printed.stderr
+        found = weights(tmp_path / "a")
+        assert all(torch.equal(found[key], expected[key]) for key in expected)
+
     def test_a_record_of_others_removes_nothing_elsewhere(self, model, text, tmp_path):
         train(model, text, tmp_path / "a", "--steps=1")
         (tmp_path / "mine.txt").write_text("kept")

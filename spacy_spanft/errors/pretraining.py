@@ -58,6 +58,10 @@ class PretrainingErrors:
         "The folder {path!r} is not empty, and no training was begun in it (it has no "
         "pretraining.json), so nothing in it is touched. Name another."
     )
+    MODEL_IN_OUTPUT = (
+        "The model {model!r} is in the output {path!r}, and would be overwritten before "
+        "it is read. Name another output."
+    )
     NO_CHECKPOINT = "There is no whole checkpoint in '{path}': training begins anew."
     NOTHING_TO_GO_ON_FROM = (
         "{path!r} holds an encoder that is finished, and no checkpoint to go on from. "

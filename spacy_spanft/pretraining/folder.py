@@ -124,9 +124,10 @@ def export(objective: SpanObjective, tokenizer: Any, output: Path) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def check_output(output: Path, resume: bool, overwrite: bool) -> None:
+def check_output(model: str, output: Path, resume: bool, overwrite: bool) -> None:
     """Raise for a folder that cannot be meant.
 
+    model (str): The model to begin with, by name or path.
     output (Path): The folder for the output.
     resume (bool): Whether to go on with a training in it.
     overwrite (bool): Whether what is there may go.
@@ -137,6 +138,10 @@ def check_output(output: Path, resume: bool, overwrite: bool) -> None:
         raise PretrainingError(Errors.OUTPUT_IS_FILE.format(path=str(output)))
     if not output.is_dir() or not any(output.iterdir()):
         return
+    source = Path(model).resolve()
+    if overwrite and output.resolve() in (source, *source.parents):
+        text = {"model": model, "path": str(output)}
+        raise PretrainingError(Errors.MODEL_IN_OUTPUT.format(**text))
     if not (resume or overwrite):
         raise PretrainingError(Errors.OUTPUT_TAKEN.format(path=str(output)))
     if not (output / RECORD).is_file():

@@ -66,7 +66,7 @@ def pretrain(
         raise PretrainingError(Errors.STDIN_TWICE)
     _check_precision(settings.precision)
     if is_main():
-        folder.check_output(output, resume, overwrite)
+        folder.check_output(str(model), output, resume, overwrite)
     checkpoint = folder.last_whole(output) if resume else None
     source, how = str(model), settings
     if checkpoint is not None:
