@@ -59,8 +59,8 @@ class PretrainingErrors:
         "pretraining.json), so nothing in it is touched. Name another."
     )
     MODEL_IN_OUTPUT = (
-        "The model {model!r} is in the output {path!r}, and would be overwritten before "
-        "it is read. Name another output."
+        "The model {model!r} is in the output {path!r}, and would be overwritten "
+        "before it is read. Name another output."
     )
     NO_CHECKPOINT = "There is no whole checkpoint in '{path}': training begins anew."
     NOTHING_TO_GO_ON_FROM = (
