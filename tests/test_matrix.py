@@ -321,7 +321,11 @@ def test_ctrl_c_leaves_nothing_half_done(place):
     command = [sys.executable, "-m", "spacy", "spanft", "matrix", "arms.yml"]
     command += ["-c", "configs/tiny", "-d", "data/one", "-o", "out", "--jobs", "2"]
     process = subprocess.Popen(
-        [*command, "--epochs", "5000"], stderr=subprocess.PIPE, text=True
+        [*command, "--epochs", "5000"],
+        stderr=subprocess.PIPE,
+        text=True,
+        # Shells let what they start in the background ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     log = place / "out" / "one" / "baseline" / "0.going" / "log.jsonl"
     for _ in range(600):

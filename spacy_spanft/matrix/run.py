@@ -79,7 +79,8 @@ def run_matrix(
                     bar.update()
         finally:
             _stop(process for process, _ in going.values())
-            for _, run in going.values():
+            # Of all runs: who is interrupted may just have taken one off the list.
+            for run in runs:
                 shutil.rmtree(_beside(run, "going"), ignore_errors=True)
     return failures
 
