@@ -12,44 +12,19 @@ from typing import NamedTuple
 
 ADJECTIVES = (
     *("silver", "golden", "quiet", "broken", "narrow", "heavy", "frozen", "hollow"),
-    *("bitter", "early", "distant", "gentle", "hidden", "painted", "sudden", "wooden"),
-    *(
-        "empty",
-        "royal",
-        "common",
-        "scarlet",
-        "woollen",
-        "polished",
-        "foreign",
-        "humble",
-    ),
+    *("bitter", "early", "distant", "gentle", "hidden", "painted", "sudden"),
+    *("wooden", "empty", "royal", "common", "scarlet", "woollen", "polished"),
+    *("foreign", "humble"),
 )
 NOUNS = (
     *("bridge", "paper", "garden", "window", "market", "engine", "river", "candle"),
-    *(
-        "ladder",
-        "harvest",
-        "mirror",
-        "signal",
-        "anchor",
-        "blanket",
-        "thunder",
-        "kitchen",
-    ),
-    *(
-        "feather",
-        "hammer",
-        "orchard",
-        "village",
-        "lantern",
-        "saddle",
-        "harbour",
-        "needle",
-    ),
+    *("ladder", "harvest", "mirror", "signal", "anchor", "blanket", "thunder"),
+    *("kitchen", "feather", "hammer", "orchard", "village", "lantern", "saddle"),
+    *("harbour", "needle"),
 )
 DETERMINERS = (
-    *("the", "a", "this", "that", "every", "some", "my", "your", "her", "his"),
-    *("our", "their", "each", "another", "no", "any"),
+    *("the", "a", "this", "that", "every", "some", "my", "your", "her", "his", "our"),
+    *("their", "each", "another", "no", "any"),
 )
 VERBS = (
     *("found", "carried", "wanted", "followed", "described", "watched", "offered"),

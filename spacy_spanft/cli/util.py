@@ -45,7 +45,7 @@ def check_folder(path: Path | None) -> None:
     path (Optional[Path]): The folder.
     """
     if path is not None and path.exists() and not path.is_dir():
-        raise SpanftError(Errors.OUTPUT_NO_FOLDER.format(path=str(path)))
+        raise SpanftError(Errors.OUTPUT_IS_FILE.format(path=str(path)))
 
 
 def _to_nowhere() -> None:

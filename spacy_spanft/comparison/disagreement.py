@@ -1,6 +1,7 @@
 """Texts that the first and the last arm answer differently, chosen by a fixed rule."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from .measure import Measured
 from .metrics import SCORES
 
 _N_CHARACTERS = 600
+Errors = NDArray[np.float64]  # how wrong the answer to each text is
 
 
 class Answer(NamedTuple):
@@ -87,7 +89,8 @@ def disagreements(comparison: Comparison, n_shown: int = 12) -> list[Side]:
     first, last = comparison.arms[0], comparison.arms[-1]
     if first is last:
         return []
-    before, after = _errors(first), _errors(last)
+    errors = {arm.name: _errors(arm) for arm in comparison.arms}
+    before, after = errors[first.name], errors[last.name]
     is_score = comparison.metric in SCORES
     sides = []
     for bad, good in ((before, after), (after, before)):
@@ -100,17 +103,17 @@ def disagreements(comparison: Comparison, n_shown: int = 12) -> list[Side]:
     counts = (n_first, min(len(sides[1]), n_shown - n_first))
     names = ((last.name, first.name), (first.name, last.name))
     return [
-        Side(*both, len(texts), [_shown(comparison, i) for i in texts[:n]])
+        Side(*both, len(texts), [_shown(comparison, errors, i) for i in texts[:n]])
         for both, texts, n in zip(names, sides, counts, strict=True)
     ]
 
 
-def _errors(arm: Arm) -> NDArray[np.float64]:
+def _errors(arm: Arm) -> Errors:
     """Say how wrong an arm is on each text: the share of runs, or the mean distance."""
     return np.mean([_error(run) for run in arm.runs], axis=0)
 
 
-def _error(run: Measured) -> NDArray[np.float64]:
+def _error(run: Measured) -> Errors:
     if run.metric in SCORES:
         return np.abs(run.rows[:, 0] - run.rows[:, 1])
     if run.right is not None:
@@ -119,7 +122,7 @@ def _error(run: Measured) -> NDArray[np.float64]:
     return np.asarray(run.rows[:, 1:].any(axis=1), np.float64)
 
 
-def _shown(comparison: Comparison, index: int) -> Shown:
+def _shown(comparison: Comparison, errors: Mapping[str, Errors], index: int) -> Shown:
     run = comparison.arms[-1].runs[0]
     pieces = _pieces(run.texts[index], run.spans[index])
     return Shown(
@@ -127,12 +130,14 @@ def _shown(comparison: Comparison, index: int) -> Shown:
         pieces,
         len(run.texts[index]) - sum(len(piece.text) for piece in pieces),
         run.gold[index],
-        [_answer(arm, index) for arm in comparison.arms],
+        [
+            _answer(arm, float(errors[arm.name][index]), index)
+            for arm in comparison.arms
+        ],
     )
 
 
-def _answer(arm: Arm, index: int) -> Answer:
-    error = float(_errors(arm)[index])
+def _answer(arm: Arm, error: float, index: int) -> Answer:
     if arm.runs[0].metric in SCORES:
         guess = np.mean([run.rows[index, 1] for run in arm.runs])
         return Answer(arm.name, f"{guess:.2f}", None, f"off by {error:.2f}")

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..errors import ComparisonError, Errors
-from .measure import Measured, Setup, alone, describe, predict
+from .measure import Measured, Setup, alone, describe, n_parameters, predict
 
 Key = tuple[int, int, str]
 
@@ -37,9 +37,9 @@ def measure_ensemble(paths: Sequence[str], setup: Setup) -> Measured:
         for column in columns
     ]
     seconds = sum(one.seconds for one in found)
-    each = [describe(one, setup).n_parameters for one in found]
+    total = sum(n_parameters(one.nlp) for one in found)
     together = found[0]._replace(examples=examples, seconds=seconds)
-    return describe(together, setup)._replace(n_parameters=sum(each))
+    return describe(together, setup)._replace(n_parameters=total)
 
 
 def average(docs: Sequence[Doc]) -> Doc:

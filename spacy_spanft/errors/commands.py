@@ -24,7 +24,7 @@ class CommandErrors:
     )
     NO_MODEL = "The pipeline {name!r} cannot be loaded: {reason}"
     BAD_FILE = "{path}: {reason}. If it was there before, it is as it was."
-    OUTPUT_NO_FOLDER = "The output {path!r} is a file. Name a folder."
+    OUTPUT_IS_FILE = "The output {path!r} is a file. Name a folder."
     BAD_OUTPUT = "The output cannot be written: {reason}."
     STOPPED = "Stopped. No file is half written."
     BAD_ARM = (

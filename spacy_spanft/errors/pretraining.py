@@ -81,7 +81,6 @@ class PretrainingErrors:
         "all. Lower --batch-size or --accumulate, or read more text."
     )
     OTHER_TEXT = "the text is another one, or the dictionary that marks its n-grams"
-    OUTPUT_IS_FILE = "The output {path!r} is a file. Name a folder."
     RESUME_OR_OVERWRITE = "Either go on (--resume) or begin anew (--overwrite)."
     OTHER_TRAINING = (
         "What was begun in {path!r} cannot go on like this: {changes}. Set it as it "

@@ -90,7 +90,7 @@ def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> tuple[np.ndarra
 def _lengths(doc: Doc, key: str | None, is_train: bool) -> Ints:
     """Find the length of each piece of a Doc."""
     if key is None:
-        return np.array([len(doc)][: len(doc)], np.int64)
+        return np.array([len(doc)] if len(doc) else [], np.int64)
     return lengths_of_pieces(get_spans(doc, key, is_train=is_train), len(doc))
 
 

@@ -8,8 +8,8 @@ from ..corpus.blocks import ErrorHandling
 from ..errors import Errors, PretrainingError
 from .masking import MAX_SHARE, Masking
 
-# Whatever may be changed when training goes on: how long, how often, where.
 _FOREVER = float("inf")
+# Whatever may be changed when training goes on: how long, how often, where.
 _FREE = {"epochs", "steps", "save_every", "eval_every", "log_every", "workers"}
 
 
