@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 import spacy
+from confection import Config
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
 from spacy_spanft.errors import MatrixError
 from spacy_spanft.matrix import plan_runs, read_arms, run_matrix
 from spacy_spanft.matrix.arms import config_of
+from spacy_spanft.matrix.fingerprint import fingerprint
 
 from .commands import run as spacy_command
 
@@ -269,6 +271,17 @@ def test_files_without_a_slash_are_looked_at(place):
     for n in (1, 2, 2):
         NgramDictionary({"new york": n}).to_disk("ngrams.tsv.gz")
         found.add(plan("data/one", seeds=[0])[0].fingerprint)
+    assert len(found) == 2
+
+
+def test_any_file_that_a_config_names_is_looked_at(place):
+    config = Config({"a": {"words": "list.txt", "lang": "data"}})
+    found = set()
+    for text in ("one", "two", "two"):
+        Path("list.txt").write_text(text)
+        # A folder that is called as a setting is none that the config means.
+        Path("data", text).mkdir(exist_ok=True)
+        found.add(fingerprint(config))
     assert len(found) == 2
 
 
