@@ -4,12 +4,16 @@ VENV ?= .venv
 DEMO ?=
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo test gpu-check lint format clean
+.PHONY: demo demo-full test gpu-check lint format clean
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-report
 	cd project && $(abspath $(VENV))/bin/python -m spacy project run demo . $(DEMO)
 	@echo "The report: project/metrics/demo/comparison.html"
+
+demo-full: $(VENV)/installed-report
+	cd project && $(abspath $(VENV))/bin/python -m spacy project run demo-full . $(DEMO)
+	@echo "The report: project/metrics/demo-full/comparison.html"
 
 test: $(VENV)/installed-dev lint
 	$(VENV)/bin/python -m pytest

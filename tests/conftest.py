@@ -7,6 +7,9 @@ import pytest
 import spacy
 from hypothesis import settings
 
+from . import interpreter
+from .tiny import save_bert
+
 settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
@@ -15,6 +18,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the slow tests too")
     parser.addoption("--gpu", action="store_true", help="run the tests on a GPU too")
+
+
+def pytest_sessionstart(session):
+    # The process that hands out the tests to others runs none.
+    if os.environ.get("PYTEST_XDIST_WORKER") or not session.config.getoption("dist"):
+        interpreter.start_server()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -31,6 +40,13 @@ def pytest_collection_modifyitems(config, items):
 def nlp():
     """A blank English pipeline that no test changes."""
     return spacy.blank("en")
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory):
+    """A tiny BERT that no test changes."""
+    pytest.importorskip("spacy_transformers")
+    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
 @pytest.fixture

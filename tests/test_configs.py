@@ -15,7 +15,7 @@ from spacy_spanft.errors import ConfigError
 
 from .commands import run
 from .regimes import encoders, hash_of
-from .tiny import LISTENER, save_bert
+from .tiny import LISTENER
 
 pytest.importorskip("spacy_transformers")
 
@@ -43,11 +43,6 @@ def flat(config):
 
     walk("", config)
     return found
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
 @pytest.fixture(scope="module")

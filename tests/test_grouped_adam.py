@@ -16,15 +16,9 @@ from spacy_spanft.regimes.grouped_adam import grouped_adam
 from spacy_spanft.regimes.groups import models, parameter_groups, shim_of, transformers
 
 from .regimes import encoders, hash_of, head_weights, initialized, make, step
-from .tiny import save_bert
 
 SETTINGS = {"beta1": 0.8, "beta2": 0.99, "eps": 1e-6, "L2": 0.1, "grad_clip": 0.5}
 DEPTHS = {"embeddings": 2, "encoder.layer.0": 1, "encoder.layer.1": 0, "pooler": 0}
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
 def shims(nlp):

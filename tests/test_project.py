@@ -3,8 +3,8 @@
 import json
 import random
 import shutil
-import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,11 +14,12 @@ from spacy.tokens import DocBin
 from spacy.util import load_config
 from typer.testing import CliRunner
 
-from spacy_spanft import NgramDictionary
+from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.matrix import read_arms
 
+from . import interpreter
+from .commands import run as spacy_command
 from .task_data import LAYOUTS, write_layout
-from .tiny import save_bert
 
 ROOT = Path(__file__).parent.parent
 PROJECT = ROOT / "project"
@@ -27,9 +28,18 @@ REPORTS = ("comparison.html", "comparison.json", "comparison.md")
 
 
 def run(*args, cwd, ok=True):
-    command = [sys.executable, "-m", "spacy", "project", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
-    assert (done.returncode == 0) == ok, done.stdout + done.stderr
+    """Run `spacy project`; what it runs are processes of their own."""
+
+    def run_python(command, **how):
+        assert command[0] == sys.executable
+        done = interpreter.run(*command[1:])
+        print(done.stdout, done.stderr)
+        if done.returncode:
+            sys.exit(done.returncode)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weasel.cli.run.run_command", run_python)
+        done = spacy_command("project", *args, cwd=cwd, ok=ok)
     return done.stdout + done.stderr
 
 
@@ -52,11 +62,6 @@ def scripts_path():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(SCRIPTS))
         yield
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
 def outputs_of(project, workflow, copy, **changed):
@@ -91,30 +96,50 @@ def names(file):
     return [arm.name for arm in read_arms(PROJECT / "arms" / file)]
 
 
-SMALL = ("--vars.demo_scale", 0.02, "--vars.demo_epochs", 1, "--vars.demo_seeds", 1)
+SMALL = (
+    *("--vars.demo_scale", 0.03, "--vars.demo_epochs", 1, "--vars.demo_seeds", 1),
+    *("--vars.demo_min_count", 10),
+)
 
 
-def test_demo(project, copy):
-    settings = (*SMALL, "--vars.demo_min_count", 8)
-    said = run("run", "demo", ".", *settings, cwd=copy)
+def test_demo(project, copy, scripts_path):
+    import demo_language
+
+    said = run("run", "demo", ".", *SMALL, cwd=copy)
     assert "| ngrams | 1 |" in said
     assert f"The report: {Path('metrics', 'demo', 'comparison.html')}" in said
     assert all(path.exists() for path in outputs_of(project, "demo", copy))
-    tasks = check_report(copy / "metrics" / "demo", names("segmenters.yml"))
-    assert [found["metric"] for found in tasks.values()] == ["cats_accuracy", "ents_f"]
-    assert all(found["n_docs"] == 30 for found in tasks.values())
+    tasks = check_report(copy / "metrics" / "demo", ["encoder", "random", "ngrams"])
+    (found,) = tasks.values()
+    assert (found["metric"], found["n_docs"]) == ("cats_accuracy", 30)
     ngrams = NgramDictionary.from_disk(copy / "corpus" / "demo" / "ngrams.tsv.gz")
-    assert "silver paper" not in ngrams
-    assert "silver bridge" not in ngrams
-    again = run("run", "demo", ".", *settings, cwd=copy)
+    pairs = {
+        phrase[:2] for kind in demo_language.EXPRESSIONS.values() for phrase in kind
+    }
+    known = dict.fromkeys((True, False), 0)
+    for pair in product(demo_language.ADJECTIVES, demo_language.NOUNS):
+        known[pair in pairs] += " ".join(pair) in ngrams
+    # What says nothing is half as frequent: here, of so few texts, some of it is known.
+    assert known[True] > 0.8 * len(pairs)
+    assert known[False] < 0.3 * len(pairs)
+    again = run("run", "demo", ".", *SMALL, cwd=copy)
     assert again.count("nothing changed") == 4
     # Another number of seeds trains and reports again; the data stay.
-    more = run("run", "demo", ".", *settings, "--vars.demo_seeds", 2, cwd=copy)
+    more = run("run", "demo", ".", *SMALL, "--vars.demo_seeds", 2, cwd=copy)
     assert more.count("nothing changed") == 3
     assert "| ngrams | 2 |" in more
-    spans = run("run", "spans", ".", *settings, cwd=copy)
+    spans = run("run", "spans", ".", *SMALL, cwd=copy)
     assert spans.count("nothing changed") == 2
     assert all(path.exists() for path in outputs_of(project, "spans", copy))
+
+
+def test_demo_full(project, copy):
+    run("run", "demo-full", ".", *SMALL, cwd=copy)
+    assert all(path.exists() for path in outputs_of(project, "demo-full", copy))
+    folder = copy / "metrics" / "demo-full"
+    tasks = check_report(folder, names("segmenters.yml"))
+    assert [found["metric"] for found in tasks.values()] == ["cats_accuracy", "ents_f"]
+    assert all(found["n_docs"] == 30 for found in tasks.values())
 
 
 @pytest.fixture(scope="module")
@@ -168,8 +193,18 @@ def nltk_data(scripts_path, copy):
     make_demo.write_nltk_data(copy / "assets" / "nltk_data", sentences)
 
 
+@pytest.fixture(scope="module")
+def ngrams(tmp_path_factory):
+    """A dictionary that has a few more n-grams than the smallest that is cut."""
+    path = tmp_path_factory.mktemp("ngrams") / "ngrams.tsv.gz"
+    counts = {f"the film{i}": 2000 - i for i in range(1100)}
+    NgramDictionary({**counts, "new york": 9}).to_disk(path)
+    return path
+
+
 @pytest.mark.usefixtures("nltk_data")
-def test_ablation_sizes_and_regimes(project, copy, settings):
+def test_ablation_sizes_and_regimes(project, copy, settings, ngrams):
+    settings = (*settings, "--vars.base_dictionary", ngrams)
     for workflow in ("ablation", "dictionary-size", "regimes"):
         run("run", workflow, ".", *settings, cwd=copy)
         assert all(path.exists() for path in outputs_of(project, workflow, copy))
@@ -181,10 +216,10 @@ def test_ablation_sizes_and_regimes(project, copy, settings):
         )
         for name in ("default", "task", "merged")
     }
-    assert n_ngrams["default"] == 100_000
+    assert n_ngrams["default"] == 1101
     # The task's texts are too few for n-grams of their own.
     assert n_ngrams["task"] == 0
-    assert n_ngrams["merged"] == 100_000
+    assert n_ngrams["merged"] == 1101
     sizes = json.loads(
         (copy / "metrics" / "cola" / "sizes" / "comparison.json").read_text()
     )
@@ -193,6 +228,23 @@ def test_ablation_sizes_and_regimes(project, copy, settings):
     assert arms["top-0"]["n_ngrams"] == 0
     assert arms["top-1000"]["n_ngrams"] == 1000
     assert arms["random"]["n_ngrams"] is None
+
+
+@pytest.mark.usefixtures("scripts_path")
+def test_the_default_dictionary_is_that_of_the_package(tmp_path):
+    import dictionaries
+
+    docs = [spacy.blank("en")("new york city")] * 3
+    DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
+    dictionaries.main(tmp_path)
+    found = {
+        name: NgramDictionary.from_disk(tmp_path / f"{name}.tsv.gz")
+        for name in ("default", "task", "merged")
+    }
+    default = default_dictionary()
+    assert found["default"] == default
+    assert found["task"]["new york city"] == 3
+    assert found["merged"]["new york city"] == default["new york city"] + 3
 
 
 @pytest.mark.usefixtures("scripts_path")
@@ -253,6 +305,7 @@ def test_demo_data(tmp_path):
 
     for name in ("a", "b"):
         make_demo.main(tmp_path / name, seed=3, scale=0.02)
+        make_demo.main(tmp_path / name / "nltk_data", seed=3, scale=0.02, nltk=True)
     files = [p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.*")]
     assert len(files) == 15
     for file in files:
@@ -301,7 +354,7 @@ def test_configs_are_those_of_the_package(path):
 
 
 def test_readme_is_what_the_project_says(copy):
-    run("document", "--output", "new.md", cwd=copy)
+    run("document", ".", "--output", "new.md", cwd=copy)
     expected = (copy / "new.md").read_text(encoding="utf8")
     assert (PROJECT / "README.md").read_text(encoding="utf8") == expected
 

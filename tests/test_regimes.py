@@ -23,7 +23,6 @@ from .regimes import (
     optimizer,
     step,
 )
-from .tiny import save_bert
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 KINDS = {
@@ -32,11 +31,6 @@ KINDS = {
     "own": {"own": True},
 }
 LAYERS = ("embeddings.", "encoder.layer.0.", "encoder.layer.1.")
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
 @contextmanager

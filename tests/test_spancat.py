@@ -16,7 +16,7 @@ from spacy_spanft.layers.span_reducer import boundary_attention_reducer
 from spacy_spanft.suggesters import segment_suggester
 
 from .test_layers import torch_attention
-from .tiny import LISTENER, save_bert, transformer_config
+from .tiny import LISTENER, transformer_config
 
 torch = pytest.importorskip("torch")
 
@@ -155,12 +155,6 @@ def test_settings_of_the_suggester():
 def test_suggester_without_segmenter(nlp):
     with pytest.raises(AlignmentError, match="annotating_components"):
         segment_suggester()([nlp.make_doc("no spans here")])
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    pytest.importorskip("spacy_transformers")
-    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
 SUGGESTERS = {

@@ -70,11 +70,6 @@ TRAIN = [
 NGRAMS = {"new york": 3, "united states": 2, "very good film": 1}
 
 
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
-
-
 @pytest.fixture(params=MODELS)
 def model(request):
     return MODELS[request.param]

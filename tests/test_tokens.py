@@ -24,7 +24,7 @@ from spacy_spanft.layers.nonempty import nonempty
 from spacy_spanft.layers.span_tokens import span_tokens
 from spacy_spanft.layers.span_window import span_window
 
-from .tiny import LISTENER, save_bert, transformer_config
+from .tiny import LISTENER, transformer_config
 
 torch = pytest.importorskip("torch")
 
@@ -168,12 +168,6 @@ TRAIN = [
     ("this film was very good", []),
     ("the united states was good", [(4, 17, "GPE")]),
 ]
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    pytest.importorskip("spacy_transformers")
-    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
 def make(bert, component, window=6, pairs=False, **settings):

@@ -1,8 +1,8 @@
 """Write the data of the demo: texts to count, a textcat set and an NER set.
 
 Nothing is read and nothing comes from elsewhere: the language is that of
-demo_language.py. NLTK's tagger and chunker learn it from nltk_data/, in the format of
-NLTK's own data, where NLTK has none of its own.
+demo_language.py. With --nltk only the data from which NLTK's tagger and chunker learn
+it is written, in the format of NLTK's own data, for where NLTK has none of its own.
 """
 
 import json
@@ -16,8 +16,8 @@ from demo_language import KINDS, Sentence, make_sentence
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-SIZES = {"train": 2000, "dev": 400, "test": 1500}
-N_LINES = 20_000
+SIZES = {"train": 1000, "dev": 200, "test": 1000}
+N_LINES = 10_000
 # How many tagged sentences NLTK learns from.
 N_TAGGED = 1000
 NOTE = (
@@ -26,12 +26,16 @@ NOTE = (
 )
 
 
-def main(output: Path, seed: int = 0, scale: float = 1.0) -> None:
-    """Write all of it.
+def main(output: Path, seed: int = 0, scale: float = 1.0, nltk: bool = False) -> None:
+    """Write the texts and the two tasks, or with --nltk the data for NLTK.
 
     scale makes it smaller, for trials.
     """
-    chance = random.Random(seed)
+    chance = random.Random(f"{seed} nltk" if nltk else seed)
+    if nltk:
+        tagged = make_new(chance, int(N_TAGGED * scale), "ner", set())
+        write_nltk_data(output, list(tagged))
+        return
     nlp = spacy.blank("en")
     seen: set[str] = set()
     for task in ("textcat", "ner"):
@@ -39,15 +43,11 @@ def main(output: Path, seed: int = 0, scale: float = 1.0) -> None:
         for part, size in SIZES.items():
             sentences = make_new(chance, max(4, int(size * scale)), task, seen)
             docs = [make_doc(nlp, one, task) for one in sentences]
-            DocBin(docs=docs, store_user_data=True).to_disk(
-                output / task / f"{part}.spacy"
-            )
+            DocBin(docs=docs).to_disk(output / task / f"{part}.spacy")
         write_task(output / task, task)
     text = make_new(chance, int(N_LINES * scale), "ner", seen)
     lines = [" ".join(word.text for word in one.words) for one in text]
     (output / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf8")
-    tagged = make_new(chance, int(N_TAGGED * scale), "ner", seen)
-    write_nltk_data(output / "nltk_data", list(tagged))
 
 
 def write_task(folder: Path, task: str) -> None:

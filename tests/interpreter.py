@@ -1,0 +1,165 @@
+"""Processes as a user starts them, but with the libraries imported already.
+
+`python -m spacy` takes seconds to import what a server of the tests has imported once.
+What is forked off it has signals, output, an environment and an exit code of its own.
+"""
+
+import atexit
+import os
+import runpy
+import signal
+import sys
+import threading
+from multiprocessing import get_context, process
+from pathlib import Path
+from types import SimpleNamespace
+
+from spacy_spanft import processes
+
+MORE = ["spacy.cli", "spacy_spanft.cli.matrix", "pyarrow", "datasets", "nltk"]
+
+
+def start_server():
+    """Start the server that imports everything, and do not wait for it."""
+    if sys.platform.startswith("linux"):
+        from multiprocessing import forkserver
+
+        before = dict(os.environ)
+        context = get_context("forkserver")
+        context.set_forkserver_preload([*processes.preloaded(), *MORE])
+        forkserver.ensure_running()
+        assert dict(os.environ) == before
+
+
+class Interpreter:
+    """`python ARGS`: -m MODULE, -c CODE or a script, and what follows it."""
+
+    def __init__(self, *args, cwd=".", **environment):
+        """Start it.
+
+        args: What follows `python` on the command line.
+        cwd: Where it runs.
+        environment: What is different in its environment.
+        """
+        context = processes.fresh_context()
+        stdin, self._stdin = context.Pipe(duplex=False)
+        self._stdout, stdout = context.Pipe(duplex=False)
+        self._stderr, stderr = context.Pipe(duplex=False)
+        pipes = (stdin, stdout, stderr)
+        settings = (Path(cwd).absolute(), {**os.environ, **environment})
+        argv = [str(arg) for arg in args]
+        self._process = context.Process(target=_begin, args=(argv, *settings, pipes))
+        self._process.start()
+        self.pid = self._process.pid
+        for pipe in pipes:
+            pipe.close()
+
+    @property
+    def returncode(self):
+        """Give its exit code; None if it runs."""
+        return self._process.exitcode
+
+    def send_signal(self, number):
+        """Send it a signal."""
+        os.kill(self.pid, number)
+
+    def communicate(self, stdin=b"", timeout=120):
+        """Give it its input, wait for its end, and give what it printed."""
+        said = {"_stdout": b"", "_stderr": b""}
+
+        def read(name):
+            while block := os.read(getattr(self, name).fileno(), 2**16):
+                said[name] += block
+
+        readers = [threading.Thread(target=read, args=(name,)) for name in said]
+        for reader in readers:
+            reader.start()
+        self.write(stdin)
+        self._stdin.close()
+        self._process.join(timeout)
+        if self.returncode is None:
+            self._process.kill()
+            raise TimeoutError(said)
+        for reader in readers:
+            reader.join()
+        self._stdout.close()
+        self._stderr.close()
+        self._process.join()
+        return tuple(text.decode() for text in said.values())
+
+    def write(self, stdin):
+        """Give it some of its input."""
+        try:
+            while stdin:
+                stdin = stdin[os.write(self._stdin.fileno(), stdin) :]
+        except BrokenPipeError:
+            pass  # it has had enough
+
+    def close_stdout(self):
+        """Stop reading what it prints, as `head` does."""
+        self._stdout.close()
+        self._stdout, write = os.pipe()
+        os.close(write)
+        self._stdout = os.fdopen(self._stdout, "rb")
+
+
+def run(*args, stdin=b"", **how):
+    """Run `python ARGS` to its end.
+
+    RETURNS: Its returncode, stdout and stderr.
+    """
+    begun = Interpreter(*args, **how)
+    stdout, stderr = begun.communicate(stdin)
+    return SimpleNamespace(returncode=begun.returncode, stdout=stdout, stderr=stderr)
+
+
+def _begin(argv, cwd, environment, pipes):
+    """Become the interpreter."""
+    os.chdir(cwd)
+    # Where this process would have begun: scripts are found from there.
+    process.ORIGINAL_DIR = str(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, pipe in enumerate(pipes):
+        os.dup2(pipe.fileno(), number)
+        pipe.close()
+    sys.stdin = open(0, encoding="utf8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, encoding="utf8", closefd=False)  # noqa: SIM115
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    code = _run(argv)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or 120  # as Python itself
+    os._exit(code)
+
+
+def _run(argv):
+    kind, *rest = argv
+    try:
+        if kind == "-m":
+            name, *rest = rest
+            sys.path.insert(0, os.getcwd())
+            sys.argv = [name, *rest]
+            runpy.run_module(name, run_name="__main__", alter_sys=True)
+        elif kind == "-c":
+            code, *rest = rest
+            sys.path.insert(0, "")
+            sys.argv = ["-c", *rest]
+            exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+        else:
+            sys.path.insert(0, str(Path(kind).absolute().parent))
+            sys.argv = argv
+            runpy.run_path(kind, run_name="__main__")
+    except SystemExit as error:
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        print(error.code, file=sys.stderr)
+        return 1
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
