@@ -18,6 +18,7 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.matrix import read_arms
 
 from .task_data import LAYOUTS, write_layout
+from .test_runs import break_runs
 from .tiny import save_bert
 
 ROOT = Path(__file__).parent.parent
@@ -193,6 +194,18 @@ def test_ablation_sizes_and_regimes(project, copy, settings):
     assert arms["top-0"]["n_ngrams"] == 0
     assert arms["top-1000"]["n_ngrams"] == 1000
     assert arms["random"]["n_ngrams"] is None
+
+
+@pytest.mark.usefixtures("scripts_path")
+def test_a_report_of_an_incomplete_matrix_says_so(tmp_path):
+    from experiment import tasks_of
+
+    break_runs(tmp_path / "training" / "cola")
+    (tmp_path / "cola").mkdir()
+    (tmp_path / "cola" / "test.spacy").touch()
+    ((name, task),) = tasks_of(tmp_path / "cola", tmp_path / "training")
+    assert (name, list(task.arms)) == ("cola", ["base", "ours"])
+    assert (len(task.missing.runs), task.missing.n_runs) == (10, 12)
 
 
 @pytest.mark.usefixtures("scripts_path")
