@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 from ..errors import ComparisonError, Errors
@@ -14,7 +15,7 @@ from .report import to_html
 from .runs import Missing, arms_of, missing_of, notes_of
 from .training import Training, read_trainings
 
-_N_REASONS = 3
+_N_REASONS, _LONGEST = 3, 200
 
 
 class Task(NamedTuple):
@@ -58,7 +59,8 @@ def task_of_runs(
     """
     missing = missing_of(folder)
     if missing.told() and not allow_missing:
-        told = " ".join([*missing.told(), *missing.reasons()[:_N_REASONS]])
+        reasons = [shorten(why, _LONGEST) for why in missing.reasons()[:_N_REASONS]]
+        told = " ".join([*missing.told(), *reasons])
         raise ComparisonError(Errors.MISSING_RUNS.format(folder=folder, told=told))
     arms, notes, trainings = arms_of(folder), notes_of(folder), read_trainings(folder)
     return Task(str(data), arms, notes, trainings, metric, positive_label, missing)
