@@ -1,5 +1,6 @@
 """Pipelines as one: against averages written out, and votes counted by hand."""
 
+import functools
 import json
 import sys
 
@@ -45,9 +46,20 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once():
+    """Load each pipeline once: that takes longer than whatever is tested here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[measure.__module__], "load_model", load)
+        yield
+
+
+load = functools.cache(lambda path: spacy.load(str(path)))
+
+
 def averages(folder, runs):
     """Average the scores of labels, and take the best."""
-    cats = [[doc.cats for doc in spacy.load(folder / run).pipe(TEXTS)] for run in runs]
+    cats = [[doc.cats for doc in load(str(folder / run)).pipe(TEXTS)] for run in runs]
     means = [
         {c: sum(one[c] for one in row) / len(row) for c in "ABC"}
         for row in zip(*cats, strict=True)
