@@ -7,8 +7,16 @@ import numpy as np
 
 from spacy_spanft.comparison.compare import compare
 from spacy_spanft.comparison.measure import Measured
-from spacy_spanft.comparison.metrics import accuracy, pearson
+from spacy_spanft.comparison.scoring import accuracy, pearson
 
+# A small classifier: spaCy's default one takes half a second to load.
+BOW = {
+    "@architectures": "spacy.TextCatBOW.v3",
+    "exclusive_classes": True,
+    "ngram_size": 1,
+    "no_output_layer": False,
+    "length": 512,
+}
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 

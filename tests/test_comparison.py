@@ -1,25 +1,31 @@
 """Comparing pipelines: the tests of significance, the metrics, and the command."""
 
 import json
+import os
 import sys
 
 import numpy as np
 import pytest
 import spacy
 from scipy import stats
-from spacy.tokens import DocBin, Span
+from spacy.tokens import DocBin
 from spacy.training import Example
 
-from spacy_spanft.comparison import compare
-from spacy_spanft.comparison.measure import Setup, measure
-from spacy_spanft.comparison.metrics import accuracy, f_score, metric_of
+from spacy_spanft import NgramDictionary
+from spacy_spanft.comparison import compare, wording
+from spacy_spanft.comparison.markdown import to_markdown
+from spacy_spanft.comparison.measure import Setup, alone, measure, measure_alone
+from spacy_spanft.comparison.scoring import accuracy, f_score
 from spacy_spanft.comparison.significance import mcnemar, paired_bootstrap
 from spacy_spanft.errors import ComparisonError, SpanftError
 
 from .commands import run
+from .measured import BOW
 
 TRAIN = [("good film", "A"), ("bad city", "B"), ("very good", "A"), ("so bad", "B")]
 TEST = TRAIN * 5
+# The default dictionary takes a second to load.
+NGRAMS = ["very good", "new york", "so far", "good morning", "united states"]
 
 
 def test_mcnemar_is_the_sign_test_of_those_that_differ():
@@ -82,7 +88,9 @@ def train(folder, seed, texts=TRAIN, steps=20):
     spacy.util.fix_random_seed(seed)
     nlp = spacy.blank("en")
     nlp.add_pipe("span_segmenter")
-    nlp.add_pipe("textcat")
+    nlp.add_pipe("textcat", config={"model": BOW})
+    segmenter = nlp.get_pipe("span_segmenter")
+    segmenter.initialize(dictionary=NgramDictionary(dict.fromkeys(NGRAMS, 9)))
     examples = [
         Example.from_dict(nlp.make_doc(text), {"cats": {c: c == cat for c in "AB"}})
         for text, cat in texts
@@ -99,6 +107,8 @@ def folder(tmp_path_factory):
     """Two runs that learnt it, and two that learnt the opposite."""
     folder = tmp_path_factory.mktemp("pipelines")
     wrong = [(text, "B" if cat == "A" else "A") for text, cat in TRAIN]
+    (folder / "nothing").mkdir()
+    (folder / "none.spacy").write_bytes(b"")
     for seed in (0, 1):
         train(folder / f"right{seed}", seed)
         train(folder / f"wrong{seed}", seed, wrong)
@@ -146,14 +156,14 @@ def test_arms(folder):
     assert run.answers[:2] == run.gold[:2] == ["A", "B"]
     assert wrong.runs[0].answers[:2] == ["B", "A"]
     assert wrong.runs[0].gold == right.runs[0].gold
-    # "very good" is in the default dictionary.
     assert run.spans[:4] == [[], [], [(0, 9)], []]
     assert run.spans_per_doc == 0.25
-    assert run.n_ngrams == 100_000
+    assert run.n_ngrams == len(NGRAMS)
     values = json.loads(json.dumps(found.to_json()))
     assert values["arms"][1]["parameters_added"] == 0.0
 
 
+@pytest.mark.usefixtures("at_once")
 def test_from_the_command_line(folder, tmp_path):
     arms = [f"base={folder}/wrong0", f"base={folder}/wrong1", f"ours={folder}/right0"]
     done = run(
@@ -173,29 +183,53 @@ def test_from_the_command_line(folder, tmp_path):
     assert "ours scores highest" in (tmp_path / "out" / "comparison.html").read_text()
 
 
+def test_in_a_process_of_its_own(folder):
+    found, here = (
+        one(str(folder / "right0"), Setup(str(folder / "test.spacy")))
+        for one in (measure_alone, measure)
+    )
+    assert (found.metric, found.score) == ("cats_score", 1.0)
+    assert (found.answers, found.texts) == (here.answers, here.texts)
+    assert found.score_of(found.rows[:3]) == here.score_of(here.rows[:3])
+    assert found.peak_memory != here.peak_memory
+
+
+def test_a_process_that_is_killed_is_told_with_its_arm(folder, monkeypatch):
+    module = sys.modules["spacy_spanft.comparison.compare"]
+    monkeypatch.setattr(module, "measure_alone", lambda *_: alone(os._exit, 1))
+    expected = "measured 'right0', of the arm 'ours', was killed"
+    with pytest.raises(ComparisonError, match=expected):
+        compare({"ours": ["right0"]}, folder / "test.spacy")
+
+
 @pytest.mark.parametrize(
     ("path", "settings", "expected"),
     [
         ("nowhere", {}, "The pipeline 'nowhere' cannot be loaded"),
         ("right0", {"data": "nothing.spacy"}, "There is no file 'nothing.spacy'"),
         ("right0", {"data": "empty.spacy"}, "There are no rows in 'empty.spacy'"),
+        ("right0", {"data": ""}, "There is no file ''"),
+        ("right0", {"data": "x" * 5000}, "There is no file 'xxx"),
+        ("right0", {"data": "a\0b"}, "There is no file 'a"),
+        ("right0", {"data": "nothing"}, r"no \.spacy file in the folder 'nothing'"),
+        ("right0", {"data": "none.spacy"}, "'none.spacy' cannot be read"),
         ("right0", {"data": "test.tsv"}, r"does not end in \.spacy"),
         ("right0", {"data": "broken.spacy"}, "'broken.spacy' cannot be read"),
         ("right0", {"data": "bare.spacy"}, "nothing to find in 'bare.spacy'"),
         (
             "right0",
             {"data": "other.spacy"},
-            "labels 'C', and .* none of them: 'A', 'B'",
+            "labels 'C', and the pipeline 'right0' knows none of them: 'A', 'B'",
         ),
         (
             "right0",
             {"metric": "ents_f"},
-            "no metric 'ents_f'. It has: cats_accuracy, cats_matthews, cats_f1",
+            "'right0' has no metric 'ents_f'. It has: cats_score, cats_macro_f, ",
         ),
         (
             "right0",
             {"metric": "cats_f1", "positive_label": "C"},
-            "positive_label = 'C', but the labels are: 'A', 'B'",
+            "positive label is 'C', but the labels of 'right0' are: 'A', 'B'",
         ),
     ],
 )
@@ -220,71 +254,6 @@ def test_errors_are_short(folder, monkeypatch, args, expected):
     assert "Traceback" not in done.stderr
 
 
-def test_metrics_equal_spacys_scorer():
-    """Our scores, made of a row for each Doc, are those of nlp.evaluate."""
-    nlp = spacy.blank("en")
-    ner, spancat = nlp.add_pipe("ner"), nlp.add_pipe("spancat")
-    for component in (ner, spancat):
-        for label in "XY":
-            component.add_label(label)
-    random = np.random.default_rng(0)
-    examples = []
-    for _ in range(20):
-        both = []
-        for _ in range(2):
-            doc = nlp.make_doc("a b c d e f")
-            ends = sorted(random.choice(7, 4, replace=False).tolist())
-            pairs = [ends[:2], ends[2:]]
-            spans = [Span(doc, a, b, str(random.choice(["X", "Y"]))) for a, b in pairs]
-            doc.ents = spans
-            doc.spans["sc"] = spans
-            both.append(doc)
-        examples.append(Example(*both))
-    for component, name in ((ner, "ents_f"), (spancat, "spans_sc_f")):
-        metric = metric_of(nlp, name)
-        assert metric.right is None
-        expected = component.score(examples)[name]
-        assert metric.score(metric.rows(examples)) == pytest.approx(expected)
-    assert metric_of(nlp).name == "ents_f"
-
-
-def example(nlp, **both):
-    """Make an example of what is right and what is predicted."""
-    docs = []
-    for cats, spans in both.values():
-        doc = nlp.make_doc("a b c d")
-        doc.cats = cats
-        found = [Span(doc, *span) for span in spans]
-        doc.ents = found
-        doc.spans["sc"] = found[::-1]
-        docs.append(doc)
-    return Example(docs[1], docs[0])
-
-
-@pytest.mark.parametrize(
-    ("factory", "config", "expected"),
-    [
-        ("textcat", {}, ("X", "Y")),
-        ("textcat_multilabel", {"threshold": 0.4}, ("X, Z", "X, Y")),
-        ("text_regressor", {"label": "X"}, ("1.00", "0.46")),
-        ("ner", {}, ("a b (X), d (Y)", "a (X)")),
-        ("spancat", {}, ("a b (X), d (Y)", "a (X)")),
-    ],
-)
-def test_answers_in_words(factory, config, expected):
-    nlp = spacy.blank("en")
-    component = nlp.add_pipe(factory, config=config)
-    for label in "XYZ" if factory != "text_regressor" else ():
-        component.add_label(label)
-    gold = ({"X": 1.0, "Y": 0.0, "Z": 1.0}, [(0, 2, "X"), (3, 4, "Y")])
-    guess = ({"X": 0.456, "Y": 0.5, "Z": 0.1}, [(0, 1, "X")])
-    words = metric_of(nlp).words
-    assert words(example(nlp, gold=gold, guess=guess)) == expected
-    if factory != "text_regressor":  # which predicts a score of every text
-        empty = {"gold": ({}, []), "guess": ({}, [])}
-        assert words(example(nlp, **empty)) == ("nothing", "nothing")
-
-
 def test_a_pipeline_without_segmenter(folder, tmp_path):
     nlp = spacy.load(folder / "right0")
     nlp.remove_pipe("span_segmenter")
@@ -296,7 +265,7 @@ def test_a_pipeline_without_segmenter(folder, tmp_path):
 
 
 @pytest.mark.usefixtures("at_once")
-def test_other_texts(folder):
+def test_other_texts(folder, monkeypatch):
     """The second pipeline reads half of the texts."""
     with pytest.raises(ComparisonError, match="at least one pipeline"):
         compare({}, folder / "test.spacy")
@@ -308,8 +277,25 @@ def test_other_texts(folder):
         return found._replace(texts=found.texts[:10]) if path.endswith("1") else found
 
     module = sys.modules["spacy_spanft.comparison.compare"]
-    module.measure_alone = measure_less
+    monkeypatch.setattr(module, "measure_alone", measure_less)
     with pytest.raises(ComparisonError, match="pipelines of 'b' read other texts"):
         compare(
             {"a": [folder / "right0"], "b": [folder / "right1"]}, folder / "test.spacy"
         )
+
+    def mean_something_else(path, setup):
+        return measure(path, setup)._replace(meaning=f"F ({path[-1]})")
+
+    monkeypatch.setattr(module, "measure_alone", mean_something_else)
+    arms = {"a": [folder / "right0"], "b": [folder / "right1"]}
+    with pytest.raises(ComparisonError, match=r"F \(0\) for 'a' and F \(1\) for 'b'"):
+        compare(arms, folder / "test.spacy")
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_counts_most_in_the_pipeline_is_shown(folder):
+    found = compare({"a": [folder / "right0"]}, folder / "test.spacy")
+    assert found.metric == "cats_score"
+    assert found.to_json()["metric_meaning"] == "macro F"
+    assert "cats_score (macro F) on 20 texts" in to_markdown(found)
+    assert wording.metric(found) == "Macro F"

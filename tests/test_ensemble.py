@@ -1,5 +1,6 @@
 """Pipelines as one: against averages written out, and votes counted by hand."""
 
+import functools
 import json
 import sys
 
@@ -14,7 +15,7 @@ from spacy_spanft.comparison.measure import Setup, measure
 from spacy_spanft.errors import ComparisonError
 
 from .commands import run
-from .measured import Page
+from .measured import BOW, Page
 
 WORDS = ["good", "bad", "film", "city", "very", "so"]
 TEXTS = [f"{first} {second}" for first in WORDS for second in WORDS]
@@ -27,7 +28,7 @@ def folder(tmp_path_factory):
     for seed in range(3):
         spacy.util.fix_random_seed(seed)
         nlp = spacy.blank("en")
-        textcat = nlp.add_pipe("textcat")
+        textcat = nlp.add_pipe("textcat", config={"model": BOW})
         for label in "ABC":
             textcat.add_label(label)
         nlp.initialize()
@@ -45,9 +46,20 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once():
+    """Load each pipeline once: that takes longer than whatever is tested here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[measure.__module__], "load_model", load)
+        yield
+
+
+load = functools.cache(lambda path: spacy.load(str(path)))
+
+
 def averages(folder, runs):
     """Average the scores of labels, and take the best."""
-    cats = [[doc.cats for doc in spacy.load(folder / run).pipe(TEXTS)] for run in runs]
+    cats = [[doc.cats for doc in load(str(folder / run)).pipe(TEXTS)] for run in runs]
     means = [
         {c: sum(one[c] for one in row) / len(row) for c in "ABC"}
         for row in zip(*cats, strict=True)
@@ -124,13 +136,17 @@ def test_an_ensemble_of_each_arm(folder, monkeypatch):
         compare({"one": [folder / "2"]}, folder / "test.spacy", ensemble=True)
 
 
-def test_from_the_command_line(folder, tmp_path):
+def test_from_the_command_line(folder, tmp_path, monkeypatch):
+    module = sys.modules["spacy_spanft.comparison.compare"]
+    monkeypatch.setattr(module, "measure_alone", measure)
     arms = [f"two={folder}/0", f"two={folder}/1", f"one={folder}/2"]
     options = ["--data", folder / "test.spacy", "--ensemble", "-o", tmp_path]
     done = run("spanft", "compare", *arms, *options)
     assert "| two (ensemble) | 1 |" in done.stdout
     assert "one (ensemble)" not in done.stdout
     assert "compared with the ensemble of the first arm" in done.stdout
+    assert "Without an ensemble, as there is one run: one." in done.stdout
+    assert "1 of 3 pipelines measured: two" in done.stderr
     page = Page((tmp_path / "comparison.html").read_text(encoding="utf8"))
     (table,) = (
         i for i, _ in enumerate(page.tables) if page.rows(i)[0][:2] == ["Arm", "Score"]

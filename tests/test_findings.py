@@ -6,8 +6,8 @@ import pytest
 from spacy_spanft.comparison.compare import Arm, Comparison
 from spacy_spanft.comparison.disagreement import disagreements
 from spacy_spanft.comparison.headline import caveats, headline
-from spacy_spanft.comparison.metrics import f_score
 from spacy_spanft.comparison.report import to_html
+from spacy_spanft.comparison.scoring import f_score
 from spacy_spanft.comparison.significance import Difference, holm
 
 from .measured import Page, against, labelled, scored

@@ -20,6 +20,7 @@ from spacy_spanft.matrix import read_arms
 from . import interpreter
 from .commands import run as spacy_command
 from .task_data import LAYOUTS, write_layout
+from .test_runs import break_runs
 
 ROOT = Path(__file__).parent.parent
 PROJECT = ROOT / "project"
@@ -245,6 +246,18 @@ def test_the_default_dictionary_is_that_of_the_package(tmp_path):
     assert found["default"] == default
     assert found["task"]["new york city"] == 3
     assert found["merged"]["new york city"] == default["new york city"] + 3
+
+
+@pytest.mark.usefixtures("scripts_path")
+def test_a_report_of_an_incomplete_matrix_says_so(tmp_path):
+    from experiment import tasks_of
+
+    break_runs(tmp_path / "training" / "cola")
+    (tmp_path / "cola").mkdir()
+    (tmp_path / "cola" / "test.spacy").touch()
+    ((name, task),) = tasks_of(tmp_path / "cola", tmp_path / "training")
+    assert (name, list(task.arms)) == ("cola", ["base", "ours"])
+    assert (len(task.missing.runs), task.missing.n_runs) == (10, 12)
 
 
 @pytest.mark.usefixtures("scripts_path")

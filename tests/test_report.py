@@ -1,20 +1,71 @@
 """The report of a comparison: its page and its figures."""
 
 import re
+from html import unescape
 from statistics import mean, stdev
 
 import matplotlib
 import numpy as np
 import pytest
 
-from spacy_spanft.comparison.drawing import looks, night, spread
+from spacy_spanft.comparison.drawing import clean, looks, night, spread
 from spacy_spanft.comparison.figures import curves, dictionary_sizes
+from spacy_spanft.comparison.markdown import to_markdown_of_tasks
 from spacy_spanft.comparison.report import to_html
+from spacy_spanft.comparison.runs import Missing, MissingRun
 from spacy_spanft.comparison.training import Training
+from spacy_spanft.errors.visible import visible
 
 from .measured import Page, against, labelled
 
 EVIL = "<script>alert('x')</script> & \"q\" </p><img src=x onerror=y> $x^2$ 🎉\x0b\x00"
+
+
+HOSTILE = [
+    EVIL,
+    "a|b||c\\|d\\",
+    "two\nlines\r\n| x | y |\n|---|---|",
+    "\x1b[31mred\x1b[0m\x07\x9b2J",
+    "**bold** _em_ snake_case `code` ~~no~~ $x$",
+    "[link](javascript:alert(1)) ![](http://x) &lt;b&gt; &amp;",
+    "<!--", "-->", "]]>", "</td></tr></table>", "# ## heading #", "\u202etxt.exe",
+    "\udcff lone", "x" * 300, "- item", "1. item", "\u2028line", "{{ 7 * 7 }}{% raw %}",
+]  # fmt: skip
+
+
+def unescaped(cell):
+    """Read a cell as Markdown does: signs with a backslash, then entities."""
+    cell = re.sub(r"\\([!-/:-@\[-`{-~])", lambda found: f"&#{ord(found[1])};", cell)
+    assert not re.search(r"[<>|*`~$\[\]]", cell), cell
+    return unescape(cell)
+
+
+def test_names_in_markdown_stay_what_they_are(monkeypatch):
+    arms = {name: [labelled([1, 0])] for name in HOSTILE}
+    found = against(arms, monkeypatch, data=EVIL)
+    missing = Missing(9, [MissingRun(EVIL, "\x1b", EVIL)], HOSTILE[1:3])
+    both = {name: found._replace(missing=missing) for name in HOSTILE[:3]}
+    text = to_markdown_of_tasks(both, {HOSTILE[2]: dict.fromkeys(HOSTILE, EVIL)})
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e\ud800-\udfff]", text)
+    text.encode()
+    lines = text.split("\n")
+    rows = [line for line in lines if line.startswith("|")]
+    cells = [split(row) for row in rows]
+    assert {len(row) for row in cells} == {9}
+    shown = [unescaped(row[0]) for row in cells[2 : 2 + len(HOSTILE)]]
+    assert shown == [visible(name) for name in HOSTILE]
+    heads = [unescaped(line[3:]) for line in lines if line.startswith("## ")]
+    assert heads == [visible(name) for name in HOSTILE[:3]]
+    # Whatever is not a row or a heading begins with words of our own.
+    known = "|", "## ", "1 of 9", "cats_", "Differences", "Missing", "Note on "
+    assert all(line.startswith(known) for line in lines if line)
+    assert sum(line.startswith("Note on ") for line in lines) == len(HOSTILE)
+
+
+def split(row):
+    """Cut a row of a table at the bars that no backslash stands before."""
+    cells = re.findall(r"\|((?:[^\\|]|\\.)*)(?=\|)", row)
+    return [cell.strip() for cell in cells]
 
 
 @pytest.fixture
@@ -105,6 +156,20 @@ def test_whatever_is_hostile_is_text(one):
     assert "\x00" not in page.text
     names = [row[0] for row in page.rows(0)]
     assert names[2] == f"{' '.join(clean.split())}*"
+
+
+def test_hostile_names_are_text_in_the_page(monkeypatch):
+    arms = {name: [labelled([1, 0])] for name in HOSTILE}
+    found = against(arms, monkeypatch, data=EVIL)
+    missing = Missing(9, [MissingRun(EVIL, "\x1b", EVIL)], HOSTILE)
+    page = Page(to_html({EVIL: found._replace(missing=missing)}))
+    plain = Page(to_html({"task": against({"a": [labelled([1, 0])]}, monkeypatch)}))
+    here, there = ({tag for tag, _ in p.elements} for p in (page, plain))
+    assert here - there <= {"a", "h3", "ol", "li", "mark", "clippath"}
+    assert not [key for _, attrs in page.elements for key in attrs if key[:2] == "on"]
+    names = [row[0] for row in page.rows(0)[1:]]
+    assert names == [" ".join(clean(name).split()) for name in HOSTILE]
+    assert "1 of 9 runs are missing: " in page.text
 
 
 def test_the_page_needs_nothing_else(one):

@@ -2,45 +2,53 @@
 
 import json
 import os
+import shutil
 import sys
 
 import pytest
 
 from spacy_spanft import processes
-from spacy_spanft.comparison.training import (
-    Training,
-    arms_of,
-    notes_of,
-    read_trainings,
-)
+from spacy_spanft.cli.compare import group
+from spacy_spanft.comparison.runs import arms_of, missing_of, notes_of
+from spacy_spanft.comparison.tasks import task_of_runs
+from spacy_spanft.comparison.training import Training, read_trainings
 from spacy_spanft.errors import ComparisonError
 
 from .commands import run
 from .measured import Page, labelled
 
 
-def write_runs(folder, arms=("base", "ours"), seeds=(10, 2), notes=None):
-    """Write a folder as training runs make it, with one run that is unfinished."""
+def write_runs(folder, arms=("base", "ours"), seeds=(10, 2), notes=None, own=False):
+    """Write a folder as training runs make it, with one run that is unfinished.
+
+    Old ones do not say of which runs they consist; with `own`, this one does.
+    """
     folder.mkdir(parents=True)
-    values = {"arms": [*arms, "never"], "notes": notes or {}}
+    values = {"arms": arms, "notes": notes or {}}
+    if own:
+        values["runs"] = {f"{a}/{s}": f"{a}{s}" for a in arms for s in seeds}
     (folder / "arms.json").write_text(json.dumps(values))
     for arm in reversed(arms):
         for seed in seeds:
             run = folder / arm / str(seed)
-            run.mkdir(parents=True)
-            values = {"arm": arm, "seed": seed, "seconds": 1.5, "peak_memory": None}
+            (run / "model").mkdir(parents=True)
+            values = {"fingerprint": f"{arm}{seed}"}
+            values |= {"arm": arm, "seed": seed, "seconds": 1.5, "peak_memory": None}
             values |= {"words_per_second": 100, "others": [1]}
             (run / "run.json").write_text(json.dumps(values))
             rows = [{"step": 5, "score": 0.5, "epoch": 0}, {"step": 10, "score": 0.75}]
             lines = "".join(json.dumps(row) + "\n" for row in rows)
             (run / "log.jsonl").write_text(lines)
-    (folder / arms[0] / "3").mkdir()
+    (folder / arms[0] / "3").mkdir(exist_ok=True)
     (folder / arms[0] / "3" / "log.jsonl").write_text("{")
     return folder
 
 
 def test_folders_of_runs(tmp_path):
     folder = write_runs(tmp_path / "cola", notes={"ours": "a note"})
+    arms = json.loads((folder / "arms.json").read_text())
+    arms["arms"].append("never")
+    (folder / "arms.json").write_text(json.dumps(arms))
     curve = [(5, 0.5), (10, 0.75)]
     assert read_trainings(folder) == [
         Training(arm, seed, 1.5, 100.0, None, curve)
@@ -65,9 +73,30 @@ def test_folders_of_runs(tmp_path):
         ("arms.json", '{"arms": ["a", "a"]}', "'arms' is"),
         ("arms.json", '{"arms": ["../a"]}', "'arms' is"),
         ("arms.json", '{"arms": ["base"], "notes": {"a": 1}}', "'notes' is {'a': 1}"),
+        (
+            "arms.json",
+            '{"arms": ["base"], "runs": {"a/1": "x"}}',
+            "'runs' is .*ARM/SEED",
+        ),
+        ("arms.json", '{"arms": ["a"], "runs": {"a/..": "x"}}', "'runs' is .*ARM/SEED"),
+        (
+            "base/2/run.json",
+            "[" * 100_000,
+            r"2.run\.json is damaged: maximum recursion",
+        ),
+        (
+            "base/2/run.json",
+            "null",
+            r"2.run\.json is damaged: 'null' is no JSON object",
+        ),
         ("base/2/run.json", "{", r"2.run\.json is damaged: Expecting property"),
         ("base/2/run.json", '{"arm": "other"}', "must be 'base', as its folder is"),
         ("base/2/run.json", '{"arm": "base", "seed": true}', "'seed' is True"),
+        (
+            "base/2/run.json",
+            f'{{"arm": "base", "seed": 2, "seconds": 1{"0" * 400}}}',
+            "'seconds' is 10*[.]{3}0*, but must be a number of 0 or more",
+        ),
         (
             "base/2/run.json",
             '{"arm": "base", "seed": 2, "seconds": -1}',
@@ -93,17 +122,11 @@ def test_broken_folders_are_named(tmp_path, file, text, expected):
 
 
 def test_runs_of_earlier_matrices_are_left_out(tmp_path):
-    folder = write_runs(tmp_path / "cola", seeds=(1, 2, 4))
+    folder = write_runs(tmp_path / "cola", seeds=(1, 2, 4), own=True)
+    arms = json.loads((folder / "arms.json").read_text())
     for arm in ("base", "ours"):
-        for seed in (1, 2, 4):
-            path = folder / arm / str(seed) / "run.json"
-            values = json.loads(path.read_text()) | {"fingerprint": f"{arm}{seed}"}
-            path.write_text(json.dumps(values))
-    own = {
-        f"{arm}/{seed}": f"{arm}{seed}" for arm in ("base", "ours") for seed in (1, 2)
-    }
-    own["ours/2"] = "other"  # to be done again, but was not
-    arms = json.loads((folder / "arms.json").read_text()) | {"runs": own}
+        del arms["runs"][f"{arm}/4"]
+    arms["runs"]["ours/2"] = "other"  # to be done again, but was not
     (folder / "arms.json").write_text(json.dumps(arms))
     found = [(one.arm, one.seed) for one in read_trainings(folder)]
     assert found == [("base", 1), ("base", 2), ("ours", 1)]
@@ -113,6 +136,54 @@ def test_runs_of_earlier_matrices_are_left_out(tmp_path):
         read_trainings(folder)
 
 
+def break_runs(folder):
+    """Let one run be whole, and each of the others be missing in its own way."""
+    runs = write_runs(folder, ("base", "ours", "never"), range(4), own=True)
+    for seed in range(4):
+        shutil.rmtree(runs / "never" / str(seed))
+    shutil.rmtree(runs / "base" / "1")
+    (runs / "base" / "1.failed").mkdir()
+    log = "Training\nValueError: no \x1b[2J memory\n  at all.\n"
+    (runs / "base" / "1.failed" / "log.txt").write_text(log)
+    (runs / "base" / "2" / "model").rmdir()
+    (runs / "base" / "3" / "run.json").unlink()
+    (runs / "base" / "3.going").mkdir()
+    for seed, text in enumerate(["null", "[" * 100_000, '{"fingerprint": "old"}']):
+        (runs / "ours" / str(seed) / "run.json").write_text(text)
+    return runs
+
+
+def test_whatever_is_missing_is_named_with_its_reason(tmp_path):
+    found = missing_of(break_runs(tmp_path / "cola"))
+    assert (found.n_runs, found.arms) == (12, ["never"])
+    reasons = {f"{run.arm}/{run.seed}": run.reason for run in found.runs}
+    assert list(reasons) == [
+        *("base/1", "base/2", "base/3", "ours/0", "ours/1", "ours/2"),
+        *(f"never/{seed}" for seed in range(4)),
+    ]
+    never = "not trained, or not to the end"
+    assert reasons["base/1"] == r"failed: ValueError: no \x1b[2J memory at all"
+    assert "no folder model beside run.json" in reasons["base/2"]
+    assert reasons["base/3"] == reasons["never/3"] == never
+    assert "is damaged: 'null' is no JSON object" in reasons["ours/0"]
+    assert "is damaged: maximum recursion" in reasons["ours/1"]
+    assert "other settings or data" in reasons["ours/2"]
+    assert found.told() == [
+        "10 of 12 runs are missing: base/1, base/2, base/3, ours/0, ours/1, ours/2, "
+        "never/0, never/1 and 2 more.",
+        "Arms without a finished run: never.",
+    ]
+    same = "base/3, never/0, never/1, never/2, never/3: not trained, or not to the end."
+    assert same in found.reasons()
+    whole = missing_of(write_runs(tmp_path / "mrpc", own=True))
+    assert (whole.runs, whole.arms, whole.told()) == ([], [], [])
+    one = missing_of(write_runs(tmp_path / "rte", ("base",), (1,)))
+    assert (one.n_runs, one.told()) == (1, [])
+    shutil.rmtree(tmp_path / "rte" / "base" / "1" / "model")
+    one = missing_of(tmp_path / "rte")
+    assert one.told()[0] == "1 of 1 run is missing: base/1."
+
+
 def test_a_folder_without_its_baseline(tmp_path):
     folder = write_runs(tmp_path / "cola")
     for run_ in ("2", "10"):
@@ -120,6 +191,8 @@ def test_a_folder_without_its_baseline(tmp_path):
     assert {one.arm for one in read_trainings(folder)} == {"ours"}
     with pytest.raises(ComparisonError, match="no finished run of 'base', the first"):
         arms_of(folder)
+    with pytest.raises(ComparisonError, match="no finished run of 'base', the first"):
+        task_of_runs(folder, "x", allow_missing=True)
 
 
 @pytest.fixture
@@ -166,6 +239,40 @@ def test_compare_folders_of_runs(tmp_path):
 
 
 @pytest.mark.usefixtures("measured")
+def test_an_incomplete_matrix_is_compared_only_if_asked_for(tmp_path):
+    break_runs(tmp_path / "cola")
+    compare = ("spanft", "compare", "--runs", "cola", "-d", "x.spacy", "-o", "out")
+    done = run(*compare, cwd=tmp_path, ok=False)
+    assert len(done.stderr.splitlines()) == 1
+    for expected in (
+        "The matrix in 'cola' is not complete. 10 of 12 runs are missing: base/1, ",
+        r"base/1: failed: ValueError: no \x1b[2J memory at all.",
+        "Arms without a finished run: never.",
+        "Run the matrix again",
+        "--allow-missing",
+    ):
+        assert expected in done.stderr
+    assert not (tmp_path / "out").exists()
+    done = run(*compare, "--allow-missing", cwd=tmp_path)
+    told = "10 of 12 runs are missing: base/1, base/2, base/3, ours/0"
+    assert f"## cola\n\n{told}" in done.stdout
+    assert "Arms without a finished run: never." in done.stdout
+    assert r"failed: ValueError: no \\x1b\[2J memory at all" in done.stdout
+    assert "\x1b" not in done.stdout
+    out = tmp_path / "out"
+    assert (out / "comparison.md").read_text() in done.stdout
+    missing = json.loads((out / "comparison.json").read_text())["tasks"]["cola"][
+        "missing"
+    ]
+    assert (missing["n_runs"], missing["arms"]) == (12, ["never"])
+    assert missing["runs"][1]["seed"] == "2"
+    page = Page((out / "comparison.html").read_text(encoding="utf8"))
+    # The headline begins with it, and the reasons stand below.
+    assert f"{told}, ours/1, ours/2, never/0, never/1 and 2 more. Arms" in page.text
+    assert "Missing base/1: failed: ValueError" in page.text
+
+
+@pytest.mark.usefixtures("measured")
 def test_without_matplotlib_the_rest_is_written(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     arms = ["base=base", "ours=ours", "--data", "test.spacy"]
@@ -190,6 +297,11 @@ def test_without_matplotlib_the_rest_is_written(tmp_path, monkeypatch):
         (["--runs", "nowhere"], "'nowhere' is no folder of runs"),
         (["a=b", "-o", "cola/arms.json"], "cola/arms.json' is a file. Name a folder"),
         ([], "There is nothing to compare"),
+        (["a=b", "a=b"], "'a' has the pipeline 'b' twice"),
+        (["a=cola", "b=x", "a=./mrpc/../cola"], "the pipeline './mrpc/../cola' twice"),
+        (["  =b"], "names no pipeline"),
+        (["a= "], "names no pipeline"),
+        (["a=b", "--allow-missing"], "--allow-missing is for --runs alone"),
     ],
 )
 def test_errors_of_the_command(tmp_path, args, expected):
@@ -198,6 +310,24 @@ def test_errors_of_the_command(tmp_path, args, expected):
     done = run("spanft", "compare", *args, "-d", "x.spacy", cwd=tmp_path, ok=False)
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("measured")
+def test_odd_names_and_numbers_of_runs(tmp_path):
+    long, red = "x" * 300, "\x1b[31m|\n<b>"
+    arms = [f"{long}=a", f"{red}=ours1", f"{red}=ours2", "c=" + "y" * 5000]
+    done = run("spanft", "compare", *arms, "-d", "x.spacy", cwd=tmp_path)
+    assert f"| {long} | 1 |" in done.stdout
+    assert r"| \\x1b\[31m\|\\n&lt;b&gt; | 2 |" in done.stdout
+    assert "The arms have different numbers of runs: xxx" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    # There is no terminal here: a line for each that is done.
+    said = done.stderr.splitlines()
+    assert len(said) == 4
+    assert said[1] == r"2 of 4 pipelines measured: \x1b[31m|\n<b> (ours1)"
+    done = run("spanft", "compare", "a", "-d", "x.spacy", cwd=tmp_path)
+    assert done.stderr == ""
+    assert group(["a\0=b\0"]) == {"a\0": ["b\0"]}
 
 
 def test_fresh_processes(monkeypatch):

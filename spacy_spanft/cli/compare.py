@@ -20,6 +20,7 @@ PositiveLabel = Annotated[str | None, Option("--positive-label", "-p", help="The
 GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
 Resamples = Annotated[int, Option("--n-resamples", help="How often the bootstrap draws")]  # noqa: E501
 Ensemble = Annotated[bool, Option("--ensemble", help="Measure the runs of each arm as one pipeline, too: scores averaged, spans by majority")]  # noqa: E501
+AllowMissing = Annotated[bool, Option("--allow-missing", help="Compare the runs that are there, though some of the matrix failed or are missing")]  # noqa: E501
 Output = Annotated[Path | None, Option("--output", "-o", help="A folder for comparison.json, comparison.md and comparison.html", show_default=False)]  # noqa: E501
 # fmt: on
 
@@ -33,6 +34,7 @@ def compare_cli(
     gpu_id: GpuId = -1,
     n_resamples: Resamples = 1000,
     ensemble: Ensemble = False,
+    allow_missing: AllowMissing = False,
     output: Output = None,
 ) -> None:
     """Compare trained pipelines on the same data: score, p, size, speed and memory."""
@@ -47,7 +49,9 @@ def compare_cli(
             raise ComparisonError(message)
         tasks = {
             name: task._replace(metric=metric, positive_label=positive_label)
-            for name, task in _tasks(arms or [], runs or [], data).items()
+            for name, task in _tasks(
+                arms or [], runs or [], data, allow_missing
+            ).items()
         }
         found = compare_tasks(
             tasks, gpu_id=gpu_id, n_resamples=n_resamples, ensemble=ensemble
@@ -57,12 +61,16 @@ def compare_cli(
             write_reports(output, tasks, found)
 
 
-def _tasks(arms: list[str], runs: list[Path], data: list[str]) -> "dict[str, Task]":
+def _tasks(
+    arms: list[str], runs: list[Path], data: list[str], allow_missing: bool
+) -> "dict[str, Task]":
     """Find out what is compared, and with which data."""
     from ..comparison.tasks import Task, task_of_runs
 
     if arms and runs:
         raise ComparisonError(Errors.ARMS_AND_RUNS.format(arms=", ".join(arms)))
+    if allow_missing and not runs:
+        raise ComparisonError(Errors.MISSING_OF_WHAT)
     n_tasks = len(runs) or 1
     if len(data) != n_tasks:
         message = Errors.DATA_FOR_EACH.format(n_tasks=n_tasks, n_data=len(data))
@@ -74,7 +82,7 @@ def _tasks(arms: list[str], runs: list[Path], data: list[str]) -> "dict[str, Tas
         name = folder.resolve().name
         if name in tasks:
             raise ComparisonError(Errors.SAME_TASK.format(name=name))
-        tasks[name] = task_of_runs(folder, path)
+        tasks[name] = task_of_runs(folder, path, allow_missing=allow_missing)
     return tasks
 
 
@@ -84,12 +92,14 @@ def group(arms: list[str]) -> dict[str, list[str]]:
     arms (list[str]): Paths, or names and paths with = between them.
     RETURNS (dict[str, list[str]]): The paths of each arm.
     """
+    from ..comparison.measure import is_there
+
     found: dict[str, list[str]] = {}
     for arm in arms:
         name, is_named, path = arm.partition("=")
-        if not is_named or Path(arm).exists():
+        if not is_named or is_there(arm):
             name, path = arm, arm
-        if not name or not path:
+        if not name.strip() or not path.strip():
             raise ComparisonError(Errors.BAD_ARM.format(arm=arm))
         found.setdefault(name, []).append(path)
     return found

@@ -1,6 +1,8 @@
 """Several trained pipelines, grouped into arms, on the same test data."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, NamedTuple
@@ -9,7 +11,9 @@ import numpy as np
 
 from ..errors import ComparisonError, Errors
 from .ensemble import measure_ensemble_alone
-from .measure import Measured, Setup, measure_alone
+from .measure import Measured, Setup, is_there, measure_alone
+from .progress import watched
+from .runs import Missing
 from .significance import Difference, mcnemar, paired_bootstrap
 
 
@@ -51,6 +55,7 @@ class Comparison(NamedTuple):
     arms (list[Arm]): The arms.
     ensembles (list[Arm]): The runs of each arm as one, where that was asked for; each
         is compared with the ensemble of the first arm.
+    missing (Missing): What is missing of the matrix whose runs these are.
     """
 
     metric: str
@@ -58,6 +63,12 @@ class Comparison(NamedTuple):
     n_docs: int
     arms: list[Arm]
     ensembles: list[Arm] = []  # noqa: RUF012 (never written to)
+    missing: Missing = Missing()
+
+    @property
+    def meaning(self) -> str:
+        """What the metric's name stands for, if that differs between pipelines."""
+        return self.arms[0].runs[0].meaning
 
     def to_json(self) -> dict[str, Any]:
         """Give all figures as plain values.
@@ -73,6 +84,11 @@ class Comparison(NamedTuple):
         }
         if self.ensembles:
             found["ensembles"] = [_json(arm, base) for arm in self.ensembles]
+        if self.meaning:
+            found["metric_meaning"] = self.meaning
+        if told := self.missing.told():
+            runs = [run._asdict() for run in self.missing.runs]
+            found["missing"] = {**self.missing._asdict(), "runs": runs, "told": told}
         return found
 
 
@@ -116,28 +132,63 @@ def compare(
     ensemble (bool): Whether to measure the runs of each arm as one pipeline, too.
     RETURNS (Comparison): What was found.
     """
+    named = {name: [str(path) for path in paths] for name, paths in arms.items()}
+    _check_arms(named, ensemble)
+    setup = Setup(str(data), metric, positive_label, gpu_id)
+    found: dict[str, list[Measured]] = {}
+    jobs = [(name, [path]) for name, paths in named.items() for path in paths]
+    for name, (path,) in watched(jobs, "pipelines"):
+        run = _measure(measure_alone, name, path, setup)
+        # The first one decides for all.
+        setup = setup._replace(metric=run.metric)
+        found.setdefault(name, []).append(run)
+    _check_alike(found)
+    first = next(iter(found.values()))[0]
+    made = _against_first(found, n_resamples)
+    together = _ensembles(named, found, setup) if ensemble else {}
+    ensembles = [
+        arm for arm in _against_first(together, n_resamples) if len(found[arm.name]) > 1
+    ]
+    return Comparison(first.metric, str(data), len(first.texts), made, ensembles)
+
+
+def _check_arms(arms: Mapping[str, Sequence[str]], ensemble: bool) -> None:
     if not arms or not all(arms.values()):
         raise ComparisonError(Errors.NO_ARMS)
     if ensemble and all(len(paths) == 1 for paths in arms.values()):
         raise ComparisonError(Errors.NO_ENSEMBLE)
-    setup = Setup(str(data), metric, positive_label, gpu_id)
-    found: dict[str, list[Measured]] = {}
-    for name, path in _with_bar(arms):
-        run = measure_alone(path, setup)
-        # The first one decides for all.
-        setup = setup._replace(metric=run.metric)
-        found.setdefault(name, []).append(run)
-    first = next(iter(found.values()))
+    for name, paths in arms.items():
+        places: set[str] = set()
+        for path in paths:
+            place = os.path.realpath(path) if is_there(path) else path
+            if place in places:
+                raise ComparisonError(Errors.SAME_RUN.format(name=name, path=path))
+            places.add(place)
+
+
+def _measure(
+    measurer: Callable[..., Measured], name: str, what: Any, setup: Setup
+) -> Measured:
+    """Measure a pipeline of an arm, or several as one."""
+    try:
+        return measurer(what, setup)
+    except BrokenProcessPool as error:
+        path = what if isinstance(what, str) else ", ".join(what)
+        message = Errors.MEASURER_DIED.format(path=path, arm=name)
+        raise ComparisonError(message) from error
+
+
+def _check_alike(found: Mapping[str, list[Measured]]) -> None:
+    """Raise if the runs cannot be compared text by text, or score by score."""
+    base, first = next((name, runs[0]) for name, runs in found.items())
     for name, runs in found.items():
         for run in runs:
-            if run.texts != first[0].texts:
+            if run.texts != first.texts:
                 raise ComparisonError(Errors.OTHER_TEXTS.format(name=name))
-    made = _against_first(found, n_resamples)
-    together = _ensembles(arms, found, setup) if ensemble else {}
-    ensembles = [
-        arm for arm in _against_first(together, n_resamples) if len(found[arm.name]) > 1
-    ]
-    return Comparison(first[0].metric, str(data), len(first[0].texts), made, ensembles)
+            if run.meaning != first.meaning:
+                names = {"first": base, "second": name}
+                told = {"one": first.meaning, "other": run.meaning, **names}
+                raise ComparisonError(Errors.OTHER_MEANINGS.format(**told))
 
 
 def _against_first(found: Mapping[str, list[Measured]], n_resamples: int) -> list[Arm]:
@@ -150,27 +201,16 @@ def _against_first(found: Mapping[str, list[Measured]], n_resamples: int) -> lis
 
 
 def _ensembles(
-    arms: Mapping[str, Sequence[str | Path]],
+    arms: Mapping[str, Sequence[str]],
     found: Mapping[str, list[Measured]],
     setup: Setup,
 ) -> dict[str, list[Measured]]:
     """Measure the runs of each arm as one; a single run is that one."""
-    return {
-        name: [measure_ensemble_alone([str(path) for path in paths], setup)]
-        if len(paths) > 1
-        else found[name]
-        for name, paths in arms.items()
-    }
-
-
-def _with_bar(arms: Mapping[str, Sequence[str | Path]]) -> Iterator[tuple[str, str]]:
-    from tqdm import tqdm
-
-    runs = [(name, str(path)) for name, paths in arms.items() for path in paths]
-    with tqdm(runs, "Measuring", unit=" pipelines", disable=None, leave=False) as bar:
-        for name, path in bar:
-            bar.set_postfix_str(name)
-            yield name, path
+    together = dict(found)
+    jobs = [(name, list(paths)) for name, paths in arms.items() if len(paths) > 1]
+    for name, paths in watched(jobs, "ensembles"):
+        together[name] = [_measure(measure_ensemble_alone, name, paths, setup)]
+    return together
 
 
 def _difference(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .compare import Arm, Comparison
 from .measure import Measured
-from .metrics import SCORES
+from .scoring import SCORES
 
 _N_CHARACTERS = 600
 Errors = NDArray[np.float64]  # how wrong the answer to each text is
@@ -118,8 +118,11 @@ def _error(run: Measured) -> Errors:
         return np.abs(run.rows[:, 0] - run.rows[:, 1])
     if run.right is not None:
         return 1.0 - np.asarray(run.right, np.float64)
-    # What was found wrongly, or missed, makes an answer wrong.
-    return np.asarray(run.rows[:, 1:].any(axis=1), np.float64)
+    if run.wrong is not None:
+        return np.asarray(run.wrong, np.float64)
+    # What was found wrongly, or missed, makes an answer wrong: of any label.
+    counts = run.rows.reshape(len(run.rows), -1, 3)
+    return np.asarray(counts[:, :, 1:].any(axis=(1, 2)), np.float64)
 
 
 def _shown(comparison: Comparison, errors: Mapping[str, Errors], index: int) -> Shown:

@@ -20,7 +20,7 @@ def measure_ensemble_alone(paths: Sequence[str], setup: Setup) -> Measured:
     setup (Setup): What they are measured with.
     RETURNS (Measured): What was found.
     """
-    return alone(", ".join(paths), measure_ensemble, paths, setup)
+    return alone(measure_ensemble, paths, setup)
 
 
 def measure_ensemble(paths: Sequence[str], setup: Setup) -> Measured:

@@ -42,13 +42,15 @@ def scores(comparison: Comparison, looks: Mapping[str, Look], name: str) -> Figu
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
-        axes.set_xlabel(f"{wording.metric(comparison.metric)} (%)")
+        axes.set_xlabel(f"{wording.metric(comparison)} (%)")
         axes.margins(x=0.08)
         said = "; ".join(f"{arm.name} {wording.percent(arm.scores)}" for arm in arms)
         svg = to_svg(
-            figure, name, f"{wording.metric(comparison.metric)} in percent: {said}."
+            figure,
+            name,
+            f"{wording.metric(comparison)} in percent: {said}.",
         )
-    caption = f"{wording.metric(comparison.metric)} of each arm, in percent."
+    caption = f"{wording.metric(comparison)} of each arm, in percent."
     if n_most > 1:
         caption += " Mean and standard deviation over the runs; a ring is a run."
     return Figure(svg, f"{caption} The dashed line is the mean of {arms[0].name}.")
@@ -200,8 +202,8 @@ def dictionary_sizes(
         (
             "score",
             shares,
-            f"{wording.metric(comparison.metric)} (%)",
-            f"{wording.metric(comparison.metric)}, in percent,",
+            f"{wording.metric(comparison)} (%)",
+            f"{wording.metric(comparison)}, in percent,",
         ),
     ):
         there = {arm: found for arm, found in values.items() if found}

@@ -21,8 +21,12 @@ def headline(comparison: Comparison) -> str:
     """Say which arm is best, by how much, and whether that could be chance.
 
     comparison (Comparison): The comparison.
-    RETURNS (str): A sentence.
+    RETURNS (str): A sentence, after those that say which runs are missing.
     """
+    return " ".join([*comparison.missing.told(), _finding(comparison)])
+
+
+def _finding(comparison: Comparison) -> str:
     first = comparison.arms[0]
     best, found = _best(comparison)
     score = wording.percent(first.scores)
@@ -73,6 +77,24 @@ def caveats(comparison: Comparison) -> list[str]:
     comparison (Comparison): The comparison.
     RETURNS (list[str]): Sentences.
     """
+    return [*gaps(comparison), *_doubts(comparison)]
+
+
+def gaps(comparison: Comparison) -> list[str]:
+    """Say of which runs the comparison knows nothing.
+
+    comparison (Comparison): The comparison.
+    RETURNS (list[str]): Sentences.
+    """
+    said = [f"Missing {reason}" for reason in comparison.missing.reasons()]
+    numbers = {arm.name: len(arm.runs) for arm in comparison.arms}
+    if len(set(numbers.values())) > 1:
+        told = ", ".join(f"{name} {number}" for name, number in numbers.items())
+        said.append(f"The arms have different numbers of runs: {told}.")
+    return said
+
+
+def _doubts(comparison: Comparison) -> list[str]:
     first = comparison.arms[0]
     best, found = _best(comparison)
     if found is None:

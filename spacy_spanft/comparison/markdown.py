@@ -5,6 +5,8 @@ from typing import Any
 
 from . import wording
 from .compare import Arm, Comparison
+from .escaping import markdown
+from .headline import gaps
 
 _HEADER = (
     *("Arm", "Runs", "Score", "Difference", "p", "Weights", "Words/s", "Memory"),
@@ -27,22 +29,34 @@ def to_markdown(comparison: Comparison, notes: Mapping[str, str] | None = None) 
         *map(_ensemble, one.ensembles, values.get("ensembles", [])),
     ]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    first = one.arms[0].name
-    tests = wording.tests_of(one.arms)
-    below = [
-        f"{one.metric} on {one.n_docs:,} texts of {one.data}, in percent: mean and "
-        "standard deviation over the runs.",
+    above = [markdown(sentence) for sentence in one.missing.told()]
+    said = [*([" ".join(above), ""] if above else []), *lines, ""]
+    return "\n".join([*said, *_below(one), *_notes(one, notes or {}), ""])
+
+
+def _below(one: Comparison) -> list[str]:
+    """Say what the numbers of the table are."""
+    metric = f"{one.metric} ({one.meaning})" if one.meaning else one.metric
+    said = [
+        f"{markdown(metric)} on {one.n_docs:,} texts of {markdown(one.data)}, in "
+        "percent: mean and standard deviation over the runs.",
     ]
-    if tests:
-        below.append(
-            f"Differences are from {first}, with a 95% interval of the paired "
-            f"bootstrap; p is that of: {tests}."
+    if tests := wording.tests_of(one.arms):
+        said.append(
+            f"Differences are from {markdown(one.arms[0].name)}, with a 95% interval "
+            f"of the paired bootstrap; p is that of: {tests}."
         )
     if one.ensembles:
-        below.append(wording.ENSEMBLES)
-    there = [arm.name for arm in one.arms if (notes or {}).get(arm.name)]
-    below += [f"\n{name}: {(notes or {})[name]}" for name in there]
-    return "\n".join([*lines, "", *below, ""])
+        said.append(markdown(wording.ensembles(one)))
+    return said
+
+
+def _notes(one: Comparison, notes: Mapping[str, str]) -> list[str]:
+    """Say what must be said of arms, each in a paragraph."""
+    said = [markdown(sentence) for sentence in gaps(one)]
+    there = [arm.name for arm in one.arms if notes.get(arm.name)]
+    said += [f"Note on {markdown(name)}: {markdown(notes[name])}" for name in there]
+    return [f"\n{sentence}" for sentence in said]
 
 
 def to_markdown_of_tasks(
@@ -57,7 +71,7 @@ def to_markdown_of_tasks(
     RETURNS (str): Markdown.
     """
     return "\n".join(
-        f"## {name}\n\n{to_markdown(one, (notes or {}).get(name))}"
+        f"## {markdown(name)}\n\n{to_markdown(one, (notes or {}).get(name))}"
         for name, one in comparisons.items()
     )
 
@@ -76,7 +90,7 @@ def _row(arm: Arm, json: dict[str, Any]) -> tuple[str, ...]:
     if added := wording.share(json["parameters_added"]):
         weights += f" ({added})"
     return (
-        arm.name,
+        markdown(arm.name),
         str(len(arm.runs)),
         wording.percent(arm.scores),
         difference,

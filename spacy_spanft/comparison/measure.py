@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,8 @@ from ..errors import ComparisonError, Errors
 from ..processes import fresh_pool
 from ..segmenters.ngram import NgramSegmenter
 from ..span_segmenter import SpanSegmenter
-from .metrics import NOTHING, Rows, metric_of
+from .metrics import metric_of
+from .scoring import NOTHING, Rows
 
 _MEGA = 1_000_000
 
@@ -56,6 +56,9 @@ class Measured(NamedTuple):
     gold (list[str]): The right answer for each text, in words.
     n_ngrams (Optional[int]): How many n-grams the segmenter's dictionary has, if it is
         an NgramSegmenter.
+    wrong (Optional[Rows]): Which Docs have a wrong answer, where neither `right` nor
+        counts in the rows tell.
+    meaning (str): What the metric's name stands for, if that differs.
     """
 
     metric: str
@@ -72,16 +75,20 @@ class Measured(NamedTuple):
     spans: list[list[tuple[int, int]]]
     gold: list[str]
     n_ngrams: int | None
+    wrong: Rows | None = None
+    meaning: str = ""
 
 
 class Predicted(NamedTuple):
     """What a pipeline said.
 
+    path (str): The pipeline, by name or path.
     nlp (Language): The pipeline.
     examples (list[Example]): The Docs with its predictions, beside the right ones.
     seconds (float): How long it took.
     """
 
+    path: str
     nlp: Language
     examples: list[Example]
     seconds: float
@@ -94,22 +101,18 @@ def measure_alone(path: str, setup: Setup) -> Measured:
     setup (Setup): What it is measured with.
     RETURNS (Measured): What was found.
     """
-    return alone(path, measure, path, setup)
+    return alone(measure, path, setup)
 
 
-def alone(name: str, function: Callable[..., Measured], *args: Any) -> Measured:
+def alone(function: Callable[..., Measured], *args: Any) -> Measured:
     """Call a function in a process of its own.
 
-    name (str): What is measured, for the error.
     function (Callable[..., Measured]): The function.
     *args (Any): What it is called with.
-    RETURNS (Measured): What it returns.
+    RETURNS (Measured): What it returns; `BrokenProcessPool` is raised if it is killed.
     """
     with fresh_pool() as pool:
-        try:
-            return pool.submit(function, *args).result()
-        except BrokenProcessPool as error:
-            raise ComparisonError(Errors.MEASURER_DIED.format(path=name)) from error
+        return pool.submit(function, *args).result()
 
 
 def measure(path: str, setup: Setup) -> Measured:
@@ -140,7 +143,7 @@ def predict(path: str, setup: Setup) -> Predicted:
         Example(doc, example.reference)
         for doc, example in zip(docs, examples, strict=True)
     ]
-    return Predicted(nlp, made, seconds)
+    return Predicted(path, nlp, made, seconds)
 
 
 def describe(predicted: Predicted, setup: Setup) -> Measured:
@@ -150,8 +153,8 @@ def describe(predicted: Predicted, setup: Setup) -> Measured:
     setup (Setup): What they are scored with.
     RETURNS (Measured): What was found.
     """
-    nlp, examples, seconds = predicted
-    metric = metric_of(nlp, setup.metric, setup.positive_label)
+    path, nlp, examples, seconds = predicted
+    metric = metric_of(nlp, setup.metric, setup.positive_label, path)
     docs = [example.predicted for example in examples]
     rows = metric.rows(examples)
     words = [metric.words(example) for example in examples]
@@ -175,6 +178,8 @@ def describe(predicted: Predicted, setup: Setup) -> Measured:
         spans,
         [gold for gold, _ in words],
         _n_ngrams(segmenter),
+        None if metric.wrong is None else metric.wrong(examples),
+        metric.meaning,
     )
 
 
@@ -203,8 +208,10 @@ def _read(nlp: Language, data: str) -> list[Example]:
 def _corpus(nlp: Language, data: str) -> Any:
     """Read DocBins, or anything else as the pipeline's own dev data was read."""
     path = Path(data)
-    if not path.exists():
+    if not data or not is_there(data):
         raise ComparisonError(Errors.NOT_FOUND.format(path=data, cwd=str(Path.cwd())))
+    if path.is_dir() and next(path.rglob("*.spacy"), None) is None:
+        raise ComparisonError(Errors.NO_DOCBINS.format(path=data))
     if path.is_dir() or path.suffix == ".spacy":
         return Corpus(path)
     block = dict(nlp.config.interpolate().get("corpora", {}).get("dev", {}))
@@ -212,6 +219,18 @@ def _corpus(nlp: Language, data: str) -> Any:
         raise ComparisonError(Errors.NOT_DOCBINS.format(path=data))
     found: Any = registry.resolve({"corpus": {**block, "path": data}})["corpus"]
     return found
+
+
+def is_there(path: str) -> bool:
+    """Say whether a path exists, whatever it looks like.
+
+    path (str): The path.
+    RETURNS (bool): Whether it exists; not if it cannot be the name of a file.
+    """
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long, or with a zero byte
+        return False
 
 
 def n_parameters(nlp: Language) -> int:

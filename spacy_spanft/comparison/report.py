@@ -11,7 +11,7 @@ from .compare import Comparison
 from .disagreement import disagreements
 from .drawing import Look, clean, looks, night, require_matplotlib
 from .headline import caveats, corrected, headline
-from .metrics import SCORES
+from .scoring import SCORES
 from .training import Training
 
 _TEMPLATE = "report.html.jinja"
@@ -101,7 +101,7 @@ def _task(
     return {
         "key": key,
         "name": name,
-        "metric": wording.metric(comparison.metric),
+        "metric": wording.metric(comparison),
         "comparison": comparison,
         "headline": headline(comparison),
         "caveats": caveats(comparison),

@@ -4,14 +4,18 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
-from ..errors import ComparisonError
+from ..errors import ComparisonError, Errors
 from ..files import write_whole
 from .compare import Comparison, compare
 from .markdown import to_markdown, to_markdown_of_tasks
 from .report import to_html
-from .training import Training, arms_of, notes_of, read_trainings
+from .runs import Missing, arms_of, missing_of, notes_of
+from .training import Training, read_trainings
+
+_N_REASONS, _LONGEST = 3, 200
 
 
 class Task(NamedTuple):
@@ -23,6 +27,7 @@ class Task(NamedTuple):
     trainings (list[Training]): How they were trained, if that is known.
     metric (Optional[str]): The metric; None for the pipelines' own.
     positive_label (Optional[str]): The positive label, for "cats_f1".
+    missing (Missing): What is missing of the matrix whose runs these are.
     """
 
     data: str
@@ -31,6 +36,7 @@ class Task(NamedTuple):
     trainings: list[Training] = []  # noqa: RUF012
     metric: str | None = None
     positive_label: str | None = None
+    missing: Missing = Missing()
 
 
 def task_of_runs(
@@ -38,6 +44,8 @@ def task_of_runs(
     data: str | Path,
     metric: str | None = None,
     positive_label: str | None = None,
+    *,
+    allow_missing: bool = False,
 ) -> Task:
     """Find what a matrix of trainings left in a folder.
 
@@ -45,10 +53,17 @@ def task_of_runs(
     data (Union[str, Path]): The test data.
     metric (Optional[str]): The metric.
     positive_label (Optional[str]): The positive label.
+    allow_missing (bool): Whether to go on without the runs that failed, or are missing
+        otherwise: the reports say so. Else they are an error.
     RETURNS (Task): What is there to compare.
     """
+    missing = missing_of(folder)
+    if missing.told() and not allow_missing:
+        reasons = [shorten(why, _LONGEST) for why in missing.reasons()[:_N_REASONS]]
+        told = " ".join([*missing.told(), *reasons])
+        raise ComparisonError(Errors.MISSING_RUNS.format(folder=folder, told=told))
     arms, notes, trainings = arms_of(folder), notes_of(folder), read_trainings(folder)
-    return Task(str(data), arms, notes, trainings, metric, positive_label)
+    return Task(str(data), arms, notes, trainings, metric, positive_label, missing)
 
 
 def compare_tasks(
@@ -75,7 +90,7 @@ def compare_tasks(
             gpu_id=gpu_id,
             n_resamples=n_resamples,
             ensemble=ensemble,
-        )
+        )._replace(missing=task.missing)
         for name, task in tasks.items()
     }
 

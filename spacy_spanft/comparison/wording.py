@@ -2,7 +2,7 @@
 
 from statistics import mean, stdev
 
-from .compare import Arm
+from .compare import Arm, Comparison
 from .significance import Difference
 
 _METRICS = {
@@ -10,25 +10,52 @@ _METRICS = {
     "cats_matthews": "Matthews’ correlation",
     "cats_f1": "F1",
     "cats_micro_f": "Micro F1",
+    "cats_micro_p": "Micro precision",
+    "cats_micro_r": "Micro recall",
+    "cats_macro_f": "Macro F1",
+    "cats_macro_p": "Macro precision",
+    "cats_macro_r": "Macro recall",
+    "cats_macro_auc": "Macro AUC",
     "cats_pearson": "Pearson’s correlation",
     "cats_spearman": "Spearman’s correlation",
-    "ents_f": "F1 of entities",
 }
-ENSEMBLES = (
+_OF_SPANS = {"f": "F1", "p": "Precision", "r": "Recall"}
+_ENSEMBLES = (
     "An ensemble is all runs of an arm as one pipeline: the scores of labels are "
     "averaged, entities and spans are put to the vote. It is compared with the "
     "ensemble of the first arm."
 )
 
 
-def metric(name: str) -> str:
-    """Name a metric as a paper does.
+def metric(comparison: Comparison) -> str:
+    """Name the metric as a paper does.
 
-    name (str): Its name in [training.score_weights].
+    comparison (Comparison): The comparison.
     RETURNS (str): Such as "Accuracy".
     """
-    is_spans = name.startswith("spans_") and name.endswith("_f")
-    return "F1 of spans" if is_spans else _METRICS.get(name, name)
+    name, meaning = comparison.metric, comparison.meaning
+    if meaning:
+        return meaning[0].upper() + meaning[1:]
+    kind, _, end = name.rpartition("_")
+    if end in _OF_SPANS and (kind == "ents" or kind.startswith("spans_")):
+        what = "entities" if kind == "ents" else "spans"
+        return f"{_OF_SPANS[end]} of {what}"
+    return _METRICS.get(name, name)
+
+
+def ensembles(comparison: Comparison) -> str:
+    """Say what an ensemble is, and which arms have none.
+
+    comparison (Comparison): The comparison.
+    RETURNS (str): Sentences.
+    """
+    there = {arm.name for arm in comparison.ensembles}
+    alone = [arm.name for arm in comparison.arms if arm.name not in there]
+    if not alone:
+        return _ENSEMBLES
+    said = f"{_ENSEMBLES} Without an ensemble, as there is one run: {', '.join(alone)}"
+    is_base = comparison.arms[0].name in alone
+    return f"{said}{', whose run stands for it' if is_base else ''}."
 
 
 def percent(values: list[float]) -> str:

@@ -57,12 +57,23 @@ class CommandErrors:
         "'{path}' is no folder of runs: it has no arms.json. Name the folder of a task "
         "that a matrix was trained in: OUTPUT/TASK."
     )
+    MISSING_RUNS = (
+        "The matrix in '{folder}' is not complete. {told} Run the matrix again, which "
+        "does only what is missing, or compare what is there (--allow-missing). The "
+        "logs of failed runs are in ARM/SEED.failed."
+    )
+    MISSING_OF_WHAT = "--allow-missing is for --runs alone. Leave it out."
+    SAME_RUN = (
+        "{name!r} has the pipeline {path!r} twice, which makes it no second run. Name "
+        "each pipeline of an arm once."
+    )
     NO_GOLD = (
         "There is nothing to find in {path!r}: no text of it has anything that "
         "{metric} scores. Is it the data of another task?"
     )
     OTHER_LABELS = (
-        "The data has the labels {there}, and the pipeline knows none of them: {known}."
+        "The data has the labels {there}, and the pipeline {path!r} knows none of "
+        "them: {known}."
     )
     NO_BASELINE = (
         "{folder!r} has no finished run of {name!r}, the first arm in arms.json, which "
@@ -73,8 +84,21 @@ class CommandErrors:
         'pip install "spacy-spanft[report]"'
     )
     NO_METRIC = (
-        "The pipeline has no metric {name!r}. It has: {there}. Metrics are known of "
-        "textcat, textcat_multilabel, text_regressor, ner, bilou_ner and spancat."
+        "The pipeline {path!r} has no metric {name!r}. It has: {there}. Metrics are "
+        "known of textcat, textcat_multilabel, text_regressor, ner, bilou_ner and "
+        "spancat."
+    )
+    UNKNOWN_WEIGHT = (
+        "What counts most in [training.score_weights] of {path!r} is {names}, which "
+        "cannot be compared. Name what can be by --metric: {there}."
+    )
+    OTHER_POSITIVE = (
+        "The positive label is {label!r}, but the labels of {path!r} are: {labels}. "
+        "Name one of them: --positive-label"
+    )
+    OTHER_MEANINGS = (
+        "cats_score is {one} for {first!r} and {other} for {second!r}. Name a metric "
+        "that is the same for all, such as --metric cats_macro_f."
     )
     OTHER_TEXTS = (
         "The pipelines of {name!r} read other texts in the data than those of the "
@@ -85,6 +109,11 @@ class CommandErrors:
         "{path!r} does not end in .spacy, and the pipeline's own dev corpus reads such "
         "files alone. Convert it with: python -m spacy convert"
     )
+    NO_DOCBINS = (
+        "There is no .spacy file in the folder {path!r}. Name a folder that has some, "
+        "or a file."
+    )
     MEASURER_DIED = (
-        "The process that measured {path!r} was killed, perhaps because memory ran out."
+        "The process that measured {path!r}, of the arm {arm!r}, was killed, perhaps "
+        "because memory ran out. Close what else takes memory, or take less test data."
     )

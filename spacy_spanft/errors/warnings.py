@@ -41,3 +41,7 @@ class Warnings:
         "{name} = {value}, but training ends at {end}: the transformer stays frozen to "
         "the end, and only the head learns."
     )
+    SAME_WEIGHT = (
+        "{names} count the same ({weight}) in [training.score_weights] of {path!r}: "
+        "{name} is taken. Name another with --metric."
+    )

@@ -131,17 +131,24 @@ def _fail(run: Run, code: int) -> Failure:
 
 
 def _reason(log: Path, code: int) -> str:
-    """Find what was wrong: the last error in the log, however many lines it has."""
     if code < 0:
         return f"it was killed by signal {-code}, perhaps because memory ran out"
+    return last_error(log) or f"it ended with code {code}"
+
+
+def last_error(log: Path) -> str:
+    """Find what was wrong: the last error in a log, however many lines it has.
+
+    log (Path): What a training printed.
+    RETURNS (str): The error, or the last line if there is none; "" without any.
+    """
     try:
         lines = log.read_text("utf8").splitlines()
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         lines = []
     said = [line.strip() for line in lines if line.strip()]
     errors = [i for i, line in enumerate(said) if _ERROR.match(line)]
-    text = " ".join(said[errors[-1] if errors else -1 :])
-    return shorten(text, _LONGEST) or f"it ended with code {code}"
+    return shorten(" ".join(said[errors[-1] if errors else -1 :]), _LONGEST)
 
 
 def _stop(processes: Iterable[Any]) -> None:

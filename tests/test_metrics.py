@@ -1,0 +1,230 @@
+"""The metrics of comparisons: against spaCy's Scorer, and what is taken by itself."""
+
+import pickle
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from spacy_spanft.comparison.metrics import metric_of
+from spacy_spanft.errors import ComparisonError
+
+CATS = ("cats_micro_p", "cats_micro_r", "cats_micro_f", "cats_macro_p")
+CATS = (*CATS, "cats_macro_r", "cats_macro_f", "cats_macro_auc", "cats_score")
+SCORER = {"@scorers": "spacy-spanft.classification_scorer.v1"}
+
+
+def make(factory, labels, **config):
+    """Make a pipeline of one component with these labels."""
+    nlp = spacy.blank("en")
+    component = nlp.add_pipe(factory, config=config)
+    for label in labels:
+        component.add_label(label)
+    return nlp, component
+
+
+def check(nlp, component, examples, names):
+    """Compare each metric with the component's own scorer, for some choices of Docs."""
+    expected = component.score(examples)
+    drawn = np.random.default_rng(1).integers(0, len(examples), (3, len(examples)))
+    for name in names:
+        metric = metric_of(nlp, name)
+        rows = metric.rows(examples)
+        score = pickle.loads(pickle.dumps(metric.score))
+        assert score(rows) == expected[name], name
+        for docs in drawn:
+            again = component.score([examples[i] for i in docs])
+            assert score(rows[docs]) == again[name], name
+
+
+def random_cats(labels, is_exclusive, n=80):
+    """Make examples; some have no gold label, a new one, or one that is not said."""
+    random = np.random.default_rng(0)
+    nlp = spacy.blank("en")
+    made = []
+    for i in range(n):
+        gold = dict.fromkeys(labels, 0.0)
+        if is_exclusive:
+            gold[str(random.choice(labels))] = 1.0
+        else:
+            gold = {k: float(random.random() < 0.4) for k in labels}
+            gold.pop(labels[i % len(labels)]) if i % 3 == 0 else None
+        if i % 10 == 0:
+            gold = [{}, {**gold, "new": 2.0}][i % 20 == 0]
+        # Few values, so that some are equal.
+        guess = {k: round(random.random(), 1) for k in labels}
+        docs = [nlp.make_doc("a b"), nlp.make_doc("a b")]
+        docs[0].cats, docs[1].cats = guess, gold
+        made.append(Example(*docs))
+    return made
+
+
+@pytest.mark.parametrize("labels", [["A", "B", "C", "D", "E"], ["A", "B"]])
+@pytest.mark.parametrize("positive", [None, "A"])
+def test_exclusive_labels(labels, positive):
+    config = {"scorer": {**SCORER, "positive_label": positive}}
+    nlp, component = make(
+        "textcat", [*labels, "never"][: max(2, len(labels))], **config
+    )
+    names = (*CATS, "cats_accuracy", "cats_matthews", "cats_f1")
+    has_f1 = positive is not None
+    check(nlp, component, random_cats(labels, True), names if has_f1 else names[:-1])
+    is_binary = len(labels) == 2
+    meaning = "F (A)" if has_f1 and is_binary else "macro F"
+    assert metric_of(nlp).name == "cats_score"
+    assert metric_of(nlp).meaning == meaning
+    assert metric_of(nlp).right is not None
+
+
+def test_exclusive_labels_of_spacys_own_scorer():
+    nlp, component = make("textcat", ["A", "B"])
+    component.cfg["positive_label"] = "B"
+    check(nlp, component, random_cats(["A", "B"], True), CATS)
+    assert metric_of(nlp).meaning == "F (B)"
+    # The label that was asked for is that of cats_f1, not that of the pipeline's score.
+    assert metric_of(nlp, "cats_score", "A").meaning == "F (B)"
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.3, 0.0])
+def test_several_labels(threshold):
+    labels = ["A", "B", "C", "never"]
+    nlp, component = make("textcat_multilabel", labels, threshold=threshold)
+    examples = random_cats(labels[:3], False)
+    check(nlp, component, examples, CATS)
+    metric = metric_of(nlp)
+    assert (metric.name, metric.meaning, metric.right) == (
+        "cats_score",
+        "macro AUC",
+        None,
+    )
+    wrong = metric.wrong(examples)
+    counts = metric_of(nlp, "cats_micro_f").rows(examples)
+    assert wrong.tolist() == [bool(row[:, 1:].any()) for row in counts]
+
+
+def random_spans(n=60):
+    """Make examples with other tokens, unknown tokens, and Docs without annotation."""
+    random = np.random.default_rng(0)
+    vocab = spacy.blank("en").vocab
+    made = []
+    for i in range(n):
+        both = []
+        for words in (["a", "b", "cd", "e", "f"], ["a", "b", "c", "d", "ef"]):
+            spaces = [w in "abd" or w == "cd" for w in words]
+            doc = Doc(vocab, words=words, spaces=spaces)
+            ends = sorted(random.choice(6, 4, replace=False).tolist())
+            pairs = [ends[:2], ends[2:]]
+            spans = [Span(doc, a, b, str(random.choice(["X", "Y"]))) for a, b in pairs]
+            is_gold = bool(both)
+            rest = "missing" if is_gold and i % 4 == 0 else "outside"
+            if not (is_gold and i % 7 == 0):
+                doc.set_ents(spans, default=rest)
+            if not (i % 5 == 0 and is_gold == (i % 2 == 0)):
+                doc.spans["sc"] = [*spans, Span(doc, 0, 2, "X")]
+            both.append(doc)
+        made.append(Example(*both))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("factory", "prefix"),
+    [("ner", "ents"), ("bilou_ner", "ents"), ("spancat", "spans_sc")],
+)
+def test_spans(factory, prefix):
+    nlp, component = make(factory, "XY")
+    names = [f"{prefix}_{end}" for end in "fpr"]
+    check(nlp, component, random_spans(), names)
+    assert metric_of(nlp).name == names[0]
+    assert metric_of(nlp).right is None
+
+
+def test_scores():
+    nlp, component = make("text_regressor", [])
+    examples = random_cats(["score"], True)
+    random = np.random.default_rng(2)
+    for one in examples:
+        one.reference.cats = {"score": one.predicted.cats["score"] + random.random()}
+    examples[3].reference.cats = {}
+    check(nlp, component, examples, ["cats_pearson", "cats_spearman"])
+
+
+def weigh(nlp, **weights):
+    nlp.config["training"]["score_weights"] = weights
+
+
+def test_what_counts_most_is_taken():
+    nlp, _ = make("textcat", "AB")
+    weigh(nlp, cats_score=0.2, cats_macro_r=0.8, cats_accuracy=None)
+    assert metric_of(nlp).name == "cats_macro_r"
+    weigh(nlp, cats_score=0.2, cats_micro_p=0.4, cats_macro_r=0.4)
+    expected = "cats_micro_p, cats_macro_r count the same .0.4. .* 'here'.*--metric"
+    with pytest.warns(UserWarning, match=expected):
+        assert metric_of(nlp, path="here").name == "cats_micro_p"
+    assert metric_of(nlp, "cats_accuracy").name == "cats_accuracy"
+    # Of those that count the same, one that is known.
+    weigh(nlp, tag_acc=0.5, cats_score=0.5)
+    with pytest.warns(UserWarning, match="cats_score is taken"):
+        assert metric_of(nlp).name == "cats_score"
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        (
+            {"tag_acc": 0.6, "cats_score": 0.4},
+            "'here' is tag_acc, which .*--metric: cats_",
+        ),
+        ({"cats_score": None}, "is nothing, which"),
+    ],
+)
+def test_what_counts_most_must_be_known(weights, expected):
+    nlp, _ = make("textcat", "AB")
+    weigh(nlp, **weights)
+    with pytest.raises(ComparisonError, match=expected):
+        metric_of(nlp, path="here")
+
+
+def test_a_pipeline_without_metrics():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    with pytest.raises(ComparisonError, match="'here' has no metric None"):
+        metric_of(nlp, path="here")
+
+
+def example(nlp, **both):
+    """Make an example of what is right and what is predicted."""
+    docs = []
+    for cats, spans in both.values():
+        doc = nlp.make_doc("a b c d")
+        doc.cats = cats
+        found = [Span(doc, *span) for span in spans]
+        doc.ents = found
+        doc.spans["sc"] = found[::-1]
+        docs.append(doc)
+    return Example(docs[1], docs[0])
+
+
+@pytest.mark.parametrize(
+    ("factory", "config", "expected"),
+    [
+        ("textcat", {}, ("X", "Y")),
+        ("textcat_multilabel", {"threshold": 0.4}, ("X, Z", "X, Y")),
+        ("text_regressor", {"label": "X"}, ("1.00", "0.46")),
+        ("ner", {}, ("a b (X), d (Y)", "a (X)")),
+        ("spancat", {}, ("a b (X), d (Y)", "a (X)")),
+    ],
+)
+def test_answers_in_words(factory, config, expected):
+    name = "cats_pearson" if factory == "text_regressor" else None
+    nlp = spacy.blank("en")
+    component = nlp.add_pipe(factory, config=config)
+    for label in "XYZ" if factory != "text_regressor" else ():
+        component.add_label(label)
+    gold = ({"X": 1.0, "Y": 0.0, "Z": 1.0}, [(0, 2, "X"), (3, 4, "Y")])
+    guess = ({"X": 0.456, "Y": 0.5, "Z": 0.1}, [(0, 1, "X")])
+    words = metric_of(nlp, name).words
+    assert words(example(nlp, gold=gold, guess=guess)) == expected
+    empty = {"gold": ({}, []), "guess": ({}, [])}
+    assert words(example(nlp, **empty)) == ("nothing", "nothing")
