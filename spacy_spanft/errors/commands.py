@@ -83,7 +83,7 @@ class CommandErrors:
     )
     NOT_DOCBINS = (
         "{path!r} does not end in .spacy, and the pipeline's own dev corpus reads such "
-        "files alone. Convert it with: python -m spacy convert"
+        "files alone. Convert it first: python -m spacy spanft convert IN OUT.spacy"
     )
     MEASURER_DIED = (
         "The process that measured {path!r} was killed, perhaps because memory ran out."
