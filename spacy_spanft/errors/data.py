@@ -20,6 +20,10 @@ class DataErrors:
         "{path!r} is a folder, and of folders only those with nothing but .spacy files "
         "are read. Name one file. It has: {files}."
     )
+    HEADER_OF_JSON = (
+        "header names the columns of TSV and CSV, but {source} is read as JSONL, which "
+        "names them in each line. Leave header out."
+    )
     NO_ROWS = "There are no rows in {source}."
     ONLY_HEADER = (
         "There are no rows in {source} but line {line}, which is taken for the names "
@@ -113,6 +117,27 @@ class DataErrors:
         "not name its tags. Tags must be strings such as B-PER, or numbers that a "
         "ClassLabel gives names to."
     )
+
+    # Converting
+    CONVERTED = "{path!r} is in spaCy's format already."
+    NOT_SPACY = (
+        "The output {path!r} does not end in .spacy: spaCy finds no data in files with "
+        "other endings."
+    )
+    OTHER_KIND_OF_INPUT = (
+        "The input is read as {kind}, so {options} would do nothing. Leave that out, "
+        "or say with --format what the input is."
+    )
+    NO_LABEL_AND = "With --no-label the texts alone are read: leave out {others}."
+    SEPARATOR_ALONE = (
+        "--separator {separator!r} stands between two texts, but there is only one. "
+        "Name the column of the second one with --text-pair."
+    )
+    BAD_LABELS_OPTION = (
+        "--labels is {value!r}, but must be as 0=bad,1=good, or a JSON object."
+    )
+    BAD_JSON_OPTION = "{option} is no JSON: {reason}."
+    BAD_LANG = "There is no tokenizer of the language {lang!r}: {reason}"
 
     # Tasks
     NO_TASK = "There is no task {name!r}. There are: {there}."

@@ -23,8 +23,8 @@ class Warnings:
     )
     NO_TEXT_IN_ROWS = (
         "{n:,} of {n_rows:,} rows of {source} have no text in column {column!r}, the "
-        "first is {place}. They are kept, and their labels count: take them out if "
-        "that is not meant."
+        "first is {place}. A model can but guess what they are: take them out if that "
+        "is not meant."
     )
     UNSEEN_LABELS = (
         "The dev data has labels that {name!r} has not seen in the training data, and "

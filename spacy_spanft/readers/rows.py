@@ -150,8 +150,10 @@ def rows_from_file(
     YIELDS (Row): The rows.
     """
     format = _format_of(path, format)
-    text = read_text(path, errors)
     source = shown(str(path))
+    if format == "jsonl" and header is not None:
+        raise ReaderError(Errors.HEADER_OF_JSON.format(source=source))
+    text = read_text(path, errors)
     if format == "jsonl":
         return _json_rows(text, source)
     lines = _split_tsv(text) if format == "tsv" else _split_csv(text, source)
