@@ -261,6 +261,7 @@ def test_carriage_returns_alone_end_lines(nlp, tmp_path, name, is_closed):
     path.write_bytes(data if is_closed else data.rstrip(b"\r"))
     found = read(table_corpus(path, text="sentence"), nlp)
     assert [text for text, _ in found] == [row["sentence"] for row in ROWS]
+    assert all(list(cats) == ["0", "1"] for _, cats in found)
 
 
 class TestErrors:

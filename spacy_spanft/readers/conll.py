@@ -97,7 +97,7 @@ def _read(
     is_open = False
     n_columns = 0
     for number, line in enumerate(_LINE_END.split(read_text(path, errors)), 1):
-        is_new_document = line.startswith(_NEW_DOCUMENT)
+        is_new_document = line.lstrip().startswith(_NEW_DOCUMENT)
         if is_new_document and sentences:
             yield sentences
             sentences = []

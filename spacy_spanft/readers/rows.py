@@ -223,9 +223,9 @@ def _format_of(path: str | Path, format: Format | None) -> Format:
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Cut a text into lines, which very old files end with carriage returns alone."""
     end = "\r" if "\r" in text and "\n" not in text[:-1] else "\n"
-    for number, line in enumerate(text.split(end), 1):
-        if line.strip("\r\n"):
-            yield number, line.removesuffix("\r")
+    for number, line in enumerate(text.removesuffix("\n").split(end), 1):
+        if line.strip("\r"):
+            yield number, line.rstrip("\r")
 
 
 def _split_tsv(text: str) -> Iterator[tuple[int, list[str]]]:
