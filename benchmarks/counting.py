@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from benchmarks.harness import in_turns, print_runs, read_lines
+from benchmarks.harness import in_turns, needs, print_runs, read_lines, without_missing
 
 MAX_N, MIN_COUNT = 5, 10
 
@@ -82,26 +82,30 @@ def polars_group_by(path: str, keep: bool) -> Any:
     return found if keep else n_found
 
 
+CONTESTANTS = {
+    function.__name__: function for function in (ours, nltk_everygrams, polars_group_by)
+}
+CHECKS = {"nltk_everygrams": needs("nltk"), "polars_group_by": needs("polars")}
+
+
 def main(
     text: Path, n_tokens: int = 20_000_000, repeat: int = 3, identical: bool = False
 ) -> None:
     """Measure."""
+    able = without_missing(CONTESTANTS, CHECKS)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "tokens.txt")
         n = _write_tokens(text, path, n_tokens)
         print(f"{n:,} tokens, n = 2 to {MAX_N}, min count {MIN_COUNT}")
-        contestants = {
-            function.__name__: (function, path, identical)
-            for function in (ours, nltk_everygrams, polars_group_by)
-        }
-        runs = in_turns(contestants, repeat)
-    print_runs(runs, "ours")
-    results = {name: theirs[0].result for name, theirs in runs.items()}
-    expected = results["nltk_everygrams"]
+        runs = in_turns({name: (able[name], path, identical) for name in able}, repeat)
+    print_runs(runs, CONTESTANTS, "ours")
+    results = {name: theirs[0].result for name, theirs in runs.items() if theirs}
     for name, result in results.items():
         size = len(result) if identical else result
         print(f"{name}: {size:,} n-grams", end="")
-        print(f", identical: {result == expected}" if identical else "")
+        print(
+            f", the same as ours: {result == results.get('ours')}" if identical else ""
+        )
 
 
 def _write_tokens(text: Path, path: str, n_tokens: int) -> int:

@@ -14,7 +14,6 @@ import resource
 import time
 from collections.abc import Callable
 from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from wasabi.tables import table
 
 from spacy_spanft.layers.pooling import cnn_pooling
 
-from .harness import in_turns
+from .harness import in_turns, middle, print_times, ratios_of, spread
 
 R, L = 64, 16
 PIECES = (1, 1, 1, 2, 2, 3, 4, 5)
@@ -128,13 +127,11 @@ def print_memory(n_docs: int, n_rows: int, width: int, repeat: int) -> None:
     size = (n_docs, n_rows, width)
     runs = in_turns({n: (megabytes, n, *size) for n in ("ours", "padded")}, repeat)
     rows = []
-    for name, theirs in runs.items():
-        ratios = [
-            a.result / b.result for a, b in zip(theirs, runs["ours"], strict=True)
-        ]
-        spread = f"{min(ratios):.1f}-{max(ratios):.1f}"
-        middle = median(run.result for run in theirs)
-        rows.append((name, f"{middle:.0f}", f"{median(ratios):.1f}", spread))
+    needed = {name: [run.result for run in theirs] for name, theirs in runs.items()}
+    for name, theirs in needed.items():
+        ratios = ratios_of(theirs, needed["ours"])
+        cells = (middle(theirs, ".0f"), middle(ratios, ".1f"), spread(ratios, ".1f"))
+        rows.append((name, *cells))
     header = ("", "MB a step", "MB / ours", "min-max")
     print(table(rows, header=header, divider=True, aligns=("l", "r", "r", "r")))
 
@@ -164,15 +161,9 @@ def main(
             spent = seconds(step)
             if turn:  # the first one warms up
                 times[name].append(spent)
-    rows = []
-    for name, theirs in times.items():
-        ratios = [a / b for a, b in zip(theirs, times["ours, ragged"], strict=False)]
-        spread = f"{min(ratios):.1f}-{max(ratios):.1f}"
-        rows.append(
-            (name, f"{1000 * median(theirs):.1f}", f"{median(ratios):.1f}", spread)
-        )
-    header = ("", "ms", "time / ours", "min-max")
-    print(table(rows, header=header, divider=True, aligns=("l", "r", "r", "r")))
+    print_times(
+        times, times, "ours, ragged", "ms", lambda seconds: f"{1000 * seconds:.1f}"
+    )
 
 
 if __name__ == "__main__":

@@ -11,21 +11,22 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import psutil
 import typer
 from tqdm import tqdm
 
-from benchmarks.harness import read_lines
+from benchmarks.harness import needs, read_lines, without_missing
 
 
 @contextmanager
 def peak_memory() -> Iterator[list[float]]:
     """Watch the memory of this process and its children, in megabytes."""
+    import psutil
+
     peak = [0.0]
     done = threading.Event()
 
@@ -82,12 +83,14 @@ def main(
         return
     from spacy_spanft import NgramDictionary
 
+    watched = without_missing({"memory": peak_memory}, {"memory": needs("psutil")})
     begin = time.perf_counter()
-    with peak_memory() as peak:
+    with watched.get("memory", nullcontext)() as peak:
         found = NgramDictionary.from_files(text, n_process=n_process, progress=True)
     ours = time.perf_counter() - begin
     print(f"{found.provenance.n_tokens:,} tokens, {len(found):,} n-grams")
-    print(f"ours: {ours:.1f} s with {n_process} processes, {peak[0]:,.0f} MB in all")
+    memory = f"{peak[0]:,.0f} MB in all" if peak else "memory not measured"
+    print(f"ours: {ours:.1f} s with {n_process} processes, {memory}")
     if skip_peer:
         return
 

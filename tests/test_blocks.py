@@ -82,7 +82,7 @@ def test_offset_counts_the_byte_order_mark(tmp_path):
 def test_nul_bytes(tmp_path):
     path = tmp_path / "utf16.txt"
     path.write_bytes("a b".encode("utf-16-le"))
-    with pytest.raises(CorpusError, match=r"NUL byte at byte 1, .* UTF-16"):
+    with pytest.raises(CorpusError, match=r"NUL byte at byte 1 \(line 1\), .* UTF-16"):
         read(path)
     assert read(path, errors="replace").decode() == "a�\x20�b�\n"
 

@@ -99,6 +99,11 @@ def test_tokens(nlp, tmp_path):
         ("a\n", "Line 1 of .* is 'a', but must be a token and its tag"),
         ("\tO\n", "Line 1 of .* must be a token and its tag"),
         ("a NN O\nb c NN O\n", "Line 2 of .* has 4 columns, but the first line has 3"),
+        ("a O\nb b-Per\n", "Line 2 .* Write the letter in upper case: 'B-Per'"),
+        ("a o\n", "Write the letter in upper case: 'O'"),
+        ("# id = 5\na O\n", "Line 1 .* has the tag '5', .* begin with # are comments"),
+        ("a O\n\n# new\n", "Line 3 .* has the tag 'new', .* begin with # are comm"),
+        ("a x-per\n", r"BIOES, too\)\.$"),
         ("\n\n", "no rows in"),
         ("-DOCSTART- O\n", "no rows in"),
     ],
@@ -107,6 +112,20 @@ def test_bad_lines(nlp, tmp_path, text, expected):
     (tmp_path / "x").write_text(text)
     with pytest.raises(ReaderError, match=expected):
         list(conll_corpus(tmp_path / "x")(nlp))
+
+
+def test_a_token_may_be_a_number_sign(nlp, tmp_path):
+    (tmp_path / "x").write_text("# O\n1 O\n")
+    assert next(conll_corpus(tmp_path / "x")(nlp)).reference.text == "# 1 "
+
+
+def test_a_text_that_the_pipeline_takes_for_too_long(tmp_path):
+    (tmp_path / "x").write_text("-DOCSTART- O\n\na O\n\nabcdef O\nb O\n")
+    nlp = spacy.blank("en")
+    nlp.max_length = 8
+    assert len(list(conll_corpus(tmp_path / "x")(nlp))) == 2
+    with pytest.raises(ReaderError, match=r"Line 5 of .* has a text of 9 characters"):
+        list(conll_corpus(tmp_path / "x", gold_tokens=False)(nlp))
 
 
 def test_bad_files_and_settings(nlp, tmp_path):

@@ -8,9 +8,18 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.tokens import DocBin
 from spacy.training import Example
+from thinc.api import ConfigValidationError
 
-from spacy_spanft.errors import CorpusError, PairError, ReaderError, ScoreError
+from spacy_spanft.errors import (
+    CorpusError,
+    PairError,
+    ReaderError,
+    ScoreError,
+    SettingError,
+)
+from spacy_spanft.pairs import split_pair
 from spacy_spanft.readers.rows import rows_from_file
 from spacy_spanft.readers.textcat import dataset_corpus, table_corpus
 from spacy_spanft.scorers import (
@@ -23,7 +32,7 @@ from spacy_spanft.scorers import (
 ROWS = [
     {"sentence": 'He said "yes', "label": "1"},
     {"sentence": "It's, well, no", "label": "0"},
-    {"sentence": "", "label": "1"},
+    {"sentence": "Perhaps", "label": "1"},
 ]
 PAIRS = [
     {"a": "one text", "b": "another", "label": "2.5"},
@@ -195,6 +204,66 @@ class TestDatasets:
             read(dataset_corpus(name, split="dev"), nlp)
 
 
+class TestBlankTexts:
+    """Rows without text are read, and never silently."""
+
+    def test_single(self, nlp, tmp_path):
+        rows = [("a", "x"), ("", "x"), (" \u3000", "y")]
+        rows = [dict(zip(("text", "label"), row, strict=True)) for row in rows]
+        path = write(tmp_path / "x.tsv", rows)
+        expected = (
+            r"2 of 3 rows of .*x\.tsv' have no text in column 'text', .* is line 3"
+        )
+        with pytest.warns(UserWarning, match=expected):
+            found = read(table_corpus(path), nlp)
+        assert [text for text, _ in found] == ["a", "", " \u3000"]
+
+    def test_of_a_pair(self, pair_nlp, tmp_path):
+        rows = [{"a": "x", "b": "", "label": "1"}, {"a": "", "b": "y", "label": "2"}]
+        path = write(tmp_path / "x.tsv", rows)
+        with pytest.warns(UserWarning, match="have no text in column") as caught:
+            examples = list(table_corpus(path, text="a", text_pair="b")(pair_nlp))
+        assert "column 'a', the first is line 3" in str(caught[0].message)
+        assert "column 'b', the first is line 2" in str(caught[1].message)
+        pairs = [split_pair(example.reference)[:2] for example in examples]
+        assert pairs == [("x", ""), ("", "y")]
+
+
+class TestFolders:
+    def save(self, path, nlp, *texts):
+        docs = [nlp.make_doc(text) for text in texts]
+        for doc in docs:
+            doc.cats = {"x": 1.0}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        DocBin(docs=docs).to_disk(path)
+
+    def test_of_spacys_files_are_read(self, nlp, tmp_path):
+        self.save(tmp_path / "a.spacy", nlp, "a", "b")
+        self.save(tmp_path / "deep" / "c.spacy", nlp, "c")
+        (tmp_path / ".hidden").write_text("")
+        found = read(table_corpus(tmp_path), nlp)
+        assert found == [(text, {"x": 1.0}) for text in "abc"]
+
+    def test_of_others_are_refused(self, nlp, tmp_path):
+        with pytest.raises(ReaderError, match=r"is a folder, .* It has: none"):
+            table_corpus(tmp_path)
+        self.save(tmp_path / "a.spacy", nlp, "a")
+        (tmp_path / "b.tsv").write_text("text\tlabel\n")
+        with pytest.raises(ReaderError, match=r"It has: 'a\.spacy', 'b\.tsv'"):
+            table_corpus(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.csv", "x.jsonl"])
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_carriage_returns_alone_end_lines(nlp, tmp_path, name, is_closed):
+    path = write(tmp_path / name, ROWS)
+    data = path.read_bytes().replace(b"\n", b"\r")
+    path.write_bytes(data if is_closed else data.rstrip(b"\r"))
+    found = read(table_corpus(path, text="sentence"), nlp)
+    assert [text for text, _ in found] == [row["sentence"] for row in ROWS]
+    assert all(list(cats) == ["0", "1"] for _, cats in found)
+
+
 class TestErrors:
     """Each says where, what, and what to do."""
 
@@ -209,8 +278,7 @@ class TestErrors:
             ({"text": "sentence", "text_pair": "other"}, "text_pair = 'other'"),
             ({"text": "sentence", "labels": {"1": "x"}}, "Line 3 .* label '0', but"),
             ({"text": "sentence", "score": "points"}, "score = 'points'"),
-            ({"text": "label", "score": "sentence"}, "Line 2 .* which is no number"),
-            ({"text": "label", "label": "sentence"}, "Line 4 .* has no label"),
+            ({"text": "label", "score": "sentence"}, "Line 2 .* which is no finite"),
             (
                 {"text": "sentence", "score": "label", "labels": {"1": "x"}},
                 "leave one of them out",
@@ -231,10 +299,17 @@ class TestErrors:
                 "text\tlabel\na\tb\tc\n",
                 "Line 2 .* has 3 cells, but there are 2",
             ),
-            ("x.tsv", "text\tlabel\n", "no rows"),
+            (
+                "x.tsv",
+                "\ntext\tlabel\n",
+                "no rows in .* but line 2, .*: 'text', 'label'",
+            ),
+            ("x.csv", "text,label", r"but line 1, .* header = \[\.\.\.\]"),
             ("x.tsv", "", "no rows"),
-            ("x.tsv", "text\ttext\na\tb\n", "'text' twice"),
-            ("x.csv", 'text,label\n"open\n', "Line 2 .* is no CSV"),
+            ("x.tsv", "text\ttext\na\tb\n", "Line 1 of .* 'text' twice"),
+            ("x.tsv", "text\tlabel\na\t \n", "Line 2 .* has no label: .* holds ' '"),
+            ("x.csv", 'text,label\na,b\n"open\n', "Line 3 .* is never closed"),
+            ("x.csv", 'text,label\n"open,b\n"c",d\n', "Line 2 .* is no CSV"),
             ("x.jsonl", '{"text": "a"}\n{', "Line 2 .* is no JSON"),
             ("x.jsonl", "[1]\n", "it is a list"),
             ("x.jsonl", '{"text": null, "label": "x"}', "has None in column 'text'"),
@@ -243,6 +318,14 @@ class TestErrors:
             ("x.jsonl", '{"text": "a", "label": ["x", null]}', "None for a label"),
             ("x.jsonl", '{"text": "a", "label": {"x": 1}}', "for a label"),
             ("x.jsonl", '{"text": "a\\ud800", "label": "x"}', "half a character"),
+            (
+                "x.jsonl",
+                '{"text": "a", "label": "x\\ud800"}',
+                r"label 'x\\ud800', which",
+            ),
+            ("x.jsonl", '{"text": "a", "label": [" "]}', "has ' ' for a label"),
+            ("x.jsonl", '{"text": "a", "text": "b"}', "has the key 'text' twice"),
+            ("x.jsonl", '{"text": "a"}\n' + 100_000 * "[", "Line 2 .* brackets"),
             (
                 "x.jsonl",
                 '{"text": "a", "label": 1}\n{"label": 1}',
@@ -273,7 +356,74 @@ class TestErrors:
         found = read(table_corpus(path, errors="replace"), nlp)
         assert found == [("caf\ufffd", {"x": 1.0})]
 
-    @pytest.mark.parametrize("value", ["true", '"x"', "null", "NaN"])
+    def test_bytes_that_are_no_text_are_found_by_their_line(self, nlp, tmp_path):
+        for name, byte in (("NUL byte", b"\0"), ("not valid UTF-8", b"\xe9")):
+            (tmp_path / "x.csv").write_bytes(b"text,label\na,x\ncaf" + byte + b",x\n")
+            with pytest.raises(CorpusError, match=rf"{name} at byte 18 \(line 3"):
+                read(table_corpus(tmp_path / "x.csv"), nlp)
+
+    def test_a_text_that_the_pipeline_takes_for_too_long(self, tmp_path):
+        path = write(
+            tmp_path / "x.csv", [*ROWS, {"sentence": 9 * "long ", "label": ""}]
+        )
+        nlp = spacy.blank("en")
+        nlp.max_length = 44
+        with pytest.raises(ReaderError, match=r"Line 5 .* 45 characters, .* takes 44 "):
+            read(table_corpus(path, text="sentence", label=None), nlp)
+
+    @pytest.mark.parametrize(
+        ("text", "settings"),
+        [
+            (
+                json.dumps({"text": "a", "label": 5_000_000 * "x"}),
+                {"labels": {"a": "b"}},
+            ),
+            (json.dumps({"text": 2_000_000 * ["x"], "label": "a"}), {}),
+            (json.dumps({"text": [json.loads(400 * "[" + 400 * "]")]}), {}),
+            (json.dumps({str(i): "a" for i in range(20_000)}), {}),
+            (json.dumps({"text": "a" + 10**6 * "x", "b": "c"}), {"score": "text"}),
+            (json.dumps({"text": "a [SEP]" + 10**6 * "x"}), {"text_pair": "text"}),
+            (json.dumps({"text": "a"}), {"text": 10**6 * "x"}),
+        ],
+    )
+    def test_messages_are_short(self, nlp, tmp_path, text, settings):
+        (tmp_path / "x.jsonl").write_text(text)
+        with pytest.raises(ReaderError) as caught:
+            read(table_corpus(tmp_path / "x.jsonl", **settings), nlp)
+        assert len(str(caught.value)) < 1000
+        assert "Line 1" in str(caught.value) or "line 1" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def test_twenty_thousand_columns(self, nlp, tmp_path):
+        header = "\t".join(map(str, range(20_000)))
+        (tmp_path / "x.tsv").write_text(f"{header}\na\tb\n")
+        with pytest.raises(ReaderError, match="'9' and 19,990 more") as caught:
+            read(table_corpus(tmp_path / "x.tsv"), nlp)
+        assert "has 2 cells, but there are 20000 columns: '0', '1', " in str(
+            caught.value
+        )
+
+    def test_unknown_format(self, tmp_path):
+        with pytest.raises(SettingError, match='is \'xls\', but must be "csv" or "jso'):
+            table_corpus(tmp_path / "x.xls", format="xls")
+        config = {
+            "@readers": "spacy-spanft.TableCorpus.v1",
+            "path": "x",
+            "format": "xls",
+        }
+        with pytest.raises(ConfigValidationError, match="format"):
+            spacy.registry.resolve({"train": config})
+
+    @pytest.mark.parametrize("name", ["", "x\ud800", 3])
+    def test_names_of_labels_that_cannot_be(self, name):
+        with pytest.raises(
+            SettingError, match=r"labels is .*, but must be a table of n"
+        ):
+            table_corpus("x.tsv", labels={"0": "x", "1": name})
+
+    @pytest.mark.parametrize(
+        "value", ["true", '"x"', "null", "NaN", '"1_0"', 400 * "9"]
+    )
     def test_no_number(self, nlp, tmp_path, value):
         path = tmp_path / "x.jsonl"
         path.write_text(f'{{"text": "a", "points": {value}}}\n')
@@ -301,7 +451,7 @@ class TestErrors:
 
     def test_tokenizer_without_separator(self, nlp, tmp_path):
         path = write(tmp_path / "x.tsv", PAIRS)
-        with pytest.raises(PairError, match=r"PairTokenizer\.v1"):
+        with pytest.raises(PairError, match=r"Line 2 of [\s\S]*PairTokenizer\.v1"):
             read(table_corpus(path, text="a", text_pair="b"), nlp)
 
 

@@ -42,6 +42,8 @@ def folder(tmp_path, monkeypatch):
     module = importlib.import_module("spacy_spanft.comparison.compare")
     monkeypatch.setattr(module, "measure_alone", measure)
     line = "New York City is one of the largest cities in the United States.\n"
+    pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
+    (tmp_path / "dev.tsv").write_text(pairs, encoding="utf8")
     (tmp_path / "corpus.txt").write_text(line * 15, encoding="utf8")
     hub = tmp_path / "wikitext"  # of the same format as on the hub
     hub.mkdir()
@@ -114,7 +116,8 @@ def test_python_snippets(folder):
 
 def test_commands(folder):
     commands = [line for code in snippets("bash") for line in code.splitlines()]
-    begins = ("python -m spacy spanft", "python -m spacy init")
+    kinds = ("spanft", "init", "evaluate")
+    begins = tuple(f"python -m spacy {kind}" for kind in kinds)
     ours = [line for line in commands if line.startswith(begins)]
     others = set(commands) - set(ours)
     trains = {line for line in others if line.startswith("python -m spacy train")}

@@ -9,6 +9,7 @@ from spacy.cli._util import app
 
 from .add import add_cli
 from .compare import compare_cli
+from .convert import convert_cli
 from .dictionary import build_cli, diff_cli, info_cli, top_cli
 from .matrix import matrix_cli
 from .pretrain import pretrain_cli
@@ -28,6 +29,7 @@ dictionary.command("top")(top_cli)
 dictionary.command("diff")(diff_cli)
 spanft.command("segment")(segment_cli)
 spanft.command("add")(add_cli)
+spanft.command("convert")(convert_cli)
 spanft.command("compare")(compare_cli)
 spanft.command(
     "matrix",

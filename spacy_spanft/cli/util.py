@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -37,6 +38,16 @@ def short_errors() -> Iterator[None]:
         _fail(Errors.BAD_FILE.format(path=error.filename, reason=reason))
     except KeyboardInterrupt:
         _fail(Errors.STOPPED, code=130)
+
+
+@contextmanager
+def short_warnings() -> Iterator[None]:
+    """Print warnings as one message each, without the line of code they come from."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: print(
+            f"⚠ {message}", file=sys.stderr
+        )
+        yield
 
 
 def check_folder(path: Path | None) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 from ..errors import CorpusError, Errors
 
@@ -104,15 +104,16 @@ def _open(path: str, packed: bool) -> BinaryIO:
 def _read_file(path: str, errors: ErrorHandling, block_size: int) -> Iterator[bytes]:
     suffix = Path(path).suffix
     packed = suffix in _PACKED
-    offset = 0
+    where = {"path": path, "packed": " of the unpacked text" if packed else ""}
+    offset, line = 0, 1
     try:
         with _open(path, packed) as file:
             for block in _whole_lines(file, block_size):
                 if offset == 0 and block.startswith(_BOM):
                     block, offset = block[len(_BOM) :], len(_BOM)
-                size = len(block)
-                yield _valid(block, path, offset, packed, errors)
-                offset += size
+                size, n_lines = len(block), block.count(b"\n")
+                yield _valid(block, offset, line, where, errors)
+                offset, line = offset + size, line + n_lines
     except OSError as error:
         if not packed:
             raise
@@ -137,27 +138,26 @@ def _whole_lines(file: BinaryIO, block_size: int) -> Iterator[bytes]:
 
 
 def _valid(
-    block: bytes, path: str, offset: int, packed: bool, errors: ErrorHandling
+    block: bytes, offset: int, line: int, where: dict[str, str], errors: ErrorHandling
 ) -> bytes:
-    """Check that a block is text, or make it so."""
-    where = {"path": path, "packed": " of the unpacked text" if packed else ""}
+    """Check that a block, which begins at a byte and a line, is text, or make it so."""
+
+    def place(at: int) -> dict[str, Any]:
+        there = {"offset": offset + at, "line": line + block.count(b"\n", 0, at)}
+        return {**where, **there}
+
     nul = block.find(b"\0")
     if nul >= 0:
         if errors == "strict":
-            raise CorpusError(Errors.NUL_BYTE.format(offset=offset + nul, **where))
+            raise CorpusError(Errors.NUL_BYTE.format(**place(nul)))
         block = block.replace(b"\0", "�".encode())
     try:
         # The text itself is not needed yet, only the proof that it is some.
         block.decode("utf8")
     except UnicodeDecodeError as error:
         if errors == "strict":
-            raise CorpusError(
-                Errors.BAD_UTF8.format(
-                    offset=offset + error.start,
-                    byte=block[error.start],
-                    reason=error.reason,
-                    **where,
-                )
-            ) from error
+            byte = {"byte": block[error.start], "reason": error.reason}
+            message = Errors.BAD_UTF8.format(**place(error.start), **byte)
+            raise CorpusError(message) from error
         block = block.decode("utf8", errors="replace").encode("utf8")
     return block

@@ -107,7 +107,7 @@ class CommandErrors:
     )
     NOT_DOCBINS = (
         "{path!r} does not end in .spacy, and the pipeline's own dev corpus reads such "
-        "files alone. Convert it with: python -m spacy convert"
+        "files alone. Convert it first: python -m spacy spanft convert IN OUT.spacy"
     )
     NO_DOCBINS = (
         "There is no .spacy file in the folder {path!r}. Name a folder that has some, "

@@ -1,6 +1,9 @@
 """Messages of errors: corpora, and configs."""
 
+from .shortening import shortened
 
+
+@shortened
 class DataErrors:
     """Messages with named gaps, filled with `str.format`."""
 
@@ -13,24 +16,46 @@ class DataErrors:
         "{path!r} does not end in .tsv, .csv or .jsonl. Say what it is with "
         'format = "tsv".'
     )
+    OTHER_FOLDER = (
+        "{path!r} is a folder, and of folders only those with nothing but .spacy files "
+        "are read. Name one file. It has: {files}."
+    )
+    HEADER_OF_JSON = (
+        "header names the columns of TSV and CSV, but {source} is read as JSONL, which "
+        "names them in each line. Leave header out."
+    )
     NO_ROWS = "There are no rows in {source}."
+    ONLY_HEADER = (
+        "There are no rows in {source} but line {line}, which is taken for the names "
+        "of the columns: {columns}. If the file has no such line, name them with "
+        "header = [...]."
+    )
     BAD_CELLS = (
         "{place} of {source} has {found} cells, but there are {expected} columns: "
         "{columns}."
     )
-    BAD_HEADER = "The first line of {source} names the column {column!r} twice."
+    BAD_HEADER = "{place} names the column {column!r} twice."
     BAD_JSON = "{place} of {source} is no JSON object: {reason}."
     BAD_CSV = "{place} of {source} is no CSV: {reason}."
     NO_TEXT_IN = (
         "{place} of {source} has {value!r} in column {column!r}, which is not a text."
     )
     BAD_TEXT_IN = (
-        "{place} of {source} has a text in column {column!r} that cannot be encoded as "
-        "UTF-8 ({reason}): half a character, perhaps."
+        "{place} of {source} has {value!r} in column {column!r}, which cannot be "
+        "encoded as UTF-8 ({reason}): half a character, perhaps."
+    )
+    TEXT_TOO_LONG = (
+        "{place} has a text of {length:,} characters, and the pipeline "
+        "takes {longest:,} (nlp.max_length). Cut it into several texts, or raise that "
+        "in a callback of the config's [nlp] after_creation."
     )
     BAD_LABEL_IN = (
-        "{place} of {source} has {value!r} for a label. Labels are strings or numbers, "
-        "or lists of them."
+        "{place} of {source} has {value!r} for a label. Labels are strings with "
+        "something in them or numbers, or lists of them."
+    )
+    BAD_LABEL_TEXT_IN = (
+        "{place} of {source} has the label {value!r}, which cannot be encoded as UTF-8 "
+        "({reason}): half a character, perhaps."
     )
     NO_LABEL_IN = (
         "{place} of {source} has no label: column {column!r} holds {value!r}. Rows "
@@ -45,8 +70,8 @@ class DataErrors:
         "expected (text_pair is set): {text!r}"
     )
     NO_NUMBER = (
-        "{place} of {source} has {value!r} in column {column!r}, which is no number. "
-        "Name the column as label, not as score, if it holds labels."
+        "{place} of {source} has {value!r} in column {column!r}, which is no finite "
+        "number. Name the column as label, not as score, if it holds labels."
     )
     LABELS_AND_SCORE = (
         "labels gives names to labels, and score = {score!r} says that there are none: "
@@ -74,7 +99,13 @@ class DataErrors:
     )
     BAD_TAG = (
         "{place} has the tag {tag!r}, but tags must be O, or B- or I- and a label, "
-        "such as B-PER, in the last column (IOB1 or IOB2; BILUO and BIOES, too)."
+        "such as B-PER, in the last column (IOB1 or IOB2; BILUO and BIOES, too).{hint}"
+    )
+    # What is said beside one of the above.
+    UPPER_CASE = " Write the letter in upper case: {tag!r}."
+    NO_COMMENTS = (
+        " If lines that begin with # are comments in this file, take them out first: "
+        "in CoNLL's columns there are none."
     )
     NO_TOKENS = (
         "{place} of {source} has {value!r} in column {column!r}, but must have a list "
@@ -86,6 +117,27 @@ class DataErrors:
         "not name its tags. Tags must be strings such as B-PER, or numbers that a "
         "ClassLabel gives names to."
     )
+
+    # Converting
+    CONVERTED = "{path!r} is in spaCy's format already."
+    NOT_SPACY = (
+        "The output {path!r} does not end in .spacy: spaCy finds no data in files with "
+        "other endings."
+    )
+    OTHER_KIND_OF_INPUT = (
+        "The input is read as {kind}, so {options} would do nothing. Leave that out, "
+        "or say with --format what the input is."
+    )
+    NO_LABEL_AND = "With --no-label the texts alone are read: leave out {others}."
+    SEPARATOR_ALONE = (
+        "--separator {separator!r} stands between two texts, but there is only one. "
+        "Name the column of the second one with --text-pair."
+    )
+    BAD_LABELS_OPTION = (
+        "--labels is {value!r}, but must be as 0=bad,1=good, or a JSON object."
+    )
+    BAD_JSON_OPTION = "{option} is no JSON: {reason}."
+    BAD_LANG = "There is no tokenizer of the language {lang!r}: {reason}"
 
     # Tasks
     NO_TASK = "There is no task {name!r}. There are: {there}."

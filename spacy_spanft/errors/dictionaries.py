@@ -13,15 +13,15 @@ class DictionaryErrors:
     NOT_READABLE = "{path!r} cannot be read: you are not allowed to."
     NO_STDIN = "There is no standard input to read: it is closed."
     NUL_BYTE = (
-        "{path!r} holds a NUL byte at byte {offset}{packed}, so it is not a text "
-        "file. If it is UTF-16, convert it to UTF-8 first. If it is text but for a "
-        "few such bytes, errors='replace' (--errors replace) goes on."
+        "{path!r} holds a NUL byte at byte {offset}{packed} (line {line}), so it is "
+        "not a text file. If it is UTF-16, convert it to UTF-8 first. If it is text "
+        "but for a few such bytes, errors='replace' (--errors replace) goes on."
     )
     BAD_UTF8 = (
-        "{path!r} is not valid UTF-8 at byte {offset}{packed} (0x{byte:02x}: "
-        "{reason}). If the file is in another encoding, perhaps Latin-1, convert it: "
-        "iconv -f LATIN1 -t UTF-8 FILE. To replace such bytes and go on, use "
-        "errors='replace' (--errors replace)."
+        "{path!r} is not valid UTF-8 at byte {offset}{packed} (line {line}, "
+        "0x{byte:02x}: {reason}). If the file is in another encoding, perhaps Latin-1, "
+        "convert it: iconv -f LATIN1 -t UTF-8 FILE. To replace such bytes and go on, "
+        "use errors='replace' (--errors replace)."
     )
     BAD_ARCHIVE = (
         "{path!r} cannot be unpacked ({reason}). The file is cut short or damaged, "

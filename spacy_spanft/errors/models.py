@@ -1,6 +1,9 @@
 """Messages of errors: cutting texts, and learning from what was cut."""
 
+from .shortening import shortened
 
+
+@shortened
 class ModelErrors:
     """Messages with named gaps, filled with `str.format`."""
 

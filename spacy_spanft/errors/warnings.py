@@ -1,6 +1,9 @@
 """Messages of warnings."""
 
+from .shortening import shortened
 
+
+@shortened
 class Warnings:
     """Warnings with named gaps, filled with `str.format`."""
 
@@ -17,6 +20,11 @@ class Warnings:
     ONE_DOCUMENT = (
         'With unit = "document", all of {source} is one Doc, {n_sentences} sentences '
         "long: nothing in it says where another document begins (-DOCSTART-)."
+    )
+    NO_TEXT_IN_ROWS = (
+        "{n:,} of {n_rows:,} rows of {source} have no text in column {column!r}, the "
+        "first is {place}. A model can but guess what they are: take them out if that "
+        "is not meant."
     )
     UNSEEN_LABELS = (
         "The dev data has labels that {name!r} has not seen in the training data, and "

@@ -4,22 +4,32 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..corpus.blocks import ErrorHandling, blocks_from_files
-from ..errors import Errors, ReaderError, SettingError, Warnings
-from .rows import check_limit
+from ..corpus.blocks import ErrorHandling
+from ..errors import Errors, ReaderError, Warnings
+from ..errors.shortening import shown
+from .rows import check_choice, check_length, check_limit, read_text
 from .tags import check_tag, doc_of_tags, example_of
 
 Corpus = Callable[[Language], Iterator[Example]]
 
-# The cells of each line of a sentence: the token first, its tag last.
-Sentence = list[list[str]]
+
+class Sentence(NamedTuple):
+    """The lines of a sentence.
+
+    line (int): The number of the first one.
+    rows (list[list[str]]): The cells of each: the token first, its tag last.
+    """
+
+    line: int
+    rows: list[list[str]]
+
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _NEW_DOCUMENT = "-DOCSTART-"
@@ -51,13 +61,11 @@ def conll_corpus(
     """
     if path is None:
         raise ReaderError(Errors.NO_READER_PATH)
-    if unit not in ("sentence", "document"):
-        place = {"name": "unit", "value": unit, "expected": '"sentence" or "document"'}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+    check_choice("unit", unit, ("sentence", "document"))
     check_limit(limit)
     if str(path).endswith(".spacy"):
         raise ReaderError(Errors.IS_DOCBIN.format(path=str(path)))
-    source = repr(str(path))
+    source = shown(str(path))
 
     def corpus(nlp: Language) -> Iterator[Example]:
         documents = list(_read(path, source, errors))
@@ -73,6 +81,9 @@ def conll_corpus(
             units = [[sentence] for document in documents for sentence in document]
         for sentences in units[: limit or None]:
             reference = _gold_doc(nlp.vocab, sentences)
+            if not gold_tokens:
+                where = f"Line {sentences[0].line} of {source}"
+                check_length(nlp, reference.text, where)
             yield example_of(nlp, reference, spans_key, gold_tokens=gold_tokens)
 
     return corpus
@@ -82,40 +93,50 @@ def _read(
     path: str | Path, source: str, errors: ErrorHandling
 ) -> Iterator[list[Sentence]]:
     """Read the documents of a file, as sentences, and check every line."""
-    text = b"".join(blocks_from_files([path], errors=errors)).decode("utf8")
-    sentences: list[Sentence] = [[]]
+    sentences: list[Sentence] = []
+    is_open = False
     n_columns = 0
-    for number, line in enumerate(_LINE_END.split(text), 1):
-        if line.startswith(_NEW_DOCUMENT):
-            yield from _finished(sentences)
-            sentences = [[]]
-        elif not line.strip():
-            sentences.append([])
-        else:
-            cells = _cells(line)
-            n_columns = n_columns or len(cells)
-            _check(cells, n_columns, f"Line {number} of {source}")
-            sentences[-1].append(cells)
-    yield from _finished(sentences)
-
-
-def _finished(sentences: list[Sentence]) -> Iterator[list[Sentence]]:
-    if full := [sentence for sentence in sentences if sentence]:
-        yield full
+    for number, line in enumerate(_LINE_END.split(read_text(path, errors)), 1):
+        is_new_document = line.lstrip().startswith(_NEW_DOCUMENT)
+        if is_new_document and sentences:
+            yield sentences
+            sentences = []
+        if is_new_document or not line.strip():
+            is_open = False
+            continue
+        cells = _cells(line)
+        n_columns = n_columns or len(cells)
+        _check_line(line, cells, n_columns, f"Line {number} of {source}")
+        if not is_open:
+            sentences.append(Sentence(number, []))
+            is_open = True
+        sentences[-1].rows.append(cells)
+    if sentences:
+        yield sentences
 
 
 def _check_first(sentence: Sentence, source: str) -> None:
     """Raise if the first column numbers the tokens, as in some other formats."""
-    words = [row[0] for row in sentence]
+    words = [row[0] for row in sentence.rows]
     counts = ([str(i + start) for i in range(len(words))] for start in (0, 1))
-    if len(words) > 1 and len(sentence[0]) > 2 and words in counts:
-        raise ReaderError(Errors.NUMBERED.format(source=source, cell=sentence[0][1]))
+    if len(words) > 1 and len(sentence.rows[0]) > 2 and words in counts:
+        cell = sentence.rows[0][1]
+        raise ReaderError(Errors.NUMBERED.format(source=source, cell=cell))
 
 
 def _cells(line: str) -> list[str]:
     if "\t" in line:
         return [cell.strip(" ") for cell in line.rstrip().split("\t")]
     return [cell for cell in line.split(" ") if cell]
+
+
+def _check_line(line: str, cells: list[str], n_columns: int, place: str) -> None:
+    try:
+        _check(cells, n_columns, place)
+    except ReaderError as error:
+        if not line.startswith("#"):
+            raise
+        raise ReaderError(f"{error}{Errors.NO_COMMENTS}") from error
 
 
 def _check(cells: list[str], n_columns: int, place: str) -> None:
@@ -128,10 +149,10 @@ def _check(cells: list[str], n_columns: int, place: str) -> None:
 
 
 def _gold_doc(vocab: Vocab, sentences: list[Sentence]) -> Doc:
-    rows = [row for sentence in sentences for row in sentence]
+    rows = [row for sentence in sentences for row in sentence.rows]
     return doc_of_tags(
         vocab,
-        [[row[0] for row in sentence] for sentence in sentences],
-        [[row[-1] for row in sentence] for sentence in sentences],
+        [[row[0] for row in sentence.rows] for sentence in sentences],
+        [[row[-1] for row in sentence.rows] for sentence in sentences],
         pos=[row[1] for row in rows] if len(rows[0]) > 2 else None,
     )

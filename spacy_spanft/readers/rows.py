@@ -3,14 +3,17 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from spacy.language import Language
+
 from ..corpus.blocks import ErrorHandling, blocks_from_files
 from ..corpus.hub import load_split
 from ..errors import Errors, ReaderError, SettingError
+from ..errors.shortening import listed, shown
 
 Format = Literal["tsv", "csv", "jsonl"]
 Incomplete = Literal["error", "skip"]
@@ -23,6 +26,11 @@ FORMATS: dict[str, Format] = {
 _PACKED = (".gz", ".bz2", ".zst")
 # The csv module refuses longer cells than 131,072 characters unless told otherwise.
 _LONGEST_CELL = 2**31 - 1
+
+# What the csv module says, in words that tell where to look.
+_CSV_REASONS = {
+    "unexpected end of data": "a quotation mark in it is never closed",
+}
 
 
 class Row(NamedTuple):
@@ -46,6 +54,40 @@ def check_limit(limit: int) -> None:
         raise SettingError(Errors.BAD_SETTING.format(**place))
 
 
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise for a setting that is none of its choices.
+
+    name (str): The setting.
+    value (Any): What it is set to.
+    choices (Sequence[str]): What it can be.
+    """
+    if value not in choices:
+        expected = " or ".join(f'"{choice}"' for choice in choices)
+        place = {"name": name, "value": value, "expected": expected}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
+
+
+def check_format(format: str | None) -> None:
+    """Raise for a format that is not known.
+
+    format (Optional[str]): The format; None goes by the file's ending.
+    """
+    if format is not None:
+        check_choice("format", format, sorted(set(FORMATS.values())))
+
+
+def check_length(nlp: Language, text: str, place: str) -> None:
+    """Raise for a text that the pipeline takes for too long.
+
+    nlp (Language): The pipeline.
+    text (str): The text.
+    place (str): Where it stands, for the message.
+    """
+    if len(text) > nlp.max_length:
+        how_long = {"length": len(text), "longest": nlp.max_length}
+        raise ReaderError(Errors.TEXT_TOO_LONG.format(place=place, **how_long))
+
+
 def cell_of(row: Row, source: str, setting: str, column: str) -> Any:
     """Read one cell of a row.
 
@@ -62,7 +104,7 @@ def cell_of(row: Row, source: str, setting: str, column: str) -> Any:
                 column=column,
                 source=source,
                 place=row.place.lower(),
-                columns=", ".join(map(repr, row.cells)) or "none",
+                columns=listed(row.cells),
             )
         )
     return row.cells[column]
@@ -75,10 +117,10 @@ def columns_of(path: str | Path, *, format: Format | None = None) -> list[str]:
     format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
     RETURNS (list[str]): The names of the columns, if the file has any.
     """
-    format = format or _format_of(Path(path))
+    format = _format_of(path, format)
     # What is no UTF-8 raises when the rows are read.
     text = next(blocks_from_files([path], errors="replace"), b"").decode("utf8")
-    source = repr(str(path))
+    source = shown(str(path))
     if format == "jsonl":
         return [name for row in islice(_json_rows(text, source), 1) for name in row[1]]
     lines = _split_tsv(text) if format == "tsv" else _split_csv(text, source)
@@ -107,17 +149,26 @@ def rows_from_file(
         have other than its number of cells, or to leave them out.
     YIELDS (Row): The rows.
     """
-    format = format or _format_of(Path(path))
-    text = (
-        b"".join(blocks_from_files([path], errors=errors))
-        .decode("utf8")
-        .removeprefix("\ufeff")
-    )
-    source = repr(str(path))
+    format = _format_of(path, format)
+    source = shown(str(path))
+    if format == "jsonl" and header is not None:
+        raise ReaderError(Errors.HEADER_OF_JSON.format(source=source))
+    text = read_text(path, errors)
     if format == "jsonl":
         return _json_rows(text, source)
     lines = _split_tsv(text) if format == "tsv" else _split_csv(text, source)
     return _table_rows(lines, source, header, incomplete)
+
+
+def read_text(path: str | Path, errors: ErrorHandling) -> str:
+    """Read all of a file, which may be packed.
+
+    path (Union[str, Path]): The file.
+    errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
+    RETURNS (str): The text. It ends in a newline, and has no byte order mark.
+    """
+    data = b"".join(blocks_from_files([path], errors=errors))
+    return data.decode("utf8").removeprefix("\ufeff")
 
 
 def rows_from_dataset(
@@ -158,17 +209,28 @@ def _named(value: Any, names: list[str]) -> Any:
     return names[value] if value >= 0 else None
 
 
-def _format_of(path: Path) -> Format:
-    ending = path.with_suffix("").suffix if path.suffix in _PACKED else path.suffix
+def _format_of(path: str | Path, format: Format | None) -> Format:
+    check_format(format)
+    if format is not None:
+        return format
+    file = Path(path)
+    ending = file.with_suffix("").suffix if file.suffix in _PACKED else file.suffix
     if ending.lower() not in FORMATS:
         raise ReaderError(Errors.NO_FORMAT.format(path=str(path)))
     return FORMATS[ending.lower()]
 
 
-def _split_tsv(text: str) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(text.split("\n"), 1):
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Cut a text into lines, which very old files end with carriage returns alone."""
+    end = "\r" if "\r" in text and "\n" not in text[:-1] else "\n"
+    for number, line in enumerate(text.removesuffix("\n").split(end), 1):
         if line.strip("\r"):
-            yield number, line.removesuffix("\r").split("\t")
+            yield number, line.rstrip("\r")
+
+
+def _split_tsv(text: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in _lines(text):
+        yield number, line.split("\t")
 
 
 def _split_csv(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
@@ -181,9 +243,9 @@ def _split_csv(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
                 yield begin, cells
             begin = reader.line_num + 1
     except csv.Error as error:
-        place = f"Line {begin}"
-        message = Errors.BAD_CSV.format(place=place, source=source, reason=error)
-        raise ReaderError(message) from error
+        reason = _CSV_REASONS.get(str(error), error)
+        place = {"place": f"Line {begin}", "source": source, "reason": reason}
+        raise ReaderError(Errors.BAD_CSV.format(**place)) from error
 
 
 def _table_rows(
@@ -192,40 +254,59 @@ def _table_rows(
     header: Sequence[str] | None,
     incomplete: Incomplete,
 ) -> Iterator[Row]:
-    columns = list(header or next(lines, (0, []))[1])
-    for i, column in enumerate(columns):
-        if column in columns[:i]:
-            raise ReaderError(Errors.BAD_HEADER.format(source=source, column=column))
+    first, columns = (0, list(header)) if header else next(lines, (0, []))
+    place = f"Line {first}" if first else "The header"
+    _check_header(columns, f"{place} of {source}")
+    number = 0
     for number, cells in lines:
-        place = f"Line {number}"
-        if len(cells) != len(columns):
-            if incomplete == "skip":
-                continue
-            raise ReaderError(
-                Errors.BAD_CELLS.format(
-                    place=place,
-                    source=source,
-                    found=len(cells),
-                    expected=len(columns),
-                    columns=", ".join(map(repr, columns)),
-                )
-            )
-        yield Row(place, dict(zip(columns, cells, strict=True)))
+        if len(cells) == len(columns):
+            yield Row(f"Line {number}", dict(zip(columns, cells, strict=True)))
+        elif incomplete == "error":
+            n = {"found": len(cells), "expected": len(columns)}
+            where = {"place": f"Line {number}", "source": source}
+            names = listed(columns)
+            raise ReaderError(Errors.BAD_CELLS.format(**where, **n, columns=names))
+    if first and not number:
+        only = {"source": source, "line": first, "columns": listed(columns)}
+        raise ReaderError(Errors.ONLY_HEADER.format(**only))
+
+
+def _check_header(columns: list[str], place: str) -> None:
+    if (twice := _first_twice(columns)) is not None:
+        raise ReaderError(Errors.BAD_HEADER.format(place=place, column=twice))
+
+
+def _first_twice(names: Iterable[str]) -> str | None:
+    """Find the first name that was there before."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _json_rows(text: str, source: str) -> Iterator[Row]:
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in _lines(text):
         if not line.strip():
             continue
         place = f"Line {number}"
         try:
-            cells = json.loads(line)
+            cells = json.loads(line, object_pairs_hook=_distinct)
+            kind = type(cells).__name__
+            reason = None if isinstance(cells, dict) else f"it is a {kind}"
+        except RecursionError:
+            reason = "it has brackets in brackets in brackets, more than can be read"
         except ValueError as error:
-            message = Errors.BAD_JSON.format(place=place, source=source, reason=error)
-            raise ReaderError(message) from error
-        if not isinstance(cells, dict):
-            reason = f"it is a {type(cells).__name__}"
-            raise ReaderError(
-                Errors.BAD_JSON.format(place=place, source=source, reason=reason)
-            )
+            reason = str(error)
+        if reason is not None:
+            there = {"place": place, "source": source, "reason": reason}
+            raise ReaderError(Errors.BAD_JSON.format(**there))
         yield Row(place, cells)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its keys and values. Of two with one key, none is lost."""
+    if (twice := _first_twice(key for key, _ in pairs)) is not None:
+        raise ValueError(f"it has the key {shown(twice)} twice")
+    return dict(pairs)

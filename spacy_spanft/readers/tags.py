@@ -22,8 +22,12 @@ def check_tag(tag: str, place: str) -> None:
     tag (str): The tag.
     place (str): Where it stands, for the message.
     """
-    if not _TAG.fullmatch(tag):
-        raise ReaderError(Errors.BAD_TAG.format(place=place, tag=tag))
+    if _TAG.fullmatch(tag):
+        return
+    upper = tag[:1].upper() + tag[1:]
+    is_lower = _TAG.fullmatch(upper) is not None
+    hint = Errors.UPPER_CASE.format(tag=upper) if is_lower else ""
+    raise ReaderError(Errors.BAD_TAG.format(place=place, tag=tag, hint=hint))
 
 
 def doc_of_tags(

@@ -1,47 +1,40 @@
 """Corpora for text classification: one text or two, with labels or with a score."""
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Corpus as DocBins
 from spacy.training import Example
 
 from ..corpus.blocks import ErrorHandling
-from ..errors import Errors, PairError, ReaderError, SettingError
-from ..pairs import SEPARATOR, check_separator, join_pair, split_pair
+from ..errors import Errors, PairError, ReaderError
+from ..errors.shortening import listed, shown
+from ..pairs import SEPARATOR, split_pair
+from .columns import (
+    Columns,
+    cats_of,
+    check_columns,
+    is_left_out,
+    text_of,
+    warn_of_no_text,
+)
 from .rows import (
     Format,
     Incomplete,
     Row,
-    cell_of,
+    check_format,
+    check_length,
     check_limit,
     rows_from_dataset,
     rows_from_file,
 )
 
 Corpus = Callable[[Language], Iterator[Example]]
-
-# What a score is called in doc.cats.
-SCORE = "score"
-# What stands where there is no label; the last is what SNLI has.
-_NO_LABEL = (None, "", "-")
-
-
-class Columns(NamedTuple):
-    """What is where in a row. See `table_corpus`."""
-
-    text: str
-    text_pair: str | None
-    label: str | None
-    labels: dict[str, str] | None
-    score: str | None
-    separator: str
-    incomplete: Incomplete
 
 
 def table_corpus(
@@ -82,13 +75,14 @@ def table_corpus(
     """
     if path is None:
         raise ReaderError(Errors.NO_READER_PATH)
-    _check_incomplete(incomplete)
     columns = Columns(text, text_pair, label, labels, score, separator, incomplete)
-    if format is None and str(path).endswith(".spacy"):
+    check_columns(columns)
+    check_format(format)
+    if format is None and is_docbins(path):
         return _docbin_corpus(path, columns, limit)
     how: Any = {"format": format, "header": header, "errors": errors}
     read = partial(rows_from_file, path, **how, incomplete=incomplete)
-    return _corpus(read, repr(str(path)), columns, limit)
+    return _corpus(read, shown(str(path)), columns, limit)
 
 
 def dataset_corpus(
@@ -121,16 +115,32 @@ def dataset_corpus(
         to leave it out.
     RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
-    _check_incomplete(incomplete)
     columns = Columns(text, text_pair, label, labels, score, separator, incomplete)
+    check_columns(columns)
     read = partial(rows_from_dataset, name, config, split)
     return _corpus(read, f"split {split!r} of {name!r}", columns, limit)
 
 
-def _check_incomplete(value: str) -> None:
-    if value not in ("error", "skip"):
-        place = {"name": "incomplete", "value": value, "expected": '"error" or "skip"'}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+def is_docbins(path: str | Path) -> bool:
+    """Tell whether a path names data in spaCy's own format.
+
+    path (Union[str, Path]): A file, or a folder: then there is nothing else in it.
+    RETURNS (bool): Whether `spacy.training.Corpus` reads it.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        return str(path).endswith(".spacy")
+    # As spaCy looks into folders: into those in it, too, and at no hidden file.
+    inside = (one.relative_to(folder) for one in folder.rglob("*") if one.is_file())
+    files = sorted(
+        str(file)
+        for file in inside
+        if not any(part.startswith(".") for part in file.parts)
+    )
+    if not files or not all(file.endswith(".spacy") for file in files):
+        place = {"path": str(path), "files": listed(files)}
+        raise ReaderError(Errors.OTHER_FOLDER.format(**place))
+    return True
 
 
 def _docbin_corpus(path: str | Path, columns: Columns, limit: int) -> Corpus:
@@ -139,7 +149,8 @@ def _docbin_corpus(path: str | Path, columns: Columns, limit: int) -> Corpus:
 
     def corpus(nlp: Language) -> Iterator[Example]:
         if not Path(path).exists():
-            raise ReaderError(Errors.NOT_FOUND.format(path=str(path), cwd=Path.cwd()))
+            where = {"path": str(path), "cwd": str(Path.cwd())}
+            raise ReaderError(Errors.NOT_FOUND.format(**where))
         if columns.text_pair is not None:
             _check_pipeline(nlp, columns.separator)
         n_examples = 0
@@ -147,12 +158,12 @@ def _docbin_corpus(path: str | Path, columns: Columns, limit: int) -> Corpus:
             if columns.text_pair is not None:
                 pair = split_pair(example.predicted, columns.separator)
                 if pair.second is None:
-                    place = {"source": repr(str(path)), "separator": columns.separator}
+                    place = {"source": shown(str(path)), "separator": columns.separator}
                     raise ReaderError(Errors.NO_PAIR.format(**place, text=pair.first))
             n_examples += 1
             yield example
         if not n_examples:
-            raise ReaderError(Errors.NO_ROWS.format(source=repr(str(path))))
+            raise ReaderError(Errors.NO_ROWS.format(source=shown(str(path))))
 
     return corpus
 
@@ -161,38 +172,30 @@ def _corpus(
     read: Callable[[], Iterator[Row]], source: str, columns: Columns, limit: int
 ) -> Corpus:
     check_limit(limit)
-    if columns.labels is not None and columns.score is not None:
-        raise ReaderError(Errors.LABELS_AND_SCORE.format(score=columns.score))
-
-    if columns.text_pair is not None:
-        check_separator(columns.separator)
 
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
             _check_pipeline(nlp, columns.separator)
-        whole = (row for row in read() if not _is_left_out(row, source, columns))
+        whole = (row for row in read() if not is_left_out(row, source, columns))
         rows = list(islice(whole, limit or None))
         if not rows:
             raise ReaderError(Errors.NO_ROWS.format(source=source))
         # Everything is checked before the first Example: the labels of all rows must
         # be known for it anyway.
-        texts = [_text_of(row, source, columns) for row in rows]
-        for text, cats in zip(texts, _cats_of(rows, source, columns), strict=True):
+        texts = [text_of(row, source, columns) for row in rows]
+        for row, text in zip(rows, texts, strict=True):
+            check_length(nlp, text, f"{row.place} of {source}")
+        all_cats = cats_of(rows, source, columns)
+        warn_of_no_text(rows, source, columns)
+        for row, text, cats in zip(rows, texts, all_cats, strict=True):
             predicted = nlp.make_doc(text)
             if columns.text_pair is not None:
-                split_pair(predicted, columns.separator)  # is the separator a token?
+                _check_is_token(predicted, columns.separator, row, source)
             reference = predicted.copy()
             reference.cats = cats
             yield Example(predicted, reference)
 
     return corpus
-
-
-def _is_left_out(row: Row, source: str, columns: Columns) -> bool:
-    column = columns.score or columns.label
-    if columns.incomplete == "error" or column is None:
-        return False
-    return cell_of(row, source, "label", column) in _NO_LABEL
 
 
 def _check_pipeline(nlp: Language, separator: str) -> None:
@@ -206,80 +209,9 @@ def _check_pipeline(nlp: Language, separator: str) -> None:
             raise PairError(Errors.OTHER_SEPARATOR.format(**place))
 
 
-def _text_of(row: Row, source: str, columns: Columns) -> str:
-    first = _string(row, source, "text", columns.text)
-    if columns.text_pair is None:
-        return first
-    second = _string(row, source, "text_pair", columns.text_pair)
+def _check_is_token(doc: Doc, separator: str, row: Row, source: str) -> None:
+    """Raise for a pair whose tokenizer knows no separator."""
     try:
-        return join_pair(first, second, columns.separator)
+        split_pair(doc, separator)
     except PairError as error:
-        raise ReaderError(f"{row.place} of {source}: {error}") from error
-
-
-def _string(row: Row, source: str, setting: str, column: str) -> str:
-    value = cell_of(row, source, setting, column)
-    place = {"place": row.place, "source": source, "column": column}
-    if not isinstance(value, str):
-        raise ReaderError(Errors.NO_TEXT_IN.format(**place, value=value))
-    try:
-        value.encode("utf8")
-    except UnicodeEncodeError as error:
-        message = Errors.BAD_TEXT_IN.format(**place, reason=error.reason)
-        raise ReaderError(message) from error
-    return value
-
-
-def _cats_of(
-    rows: Sequence[Row], source: str, columns: Columns
-) -> list[dict[str, float]]:
-    """Give each row its cats, with all labels of all rows."""
-    if columns.score is not None:
-        return [{SCORE: _number(row, source, columns.score)} for row in rows]
-    if columns.label is None:
-        return [{} for _ in rows]
-    cells = [_label_cell(row, source, "label", columns.label) for row in rows]
-    name = partial(_names_of, source=source, labels=columns.labels)
-    found = [name(row, cell) for row, cell in zip(rows, cells, strict=True)]
-    known = columns.labels.values() if columns.labels else sorted(set().union(*found))
-    return [{label: float(label in mine) for label in known} for mine in found]
-
-
-def _label_cell(row: Row, source: str, setting: str, column: str) -> Any:
-    value = cell_of(row, source, setting, column)
-    if value is None or value == "":
-        place = {"place": row.place, "source": source}
-        message = Errors.NO_LABEL_IN.format(**place, column=column, value=value)
-        raise ReaderError(message)
-    return value
-
-
-def _number(row: Row, source: str, column: str) -> float:
-    value = _label_cell(row, source, "score", column)
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        place = {"place": row.place, "source": source}
-        message = Errors.NO_NUMBER.format(**place, value=value, column=column)
-        raise ReaderError(message)
-    return number
-
-
-def _names_of(
-    row: Row, value: Any, source: str, labels: dict[str, str] | None
-) -> set[str]:
-    values = value if isinstance(value, list) else [value]
-    for one in values:
-        if not isinstance(one, str | int | float):
-            place = {"place": row.place, "source": source}
-            raise ReaderError(Errors.BAD_LABEL_IN.format(**place, value=one))
-    found = {str(one) for one in values}
-    if labels is None:
-        return found
-    for label in sorted(found - labels.keys()):
-        place = {"place": row.place, "source": source, "value": label}
-        there = ", ".join(map(repr, labels))
-        raise ReaderError(Errors.UNKNOWN_LABEL.format(**place, labels=there))
-    return {labels[label] for label in found}
+        raise PairError(f"{row.place} of {source}: {error}") from error

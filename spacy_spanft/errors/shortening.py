@@ -1,0 +1,84 @@
+"""Values of any size, shown in messages that stay short."""
+
+from collections.abc import Collection
+from itertools import islice
+from reprlib import Repr
+from string import Formatter
+from typing import Any, TypeVar
+
+# Of one value, and of text that lists several or comes from another library.
+_LONGEST_VALUE = 200
+_LONGEST_TEXT = 500
+_N_LISTED = 10
+
+ClassT = TypeVar("ClassT", bound=type)
+
+_REPR = Repr()
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = _LONGEST_VALUE
+
+
+def shown(value: Any) -> str:
+    """Show a value as `repr` does, but cut in the middle where that is long.
+
+    value (Any): The value, however large or deep.
+    RETURNS (str): 200 characters at most.
+    """
+    return _cut(_REPR.repr(value), _LONGEST_VALUE)
+
+
+def listed(values: Collection[Any]) -> str:
+    """Show the first values of many, and how many more there are.
+
+    values (Collection[Any]): The values.
+    RETURNS (str): Their `repr`, with commas between them; "none" if there are none.
+    """
+    names = _cut(", ".join(map(shown, islice(values, _N_LISTED))), _LONGEST_TEXT - 50)
+    n_more = len(values) - _N_LISTED
+    return f"{names} and {n_more:,} more" if n_more > 0 else names or "none"
+
+
+class Message(str):
+    """A message that shortens whatever its gaps are filled with."""
+
+    __slots__ = ()
+
+    def format(self, *args: object, **gaps: object) -> str:
+        """Fill the gaps, as `str.format` does.
+
+        *args (object): What the gaps without names are filled with.
+        **gaps (object): What the gaps with names are filled with.
+        RETURNS (str): The message.
+        """
+        return _FORMATTER.vformat(self, args, gaps)
+
+
+class _ShortFormatter(Formatter):
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        if conversion == "r":
+            return shown(value)
+        return super().convert_field(value, conversion)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return _cut(super().format_field(value, format_spec), _LONGEST_TEXT)
+
+
+_FORMATTER = _ShortFormatter()
+
+
+def shortened(messages: ClassT) -> ClassT:
+    """Make a `Message` of each message in a class.
+
+    messages (type): The class.
+    RETURNS (type): The same class.
+    """
+    for name, text in list(vars(messages).items()):
+        if isinstance(text, str) and not name.startswith("_"):
+            setattr(messages, name, Message(text))
+    return messages
+
+
+def _cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    n_last = longest // 3
+    return f"{text[: longest - n_last - 3]}...{text[len(text) - n_last :]}"

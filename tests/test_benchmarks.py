@@ -1,0 +1,107 @@
+"""The benchmarks measure what they can where a peer is missing, and say so first."""
+
+import sys
+import time
+
+import nltk
+import pytest
+
+from benchmarks import counting, harness, head, raw_text, segmenting
+from spacy_spanft.ngrams import readers
+from spacy_spanft.segmenters import nltk_chunk
+
+LINES = "the new york times of the united states wrote it in new york city .\n"
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Run contestants in this process: a new one takes seconds."""
+
+    def run(function, *args):
+        begin = time.perf_counter()
+        try:
+            result = function(*args)
+        except MemoryError:
+            return None
+        return harness.Run(time.perf_counter() - begin, 1.0, result)
+
+    monkeypatch.setattr(harness, "run_alone", run)
+
+
+@pytest.fixture
+def text(tmp_path):
+    (tmp_path / "text.txt").write_text(LINES * 12)
+    return tmp_path / "text.txt"
+
+
+def rows_of(output):
+    """Give the cells of a table's rows by their first."""
+    return {
+        line.split("  ")[0].strip(): line.split()[1:] for line in output.split("\n")
+    }
+
+
+def test_counting_without_polars(here, monkeypatch, text, capsys):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    counting.main(text, n_tokens=100, repeat=2, identical=True)
+    output = capsys.readouterr().out
+    assert output.startswith("⚠ polars_group_by is not measured: import of polars")
+    rows = rows_of(output)
+    assert rows["polars_group_by"] == []
+    assert len(rows["ours"]) == len(rows["nltk_everygrams"]) == 6
+    assert "the same as ours: True" in output
+    assert "polars_group_by:" not in output
+
+
+def test_counting_where_one_breaks_off(here, monkeypatch, text, capsys):
+    def breaks(path, keep):
+        raise MemoryError
+
+    monkeypatch.setitem(counting.CONTESTANTS, "nltk_everygrams", breaks)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    counting.main(text, n_tokens=100, repeat=2)
+    output = capsys.readouterr().out
+    assert output.count("nltk_everygrams broke off, and is not measured") == 1
+    rows = rows_of(output)
+    assert (rows["nltk_everygrams"], len(rows["ours"])) == ([], 6)
+
+
+def test_segmenting_without_nltks_data(monkeypatch, dictionary, text, capsys):
+    # The PhraseMatcher of the default one takes half a minute to make.
+    monkeypatch.setattr(readers, "_read_default", lambda lang: dictionary)
+    for name in ("load_entity_chunker", "load_phrase_chunker", "load_tagger"):
+        getattr(nltk_chunk, name).cache_clear()
+    monkeypatch.setattr(nltk.data, "path", [])
+    segmenting.main(text, length=10, repeat=2, nltk_docs=3)
+    output = capsys.readouterr().out
+    first, second = output.split("\n")[:2]
+    assert first.startswith("⚠ NLTK, entities is not measured: NLTK's data is missing")
+    assert second.startswith("⚠ NLTK, phrases is not measured: NLTK's data is missing")
+    assert "all write the same spans: True" in output
+    table = output[output.index("million") :].split("\n")
+    cells = [line.split() for line in table if line]
+    assert ["NLTK,", "entities"] in cells
+    assert ["NLTK,", "phrases"] in cells
+    assert [len(line) for line in cells if line[0] == "ours"] == [4]
+
+
+def test_raw_text_without_psutil(monkeypatch, text, capsys):
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    raw_text.main(text, n_process=1)
+    output = capsys.readouterr().out
+    assert output.startswith("⚠ memory is not measured: import of psutil")
+    assert "with 1 processes, memory not measured" in output
+    assert "ours / nlp.tokenizer: " in output
+
+
+def test_the_head(here, capsys):
+    head.main(n_docs=2, n_rows=4, width=4, repeat=1)
+    rows = rows_of(capsys.readouterr().out)
+    assert [len(rows[name]) for name in ("padded", "padded by loops")] == [3, 5]
+    head.main(n_docs=2, n_rows=4, width=4, repeat=1, memory=True)
+    assert "MB a step" in capsys.readouterr().out
+
+
+def test_one_that_breaks_off_ends_nothing():
+    """In a process of its own, as it is measured."""
+    assert harness.run_alone(time.sleep, "x") is None

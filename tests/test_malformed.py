@@ -1,0 +1,139 @@
+"""Files with faults at random: one short line says what is wrong, or all is read right.
+
+What is right is told by readers of a few lines below, which know no faults.
+"""
+
+import csv
+import io
+import json
+import random
+import re
+import warnings
+
+import pytest
+
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.readers.conll import conll_corpus
+from spacy_spanft.readers.textcat import table_corpus
+
+N_EACH = 130
+ROWS = [
+    ("text", "label"),
+    ("A good one, it is.", "x"),
+    ('He said "no" to that', "y"),
+    ("Straße 12", "x"),
+    ("日本 is far", "z"),
+]
+CONLL = "New B-LOC\nYork I-LOC\n\n-DOCSTART- O\n\nÉva B-PER\nlikes O\nBonn B-LOC\n"
+
+
+def write(format):
+    if format == "conll":
+        return CONLL
+    if format == "tsv":
+        return "".join("\t".join(row) + "\n" for row in ROWS)
+    if format == "jsonl":
+        rows = [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    file = io.StringIO()
+    csv.writer(file).writerows(ROWS)
+    return file.getvalue()
+
+
+BYTES = [
+    *(b"\0", b"\xff", b"\xe9", b"\r", b"\n", b"\t", b",", b'"', b"{", b"}", b"\\"),
+    *(b"[" * 1500, b"\xef\xbb\xbf", b"\xff\xfe", b" ", b"B-", b"#", b":", b"1"),
+]
+FIELDS = [
+    *("", " ", "null", "NaN", "true", "9" * 400, "\\ud800", "x" * 2000),
+    *('"', '""', "text", "label", "-", "O", "o", "b-per", "I-", "#", "-DOCSTART-"),
+    *('["x", "y"]', '{"text": "a"}', "[" * 1500, "\ufeff", "a\tb", "a,b", "\r"),
+]
+
+
+def mutate(text, chance):
+    """Make one to three faults: of bytes, of fields, or of lines."""
+    data = text.encode()
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randrange(len(data) + 1)
+        kind = chance.randrange(6)
+        if kind == 0:
+            data = data[:at] + chance.choice(BYTES) + data[at:]
+        elif kind == 1:
+            data = data[:at] + data[at + chance.choice([1, 1, 5, 50]) :]
+        elif kind == 2:
+            fields = re.split(rb"([\t,: \n\"]+)", data)
+            fields[chance.randrange(len(fields))] = chance.choice(FIELDS).encode()
+            data = b"".join(fields)
+        elif kind == 3:
+            fields = re.split(rb"([\t,: \n\"]+)", data)
+            fields.insert(chance.randrange(len(fields)), chance.choice(fields))
+            data = b"".join(fields)
+        elif kind == 4:
+            lines = data.split(b"\n")
+            chance.shuffle(lines)
+            data = b"\n".join(lines[: chance.choice([1, 3, 99])])
+        else:
+            data = data.replace(b"\n", chance.choice([b"\r\n", b"\r", b"\n\n"]))
+    return data
+
+
+def simply_read(data, format):
+    """Read what has no fault: the texts with their labels, or the tokens and tags."""
+    text = data.decode("utf-8-sig").removeprefix("\ufeff")
+    if format == "conll":
+        lines = [line.strip() for line in re.split("[\r\n]", text) if line.strip()]
+        lines = [line for line in lines if not line.startswith("-DOCSTART-")]
+        return [line.split("\t" if "\t" in line else " ")[0].strip() for line in lines]
+    # Lone carriage returns end lines only where nothing else does.
+    ends = re.compile("\r*\n" if "\n" in text.rstrip("\n") else "\r")
+    lines = [line.rstrip("\r\n") for line in ends.split(text)]
+    lines = [line for line in lines if line]
+    if format == "jsonl":
+        rows = [json.loads(line) for line in lines if line.strip()]
+    elif format == "tsv":
+        names, *cells = (line.split("\t") for line in lines)
+        rows = [dict(zip(names, row, strict=True)) for row in cells]
+    else:
+        names, *cells = filter(None, csv.reader(io.StringIO(text, newline="")))
+        rows = [dict(zip(names, row, strict=True)) for row in cells]
+    found = []
+    for row in rows:
+        labels = row["label"] if isinstance(row["label"], list) else [row["label"]]
+        found.append((row["text"], {str(label) for label in labels}))
+    return found
+
+
+def read(path, format, nlp):
+    if format == "conll":
+        corpus = conll_corpus(path)
+        return [token.text for example in corpus(nlp) for token in example.reference]
+    found = [example.reference for example in table_corpus(path)(nlp)]
+    return [(doc.text, {n for n, v in doc.cats.items() if v}) for doc in found]
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv", "jsonl", "conll"])
+def test_faults_at_random(nlp, tmp_path, format):
+    chance = random.Random(format)
+    path = tmp_path / f"x.{format}"
+    text = write(format)
+    path.write_bytes(text.encode())
+    assert read(path, format, nlp) == simply_read(text.encode(), format)
+    n_refused = 0
+    for _ in range(N_EACH):
+        data = mutate(text, chance)
+        path.write_bytes(data)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = read(path, format, nlp)
+        except SpanftError as error:
+            n_refused += 1
+            message = str(error)
+            assert len(message.splitlines()) == 1, (data, message)
+            assert len(message) < 1000, (data[:1000], message)
+            assert re.search(r"[Ll]ine \d|no rows", message), (data[:1000], message)
+        else:
+            assert found == simply_read(data, format), data
+    # Neither is everything refused, nor everything taken.
+    assert 0.1 < n_refused / N_EACH < 0.95
