@@ -47,7 +47,7 @@ class Settings:
     def __post_init__(self) -> None:
         check_limits(self.max_n, self.min_count)
         if self.attr not in get_args(Attr):
-            raise DictionaryError(Errors.BAD_ATTR.format(value=self.attr))
+            raise DictionaryError(Errors.BAD_ATTR.format(value=repr(self.attr)))
         if not is_whole(self.n_process) or self.n_process < 1:
             raise DictionaryError(Errors.BAD_PROCESSES.format(value=self.n_process))
 

@@ -10,7 +10,7 @@ class CommandErrors:
     )
     TARGET_IS_FOLDER = "The output {path!r} is a folder. Name a file in it."
     TARGET_IS_SOURCE = "{path!r} is both read and written. Name another output."
-    BAD_OPTION = "{option} is {value}, but must be 1 or more."
+    BAD_OPTION = "{option} is {value}, but it must be 1 or more."
     MODEL_AND = "--model has all of that itself: leave out {others}."
     TEXTS_AND_FILE = "Give texts either as arguments or in a --file, not both."
     TWO_INPUTS = "Name either text files or a --dataset, not both."

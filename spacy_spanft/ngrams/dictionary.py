@@ -28,6 +28,7 @@ from .counts import (
     folded,
     in_order,
     is_in_order,
+    shown,
     words_in,
 )
 from .format import Table, pack, unpack
@@ -78,7 +79,7 @@ class NgramDictionary(Mapping[str, int]):
     ) -> None:
         """Take over n-grams that are in order, and the words in them."""
         if attr not in get_args(Attr):
-            raise DictionaryError(Errors.BAD_ATTR.format(value=attr))
+            raise DictionaryError(Errors.BAD_ATTR.format(value=shown(attr)))
         self.attr: Attr = attr
         self.provenance = provenance
         self._counts = counts
