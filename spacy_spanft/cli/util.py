@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from ..errors import Errors, SpanftError
+from .rendering import LAYOUT, printable
 from .uncaught import wants_traceback
 
 
@@ -106,5 +107,5 @@ def _to_nowhere() -> None:
 
 def _fail(message: str, code: int = 1) -> None:
     # On the error stream: the standard output is for the answer alone.
-    print(f"✘ {message}", file=sys.stderr)
+    print(f"✘ {printable(message, keep=LAYOUT)}", file=sys.stderr)
     sys.exit(code)

@@ -70,6 +70,9 @@ class DictionaryErrors:
         "A process that tokenised was killed, perhaps because memory ran out. Use "
         "fewer of them: n_process (--n-process)."
     )
+    UNKNOWN_SETTING = (
+        "There is no setting {name!r} of how to count. There are: {known}."
+    )
     BAD_PROCESSES = "n_process is {value!r}, but it must be 1 or more."
 
     # Dictionaries

@@ -14,9 +14,9 @@ from ..counting.settings import (
     LARGEST_N,
     Attr,
     CountSettings,
-    Settings,
     check_limits,
     is_whole,
+    settings_of,
 )
 from ..errors import CorpusError, DictionaryError, Errors, Warnings
 from ..files import read_whole, write_whole
@@ -181,7 +181,7 @@ class NgramDictionary(Mapping[str, int]):
         # Arrow is heavy, and only counting needs it.
         from ..counting.count import count_blocks
 
-        chosen, named = Settings(**settings), tuple(sources)
+        chosen, named = settings_of(settings), tuple(sources)
         ngrams, words, n_tokens = count_blocks(blocks, chosen)
         if not n_tokens:
             raise CorpusError(Errors.NO_TEXT.format(sources=", ".join(named)))
