@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from spacy.cli._util import app
@@ -16,6 +17,8 @@ from typer.testing import CliRunner
 
 import spacy_spanft.cli  # noqa: F401
 from spacy_spanft import NgramDictionary
+
+from . import commands
 
 
 def run(*args, stdin=None):
@@ -369,6 +372,17 @@ class TestSegment:
             errors = process.stderr.read().decode()
         assert "Traceback" not in errors
         assert "Exception" not in errors
+
+
+def test_add_looks_at_the_dictionary(tmp_path):
+    config = Path(__file__).parent.parent / "configs" / "textcat_baseline.cfg"
+    (tmp_path / "junk.bin").write_bytes(b"junk")
+    output = tmp_path / "new.cfg"
+    done = commands.run(
+        "spanft", "add", config, output, "-d", tmp_path / "junk.bin", ok=False
+    )
+    assert "junk.bin is not an n-gram dictionary" in done.stderr
+    assert not output.exists()
 
 
 def test_colour_in_a_terminal(monkeypatch, nlp, dictionary):

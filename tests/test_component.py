@@ -465,7 +465,9 @@ def test_wrong_config_is_a_validation_error():
         with pytest.raises(ConfigValidationError, match="segmenter"):
             nlp.add_pipe("span_segmenter", config={"segmenter": wrong})
     component = nlp.add_pipe("span_segmenter")
-    with pytest.raises(SpanftError, match="is a dict, but must be an NgramDictionary"):
+    with pytest.raises(
+        SpanftError, match="is a dict, but it must be an NgramDictionary"
+    ):
         component.initialize(dictionary={"new york": 3})
 
 

@@ -403,6 +403,18 @@ class TestFile:
         assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
+def test_unknown_settings(corpus):
+    with pytest.raises(
+        DictionaryError,
+        match=r"no setting 'lang' .* are: tokenizer, attr, .* mean tokenizer='de'",
+    ):
+        NgramDictionary.from_files(corpus, lang="de")
+    with pytest.raises(
+        DictionaryError, match=r"no setting 'n' .*: tokenizer, attr, ma"
+    ):
+        NgramDictionary.from_texts(["a b"], n=3)
+
+
 class TestDefault:
     def test_is_in_the_package_and_small(self):
         from importlib import resources

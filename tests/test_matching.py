@@ -42,6 +42,7 @@ def test_walk_from_head(lengths):
     assert take_from_head(np.array(lengths, np.int64)).tolist() == expected
 
 
+@pytest.mark.filterwarnings("ignore:The dictionary of the segmenter has no n-grams")
 @given(dictionary=dictionaries, batch=batches, attr=st.sampled_from(["LOWER", "ORTH"]))
 def test_equals_greedy_longest_match(nlp, dictionary, batch, attr):
     found = NgramDictionary(dictionary, attr=attr)
@@ -53,6 +54,7 @@ def test_equals_greedy_longest_match(nlp, dictionary, batch, attr):
         assert spans == greedy_longest(words, set(found), 6)
 
 
+@pytest.mark.filterwarnings("ignore:The dictionary of the segmenter has no n-grams")
 @given(dictionary=dictionaries, batch=batches)
 def test_a_batch_is_its_docs(nlp, dictionary, batch):
     segmenter = NgramSegmenter(NgramDictionary(dictionary))
@@ -90,10 +92,29 @@ def test_prefixes_need_not_be_ngrams(nlp):
 
 
 def test_empty_dictionary_and_no_docs(nlp):
-    segmenter = NgramSegmenter(NgramDictionary({}))
+    with pytest.warns(UserWarning, match="no n-grams: every token stays by itself"):
+        segmenter = NgramSegmenter(NgramDictionary({}))
     assert segmenter([nlp("a b"), nlp("")]) == [[], []]
     assert segmenter([]) == []
+    segmenter = NgramSegmenter()
+    with pytest.warns(UserWarning, match="no n-grams"):
+        segmenter.initialize(nlp, NgramDictionary({}))
     assert NgramMatcher([]).max_n == 0
+
+
+def test_looks_no_further_than_texts_match(nlp, monkeypatch):
+    """However long the longest n-gram is."""
+    segmenter = NgramSegmenter(NgramDictionary({"a " * 254 + "b": 1, "a b c": 1}))
+    segmenter([])
+    asked = []
+    get = HashTable.get
+    monkeypatch.setattr(
+        HashTable,
+        "get",
+        lambda table, keys: asked.append(len(keys)) or get(table, keys),
+    )
+    assert segmenter([nlp("a b d")]) == [[]]
+    assert len(asked) < 5
 
 
 def test_long_doc_and_many_docs(nlp):

@@ -29,9 +29,12 @@ def add_cli(
     with short_errors():
         from ..adding import add_spans, read_config
         from ..files import check_target, write_whole
+        from ..ngrams.dictionary import NgramDictionary
 
         if output != "-":
             check_target(output, [base])
+        if dictionary is not None and dictionary.exists():
+            NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
         config, changes = add_spans(read_config(base), dictionary, component or ())
         text = config.to_str(interpolate=False)
         if output == "-":

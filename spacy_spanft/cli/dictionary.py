@@ -13,6 +13,7 @@ from wasabi.tables import table
 
 from ..errors import CorpusError, DictionaryError, Errors
 from ..files import check_target
+from .rendering import printable
 from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def build_cli(
             language = None if pretokenized else lang
             covered = held_out_coverage(dictionary, sample, lang=language, **settings)
             _print_coverage(covered)
-        msg.good(f"Wrote {len(dictionary):,} n-grams to {output}")
+        msg.good(f"Wrote {len(dictionary):,} n-grams to {printable(str(output))}")
 
 
 def _read_files(
@@ -153,7 +154,7 @@ def top_cli(
         dictionary = NgramDictionary.from_disk(path)
         with_score = by is RankBy.pmi
         rows = (
-            (ngram, f"{dictionary[ngram]:,}", *[f"{score:.2f}"] * with_score)
+            (printable(ngram), f"{dictionary[ngram]:,}", *[f"{score:.2f}"] * with_score)
             for ngram, score in dictionary.ranked(by.value)
             if n is None or ngram.count(" ") + 1 == n
         )
@@ -175,16 +176,17 @@ def diff_cli(
         one, two = NgramDictionary.from_disk(left), NgramDictionary.from_disk(right)
         only_left, only_right, common = one.diff(two)
         union = len(only_left) + len(only_right) + len(common)
+        names = [printable(str(path)) for path in (left, right)]
         rows = [
-            (f"only in {left}", f"{len(only_left):,}"),
-            (f"only in {right}", f"{len(only_right):,}"),
+            (f"only in {names[0]}", f"{len(only_left):,}"),
+            (f"only in {names[1]}", f"{len(only_right):,}"),
             ("in both", f"{len(common):,}"),
             ("in both, of all", f"{len(common) / max(1, union):.1%}"),
         ]
         print(table(rows, aligns=("l", "r")))
-        for name, ngrams in ((left, only_left), (right, only_right)):
+        for name, ngrams in zip(names, (only_left, only_right), strict=True):
             print(f"\nMost frequent of those only in {name}:")
-            print("  " + (", ".join(ngrams[:k]) or "(none)"))
+            print("  " + (printable(", ".join(ngrams[:k])) or "(none)"))
 
 
 def _check_k(k: int) -> None:
@@ -207,7 +209,7 @@ def _print_info(dictionary: "NgramDictionary") -> None:
         *(("then", step) for step in origin.steps),
         ("most frequent", ", ".join(islice(dictionary, 5)) or "(none)"),
     ]
-    print(table(rows))
+    print(table([(name, printable(value)) for name, value in rows]))
 
 
 def _print_coverage(covered: "Coverage") -> None:

@@ -72,7 +72,7 @@ def segment_cli(
     """Cut texts into spans, and show them."""
     with short_errors():
         from ..files import write_whole
-        from .rendering import Tally, to_html, to_json, to_terminal
+        from .rendering import Tally, printable, to_html, to_json, to_terminal
 
         if texts and file:
             raise SpanftError(Errors.TEXTS_AND_FILE)
@@ -93,7 +93,7 @@ def segment_cli(
             raise SpanftError(Errors.NO_TEXTS)
         if html:
             write_whole(html, page.encode("utf8"))
-            print(f"Wrote {html}", file=sys.stderr)
+            print(f"Wrote {printable(str(html))}", file=sys.stderr)
         print(tally, file=sys.stderr if jsonl or html else sys.stdout)
 
 

@@ -1,7 +1,7 @@
 """How to count: the settings, their defaults and their checks."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
@@ -47,9 +47,24 @@ class Settings:
     def __post_init__(self) -> None:
         check_limits(self.max_n, self.min_count)
         if self.attr not in get_args(Attr):
-            raise DictionaryError(Errors.BAD_ATTR.format(value=self.attr))
+            raise DictionaryError(Errors.BAD_ATTR.format(value=repr(self.attr)))
         if not is_whole(self.n_process) or self.n_process < 1:
             raise DictionaryError(Errors.BAD_PROCESSES.format(value=self.n_process))
+
+
+def settings_of(given: Mapping[str, Any]) -> Settings:
+    """Make settings of what the user has given by name.
+
+    given (Mapping[str, Any]): Settings by name; see `CountSettings`.
+    RETURNS (Settings): The settings, checked.
+    """
+    known = [field.name for field in fields(Settings)]
+    for name, value in given.items():
+        if name not in known:
+            hint = f" Perhaps you mean tokenizer={value!r}." if name == "lang" else ""
+            message = Errors.UNKNOWN_SETTING.format(name=name, known=", ".join(known))
+            raise DictionaryError(message + hint)
+    return Settings(**given)
 
 
 def check_limits(max_n: int, min_count: int) -> None:

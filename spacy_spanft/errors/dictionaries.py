@@ -27,7 +27,7 @@ class DictionaryErrors:
         "{path!r} cannot be unpacked ({reason}). The file is cut short or damaged, "
         "or its ending ({suffix}) does not name the way it was packed."
     )
-    BAD_ERRORS = "errors is {value!r}, but must be 'strict' or 'replace'."
+    BAD_ERRORS = "errors is {value!r}, but it must be 'strict' or 'replace'."
     NO_TEXT = "There is no text in {sources}: not a single word was read."
     NOT_A_STRING = (
         "Text {index} is a {type}, not a string. To count one single text, put it "
@@ -70,29 +70,42 @@ class DictionaryErrors:
         "A process that tokenised was killed, perhaps because memory ran out. Use "
         "fewer of them: n_process (--n-process)."
     )
-    BAD_PROCESSES = "n_process is {value!r}, but must be 1 or more."
+    UNKNOWN_SETTING = (
+        "There is no setting {name!r} of how to count. There are: {known}."
+    )
+    BAD_PROCESSES = "n_process is {value!r}, but it must be 1 or more."
 
     # Dictionaries
     BAD_MAX_N = (
-        "max_n is {value!r}, but must be a whole number from 2 to 255: an n-gram "
+        "max_n is {value!r}, but it must be a whole number from 2 to 255: an n-gram "
         "has at least two words."
     )
-    BAD_MIN_COUNT = "min_count is {value!r}, but must be a whole number of 1 or more."
-    BAD_TOP = "k is {value!r}, but must be a whole number of 0 or more."
+    BAD_MIN_COUNT = (
+        "min_count is {value!r}, but it must be a whole number of 1 or more."
+    )
+    BAD_TOP = "k is {value!r}, but it must be a whole number of 0 or more."
     BAD_RANKING = "There is no ranking by {value!r}. Use 'count' or 'pmi'."
-    BAD_ATTR = "attr is {value!r}, but must be 'LOWER' or 'ORTH'."
+    BAD_ATTR = "attr is {value}, but it must be 'LOWER' or 'ORTH'."
     BAD_NGRAM = (
-        "{ngram!r} is not an n-gram: two or more words with single spaces between "
+        "{ngram} is not an n-gram: two or more words with single spaces between "
         "them are expected."
     )
-    BAD_WORD = "{word!r} is not a word: a string without white space is expected."
-    BAD_COUNT = "The count of {ngram!r} is {count!r}, but must be a whole number > 0."
+    LARGE_N = "{ngram} is an n-gram of {n:,} words, but the largest n is {largest}."
+    LONG_NGRAM = (
+        "{start!r} and so on has {size:,} characters, but the longest line of a "
+        "dictionary's file has {longest:,}. Take it out of the counts."
+    )
+    BAD_WORD = "{word} is not a word: a string without white space is expected."
+    BAD_COUNT = (
+        "The count of {ngram} is {count}, but it must be a whole number > 0 with at "
+        "most {digits} digits."
+    )
     NO_TOKEN_COUNT = (
         "PMI needs the number of tokens counted, and this dictionary does not know it. "
         "For counts of your own: NgramDictionary(ngrams, words=..., "
         "provenance=Provenance(n_tokens=...))."
     )
-    NOT_A_MAPPING = "{value!r} is a {type}, but must be an NgramDictionary."
+    NOT_A_MAPPING = "{value!r} is a {type}, but it must be an NgramDictionary."
     NO_WORD_COUNTS = (
         "PMI needs the counts of the single words, and this dictionary has none for "
         "{word!r}. Dictionaries counted by NgramDictionary.from_files and the like "
@@ -117,4 +130,9 @@ class DictionaryErrors:
         "{path} has format version {found}, but this spacy-spanft ({version}) reads "
         "up to version {known}. Upgrade: pip install --upgrade spacy-spanft"
     )
-    BAD_ROW = "line {line}: {row!r} is not an n-gram, a tab and a count"
+    BOMB = "unpacked it is more than {ratio} times as large, and no dictionary is"
+    LONG_LINE = "one of its lines is longer than {longest:,} bytes"
+    BAD_LINE = "line {line}: {reason}"
+    BAD_ROW = "{row!r} is not an n-gram, a tab and a count"
+    NOT_FOLDED = "{row!r} has capitals, but case is folded (its attr is LOWER)"
+    TWICE = "{row!r} is there twice"

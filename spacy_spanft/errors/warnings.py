@@ -12,6 +12,11 @@ class Warnings:
         "{n_tokens:,} tokens read: the dictionary is empty. Lower min_count, or read "
         "more text."
     )
+    EMPTY_DICTIONARY = (
+        "The dictionary of the segmenter has no n-grams: every token stays by itself, "
+        "and there are no spans of two words or more. Was it built with too high a "
+        "min_count, or of too little text?"
+    )
     DEFAULT_LANGUAGE = (
         "{name!r} cuts a pipeline of language {lang!r} with the default dictionary, "
         "which is English. Give it one of its own: "

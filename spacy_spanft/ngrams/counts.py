@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..counting.settings import is_whole
+from ..counting.settings import LARGEST_N, is_whole
 from ..errors import DictionaryError, Errors
+
+LONGEST_COUNT = 19  # digits: what 64 bits hold
 
 
 class NgramDiff(NamedTuple):
@@ -28,12 +30,15 @@ def check(ngram: object, count: object) -> None:
     ngram (object): The n-gram: words with single spaces between them.
     count (object): The count.
     """
-    if not isinstance(ngram, str) or len(ngram.split()) < 2:
-        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=ngram))
-    if ngram.split() != ngram.split(" "):
-        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=ngram))
-    if not is_whole(count) or count < 1:  # type: ignore[operator]
-        raise DictionaryError(Errors.BAD_COUNT.format(ngram=ngram, count=count))
+    if not isinstance(ngram, str) or not _is_text(ngram):
+        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=shown(ngram)))
+    words = ngram.split()
+    if len(words) < 2 or words != ngram.split(" "):
+        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=shown(ngram)))
+    if len(words) > LARGEST_N:
+        size = {"n": len(words), "largest": LARGEST_N}
+        raise DictionaryError(Errors.LARGE_N.format(ngram=shown(ngram), **size))
+    _check_count(ngram, count)
 
 
 def check_word(word: object, count: object) -> None:
@@ -42,10 +47,38 @@ def check_word(word: object, count: object) -> None:
     word (object): The word.
     count (object): The count.
     """
-    if not isinstance(word, str) or word.split() != [word]:
-        raise DictionaryError(Errors.BAD_WORD.format(word=word))
-    if not is_whole(count) or count < 1:  # type: ignore[operator]
-        raise DictionaryError(Errors.BAD_COUNT.format(ngram=word, count=count))
+    if not isinstance(word, str) or not _is_text(word) or word.split() != [word]:
+        raise DictionaryError(Errors.BAD_WORD.format(word=shown(word)))
+    _check_count(word, count)
+
+
+def _check_count(text: str, count: object) -> None:
+    if not is_whole(count) or not 1 <= count < 10**LONGEST_COUNT:  # type: ignore[operator]
+        how = {"count": shown(count), "digits": LONGEST_COUNT}
+        raise DictionaryError(Errors.BAD_COUNT.format(ngram=shown(text), **how))
+
+
+def _is_text(text: str) -> bool:
+    """Say whether a file can hold it: half a surrogate pair is no character."""
+    try:
+        text.encode("utf8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shown(value: object, longest: int = 80) -> str:
+    """Show a value in an error, whatever it is.
+
+    value (object): The value.
+    longest (int): How many characters it may take.
+    RETURNS (str): The value as Python writes it, or its beginning.
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # a number of thousands of digits
+        return f"a large {type(value).__name__}"
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def in_order(counts: Mapping[str, int]) -> dict[str, int]:

@@ -14,9 +14,9 @@ from ..counting.settings import (
     LARGEST_N,
     Attr,
     CountSettings,
-    Settings,
     check_limits,
     is_whole,
+    settings_of,
 )
 from ..errors import CorpusError, DictionaryError, Errors, Warnings
 from ..files import read_whole, write_whole
@@ -28,6 +28,7 @@ from .counts import (
     folded,
     in_order,
     is_in_order,
+    shown,
     words_in,
 )
 from .format import Table, pack, unpack
@@ -78,7 +79,7 @@ class NgramDictionary(Mapping[str, int]):
     ) -> None:
         """Take over n-grams that are in order, and the words in them."""
         if attr not in get_args(Attr):
-            raise DictionaryError(Errors.BAD_ATTR.format(value=attr))
+            raise DictionaryError(Errors.BAD_ATTR.format(value=shown(attr)))
         self.attr: Attr = attr
         self.provenance = provenance
         self._counts = counts
@@ -180,7 +181,7 @@ class NgramDictionary(Mapping[str, int]):
         # Arrow is heavy, and only counting needs it.
         from ..counting.count import count_blocks
 
-        chosen, named = Settings(**settings), tuple(sources)
+        chosen, named = settings_of(settings), tuple(sources)
         ngrams, words, n_tokens = count_blocks(blocks, chosen)
         if not n_tokens:
             raise CorpusError(Errors.NO_TEXT.format(sources=", ".join(named)))

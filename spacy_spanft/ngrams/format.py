@@ -14,17 +14,18 @@ in them. gzip brings the checksum (CRC-32) and the length. To read it elsewhere:
 
 import gzip
 import json
-import zlib
 from typing import Any, NamedTuple
 
 from ..about import __version__
 from ..errors import DictionaryError, Errors
+from .counts import shown
+from .gunzip import LONGEST_LINE, GzipLines, reason_of
+from .rows import BadRow, Rows
 
 MAGIC = "#spacy-spanft-ngrams"
 FORMAT_VERSION = 1
 _COLUMNS = "ngram\tcount"
 _LEVEL = 6
-_LONGEST_COUNT = 19  # digits: what 64 bits hold
 
 
 class Table(NamedTuple):
@@ -51,8 +52,13 @@ def pack(table: Table) -> bytes:
     lines.append(_COLUMNS)
     for rows in (table.ngrams, table.words):
         lines.extend(f"{text}\t{count}" for text, count in rows.items())
-    text = "\n".join(lines) + "\n"
-    return gzip.compress(text.encode("utf8"), compresslevel=_LEVEL, mtime=0)
+    longest = max(lines, key=len)
+    if 4 * len(longest) >= LONGEST_LINE:  # a character has up to four bytes
+        size = {"size": len(longest), "longest": LONGEST_LINE // 4}
+        raise DictionaryError(Errors.LONG_NGRAM.format(start=longest[:80], **size))
+    # The name of a source may hold half a character; as \udcff JSON can say it.
+    text = ("\n".join(lines) + "\n").encode("utf8", errors="backslashreplace")
+    return gzip.compress(text, compresslevel=_LEVEL, mtime=0)
 
 
 def unpack(data: bytes, name: str = "The data") -> Table:
@@ -64,65 +70,53 @@ def unpack(data: bytes, name: str = "The data") -> Table:
     """
     if not data:
         raise DictionaryError(Errors.DAMAGED.format(path=name, reason="it is empty"))
+    lines = GzipLines(data, name)
     try:
-        text = gzip.decompress(data).decode("utf8")
-    except (EOFError, zlib.error) as error:
+        return _read(lines, name)
+    except (DictionaryError, UnicodeDecodeError) as error:
+        # Where the checksum is wrong, that is the cause of all else.
+        lines.finish()
+        if isinstance(error, DictionaryError):
+            raise
         raise DictionaryError(
-            Errors.DAMAGED.format(path=name, reason=_reason(error))
+            Errors.NOT_A_DICTIONARY.format(path=name, reason=reason_of(error))
         ) from error
-    except (gzip.BadGzipFile, UnicodeDecodeError) as error:
-        # A wrong checksum is damage; anything else never was a dictionary.
-        known = str(error).startswith(("CRC", "Incorrect length"))
-        message = Errors.DAMAGED if known else Errors.NOT_A_DICTIONARY
-        raise DictionaryError(
-            message.format(path=name, reason=_reason(error))
-        ) from error
-    header, _, body = text.partition("\n")
-    settings = _read_header(header, name)
-    columns, _, rows = body.partition("\n")
+
+
+def _read(lines: GzipLines, name: str) -> Table:
+    header = _read_header(lines.line(), name)
+    columns = lines.line()
     if columns != _COLUMNS:
         reason = f"its second line is {columns[:60]!r}, not {_COLUMNS!r}"
         raise DictionaryError(Errors.NOT_A_DICTIONARY.format(path=name, reason=reason))
-    ngrams, words = _read_rows(rows, name)
-    return Table(settings, ngrams, words)
-
-
-def _reason(error: Exception) -> str:
-    text = str(error) or type(error).__name__
-    return text[0].lower() + text[1:] if text[:2] != "CR" else text
+    rows = Rows(is_folded=header.get("attr", "LOWER") == "LOWER", first=3)
+    try:
+        for text in lines.blocks():
+            rows.add(text if text.endswith("\n") else f"{text}\n")
+    except BadRow as error:
+        message = Errors.DAMAGED.format(path=name, reason=error)
+        raise DictionaryError(message) from error
+    ngrams = rows.counts
+    words = {text: ngrams.pop(text) for text in [t for t in ngrams if " " not in t]}
+    return Table(header, ngrams, words)
 
 
 def _read_header(line: str, name: str) -> dict[str, Any]:
     magic, _, settings = line.partition(" ")
     try:
         header = json.loads(settings) if magic == MAGIC else None
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, or a number of 5,000 digits
         header = None
     if not isinstance(header, dict):
         reason = f"it does not begin with {MAGIC!r} and settings in JSON"
         raise DictionaryError(Errors.NOT_A_DICTIONARY.format(path=name, reason=reason))
     found = header.pop("format_version", None)
     if not isinstance(found, int) or found < 1:
-        reason = f"its format version is {found!r}"
+        reason = f"its format version is {shown(found)}"
         raise DictionaryError(Errors.NOT_A_DICTIONARY.format(path=name, reason=reason))
     if found > FORMAT_VERSION:
+        known = {"known": FORMAT_VERSION, "version": __version__}
         raise DictionaryError(
-            Errors.NEWER_FORMAT.format(
-                path=name, found=found, version=__version__, known=FORMAT_VERSION
-            )
+            Errors.NEWER_FORMAT.format(path=name, found=str(found)[:20], **known)
         )
     return header
-
-
-def _read_rows(rows: str, name: str) -> tuple[dict[str, int], dict[str, int]]:
-    ngrams: dict[str, int] = {}
-    words: dict[str, int] = {}
-    lines = rows.removesuffix("\n").split("\n") if rows else []
-    for number, row in enumerate(lines, 3):
-        text, _, count = row.partition("\t")
-        is_count = count.isdecimal() and len(count) <= _LONGEST_COUNT and int(count)
-        if not is_count or "  " in f" {text} ":
-            reason = Errors.BAD_ROW.format(line=number, row=row[:80])
-            raise DictionaryError(Errors.DAMAGED.format(path=name, reason=reason))
-        (ngrams if " " in text else words)[text] = int(count)
-    return ngrams, words

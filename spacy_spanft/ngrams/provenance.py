@@ -6,7 +6,8 @@ from importlib.metadata import version
 from typing import Any
 
 from ..about import __title__, __version__
-from ..counting.settings import Settings
+from ..counting.settings import Settings, is_whole
+from .counts import LONGEST_COUNT, shown
 
 
 @dataclass(frozen=True)
@@ -67,15 +68,16 @@ class Provenance:
         values (dict[str, Any]): The fields.
         RETURNS (Provenance): The provenance.
         """
-        known = {
+        known: dict[str, Any] = {
             field.name: values[field.name]
             for field in fields(cls)
             if field.name in values
         }
         for name, value in known.items():
             kind = type(getattr(cls(), name))
-            if not isinstance(value, list | tuple if kind is tuple else kind):
-                raise TypeError(f"{name} is {value!r}")
+            is_known = isinstance(value, list | tuple if kind is tuple else kind)
+            if not is_known or (kind is int and not _is_count(value)):
+                raise TypeError(f"{name} is {shown(value)}")
         for name in ("sources", "steps"):
             known[name] = tuple(map(str, known.get(name, ())))
         return cls(**known)
@@ -104,3 +106,7 @@ class Provenance:
             made_with=self.made_with or other.made_with,
             steps=(*self.steps, *other.steps, "merged"),
         )
+
+
+def _is_count(value: object) -> bool:
+    return is_whole(value) and 0 <= value < 10**LONGEST_COUNT  # type: ignore[operator]

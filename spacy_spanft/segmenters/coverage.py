@@ -122,7 +122,8 @@ def coverage(docs: list[Doc], dictionary: NgramDictionary) -> Coverage:
     RETURNS (Coverage): The coverage.
     """
     n_tokens = sum(len(doc) for doc in docs)
-    segmentations = NgramSegmenter(dictionary)(docs)
+    # What is left of a small text without its held-out part may well be empty.
+    segmentations = NgramSegmenter(dictionary)(docs) if dictionary else []
     lengths = [end - start for spans in segmentations for start, end, *_ in spans]
     n_sentences = sum(sum(1 for _ in doc.sents) for doc in docs)
     n_spans = n_tokens - sum(lengths) + len(lengths)

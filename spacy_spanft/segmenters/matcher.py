@@ -88,6 +88,8 @@ class NgramMatcher:
         at = np.flatnonzero((words[:-1] != 0) & can_follow[1:])
         nodes = words[at].astype(np.uint64)
         for length in range(2, self.max_n + 1):
+            if not len(at):
+                break
             found = self._children.get(_step(nodes, words[at + (length - 1)]))
             hits = np.flatnonzero(found)
             at, found = at[hits], found[hits]

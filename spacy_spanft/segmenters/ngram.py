@@ -1,5 +1,6 @@
 """The n-gram segmenter: greedy from the head, longest match first."""
 
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -9,7 +10,7 @@ from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, SpanftError, Warnings
 from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary
 from .matcher import NgramMatcher, take_from_head
@@ -32,6 +33,7 @@ class NgramSegmenter:
         """
         self._dictionary = dictionary
         self._matcher: NgramMatcher | None = None
+        _warn_if_empty(dictionary)
 
     @property
     def dictionary(self) -> NgramDictionary:
@@ -44,6 +46,7 @@ class NgramSegmenter:
     def dictionary(self, dictionary: NgramDictionary) -> None:
         self._dictionary = dictionary
         self._matcher = None
+        _warn_if_empty(dictionary)
 
     @property
     def has_default(self) -> bool:
@@ -143,3 +146,8 @@ def make_ngram_segmenter() -> NgramSegmenter:
     RETURNS (NgramSegmenter): The segmenter.
     """
     return NgramSegmenter()
+
+
+def _warn_if_empty(dictionary: NgramDictionary | None) -> None:
+    if dictionary is not None and not dictionary:
+        warnings.warn(Warnings.EMPTY_DICTIONARY, stacklevel=3)
