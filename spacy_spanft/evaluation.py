@@ -20,8 +20,9 @@ def evaluation_steps(
 ) -> EvaluationSteps:
     """Fit evaluation into a training: at least once an epoch, and of the last step.
 
-    It is never rarer than it was. The last step moves by less than the number of
-    evaluations, as the frequency has to divide it.
+    It is never rarer than it was. As the frequency has to divide the last step, that
+    moves: by less than the number of evaluations where it can grow, by as little as a
+    slightly higher frequency makes possible where it cannot.
 
     n_steps (int): The step that training ends with; 0 if nothing ends it.
     steps_per_epoch (int): The steps in an epoch.
@@ -33,8 +34,11 @@ def evaluation_steps(
     longest = max(1, min(eval_frequency, steps_per_epoch))
     if n_steps <= 0:
         return EvaluationSteps(longest, 0)
-    n_evaluations = -(-n_steps // longest)
-    frequency = n_steps // n_evaluations
+    longest = min(longest, n_steps)
     if can_grow:
+        n_evaluations = -(-n_steps // longest)
         frequency = -(-n_steps // n_evaluations)
-    return EvaluationSteps(frequency, n_evaluations * frequency)
+        return EvaluationSteps(frequency, n_evaluations * frequency)
+    near = range(longest, max(1, longest * 3 // 4) - 1, -1)
+    frequency = min(near, key=lambda steps: n_steps % steps)
+    return EvaluationSteps(frequency, n_steps - n_steps % frequency)

@@ -297,10 +297,13 @@ class TestAdd:
         allowed = (
             *("components.span_segmenter.", "initialize.components.span_segmenter."),
             *("components.textcat.model.", "training.annotating_components"),
-            "nlp.pipeline",
+            *("nlp.pipeline", "initialize.after_init"),
         )
         assert all(key.startswith(allowed) for key in changed), changed
         assert not any(".tok2vec." in key for key in changed)
+        callback = "spacy-spanft.prepare_training.v1"
+        assert after["initialize.after_init.@callbacks"] == callback
+        assert f"[initialize.after_init]: {callback}" in done.stderr
         assert after["nlp.pipeline"] == [
             *("transformer", "span_segmenter", "textcat", "ner")
         ]
@@ -352,7 +355,8 @@ class TestAdd:
             "${components.cut.spans_key}"
         )
         assert found["initialize"]["components"]["cut"]["dictionary"] == "a.tsv.gz"
-        assert len(changes) == 2
+        assert found["initialize"]["after_init"] == config["initialize"]["after_init"]
+        assert len(changes) == 2  # after_init is there
         # The config that was given is as it was.
         assert config["training"]["annotating_components"] == ["transformer"]
 
@@ -396,7 +400,7 @@ class TestAdd:
             *(source, "span_segmenter", "tagger")
         ]
         assert named.config["components"]["ner"] == config["components"]["ner"]
-        assert len(named.changes) == 3
+        assert len(named.changes) == 4
 
     def test_entities_from_the_command_line(self, tmp_path, entities, bert):
         self.base(tmp_path, "ner", gpu=False)
