@@ -318,6 +318,7 @@ class TestSegmenter:
 
 
 class TestErrors:
+    @pytest.mark.filterwarnings("ignore:A text has no separator")
     def test_no_separator_in_the_tokenizer(self, encoder):
         nlp = make(encoder)
         tokenizer = nlp.get_pipe("transformer").model.tokenizer
