@@ -16,6 +16,7 @@ from .files import read_whole
 from .span_segmenter import DEFAULT_CONFIG
 
 SEGMENTER = "span_segmenter"
+PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
 SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
 FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
@@ -75,7 +76,7 @@ def add_spans(
     components (Sequence[str]): Their names; none takes all text classifiers, entity
         recognisers and span categorisers.
     RETURNS (Added): The new config, which differs in the segmenter, the components'
-        model blocks and annotating_components alone.
+        model blocks, annotating_components and, if it had none, after_init alone.
     """
     plain = _interpolated(config)
     pipeline = list(plain.get("nlp", {}).get("pipeline", []))
@@ -101,7 +102,17 @@ def add_spans(
             model = block.setdefault("model", _default_model(blocks[name]))
             model["tok2vec"] = _span_tok2vec(model["tok2vec"], segmenter)
             changes.append(f"{name}: its tok2vec was put into {SPAN_TOK2VEC}.")
+    changes += _add_callback(config)
     return Added(config, changes)
+
+
+def _add_callback(config: Config) -> list[str]:
+    """Let a config check itself before training, if it does nothing else there."""
+    initialize = config.setdefault("initialize", {})
+    if initialize.get("after_init"):
+        return []
+    initialize["after_init"] = {"@callbacks": PREPARE}
+    return [f"[initialize.after_init]: {PREPARE}."]
 
 
 def _heads(

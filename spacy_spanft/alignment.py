@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spacy.attrs import IS_SPACE, SPACY
 from spacy.tokens import Doc, SpanGroup
 
-from .errors import AlignmentError, Errors
+from .errors import AlignmentError, Errors, SettingError
 
 Ints = NDArray[np.int64]
 
@@ -48,6 +48,17 @@ class Pieces(NamedTuple):
 
     rows: Ints
     lengths: Ints
+
+
+def check_spans_key(key: str) -> None:
+    """Raise for a key that doc.spans cannot be meant to have.
+
+    key (str): The key.
+    """
+    if not key:
+        expected = 'the name of a key in doc.spans, such as "ngrams"'
+        place = {"name": "spans_key", "value": key, "expected": expected}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
 
 
 def mark_sample(docs: Sequence[Doc], key: str) -> None:
@@ -100,14 +111,14 @@ def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
     """
     if key not in doc.spans or (is_train and is_sample(doc)):
-        there = [
+        names = [
             name
             for name, group in doc.spans.items()
             if group.attrs.get(WRITER) != SAMPLE
         ]
-        raise AlignmentError(
-            Errors.NO_SPANS.format(key=key, there=", ".join(there) or "none")
-        )
+        text = Errors.NO_SPANS_IN_TRAINING if is_train else Errors.NO_SPANS
+        there = ", ".join(map(repr, names)) or "none"
+        raise AlignmentError(text.format(key=key, there=there))
     spans = sorted((span.start, span.end) for span in doc.spans[key])
     return np.array(spans, np.int64).reshape(-1, 2)
 

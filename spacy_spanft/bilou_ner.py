@@ -157,6 +157,8 @@ class BilouNER(TrainablePipe):
         if labels is None:
             labels = {e.label_ for eg in get_examples() for e in eg.reference.ents}
             labels = sorted(labels)
+        labels = list(dict.fromkeys([*self.labels, *labels]))
+        self._check_n_tags(labels)
         for label in labels:
             self.add_label(label)
         if not self.labels:
@@ -226,6 +228,15 @@ class BilouNER(TrainablePipe):
         loss = -ops.xp.log(ops.xp.maximum(shares[rows, columns], tiny)).sum()
         ends = np.cumsum([0, *(len(eg.predicted) for eg in examples)]).tolist()
         return float(loss), [d_shares[start:end] for start, end in pairwise(ends)]
+
+    def _check_n_tags(self, labels: list[str]) -> None:
+        """Raise if the model was made for another number of tags, by its config."""
+        found = self.model.get_ref("output_layer").maybe_get_dim("nO")
+        needed = len(tag_names(labels))
+        if not self.labels and labels and found not in (None, needed):
+            place = {"name": self.name, "found": found, "needed": needed}
+            text = Errors.WRONG_N_TAGS.format(**place, n_labels=len(labels))
+            raise LabelError(text)
 
     def _warn_of_never_found(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""

@@ -6,8 +6,9 @@ from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import resolve_dot_names
+from spacy.training import Example
 
+from .corpora import read_corpus
 from .errors import Warnings
 
 
@@ -27,8 +28,9 @@ def _tags(component: Any, doc: Doc) -> Iterable[str]:
     return (token.tag_ for token in doc if token.tag_)
 
 
+LabelsOf = Callable[[Any, Doc], Iterable[str]]
 # Where the gold labels of each factory's components stand.
-_GOLD: dict[str, Callable[[Any, Doc], Iterable[str]]] = {
+_GOLD: dict[str, LabelsOf] = {
     "ner": _entities,
     "beam_ner": _entities,
     "bilou_ner": _entities,
@@ -53,22 +55,42 @@ def make_label_check() -> Callable[[Language], None]:
 
 
 def _check(nlp: Language) -> None:
-    config = nlp.config.interpolate()
-    used = config.get("training", {}).get("dev_corpus")
-    corpus = config.get("corpora", {}).get("dev", {})
-    if used != "corpora.dev" or corpus.get("path", "") is None:
-        return  # there is none, as when only labels are initialised
-    components: dict[str, tuple[Any, Any]] = {
-        name: (component, _GOLD[factory])
-        for name, component in nlp.pipeline
-        if (factory := nlp.get_pipe_meta(name).factory) in _GOLD
-    }
+    dev = read_corpus(nlp, nlp.config.interpolate(), "dev_corpus")
+    if dev is not None:
+        warn_unseen_labels(nlp, dev)
+
+
+def warn_unseen_labels(nlp: Language, dev: Iterable[Example]) -> None:
+    """Warn of labels of the dev data that a component does not know.
+
+    nlp (Language): The pipeline.
+    dev (Iterable[Example]): The dev data.
+    """
+    components = _components(nlp)
     found: dict[str, set[str]] = {name: set() for name in components}
-    (dev,) = resolve_dot_names(config, ["corpora.dev"])
-    for example in dev(nlp):
+    for example in dev:
         for name, (component, labels_of) in components.items():
             found[name].update(labels_of(component, example.reference))
     for name, (component, _) in components.items():
         if new := sorted(found[name] - set(component.labels)):
             place = {"name": name, "labels": ", ".join(map(repr, new))}
             warnings.warn(Warnings.UNSEEN_LABELS.format(**place), stacklevel=2)
+
+
+def warn_no_labels(nlp: Language) -> None:
+    """Warn of components that were initialized without any label.
+
+    nlp (Language): The pipeline.
+    """
+    for name, (component, _) in _components(nlp).items():
+        if not component.labels:
+            warnings.warn(Warnings.NO_LABELS.format(name=name), stacklevel=2)
+
+
+def _components(nlp: Language) -> dict[str, tuple[Any, LabelsOf]]:
+    """Find the components that have labels, and where those stand in gold data."""
+    return {
+        name: (component, _GOLD[factory])
+        for name, component in nlp.pipeline
+        if (factory := nlp.get_pipe_meta(name).factory) in _GOLD
+    }

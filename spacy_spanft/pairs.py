@@ -42,6 +42,9 @@ def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
         encoder's own looks like.
     RETURNS (str): Both, with the separator between them.
     """
+    check_separator(separator)
+    if not (isinstance(first, str) and isinstance(second, str)):
+        raise PairError(Errors.NOT_A_PAIR.format(pair=(first, second)))
     if separator in first:
         raise PairError(Errors.SEPARATOR_INSIDE.format(text=first, separator=separator))
     return f"{first} {separator} {second}"
@@ -56,8 +59,10 @@ def join_pairs(
     separator (str): What the pipeline's tokenizer takes for a separator.
     YIELDS (str): The texts.
     """
-    for first, second in pairs:
-        yield join_pair(first, second, separator)
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise PairError(Errors.NOT_A_PAIR.format(pair=pair))
+        yield join_pair(*pair, separator)
 
 
 def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
@@ -67,6 +72,7 @@ def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
     separator (str): What its tokenizer took for a separator. Only the first one counts.
     RETURNS (Pair): The texts.
     """
+    check_separator(separator)
     if separator not in doc.text:
         return Pair(doc.text, None, -1)
     place = next((token.i for token in doc if token.text == separator), None)

@@ -11,9 +11,11 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from .alignment import check_spans_key
 from .errors import Errors, SpanftError, Warnings
 from .files import write_whole
 from .ngrams.dictionary import NgramDictionary
+from .pairs import check_separator
 from .segmenters import Segmentation, Segmenter
 from .segmenters.apart import apart
 from .segmenters.writing import checked, other_writer, with_singletons, write_spans
@@ -87,6 +89,9 @@ class SpanSegmenter(Pipe):
         separator (Optional[str]): The separator between two texts, which no span
             crosses.
         """
+        check_spans_key(spans_key)
+        if separator is not None:
+            check_separator(separator)
         self.name = name
         self.segmenter = segmenter
         self.spans_key = spans_key

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Ops, get_current_ops
 from thinc.types import Ragged
 
-from .alignment import Ints, read_spans
+from .alignment import Ints, check_spans_key, read_spans
 from .errors import Errors, SettingError
 
 Suggester = Callable[..., Ragged]
@@ -27,6 +27,7 @@ def segment_suggester(
     max_size (int): How many tokens the longest n-grams have; 0 for segments alone.
     RETURNS (Callable[[Iterable[Doc], Optional[Ops]], Ragged]): The suggester.
     """
+    check_spans_key(spans_key)
     if min_size < 1:
         place = {"name": "min_size", "value": min_size, "expected": "1 or more"}
         raise SettingError(Errors.BAD_SETTING.format(**place))

@@ -290,6 +290,19 @@ class TestErrors:
         with pytest.raises(ValueError, match="E103"):
             examples_for(nlp, both)
 
+    def test_another_number_of_tags_in_the_config(self):
+        nlp = spacy.blank("en")
+        ner = nlp.add_pipe("bilou_ner", config={"model": {"nO": 7}})
+        examples = examples_for(nlp)
+        expected = r"nO = 7, but 3 labels need 13 .*\[components\.bilou_ner\.model\]"
+        with pytest.raises(LabelError, match=expected):
+            nlp.initialize(lambda: examples)
+        assert ner.labels == ()
+        nlp = spacy.blank("en")
+        ner = nlp.add_pipe("bilou_ner", config={"model": {"nO": 13}})
+        nlp.initialize(lambda: examples)
+        assert ner.model.get_dim("nO") == 13
+
     def test_labels_from_init_labels(self):
         nlp = make()
         examples = examples_for(nlp)

@@ -427,6 +427,7 @@ def test_names_are_registered():
         "callbacks": [
             "spacy-spanft.freeze_transformer.v1",
             "spacy-spanft.group_parameters.v1",
+            "spacy-spanft.prepare_training.v1",
             "spacy-spanft.warn_unseen_labels.v1",
         ],
         "layers": [
@@ -474,3 +475,12 @@ def test_wrong_config_is_a_validation_error():
 def test_default_dictionary_is_shared():
     assert NgramSegmenter().dictionary is NgramSegmenter().dictionary
     assert NgramSegmenter().dictionary is default_dictionary()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({"spans_key": ""}, "spans_key is ''"), ({"separator": ""}, "separator is ''")],
+)
+def test_settings_that_mean_nothing(settings, expected):
+    with pytest.raises(SpanftError, match=expected):
+        spacy.blank("en").add_pipe("span_segmenter", config=settings)

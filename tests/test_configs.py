@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 import spacy
 from spacy.tokens import DocBin, Span
+from spacy.training.initialize import init_nlp
 from spacy.util import load_config
 
 from spacy_spanft import join_pair
@@ -19,6 +21,7 @@ from .tiny import LISTENER
 
 pytest.importorskip("spacy_transformers")
 
+UNSEEN_LABELS = "spacy-spanft.warn_unseen_labels.v1"
 RATE = "--training.optimizer.learn_rate"
 CONFIGS = Path(__file__).parent.parent / "configs"
 SINGLE = [("a very good film", "A"), ("new york was bad", "B")] * 8
@@ -94,6 +97,8 @@ def train(config, data, bert, folder, *more):
         *("--paths.train", data, "--paths.dev", data, "--paths.transformer", bert),
         *(f"{RATE}.total_steps", 20, f"{RATE}.warmup_steps", 2),
         *(f"{RATE}.initial_rate", 0.01, "--training.eval_frequency", 10),
+        # An epoch is a single step here: to save after each would take all the time.
+        *("--initialize.after_init.@callbacks", UNSEEN_LABELS),
         *more,
         cwd=folder,
     )
@@ -271,6 +276,29 @@ def test_a_package_of_a_pipeline_loads(single, bert, tmp_path):
     assert float(done.stdout) == pytest.approx(expected["A"], abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("textcat_spanft", "single"),
+        ("textcat_pair_spanft", "paired"),
+        ("sts_spanft", "paired"),
+        ("ner_two_phase", "entities"),
+        ("ner_bilou_spanft", "entities"),
+        ("spancat_spanft", "entities"),
+    ],
+)
+def test_training_is_prepared(name, data, bert, request):
+    """Each epoch, which is one step here, is evaluated."""
+    path = str(request.getfixturevalue(data))
+    paths = {"train": path, "dev": path, "transformer": str(bert)}
+    overrides = {f"paths.{key}": value for key, value in paths.items()}
+    config = load_config(CONFIGS / f"{name}.cfg", overrides)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nlp = init_nlp(config)
+    assert nlp.config["training"]["eval_frequency"] == 1
+
+
 class TestAdd:
     """`spanft add` changes the segmenter and the model blocks, and nothing else."""
 
@@ -292,10 +320,13 @@ class TestAdd:
         allowed = (
             *("components.span_segmenter.", "initialize.components.span_segmenter."),
             *("components.textcat.model.", "training.annotating_components"),
-            "nlp.pipeline",
+            *("nlp.pipeline", "initialize.after_init"),
         )
         assert all(key.startswith(allowed) for key in changed), changed
         assert not any(".tok2vec." in key for key in changed)
+        callback = "spacy-spanft.prepare_training.v1"
+        assert after["initialize.after_init.@callbacks"] == callback
+        assert f"[initialize.after_init]: {callback}" in done.stderr
         assert after["nlp.pipeline"] == [
             *("transformer", "span_segmenter", "textcat", "ner")
         ]
@@ -303,6 +334,7 @@ class TestAdd:
         run(
             *("train", "out.cfg", *paths, "--output", "trained"),
             *("--components.transformer.model.name", bert, "--training.max_steps", 2),
+            *("--training.score_weights.ents_f", 0.0),  # as there is no ner now
             *("--nlp.pipeline", '["transformer", "span_segmenter", "textcat"]'),
             "--components.transformer.model.tokenizer_config.model_max_length=24",
             cwd=tmp_path,
@@ -347,7 +379,8 @@ class TestAdd:
             "${components.cut.spans_key}"
         )
         assert found["initialize"]["components"]["cut"]["dictionary"] == "a.tsv.gz"
-        assert len(changes) == 2
+        assert found["initialize"]["after_init"] == config["initialize"]["after_init"]
+        assert len(changes) == 2  # after_init is there
         # The config that was given is as it was.
         assert config["training"]["annotating_components"] == ["transformer"]
 
@@ -391,7 +424,7 @@ class TestAdd:
             *(source, "span_segmenter", "tagger")
         ]
         assert named.config["components"]["ner"] == config["components"]["ner"]
-        assert len(named.changes) == 3
+        assert len(named.changes) == 4
 
     def test_entities_from_the_command_line(self, tmp_path, entities, bert):
         self.base(tmp_path, "ner", gpu=False)
@@ -399,7 +432,18 @@ class TestAdd:
         paths = ("--paths.train", entities, "--paths.dev", entities)
         run("debug", "config", "out.cfg", *paths, cwd=tmp_path)
         steps = ("--training.max_steps", 100, "--training.eval_frequency", 50)
-        run("train", "out.cfg", *paths, "--output", "trained", *steps, cwd=tmp_path)
+        # Not after each epoch, which is one step.
+        callback = ("--initialize.after_init.@callbacks", UNSEEN_LABELS)
+        run(
+            "train",
+            "out.cfg",
+            *paths,
+            "--output",
+            "trained",
+            *steps,
+            *callback,
+            cwd=tmp_path,
+        )
         nlp = spacy.load(tmp_path / "trained" / "model-best")
         assert [ent.text for ent in nlp("it is new york city").ents] == [
             "new york city"

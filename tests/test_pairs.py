@@ -60,6 +60,28 @@ def test_only_the_first_separator_counts(blank):
     assert pair == ("a", "b [SEP] c", 1)
 
 
+def test_what_is_no_pair():
+    for pairs in (["ab"], [("a", "b", "c")], [("a", None)]):
+        with pytest.raises(PairError, match=r"no pair of texts\. Give two strings"):
+            list(join_pairs(pairs))
+
+
+def test_joined_by_no_separator(blank):
+    with pytest.raises(PairError, match="The separator is ''"):
+        join_pair("a", "b", "")
+    with pytest.raises(PairError, match="The separator is ''"):
+        split_pair(blank("a [SEP] b"), "")
+
+
+def test_a_single_text_in_a_pipeline_for_pairs_is_warned_of_once(pipeline, tmp_path):
+    pipeline.to_disk(tmp_path)
+    nlp = spacy.load(tmp_path)
+    list(nlp.pipe(join_pairs(PAIRS)))
+    with pytest.warns(UserWarning, match=r"no separator '\[SEP\]'.*: 'a single text'"):
+        nlp("a single text")
+    nlp("another one")
+
+
 def test_another_separator():
     nlp = make_blank("|||")
     assert split_pair(nlp("a||| ||| b"), "|||")[:2] == ("a|||", "b")
@@ -160,6 +182,7 @@ def test_the_encoder_gets_what_hugging_face_makes_of_a_pair(pipeline):
     assert_like_hugging_face(pipeline, list(join_pairs(PAIRS)), PAIRS)
 
 
+@pytest.mark.filterwarnings("ignore:A text has no separator")
 def test_pairs_and_single_texts_in_one_batch(pipeline):
     pairs = [("the film was good", None), PAIRS[0], ("very bad city " * 20, None)]
     texts = [a if b is None else join_pair(a, b) for a, b in pairs]
@@ -201,6 +224,7 @@ def test_truncated_tokens_have_no_wordpieces(pipeline):
     assert data.align.dataXd.max() < data.wordpieces.input_ids.size
 
 
+@pytest.mark.filterwarnings("ignore:A text has no separator")
 def test_pipes_save_load_and_predict_the_same(pipeline, tmp_path):
     texts = ["", *join_pairs(PAIRS), "", "a single text"]
     found = [doc.cats["A"] for doc in pipeline.pipe(texts)]
@@ -294,6 +318,7 @@ class TestSegmenter:
 
 
 class TestErrors:
+    @pytest.mark.filterwarnings("ignore:A text has no separator")
     def test_no_separator_in_the_tokenizer(self, encoder):
         nlp = make(encoder)
         tokenizer = nlp.get_pipe("transformer").model.tokenizer

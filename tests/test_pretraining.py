@@ -29,7 +29,7 @@ from .tiny_mlm import albert_tokenizer, write_text
 
 # Four examples a step, of some twenty sequences: the second pass begins at step 6.
 TINY = {"batch_size": 4, "learning_rate": 1e-2, "save_every": 3, "eval_every": 3}
-TINY["eval_share"] = 0.2
+TINY |= {"accumulate": 1, "eval_share": 0.2}
 
 
 @pytest.fixture(scope="module")
@@ -320,6 +320,7 @@ class TestTraining:
         settings = Settings(
             steps=60,
             batch_size=16,
+            accumulate=1,
             learning_rate=1e-2,
             eval_every=20,
             save_every=999,
@@ -683,6 +684,12 @@ class TestMisuse:
         if "precision" in option and torch.cuda.is_available():
             pytest.skip("there is a GPU")
         assert message in self.says(model, text, tmp_path / "o", option)
+
+    def test_more_memory_than_there_is(self, model, text, tmp_path, monkeypatch):
+        monkeypatch.setattr("spacy_spanft.pretraining.memory.memory_of", lambda _: 9)
+        line = self.says(model, text, tmp_path / "o")
+        assert "GB of memory for 4 sequences of " in line
+        assert "Lower --batch-size and raise --accumulate" in line
 
     def test_width(self, model, text, tmp_path):
         options = ("--from-scratch", "--width=100")

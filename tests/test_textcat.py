@@ -10,7 +10,7 @@ import spacy
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.errors import AlignmentError
+from spacy_spanft.errors import AlignmentError, SettingError
 
 from .tiny import LISTENER, save_bert, transformer_config
 
@@ -339,6 +339,10 @@ def test_loads_where_nothing_of_the_build_is_left(bert, tmp_path):
 
 
 class TestErrors:
+    def test_a_key_that_is_none(self, bert):
+        with pytest.raises(SettingError, match="spans_key is ''"):
+            make(bert, span_model(CNN, CNN, spans_key=""))
+
     def test_spans_that_are_missing(self, bert):
         nlp = make(bert, MODELS["cnn-cnn"])
         examples = examples_for(nlp)

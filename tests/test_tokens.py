@@ -234,6 +234,7 @@ def test_spacys_heads_learn_save_and_load(bert, component, settings, score, tmp_
 
 
 @pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.filterwarnings("ignore:A text has no separator")
 def test_replaced_listeners(bert, pairs, tmp_path):
     nlp, _ = train(make(bert, "ner", pairs=pairs), 40)
     texts = [text for text, _ in TRAIN]

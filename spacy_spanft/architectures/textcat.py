@@ -8,6 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
+from ..alignment import check_spans_key
 from ..layers.doc_summary import doc_summary
 from ..layers.encoder_rows import encoder_rows
 from ..layers.growing_output import growing_output
@@ -52,6 +53,7 @@ def span_textcat(
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
+    check_spans_key(spans_key)
     if segmentation == "none":
         pool = text_pool(span_pooling, doc_pooling)
     else:

@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
-from ..alignment import mark_sample
+from ..alignment import check_spans_key, mark_sample
 from ..layers.encoder_rows import encoder_rows
 from ..layers.nonempty import nonempty
 from ..layers.pooling import Pooling
@@ -39,6 +39,7 @@ def span_tok2vec(
     keep_tokens (bool): Whether a token's own vector stands beside that of its window.
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
+    check_spans_key(spans_key)
     rows = encoder_rows(tok2vec)
     window = span_window(kernel_size, before=kernel_size // 2)
     key = spans_key if segmentation == "spans" else None

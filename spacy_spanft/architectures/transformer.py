@@ -10,7 +10,7 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
 from ..layers.pair_transformer import PairTransformer
-from ..pairs import SEPARATOR
+from ..pairs import SEPARATOR, check_separator
 
 
 def pair_transformer(
@@ -36,6 +36,7 @@ def pair_transformer(
     separator (str): That of the pipeline's tokenizer.
     RETURNS (Model[List[Doc], FullTransformerBatch]): The model.
     """
+    check_separator(separator)
     return PairTransformer(
         name,
         separator,

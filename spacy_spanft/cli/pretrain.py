@@ -47,7 +47,7 @@ Width = Annotated[int | None, Option("--width", help="From scratch: how wide the
 VocabSize = Annotated[int | None, Option("--vocab-size", help="From scratch: make a vocabulary of this size of the text", show_default=False)]  # noqa: E501
 Epochs = Annotated[float, Option("--epochs", help="How often to pass over the text")]
 Steps = Annotated[int | None, Option("--steps", help="How often to change the weights, instead", show_default=False)]  # noqa: E501
-BatchSize = Annotated[int, Option("--batch-size", "-b", help="How many sequences each GPU takes at once")]  # noqa: E501
+BatchSize = Annotated[int, Option("--batch-size", "-b", help="How many sequences each GPU takes at once; more need more memory")]  # noqa: E501
 Accumulate = Annotated[int, Option("--accumulate", help="How many batches make one step")]  # noqa: E501
 LearningRate = Annotated[float, Option("--learning-rate", help="The highest learning rate")]  # noqa: E501
 Warmup = Annotated[float, Option("--warmup", help="The share of the steps in which it rises")]  # noqa: E501
@@ -83,8 +83,8 @@ def pretrain_cli(
     vocab_size: VocabSize = None,
     epochs: Epochs = 1.0,
     steps: Steps = None,
-    batch_size: BatchSize = 32,
-    accumulate: Accumulate = 1,
+    batch_size: BatchSize = 4,
+    accumulate: Accumulate = 8,
     learning_rate: LearningRate = 1e-4,
     warmup: Warmup = 0.1,
     weight_decay: WeightDecay = 0.01,

@@ -47,12 +47,22 @@ class ModelErrors:
 
     # Span encoder
     NO_SPANS = (
-        "doc.spans has no {key!r} (it has: {there}). The component that writes them "
-        "must stand before this one in [nlp] pipeline, with the same spans_key, and be "
-        "neither excluded nor disabled. If the pipeline is being trained, it must also "
-        "be among the annotating components. Put this into the config:\n\n"
-        "    [training]\n"
-        '    annotating_components = ["span_segmenter"]'
+        "doc.spans has no {key!r} (it has: {there}). The component that writes it is "
+        "disabled or excluded, stands after this one in [nlp] pipeline, has another "
+        "spans_key, or, in training, is none of the annotating_components."
+    )
+    NO_SPANS_IN_TRAINING = (
+        "doc.spans has no {key!r} (it has: {there}) in training. Name the component "
+        "that writes it, and stands before this one, in the config: [training] "
+        'annotating_components = ["span_segmenter"]'
+    )
+    NOT_ANNOTATING = (
+        "{name!r} learns from doc.spans[{key!r}], which {writer!r} does not write in "
+        "training. Set [training] annotating_components = {annotating}."
+    )
+    SPANS_AFTER = (
+        "{name!r} reads doc.spans[{key!r}], and {writer!r}, which writes it, stands "
+        "after it. Set [nlp] pipeline = {pipeline}."
     )
     NO_TRANSFORMER = (
         "There is no transformer for this component to listen to. Put one before it "
@@ -85,6 +95,10 @@ class ModelErrors:
         '    @tokenizers = "spacy-spanft.PairTokenizer.v1"\n'
         '    separator = "{separator}"'
     )
+    NOT_A_PAIR = (
+        "{pair!r} is no pair of texts. Give two strings for each: [(first, second), "
+        "...]."
+    )
     BAD_SEPARATOR = (
         "The separator is {separator!r}, but must be a word without white space."
     )
@@ -108,6 +122,15 @@ class ModelErrors:
     EXCLUSIVE = (
         "The model of {name!r} has exclusive_classes = true: of one label alone it is "
         "always sure. Set [components.{name}.model] exclusive_classes = false."
+    )
+    EXCLUSIVE_OR_NOT = (
+        "[components.{name}] is a {factory}, but its model has exclusive_classes = "
+        "{found}. Set [components.{name}.model] exclusive_classes = {expected}, or "
+        'take factory = "{other}".'
+    )
+    NO_SUCH_SCORE = (
+        "[training.score_weights] has {metric!r}, which no component computes, so it "
+        "would count as 0 and choose no model. {mend}. Computed are: {there}."
     )
     NO_POSITIVE_LABEL = (
         "positive_label = {label!r}, but the labels are: {labels}. Set it in the "
@@ -140,6 +163,11 @@ class ModelErrors:
         "spacy-spanft.ConllCorpus.v1 CoNLL's columns."
     )
     ONE_LABEL = "The labels of {name!r} are {labels!r}, but must be a list of strings."
+    WRONG_N_TAGS = (
+        "The model of {name!r} has nO = {found}, but {n_labels} labels need {needed} "
+        "tags: four for each, and one for what is no entity. Leave out "
+        "[components.{name}.model] nO."
+    )
     NEW_LABEL = (
         "{name!r} knows no label {label!r}, which the data has; it knows: {labels}. "
         "Add it before training: nlp.get_pipe({name!r}).add_label({label!r})"

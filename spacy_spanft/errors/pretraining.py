@@ -80,6 +80,11 @@ class PretrainingErrors:
         "One step takes {per_step:,} sequences, but the text has {n_sequences:,} in "
         "all. Lower --batch-size or --accumulate, or read more text."
     )
+    TOO_LITTLE_MEMORY = (
+        "Training needs about {needed:.1f} GB of memory for {batch_size} sequences of "
+        "{length} tokens at once, and there are {there:.1f} GB. Lower --batch-size and "
+        "raise --accumulate, or lower --max-length."
+    )
     OTHER_TEXT = "the text is another one, or the dictionary that marks its n-grams"
     RESUME_OR_OVERWRITE = "Either go on (--resume) or begin anew (--overwrite)."
     OTHER_TRAINING = (

@@ -35,6 +35,44 @@ class Warnings:
         "The dev data has labels that {name!r} has not seen in the training data, and "
         "can never predict: {labels}. They count as mistakes in its scores."
     )
+    NO_LABELS = (
+        "{name!r} learns nothing: not one example of the training data has a label "
+        "for it. Is the path in [corpora.train] right, and is it read by the right "
+        "@readers?"
+    )
+    NOTHING_TO_SCORE = (
+        "The dev data has nothing that {metric!r} in [training.score_weights] could "
+        "score: it counts as 0 in each evaluation. Annotate the dev data, or set "
+        "{metric} = null."
+    )
+    SCORES_UNCHECKED = (
+        "Nobody knows whether all metrics of [training.score_weights] are computed, as "
+        "a scorer fails on the gold data of the dev corpus: {reason}"
+    )
+    NO_PAIR = (
+        "A text has no separator {separator!r}, so that it is encoded as a single "
+        "text, by a pipeline for pairs. Join pairs with spacy_spanft.join_pair. The "
+        "first such text: {text!r}"
+    )
+    UNUSED_PATH = (
+        "[paths] {name} = {value!r} changes nothing: no setting of the config refers "
+        "to ${{paths.{name}}}.{hint} Those in use: {used}."
+    )
+    LITTLE_MEMORY = (
+        "Training needs about {needed:.1f} GB of memory for {batch_size} sequences of "
+        "{length} tokens at once, and there are {there:.1f} GB: it may be killed. "
+        "Lower --batch-size and raise --accumulate."
+    )
+    # No warning, but what it needs in any case.
+    MEMORY = (
+        "Training takes about {needed:.1f} GB of memory ({batch_size} sequences of "
+        "{length} tokens at once)"
+    )
+    # No warning, but one line that says what was changed.
+    EVALUATION_FITTED = (
+        "[training] {changes}, so that each epoch ({per_epoch} steps) and the last "
+        "step are evaluated."
+    )
     CUT_OFF = (
         "The transformer cut off a text: words of it have no vector, because a window "
         "of it has more wordpieces than model_max_length in its tokenizer_config. Make "

@@ -1,5 +1,6 @@
 """A transformer that reads a Doc as its own tokenizer reads pairs of texts."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from spacy_transformers.data_classes import FullTransformerBatch, WordpieceBatch
 from spacy_transformers.layers import TransformerModel
 from transformers import PreTrainedTokenizerFast
 
-from ..errors import Errors, PairError
+from ..errors import Errors, PairError, Warnings
 from ..pairs import SEPARATOR, Pair, split_pair
 
 InT = list[Doc]
@@ -22,6 +23,9 @@ _NO_LIMIT = 10**9
 
 class PairTransformer(TransformerModel):
     """Encodes Docs with a separator as `tokenizer(first, second, truncation=True)`."""
+
+    # No attribute of thinc's, as those are saved.
+    has_warned = False
 
     def __init__(self, name: str, separator: str = SEPARATOR, **settings: Any) -> None:
         """Make the layer.
@@ -52,6 +56,8 @@ def forward(
     transformer = model.layers[0]
     spans = whole_docs(docs)
     pairs = [split_pair(doc, model.attrs["separator"]) for doc in docs if len(doc)]
+    if not is_train:
+        _warn_of_single_texts(model, pairs)
     encoded, offsets = encode(model.tokenizer, pairs)
     _place_in_docs(offsets, encoded, pairs, [doc for doc in docs if len(doc)])
     align = get_alignment_via_offset_mapping([s for own in spans for s in own], offsets)
@@ -66,6 +72,16 @@ def forward(
         return docs
 
     return batch, backprop
+
+
+def _warn_of_single_texts(model: PairTransformer, pairs: list[Pair]) -> None:
+    """Warn once of a text that is no pair: the pipeline may have learnt from none."""
+    text = next((pair.first for pair in pairs if pair.second is None), None)
+    if text is None or model.has_warned:
+        return
+    model.has_warned = True
+    place = {"separator": model.attrs["separator"], "text": text[:60]}
+    warnings.warn(Warnings.NO_PAIR.format(**place), stacklevel=2)
 
 
 def whole_docs(docs: InT) -> list[list[Any]]:

@@ -13,6 +13,7 @@ from ..errors import Errors, PretrainingError
 from . import encoder, folder
 from .collator import SpanMaskingCollator
 from .masking import LONGEST
+from .memory import check_memory
 from .objective import SpanObjective
 from .order import HeldOut, Passes, hold_out
 from .settings import Settings
@@ -214,6 +215,10 @@ def _make_trainer(
     if per_step > _MANY * len(train):
         sizes = {"per_step": per_step, "n_sequences": len(train)}
         raise PretrainingError(Errors.BATCH_TOO_LARGE.format(**sizes))
+    if is_main():
+        n_weights = sum(one.numel() for one in objective.parameters())
+        device, shape = devices.device.type, objective.encoder.config
+        check_memory(shape, n_weights, sequences.longest, settings, device)
     trainer = SpanTrainer(
         objective,
         arguments(output, settings, n_steps),

@@ -62,8 +62,8 @@ class Settings:
     vocab_size: int | None = None
     epochs: float = 1.0
     steps: int | None = None
-    batch_size: int = 32
-    accumulate: int = 1
+    batch_size: int = 4
+    accumulate: int = 8
     learning_rate: float = 1e-4
     warmup: float = 0.1
     weight_decay: float = 0.01

@@ -219,6 +219,12 @@ class Sequences(NamedTuple):
         return int(np.diff(before[self.bounds]).max(initial=0))
 
     @property
+    def longest(self) -> int:
+        """The number of tokens in the longest sequence, special ones included."""
+        most = int(np.diff(self.bounds).max(initial=0))
+        return most + len(self.prefix) + len(self.suffix)
+
+    @property
     def checksum(self) -> int:
         """Another text has another one."""
         found = 0

@@ -53,9 +53,9 @@ def table_corpus(
 ) -> Corpus:
     """Build `spacy-spanft.TableCorpus.v1`: Examples from a TSV, CSV or JSONL file.
 
-    path (Optional[Union[str, Path]]): The file, which may be packed. A .spacy file is
-        read as spacy.Corpus.v1 does, whatever the columns; with a text_pair, each text
-        in it must have a separator.
+    path (Optional[Union[str, Path]]): The file, which may be packed. A .spacy file,
+        or a folder of them, is read as spacy.Corpus.v1 does, whatever the columns; with
+        a text_pair, each text in it must have a separator.
     text (str): The column of the text, or of the first of two.
     text_pair (Optional[str]): The column of the second text; None for single texts.
     label (Optional[str]): The column of the label, of a list of labels (JSONL), or of
