@@ -1,11 +1,14 @@
 """Processes that begin afresh, and quickly where that is safe."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 
 # Importing these takes seconds, and starts nothing that a fork would break: no GPU is
@@ -58,8 +61,32 @@ def fresh_context() -> BaseContext:
 def take_over(environment: Mapping[str, str]) -> None:
     """Take over an environment: the server has that of when it began.
 
+    The process also ends with the one that starts it; see `end_with_parent`.
+
     environment (Mapping[str, str]): That of the process which starts this one.
     """
+    end_with_parent()
     for name in set(os.environ) - set(environment):
         del os.environ[name]
     os.environ.update(environment)
+
+
+def end_with_parent() -> None:
+    """End this process, a worker, as soon as the one that asked for it is gone.
+
+    A parent that is killed cannot end its workers: they would wait for work for ever.
+    What they do to SIGTERM is undone as well: a forked one has its parent's handler.
+    """
+    parent = parent_process()
+    if parent is None:  # not a worker, but called by hand
+        return
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # A pipe that only the parent, and siblings forked later, could write to. Once the
+    # parent is gone, the youngest sibling sees its end, and then the next one.
+    watch = threading.Thread(target=_exit_after, args=(parent.sentinel,), daemon=True)
+    watch.start()
+
+
+def _exit_after(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)  # nobody is left to hear of anything that cleaning up would say

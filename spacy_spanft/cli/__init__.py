@@ -13,6 +13,9 @@ from .dictionary import build_cli, diff_cli, info_cli, top_cli
 from .matrix import matrix_cli
 from .pretrain import pretrain_cli
 from .segment import segment_cli
+from .uncaught import watch_command
+
+watch_command()
 
 spanft = typer.Typer(
     name="spanft", help="Span fine-tuning (spacy-spanft).", no_args_is_help=True

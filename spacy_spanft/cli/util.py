@@ -1,13 +1,17 @@
 """What all commands share."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
+from types import FrameType
 
 from ..errors import Errors, SpanftError
+from .uncaught import wants_traceback
 
 
 class OnBadBytes(Enum):
@@ -19,24 +23,71 @@ class OnBadBytes(Enum):
 
 @contextmanager
 def short_errors() -> Iterator[None]:
-    """Print what the user can mend as one message, without a traceback."""
-    try:
-        yield
-        sys.stdout.flush()
-    except SpanftError as error:
+    """Print what the user can mend as one message, without a traceback.
+
+    SIGTERM, which is what batch systems and `kill` send, ends a command like Ctrl-C:
+    in order, and with one line.
+    """
+    with _signals() as heard:
+        try:
+            yield
+            sys.stdout.flush()
+        except BaseException as error:
+            if wants_traceback() and isinstance(error, Exception):
+                raise
+            if heard:
+                # Who is interrupted while importing may raise whatever they like.
+                _fail(Errors.STOPPED, code=128 + heard[0])
+            _explain(error)
+            raise
+
+
+def _explain(error: BaseException) -> None:
+    """Print an error and exit, if the user can do something about it."""
+    if isinstance(error, SpanftError):
         _fail(str(error))
-    except BrokenPipeError:
+    if isinstance(error, KeyboardInterrupt):
+        _fail(Errors.STOPPED, code=130)
+    if isinstance(error, BrokenPipeError):
         # Whoever read our output, `head` perhaps, has had enough.
         _to_nowhere()
         sys.exit(1)
-    except OSError as error:
+    if isinstance(error, OSError):
         reason = error.strerror or str(error)
         if error.filename is None:  # only the standard output has no name
             _to_nowhere()
             _fail(Errors.BAD_OUTPUT.format(reason=reason))
         _fail(Errors.BAD_FILE.format(path=error.filename, reason=reason))
-    except KeyboardInterrupt:
-        _fail(Errors.STOPPED, code=130)
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Note down Ctrl-C and SIGTERM, and raise KeyboardInterrupt for both.
+
+    What the user has set otherwise (nohup, or & in a script, ignore Ctrl-C) stays.
+
+    YIELDS (list[int]): The signals that came.
+    """
+    heard: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    defaults = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
+    before = {}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number, default in defaults.items():
+                if signal.getsignal(number) is default:
+                    before[number] = signal.signal(number, stop)
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def check_folder(path: Path | None) -> None:

@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
+from multiprocessing import active_children
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ..errors import CorpusError, Errors
+from ..processes import end_with_parent
 from .chunks import split_lines
 from .settings import Attr, Tokenizer
 
@@ -224,11 +226,17 @@ def _processes(
     n_process: int, work: Callable[[Any], Any]
 ) -> Iterator[ProcessPoolExecutor]:
     """Run processes that end at once when anything goes wrong."""
+    others = set(active_children())
     pool = ProcessPoolExecutor(n_process, initializer=_set, initargs=(work,))
     try:
         yield pool
     except BrokenProcessPool as error:
         raise CorpusError(Errors.WORKER_DIED) from error
+    except BaseException:
+        # Nobody waits for what they are at: a block takes them seconds.
+        for process in set(active_children()) - others:
+            process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -238,6 +246,7 @@ _work: Callable[[Any], Any]
 
 def _set(work: Callable[[Any], Any]) -> None:
     """Keep the work in the process, so that it travels there only once."""
+    end_with_parent()
     # Ctrl-C reaches all processes: the first one ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     global _work

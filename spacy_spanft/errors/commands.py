@@ -27,6 +27,16 @@ class CommandErrors:
     OUTPUT_IS_FILE = "The output {path!r} is a file. Name a folder."
     BAD_OUTPUT = "The output cannot be written: {reason}."
     STOPPED = "Stopped. No file is half written."
+    NO_SUCH_ENCODER = (
+        "The encoder {name!r} cannot be loaded. Name a folder with a config.json, or "
+        "a model of the Hugging Face hub (--paths.transformer, or name in the config "
+        "of the transformer): {reason}"
+    )
+    NOT_AN_ENCODER = (
+        "The encoder in folder {name!r} cannot be loaded. It needs a config.json, "
+        "weights and a tokenizer, as save_pretrained of transformers writes them; "
+        "name another with --paths.transformer: {reason}"
+    )
     BAD_ARM = (
         "{arm!r} names no pipeline. Write NAME=PATH, or a path alone; a name that "
         "comes again is another run of the same arm: base=run0 base=run1 spans=run2"

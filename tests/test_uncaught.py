@@ -1,0 +1,164 @@
+"""What spaCy's own commands do not catch, and what stops ours."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from spacy.cli import _util
+
+from spacy_spanft.cli import uncaught
+from spacy_spanft.cli.util import short_errors
+from spacy_spanft.errors import ReaderError
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    """The hook of a command of spaCy, and what the one before was called with."""
+    called = []
+    monkeypatch.setattr(sys, "excepthook", lambda *args: called.append(args))
+    monkeypatch.setattr(_util.registry.cli, "get_all", uncaught.watch_command)
+    monkeypatch.setattr(_util, "get_command", lambda app: lambda prog_name: None)
+    _util.setup_cli()
+    return sys.excepthook, called
+
+
+def caught(function):
+    """What sys.excepthook would be called with."""
+    try:
+        function()
+    except BaseException:
+        return sys.exc_info()
+    raise AssertionError("It raised nothing.")
+
+
+def mendable():
+    raise ReaderError("Row 3 of 'a.tsv' has no label.")
+
+
+def interrupted():
+    raise KeyboardInterrupt
+
+
+def test_what_the_user_can_mend_is_one_line(hook, capsys):
+    ours, previous = hook
+    ours(*caught(mendable))
+    assert capsys.readouterr().err == "✘ Row 3 of 'a.tsv' has no label.\n"
+    ours(*caught(interrupted))
+    assert capsys.readouterr().err.startswith("✘ Stopped")
+    assert not previous
+
+
+def test_all_else_goes_to_the_hook_before(hook, monkeypatch):
+    ours, previous = hook
+    for error in (caught(lambda: 1 / 0), caught(lambda: os.stat("nowhere"))):
+        ours(*error)
+        assert previous.pop() == error
+    monkeypatch.setenv("SPANFT_TRACEBACK", "1")
+    ours(*caught(mendable))
+    assert previous.pop()[0] is ReaderError
+
+
+def test_only_the_command_line_has_our_hook(monkeypatch):
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    uncaught.watch_command()
+    assert sys.excepthook is sys.__excepthook__
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda path: "no/such/encoder", "Name a folder with a config.json, or a mod"),
+        (str, "It needs a config.json, weights and a tokenizer"),
+    ],
+)
+def test_encoders_that_cannot_be_loaded(hook, tmp_path, capsys, make, expected):
+    from spacy_transformers.layers.transformer_model import huggingface_from_pretrained
+
+    name = make(tmp_path)
+    ours, previous = hook
+    ours(*caught(lambda: huggingface_from_pretrained(name, {}, {})))
+    said = capsys.readouterr().err
+    assert all(part in said for part in (repr(name), expected, "--paths.transformer"))
+    assert said.count("\n") == 1
+    assert not previous
+
+
+COMMAND = """
+import sys
+from spacy.cli._util import app, setup_cli
+
+@app.command("fail")
+def fail():
+    from spacy_spanft.errors import ReaderError
+    raise ReaderError("Row 3 has no label.")
+
+sys.argv = ["spacy", "fail"]
+setup_cli()
+"""
+
+
+def test_a_command_of_spacy():
+    """The whole way: the plug-in is found, the hook is set, the error is short."""
+    command = [sys.executable, "-c", COMMAND]
+    done = subprocess.run(command, capture_output=True, encoding="utf8")
+    assert done.returncode == 1
+    assert done.stderr == "✘ Row 3 has no label.\n"
+
+
+def stopped(number, raised):
+    """A command that is stopped, and raises whatever it likes."""
+    with short_errors():
+        try:
+            signal.raise_signal(number)
+        except KeyboardInterrupt:
+            raise raised from None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, ImportError])
+def test_signals_stop_a_command(monkeypatch, capsys, number, code, raised):
+    """Also where a module that is being imported turns them into something else."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    defaults = [signal.default_int_handler, signal.SIG_DFL]
+    before = list(map(signal.signal, numbers, defaults))
+    try:
+        with pytest.raises(SystemExit) as end:
+            stopped(getattr(signal, number), raised)
+        assert list(map(signal.getsignal, numbers)) == defaults
+    finally:
+        list(map(signal.signal, numbers, before))
+    assert end.value.code == code
+    assert capsys.readouterr().err == "✘ Stopped. No file is half written.\n"
+
+
+def test_signals_that_the_user_has_set_otherwise_stay():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with short_errors():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_commands_run_in_other_threads(capsys):
+    """Where no handler can be set."""
+
+    def command():
+        with contextlib.suppress(SystemExit), short_errors():
+            raise ReaderError("Row 3.")
+
+    thread = threading.Thread(target=command)
+    thread.start()
+    thread.join()
+    assert capsys.readouterr().err == "✘ Row 3.\n"
+
+
+def test_tracebacks_for_who_wants_them(monkeypatch):
+    monkeypatch.setenv("SPANFT_TRACEBACK", "1")
+    with pytest.raises(ReaderError, match="no label"), short_errors():
+        mendable()
