@@ -4,36 +4,45 @@ It is to end with the process that started it, but would only look for that one 
 it has imported the libraries, for seconds.
 """
 
+import ctypes
 import importlib
 import os
+import select
 import signal
+import sys
 from contextlib import suppress
 from types import FrameType
-from typing import Any
 
 from .processes import preloaded
 
-_SECONDS = 0.2
-_PARENT = os.getppid()
-
-
-def _check(number: int, frame: FrameType | None) -> None:
-    if os.getppid() != _PARENT:
-        os._exit(1)
+# See prctl(2): the signal that a process gets when the one that started it ends.
+_PR_SET_PDEATHSIG = 1
 
 
 def _import_all() -> None:
     # Ctrl-C is heard by all processes of a terminal; the first one ends the others.
-    handlers: dict[int, Any] = {signal.SIGINT: signal.SIG_IGN, signal.SIGALRM: _check}
-    before = {number: signal.signal(number, new) for number, new in handlers.items()}
-    signal.siginterrupt(signal.SIGALRM, False)
-    signal.setitimer(signal.ITIMER_REAL, _SECONDS, _SECONDS)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    set_signal = getattr(ctypes.CDLL(None), "prctl", lambda *_: None)
+    set_signal(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if _is_alone():
+        os._exit(1)
     for name in preloaded():
         with suppress(ImportError):
             importlib.import_module(name)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    for number, old in before.items():
-        signal.signal(number, old)
+    # From here on it looks for itself, and right: the signal would come when a thread
+    # ends, too, if that is what started it.
+    set_signal(_PR_SET_PDEATHSIG, 0)
+    signal.signal(signal.SIGINT, before)
+
+
+def _is_alone() -> bool:
+    """Say whether nobody has the other end of the pipe that the server looks at."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and "alive_r" not in frame.f_locals:
+        frame = frame.f_back
+    if frame is None:
+        return False
+    return bool(select.select([frame.f_locals["alive_r"]], [], [], 0)[0])
 
 
 _import_all()

@@ -127,7 +127,7 @@ def test_any_file_that_a_config_names_is_looked_at(place):
         ("arms: {'': {}}", "it is empty"),
         ("arms: {true: {}}", "the arm True is named by no text"),
         (f"arms: {{a: {{{'x' * 999}: 1}}}}", "the arm 'a' has 'xxx.*xxx'; known are"),
-        (f"arms: {'[' * 400}", "nested too deeply|recursion"),
+        (f"arms: {'[' * 500}", "nested too deeply"),
         ("arms: {a: {set: {x.y: 2001-01-01}}}", "has values that no config can have"),
         ("arms: &a {b: *a}", "it has more than 10,000 values"),
         ("arms: {a: {set: {training.max_steps: x}}}", "max_steps' is 'x', but must be"),

@@ -14,6 +14,7 @@ import spacy
 
 from spacy_spanft.errors import MatrixError
 from spacy_spanft.matrix import plan_runs, read_arms, run_matrix
+from spacy_spanft.matrix.progress import Progress
 
 from .commands import run as spacy_command
 from .matrix_place import plan, save_docs
@@ -98,6 +99,24 @@ def test_a_run_that_fails_does_not_stop_the_rest(place):
     assert [line.split()[-1] for line in listed.strip().splitlines()[2:]] == [
         "new",
         "done",
+    ]
+
+
+def test_progress_without_a_terminal(place, capsys):
+    """A line for each training, with the time that is left."""
+    runs = plan("data/one", "data/two", seeds=[0, 1], epochs=1)
+    with Progress(runs, runs[1:], n_jobs=2) as progress:
+        progress.begin(runs[1])
+        progress.finish(runs[1], 3700.4, 0.12345)
+        progress.fail(runs[2], "no memory")
+        progress.finish(runs[3], 65, None)
+    # 10 texts of 3 words took 3700 s: 4 more of these runs are left, and 6 of 7 texts;
+    # then 2 and 6, of which two at a time take 1 h 37 min.
+    assert capsys.readouterr().err.splitlines() == [
+        "12 runs, 1 is done, 2 at a time",
+        "2/12 one random 0: score 0.1235, 1 h 1 min, about 4 h 12 min left",
+        "✘ 3/12 one ngrams 0: no memory",
+        "4/12 one baseline 1: 1 min 5 s, about 1 h 37 min left",
     ]
 
 

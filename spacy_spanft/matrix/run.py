@@ -72,16 +72,16 @@ def run_matrix(
     """
     check_jobs(n_jobs)
     threads = n_threads or max(1, (os.cpu_count() or 1) // n_jobs)
-    with own_folders(run.folder.parent.parent for run in runs):
-        _remove_halves(runs)
+    folders = {run.folder.parent.parent for run in runs}
+    with own_folders(folders):
+        _remove_halves(folders)
         _write_arms(runs, arms)
         left = [run for run in runs if run.state != "done"]
         try:
             with Progress(runs, left, n_jobs) as progress:
                 return _run_all(left, progress, gpu_id, n_jobs, threads)
         finally:
-            # Of all runs: who is interrupted may just have taken one off the list.
-            _remove_halves(runs)
+            _remove_halves(folders)
 
 
 def check_jobs(n_jobs: int) -> None:
@@ -159,11 +159,11 @@ def _failed(run: Run) -> Path:
     return run.folder.with_name(f"{run.folder.name}.failed")
 
 
-def _remove_halves(runs: Iterable[Run]) -> None:
-    """Remove what runs left behind that were interrupted or killed."""
-    for run in runs:
-        for folder in run.folder.parent.glob(f"{run.folder.name}.going*"):
-            shutil.rmtree(folder, ignore_errors=True)
+def _remove_halves(folders: Iterable[Path]) -> None:
+    """Remove what runs left in the folders of tasks that were interrupted or killed."""
+    for folder in folders:
+        for half in folder.glob("*/*.going*"):
+            shutil.rmtree(half, ignore_errors=True)
 
 
 def _finish(job: Job) -> None:
