@@ -1,9 +1,10 @@
 """What the server that forks off processes begins with; imported by it alone.
 
-It is to end with the process that started it, but would only look for that one after
-it has imported the libraries, for seconds.
+It is to end with the process that started it, and at once. By itself it would only look
+for that one after it has imported the libraries, for seconds.
 """
 
+import atexit
 import ctypes
 import importlib
 import os
@@ -33,6 +34,9 @@ def _import_all() -> None:
     # ends, too, if that is what started it.
     set_signal(_PR_SET_PDEATHSIG, 0)
     signal.signal(signal.SIGINT, before)
+    # Nor does it clean up after libraries that it has not used: that takes seconds,
+    # too. What is forked off ends otherwise, and never comes here.
+    atexit.register(os._exit, 0)
 
 
 def _is_alone() -> bool:
