@@ -4,11 +4,16 @@ Everything a pipeline needs is found through entry points, so that
 `nlp.add_pipe("span_segmenter")` works without importing this package.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .about import __version__
-from .ngrams.dictionary import NgramDictionary
-from .ngrams.provenance import Provenance
-from .ngrams.readers import default_dictionary
-from .pairs import join_pair, join_pairs
+
+if TYPE_CHECKING:
+    from .ngrams.dictionary import NgramDictionary
+    from .ngrams.provenance import Provenance
+    from .ngrams.readers import default_dictionary
+    from .pairs import join_pair, join_pairs
 
 __all__ = [
     "NgramDictionary",
@@ -18,3 +23,19 @@ __all__ = [
     "join_pair",
     "join_pairs",
 ]
+
+_MODULES = {
+    "NgramDictionary": "ngrams.dictionary",
+    "Provenance": "ngrams.provenance",
+    "default_dictionary": "ngrams.readers",
+    "join_pair": "pairs",
+    "join_pairs": "pairs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # All of these import spaCy, and with it PyTorch, which takes seconds: what does not
+    # need them, such as `fork_server`, begins without.
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

@@ -60,6 +60,19 @@ def read_config(path: str | Path) -> Config:
         ) from error
 
 
+def interpolated(config: Config) -> Config:
+    """Fill in the variables of a config.
+
+    config (Config): The config. It is not changed.
+    RETURNS (Config): The config without variables.
+    """
+    try:
+        return config.interpolate()
+    except ValueError as error:
+        reason = str(error).strip()
+        raise ConfigError(Errors.BAD_VARIABLES.format(reason=reason)) from error
+
+
 def add_spans(
     config: Config,
     dictionary: str | Path | None = None,
@@ -78,7 +91,7 @@ def add_spans(
     RETURNS (Added): The new config, which differs in the segmenter, the components'
         model blocks, annotating_components and, if it had none, after_init alone.
     """
-    plain = _interpolated(config)
+    plain = interpolated(config)
     pipeline = list(plain.get("nlp", {}).get("pipeline", []))
     blocks = plain.get("components", {})
     heads = _heads(components, pipeline, blocks)
@@ -175,14 +188,6 @@ def _moved(config: Config, names: Iterable[str]) -> Config:
         path = f"components.{name}.model.tok2vec"
         text = re.sub(rf"(\$\{{{re.escape(path)})(?=[.:])", r"\1.tok2vec", text)
     return Config().from_str(text, interpolate=False)
-
-
-def _interpolated(config: Config) -> Config:
-    try:
-        return config.interpolate()
-    except ValueError as error:
-        reason = str(error).strip()
-        raise ConfigError(Errors.BAD_VARIABLES.format(reason=reason)) from error
 
 
 def _no_head(pipeline: list[str], components: dict[str, Any]) -> str:

@@ -54,7 +54,8 @@ def fresh_context() -> BaseContext:
     if not sys.platform.startswith("linux"):
         return get_context("spawn")
     context = get_context("forkserver")
-    context.set_forkserver_preload(preloaded())  # heard by a server that is to begin
+    # Heard by a server that is to begin.
+    context.set_forkserver_preload(["spacy_spanft.fork_server"])
     return context
 
 

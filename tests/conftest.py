@@ -1,4 +1,5 @@
 import os
+import shutil
 
 # All is tiny here: threads would only wait for each other, minutes on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -71,3 +72,20 @@ def corpus(tmp_path):
     path = tmp_path / "corpus.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf8")
     return path
+
+
+@pytest.fixture(scope="session")
+def written_place(tmp_path_factory):
+    from .matrix_place import write_place
+
+    folder = tmp_path_factory.mktemp("matrix")
+    write_place(folder)
+    return folder
+
+
+@pytest.fixture
+def place(written_place, tmp_path, monkeypatch):
+    """A folder with what a matrix needs; it is the current one."""
+    shutil.copytree(written_place, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

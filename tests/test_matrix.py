@@ -1,171 +1,22 @@
-"""The matrix of trainings: its arms, its plan, and runs that go on, fail and stop."""
+"""The plan of a matrix: its arms, its data, and what is refused before it begins."""
 
-import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-import spacy
 from confection import Config
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
 from spacy_spanft.errors import MatrixError
-from spacy_spanft.matrix import plan_runs, read_arms, run_matrix
+from spacy_spanft.matrix import read_arms
 from spacy_spanft.matrix.arms import config_of
 from spacy_spanft.matrix.fingerprint import fingerprint
 
 from .commands import run as spacy_command
+from .matrix_place import plan, save_docs
 
 ROOT = Path(__file__).parent.parent
-SPAN_MODEL = """
-[components.textcat.model]
-@architectures = "spacy-spanft.SpanTextCat.v1"
-exclusive_classes = true
-
-[components.textcat.model.span_pooling]
-@architectures = "spacy-spanft.CnnPooling.v1"
-
-[components.textcat.model.doc_pooling]
-@architectures = "spacy-spanft.MaxPooling.v1"
-
-[components.textcat.model.tok2vec]
-"""
-SEGMENTER = """
-[components.span_segmenter]
-factory = "span_segmenter"
-
-[components.span_segmenter.segmenter]
-@segmenters = "spacy-spanft.NgramSegmenter.v1"
-"""
-CONFIG = """
-[paths]
-train = null
-dev = null
-
-[system]
-seed = 0
-gpu_allocator = null
-
-[nlp]
-lang = "en"
-pipeline = {pipeline}
-
-[components]
-{segmenter}
-[components.textcat]
-factory = "textcat"
-{model}
-@architectures = "spacy.HashEmbedCNN.v2"
-pretrained_vectors = null
-width = 8
-depth = 1
-embed_size = 100
-window_size = 1
-maxout_pieces = 2
-subword_features = false
-
-[corpora]
-
-[training]
-accumulate_gradient = 1
-annotating_components = {annotates}
-train_corpus = "corpora.train"
-dev_corpus = "corpora.dev"
-seed = ${{system.seed}}
-gpu_allocator = ${{system.gpu_allocator}}
-
-[training.batcher]
-@batchers = "spacy.batch_by_sequence.v1"
-size = 4
-
-[training.optimizer]
-@optimizers = "Adam.v1"
-
-[training.optimizer.learn_rate]
-@schedules = "warmup_linear.v1"
-initial_rate = 0.01
-warmup_steps = 1
-total_steps = 1
-
-[initialize]
-{initialize}
-"""
-BASE_MODEL = """
-[components.textcat.model]
-@architectures = "spacy.TextCatReduce.v1"
-exclusive_classes = true
-use_reduce_mean = true
-use_reduce_first = false
-use_reduce_last = false
-use_reduce_max = false
-
-[components.textcat.model.tok2vec]
-"""
-INITIALIZE = """
-[initialize.components]
-
-[initialize.components.span_segmenter]
-dictionary = null
-"""
-ARMS = """
-arms:
-  baseline: {config: baseline}
-  random:
-    segmenter: {"@segmenters": spacy-spanft.RandomSegmenter.v1, seed: 3}
-    note: cut at random
-  ngrams:
-    block: {use_cls: false}
-    set: {training.dropout: 0.25}
-"""
-
-
-def save_docs(folder, n=10):
-    nlp = spacy.blank("en")
-    folder.mkdir(parents=True)
-    for part in ("train", "dev"):
-        docs = [
-            nlp.make_doc(f"{'good' if i % 2 else 'bad'} film {i}") for i in range(n)
-        ]
-        for i, doc in enumerate(docs):
-            doc.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
-        DocBin(docs=docs).to_disk(folder / f"{part}.spacy")
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    """A folder with configs, arms, and the data of two tasks."""
-    (tmp_path / "configs").mkdir()
-    base = CONFIG.format(
-        pipeline='["textcat"]',
-        annotates="[]",
-        segmenter="",
-        model=BASE_MODEL,
-        initialize="",
-    )
-    spans = CONFIG.format(
-        pipeline='["span_segmenter","textcat"]',
-        annotates='["span_segmenter"]',
-        segmenter=SEGMENTER,
-        model=SPAN_MODEL,
-        initialize=INITIALIZE,
-    )
-    (tmp_path / "configs" / "tiny_baseline.cfg").write_text(base)
-    (tmp_path / "configs" / "tiny_spanft.cfg").write_text(spans)
-    (tmp_path / "arms.yml").write_text(ARMS)
-    save_docs(tmp_path / "data" / "one")
-    save_docs(tmp_path / "data" / "two", n=7)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def plan(*data, arms="arms.yml", configs="configs/tiny", **settings):
-    return plan_runs(read_arms(arms), configs, data, "out", **settings)
 
 
 def test_arms_change_what_they_say(place):
@@ -218,36 +69,6 @@ def test_the_data_may_name_its_configs(place):
             plan("data/one", configs="configs")
 
 
-def test_runs_once_and_goes_on(place):
-    arms = read_arms("arms.yml")[:2]
-    runs = plan_runs(arms, "configs/tiny", ["data/one"], "out", seeds=[0], epochs=1)
-    assert [run.state for run in runs] == ["new", "new"]
-    assert run_matrix(runs, arms, n_jobs=2) == []
-    assert [run.state for run in runs] == ["done", "done"]
-    folder = place / "out" / "one" / "random" / "0"
-    found = json.loads((folder / "run.json").read_text())
-    assert (found["task"], found["arm"], found["seed"]) == ("one", "random", 0)
-    assert found["words_per_second"] == pytest.approx(30 / found["seconds"])
-    assert found["peak_memory"] is None or found["peak_memory"] > 10
-    lines = (folder / "log.jsonl").read_text().splitlines()
-    assert json.loads(lines[-1])["step"] == 3
-    assert spacy.load(folder / "model")("good film").cats.keys() == {"A", "B"}
-    assert not (folder / "model-last").exists()
-    order = json.loads((place / "out" / "one" / "arms.json").read_text())
-    assert order["arms"] == ["baseline", "random"]
-    assert order["notes"] == {"random": "cut at random"}
-    before = os.stat(folder / "run.json").st_mtime_ns
-    assert run_matrix(runs, arms) == []
-    assert os.stat(folder / "run.json").st_mtime_ns == before
-    # Other settings, and other data under the same name, are another run.
-    changed = {"training.dropout": 0.3}
-    other = plan("data/one", seeds=[0], epochs=1, overrides=changed)
-    assert [run.state for run in other] == ["changed", "changed", "new"]
-    shutil.rmtree(place / "data" / "one")
-    save_docs(place / "data" / "one", n=11)
-    assert plan("data/one", seeds=[0], epochs=1)[0].state == "changed"
-
-
 def test_what_was_given_stays(place):
     given = {"training.max_steps": 7, "training.eval_frequency": 2}
     (run, *_) = plan("data/one", seeds=[0], overrides=given)
@@ -285,76 +106,6 @@ def test_any_file_that_a_config_names_is_looked_at(place):
     assert len(found) == 2
 
 
-def test_what_was_done_stays_until_it_is_done_again(place):
-    arms = read_arms("arms.yml")[:1]
-    runs = plan_runs(arms, "configs/tiny", ["data/one"], "out", seeds=[0], epochs=1)
-    assert run_matrix(runs, arms) == []
-    bad = {"training.optimizer.learn_rate.initial_rate": "fast"}
-    settings = {"seeds": [0], "epochs": 1, "overrides": bad}
-    other = plan_runs(arms, "configs/tiny", ["data/one"], "out", **settings)
-    assert len(run_matrix(other, arms)) == 1
-    assert runs[0].state == "done"
-    assert other[0].state == "changed"
-
-
-def test_the_same_seed_gives_the_same_scores(place):
-    arms = read_arms("arms.yml")[2:]
-    logs = []
-    for output in ("a", "b"):
-        runs = plan_runs(arms, "configs/tiny", ["data/one"], output, seeds=[5])
-        assert run_matrix(runs, arms) == []
-        logs.append((runs[0].folder / "log.jsonl").read_text())
-    assert logs[0] == logs[1]
-
-
-def test_a_run_that_fails_does_not_stop_the_rest(place):
-    (place / "arms.yml").write_text(
-        'arms: {bad: {set: {training.optimizer: {"@optimizers": nonsense.v1}}}, '
-        "baseline: {config: baseline}}"
-    )
-    args = ["spanft", "matrix", "arms.yml", "-c", "configs/tiny", "-d", "data/one"]
-    args += ["-o", "out", "--seeds", "1", "--epochs", "1"]
-    done = spacy_command(*args, ok=False)
-    assert "1 of 2 runs failed" in done.stderr
-    assert f"{place / 'out'}" not in done.stderr
-    log = place / "out/one/bad/0.failed/log.txt"
-    assert "nonsense.v1" in log.read_text()
-    assert "Could not find function 'nonsense.v1'" in done.stderr
-    assert f"({log.relative_to(place)})" in done.stderr
-    assert (place / "out/one/baseline/0/run.json").exists()
-    listed = spacy_command(*args, "--dry-run").stdout
-    assert [line.split()[-1] for line in listed.strip().splitlines()[2:]] == [
-        "new",
-        "done",
-    ]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
-def test_ctrl_c_leaves_nothing_half_done(place):
-    command = [sys.executable, "-m", "spacy", "spanft", "matrix", "arms.yml"]
-    command += ["-c", "configs/tiny", "-d", "data/one", "-o", "out", "--jobs", "2"]
-    process = subprocess.Popen(
-        [*command, "--epochs", "5000"],
-        stderr=subprocess.PIPE,
-        text=True,
-        # Shells let what they start in the background ignore it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    log = place / "out" / "one" / "baseline" / "0.going" / "log.jsonl"
-    for _ in range(600):
-        if log.exists() or process.poll() is not None:
-            break
-        time.sleep(0.1)
-    assert log.exists()
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    assert process.returncode == 130, said
-    assert "Stopped" in said
-    assert "Traceback" not in said
-    left = [path for path in (place / "out").rglob("*") if path.is_file()]
-    assert [path.name for path in left] == ["arms.json"]
-
-
 @pytest.mark.parametrize(
     ("arms", "expected"),
     [
@@ -363,7 +114,27 @@ def test_ctrl_c_leaves_nothing_half_done(place):
         ("arms: {a: 3}", "the arm 'a' is 3"),
         ("arms: {a: {configs: x}}", "'configs'; known are config, segmenter"),
         ("arms: {a: {block: x}}", "'block' of the arm 'a' is 'x'"),
-        ("arms: {../a: {}}", "'../a' cannot be the name of a folder"),
+        ("arms: {../a: {}}", "'../a' cannot be the name of a folder: it begins or"),
+        ('arms: {"a\\0b": {}}', r"it has the control character '\\x00'"),
+        ("arms: {arms.json: {}}", "it is that of a file beside the arms"),
+        ("arms: {Arms.JSON: {}}", "it is that of a file beside the arms"),
+        ('arms: {1: {}, "1": {}}', "'1' and '1' would have the same folder"),
+        ("arms: {Été: {}, e\u0301té: {}}", "would have the same folder"),
+        ("arms: {'${paths.train}': {}}", r"it has '\$\{', which is a variable"),
+        (f"arms: {{{'a' * 300}: {{}}}}", "it is longer than 100 bytes"),
+        ("arms: {a?: {}}", r"it has the character '\?'"),
+        ("arms: {' a': {}}", "begins or ends with a space"),
+        ("arms: {'': {}}", "it is empty"),
+        ("arms: {true: {}}", "the arm True is named by no text"),
+        (f"arms: {{a: {{{'x' * 999}: 1}}}}", "the arm 'a' has 'xxx.*xxx'; known are"),
+        (f"arms: {'[' * 500}", "nested too deeply"),
+        ("arms: {a: {set: {x.y: 2001-01-01}}}", "has values that no config can have"),
+        ("arms: &a {b: *a}", "it has more than 10,000 values"),
+        ("arms: {a: {set: {training.max_steps: x}}}", "max_steps' is 'x', but must be"),
+        ("arms: {a: {set: {training.dropout: '${x.y}'}}}", "variable that nothing is"),
+        ("arms: {a: {segmenter: {'@segmenters': x}}}", "'x', which nobody registered."),
+        ("arms: {a: {set: {components.textcat.factory: x}}}", "bilou_ner, span_segm"),
+        ("arms: {a: {set: {paths.transfomer: x}}}", "Known are: dev, train"),
         ("arms: {a: {config: none}}", "There is no file 'configs/tiny_none.cfg'"),
         ("arms: {a: {set: {train.x: 1}}}", "the arm 'a' sets 'train.x'"),
         ("arms: {a: {set: {training.x: 1}}}", "'training.x', which nobody reads"),
@@ -399,6 +170,14 @@ def test_bad_data(place):
     [
         (["--arm", "x"], "no arm 'x'. There are: baseline, random, ngrams"),
         (["--seeds", "0"], "--seeds is 0"),
+        (["--seeds", "-2"], "--seeds is -2"),
+        (["--seed", "-1"], "A seed is -1, but must be from 0 to 4294967295"),
+        (["--seed", "4294967294"], "A seed is 4294967296"),
+        (["--epochs", "-1"], "--epochs is -1"),
+        (["--jobs", "-1", "--dry-run"], "--jobs is -1"),
+        (["--jobs", "0", "--dry-run"], "--jobs is 0"),
+        (["--paths.transfomer", "x"], "'paths.transfomer', which nobody reads. Known "),
+        (["--output", "${paths.train}"], "has '${', which is a variable in a config"),
         (["--epochs", "0"], "--epochs is 0"),
         (["--jobs", "0"], "--jobs is 0"),
         (["--gpu-id", "99"], "GPU 99 was asked for"),
@@ -433,3 +212,67 @@ arms:
         own = training["optimizer"]["transformer_rate"]["schedule"]
         left = 60 - until
         assert (own["total_steps"], own["warmup_steps"]) == (left, left // 10)
+
+
+def test_an_alias_bomb_is_refused(place):
+    """A few lines of YAML that would be a billion values, wherever they are."""
+    lines = ["b0: &b0 {k0: x}"]
+    for i in range(1, 10):
+        lines.append(f"b{i}: &b{i} {{k{i}: [{', '.join([f'*b{i - 1}'] * 10)}]}}")
+    merged = ", ".join(["*b8"] * 10)
+    for arm in ("*b9", "{config: *b9}", "{*b9 : x}", f"{{<<: [{merged}]}}"):
+        Path("arms.yml").write_text("\n".join([*lines, f"arms: {{a: {arm}}}"]))
+        with pytest.raises(MatrixError, match=r"more than 10,000 values\.$"):
+            read_arms("arms.yml")
+
+
+def test_values_in_messages_are_cut(place):
+    words = ", ".join(["word"] * 500)
+    Path("arms.yml").write_text(f"arms: {{a: [{words}]}}")
+    with pytest.raises(MatrixError, match=r"the arm 'a' is .*, which is") as found:
+        read_arms("arms.yml")
+    assert len(str(found.value)) < 150
+
+
+def test_a_path_that_some_configs_have_may_be_given(place):
+    """As --paths.dictionary: a baseline has none."""
+    config = Path("configs/tiny_spanft.cfg")
+    config.write_text(config.read_text().replace("train = null", "x = 1\ntrain = null"))
+    for run in plan("data/one", seeds=[0], overrides={"paths.x": 2}):
+        assert run.config["paths"]["x"] == 2
+    with pytest.raises(MatrixError, match=r"'paths\.y', which nobody reads"):
+        plan("data/one", overrides={"paths.y": 2})
+
+
+def test_each_epoch_and_the_end_are_evaluated(place):
+    for n in (7, 50, 333):
+        shutil.rmtree("data/one")
+        save_docs(Path("data/one"), n)
+        for epochs in (1, 20):
+            (run, *_) = plan("data/one", seeds=[0], epochs=epochs)
+            training = run.config["training"]
+            steps, often = training["max_steps"], training["eval_frequency"]
+            n_batches = -(-n // 4)
+            assert steps % often == 0
+            assert often <= n_batches
+            assert epochs * n_batches <= steps < epochs * n_batches + often + 11
+            rate = training["optimizer"]["learn_rate"]
+            assert rate["total_steps"] == steps
+    # What was given stays, and the last evaluation is as near as it can be.
+    (run, *_) = plan("data/one", seeds=[0], overrides={"training.max_steps": 1009})
+    training = run.config["training"]
+    assert training["max_steps"] == 1009
+    assert 1009 % training["eval_frequency"] < 20
+
+
+def test_seeds_and_tasks_have_folders_of_their_own(place):
+    with pytest.raises(MatrixError, match=r"A seed is given twice: \[1, 2, 1\]"):
+        plan("data/one", seeds=[1, 2, 1])
+    save_docs(place / "data" / "${paths.dev}")
+    save_docs(place / "data" / "a:b")
+    for folder in ("data/${paths.dev}", "data/a:b"):
+        with pytest.raises(MatrixError, match=r"has '\$\{'|has the character ':'"):
+            plan(folder)
+    save_docs(place / "other" / "ONE")
+    with pytest.raises(MatrixError, match="are called 'ONE'"):
+        plan("data/one", "other/ONE")

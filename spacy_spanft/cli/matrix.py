@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # fmt: off
 Arms = Annotated[Path, Argument(help="The arms: what each changes in a config (YAML)", show_default=False)]  # noqa: E501
 Configs = Annotated[str, Option("--configs", "-c", help="Where the configs are: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if a task.json beside the data has a \"config\"", show_default=False)]  # noqa: E501
-Data = Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train.spacy and dev.spacy; may be repeated", show_default=False)]  # noqa: E501
+Data = Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train.spacy and dev.spacy, or tables (.tsv, .csv, .jsonl); may be repeated", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Option("--output", "-o", help="The folder of the runs, each in TASK/ARM/SEED", show_default=False)]  # noqa: E501
 Only = Annotated[list[str] | None, Option("--arm", help="Only this arm; may be repeated", show_default=False)]  # noqa: E501
 Seeds = Annotated[int, Option("--seeds", help="How many seeds")]
@@ -47,10 +47,12 @@ def matrix_cli(
     Settings for all configs are given as to `spacy train`: --training.max_steps 10.
     """
     with short_errors():
-        from ..matrix import plan_runs, read_arms, run_matrix
+        from ..matrix import check_jobs, plan_runs, read_arms, run_matrix
 
         overrides = read_overrides(ctx.args)
         check_folder(output)
+        check_seeds(seeds)
+        check_jobs(jobs)
         check_gpu(gpu_id)
         found = choose_arms(read_arms(arms), arm)
         numbers = range(seed, seed + seeds)
@@ -80,6 +82,15 @@ def choose_arms(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmCo
             there = ", ".join(known)
             raise MatrixError(Errors.UNKNOWN_ARM.format(name=name, known=there))
     return [arm for arm in arms if not names or arm.name in names]
+
+
+def check_seeds(n_seeds: int) -> None:
+    """Raise for a number of seeds that cannot be.
+
+    n_seeds (int): How many.
+    """
+    if n_seeds < 1:
+        raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=n_seeds))
 
 
 def read_overrides(args: list[str]) -> dict[str, Any]:

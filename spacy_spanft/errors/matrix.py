@@ -16,9 +16,13 @@ class MatrixErrors:
         "The arm {arm!r} sets `block`, but its config has none of these: {known}. "
         "Give it the config `spanft`."
     )
+    NOT_REGISTERED = (
+        "{who} sets {place!r} to {name}, which nobody registered. Those of "
+        "spacy-spanft are: {known}."
+    )
     NO_DATA = (
         "There is no {part}.spacy in the folder '{path}'. The data of a task are a "
-        "folder with train.spacy and dev.spacy."
+        "folder with train.spacy and dev.spacy, or tables (.tsv, .csv or .jsonl)."
     )
     BAD_DATA = "'{path}' cannot be read as spaCy's binary data. Write it again."
     BAD_TASK = "{path} does not say what the task is: {reason}."
@@ -31,13 +35,27 @@ class MatrixErrors:
         "Two folders of data are called {name!r}, and their runs would have the same "
         "folder. Rename one."
     )
+    BAD_TASK_NAME = (
+        "The folder of data {name} gives its runs their folder, but its name {why}. "
+        "Rename it."
+    )
+    BAD_PATH = (
+        "The path {path} has '${{', which is a variable in a config. Rename the folder."
+    )
+    BAD_SEED = "A seed is {value}, but must be from 0 to {most}."
+    SAME_SEED = "A seed is given twice: {seeds}. Its runs would have the same folder."
+    NOT_WHOLE = "{place!r} is {value}, but must be a whole number."
     NO_BATCH_SIZE = (
-        "The config has {value!r} for [training.batcher] size, but the number of steps "
+        "The config has {value} for [training.batcher] size, but the number of steps "
         "is reckoned from a number of texts. Use spacy.batch_by_sequence.v1."
     )
     UNKNOWN_ARM = "There is no arm {name!r}. There are: {known}."
     NO_GPU = (
         "GPU {gpu_id} was asked for, but cannot be used: {reason}. For the CPU, leave "
         "out --gpu-id (in the project, --vars.gpu_id)."
+    )
+    TAKEN = (
+        "Another matrix is at work in '{folder}': {who}. Wait until it ends, or name "
+        "another --output."
     )
     FAILED = "{failed} of {all} runs failed. The others are done."

@@ -1,14 +1,16 @@
 """A matrix of trainings: every arm with every seed on every task."""
 
 from .arms import ArmConfig, read_arms
-from .plan import Run, check_data, plan_runs
-from .run import Failure, run_matrix
+from .data import check_data
+from .plan import Run, plan_runs
+from .run import Failure, check_jobs, run_matrix
 
 __all__ = [
     "ArmConfig",
     "Failure",
     "Run",
     "check_data",
+    "check_jobs",
     "plan_runs",
     "read_arms",
     "run_matrix",

@@ -11,17 +11,18 @@ A file of arms is YAML. Each arm says which config it takes, and what it changes
         block: {use_cls: false}
 """
 
+from collections.abc import Collection
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import srsly
 from confection import Config
 from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 
 from ..adding import SEGMENTER, read_config
-from ..errors import Errors, MatrixError
-from ..files import read_whole
+from ..errors import Errors, MatrixError, shown
+from .arms_file import bad_arms, read_arms_file
+from .names import fault_of, same_folder
 
 NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
 SPAN_BLOCKS = ("spacy-spanft.SpanTextCat.v1", "spacy-spanft.SpanTok2Vec.v1")
@@ -29,6 +30,7 @@ SPAN_BLOCKS = ("spacy-spanft.SpanTextCat.v1", "spacy-spanft.SpanTok2Vec.v1")
 
 # What else there may be in sections of which spaCy never says that a key is unknown.
 _SCHEMAS = {
+    "paths": ["train", "dev"],
     "system": [],
     "nlp": [*ConfigSchemaNlp.__annotations__],
     "training": [*ConfigSchemaTraining.__annotations__],
@@ -62,39 +64,48 @@ def read_arms(path: str | Path) -> list[ArmConfig]:
     path (Union[str, Path]): The YAML file.
     RETURNS (list[ArmConfig]): The arms.
     """
-    text = read_whole(path)
-    try:
-        found = srsly.yaml_loads(text.decode("utf8"))
-    except (ValueError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise MatrixError(Errors.BAD_ARMS.format(path=path, reason=reason)) from error
-    arms = found.get("arms") if isinstance(found, dict) else None
-    if not isinstance(arms, dict) or not arms:
-        reason = "it has no list of arms under `arms:`"
-        raise MatrixError(Errors.BAD_ARMS.format(path=path, reason=reason))
-    return [_arm(path, str(name), settings) for name, settings in arms.items()]
+    found = read_arms_file(path)
+    for name in found:
+        if isinstance(name, bool) or not isinstance(name, str | int):
+            reason = f"the arm {shown(name)} is named by no text: put it in quotes"
+            raise bad_arms(path, reason)
+        if (fault := fault_of(str(name))) is not None:
+            reason = f"the arm {shown(name)} cannot be the name of a folder: it {fault}"
+            raise bad_arms(path, reason)
+    if pair := same_folder(map(str, found)):
+        reason = f"the arms {pair[0]!r} and {pair[1]!r} would have the same folder"
+        raise bad_arms(path, reason)
+    return [_arm(path, str(name), settings) for name, settings in found.items()]
 
 
 def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
     settings = {} if settings is None else settings
-    if name in ("", ".", "..") or any(sign in name for sign in "/\\:"):
-        reason = f"the arm {name!r} cannot be the name of a folder"
-        raise MatrixError(Errors.BAD_ARMS.format(path=path, reason=reason))
     if not isinstance(settings, dict):
-        reason = f"the arm {name!r} is {settings!r}, which is no list of settings"
-        raise MatrixError(Errors.BAD_ARMS.format(path=path, reason=reason))
+        reason = f"the arm {name!r} is {shown(settings)}, which is no list of settings"
+        raise bad_arms(path, reason)
     known = ArmConfig._fields[1:]
     for key, value in settings.items():
         default = ArmConfig._field_defaults.get(key)
         wanted: Any = dict if key == "segmenter" else type(default)
         if key not in known:
-            reason = f"the arm {name!r} has {key!r}; known are {', '.join(known)}"
+            reason = f"the arm {name!r} has {shown(key)}; known are {', '.join(known)}"
         elif key != "dictionary" and not isinstance(value, wanted):
-            reason = f"{key!r} of the arm {name!r} is {value!r}"
+            reason = f"{key!r} of the arm {name!r} is {shown(value)}"
+        elif not _is_plain(value):
+            reason = f"{key!r} of the arm {name!r} has values that no config can have"
         else:
             continue
-        raise MatrixError(Errors.BAD_ARMS.format(path=path, reason=reason))
+        raise bad_arms(path, reason)
     return ArmConfig(name, **settings)
+
+
+def _is_plain(value: Any) -> bool:
+    """Say whether JSON, and so a config, has such values: no dates, no bytes."""
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and _is_plain(v) for k, v in value.items())
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | int | float)
 
 
 def config_of(arm: ArmConfig, prefix: str | Path) -> Config:
@@ -122,13 +133,16 @@ def config_of(arm: ArmConfig, prefix: str | Path) -> Config:
     return config
 
 
-def change(config: Config, place: str, value: Any, who: str) -> None:
+def change(
+    config: Config, place: str, value: Any, who: str, more: Collection[str] = ()
+) -> None:
     """Change a setting or a block of a config in place.
 
     config (Config): The config.
     place (str): Where, with dots. Its section must be there.
     value (Any): The new value.
     who (str): Who wants it, for the error.
+    more (Collection[str]): Places, with dots, that are known from elsewhere.
     """
     *sections, key = place.split(".")
     block: Any = config
@@ -137,7 +151,7 @@ def change(config: Config, place: str, value: Any, who: str) -> None:
     if not sections or not isinstance(block, dict):
         raise MatrixError(Errors.NO_PLACE.format(who=who, place=place))
     known = {*block, *_SCHEMAS.get(".".join(sections), [key])}
-    if key not in known:
+    if key not in known and place not in more:
         there = ", ".join(sorted(known))
         text = {"who": who, "place": place, "known": there}
         raise MatrixError(Errors.NO_SETTING.format(**text))
@@ -146,7 +160,7 @@ def change(config: Config, place: str, value: Any, who: str) -> None:
 
 def _span_block(arm: ArmConfig, config: Config) -> str:
     """Find the block whose architecture looks at spans."""
-    left = [("components", config["components"])]
+    left = [("components", config.get("components", {}))]
     while left:
         place, block = left.pop(0)
         if block.get("@architectures") in SPAN_BLOCKS:

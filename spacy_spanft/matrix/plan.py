@@ -1,32 +1,26 @@
 """Which runs there are, and what each one trains."""
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import spacy
 from confection import Config
-from spacy.tokens import DocBin
 
-from ..errors import Errors, MatrixError
+from ..adding import interpolated
+from ..errors import Errors, MatrixError, shown
 from .arms import ArmConfig, change, config_of
+from .data import PARTS, Data, find_data, read_with, sizes_of
 from .fingerprint import fingerprint
+from .names import fault_of, same_folder
+from .registered import check_names
+from .result import SCORES, State, state_of
+from .steps import RUNNER, n_epochs, set_steps
 
-PARTS = ("train", "dev")
-RUNNER = "the runner"
-OPTIMIZER = "training.optimizer"
-UNTIL = "training.before_update.until_step"
 # What nobody else may set, as it is what tells the runs apart.
 OWN = ("system.seed", "training.seed", "paths.train", "paths.dev", "training.logger")
-# Scores that a training writes beside its pipeline.
-RESULT = "run.json"
-# Facts about the data of a task.
-TASK = "task.json"
-# How often the dev data is scored in a training.
-N_EVALUATIONS = 10
+# What NumPy takes for a seed.
+MAX_SEED = 2**32 - 1
 
 
 class Run(NamedTuple):
@@ -50,78 +44,9 @@ class Run(NamedTuple):
     fingerprint: str
 
     @property
-    def state(self) -> str:
-        """Say whether it was done: "done", "changed" or "new"."""
-        try:
-            found = json.loads((self.folder / RESULT).read_text("utf8"))
-        except (OSError, ValueError):
-            return "new"
-        same = found.get("fingerprint") == self.fingerprint
-        return "done" if same else "changed"
-
-
-class Data(NamedTuple):
-    """The data of a task.
-
-    folder (Path): A folder with train.spacy and dev.spacy, and perhaps a task.json,
-        whose "config" says which configs are for it.
-    config (Optional[str]): What task.json says: "textcat" for textcat_spanft.cfg.
-    n_docs (int): How many texts there are to train on.
-    n_words (int): How many words.
-    """
-
-    folder: Path
-    config: str | None
-    n_docs: int
-    n_words: int
-
-
-def check_data(folder: str | Path) -> None:
-    """Raise if a folder is not that of a task.
-
-    folder (Union[str, Path]): The folder.
-    """
-    for part in PARTS:
-        if not (Path(folder) / f"{part}.spacy").is_file():
-            raise MatrixError(Errors.NO_DATA.format(path=folder, part=part))
-
-
-def read_data(folder: str | Path) -> Data:
-    """Look into the data of a task.
-
-    folder (Union[str, Path]): The folder.
-    RETURNS (Data): How much there is to train on.
-    """
-    folder = Path(folder)
-    check_data(folder)
-    sizes, _ = (_sizes(folder / f"{part}.spacy") for part in PARTS)
-    return Data(folder, _config_name(folder), len(sizes), sum(sizes))
-
-
-def _sizes(file: Path) -> list[int]:
-    try:
-        docs = DocBin().from_disk(file).get_docs(spacy.blank("xx").vocab)
-        sizes = [len(doc) for doc in docs]
-    except Exception as error:  # whatever zlib and msgpack say of a broken file
-        raise MatrixError(Errors.BAD_DATA.format(path=file)) from error
-    if not sizes:
-        raise MatrixError(Errors.NO_ROWS.format(source=repr(str(file))))
-    return sizes
-
-
-def _config_name(folder: Path) -> str | None:
-    file = folder / TASK
-    if not file.exists():
-        return None
-    try:
-        found = json.loads(file.read_text("utf8")).get("config")
-    except (ValueError, AttributeError) as error:
-        raise MatrixError(Errors.BAD_TASK.format(path=file, reason=error)) from error
-    # It becomes a part of a path.
-    if not isinstance(found, str | None) or re.search(r"[^\w-]", found or ""):
-        reason = f"its config is {found!r}"
-        raise MatrixError(Errors.BAD_TASK.format(path=file, reason=reason))
-    return found
+    def state(self) -> State:
+        """Say whether it was done: "done", "changed", "damaged" or "new"."""
+        return state_of(self.folder, self.fingerprint)
 
 
 def _prefix(configs: str | Path, data: Data) -> Path:
@@ -150,8 +75,8 @@ def plan_runs(
     configs (Union[str, Path]): Where the configs are: "configs/textcat" for
         configs/textcat_baseline.cfg and configs/textcat_spanft.cfg, or "configs" if the
         data says which.
-    data (Sequence[Union[str, Path]]): Of each task the folder with its train.spacy and
-        dev.spacy.
+    data (Sequence[Union[str, Path]]): Of each task the folder with its train and dev
+        data: .spacy files or tables, see `find_data`.
     output (Union[str, Path]): Where the runs go: OUTPUT/TASK/ARM/SEED.
     seeds (Sequence[int]): The seeds.
     epochs (int): How often a training sees each text.
@@ -160,82 +85,99 @@ def plan_runs(
     """
     if epochs < 1:
         raise MatrixError(Errors.BAD_OPTION.format(option="--epochs", value=epochs))
-    if not seeds:
-        raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=len(seeds)))
-    tasks = [read_data(folder) for folder in data]
-    names = [task.folder.resolve().name for task in tasks]
-    for name in names:
-        if names.count(name) > 1:
-            raise MatrixError(Errors.SAME_DATA.format(name=name))
+    _check_seeds(seeds)
+    _check_path(output)
+    tasks = _tasks(data)
+    plans = {
+        (name, arm.name): config_of(arm, _prefix(configs, task))
+        for (name, task), arm in product(tasks.items(), arms)
+    }
+    _override(plans.values(), overrides or {})
+    n_words = {}
+    sizes: dict[str, list[int]] = {}
+    for (name, task), arm in product(tasks.items(), arms):
+        config = plans[name, arm.name]
+        given = {**arm.set, **(overrides or {})}
+        n_words[name, arm.name] = _set_up(config, given, task, epochs, sizes)
+        check_names(interpolated(config), f"the arm {arm.name!r}")
     made = []
-    for (name, task), seed, arm in product(zip(names, tasks, strict=True), seeds, arms):
-        config = config_of(arm, _prefix(configs, task))
-        for place, value in (overrides or {}).items():
-            change(config, place, value, "the command line")
-        _set_up(config, {**arm.set, **(overrides or {})}, task, seed, epochs)
+    for (name, seed), arm in product(product(tasks, seeds), arms):
+        config = plans[name, arm.name].copy()
+        change(config, "system.seed", seed, RUNNER)
         folder = Path(output) / name / arm.name / str(seed)
         # Where it is written to makes no difference.
         digest = fingerprint(config)
         change(config, "training.logger", _logger(folder), RUNNER)
-        words = round(task.n_words * _n_epochs(config, task))
+        words = n_words[name, arm.name]
         made.append(Run(name, arm.name, seed, folder, config, words, digest))
     return made
 
 
+def _tasks(folders: Sequence[str | Path]) -> dict[str, Data]:
+    """Find the data of all tasks, by the names that their runs' folders get."""
+    names = [Path(folder).resolve().name for folder in folders]
+    if pair := same_folder(names):
+        raise MatrixError(Errors.SAME_DATA.format(name=pair[1]))
+    for name, folder in zip(names, folders, strict=True):
+        _check_path(folder)
+        if (fault := fault_of(name)) is not None:
+            raise MatrixError(Errors.BAD_TASK_NAME.format(name=shown(name), why=fault))
+    return dict(zip(names, map(find_data, folders), strict=True))
+
+
+def _check_path(path: str | Path) -> None:
+    """Raise for a path that would be another one in a config."""
+    if "${" in str(path):
+        raise MatrixError(Errors.BAD_PATH.format(path=shown(str(path))))
+
+
+def _check_seeds(seeds: Sequence[int]) -> None:
+    if not seeds:
+        raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=len(seeds)))
+    for seed in seeds:
+        if not 0 <= seed <= MAX_SEED:
+            raise MatrixError(Errors.BAD_SEED.format(value=seed, most=MAX_SEED))
+    if len(set(seeds)) < len(seeds):
+        raise MatrixError(Errors.SAME_SEED.format(seeds=shown(list(seeds))))
+
+
+def _override(configs: Collection[Config], overrides: Mapping[str, Any]) -> None:
+    """Change all configs as the command line says."""
+    # A path that only some of them have is none that is misspelled.
+    paths = {f"paths.{name}" for one in configs for name in one.get("paths", {})}
+    for config in configs:
+        for place, value in overrides.items():
+            change(config, place, value, "the command line", paths)
+
+
 def _set_up(
-    config: Config, given: Mapping[str, Any], data: Data, seed: int, epochs: int
-) -> None:
-    """Let a config train so many epochs on this data, but for what was given."""
+    config: Config,
+    given: Mapping[str, Any],
+    task: Data,
+    epochs: int,
+    sizes: dict[str, list[int]],
+) -> int:
+    """Let a config train on a task, and count the words that it will have seen."""
     for place in OWN:
         if place in given:
             raise MatrixError(Errors.RUNNER_SETS.format(place=place))
-    training = config["training"]
-    _set(config, given, "training.max_steps", epochs * _n_batches(config, data))
-    steps = training["max_steps"]
-    for part in PARTS:
-        change(config, f"paths.{part}", str(data.folder / f"{part}.spacy"), RUNNER)
-        # Whatever the config reads elsewhere, here it reads DocBins.
-        reader = {"@readers": "spacy.Corpus.v1", "path": f"${{paths.{part}}}"}
+    for part, reader in read_with(config, task).items():
+        change(config, f"paths.{part}", str(task.files[part]), RUNNER)
         change(config, f"corpora.{part}", reader, RUNNER)
-    _set_schedule(config, given, f"{OPTIMIZER}.learn_rate", steps)
-    if "until_step" in (training.get("before_update") or {}):
-        # The head first; the transformer has the steps that are left.
-        _set(config, given, UNTIL, steps // 10)
-        left = steps - training["before_update"]["until_step"]
-        _set_schedule(config, given, f"{OPTIMIZER}.transformer_rate.schedule", left)
-    frequency = max(1, steps // N_EVALUATIONS)
-    _set(config, given, "training.eval_frequency", frequency)
-    change(config, "system.seed", seed, RUNNER)
+    readers = interpolated(config)["corpora"]
+    train, _ = (_sizes(readers[part], task.files[part], sizes) for part in PARTS)
+    set_steps(config, given, len(train), epochs)
+    return round(sum(train) * n_epochs(config, len(train)))
 
 
-def _n_batches(config: Config, data: Data) -> int:
-    """Count the steps of an epoch."""
-    training = config["training"]
-    size = training.get("batcher", {}).get("size")
-    if not isinstance(size, int):
-        raise MatrixError(Errors.NO_BATCH_SIZE.format(value=size))
-    return -(-data.n_docs // (size * training["accumulate_gradient"]))
-
-
-def _n_epochs(config: Config, data: Data) -> float:
-    return float(config["training"]["max_steps"] / _n_batches(config, data))
-
-
-def _set(config: Config, given: Mapping[str, Any], place: str, value: Any) -> None:
-    if place not in given:
-        change(config, place, value, RUNNER)
-
-
-def _set_schedule(
-    config: Config, given: Mapping[str, Any], place: str, steps: int
-) -> None:
-    """Let a schedule warm up for a tenth of so many steps, and end with them."""
-    schedule: Any = config
-    for section in place.split("."):
-        schedule = schedule.get(section) if isinstance(schedule, dict) else None
-    if isinstance(schedule, dict) and "total_steps" in schedule:
-        _set(config, given, f"{place}.total_steps", steps)
-        _set(config, given, f"{place}.warmup_steps", steps // 10)
+def _sizes(
+    reader: dict[str, Any], file: Path, known: dict[str, list[int]]
+) -> list[int]:
+    """Count the words of texts once for all arms that read them alike."""
+    key = repr(reader)
+    if key not in known:
+        known[key] = sizes_of(file, reader)
+    return known[key]
 
 
 def _logger(folder: Path) -> dict[str, Any]:
@@ -243,5 +185,5 @@ def _logger(folder: Path) -> dict[str, Any]:
         "@loggers": "spacy.ConsoleLogger.v3",
         "progress_bar": None,
         "console_output": True,
-        "output_file": str(folder / "log.jsonl"),
+        "output_file": str(folder / SCORES),
     }

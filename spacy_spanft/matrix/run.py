@@ -9,12 +9,16 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from ..errors import Errors, MatrixError
 from ..files import write_whole
 from ..processes import fresh_context
 from .arms import ArmConfig
+from .lock import own_folders
 from .plan import Run
+from .progress import Progress
+from .result import RESULT, best_score
 from .work import LOG, work
 
 # The line on which Python, or spaCy, says what was wrong.
@@ -33,6 +37,19 @@ class Failure(NamedTuple):
     reason: str
 
 
+class Job(NamedTuple):
+    """A run that is at work.
+
+    run (Run): The run.
+    folder (Path): Where it writes to.
+    process (Any): Its process.
+    """
+
+    run: Run
+    folder: Path
+    process: Any
+
+
 def run_matrix(
     runs: Sequence[Run],
     arms: Sequence[ArmConfig],
@@ -43,6 +60,9 @@ def run_matrix(
 ) -> list[Failure]:
     """Do the runs that were not done yet; a run that fails does not stop the others.
 
+    The folders of the tasks are this process's alone until it is done. How far it is
+    goes to the standard error.
+
     runs (Sequence[Run]): The runs.
     arms (Sequence[ArmConfig]): The arms, in their order.
     gpu_id (int): The GPU; -1 for the CPU.
@@ -50,38 +70,53 @@ def run_matrix(
     n_threads (Optional[int]): How many threads each has; None shares out the cores.
     RETURNS (list[Failure]): The runs that failed.
     """
-    from tqdm import tqdm
+    check_jobs(n_jobs)
+    threads = n_threads or max(1, (os.cpu_count() or 1) // n_jobs)
+    folders = {run.folder.parent.parent for run in runs}
+    with own_folders(folders):
+        _remove_halves(folders)
+        _write_arms(runs, arms)
+        left = [run for run in runs if run.state != "done"]
+        try:
+            with Progress(runs, left, n_jobs) as progress:
+                return _run_all(left, progress, gpu_id, n_jobs, threads)
+        finally:
+            _remove_halves(folders)
 
+
+def check_jobs(n_jobs: int) -> None:
+    """Raise for a number of runs that cannot be done at the same time.
+
+    n_jobs (int): How many.
+    """
     if n_jobs < 1:
         raise MatrixError(Errors.BAD_OPTION.format(option="--jobs", value=n_jobs))
-    threads = n_threads or max(1, (os.cpu_count() or 1) // n_jobs)
-    _write_arms(runs, arms)
-    left = [run for run in runs if run.state != "done"]
+
+
+def _run_all(
+    left: list[Run], progress: Progress, gpu_id: int, n_jobs: int, n_threads: int
+) -> list[Failure]:
+    waiting = list(left)
     failures: list[Failure] = []
-    going: dict[Any, tuple[Any, Run]] = {}
-    with tqdm(
-        total=len(runs), initial=len(runs) - len(left), unit=" runs", disable=None
-    ) as bar:
-        try:
-            while left or going:
-                while left and len(going) < n_jobs:
-                    run = left.pop(0)
-                    process = _start(run, gpu_id, threads)
-                    going[process.sentinel] = (process, run)
-                    bar.set_postfix_str(f"{run.task} {run.arm} {run.seed}")
-                for sentinel in wait(list(going)):
-                    process, run = going.pop(sentinel)
-                    process.join()
-                    if process.exitcode:
-                        failures.append(_fail(run, process.exitcode))
-                    else:
-                        _finish(run)
-                    bar.update()
-        finally:
-            _stop(process for process, _ in going.values())
-            # Of all runs: who is interrupted may just have taken one off the list.
-            for run in runs:
-                shutil.rmtree(_beside(run, "going"), ignore_errors=True)
+    going: list[Job] = []
+    try:
+        while waiting or going:
+            while waiting and len(going) < n_jobs:
+                # In the list before it is started, for whoever interrupts that.
+                going.append(_prepare(waiting.pop(0), gpu_id, n_threads))
+                progress.begin(going[-1].run)
+                going[-1].process.start()
+            wait([job.process.sentinel for job in going])
+            for job in [job for job in going if not job.process.is_alive()]:
+                going.remove(job)
+                if job.process.exitcode:
+                    failures.append(_fail(job))
+                    progress.fail(*failures[-1])
+                else:
+                    _finish(job)
+                    progress.finish(job.run, *_found(job.run.folder))
+    finally:
+        _stop(job.process for job in going if job.process.pid is not None)
     return failures
 
 
@@ -98,36 +133,58 @@ def _write_arms(runs: Sequence[Run], arms: Sequence[ArmConfig]) -> None:
         write_whole(folder / "arms.json", text.encode())
 
 
-def _beside(run: Run, state: str) -> Path:
-    """Name the folder of a run that is not done: what was there stays until it is."""
-    return run.folder.with_name(f"{run.folder.name}.{state}")
-
-
-def _start(run: Run, gpu_id: int, n_threads: int) -> Any:
-    """Start a run in an empty folder."""
-    folder = _beside(run, "going")
-    for old in (folder, _beside(run, "failed")):
-        shutil.rmtree(old, ignore_errors=True)
+def _prepare(run: Run, gpu_id: int, n_threads: int) -> Job:
+    """Make the process of a run, and the folder that is its own."""
+    shutil.rmtree(_failed(run), ignore_errors=True)
+    folder = _half(run)
     folder.mkdir(parents=True)
     run.config.to_disk(folder / "config.cfg", interpolate=False)
     facts = {"task": run.task, "arm": run.arm, "seed": run.seed}
     facts["fingerprint"] = run.fingerprint
     args = (folder, facts, run.n_words, gpu_id, n_threads, dict(os.environ))
     context: Any = fresh_context()
-    process = context.Process(target=work, args=args, daemon=True)
-    process.start()
-    return process
+    return Job(run, folder, context.Process(target=work, args=args, daemon=True))
 
 
-def _finish(run: Run) -> None:
-    shutil.rmtree(run.folder, ignore_errors=True)
-    os.replace(_beside(run, "going"), run.folder)
+def _half(run: Run) -> Path:
+    """Name a folder for half a run: what was there stays until it is done.
+
+    Nobody ever had the name. A process that outlives the one that started it, were it
+    for a moment, writes to a folder that no other process writes to.
+    """
+    return run.folder.with_name(f"{run.folder.name}.going-{uuid4().hex[:12]}")
 
 
-def _fail(run: Run, code: int) -> Failure:
-    folder = _beside(run, "failed")
-    os.replace(_beside(run, "going"), folder)
-    return Failure(run, f"{_reason(folder / LOG, code)} ({folder / LOG})")
+def _failed(run: Run) -> Path:
+    return run.folder.with_name(f"{run.folder.name}.failed")
+
+
+def _remove_halves(folders: Iterable[Path]) -> None:
+    """Remove what runs left in the folders of tasks that were interrupted or killed."""
+    for folder in folders:
+        for half in folder.glob("*/*.going*"):
+            shutil.rmtree(half, ignore_errors=True)
+
+
+def _finish(job: Job) -> None:
+    before = _half(job.run)
+    if job.run.folder.exists():
+        os.replace(job.run.folder, before)
+    os.replace(job.folder, job.run.folder)
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _found(folder: Path) -> tuple[float, float | None]:
+    """Read how long a run took, and how well it did."""
+    facts = json.loads((folder / RESULT).read_text("utf8"))
+    return facts["seconds"], best_score(folder)
+
+
+def _fail(job: Job) -> Failure:
+    folder = _failed(job.run)
+    os.replace(job.folder, folder)
+    reason = _reason(folder / LOG, job.process.exitcode)
+    return Failure(job.run, f"{reason} ({folder / LOG})")
 
 
 def _reason(log: Path, code: int) -> str:

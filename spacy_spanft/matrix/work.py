@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 import traceback
@@ -11,7 +12,7 @@ from typing import Any
 
 from ..files import write_whole
 from ..processes import take_over
-from .plan import RESULT
+from .result import MODEL, RESULT, SCORES, sizes_in
 
 LOG = "log.txt"
 
@@ -35,6 +36,8 @@ def work(
     n_threads (int): How many threads PyTorch has.
     environment (dict[str, str]): The environment of the process that asks for it.
     """
+    # Ctrl-C is heard by all processes of a terminal; the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     take_over(environment)
     with open(folder / LOG, "w", encoding="utf8", buffering=1) as log:
         sys.stdout = sys.stderr = log
@@ -60,13 +63,15 @@ def _train(folder: Path, n_words: int, gpu_id: int, n_threads: int) -> dict[str,
     torch.set_num_threads(n_threads)
     begin = time.perf_counter()
     # The folder gets its name, which stands in the config, when all is done.
-    log = {"training.logger.output_file": str(folder / "log.jsonl")}
+    log = {"training.logger.output_file": str(folder / SCORES)}
     train(folder / "config.cfg", folder, use_gpu=gpu_id, overrides=log)
     seconds = time.perf_counter() - begin
     shutil.rmtree(folder / "model-last", ignore_errors=True)
-    os.replace(folder / "model-best", folder / "model")
+    os.replace(folder / "model-best", folder / MODEL)
     return {
         "seconds": seconds,
         "words_per_second": n_words / max(seconds, 1e-9),
         "peak_memory": peak_memory(gpu_id),
+        # What was there when it was done: see `state_of`.
+        "files": sizes_in(folder / MODEL),
     }

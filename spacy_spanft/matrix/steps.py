@@ -1,0 +1,91 @@
+"""How many steps a training has, and what in its config hangs on that."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from confection import Config
+
+from ..errors import Errors, MatrixError, shown
+from ..evaluation import evaluation_steps
+from .arms import change
+
+RUNNER = "the runner"
+OPTIMIZER = "training.optimizer"
+MAX_STEPS = "training.max_steps"
+FREQUENCY = "training.eval_frequency"
+UNTIL = "training.before_update.until_step"
+# How often the dev data is scored in a training, at least.
+N_EVALUATIONS = 10
+
+
+def set_steps(
+    config: Config, given: Mapping[str, Any], n_docs: int, epochs: int
+) -> None:
+    """Let a config train so many epochs, but for what was given.
+
+    config (Config): The config, which is changed.
+    given (Mapping[str, Any]): What was given, with dots. It stays.
+    n_docs (int): How many texts there are to train on.
+    epochs (int): How often a training sees each text.
+    """
+    training = config["training"]
+    n_batches = _n_batches(config, n_docs)
+    steps = training["max_steps"] if MAX_STEPS in given else epochs * n_batches
+    if not _is_whole(steps):
+        text = {"place": MAX_STEPS, "value": shown(steps)}
+        raise MatrixError(Errors.NOT_WHOLE.format(**text))
+    is_free = MAX_STEPS not in given and FREQUENCY not in given
+    longest = max(1, steps // N_EVALUATIONS)
+    fitted = evaluation_steps(steps, n_batches, longest, can_grow=is_free)
+    steps = fitted.n_steps if is_free else steps
+    _set(config, given, MAX_STEPS, steps)
+    _set(config, given, FREQUENCY, fitted.eval_frequency)
+    _set_schedule(config, given, f"{OPTIMIZER}.learn_rate", steps)
+    if "until_step" in (training.get("before_update") or {}):
+        # The head first; the transformer has the steps that are left.
+        _set(config, given, UNTIL, steps // 10)
+        left = steps - training["before_update"]["until_step"]
+        _set_schedule(config, given, f"{OPTIMIZER}.transformer_rate.schedule", left)
+
+
+def n_epochs(config: Config, n_docs: int) -> float:
+    """Say how often a config sees each text.
+
+    config (Config): The config.
+    n_docs (int): How many texts there are to train on.
+    RETURNS (float): How often.
+    """
+    return float(config["training"]["max_steps"] / _n_batches(config, n_docs))
+
+
+def _n_batches(config: Config, n_docs: int) -> int:
+    """Count the steps of an epoch."""
+    size = config["training"].get("batcher", {}).get("size")
+    n_parts = config["training"]["accumulate_gradient"]
+    if not _is_whole(size) or not size:
+        raise MatrixError(Errors.NO_BATCH_SIZE.format(value=shown(size)))
+    if not _is_whole(n_parts) or not n_parts:
+        text = {"place": "training.accumulate_gradient", "value": shown(n_parts)}
+        raise MatrixError(Errors.NOT_WHOLE.format(**text))
+    return -(-n_docs // (size * n_parts))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _set(config: Config, given: Mapping[str, Any], place: str, value: Any) -> None:
+    if place not in given:
+        change(config, place, value, RUNNER)
+
+
+def _set_schedule(
+    config: Config, given: Mapping[str, Any], place: str, steps: int
+) -> None:
+    """Let a schedule warm up for a tenth of so many steps, and end with them."""
+    schedule: Any = config
+    for section in place.split("."):
+        schedule = schedule.get(section) if isinstance(schedule, dict) else None
+    if isinstance(schedule, dict) and "total_steps" in schedule:
+        _set(config, given, f"{place}.total_steps", steps)
+        _set(config, given, f"{place}.warmup_steps", steps // 10)
