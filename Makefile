@@ -16,7 +16,7 @@ demo-full: $(VENV)/installed-report
 	@echo "The report: project/metrics/demo-full/comparison.html"
 
 test: $(VENV)/installed-dev lint
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
 
 gpu-check: $(VENV)/installed-dev
 	$(VENV)/bin/python -m benchmarks.gpu

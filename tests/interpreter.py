@@ -26,7 +26,7 @@ def start_server():
 
         before = dict(os.environ)
         context = get_context("forkserver")
-        context.set_forkserver_preload([*processes.preloaded(), *MORE])
+        context.set_forkserver_preload(["spacy_spanft.fork_server", *MORE])
         forkserver.ensure_running()
         assert dict(os.environ) == before
 

@@ -4,7 +4,8 @@ import pytest
 import spacy
 
 from spacy_spanft import NgramDictionary, Provenance
-from spacy_spanft.cli.rendering import printable, to_html, to_terminal
+from spacy_spanft.cli.rendering import to_html, to_terminal
+from spacy_spanft.errors.visible import visible
 from spacy_spanft.segmenters.writing import write_spans
 
 from .commands import run
@@ -22,12 +23,12 @@ def file(tmp_path):
     return path
 
 
-def test_printable():
-    assert printable("a\x1bb\x00\x7f\x9b\n") == r"a\x1bb\x00\x7f\x9b\n"
-    assert printable("\ud800\u202e\u2028") == r"\ud800\u202e\u2028"
-    assert printable("a\n\tb\r", keep="\n\t") == "a\n\tb\\r"
+def test_visible():
+    assert visible("a\x1bb\x00\x7f\x9b\n") == r"a\x1bb\x00\x7f\x9b\n"
+    assert visible("\ud800\u202e\u2028") == r"\ud800\u202e\u2028"
+    assert visible("a\n\tb\r", keep="\n\t") == "a\n\tb\\r"
     fine = "übers 中文 🙂 \u200d e\u0301"
-    assert printable(fine) == fine
+    assert visible(fine) == fine
 
 
 @pytest.mark.parametrize("command", ["info", "top", "diff", "diff of others"])
@@ -39,7 +40,7 @@ def test_commands_for_dictionaries(file, tmp_path, command):
         args = [other, file]
     said = run("spanft", "dictionary", command.split()[0], *args).stdout
     assert r"a\x1b[31m b\x07" in said
-    assert all(c == "\n" or c.isprintable() for c in said)
+    assert all(c == "\n" or c.isvisible() for c in said)
 
 
 def test_errors_name_files(tmp_path):
@@ -61,7 +62,7 @@ def test_texts_in_a_terminal():
     said = to_terminal(doc_of("He \x1b[31m\nlives\x07"), "ngrams")
     assert r"\x1b[" in said
     assert r"\x07" in said
-    assert all(c == "\n" or c.isprintable() for c in said)
+    assert all(c == "\n" or c.isvisible() for c in said)
 
 
 def test_labels_in_a_page():

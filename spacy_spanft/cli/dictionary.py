@@ -12,8 +12,8 @@ from wasabi import msg
 from wasabi.tables import table
 
 from ..errors import CorpusError, DictionaryError, Errors
+from ..errors.visible import visible
 from ..files import check_target
-from .rendering import printable
 from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def build_cli(
             language = None if pretokenized else lang
             covered = held_out_coverage(dictionary, sample, lang=language, **settings)
             _print_coverage(covered)
-        msg.good(f"Wrote {len(dictionary):,} n-grams to {printable(str(output))}")
+        msg.good(f"Wrote {len(dictionary):,} n-grams to {visible(str(output))}")
 
 
 def _read_files(
@@ -154,7 +154,7 @@ def top_cli(
         dictionary = NgramDictionary.from_disk(path)
         with_score = by is RankBy.pmi
         rows = (
-            (printable(ngram), f"{dictionary[ngram]:,}", *[f"{score:.2f}"] * with_score)
+            (visible(ngram), f"{dictionary[ngram]:,}", *[f"{score:.2f}"] * with_score)
             for ngram, score in dictionary.ranked(by.value)
             if n is None or ngram.count(" ") + 1 == n
         )
@@ -176,7 +176,7 @@ def diff_cli(
         one, two = NgramDictionary.from_disk(left), NgramDictionary.from_disk(right)
         only_left, only_right, common = one.diff(two)
         union = len(only_left) + len(only_right) + len(common)
-        names = [printable(str(path)) for path in (left, right)]
+        names = [visible(str(path)) for path in (left, right)]
         rows = [
             (f"only in {names[0]}", f"{len(only_left):,}"),
             (f"only in {names[1]}", f"{len(only_right):,}"),
@@ -186,7 +186,7 @@ def diff_cli(
         print(table(rows, aligns=("l", "r")))
         for name, ngrams in zip(names, (only_left, only_right), strict=True):
             print(f"\nMost frequent of those only in {name}:")
-            print("  " + (printable(", ".join(ngrams[:k])) or "(none)"))
+            print("  " + (visible(", ".join(ngrams[:k])) or "(none)"))
 
 
 def _check_k(k: int) -> None:
@@ -209,7 +209,7 @@ def _print_info(dictionary: "NgramDictionary") -> None:
         *(("then", step) for step in origin.steps),
         ("most frequent", ", ".join(islice(dictionary, 5)) or "(none)"),
     ]
-    print(table([(name, printable(value)) for name, value in rows]))
+    print(table([(name, visible(value)) for name, value in rows]))
 
 
 def _print_coverage(covered: "Coverage") -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
@@ -12,30 +11,11 @@ from spacy import displacy
 from spacy.tokens import Doc
 from wasabi.util import color
 
+from ..errors.visible import LAYOUT, visible
+
 # Two shades that black reads well on, taken in turns so that neighbours differ.
 _TERMINAL_COLORS = (153, 223)
-LAYOUT = "\n\t"
-# Control characters, those that turn the direction of a line, and half characters.
-_CONTROLS = ("Cc", "Cs", "Zl", "Zp")
-_TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _PAGE_COLORS = ("#dbe4f0", "#c9e4de", "#f7d9c4", "#e2cfea", "#faedcb")
-
-
-def printable(text: str, keep: str = "") -> str:
-    """Show control characters, which would command the terminal, as escapes.
-
-    text (str): What a file says, such as an n-gram or a file's name.
-    keep (str): Control characters that stay as they are.
-    RETURNS (str): The same with \\x1b and the like in their place.
-    """
-    return "".join(
-        c if c in keep or not _is_control(c) else ascii(c)[1:-1] for c in text
-    )
-
-
-def _is_control(character: str) -> bool:
-    """Say whether a terminal, or its encoding, would not just show a character."""
-    return character in _TURNS or unicodedata.category(character) in _CONTROLS
 
 
 class Tally:
@@ -83,13 +63,13 @@ def to_terminal(doc: Doc, key: str) -> str:
     parts = []
     behind = 0
     for index, span in enumerate(doc.spans[key]):
-        parts.append(printable(doc.text[behind : span.start_char], LAYOUT))
+        parts.append(visible(doc.text[behind : span.start_char], LAYOUT))
         shade = _TERMINAL_COLORS[index % 2]
-        text = printable(span.text, LAYOUT)
+        text = visible(span.text, LAYOUT)
         marked = color(text, fg=16, bg=shade) if has_color else f"[{text}]"
         parts.append(marked)
         behind = span.end_char
-    return "".join([*parts, printable(doc.text[behind:], LAYOUT)])
+    return "".join([*parts, visible(doc.text[behind:], LAYOUT)])
 
 
 def to_json(doc: Doc, key: str) -> str:

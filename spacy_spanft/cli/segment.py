@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from ..errors import Errors, SpanftError
+from ..errors.visible import visible
 from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def segment_cli(
     """Cut texts into spans, and show them."""
     with short_errors():
         from ..files import write_whole
-        from .rendering import Tally, printable, to_html, to_json, to_terminal
+        from .rendering import Tally, to_html, to_json, to_terminal
 
         if texts and file:
             raise SpanftError(Errors.TEXTS_AND_FILE)
@@ -93,7 +94,7 @@ def segment_cli(
             raise SpanftError(Errors.NO_TEXTS)
         if html:
             write_whole(html, page.encode("utf8"))
-            print(f"Wrote {printable(str(html))}", file=sys.stderr)
+            print(f"Wrote {visible(str(html))}", file=sys.stderr)
         print(tally, file=sys.stderr if jsonl or html else sys.stdout)
 
 

@@ -12,7 +12,7 @@ from textwrap import shorten
 from types import CodeType, FrameType, TracebackType
 
 from ..errors import Errors, SpanftError
-from .rendering import LAYOUT, printable
+from ..errors.visible import LAYOUT, visible
 
 # Shows every error with its traceback, for whoever looks for its cause.
 TRACEBACK = "SPANFT_TRACEBACK"
@@ -75,7 +75,7 @@ def _hook(
     if message is None:
         _previous(kind, error, trace)
     else:
-        print(f"✘ {printable(message, keep=LAYOUT)}", file=sys.stderr)
+        print(f"✘ {visible(message, keep=LAYOUT)}", file=sys.stderr)
 
 
 _previous = sys.excepthook

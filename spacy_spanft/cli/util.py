@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from ..errors import Errors, SpanftError
-from .rendering import LAYOUT, printable
+from ..errors.visible import LAYOUT, visible
 from .uncaught import wants_traceback
 
 
@@ -118,5 +118,5 @@ def _to_nowhere() -> None:
 
 def _fail(message: str, code: int = 1) -> None:
     # On the error stream: the standard output is for the answer alone.
-    print(f"✘ {printable(message, keep=LAYOUT)}", file=sys.stderr)
+    print(f"✘ {visible(message, keep=LAYOUT)}", file=sys.stderr)
     sys.exit(code)

@@ -4,15 +4,13 @@ Everything a user can mend is raised as a `SpanftError`, so that the command
 line can print the message alone, without a traceback.
 """
 
-from reprlib import Repr
-from typing import Any
-
 from .commands import CommandErrors
 from .data import DataErrors
 from .dictionaries import DictionaryErrors
 from .matrix import MatrixErrors
 from .models import ModelErrors
 from .pretraining import PretrainingErrors
+from .shortening import shown
 from .warnings import Warnings
 
 __all__ = [
@@ -34,21 +32,6 @@ __all__ = [
     "Warnings",
     "shown",
 ]
-
-# Enough to find a value by; a whole one can be as long as a file, or longer, where it
-# refers to itself.
-_REPR = Repr()
-_REPR.maxlevel, _REPR.maxdict, _REPR.maxlist = 2, 3, 3
-_REPR.maxstring = _REPR.maxother = 80
-
-
-def shown(value: Any) -> str:
-    """Show a value in a message, cut where it is long.
-
-    value (Any): The value.
-    RETURNS (str): The beginning of its repr.
-    """
-    return _REPR.repr(value)
 
 
 class SpanftError(ValueError):

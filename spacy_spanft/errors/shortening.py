@@ -13,7 +13,16 @@ _N_LISTED = 10
 
 ClassT = TypeVar("ClassT", bound=type)
 
-_REPR = Repr()
+
+class _ShortRepr(Repr):
+    def repr_int(self, x: int, level: int) -> str:
+        try:
+            return super().repr_int(x, level)
+        except ValueError:  # Python writes no number of thousands of digits
+            return "a number of thousands of digits"
+
+
+_REPR = _ShortRepr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = _LONGEST_VALUE
 
 

@@ -8,10 +8,19 @@ _HIDDEN = re.compile(
 )
 
 
-def visible(text: str) -> str:
+# What may stay where a text has several lines.
+LAYOUT = "\n\t"
+
+
+def visible(text: str, keep: str = "") -> str:
     r"""Show characters that a terminal would obey, such as ESC, by their numbers.
 
     text (str): Any text.
-    RETURNS (str): One line of text, with \x1b in the place of ESC.
+    keep (str): Those that stay as they are.
+    RETURNS (str): The text, with \x1b in the place of ESC.
     """
-    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _HIDDEN.sub(lambda found: _escape(found[0], keep), text)
+
+
+def _escape(character: str, keep: str) -> str:
+    return character if character in keep else ascii(character)[1:-1]

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..counting.settings import LARGEST_N, is_whole
-from ..errors import DictionaryError, Errors
+from ..errors import DictionaryError, Errors, shown
 
 LONGEST_COUNT = 19  # digits: what 64 bits hold
 
@@ -65,20 +65,6 @@ def _is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def shown(value: object, longest: int = 80) -> str:
-    """Show a value in an error, whatever it is.
-
-    value (object): The value.
-    longest (int): How many characters it may take.
-    RETURNS (str): The value as Python writes it, or its beginning.
-    """
-    try:
-        text = repr(value)
-    except ValueError:  # a number of thousands of digits
-        return f"a large {type(value).__name__}"
-    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def in_order(counts: Mapping[str, int]) -> dict[str, int]:

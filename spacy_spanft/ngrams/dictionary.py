@@ -18,7 +18,7 @@ from ..counting.settings import (
     is_whole,
     settings_of,
 )
-from ..errors import CorpusError, DictionaryError, Errors, Warnings
+from ..errors import CorpusError, DictionaryError, Errors, Warnings, shown
 from ..files import read_whole, write_whole
 from .counts import (
     NgramDiff,
@@ -28,7 +28,6 @@ from .counts import (
     folded,
     in_order,
     is_in_order,
-    shown,
     words_in,
 )
 from .format import Table, pack, unpack

@@ -17,8 +17,7 @@ import json
 from typing import Any, NamedTuple
 
 from ..about import __version__
-from ..errors import DictionaryError, Errors
-from .counts import shown
+from ..errors import DictionaryError, Errors, shown
 from .gunzip import LONGEST_LINE, GzipLines, reason_of
 from .rows import BadRow, Rows
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..about import __title__, __version__
 from ..counting.settings import Settings, is_whole
-from .counts import LONGEST_COUNT, shown
+from ..errors import shown
+from .counts import LONGEST_COUNT
 
 
 @dataclass(frozen=True)
