@@ -34,21 +34,23 @@ def start_server():
 class Interpreter:
     """`python ARGS`: -m MODULE, -c CODE or a script, and what follows it."""
 
-    def __init__(self, *args, cwd=".", **environment):
+    def __init__(self, *args, cwd=".", stdout=None, **environment):
         """Start it.
 
         args: What follows `python` on the command line.
         cwd: Where it runs.
+        stdout: A file for what it prints, in the place of what communicate() gives.
         environment: What is different in its environment.
         """
         context = processes.fresh_context()
-        stdin, self._stdin = context.Pipe(duplex=False)
-        self._stdout, stdout = context.Pipe(duplex=False)
-        self._stderr, stderr = context.Pipe(duplex=False)
-        pipes = (stdin, stdout, stderr)
+        its_stdin, self._stdin = context.Pipe(duplex=False)
+        self._stdout, its_stdout = context.Pipe(duplex=False)
+        self._stderr, its_stderr = context.Pipe(duplex=False)
+        pipes = (its_stdin, its_stdout, its_stderr)
         settings = (Path(cwd).absolute(), {**os.environ, **environment})
         argv = [str(arg) for arg in args]
-        self._process = context.Process(target=_begin, args=(argv, *settings, pipes))
+        how = (argv, *settings, pipes, stdout)
+        self._process = context.Process(target=_begin, args=how)
         self._process.start()
         self.pid = self._process.pid
         for pipe in pipes:
@@ -98,9 +100,8 @@ class Interpreter:
     def close_stdout(self):
         """Stop reading what it prints, as `head` does."""
         self._stdout.close()
-        self._stdout, write = os.pipe()
-        os.close(write)
-        self._stdout = os.fdopen(self._stdout, "rb")
+        # In its place one that is at its end.
+        self._stdout = open(os.devnull, "rb")  # noqa: SIM115
 
 
 def run(*args, stdin=b"", **how):
@@ -113,8 +114,9 @@ def run(*args, stdin=b"", **how):
     return SimpleNamespace(returncode=begun.returncode, stdout=stdout, stderr=stderr)
 
 
-def _begin(argv, cwd, environment, pipes):
+def _begin(argv, cwd, environment, pipes, stdout):
     """Become the interpreter."""
+    atexit._clear()  # what the server has registered
     os.chdir(cwd)
     # Where this process would have begun: scripts are found from there.
     process.ORIGINAL_DIR = str(cwd)
@@ -123,6 +125,8 @@ def _begin(argv, cwd, environment, pipes):
     for number, pipe in enumerate(pipes):
         os.dup2(pipe.fileno(), number)
         pipe.close()
+    if stdout is not None:
+        os.dup2(os.open(stdout, os.O_WRONLY), 1)
     sys.stdin = open(0, encoding="utf8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, encoding="utf8", closefd=False)  # noqa: SIM115

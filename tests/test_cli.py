@@ -6,9 +6,7 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from typer.testing import CliRunner
 import spacy_spanft.cli  # noqa: F401
 from spacy_spanft import NgramDictionary
 
-from . import commands
+from . import commands, interpreter
 
 
 def run(*args, stdin=None):
@@ -35,8 +33,7 @@ def build(*args, **how):
 
 def spawn(*args, **how):
     """Run a command as a user does."""
-    command = [sys.executable, "-m", "spacy", "spanft", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, **how)
+    return interpreter.run("-m", "spacy", "spanft", *args, **how)
 
 
 @pytest.fixture
@@ -155,14 +152,7 @@ class TestBuild:
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
     def test_full_disk(self, corpus, file):
         for command in (["info", file], ["build", corpus, "-q", "-o", "/dev/full"]):
-            with open("/dev/full", "w") as full:
-                arguments = ["dictionary", *map(str, command)]
-                done = subprocess.run(
-                    [sys.executable, "-m", "spacy", "spanft", *arguments],
-                    stdout=full,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                )
+            done = spawn("dictionary", *command, stdout="/dev/full")
             assert done.returncode == 1
             assert "No space left on device" in done.stderr
             assert "Traceback" not in done.stderr
@@ -186,25 +176,14 @@ class TestBuild:
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
     def test_interrupted_build_leaves_the_old_file(self, file, tmp_path):
         before = file.read_bytes()
-        command = [sys.executable, "-m", "spacy", "spanft", "dictionary", "build"]
-        with subprocess.Popen(
-            [*command, "-", "-o", str(file)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            # Where the tests run in the background, the shell has them ignore it.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        ) as process:
-            assert process.stdin
-            process.stdin.write(b"a b c d\n" * 3_000_000)
-            process.stdin.flush()
-            time.sleep(0.5)
-            process.send_signal(signal.SIGINT)
-            assert process.stderr
-            _, errors = process.communicate()
+        command = ("-m", "spacy", "spanft", "dictionary", "build", "-", "-o", file)
+        process = interpreter.Interpreter(*command)
+        process.write(b"a b c d\n" * 3_000_000)  # most of which it has read then
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
         assert process.returncode == 130
-        assert "Stopped" in errors.decode()
-        assert "Traceback" not in errors.decode()
+        assert "Stopped" in errors
+        assert "Traceback" not in errors
         assert file.read_bytes() == before
         assert sorted(os.listdir(tmp_path)) == ["a.tsv.gz", "corpus.txt"]
 
@@ -356,20 +335,9 @@ class TestSegment:
         assert message in result.stderr
 
     def test_reader_that_has_had_enough(self):
-        command = [sys.executable, "-m", "spacy", "spanft", "segment"]
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
-            assert process.stdin
-            assert process.stdout
-            assert process.stderr
-            process.stdout.close()
-            process.stdin.write(b"new york\n" * 10_000)
-            process.stdin.close()
-            errors = process.stderr.read().decode()
+        process = interpreter.Interpreter("-m", "spacy", "spanft", "segment")
+        process.close_stdout()
+        _, errors = process.communicate(b"new york\n" * 10_000)
         assert "Traceback" not in errors
         assert "Exception" not in errors
 

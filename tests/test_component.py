@@ -1,8 +1,6 @@
 """The component's contract."""
 
 import pickle
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -20,6 +18,8 @@ from spacy_spanft.segmenters import registry
 from spacy_spanft.segmenters.ngram import NgramSegmenter
 from spacy_spanft.segmenters.writing import with_singletons, write_spans
 from spacy_spanft.span_segmenter import SpanSegmenter
+
+from . import interpreter
 
 TEXTS = [
     "New York City is in the United States.",
@@ -202,9 +202,7 @@ class TestInitialize:
             f"import spacy; nlp = spacy.load({str(tmp_path / 'pipeline')!r});"
             f"print([[s.text for s in d.spans['ngrams']] for d in nlp.pipe({TEXTS!r})])"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
-        )
+        done = interpreter.run("-c", code, cwd=tmp_path)
         assert done.stdout.strip() == str(SPANS), done.stderr
 
     def test_reader_that_cuts(self, dictionary, tmp_path):

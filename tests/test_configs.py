@@ -15,6 +15,7 @@ from spacy_spanft import join_pair
 from spacy_spanft.adding import add_spans
 from spacy_spanft.errors import ConfigError
 
+from . import interpreter
 from .commands import run
 from .regimes import encoders, hash_of
 from .tiny import LISTENER
@@ -266,12 +267,7 @@ def test_a_package_of_a_pipeline_loads(single, bert, tmp_path):
     (tmp_path / "out").rename(tmp_path / "gone")
     source.rename(tmp_path / "gone too")
     code = "import en_x; print(en_x.load()('a very good film in new york').cats['A'])"
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path / "elsewhere",
-    )
+    done = interpreter.run("-c", code, cwd=tmp_path / "elsewhere")
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == pytest.approx(expected["A"], abs=1e-5)
 
@@ -471,9 +467,8 @@ class TestAdd:
         text += f'"{factory}"\n'
         (tmp_path / "base.cfg").write_text(text)
         # In a process of its own: nothing has made a factory known there yet.
-        command = [sys.executable, "-m", "spacy", "spanft", "add"]
-        command += ["base.cfg", "out.cfg", "-d", "no.gz"]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        command = ("-m", "spacy", "spanft", "add", "base.cfg", "out.cfg")
+        done = interpreter.run(*command, "-d", "no.gz", cwd=tmp_path)
         assert "There is no dictionary no.gz yet" in done.stderr
         model = load_config(tmp_path / "out.cfg")["components"]["x"]["model"]
         assert model["tok2vec"]["@architectures"] == "spacy-spanft.SpanTok2Vec.v1"

@@ -1,8 +1,6 @@
 """The contract of the text classifiers: every architecture goes through all of it."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from spacy.training import Example
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import AlignmentError, SettingError
 
+from . import interpreter
 from .tiny import LISTENER, save_bert, transformer_config
 
 pytest.importorskip("spacy_transformers")
@@ -328,12 +327,8 @@ def test_loads_where_nothing_of_the_build_is_left(bert, tmp_path):
         "docs = nlp.pipe(json.loads(sys.argv[2]));"
         "print(json.dumps([[d.cats['A'], d.cats['B']] for d in docs]))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "pipeline"), json.dumps(TEXTS)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
+    arguments = (tmp_path / "pipeline", json.dumps(TEXTS))
+    done = interpreter.run("-c", code, *arguments, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(json.loads(done.stdout), expected, atol=1e-5)
 

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 
@@ -13,6 +12,8 @@ from spacy.cli import _util
 from spacy_spanft.cli import uncaught
 from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import ReaderError
+
+from . import interpreter
 
 
 @pytest.fixture
@@ -103,8 +104,7 @@ setup_cli()
 
 def test_a_command_of_spacy():
     """The whole way: the plug-in is found, the hook is set, the error is short."""
-    command = [sys.executable, "-c", COMMAND]
-    done = subprocess.run(command, capture_output=True, encoding="utf8")
+    done = interpreter.run("-c", COMMAND)
     assert done.returncode == 1
     assert done.stderr == "✘ Row 3 has no label.\n"
 
