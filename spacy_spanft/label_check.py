@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .corpora import read_corpus
-from .errors import Warnings
+from .errors import Errors, LabelError, Warnings
 
 
 def _entities(component: Any, doc: Doc) -> Iterable[str]:
@@ -28,6 +28,7 @@ def _tags(component: Any, doc: Doc) -> Iterable[str]:
     return (token.tag_ for token in doc if token.tag_)
 
 
+_SPANCATS = ("spancat", "spancat_singlelabel")
 LabelsOf = Callable[[Any, Doc], Iterable[str]]
 # Where the gold labels of each factory's components stand.
 _GOLD: dict[str, LabelsOf] = {
@@ -85,6 +86,39 @@ def warn_no_labels(nlp: Language) -> None:
     for name, (component, _) in _components(nlp).items():
         if not component.labels:
             warnings.warn(Warnings.NO_LABELS.format(name=name), stacklevel=2)
+
+
+def make_span_check() -> Callable[[Language], None]:
+    """Build `spacy-spanft.check_span_groups.v1`, for [initialize.before_init].
+
+    A spancat whose key no example has fails with spaCy's E143, which asks for labels
+    and names neither the key nor those that are there.
+
+    RETURNS (Callable[[Language], None]): Raises for such a component.
+    """
+    return _check_span_groups
+
+
+def _check_span_groups(nlp: Language) -> None:
+    config = nlp.config.interpolate()
+    settings = config.get("initialize", {}).get("components", {})
+    unsure: list[tuple[str, Any]] = [
+        (name, component)
+        for name, component in nlp.pipeline
+        if nlp.get_pipe_meta(name).factory in _SPANCATS
+        and "labels" not in settings.get(name, {})
+    ]
+    if not unsure or config.get("training", {}).get("max_epochs", -1) < 0:
+        return
+    train = read_corpus(nlp, config, "train_corpus")
+    there = {
+        key for eg in train or () for key, own in eg.reference.spans.items() if own
+    }
+    for name, component in unsure:
+        if train and component.key not in there:
+            names = ", ".join(map(repr, sorted(there))) or "none"
+            place = {"name": name, "key": component.key, "there": names}
+            raise LabelError(Errors.NO_SPAN_GROUP.format(**place))
 
 
 def _components(nlp: Language) -> dict[str, tuple[Any, LabelsOf]]:

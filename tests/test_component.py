@@ -423,6 +423,7 @@ def test_names_are_registered():
             "spacy-spanft.Tok2VecPairTransformer.v1",
         ],
         "callbacks": [
+            "spacy-spanft.check_span_groups.v1",
             "spacy-spanft.freeze_transformer.v1",
             "spacy-spanft.group_parameters.v1",
             "spacy-spanft.prepare_training.v1",

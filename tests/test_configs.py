@@ -13,7 +13,7 @@ from spacy.util import load_config
 
 from spacy_spanft import join_pair
 from spacy_spanft.adding import add_spans
-from spacy_spanft.errors import ConfigError
+from spacy_spanft.errors import ConfigError, LabelError
 
 from . import interpreter
 from .commands import run
@@ -293,6 +293,25 @@ def test_training_is_prepared(name, data, bert, request):
         warnings.simplefilter("ignore")
         nlp = init_nlp(config)
     assert nlp.config["training"]["eval_frequency"] == 1
+
+
+def test_spans_under_another_key(entities, bert, tmp_path):
+    nlp = spacy.blank("en")
+    docs = list(DocBin().from_disk(entities).get_docs(nlp.vocab))
+    for doc in docs:
+        doc.spans["other"] = list(doc.spans.pop("sc"))
+    DocBin(docs=docs).to_disk(tmp_path / "x.spacy")
+    path = str(tmp_path / "x.spacy")
+    overrides = {"paths.train": path, "paths.dev": path}
+    config = load_config(CONFIGS / "spancat_baseline.cfg", overrides)
+    with pytest.raises(LabelError, match=r"doc\.spans\['sc'\] \(there are: 'other'\)"):
+        init_nlp(config)
+    # Where the labels are given, they need not be in the data.
+    config["initialize"]["components"] = {"spancat": {"labels": ["GPE"]}}
+    config["paths"]["transformer"] = str(bert)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert init_nlp(config).get_pipe("spancat").labels == ("GPE",)
 
 
 class TestAdd:

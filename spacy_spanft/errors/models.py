@@ -162,6 +162,12 @@ class ModelErrors:
         "it read by the right @readers? spacy.Corpus.v1 reads .spacy files, "
         "spacy-spanft.ConllCorpus.v1 CoNLL's columns."
     )
+    NO_SPAN_GROUP = (
+        "{name!r} has no labels: not one example of the training data has a span in "
+        "doc.spans[{key!r}] (there are: {there}). Set [components.{name}] spans_key to "
+        "what the data has, or let the reader write {key!r}: "
+        "spacy-spanft.ConllCorpus.v1 takes spans_key = {key!r}."
+    )
     ONE_LABEL = "The labels of {name!r} are {labels!r}, but must be a list of strings."
     WRONG_N_TAGS = (
         "The model of {name!r} has nO = {found}, but {n_labels} labels need {needed} "
