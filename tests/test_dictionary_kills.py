@@ -37,8 +37,11 @@ class Build:
 
     def __init__(self, text, output):
         read, write = os.pipe()
+        # Not before the child is where it exits whatever happens.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         self.id = os.fork()
         if self.id:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             os.close(write)
             self.printed = os.fdopen(read, "rb")
             return
@@ -50,6 +53,7 @@ class Build:
             sys.stdout, sys.stderr = (os.fdopen(n, "w", 1) for n in (1, 2))
             # pytest has its own for Ctrl-C.
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             build_cli([str(text)], output=output, n_process=2, quiet=True, min_count=2)
             code = 0
         except SystemExit as end:
