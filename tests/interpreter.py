@@ -42,6 +42,7 @@ class Interpreter:
         stdout: A file for what it prints, in the place of what communicate() gives.
         environment: What is different in its environment.
         """
+        start_server()
         context = processes.fresh_context()
         its_stdin, self._stdin = context.Pipe(duplex=False)
         self._stdout, its_stdout = context.Pipe(duplex=False)
@@ -49,7 +50,7 @@ class Interpreter:
         pipes = (its_stdin, its_stdout, its_stderr)
         settings = (Path(cwd).absolute(), {**os.environ, **environment})
         argv = [str(arg) for arg in args]
-        how = (argv, *settings, pipes, stdout)
+        how = (argv, *settings, pipes, stdout, _address())
         self._process = context.Process(target=_begin, args=how)
         self._process.start()
         self.pid = self._process.pid
@@ -114,8 +115,24 @@ def run(*args, stdin=b"", **how):
     return SimpleNamespace(returncode=begun.returncode, stdout=stdout, stderr=stderr)
 
 
-def _begin(argv, cwd, environment, pipes, stdout):
+def _address():
+    """Say where the server is asked for processes."""
+    if not sys.platform.startswith("linux"):
+        return None
+    from multiprocessing import forkserver
+
+    return forkserver._forkserver._forkserver_address
+
+
+def _begin(argv, cwd, environment, pipes, stdout, address):
     """Become the interpreter."""
+    if address is not None:
+        # What it forks off comes from the same server: one of its own would have to
+        # import everything again.
+        from multiprocessing import forkserver
+
+        forkserver._forkserver._forkserver_address = address
+        forkserver._forkserver.ensure_running = lambda: None
     atexit._clear()  # what the server has registered
     os.chdir(cwd)
     # Where this process would have begun: scripts are found from there.

@@ -83,6 +83,7 @@ class NgramDictionary(Mapping[str, int]):
         self.provenance = provenance
         self._counts = counts
         self._words = words
+        self._packed: bytes | None = None
 
     @classmethod
     def _trusted(
@@ -356,7 +357,9 @@ class NgramDictionary(Mapping[str, int]):
 
         RETURNS (bytes): The file; equal dictionaries give equal bytes.
         """
-        return pack(self._to_table())
+        if self._packed is None:  # a training saves it again and again
+            self._packed = pack(self._to_table())
+        return self._packed
 
     @classmethod
     def from_bytes(cls, data: bytes, *, name: str = "The data") -> Self:
