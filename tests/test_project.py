@@ -144,7 +144,16 @@ def test_demo_full(project, copy):
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory, bert):
+def ngrams(tmp_path_factory):
+    """A dictionary that has a few more n-grams than the smallest that is cut."""
+    path = tmp_path_factory.mktemp("ngrams") / "ngrams.tsv.gz"
+    counts = {f"the film{i}": 2000 - i for i in range(1100)}
+    NgramDictionary({**counts, "new york": 9}).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory, bert, ngrams):
     """Settings for a few texts of a real task's form, a small encoder, one seed."""
     folder = tmp_path_factory.mktemp("data")
     for layout in ("cola", "wnut17"):
@@ -152,6 +161,7 @@ def settings(tmp_path_factory, bert):
     return (
         *("--vars.data_dir", folder, "--vars.transformer", bert, "--vars.limit", 8),
         *("--vars.seeds", 1, "--vars.epochs", 1, "--vars.jobs", 2),
+        *("--vars.base_dictionary", ngrams),
     )
 
 
@@ -194,18 +204,8 @@ def nltk_data(scripts_path, copy):
     make_demo.write_nltk_data(copy / "assets" / "nltk_data", sentences)
 
 
-@pytest.fixture(scope="module")
-def ngrams(tmp_path_factory):
-    """A dictionary that has a few more n-grams than the smallest that is cut."""
-    path = tmp_path_factory.mktemp("ngrams") / "ngrams.tsv.gz"
-    counts = {f"the film{i}": 2000 - i for i in range(1100)}
-    NgramDictionary({**counts, "new york": 9}).to_disk(path)
-    return path
-
-
 @pytest.mark.usefixtures("nltk_data")
-def test_ablation_sizes_and_regimes(project, copy, settings, ngrams):
-    settings = (*settings, "--vars.base_dictionary", ngrams)
+def test_ablation_sizes_and_regimes(project, copy, settings):
     for workflow in ("ablation", "dictionary-size", "regimes"):
         run("run", workflow, ".", *settings, cwd=copy)
         assert all(path.exists() for path in outputs_of(project, workflow, copy))
@@ -349,7 +349,12 @@ def test_demo_data(tmp_path):
 def test_errors_are_short(scripts_path, copy, tmp_path, args, expected):
     import experiment
 
-    data = copy / "corpus" / "demo" / "textcat"
+    data = tmp_path / "data"
+    data.mkdir()
+    for part in ("train", "dev"):
+        doc = spacy.blank("en")("new york")
+        doc.cats = {"A": 1.0, "B": 0.0}
+        DocBin(docs=[doc]).to_disk(data / f"{part}.spacy")
     command = [str(PROJECT / "arms" / "segmenters.yml")]
     if "--data" not in args:
         command += ["--data", str(data)]
