@@ -16,6 +16,8 @@ from .span_segmenter import DEFAULT_SPANS_KEY
 # Whether exactly one label is right for what a factory learns.
 _EXCLUSIVE = {"textcat": True, "textcat_multilabel": False}
 _OURS = "spacy-spanft."
+# What spaCy's own default config refers to.
+_DEFAULT_PATHS = {"vectors", "init_tok2vec"}
 
 
 def check_classifiers(nlp: Language, config: Any) -> None:
@@ -105,9 +107,10 @@ def warn_unused_paths(config: Config) -> None:
     """
     paths = config.get("paths", {})
     text = config.to_str(interpolate=False)
-    if "${paths}" in text:
-        return
     used = [name for name in paths if f"${{paths.{name}}}" in text]
+    # One that was interpolated has no references left but those of spaCy's defaults.
+    if "${paths}" in text or not {*used} - _DEFAULT_PATHS:
+        return
     for name, value in paths.items():
         if name in used or value is None:
             continue

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 from spacy_spanft import processes
 
-MORE = ["spacy.cli", "spacy_spanft.cli.matrix", "pyarrow", "datasets", "nltk"]
+MORE = ["spacy.cli", "spacy_spanft.matrix", "pyarrow", "datasets", "nltk"]
 MORE += ["matplotlib.figure", "sklearn.metrics", "scipy.stats"]
 
 

@@ -47,6 +47,7 @@ def no_backward():
 
 
 class TestFrozen:
+    @pytest.mark.filterwarnings("ignore:A text has no separator")
     @pytest.mark.parametrize("heads", [["textcat"], ["textcat", "ner"]])
     @pytest.mark.parametrize("kind", KINDS)
     def test_not_a_bit_changes(self, bert, kind, heads):
