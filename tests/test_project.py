@@ -112,7 +112,7 @@ def test_demo(project, copy, scripts_path):
     assert all(path.exists() for path in outputs_of(project, "demo", copy))
     tasks = check_report(copy / "metrics" / "demo", ["encoder", "random", "ngrams"])
     (found,) = tasks.values()
-    assert (found["metric"], found["n_docs"]) == ("cats_accuracy", 30)
+    assert (found["metric"], found["n_docs"]) == ("cats_accuracy", 15)
     ngrams = NgramDictionary.from_disk(copy / "corpus" / "demo" / "ngrams.tsv.gz")
     pairs = {
         phrase[:2] for kind in demo_language.EXPRESSIONS.values() for phrase in kind
@@ -140,7 +140,7 @@ def test_demo_full(project, copy):
     folder = copy / "metrics" / "demo-full"
     tasks = check_report(folder, names("segmenters.yml"))
     assert [found["metric"] for found in tasks.values()] == ["cats_accuracy", "ents_f"]
-    assert all(found["n_docs"] == 30 for found in tasks.values())
+    assert all(found["n_docs"] == 15 for found in tasks.values())
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from demo_language import KINDS, Sentence, make_sentence
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-SIZES = {"train": 1000, "dev": 200, "test": 1000}
+SIZES = {"train": 1000, "dev": 100, "test": 500}
 N_LINES = 10_000
 # How many tagged sentences NLTK learns from.
 N_TAGGED = 1000
