@@ -183,7 +183,10 @@ def test_no_text_is_an_error(texts):
         ({"max_n": 1}, "max_n is 1, but it must be a whole number from 2"),
         ({"max_n": 0}, "max_n is 0"),
         ({"max_n": 2.5}, r"max_n is 2\.5"),
-        ({"min_count": -3}, "min_count is -3, but it must be a whole number of 1 or more"),
+        (
+            {"min_count": -3},
+            "min_count is -3, but it must be a whole number of 1 or more",
+        ),
         ({"min_count": 0}, "min_count is 0"),
         ({"min_count": True}, "min_count is True"),
         ({"attr": "LEMMA"}, "attr is 'LEMMA', but it must be 'LOWER' or 'ORTH'"),

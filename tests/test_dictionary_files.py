@@ -66,7 +66,9 @@ def test_the_longest_ngram_is_read():
         ("a b\rc", 1, "is not an n-gram"),
         ("a " * 255 + "b", 1, "n-gram of 256 words, but the largest n is 255"),
         ("a b", 10**19, "is 10000000000000000000, but it must be a whole number > 0"),
-        pytest.param("a b", 10**5000, "The count of 'a b' is a number of thousands", id="huge"),
+        pytest.param(
+            "a b", 10**5000, "The count of 'a b' is a number of thousands", id="huge"
+        ),
     ],
 )
 def test_what_no_file_can_hold_is_refused_before(ngram, count, message):
