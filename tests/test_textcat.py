@@ -101,9 +101,11 @@ def examples_for(nlp, texts=TRAIN):
     ]
 
 
-def train(nlp, examples, steps=1, annotates=("span_segmenter",), exclude=()):
+def train(
+    nlp, examples, steps=1, annotates=("span_segmenter",), exclude=(), rate=0.003
+):
     optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.003
+    optimizer.learn_rate = rate
     for _ in range(steps):
         nlp.update(examples, sgd=optimizer, annotates=annotates, exclude=exclude)
     return nlp
@@ -130,7 +132,7 @@ def test_initialise_with_few_examples(bert, model, n):
 def test_learns_saves_and_predicts_the_same(bert, model, component, tmp_path):
     nlp = make(bert, model, component)
     examples = examples_for(nlp, [pair for pair in TRAIN if pair[0]])
-    train(nlp, examples, steps=80)
+    train(nlp, examples, steps=40, rate=0.006)
     found = scores(nlp.pipe(TEXTS))
     gold = [cat for _, cat in TRAIN]
     learnt = ["AB"[row.argmax()] for row in found]
@@ -294,7 +296,7 @@ def test_a_listener_to_a_tok2vec(tmp_path):
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(NGRAMS))
     examples = examples_for(nlp, [pair for pair in TRAIN if pair[0]])
-    train(nlp, examples, steps=80)
+    train(nlp, examples, steps=40, rate=0.006)
     found = scores(nlp.pipe(TEXTS))
     gold = [cat for _, cat in TRAIN]
     for cat, row, text in zip(gold, found, TEXTS, strict=True):
