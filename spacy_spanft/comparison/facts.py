@@ -4,10 +4,9 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from reprlib import repr as short
 from typing import Any
 
-from ..errors import ComparisonError, Errors
+from ..errors import ComparisonError, Errors, shown
 
 
 def read_text(path: Path) -> str:
@@ -62,7 +61,7 @@ def value_of(
     """
     value = values.get(key)
     if key not in values or is_right(value) is not True:
-        reason = f"{key!r} is {short(value)}, but must be {expected}"
+        reason = f"{key!r} is {shown(value)}, but must be {expected}"
         if key not in values:
             reason = f"{key!r} is missing, which must be {expected}"
         raise ComparisonError(Errors.BAD_RUNS.format(path=path, reason=reason))
