@@ -30,6 +30,11 @@ def _import_all() -> None:
     for name in preloaded():
         with suppress(ImportError):
             importlib.import_module(name)
+    with suppress(ImportError):
+        from transformers import MODEL_MAPPING
+
+        # Three hundred modules, imported as soon as a process makes its first encoder.
+        MODEL_MAPPING.keys()
     # From here on it looks for itself, and right: the signal would come when a thread
     # ends, too, if that is what started it.
     set_signal(_PR_SET_PDEATHSIG, 0)

@@ -46,6 +46,15 @@ def preloaded() -> list[str]:
     return _LIBRARIES if find_spec("cupy") else [*_LIBRARIES, *_OURS]
 
 
+def begin_server() -> None:
+    """Start the server, for what will need it: it imports while others prepare."""
+    context = fresh_context()
+    if context.get_start_method() == "forkserver":
+        from multiprocessing import forkserver
+
+        forkserver.ensure_running()
+
+
 def fresh_context() -> BaseContext:
     """Say how a process is started that has nothing of this one.
 

@@ -9,7 +9,11 @@ import spacy
 from hypothesis import settings
 
 from . import interpreter
+from .quick import few_exceptions, sort_entry_points
 from .tiny import save_bert
+
+few_exceptions()
+sort_entry_points()
 
 settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=1000)

@@ -134,6 +134,7 @@ def _begin(argv, cwd, environment, pipes, stdout, address):
 
         forkserver._forkserver._forkserver_address = address
         forkserver._forkserver.ensure_running = lambda: None
+        forkserver.ensure_running = lambda: None
     atexit._clear()  # what the server has registered
     os.chdir(cwd)
     # Where this process would have begun: scripts are found from there.

@@ -33,6 +33,7 @@ from spacy_spanft.comparison.tasks import (
 )
 from spacy_spanft.errors import ComparisonError
 from spacy_spanft.matrix import Run, check_data, plan_runs, read_arms, run_matrix
+from spacy_spanft.processes import begin_server
 
 # fmt: off
 Arms = Annotated[Path, typer.Argument(help="The arms (YAML)")]
@@ -71,6 +72,8 @@ def main(
 ) -> None:
     """Do the whole of it."""
     with short_errors():
+        if not dry_run:
+            begin_server()
         overrides = read_overrides(ctx.args)
         if transformer:
             overrides["paths.transformer"] = transformer

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ..errors import ComparisonError, Errors
+from ..processes import begin_server
 from .util import check_folder, short_errors
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def compare_cli(
 ) -> None:
     """Compare trained pipelines on the same data: score, p, size, speed and memory."""
     with short_errors():
+        begin_server()
         from ..comparison.tasks import compare_tasks, table_of, write_reports
 
         check_folder(output)

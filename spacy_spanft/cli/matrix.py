@@ -8,6 +8,7 @@ from typer import Argument, Context, Option
 from wasabi.tables import table
 
 from ..errors import Errors, MatrixError
+from ..processes import begin_server
 from .util import check_folder, short_errors
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def matrix_cli(
     Settings for all configs are given as to `spacy train`: --training.max_steps 10.
     """
     with short_errors():
+        if not dry_run:
+            begin_server()
         from ..matrix import check_jobs, plan_runs, read_arms, run_matrix
 
         overrides = read_overrides(ctx.args)
