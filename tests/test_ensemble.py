@@ -127,8 +127,8 @@ def test_an_ensemble_of_each_arm(folder, monkeypatch):
     assert [arm.name for arm in found.ensembles] == ["two", "three"]
     two, three = found.ensembles
     assert two.runs[0].answers == averages(folder, ["0", "1"])
-    assert two.against_first is None
-    assert three.against_first.mean == pytest.approx(three.mean - two.mean)
+    assert two.models is None
+    assert three.models.mean == pytest.approx(three.mean - two.mean)
     values = json.loads(json.dumps(found.to_json()))
     assert [arm["name"] for arm in values["ensembles"]] == ["two", "three"]
     assert values["ensembles"][1]["parameters_added"] == 2.0

@@ -8,11 +8,13 @@ import matplotlib
 import numpy as np
 import pytest
 
+from spacy_spanft.comparison import wording
 from spacy_spanft.comparison.drawing import clean, looks, night, spread
 from spacy_spanft.comparison.figures import curves, dictionary_sizes
 from spacy_spanft.comparison.markdown import to_markdown_of_tasks
 from spacy_spanft.comparison.report import to_html
 from spacy_spanft.comparison.runs import Missing, MissingRun
+from spacy_spanft.comparison.significance import holm
 from spacy_spanft.comparison.training import Training
 from spacy_spanft.errors.visible import visible
 
@@ -51,13 +53,23 @@ def test_names_in_markdown_stay_what_they_are(monkeypatch):
     lines = text.split("\n")
     rows = [line for line in lines if line.startswith("|")]
     cells = [split(row) for row in rows]
-    assert {len(row) for row in cells} == {9}
+    assert {len(row) for row in cells} == {10}
     shown = [unescaped(row[0]) for row in cells[2 : 2 + len(HOSTILE)]]
     assert shown == [visible(name) for name in HOSTILE]
     heads = [unescaped(line[3:]) for line in lines if line.startswith("## ")]
     assert heads == [visible(name) for name in HOSTILE[:3]]
     # Whatever is not a row or a heading begins with words of our own.
-    known = "|", "## ", "1 of 9", "cats_", "Differences", "Missing", "Note on "
+    known = (
+        "|",
+        "## ",
+        "1 of 9",
+        "cats_",
+        "Differences",
+        "Is the",
+        "Do these",
+        "Missing",
+        "Note on ",
+    )
     assert all(line.startswith(known) for line in lines if line)
     assert sum(line.startswith("Note on ") for line in lines) == len(HOSTILE)
 
@@ -93,21 +105,28 @@ TRAININGS = [
 def test_the_tables_hold_the_numbers(one):
     page = Page(to_html({"task": one}, {"task": TRAININGS}, notes={"base": "a note"}))
     header, base, ours = page.rows(0)
-    assert header[5:] == ["p (McNemar)", "Spans in a text"]
+    assert header[4:] == [
+        *("95% interval", "p", "These models: 95% interval", "Spans in a text")
+    ]
     scores = [one.arms[0].runs[i].score for i in (0, 1)]
     assert scores == [0.5, 0.75]
     expected = f"{100 * mean(scores):.1f} ± {100 * stdev(scores):.1f}"
-    assert base == ["base*", "2", expected, "–", "–", "–", "–"]
-    found = one.arms[1].against_first
-    within = f"+{100 * found.low:.1f} to +{100 * found.high:.1f}"
-    assert ours[1:] == ["2", "100.0 ± 0.0", "+37.5", within, "0.002", "1.0"]
+    assert base == ["base*", "2", expected, "–", "–", "–", "–", "–"]
+    method, models = (
+        f"{found.low:+.1%} to {found.high:+.1%}".replace("-", "−").replace("%", "")
+        for found in (one.arms[1].method, one.arms[1].models)
+    )
+    p = f"{one.arms[1].method.p:.3f}"
+    expected = ["2", "100.0 ± 0.0", "+37.5", method, p, models, "1.0"]
+    assert ours[1:] == expected
     _, header, base, ours = page.rows(1)
     costs = ["Words/s", "Peak memory"]
     assert header[1:4] == ["Weights", "added", "n-grams"]
     assert header[4:] == [*costs, *costs, "Time of a run"]
-    assert base[1:6] == ["1.00M", "–", "–", "1,234", "567 MB"]
+    assert base[1:6] == ["1.00M", "–", "–", "1,234 (1,234 to 1,234)", "567 MB"]
     assert base[6:] == ["200", "2,500 MB", "2 min"]
-    assert ours[1:6] == ["1.03M", "+3.1%", "5,000", "1,500", "567 MB"]
+    speed = "1,500 (1,000 to 2,000)"
+    assert ours[1:6] == ["1.03M", "+3.1%", "5,000", speed, "567 MB"]
     assert ours[6:] == ["50", "–", "1 h 07"]
     assert "* base: a note" in page.text
     assert "40 texts of test.spacy" in page.text
@@ -115,25 +134,24 @@ def test_the_tables_hold_the_numbers(one):
 
 def test_several_tasks_and_corrected_ps(one, monkeypatch):
     rows = np.arange(40)
-    arms = {"base": rows % 2, "good": rows % 40, "same": rows % 2, "c": rows % 40}
-    many = against({k: [labelled(v)] for k, v in arms.items()}, monkeypatch)
+    arms = {"base": rows % 2, "good": rows % 40, "same": rows % 2, "c": rows % 20}
+    many = against({k: [labelled(v)] * 3 for k, v in arms.items()}, monkeypatch)
     page = Page(to_html({"first": one, "second": many}))
     header, *rows = page.rows(0)
     assert header == ["Arm", "firstAccuracy", "secondAccuracy"]
     assert [row[1:] for row in rows] == [
-        ["62.5 ± 17.7", "50.0"],
-        ["100.0 ± 0.0†", "–"],
-        ["–", "97.5†"],
-        ["–", "50.0"],
-        ["–", "97.5†"],
+        # Two runs that differ by 25 points among themselves show nothing.
+        ["62.5 ± 17.7", "50.0 ± 0.0"],
+        ["100.0 ± 0.0", "–"],
+        ["–", "97.5 ± 0.0†"],
+        ["–", "50.0 ± 0.0"],
+        ["–", "95.0 ± 0.0†"],
     ]
-    # 19 texts differ, all on one side; 3 comparisons are made.
-    p = 2 * 0.5**19
-    found = next(t for t in map(page.rows, range(99)) if "p, corrected" in str(t[0]))
-    assert found[0][5:7] == ["p (McNemar)", "p, corrected (Holm)"]
-    assert found[2][5:7] == ["< 0.001", "< 0.001"]
-    assert found[3][5:7] == ["1.000", "1.000"]
-    assert many.arms[1].against_first.p == pytest.approx(p)
+    found = next(t for t in map(page.rows, range(99)) if "corrected" in str(t[0]))
+    assert found[0][5:7] == ["p, corrected (Holm)", "These models: 95% interval"]
+    ps = [arm.method.p for arm in many.arms[1:]]
+    assert [row[5] for row in found[2:]] == [wording.probability(p) for p in holm(ps)]
+    assert (ps[1], found[3][5]) == (1.0, "1.000")
     assert len([a for a in page.all("section") if a.get("class") == "task"]) == 3
 
 

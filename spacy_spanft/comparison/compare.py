@@ -3,18 +3,19 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from itertools import zip_longest
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean, median, stdev
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from ..errors import ComparisonError, Errors
 from .ensemble import measure_ensemble_alone
 from .measure import Measured, Setup, is_there, measure_alone
+from .methods import MethodDifference, method_difference
 from .progress import watched
+from .resampling import resample
 from .runs import Missing
-from .significance import Difference, mcnemar, paired_bootstrap
+from .significance import Difference, models_difference
 
 
 class Arm(NamedTuple):
@@ -22,13 +23,16 @@ class Arm(NamedTuple):
 
     name (str): Its name.
     runs (list[Measured]): What was found of each.
-    against_first (Optional[Difference]): How much better it is than the first arm; None
-        for that one.
+    models (Optional[Difference]): How much better these trained models are than those
+        of the first arm, on texts of this kind; None for that arm.
+    method (Optional[MethodDifference]): How much better the method is, whatever the
+        seeds and the texts; None for the first arm, and where there is one run only.
     """
 
     name: str
     runs: list[Measured]
-    against_first: Difference | None
+    models: Difference | None = None
+    method: MethodDifference | None = None
 
     @property
     def scores(self) -> list[float]:
@@ -39,6 +43,11 @@ class Arm(NamedTuple):
     def mean(self) -> float:
         """The mean of the scores."""
         return mean(self.scores)
+
+    @property
+    def speeds(self) -> list[float]:
+        """How many words each run predicted in a second."""
+        return [run.words_per_second for run in self.runs]
 
     @property
     def std(self) -> float | None:
@@ -98,10 +107,12 @@ def _json(arm: Arm, base: int) -> dict[str, Any]:
         "scores": arm.scores,
         "mean": arm.mean,
         "std": arm.std,
-        "against_first": arm.against_first and arm.against_first._asdict(),
+        "models": arm.models and arm.models._asdict(),
+        "method": arm.method and arm.method._asdict(),
         "n_parameters": arm.runs[0].n_parameters,
         "parameters_added": arm.runs[0].n_parameters / base - 1,
-        "words_per_second": _mean_of(arm, "words_per_second"),
+        "words_per_second": median(arm.speeds),
+        "words_per_second_range": [min(arm.speeds), max(arm.speeds)],
         "peak_memory": _mean_of(arm, "peak_memory"),
         "spans_per_doc": _mean_of(arm, "spans_per_doc"),
         "n_ngrams": arm.runs[0].n_ngrams,
@@ -120,6 +131,8 @@ def compare(
 ) -> Comparison:
     """Measure trained pipelines on the same data, one after the other.
 
+    The arms take turns, so that what slows the machine down for a while slows all.
+
     arms (Mapping[str, Sequence[Union[str, Path]]]): For each arm its pipelines, which
         differ in their seeds. All are compared with the first arm.
     data (Union[str, Path]): The test data: DocBins (.spacy), or whatever the pipelines'
@@ -136,8 +149,7 @@ def compare(
     _check_arms(named, ensemble)
     setup = Setup(str(data), metric, positive_label, gpu_id)
     found: dict[str, list[Measured]] = {}
-    jobs = [(name, [path]) for name, paths in named.items() for path in paths]
-    for name, (path,) in watched(jobs, "pipelines"):
+    for name, (path,) in watched(_in_turns(named), "pipelines"):
         run = _measure(measure_alone, name, path, setup)
         # The first one decides for all.
         setup = setup._replace(metric=run.metric)
@@ -191,13 +203,33 @@ def _check_alike(found: Mapping[str, list[Measured]]) -> None:
                 raise ComparisonError(Errors.OTHER_MEANINGS.format(**told))
 
 
+def _in_turns(arms: Mapping[str, Sequence[str]]) -> list[tuple[str, list[str]]]:
+    """List the first run of each arm, then the second ones, and so on."""
+    columns = [[(name, [path]) for path in paths] for name, paths in arms.items()]
+    return [job for turn in zip_longest(*columns) for job in turn if job is not None]
+
+
 def _against_first(found: Mapping[str, list[Measured]], n_resamples: int) -> list[Arm]:
-    made: list[Arm] = []
-    for name, runs in found.items():
-        base = made[0].runs if made else None
-        difference = None if base is None else _difference(base, runs, n_resamples)
-        made.append(Arm(name, runs, difference))
+    if not found:
+        return []
+    rows = {name: [run.rows for run in runs] for name, runs in found.items()}
+    score_of = next(iter(found.values()))[0].score_of
+    scores = resample(rows, score_of, n_resamples=n_resamples)
+    scores = {
+        name: one._replace(seeds=_seeds(found[name])) for name, one in scores.items()
+    }
+    first, *others = found
+    made = [Arm(first, found[first])]
+    for name in others:
+        both = (scores[first], scores[name])
+        models, method = models_difference(*both), method_difference(*both)
+        made.append(Arm(name, found[name], models, method))
     return made
+
+
+def _seeds(runs: list[Measured]) -> list[int] | None:
+    seeds = [run.seed for run in runs if run.seed is not None]
+    return seeds if len(seeds) == len(runs) else None
 
 
 def _ensembles(
@@ -211,19 +243,6 @@ def _ensembles(
     for name, paths in watched(jobs, "ensembles"):
         together[name] = [_measure(measure_ensemble_alone, name, paths, setup)]
     return together
-
-
-def _difference(
-    base: list[Measured], other: list[Measured], n_resamples: int
-) -> Difference:
-    """Compare two arms: the interval by bootstrap, p by McNemar's test for labels."""
-    before, after = ([run.rows for run in arm] for arm in (base, other))
-    score_of = base[0].score_of
-    found = paired_bootstrap(before, after, score_of, n_resamples=n_resamples)
-    if base[0].right is None:
-        return found
-    right = [[np.asarray(run.right, np.bool_) for run in arm] for arm in (base, other)]
-    return found._replace(p=mcnemar(*right), test="McNemar")
 
 
 def _mean_of(arm: Arm, name: str) -> float | None:

@@ -2,19 +2,49 @@
 
 from . import wording
 from .compare import Arm, Comparison
-from .significance import Difference, holm
+from .methods import MethodDifference
+from .significance import holm
 
 _LEVEL = 0.05
+_MODELS = (
+    "Do these models differ? Their 95% interval asks whether these very models would "
+    "on other texts of this kind: a paired bootstrap over the texts."
+)
+_ONE_RUN = (
+    "Is the method better? That cannot be said of arms with one run: another seed "
+    "would have given another model. Train each with three seeds or more."
+)
 
 
 def corrected(comparison: Comparison) -> dict[str, float]:
-    """Correct the p-values for how many arms are compared with the first.
+    """Correct the methods' p-values for how many arms are compared with the first.
 
     comparison (Comparison): The comparison.
-    RETURNS (dict[str, float]): The corrected p-value of each arm but the first.
+    RETURNS (dict[str, float]): The corrected p-value of each arm that has one.
     """
-    ps = {a.name: a.against_first.p for a in comparison.arms if a.against_first}
+    ps = {arm.name: arm.method.p for arm in comparison.arms if arm.method}
     return dict(zip(ps, holm(list(ps.values())), strict=True))
+
+
+def meanings(comparison: Comparison) -> list[str]:
+    """Say what the two intervals and the p-value of a table answer.
+
+    comparison (Comparison): The comparison.
+    RETURNS (list[str]): Sentences.
+    """
+    methods = [arm.method for arm in comparison.arms if arm.method]
+    if not methods:
+        return [_ONE_RUN, _MODELS]
+    pairs = {method.is_paired for method in methods}
+    paired = ", paired by seed" if pairs == {True} else ""
+    said = (
+        "Is the method better? The 95% interval of the difference, and p, ask whether "
+        "other seeds and other texts would show it, too: t over the variance of runs "
+        f"and texts{paired}, with Satterthwaite’s degrees of freedom"
+    )
+    n = len(methods)
+    said += f"; p after Holm’s correction for {n} comparisons." if n > 1 else "."
+    return [said, _MODELS]
 
 
 def headline(comparison: Comparison) -> str:
@@ -28,39 +58,39 @@ def headline(comparison: Comparison) -> str:
 
 def _finding(comparison: Comparison) -> str:
     first = comparison.arms[0]
-    best, found = _best(comparison)
+    best = _best(comparison)
     score = wording.percent(first.scores)
-    if found is None:
+    if best.models is None:
         return f"{first.name} scores {score}; there is no other arm to compare it with."
-    by = wording.points(abs(found.mean)).lstrip("+")
+    by = wording.points(abs(best.models.mean)).lstrip("+")
     by = f"{by if by != '0.0' else 'less than 0.1'} points"
-    within = f"(95% interval {wording.interval(found)})"
-    if found.mean > 0:
+    if best.models.mean > 0:
         said = (
             f"{best.name} scores highest, {wording.percent(best.scores)} against "
-            f"{score} of {first.name}: {by} more {within}"
+            f"{score} of {first.name}: {by} more"
         )
-    elif found.mean < 0:
+    elif best.models.mean < 0:
         said = (
             f"No arm scores higher than {first.name}, {score}; {best.name} comes "
-            f"nearest, {by} lower {within}"
+            f"nearest, {by} lower"
         )
     else:
         return f"No arm scores higher than {first.name}, {score}; {best.name} is equal."
-    return f"{said}, {_chance(found, corrected(comparison), best.name)}."
+    if best.method is None:
+        models = wording.interval(best.models)
+        return f"{said} (95% interval of these models {models}). {_ONE_RUN}"
+    within = f"(95% interval {wording.interval(best.method)})"
+    return f"{said} {within}, {_chance(best.method, corrected(comparison), best.name)}."
 
 
-def _best(comparison: Comparison) -> tuple[Arm, Difference | None]:
-    """Find the best arm but the first, and how much better it is than that."""
+def _best(comparison: Comparison) -> Arm:
+    """Find the best arm but the first; the first if there is no other."""
     others = comparison.arms[1:]
-    if not others:
-        return comparison.arms[0], None
-    best = max(others, key=lambda arm: arm.mean)
-    return best, best.against_first
+    return max(others or comparison.arms, key=lambda arm: arm.mean)
 
 
-def _chance(found: Difference, after: dict[str, float], name: str) -> str:
-    said = f"{found.test}, {wording.equation(found.p)}"
+def _chance(found: MethodDifference, after: dict[str, float], name: str) -> str:
+    said = wording.equation(found.p)
     if found.p >= _LEVEL:
         return f"which may be chance: it is not significant ({said})"
     if len(after) > 1:
@@ -95,27 +125,33 @@ def gaps(comparison: Comparison) -> list[str]:
 
 
 def _doubts(comparison: Comparison) -> list[str]:
-    first = comparison.arms[0]
-    best, found = _best(comparison)
-    if found is None:
+    best = _best(comparison)
+    if best.models is None or best.method is None:
         return []
     said = []
-    is_out = found.low > 0 or found.high < 0
-    if is_out != (found.p < _LEVEL):
+    is_shown = corrected(comparison)[best.name] < _LEVEL
+    if best.models.p < _LEVEL and not is_shown:
         said.append(
-            f"The 95% interval {'leaves out' if is_out else 'holds'} zero, the test "
-            f"finds {'no' if is_out else 'a'} significant difference: whatever is so "
-            "near to chance should not be relied upon."
+            "These very models do differ on texts of this kind; that models trained "
+            "with other seeds would is not shown."
         )
-    stds = [arm.std for arm in (first, best)]
-    if None in stds:
+    if best.method.mean and not is_shown:
+        said.append(_needed(comparison, best.method.runs_needed))
+    if (epsilon := best.method.epsilon) is not None and best.method.mean > 0:
         said.append(
-            "An arm that was trained once only may owe its place to its seed: the test "
-            "and the interval know of other texts, not of other seeds."
-        )
-    elif abs(found.mean) < max(std for std in stds if std is not None):
-        said.append(
-            "The runs of one arm differ by more than that among themselves: another "
-            "seed may turn the order round."
+            f"Almost stochastic order: ε ≤ {epsilon:.2f} (below 0.5 the scores of "
+            f"{best.name} are higher at most ranks, below 0.2 clearly so)."
         )
     return said
+
+
+def _needed(comparison: Comparison, n_runs: int | None) -> str:
+    if n_runs is None:
+        return (
+            f"If the difference is as large as that, {comparison.n_docs:,} texts are "
+            "too few to show it, however many runs there are."
+        )
+    return (
+        f"If the difference is as large as that, {n_runs:,} runs of each arm would "
+        "show it in four of five experiments."
+    )

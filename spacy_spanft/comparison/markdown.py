@@ -6,11 +6,11 @@ from typing import Any
 from . import wording
 from .compare import Arm, Comparison
 from .escaping import markdown
-from .headline import gaps
+from .headline import corrected, gaps, meanings
 
 _HEADER = (
-    *("Arm", "Runs", "Score", "Difference", "p", "Weights", "Words/s", "Memory"),
-    "Spans/text",
+    *("Arm", "Runs", "Score", "Difference", "p", "These models", "Weights", "Words/s"),
+    *("Memory", "Spans/text"),
 )
 
 
@@ -22,10 +22,14 @@ def to_markdown(comparison: Comparison, notes: Mapping[str, str] | None = None) 
     RETURNS (str): Markdown.
     """
     one, values = comparison, comparison.to_json()
+    ps = corrected(comparison)
     rows = [
         _HEADER,
         tuple("---" for _ in _HEADER),
-        *map(_row, one.arms, values["arms"]),
+        *(
+            _row(arm, json, ps.get(arm.name))
+            for arm, json in zip(one.arms, values["arms"], strict=True)
+        ),
         *map(_ensemble, one.ensembles, values.get("ensembles", [])),
     ]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
@@ -41,11 +45,8 @@ def _below(one: Comparison) -> list[str]:
         f"{markdown(metric)} on {one.n_docs:,} texts of {markdown(one.data)}, in "
         "percent: mean and standard deviation over the runs.",
     ]
-    if tests := wording.tests_of(one.arms):
-        said.append(
-            f"Differences are from {markdown(one.arms[0].name)}, with a 95% interval "
-            f"of the paired bootstrap; p is that of: {tests}."
-        )
+    if len(one.arms) > 1:
+        said += [f"Differences are from {markdown(one.arms[0].name)}.", *meanings(one)]
     if one.ensembles:
         said.append(markdown(wording.ensembles(one)))
     return said
@@ -81,11 +82,10 @@ def _ensemble(arm: Arm, json: dict[str, Any]) -> tuple[str, ...]:
     return (f"{name} (ensemble)", *cells)
 
 
-def _row(arm: Arm, json: dict[str, Any]) -> tuple[str, ...]:
-    difference, p = "", ""
-    if (found := arm.against_first) is not None:
-        difference = f"{wording.points(found.mean)} ({wording.interval(found)})"
-        p = wording.probability(found.p)
+def _row(arm: Arm, json: dict[str, Any], p: float | None = None) -> tuple[str, ...]:
+    difference = wording.points(arm.models.mean) if arm.models else ""
+    if arm.method:
+        difference += f" ({wording.interval(arm.method)})"
     weights = wording.weights(json["n_parameters"])
     if added := wording.share(json["parameters_added"]):
         weights += f" ({added})"
@@ -94,7 +94,8 @@ def _row(arm: Arm, json: dict[str, Any]) -> tuple[str, ...]:
         str(len(arm.runs)),
         wording.percent(arm.scores),
         difference,
-        p,
+        wording.probability(p) if p is not None else "",
+        wording.interval(arm.models),
         weights,
         wording.amount(json["words_per_second"]),
         wording.memory(json["peak_memory"]),

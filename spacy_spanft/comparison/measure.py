@@ -59,6 +59,7 @@ class Measured(NamedTuple):
     wrong (Optional[Rows]): Which Docs have a wrong answer, where neither `right` nor
         counts in the rows tell.
     meaning (str): What the metric's name stands for, if that differs.
+    seed (Optional[int]): The seed that it was trained with, if it says that.
     """
 
     metric: str
@@ -77,6 +78,7 @@ class Measured(NamedTuple):
     n_ngrams: int | None
     wrong: Rows | None = None
     meaning: str = ""
+    seed: int | None = None
 
 
 class Predicted(NamedTuple):
@@ -180,6 +182,7 @@ def describe(predicted: Predicted, setup: Setup) -> Measured:
         _n_ngrams(segmenter),
         None if metric.wrong is None else metric.wrong(examples),
         metric.meaning,
+        _seed(nlp),
     )
 
 
@@ -267,6 +270,11 @@ def peak_memory(gpu_id: int) -> float | None:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return float(peak / _MEGA if sys.platform == "darwin" else peak * 1024 / _MEGA)
+
+
+def _seed(nlp: Language) -> int | None:
+    seed = nlp.config.interpolate().get("training", {}).get("seed")
+    return seed if isinstance(seed, int) else None
 
 
 def _segmenter(nlp: Language) -> SpanSegmenter | None:

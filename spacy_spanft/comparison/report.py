@@ -10,7 +10,7 @@ from . import figures, wording
 from .compare import Comparison
 from .disagreement import disagreements
 from .drawing import Look, clean, looks, night, require_matplotlib
-from .headline import caveats, corrected, headline
+from .headline import caveats, corrected, headline, meanings
 from .scoring import SCORES
 from .training import Training
 
@@ -105,7 +105,7 @@ def _task(
         "comparison": comparison,
         "headline": headline(comparison),
         "caveats": caveats(comparison),
-        "tests": wording.tests_of(comparison.arms),
+        "meanings": meanings(comparison) if len(comparison.arms) > 1 else [],
         "rows": list(zip(comparison.arms, values["arms"], strict=True)),
         "ensembles": list(
             zip(comparison.ensembles, values.get("ensembles", []), strict=True)

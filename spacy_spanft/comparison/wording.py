@@ -1,8 +1,9 @@
 """How the figures of a comparison are written, in every kind of report."""
 
-from statistics import mean, stdev
+from statistics import mean, median, stdev
 
-from .compare import Arm, Comparison
+from .compare import Comparison
+from .methods import MethodDifference
 from .significance import Difference
 
 _METRICS = {
@@ -78,13 +79,13 @@ def points(value: float) -> str:
     return "0.0" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
-def interval(found: Difference) -> str:
+def interval(found: Difference | MethodDifference | None) -> str:
     """Write an interval.
 
-    found (Difference): What it is of.
-    RETURNS (str): Such as "+0.2 to +2.4".
+    found (Optional[Union[Difference, MethodDifference]]): What it is of.
+    RETURNS (str): Such as "+0.2 to +2.4", or nothing.
     """
-    return f"{points(found.low)} to {points(found.high)}"
+    return f"{points(found.low)} to {points(found.high)}" if found else ""
 
 
 def probability(p: float) -> str:
@@ -114,6 +115,18 @@ def share(value: float) -> str:
     RETURNS (str): Such as "+3.1%"; nothing for zero.
     """
     return f"{value:+.1%}".replace("-", "\N{MINUS SIGN}") if value else ""
+
+
+def speed(values: list[float]) -> str:
+    """Write the median of speeds and, if there are several, their range.
+
+    values (list[float]): Words in a second.
+    RETURNS (str): Such as "12,345 (11,900 to 12,800)".
+    """
+    text = f"{median(values):,.0f}"
+    if len(values) > 1:
+        text += f" ({min(values):,.0f} to {max(values):,.0f})"
+    return text
 
 
 def weights(number: int) -> str:
@@ -154,12 +167,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02}"
-
-
-def tests_of(arms: list[Arm]) -> str:
-    """Name the tests that gave the p-values.
-
-    arms (list[Arm]): The arms.
-    RETURNS (str): Their names.
-    """
-    return ", ".join(sorted({a.against_first.test for a in arms if a.against_first}))

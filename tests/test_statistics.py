@@ -1,0 +1,296 @@
+"""What comparisons say of chance: against formulas, and where nothing is there."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spacy_spanft.comparison import dominance
+from spacy_spanft.comparison.dominance import almost_stochastic_order, violation
+from spacy_spanft.comparison.methods import method_difference
+from spacy_spanft.comparison.resampling import Scores, resample
+from spacy_spanft.comparison.scoring import accuracy, f_score, matthews
+from spacy_spanft.comparison.significance import models_difference
+
+
+def rows_of(gold, right):
+    """Make the rows of a run of a classifier with two labels."""
+    return np.stack([gold, np.where(right, gold, 1 - gold)], axis=1)
+
+
+def test_draws_are_those_of_plain_loops():
+    chance = np.random.default_rng(3)
+    gold = chance.integers(0, 2, 40)
+    arms = {
+        name: [rows_of(gold, chance.random(40) < 0.7) for _ in range(n)]
+        for name, n in (("base", 2), ("other", 3))
+    }
+    found = resample(arms, matthews, n_resamples=7, seed=5)
+    again = np.random.default_rng(5)
+    for number in range(7):
+        docs = again.integers(0, 40, 40)
+        for name, runs in arms.items():
+            expected = [matthews(rows[docs]) for rows in runs]
+            assert found[name].drawn[number].tolist() == expected
+    assert found["other"].found.tolist() == [matthews(r) for r in arms["other"]]
+
+
+def test_the_bootstrap_finds_a_difference_and_its_interval():
+    chance = np.random.default_rng(1)
+    gold = chance.integers(0, 2, 400)
+
+    def arm(share):
+        return [rows_of(gold, chance.random(400) < share) for _ in range(3)]
+
+    arms = {"base": arm(0.7), "other": arm(0.8), "same": arm(0.7)}
+    scores = resample(arms, accuracy)
+    found = models_difference(scores["base"], scores["other"])
+    means = {name: np.mean([accuracy(r) for r in arms[name]]) for name in arms}
+    assert found.mean == pytest.approx(means["other"] - means["base"])
+    assert found.low < found.mean < found.high
+    assert found.p < 0.01
+    # The interval is that of the normal approximation, nearly.
+    right = [
+        np.mean([r[:, 0] == r[:, 1] for r in arms[name]], axis=0)
+        for name in ("base", "other")
+    ]
+    error = np.std(right[1] - right[0]) / 20
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * error, rel=0.15)
+    assert models_difference(scores["base"], scores["same"]).p > 0.05
+    assert models_difference(scores["base"], scores["base"]).p == 1.0
+
+
+def test_the_bootstraps_p_is_seldom_small_where_there_is_no_difference():
+    chance = np.random.default_rng(2)
+    found = []
+    for _ in range(100):
+        rows = chance.integers(0, 2, (2, 80, 3))
+        both = resample({"a": rows[:1], "b": rows[1:]}, f_score, n_resamples=200)
+        found.append(models_difference(both["a"], both["b"]).p < 0.05)
+    assert np.mean(found) <= 0.1
+
+
+def test_one_text_shows_nothing():
+    rows = {"a": [np.array([[0, 1]])] * 3, "b": [np.array([[0, 0]])] * 3}
+    both = resample(rows, accuracy, n_resamples=20)
+    assert models_difference(both["a"], both["b"]).p == 1.0
+    assert method_difference(both["a"], both["b"]) is None
+
+
+def drawn_of(chance, effects, n_docs, n_draws=4000):
+    """Make draws of runs with effects (n_runs, n_docs) of their texts."""
+    weights = chance.multinomial(n_docs, np.full(n_docs, 1 / n_docs), n_draws)
+    return Scores(effects.mean(axis=1), weights @ effects.T / n_docs, n_docs)
+
+
+def test_the_variance_is_that_of_an_analysis_of_variance():
+    """For means, the variance is that of crossed random effects of runs and texts."""
+    chance = np.random.default_rng(4)
+    n_runs, n_docs = 4, 300
+    effects = [
+        chance.normal(0, 0.1, (n_runs, 1))
+        + chance.normal(0, 1, (1, n_docs))
+        + chance.normal(0, 0.5, (n_runs, n_docs))
+        for _ in range(2)
+    ]
+    base, other = (
+        drawn_of(np.random.default_rng(9), one, n_docs)._replace(seeds=range(n_runs))
+        for one in effects
+    )
+    found = method_difference(base, other)
+    assert found.is_paired
+    gap = effects[1] - effects[0]
+    runs, texts = gap.mean(axis=1), gap.mean(axis=0)
+    rest = gap - runs[:, None] - texts[None, :] + gap.mean()
+    of_runs = n_docs * runs.var(ddof=1)
+    of_texts = n_runs * texts.var(ddof=1)
+    of_rest = (rest**2).sum() / ((n_runs - 1) * (n_docs - 1))
+    size = n_runs * n_docs
+    variance = (of_runs + of_texts - of_rest) / size
+    df = variance**2 / ((of_runs / size) ** 2 / (n_runs - 1))
+    half = stats.t.ppf(0.975, df) * np.sqrt(variance)
+    assert found.mean == pytest.approx(gap.mean())
+    assert found.df == pytest.approx(df, rel=0.1)
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.03)
+    p = 2 * stats.t.sf(abs(gap.mean()) / np.sqrt(variance), df)
+    assert found.p == pytest.approx(p, abs=0.02)
+
+
+def test_without_texts_it_is_the_usual_t():
+    """Where texts do nothing, t is that of pairs, or Welch's."""
+    chance = np.random.default_rng(6)
+    base, other = chance.normal(0, 1, (2, 6))
+    still = [Scores(x, np.tile(x, (50, 1)), 9) for x in (base, other[:4] + 1)]
+    found = method_difference(*still)
+    expected = stats.ttest_ind(other[:4] + 1, base, equal_var=False)
+    assert not found.is_paired
+    assert (found.p, found.df) == pytest.approx((expected.pvalue, expected.df))
+    interval = expected.confidence_interval()
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    # Paired: by the seeds, in whatever order they come.
+    order = chance.permutation(6)
+    one = Scores(base, np.tile(base, (50, 1)), 9, [*range(6)])
+    two = Scores(other[order], np.tile(other[order], (50, 1)), 9, order.tolist())
+    expected = stats.ttest_rel(other, base)
+    found = method_difference(one, two)
+    assert found.is_paired
+    assert (found.p, found.df) == pytest.approx((expected.pvalue, expected.df))
+    for seeds in ([*range(5), 9], [0, 0, 1, 2, 3, 4], None):
+        assert not method_difference(one, two._replace(seeds=seeds)).is_paired
+
+
+def test_a_run_says_nothing_of_other_seeds():
+    one = Scores(np.array([0.5]), np.full((10, 1), 0.5), 100)
+    two = Scores(np.array([0.6, 0.7]), np.full((10, 2), 0.6), 100)
+    assert method_difference(one, two) is method_difference(two, one) is None
+
+
+def test_how_many_runs_are_needed():
+    """As often as was said, t finds the difference with so many runs."""
+    still = np.zeros((50, 4))
+    base = Scores(np.array([0.0, 1, 2, 3]), still, 9, [*range(4)])
+    other = Scores(np.array([1.6, 1, 3.5, 3.5]), still, 9, [*range(4)])
+    n_runs = method_difference(base, other).runs_needed
+    gaps = other.found - base.found
+    chance = np.random.default_rng(0)
+    shares = [
+        np.mean(
+            stats.ttest_1samp(
+                chance.normal(gaps.mean(), gaps.std(ddof=1), (n, 20_000)), 0
+            ).pvalue
+            < 0.05
+        )
+        for n in (n_runs - 1, n_runs)
+    ]
+    assert shares[0] < 0.8 < shares[1] + 0.01
+    # Where the texts alone leave it open, no number of runs would help.
+    loud = chance.normal(0, 9, (50, 1)) + still
+    both = base._replace(drawn=still), other._replace(drawn=loud)
+    assert method_difference(*both).runs_needed is None
+    assert method_difference(base, base).runs_needed is None
+
+
+def score_all(weights, gold, right, metric):
+    """Score runs (n_runs, n_docs) on all draws at once."""
+    if metric == "accuracy":
+        return weights @ right.T / weights.sum(axis=1, keepdims=True)
+    tp, fn = weights @ (right * gold).T, weights @ (~right * gold).T
+    tn, fp = weights @ (right * (1 - gold)).T, weights @ (~right * (1 - gold)).T
+    norm = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    return (tp * tn - fp * fn) / np.maximum(norm, 1e-9)
+
+
+def trial(
+    chance, n_runs, spread, metric, n_docs=500, shift=0.0, other=0.0, n_draws=200
+):
+    """Compare two arms of classifiers on texts of their own difficulty.
+
+    spread: The deviation of the seeds, on the logits: .085 is a point of accuracy,
+        .35 are four.
+    shift: How much better the other method is, on the logits.
+    other: How unlike the two methods are, text by text.
+    """
+    gold = (chance.random(n_docs) < 0.7).astype(np.int64)
+    one = chance.normal(1.6, 2.0, n_docs)
+    two = 1.6 + (1 - other) * (one - 1.6)
+    two += np.sqrt(1 - (1 - other) ** 2) * chance.normal(0, 2.0, n_docs) + shift
+    weights = chance.multinomial(n_docs, np.full(n_docs, 1 / n_docs), n_draws)
+    weights = weights.astype(np.float32)
+    made = []
+    for logits in (one, two):
+        seeds = chance.normal(0, spread, (n_runs, 1))
+        right = chance.random((n_runs, n_docs)) < 1 / (1 + np.exp(-logits - seeds))
+        found = score_all(np.ones((1, n_docs)), gold, right, metric)[0]
+        drawn = score_all(weights, gold, right, metric)
+        made.append(Scores(found, drawn, n_docs, [*range(n_runs)]))
+    return made
+
+
+def test_quantiles_are_numpys():
+    chance = np.random.default_rng(5)
+    for n in (1, 3, 5, 10):
+        scores = chance.normal(0, 1, n)
+        at = (np.arange(200) + 0.5) / 200
+        expected = np.quantile(scores, at, method="inverted_cdf")
+        assert dominance._quantiles(scores).tolist() == expected.tolist()
+
+
+def test_the_simulation_scores_as_the_metrics_do():
+    chance = np.random.default_rng(0)
+    gold = (chance.random(60) < 0.7).astype(np.int64)
+    right = chance.random((2, 60)) < 0.8
+    for metric, score in (("accuracy", accuracy), ("matthews", matthews)):
+        found = score_all(np.ones((1, 60)), gold, right, metric)[0]
+        expected = [score(rows_of(gold, run)) for run in right]
+        assert found == pytest.approx(expected)
+
+
+def false_alarms(n_trials, *cell, **more):
+    """Count how often each question is answered wrongly where nothing is there."""
+    chance = np.random.default_rng(11)
+    alarms = {"method": 0, "models": 0}
+    for _ in range(n_trials):
+        base, other = trial(chance, *cell, **more)
+        method = method_difference(base, other)
+        alarms["method"] += method.p < 0.05
+        alarms["models"] += models_difference(base, other).p < 0.05
+        # Interval and p are one statement.
+        assert (method.p < 0.05) == (method.low > 0 or method.high < 0)
+    return {name: n / n_trials for name, n in alarms.items()}
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "matthews"])
+def test_other_seeds_are_no_better_method(metric):
+    """Where drawing texts alone is wrong half of the time, the method's p is not."""
+    found = false_alarms(150, 3, 0.35, metric)
+    assert found["models"] > 0.4
+    assert found["method"] <= 0.09
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("other", [0.0, 0.2])
+@pytest.mark.parametrize("metric", ["accuracy", "matthews"])
+@pytest.mark.parametrize("n_runs", [3, 5, 10])
+@pytest.mark.parametrize("spread", [0.0, 0.085, 0.35])
+def test_false_alarms_and_coverage(spread, n_runs, metric, other):
+    found = false_alarms(2000, n_runs, spread, metric, other=other)
+    print(f"\n{metric}, {n_runs} runs, spread {spread}, unlike {other}: {found}")
+    # Two standard errors of 2,000 trials are one point.
+    assert 0.02 - 0.01 <= found["method"] <= 0.06 + 0.01
+
+
+@pytest.mark.parametrize(
+    ("n_runs", "n_docs", "least"), [(5, 5000, 0.8), (3, 5000, 0.3), (5, 500, 0.1)]
+)
+def test_power(n_runs, n_docs, least):
+    """A difference of three points is found; with less of everything, less often."""
+    chance = np.random.default_rng(8)
+    # About three points of accuracy.
+    pairs = [
+        trial(chance, n_runs, 0.085, "accuracy", n_docs, shift=0.265, n_draws=50)
+        for _ in range(30)
+    ]
+    found = [method_difference(*pair) for pair in pairs]
+    assert np.mean([one.mean for one in found]) == pytest.approx(0.03, abs=0.005)
+    assert np.mean([one.p < 0.05 for one in found]) >= least
+
+
+def test_the_violation_of_two_normals_is_that_of_their_quantiles():
+    """Del Barrio and others: between normals the ratio has a closed form."""
+    z = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    for mean, deviation in ((0.5, 2.0), (1.0, 1.0), (0.2, 0.5)):
+        gap = mean + (deviation - 1) * z
+        expected = (np.minimum(gap, 0) ** 2).sum() / (gap**2).sum()
+        found = violation(mean + deviation * z, z)
+        assert found == pytest.approx(expected, abs=0.02)
+    assert violation(z, z) == 0.5
+    assert violation(z, z + 1) == 1.0
+
+
+def test_almost_stochastic_order():
+    chance = np.random.default_rng(7)
+    base = chance.normal(0, 1, 5)
+    assert almost_stochastic_order(base + 9, base) == 0.0
+    assert almost_stochastic_order(base, base + 9) == 1.0
+    # Where nothing is there, it is seldom said to be clearly better.
+    found = [almost_stochastic_order(*chance.normal(0, 1, (2, 5))) for _ in range(200)]
+    assert np.mean(np.array(found) < 0.2) <= 0.06
