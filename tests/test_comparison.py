@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 
 import pytest
@@ -13,6 +14,7 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.comparison import compare, wording
 from spacy_spanft.comparison.markdown import to_markdown
 from spacy_spanft.comparison.measure import Setup, alone, measure, measure_alone
+from spacy_spanft.comparison.predicting import Predictions
 from spacy_spanft.errors import ComparisonError, SpanftError
 
 from .commands import run
@@ -104,6 +106,31 @@ def test_arms(folder):
     assert run.n_ngrams == len(NGRAMS)
     values = json.loads(json.dumps(found.to_json()))
     assert values["arms"][1]["parameters_added"] == 0.0
+
+
+@pytest.mark.parametrize("metric", ["cats_matthews", "cats_macro_f", "cats_f1"])
+def test_batches_change_nothing(folder, tmp_path, metric):
+    """Nothing but what is scored is kept of a batch, labels of the data's own too."""
+    nlp = spacy.blank("en")
+    docs = []
+    for i, (text, cat) in enumerate(TEST):
+        doc = nlp(text)
+        doc.cats = {["C", "D"][i % 2] if i in (4, 9, 18) else cat: 1.0}
+        docs.append(doc)
+    DocBin(docs=docs).to_disk(tmp_path / "test.spacy")
+    setup = Setup(str(tmp_path / "test.spacy"), metric, "A")
+    whole = measure(str(folder / "right0"), setup)
+    config = folder / "right0" / "config.cfg"
+    few = tmp_path / "few"
+    shutil.copytree(folder / "right0", few)
+    text = config.read_text().replace("batch_size = 1000", "batch_size = 3", 1)
+    (few / "config.cfg").write_text(text)
+    batches = [len(batch) for batch in Predictions(str(few), setup.data)]
+    assert batches == [3] * 6 + [2]
+    found = measure(str(few), setup)
+    assert found.score == whole.score
+    assert (found.texts, found.answers, found.spans) == whole[5:7] + (whole.spans,)
+    assert found.right.tolist() == whole.right.tolist()
 
 
 @pytest.mark.usefixtures("at_once")

@@ -9,8 +9,8 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_spanft.comparison import compare
-from spacy_spanft.comparison.ensemble import average, measure_ensemble
+from spacy_spanft.comparison import compare, predicting
+from spacy_spanft.comparison.ensemble import elect, measure_ensemble, vote_of
 from spacy_spanft.comparison.measure import Setup, measure
 from spacy_spanft.errors import ComparisonError
 
@@ -50,7 +50,7 @@ def folder(tmp_path_factory):
 def loaded_once():
     """Load each pipeline once: that takes longer than whatever is tested here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[measure.__module__], "load_model", load)
+        patch.setattr(predicting, "load_model", load)
         yield
 
 
@@ -99,6 +99,9 @@ def test_spans_are_put_to_the_vote(nlp):
 
     def found(spans):
         return [(span.start, span.end, span.label_) for span in spans]
+
+    def average(docs):
+        return elect(Doc(nlp.vocab, words=words), [vote_of(doc) for doc in docs])
 
     made = average(docs)
     assert found(made.ents) == [(0, 1, "X"), (2, 4, "X")]

@@ -1,6 +1,6 @@
 """Metrics of `doc.cats`: of one label a text, of several, and of scores."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from spacy.training import Example
@@ -38,10 +38,11 @@ def of_label(scored: Scored) -> list[Metric]:
     RETURNS (list[Metric]): The metrics, spaCy's cats_score first.
     """
     labels = list(scored.component.labels)
+    # Labels that only the data have get theirs as they come.
+    known = {**{label: i for i, label in enumerate(labels)}, "": NO_LABEL}
 
     def numbers(examples: Sequence[Example]) -> Rows:
-        _check_labels(examples, labels, scored.path)
-        return _numbers(examples, labels)
+        return _numbers(examples, known)
 
     def right(examples: Sequence[Example]) -> Rows:
         gold, guess = numbers(examples).T
@@ -55,9 +56,9 @@ def of_label(scored: Scored) -> list[Metric]:
         return _scores({name: gold.get(name) or 0.0 for name in labels}, guess, labels)
 
     usual = (_words_of_label, right)
-    counts = _rows(to_counts, labels, scored.path)
+    counts = _rows(to_counts, labels)
     made = [Metric(n, counts, score, *usual) for n, score in _OF_COUNTS.items()]
-    areas = _rows(to_scores, labels, scored.path)
+    areas = _rows(to_scores, labels)
     made.append(Metric("cats_macro_auc", areas, scoring.macro_auc, *usual))
     made.append(Metric("cats_accuracy", numbers, scoring.accuracy, *usual))
     made.append(Metric("cats_matthews", numbers, scoring.matthews, *usual))
@@ -69,8 +70,8 @@ def of_label(scored: Scored) -> list[Metric]:
         made.append(_of_positive(positive, numbers, labels, right))
     if len(labels) == 2 and own is not None:
         score = Metric("", _column(counts, labels.index(own)), scoring.f_score, *usual)
-        return [_as_score(score, f"F ({own})"), *made]
-    return [_as_score(made[0], "macro F"), *made]
+        return _with_labels([_as_score(score, f"F ({own})"), *made], labels)
+    return _with_labels([_as_score(made[0], "macro F"), *made], labels)
 
 
 def of_labels(scored: Scored) -> list[Metric]:
@@ -89,16 +90,16 @@ def of_labels(scored: Scored) -> list[Metric]:
     def to_scores(gold: Cats, guess: Cats) -> Rows:
         return _scores(gold, guess, labels)
 
-    counts = _rows(to_counts, labels, scored.path)
+    counts = _rows(to_counts, labels)
 
     def wrong(examples: Sequence[Example]) -> Rows:
         return np.asarray(counts(examples)[..., 1:].any(axis=(1, 2)))
 
     words = _words_of_labels(threshold)
-    areas = _rows(to_scores, labels, scored.path)
+    areas = _rows(to_scores, labels)
     made = [Metric(n, counts, score, words) for n, score in _OF_COUNTS.items()]
     auc = Metric("cats_macro_auc", areas, scoring.macro_auc, words, None, wrong)
-    return [_as_score(auc, "macro AUC"), *made, auc]
+    return _with_labels([_as_score(auc, "macro AUC"), *made, auc], labels)
 
 
 def of_score(scored: Scored) -> list[Metric]:
@@ -125,17 +126,20 @@ def of_score(scored: Scored) -> list[Metric]:
     return [Metric(name, rows, score, words) for name, score in makers]
 
 
+def _with_labels(metrics: list[Metric], labels: Sequence[str]) -> list[Metric]:
+    return [metric._replace(labels=tuple(labels)) for metric in metrics]
+
+
 def _as_score(metric: Metric, meaning: str) -> Metric:
     """Give a metric the name that spaCy gives to the most usual one."""
     return metric._replace(name="cats_score", meaning=meaning)
 
 
-def _rows(to_row: ToRow, labels: Sequence[str], path: str) -> MakeRows:
+def _rows(to_row: ToRow, labels: Sequence[str]) -> MakeRows:
     """Make rows of the cats that the pipeline knows: the Scorer looks at no others."""
     known = set(labels)
 
     def rows(examples: Sequence[Example]) -> Rows:
-        _check_labels(examples, labels, path)
         made = []
         for one in examples:
             both = (one.reference.cats, one.predicted.cats)
@@ -189,14 +193,15 @@ def _scores(gold: Cats, guess: Cats, labels: Sequence[str]) -> Rows:
     return np.array(both, np.float64)
 
 
-def _numbers(examples: Sequence[Example], labels: Sequence[str]) -> Rows:
+def _numbers(examples: Sequence[Example], known: dict[str, int]) -> Rows:
     """Number the right and the predicted labels, those that nobody knows too."""
-    pairs = [(_best(e.reference.cats), _best(e.predicted.cats)) for e in examples]
-    others = sorted({name for pair in pairs for name in pair} - {*labels, ""})
-    numbers = {label: i for i, label in enumerate([*labels, *others])}
-    numbers[""] = NO_LABEL
-    # Who predicts nothing is wrong, also where nothing is right.
-    found = [(numbers[a], numbers[b] if b else NO_LABEL - 1) for a, b in pairs]
+    found = []
+    for one in examples:
+        gold, guess = _best(one.reference.cats), _best(one.predicted.cats)
+        for name in (gold, guess):
+            known.setdefault(name, len(known) - 1)  # one of them is no label
+        # Who predicts nothing is wrong, also where nothing is right.
+        found.append((known[gold], known[guess] if guess else NO_LABEL - 1))
     return np.array(found, np.int64).reshape(-1, 2)
 
 
@@ -233,12 +238,14 @@ def _check_positive(
     raise ComparisonError(message)
 
 
-def _check_labels(
-    examples: Sequence[Example], labels: Sequence[str], path: str
-) -> None:
-    """Raise if the pipeline knows none of the labels in the data."""
-    there = {k for one in examples for k, v in one.reference.cats.items() if v}
-    if there and not there & set(labels):
+def check_labels(there: Collection[str], labels: Collection[str], path: str) -> None:
+    """Raise if a pipeline knows none of the labels in the data.
+
+    there (Collection[str]): The labels that are right for any text.
+    labels (Collection[str]): The labels that the pipeline knows.
+    path (str): The pipeline.
+    """
+    if there and not set(there) & set(labels):
         names = (", ".join(map(repr, sorted(x))) for x in (there, labels))
         text = dict(zip(("there", "known"), names, strict=True))
         raise ComparisonError(Errors.OTHER_LABELS.format(path=path, **text))

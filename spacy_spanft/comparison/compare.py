@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from ..errors import ComparisonError, Errors
 from .ensemble import measure_ensemble_alone
-from .measure import Measured, Setup, is_there, measure_alone
+from .measure import Measured, Setup, measure_alone
 from .methods import MethodDifference, method_difference
+from .predicting import is_there
 from .progress import watched
 from .resampling import resample
 from .runs import Missing

@@ -3,14 +3,33 @@
 from collections import Counter
 from collections.abc import Sequence
 from statistics import mean
+from typing import NamedTuple
 
 from spacy.tokens import Doc, Span
 from spacy.training import Example
+from spacy.util import minibatch
 
 from ..errors import ComparisonError, Errors
-from .measure import Measured, Setup, alone, describe, n_parameters, predict
+from .cost import n_parameters
+from .measure import Measured, Setup, alone, describe
+from .predicting import Predictions, read_examples
 
 Key = tuple[int, int, str]
+
+
+class Vote(NamedTuple):
+    """What one pipeline says of a text.
+
+    words (int): The hash of its words.
+    cats (dict[str, float]): The scores of labels.
+    ents (list[Key]): The entities.
+    spans (dict[str, list[Key]]): The groups of spans.
+    """
+
+    words: int
+    cats: dict[str, float]
+    ents: list[Key]
+    spans: dict[str, list[Key]]
 
 
 def measure_ensemble_alone(paths: Sequence[str], setup: Setup) -> Measured:
@@ -24,52 +43,75 @@ def measure_ensemble_alone(paths: Sequence[str], setup: Setup) -> Measured:
 
 
 def measure_ensemble(paths: Sequence[str], setup: Setup) -> Measured:
-    """Measure pipelines as one, in this process: all of them are in memory at once.
+    """Measure pipelines as one, in this process, one after the other.
+
+    Their votes are kept; of the pipelines, only the last one.
 
     paths (Sequence[str]): The pipelines, by name or path.
     setup (Setup): What they are measured with.
     RETURNS (Measured): What was found; weights and seconds are those of all.
     """
-    found = [predict(path, setup) for path in paths]
-    columns = zip(*(one.examples for one in found), strict=True)
-    examples = [
-        Example(average([one.predicted for one in column]), column[0].reference)
-        for column in columns
-    ]
-    seconds = sum(one.seconds for one in found)
-    total = sum(n_parameters(one.nlp) for one in found)
-    together = found[0]._replace(examples=examples, seconds=seconds)
-    return describe(together, setup)._replace(n_parameters=total)
+    votes: list[list[Vote]] = []
+    n_weights, seconds = 0, 0.0
+    for path in paths:
+        found = Predictions(path, setup.data, setup.gpu_id)
+        votes.append([vote_of(one.predicted) for batch in found for one in batch])
+        n_weights += n_parameters(found.nlp)
+        seconds += found.seconds
+    columns = zip(*votes, strict=True)
+    examples = zip(columns, read_examples(found.nlp, setup.data), strict=True)
+    made = (
+        Example(elect(one.predicted, column), one.reference) for column, one in examples
+    )
+    batches = minibatch(made, found.nlp.batch_size)
+    told = describe(batches, found.nlp, paths[0], setup)
+    speed = told.words_per_second / max(seconds, 1e-9)
+    return told._replace(n_parameters=n_weights, words_per_second=speed, seed=None)
 
 
-def average(docs: Sequence[Doc]) -> Doc:
-    """Make one Doc of several predictions of the same text.
+def vote_of(doc: Doc) -> Vote:
+    """Keep what was predicted for a text.
+
+    doc (Doc): The Doc.
+    RETURNS (Vote): What it says.
+    """
+    groups = {key: _keys(group) for key, group in doc.spans.items()}
+    return Vote(_hash(doc), dict(doc.cats), _keys(doc.ents), groups)
+
+
+def elect(doc: Doc, votes: Sequence[Vote]) -> Doc:
+    """Write on a Doc what the votes say together.
 
     Scores of labels are averaged. An entity, or a span of any group, stays if more than
-    half of the Docs have it; as no Doc has entities that overlap, these do not either.
+    half of the votes have it; as no Doc has entities that overlap, these do not either.
 
-    docs (Sequence[Doc]): The predictions.
-    RETURNS (Doc): A new Doc with the words of the first one.
+    doc (Doc): The Doc, without predictions.
+    votes (Sequence[Vote]): The votes.
+    RETURNS (Doc): The same Doc.
     """
-    first = docs[0]
-    words = [token.text for token in first]
-    if any([token.text for token in doc] != words for doc in docs):
-        raise ComparisonError(Errors.OTHER_WORDS.format(text=first.text[:80]))
-    made = first.copy()
-    labels = {label: 0 for doc in docs for label in doc.cats}
-    made.cats = {name: mean(doc.cats.get(name, 0.0) for doc in docs) for name in labels}
-    made.ents = _elected(made, [doc.ents for doc in docs])
-    for key in {key: 0 for doc in docs for key in doc.spans}:
-        groups = [doc.spans.get(key, []) for doc in docs]
-        made.spans[key] = _elected(made, groups)
-    return made
+    if any(vote.words != _hash(doc) for vote in votes):
+        raise ComparisonError(Errors.OTHER_WORDS.format(text=doc.text[:80]))
+    labels = {label: 0 for vote in votes for label in vote.cats}
+    doc.cats = {name: mean(v.cats.get(name, 0.0) for v in votes) for name in labels}
+    doc.ents = _elected(doc, [vote.ents for vote in votes])
+    for key in {key: 0 for vote in votes for key in vote.spans}:
+        doc.spans[key] = _elected(doc, [vote.spans.get(key, []) for vote in votes])
+    return doc
 
 
-def _elected(doc: Doc, groups: Sequence[Sequence[Span]]) -> list[Span]:
+def _hash(doc: Doc) -> int:
+    return hash(tuple(token.text for token in doc))
+
+
+def _keys(spans: Sequence[Span]) -> list[Key]:
+    return [(span.start, span.end, span.label_) for span in spans]
+
+
+def _elected(doc: Doc, groups: Sequence[Sequence[Key]]) -> list[Span]:
     """Keep what more than half of the groups have."""
     votes: Counter[Key] = Counter()
     for group in groups:
-        votes.update({(span.start, span.end, span.label_) for span in group})
+        votes.update(set(group))
     return [
         Span(doc, start, end, label)
         for (start, end, label), n in sorted(votes.items())

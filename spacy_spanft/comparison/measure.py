@@ -1,25 +1,22 @@
 """One trained pipeline on the test data: what it says, how fast, how much memory."""
 
-import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Corpus, Example
-from spacy.util import load_model, registry
-from thinc.api import require_gpu
+from spacy.training import Example
 
 from ..errors import ComparisonError, Errors
 from ..processes import fresh_pool
 from ..segmenters.ngram import NgramSegmenter
 from ..span_segmenter import SpanSegmenter
+from .category_metrics import check_labels
+from .cost import n_parameters, peak_memory
 from .metrics import metric_of
-from .scoring import NOTHING, Rows
-
-_MEGA = 1_000_000
+from .predicting import Predictions
+from .scoring import NOTHING, Metric, Rows
 
 
 class Setup(NamedTuple):
@@ -81,21 +78,6 @@ class Measured(NamedTuple):
     seed: int | None = None
 
 
-class Predicted(NamedTuple):
-    """What a pipeline said.
-
-    path (str): The pipeline, by name or path.
-    nlp (Language): The pipeline.
-    examples (list[Example]): The Docs with its predictions, beside the right ones.
-    seconds (float): How long it took.
-    """
-
-    path: str
-    nlp: Language
-    examples: list[Example]
-    seconds: float
-
-
 def measure_alone(path: str, setup: Setup) -> Measured:
     """Measure a pipeline in a process of its own, whose memory nobody else uses.
 
@@ -124,152 +106,84 @@ def measure(path: str, setup: Setup) -> Measured:
     setup (Setup): What it is measured with.
     RETURNS (Measured): What was found.
     """
-    return describe(predict(path, setup), setup)
+    predictions = Predictions(path, setup.data, setup.gpu_id)
+    found = describe(predictions, predictions.nlp, path, setup)
+    seconds = max(predictions.seconds, 1e-9)
+    return found._replace(words_per_second=found.words_per_second / seconds)
 
 
-def predict(path: str, setup: Setup) -> Predicted:
-    """Let a pipeline predict the data.
-
-    path (str): The pipeline, by name or path.
-    setup (Setup): What it is measured with.
-    RETURNS (Predicted): What it said.
-    """
-    nlp = _load(path, setup.gpu_id)
-    examples = _read(nlp, setup.data)
-    if not examples:
-        raise ComparisonError(Errors.NO_ROWS.format(source=repr(setup.data)))
-    begin = time.perf_counter()
-    docs = list(nlp.pipe(example.predicted for example in examples))
-    seconds = time.perf_counter() - begin
-    made = [
-        Example(doc, example.reference)
-        for doc, example in zip(docs, examples, strict=True)
-    ]
-    return Predicted(path, nlp, made, seconds)
-
-
-def describe(predicted: Predicted, setup: Setup) -> Measured:
+def describe(
+    batches: Iterable[list[Example]], nlp: Language, path: str, setup: Setup
+) -> Measured:
     """Score predictions, and say what is to be said of them.
 
-    predicted (Predicted): The predictions.
+    batches (Iterable[list[Example]]): The predictions.
+    nlp (Language): The pipeline.
+    path (str): Its name or path.
     setup (Setup): What they are scored with.
-    RETURNS (Measured): What was found.
+    RETURNS (Measured): What was found, as if it had taken a second.
     """
-    path, nlp, examples, seconds = predicted
     metric = metric_of(nlp, setup.metric, setup.positive_label, path)
-    docs = [example.predicted for example in examples]
-    rows = metric.rows(examples)
-    words = [metric.words(example) for example in examples]
-    if all(gold == NOTHING for gold, _ in words):
+    segmenter = _segmenter(nlp)
+    made = _Made()
+    for batch in batches:
+        made.add(batch, metric, segmenter)
+    if all(gold == NOTHING for gold, _ in made.words):
         about = {"path": setup.data, "metric": metric.name}
         raise ComparisonError(Errors.NO_GOLD.format(**about))
-    segmenter = _segmenter(nlp)
-    spans = [_spans(doc, segmenter) for doc in docs]
+    if metric.labels:
+        check_labels(made.labels, metric.labels, path)
+    rows = np.concatenate(made.rows)
+    n_spans = [len(found) for found in made.spans]
     return Measured(
         metric.name,
         metric.score(rows),
         rows,
         metric.score,
-        None if metric.right is None else metric.right(examples),
-        [doc.text for doc in docs],
-        [guess for _, guess in words],
+        np.concatenate(made.right) if made.right else None,
+        made.texts,
+        [guess for _, guess in made.words],
         n_parameters(nlp),
-        sum(map(len, docs)) / max(seconds, 1e-9),
+        float(made.n_words),
         peak_memory(setup.gpu_id),
-        None if segmenter is None else float(np.mean([len(found) for found in spans])),
-        spans,
-        [gold for gold, _ in words],
+        None if segmenter is None else float(np.mean(n_spans)),
+        made.spans,
+        [gold for gold, _ in made.words],
         _n_ngrams(segmenter),
-        None if metric.wrong is None else metric.wrong(examples),
+        np.concatenate(made.wrong) if made.wrong else None,
         metric.meaning,
         _seed(nlp),
     )
 
 
-def _load(path: str, gpu_id: int) -> Language:
-    try:
-        if gpu_id >= 0:
-            require_gpu(gpu_id)
-        return load_model(path)
-    except (OSError, ImportError, ValueError) as error:
-        reason = str(error).strip()
-        raise ComparisonError(
-            Errors.NO_MODEL.format(name=path, reason=reason)
-        ) from error
+class _Made:
+    """What is kept of predictions; the Docs are not."""
 
+    def __init__(self) -> None:
+        self.rows: list[Rows] = []
+        self.right: list[Rows] = []
+        self.wrong: list[Rows] = []
+        self.texts: list[str] = []
+        self.words: list[tuple[str, str]] = []
+        self.spans: list[list[tuple[int, int]]] = []
+        self.labels: set[str] = set()
+        self.n_words = 0
 
-def _read(nlp: Language, data: str) -> list[Example]:
-    corpus = _corpus(nlp, data)
-    try:
-        return list(corpus(nlp))
-    except Exception as error:  # whatever zlib and msgpack say of a broken file
-        if not isinstance(corpus, Corpus):
-            raise
-        raise ComparisonError(Errors.BAD_DATA.format(path=data)) from error
-
-
-def _corpus(nlp: Language, data: str) -> Any:
-    """Read DocBins, or anything else as the pipeline's own dev data was read."""
-    path = Path(data)
-    if not data or not is_there(data):
-        raise ComparisonError(Errors.NOT_FOUND.format(path=data, cwd=str(Path.cwd())))
-    if path.is_dir() and next(path.rglob("*.spacy"), None) is None:
-        raise ComparisonError(Errors.NO_DOCBINS.format(path=data))
-    if path.is_dir() or path.suffix == ".spacy":
-        return Corpus(path)
-    block = dict(nlp.config.interpolate().get("corpora", {}).get("dev", {}))
-    if block.get("@readers", "spacy.Corpus.v1") == "spacy.Corpus.v1":
-        raise ComparisonError(Errors.NOT_DOCBINS.format(path=data))
-    found: Any = registry.resolve({"corpus": {**block, "path": data}})["corpus"]
-    return found
-
-
-def is_there(path: str) -> bool:
-    """Say whether a path exists, whatever it looks like.
-
-    path (str): The path.
-    RETURNS (bool): Whether it exists; not if it cannot be the name of a file.
-    """
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # too long, or with a zero byte
-        return False
-
-
-def n_parameters(nlp: Language) -> int:
-    """Count the weights of a pipeline, of its transformer too.
-
-    nlp (Language): The pipeline.
-    RETURNS (int): Their number.
-    """
-    total = 0
-    for _, component in nlp.pipeline:
-        model: Any = getattr(component, "model", None)
-        for node in model.walk() if hasattr(model, "walk") else ():
-            names = [name for name in node.param_names if node.has_param(name)]
-            total += sum(node.get_param(name).size for name in names)
-            total += sum(w.numel() for s in node.shims for w in s._model.parameters())
-    return total
-
-
-def peak_memory(gpu_id: int) -> float | None:
-    """Find out the most memory that this process ever had.
-
-    gpu_id (int): The GPU whose memory counts; -1 for that of the process.
-    RETURNS (Optional[float]): MB; None where the system does not say.
-    """
-    if gpu_id >= 0:
-        import torch
-
-        return float(torch.cuda.max_memory_allocated(gpu_id) / _MEGA)
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(peak / _MEGA if sys.platform == "darwin" else peak * 1024 / _MEGA)
+    def add(
+        self, batch: list[Example], metric: Metric, segmenter: SpanSegmenter | None
+    ) -> None:
+        self.rows.append(metric.rows(batch))
+        if metric.right is not None:
+            self.right.append(metric.right(batch))
+        if metric.wrong is not None:
+            self.wrong.append(metric.wrong(batch))
+        self.words += [metric.words(example) for example in batch]
+        for example in batch:
+            doc, cats = example.predicted, example.reference.cats
+            self.texts.append(doc.text)
+            self.spans.append(_spans(doc, segmenter))
+            self.labels.update(label for label, value in cats.items() if value)
+            self.n_words += len(doc)
 
 
 def _seed(nlp: Language) -> int | None:

@@ -38,6 +38,8 @@ class Metric(NamedTuple):
     wrong (Optional[Callable[[Sequence[Example]], Rows]]): Which Docs have a wrong
         answer, where neither `right` nor counts in the rows tell.
     meaning (str): What the name stands for, if that is not the same in all pipelines.
+    labels (tuple[str, ...]): The labels that the pipeline knows, of a text; if it has
+        any, one of them has to be right somewhere.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Metric(NamedTuple):
     right: MakeRows | None = None
     wrong: MakeRows | None = None
     meaning: str = ""
+    labels: tuple[str, ...] = ()
 
 
 class Scored(NamedTuple):

@@ -58,7 +58,7 @@ def _train(folder: Path, n_words: int, gpu_id: int, n_threads: int) -> dict[str,
     import torch
     from spacy.cli.train import train
 
-    from ..comparison.measure import peak_memory
+    from ..comparison.cost import peak_memory
 
     torch.set_num_threads(n_threads)
     begin = time.perf_counter()

@@ -1,0 +1,43 @@
+"""What a pipeline costs: weights and memory."""
+
+from typing import Any
+
+from spacy.language import Language
+
+_MEGA = 1_000_000
+
+
+def n_parameters(nlp: Language) -> int:
+    """Count the weights of a pipeline, of its transformer too.
+
+    nlp (Language): The pipeline.
+    RETURNS (int): Their number.
+    """
+    total = 0
+    for _, component in nlp.pipeline:
+        model: Any = getattr(component, "model", None)
+        for node in model.walk() if hasattr(model, "walk") else ():
+            names = [name for name in node.param_names if node.has_param(name)]
+            total += sum(node.get_param(name).size for name in names)
+            total += sum(w.numel() for s in node.shims for w in s._model.parameters())
+    return total
+
+
+def peak_memory(gpu_id: int) -> float | None:
+    """Find out the most memory that this process ever had.
+
+    gpu_id (int): The GPU whose memory counts; -1 for that of the process.
+    RETURNS (Optional[float]): MB; None where the system does not say.
+    """
+    if gpu_id >= 0:
+        import torch
+
+        return float(torch.cuda.max_memory_allocated(gpu_id) / _MEGA)
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak / _MEGA if sys.platform == "darwin" else peak * 1024 / _MEGA)
