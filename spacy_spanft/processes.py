@@ -4,12 +4,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from importlib.util import find_spec
-from multiprocessing import get_context, parent_process
+from multiprocessing import parent_process
 from multiprocessing.connection import wait
-from multiprocessing.context import BaseContext
+from multiprocessing.context import BaseContext, SpawnContext, SpawnProcess
+from typing import Any
+
+if os.name == "posix":
+    from multiprocessing.context import ForkServerContext, ForkServerProcess
 
 # Importing these takes seconds, and starts nothing that a fork would break: no GPU is
 # called, and the libraries that have threads then (OpenBLAS, jemalloc) know of forks.
@@ -61,11 +66,51 @@ def fresh_context() -> BaseContext:
     RETURNS (BaseContext): Its Process takes over no environment: see `take_over`.
     """
     if not sys.platform.startswith("linux"):
-        return get_context("spawn")
-    context = get_context("forkserver")
+        return _SpawnContext()
+    context = _ForkServerContext()
     # Heard by a server that is to begin.
     context.set_forkserver_preload(["spacy_spanft.fork_server"])
     return context
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Keep a process that is started from running the script of this one again.
+
+    It takes its functions from our modules. The script may be long, and one that has no
+    `if __name__ == "__main__":` would start processes anew.
+    """
+    known = vars(sys.modules["__main__"])
+    names = ("__spec__", "__file__")
+    kept: dict[str, Any] = {name: known[name] for name in names if name in known}
+    try:
+        known.update(dict.fromkeys(kept))
+        yield
+    finally:
+        known.update(kept)
+
+
+class _SpawnProcess(SpawnProcess):
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:
+        with _without_main():
+            return SpawnProcess._Popen(process_obj)
+
+
+class _SpawnContext(SpawnContext):
+    Process = _SpawnProcess
+
+
+if os.name == "posix":
+
+    class _ForkServerProcess(ForkServerProcess):
+        @staticmethod
+        def _Popen(process_obj: Any) -> Any:
+            with _without_main():
+                return ForkServerProcess._Popen(process_obj)
+
+    class _ForkServerContext(ForkServerContext):
+        Process = _ForkServerProcess
 
 
 def take_over(environment: Mapping[str, str]) -> None:

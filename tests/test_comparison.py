@@ -129,7 +129,7 @@ def test_batches_change_nothing(folder, tmp_path, metric):
     assert batches == [3] * 6 + [2]
     found = measure(str(few), setup)
     assert found.score == whole.score
-    assert (found.texts, found.answers, found.spans) == whole[5:7] + (whole.spans,)
+    assert (found.texts, found.answers, found.spans) == (*whole[5:7], whole.spans)
     assert found.right.tolist() == whole.right.tolist()
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import spacy_spanft
 
+from . import interpreter
+
 # It is run on its own, so that it begins in a moment.
 POOL = """
 import os, sys, time
@@ -44,3 +46,21 @@ def test_workers_end_with_a_killed_parent(method):
         process.kill()
         # They have the same output: it ends when the last of them does.
         process.communicate(timeout=20)
+
+
+# Without a guard, as a notebook or a short script has it.
+SCRIPT = """
+import os
+from spacy_spanft.processes import fresh_pool
+
+print("begun")
+with fresh_pool() as pool:
+    print(pool.submit(os.getppid).result() != os.getpid(), __file__, __spec__)
+"""
+
+
+def test_a_script_is_not_run_again_by_its_processes(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = interpreter.run(tmp_path / "script.py")
+    assert done.stdout.split() == ["begun", "True", f"{tmp_path}/script.py", "None"]
+    assert done.returncode == 0
