@@ -31,12 +31,15 @@ class Encoding(NamedTuple):
     windows (Ints): How many real rows, padding left out, each window of the Doc
         has, (n_windows,). All windows are as wide as the widest.
     width (int): How many rows a window has with its padding.
+    begins (Ints): Where the real rows of each window begin: not at 0 where padding
+        comes first, (n_windows,).
     """
 
     rows: Ints
     n_rows: Ints
     windows: Ints
     width: int
+    begins: Ints
 
 
 class Pieces(NamedTuple):
@@ -224,15 +227,45 @@ def _special_rows(rows: Ints, encoding: Encoding) -> Ints:
     if not len(encoding.windows):
         return np.zeros(0, np.int64)
     n_windows = len(encoding.windows)
+    starts, ends = real_rows(encoding)
     is_free = np.zeros(n_windows * encoding.width, np.bool_)
-    is_free[: encoding.windows[0]] = True
+    is_free[starts[0] : ends[0]] = True
     if n_windows > 1:
         # The end of the first window is not the end of the text.
-        is_free[encoding.windows[0] - 1] = False
-        is_free[(n_windows - 1) * encoding.width + encoding.windows[-1] - 1] = True
+        is_free[ends[0] - 1] = False
+        is_free[ends[-1] - 1] = True
     is_free[rows] = False
     is_free[encoding.rows] = False
     return np.flatnonzero(is_free)
+
+
+def real_rows(encoding: Encoding) -> tuple[Ints, Ints]:
+    """Find the rows of a Doc that are no padding.
+
+    encoding (Encoding): What the encoder says of the Doc.
+    RETURNS (tuple[Ints, Ints]): Where they begin and end in each window, (n_windows,).
+    """
+    starts = np.arange(len(encoding.windows)) * encoding.width + encoding.begins
+    return starts, starts + encoding.windows
+
+
+def row_of_text(encoding: Encoding, is_cls: NDArray[np.bool_]) -> int:
+    """Find the row that stands for the whole of a Doc.
+
+    It is the first one of the text (BERT, RoBERTa), or the last one (XLNet), and one
+    that the tokenizer added: it belongs to no token.
+
+    encoding (Encoding): What the encoder says of the Doc.
+    is_cls (NDArray): Which rows are [CLS], whatever it is called, (n_rows,).
+    RETURNS (int): The row; -1 if there is none.
+    """
+    if not len(encoding.windows):
+        return -1
+    starts, ends = real_rows(encoding)
+    for row in (int(starts[0]), int(ends[-1]) - 1):
+        if is_cls[row] and row not in encoding.rows:
+            return row
+    return -1
 
 
 def _group(
@@ -262,7 +295,8 @@ def encoding_of_tokens(n_tokens: int) -> Encoding:
     """
     everything = np.arange(n_tokens)
     ones = np.ones(n_tokens, np.int64)
-    return Encoding(everything, ones, np.array([n_tokens]), max(1, n_tokens))
+    windows, begins = np.array([n_tokens]), np.zeros(1, np.int64)
+    return Encoding(everything, ones, windows, max(1, n_tokens), begins)
 
 
 def encoding_of_wordpieces(
@@ -271,6 +305,7 @@ def encoding_of_wordpieces(
     windows: Sequence[int] | NDArray[Any],
     width: int,
     is_apart: NDArray[np.bool_] | None = None,
+    begins: Sequence[int] | NDArray[Any] | None = None,
 ) -> Encoding:
     """Describe what a transformer made of a Doc.
 
@@ -280,13 +315,17 @@ def encoding_of_wordpieces(
     width (int): Those of the longest window, which is that of all with padding.
     is_apart (Optional[NDArray]): Which tokens have white space between themselves and
         the next one, or are white space: they share no wordpiece with it.
+    begins (Optional[Sequence[int]]): Where the wordpieces of each window begin; None
+        if no padding comes before them.
     RETURNS (Encoding): The encoding.
     """
     rows, n_rows = np.asarray(rows, np.int64).ravel(), np.asarray(n_rows, np.int64)
     if is_apart is not None:
         rows, n_rows = _without_those_of_the_next(rows, n_rows, is_apart)
     windows = np.minimum(np.asarray(windows, np.int64), width)
-    return Encoding(rows, n_rows, windows, width)
+    if begins is None:
+        begins = np.zeros(len(windows), np.int64)
+    return Encoding(rows, n_rows, windows, width, np.asarray(begins, np.int64))
 
 
 def tokens_apart(doc: Doc) -> NDArray[np.bool_]:

@@ -229,7 +229,8 @@ class TestSpanPool:
             size = len(encoding.windows) * encoding.width if n_tokens else 0
             starts.append(starts[-1] + size)
         vectors = random.normal(size=(starts[-1], WIDTH))
-        return DocRows(docs, vectors, starts, encodings, True)
+        cls = [0 if len(doc) else -1 for doc in docs]
+        return DocRows(docs, vectors, starts, encodings, cls)
 
     def encode(self, random, n_tokens):
         """Give tokens rows as a transformer does, between [CLS] and [SEP]."""
@@ -350,24 +351,41 @@ class TestSpanPool:
         with pytest.raises(AlignmentError, match=r"CnnPooling\.v1"):
             text_pool(max_pooling(), max_pooling())
 
-    @pytest.mark.parametrize("has_cls", [True, False])
-    def test_summary(self, nlp, has_cls):
+    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("kind", ["cls", "mean", "last", "tokens"])
+    def test_summary(self, nlp, kind, seed):
         from spacy_spanft.layers.doc_summary import doc_summary
 
-        X = self.batch(nlp, 3)._replace(has_cls=has_cls)
-        Y, backprop = doc_summary()(X, is_train=True)
-        parts = np.split(X.vectors, X.starts[1:-1])
-        for summary, part in zip(Y, parts, strict=True):
-            expected = part[:1] if has_cls else part
-            expected = expected.mean(axis=0) if len(expected) else np.zeros(WIDTH)
-            np.testing.assert_allclose(summary, expected)
+        X = self.batch(nlp, seed)
+        if kind == "tokens":
+            X = X._replace(cls=None)
+        elif kind == "last":  # the row that stands for a text need not be the first
+            sizes = np.diff(X.starts)
+            X = X._replace(cls=[int(n) - 1 for n in sizes])
+        layer = doc_summary("mean" if kind == "mean" else "cls")
+        Y, backprop = layer(X, is_train=True)
         dY = np.random.default_rng(1).normal(size=Y.shape)
-        d_parts = np.split(backprop(dY), X.starts[1:-1])
-        for d, part in zip(dY, d_parts, strict=True):
-            if has_cls:
-                np.testing.assert_allclose(part[:1], d[None][: len(part)])
-                assert not part[1:].any()
-            else:
-                np.testing.assert_allclose(
-                    part, np.tile(d / max(1, len(part)), (len(part), 1))
-                )
+        parts = np.split(backprop(dY), X.starts[1:-1])
+        for number, encoding in enumerate(X.encodings):
+            own = X.vectors[X.starts[number] : X.starts[number + 1]]
+            if kind in ("cls", "last") or not len(own):
+                rows = [X.cls[number]] if len(own) else []
+            else:  # those that are no padding
+                sizes = encoding.windows.tolist()
+                rows = [
+                    w * encoding.width + i
+                    for w, n in enumerate(sizes)
+                    for i in range(n)
+                ]
+            expected = own[rows].mean(axis=0) if rows else np.zeros(WIDTH)
+            np.testing.assert_allclose(Y[number], expected)
+            gradient = np.zeros(own.shape)
+            gradient[rows] = dY[number] / max(1, len(rows))
+            np.testing.assert_allclose(parts[number], gradient)
+
+    def test_an_encoder_without_cls(self, nlp):
+        from spacy_spanft.layers.doc_summary import doc_summary
+
+        X = self.batch(nlp, 0)
+        with pytest.raises(AlignmentError, match='summary = "mean"'):
+            doc_summary().predict(X._replace(cls=[-1] * len(X.docs)))

@@ -65,7 +65,8 @@ def doc_rows(nlp, batch, seed):
         )
         starts.append(starts[-1] + (size if n_tokens else 0))
     vectors = np.random.default_rng(seed).normal(size=(starts[-1], WIDTH))
-    return DocRows(docs, vectors, starts, encodings, True)
+    cls = [0 if len(doc) else -1 for doc in docs]
+    return DocRows(docs, vectors, starts, encodings, cls)
 
 
 def reference(X, batch, rows, W, b, first, keep, key):

@@ -72,27 +72,28 @@ def roberta_byte_pairs(folder):
     return byte_pairs(folder, ("<s>", "<pad>", "</s>", "<unk>", "<mask>"))
 
 
-def unigrams(folder, file, special, normalizer):
+def unigrams(folder, file, special, normalizer, single="[CLS]:0 $A:0 [SEP]:0"):
     """Make a tokenizer as SentencePiece's unigrams are converted to."""
     from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
     from tokenizers.models import Unigram
 
     pieces = [f"▁{word}" for word in WORDS if "#" not in word]
     pieces += [word.removeprefix("##") for word in WORDS if "##" in word]
-    single = ["▁", *LETTERS, *CAPITALS, *".,!?-'"]
+    letters = ["▁", *LETTERS, *CAPITALS, *".,!?-'"]
     scored = [(piece, 0.0) for piece in special]
     scored += [(piece, -2.0) for piece in dict.fromkeys(pieces)]
-    scored += [(piece, -9.0) for piece in single if piece not in pieces]
+    scored += [(piece, -9.0) for piece in letters if piece not in pieces]
     ids = {piece: i for i, (piece, _) in enumerate(scored)}
     unknown = next(piece for piece in special if "unk" in piece.lower())
     made = Tokenizer(Unigram(scored, unk_id=ids[unknown]))
     spaces = normalizers.Replace(Regex(" {2,}"), " ")
     made.normalizer = normalizers.Sequence([*normalizer(normalizers), spaces])
     made.pre_tokenizer = pre_tokenizers.Metaspace()
+    pair = "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1" if "[CLS]:0 $A" in single else None
     made.post_processor = processors.TemplateProcessing(
-        single="[CLS]:0 $A:0 [SEP]:0",
-        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
-        special_tokens=[(piece, ids[piece]) for piece in ("[CLS]", "[SEP]")],
+        single=single,
+        pair=pair,
+        special_tokens=[(piece, ids[piece]) for piece in special if piece in single],
     )
     # spacy-transformers copies the file that it was converted from, unread.
     (folder / file).write_bytes(b"not read where there is a tokenizer.json")
@@ -113,6 +114,18 @@ def deberta_unigrams(folder):
     """Make one that keeps both, but not the white space around a text."""
     special = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
     return unigrams(folder, "spm.model", special, lambda known: [known.Strip()])
+
+
+def xlnet_unigrams(folder):
+    """Make one that puts its [CLS] behind the text, and padding before it."""
+    special = ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>")
+    single = "$A:0 <sep>:0 <cls>:2"
+    return unigrams(folder, "spiece.model", special, lambda _: [], single)
+
+
+def gpt2_byte_pairs(folder):
+    """Train one that adds nothing to a text."""
+    return byte_pairs(folder, ("<|endoftext|>", "<pad>"))
 
 
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -162,13 +175,36 @@ FAMILIES = {
     ),
 }
 
+# Encoders whose [CLS] is at the end, or that have none.
+OTHERS = {
+    "xlnet": Family(
+        "xlnet",
+        "XLNetTokenizerFast",
+        xlnet_unigrams,
+        # It has no longest text, and does not want to be told of one.
+        {
+            **{"d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 32, "dropout": 0.0},
+            **dict.fromkeys(["hidden_size", "num_hidden_layers"]),
+            **dict.fromkeys(["num_attention_heads", "max_position_embeddings"]),
+        },
+        {"padding_side": "left"},
+    ),
+    "gpt2": Family(
+        "gpt2",
+        "GPT2TokenizerFast",
+        gpt2_byte_pairs,
+        {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64},
+        {"pad_token": "<pad>"},
+    ),
+}
+
 
 def save_encoder(folder, family="bert", width=16, max_length=24):
     """Save a tiny encoder of a family, with its tokenizer."""
     import torch
     import transformers
 
-    about = FAMILIES[family]
+    about = {**FAMILIES, **OTHERS}[family]
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = getattr(transformers, about.tokenizer)(
         **about.make(folder), **about.words, model_max_length=max_length
@@ -185,6 +221,7 @@ def save_encoder(folder, family="bert", width=16, max_length=24):
         "pad_token_id": tokenizer.pad_token_id,
         **about.settings,
     }
+    settings = {name: value for name, value in settings.items() if value is not None}
     config = transformers.AutoConfig.for_model(about.model, **settings)
     transformers.AutoModel.from_config(config).save_pretrained(folder)
     return folder

@@ -9,7 +9,7 @@ from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
 from ..alignment import check_spans_key
-from ..layers.doc_summary import doc_summary
+from ..layers.doc_summary import Summary, doc_summary
 from ..layers.encoder_rows import encoder_rows
 from ..layers.growing_output import growing_output
 from ..layers.own_dropout import own_dropout
@@ -32,6 +32,7 @@ def span_textcat(
     dropout: float = 0.1,
     max_pieces: int | None = None,
     max_rows: int | None = None,
+    summary: Summary = "cls",
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.SpanTextCat.v1`: the pooled spans beside [CLS], classified.
@@ -50,6 +51,8 @@ def span_textcat(
         `[training] dropout` does not change it.
     max_pieces (Optional[int]): Keep only the first pieces of a Doc (the paper's r).
     max_rows (Optional[int]): Keep only the first rows of a piece (the paper's l).
+    summary (Literal["cls", "mean"]): "mean" takes the mean of all wordpieces in the
+        place of [CLS], as for encoders that have none (GPT-2, T5).
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
@@ -58,7 +61,7 @@ def span_textcat(
         pool = text_pool(span_pooling, doc_pooling)
     else:
         pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
-    parts = [pool, doc_summary()] if use_cls else [pool]
+    parts = [pool, doc_summary(summary)] if use_cls else [pool]
     return _classifier(tok2vec, parts, exclusive_classes, dropout, nO)
 
 
@@ -66,6 +69,7 @@ def cls_textcat(
     tok2vec: Tok2Vec,
     exclusive_classes: bool,
     dropout: float = 0.1,
+    summary: Summary = "cls",
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.ClsTextCat.v1`: [CLS] alone, all else alike.
@@ -74,10 +78,12 @@ def cls_textcat(
     exclusive_classes (bool): Whether a text has exactly one label.
     dropout (float): The share of what is classified that is dropped in training;
         `[training] dropout` does not change it.
+    summary (Literal["cls", "mean"]): "mean" takes the mean of all wordpieces in the
+        place of [CLS], as for encoders that have none (GPT-2, T5).
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
-    return _classifier(tok2vec, [doc_summary()], exclusive_classes, dropout, nO)
+    return _classifier(tok2vec, [doc_summary(summary)], exclusive_classes, dropout, nO)
 
 
 def _classifier(

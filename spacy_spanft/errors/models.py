@@ -71,6 +71,11 @@ class ModelErrors:
         "is frozen in training must be taken from a trained pipeline (source = ...), "
         "and be among the annotating_components."
     )
+    NO_CLS = (
+        "The encoder's tokenizer puts no [CLS] at the beginning or the end of a text, "
+        "so that no vector of it stands for the whole. In the block of the model, set "
+        'summary = "mean", or, in SpanTextCat, use_cls = false.'
+    )
     BAD_SETTING = "{name} is {value!r}, but must be {expected}."
     NO_WINDOW = (
         'Without segmentation (segmentation = "none"), the windows of the span pooling '

@@ -1,24 +1,30 @@
-"""One vector of each Doc, as the encoder sees it: [CLS], or the mean of its tokens."""
+"""One vector of each Doc, as the encoder sees it: [CLS], or the mean of its rows."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ..alignment import Ints, real_rows
+from ..errors import AlignmentError, Errors
 from .encoder_rows import DocRows
 
 InT = DocRows
 OutT = Floats2d
+Summary = Literal["cls", "mean"]
 
 
-def doc_summary() -> Model[InT, OutT]:
+def doc_summary(summary: Summary = "cls") -> Model[InT, OutT]:
     """Make the layer. A Doc without any row becomes zeros.
 
+    summary (Literal["cls", "mean"]): "cls" takes the row that stands for the text, and
+        the mean where the encoder knows no wordpieces; "mean" takes that of all
+        wordpieces, [CLS] and [SEP] among them.
     RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
     """
-    return Model("doc_summary", forward)
+    return Model("doc_summary", forward, attrs={"summary": summary})
 
 
 def forward(
@@ -26,15 +32,14 @@ def forward(
 ) -> tuple[OutT, Callable[[Any], Floats2d]]:
     """Apply the layer."""
     ops: Any = model.ops
-    starts = np.array(X.starts[:-1])
-    lengths = np.diff(X.starts)
-    full = np.flatnonzero(lengths)
-    if X.has_cls:
-        lengths = np.minimum(lengths, 1)  # the mean of the first row alone
-    counts = ops.asarray1i(lengths[full])
-    places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    rows = ops.asarray1i(places + np.arange(len(places)))
-    Y = ops.xp.zeros((len(starts), X.vectors.shape[1]), X.vectors.dtype)
+    full = np.flatnonzero(np.diff(X.starts))
+    if X.cls is None or model.attrs["summary"] == "mean":
+        own = [_real(X, number) for number in full.tolist()]
+    else:
+        own = _those_of_texts(X, X.cls, full)
+    counts = ops.asarray1i([len(rows) for rows in own])
+    rows = ops.asarray1i(np.concatenate(own) if own else np.zeros(0, np.int64))
+    Y = ops.xp.zeros((len(X.docs), X.vectors.shape[1]), X.vectors.dtype)
     if len(full):
         Y[full] = ops.reduce_mean(X.vectors[rows], counts)
 
@@ -45,3 +50,16 @@ def forward(
         return d_rows
 
     return Y, backprop
+
+
+def _real(X: DocRows, number: int) -> Ints:
+    """Find the rows of a Doc that are no padding."""
+    ends = zip(*real_rows(X.encodings[number]), strict=True)
+    return X.starts[number] + np.concatenate([np.arange(a, b) for a, b in ends])
+
+
+def _those_of_texts(X: DocRows, cls: Sequence[int], full: Ints) -> list[Ints]:
+    """Find the row that stands for each Doc."""
+    if any(cls[number] < 0 for number in full):
+        raise AlignmentError(Errors.NO_CLS)
+    return [np.array([X.starts[number] + cls[number]]) for number in full]

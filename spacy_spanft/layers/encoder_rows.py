@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
@@ -14,6 +15,7 @@ from ..alignment import (
     encoding_of_tokens,
     encoding_of_wordpieces,
     is_sample,
+    row_of_text,
     tokens_apart,
 )
 from ..errors import AlignmentError, Errors
@@ -26,15 +28,19 @@ class DocRows(NamedTuple):
     vectors (Floats2d): All rows, one Doc after the other, (n_rows, width).
     starts (list[int]): Where the rows of each Doc begin, and behind the last one.
     encodings (list[Encoding]): Which rows are those of which token, for each Doc.
-    has_cls (bool): Whether the first row of a Doc stands for all of it.
+    cls (Optional[list[int]]): Which of its rows stands for all of a Doc, -1 where none
+        does; None if the encoder knows no wordpieces.
     """
 
     docs: list[Doc]
     vectors: Floats2d
     starts: list[int]
     encodings: list[Encoding]
-    has_cls: bool
+    cls: list[int] | None
 
+
+# What tokenizers call the wordpiece that stands for a text.
+_CLS = ("[CLS]", "<s>", "<cls>", "<|startoftext|>")
 
 InT = list[Doc]
 OutT = DocRows
@@ -89,7 +95,7 @@ def forward_tokens(
     arrays, backprop_source = model.layers[0](docs, is_train)
     encodings = [encoding_of_tokens(len(doc)) for doc in docs]
     starts = _starts(arrays)
-    rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, False)
+    rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, None)
 
     def backprop(d_vectors: Floats2d) -> InT:
         return backprop_source([d_vectors[a:b] for a, b in pairwise(starts)])
@@ -108,21 +114,16 @@ def forward_wordpieces(
     width = next(widths, model.maybe_get_dim("nO") or 0)
     nothing = model.ops.alloc2f(0, width)
     arrays = [nothing if t is None else t.reshape(-1, width) for t in tensors]
-    encodings = [
-        encoding_of_tokens(0)
-        if tensor is None
-        else encoding_of_wordpieces(
-            model.ops.to_numpy(data.align.dataXd),
-            model.ops.to_numpy(data.align.lengths),
-            # Its own lengths count the padding too, once any text was cut off.
-            model.ops.to_numpy(data.wordpieces.attention_mask).sum(axis=1),
-            tensor.shape[1],
-            tokens_apart(doc),
-        )
-        for doc, data, tensor in zip(docs, datas, tensors, strict=True)
-    ]
+    encodings, cls = [], []
+    for doc, data, tensor in zip(docs, datas, tensors, strict=True):
+        if tensor is None:
+            encodings.append(encoding_of_tokens(0))
+            cls.append(-1)
+        else:
+            encodings.append(_encoding(model.ops, doc, data, tensor.shape[1]))
+            cls.append(row_of_text(encodings[-1], _is_cls(data)))
     starts = _starts(arrays)
-    rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, True)
+    rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, cls)
 
     def backprop(d_vectors: Floats2d) -> Any:
         d_vectors = d_vectors * model.attrs["grad_factor"]
@@ -137,6 +138,25 @@ def forward_wordpieces(
         )
 
     return rows, backprop
+
+
+def _encoding(ops: Any, doc: Doc, data: Any, width: int) -> Encoding:
+    # Its own lengths count the padding too, once any text was cut off.
+    mask = ops.to_numpy(data.wordpieces.attention_mask)
+    return encoding_of_wordpieces(
+        ops.to_numpy(data.align.dataXd),
+        ops.to_numpy(data.align.lengths),
+        mask.sum(axis=1),
+        width,
+        tokens_apart(doc),
+        mask.argmax(axis=1),
+    )
+
+
+def _is_cls(data: Any) -> NDArray[np.bool_]:
+    """Say which wordpieces of a Doc are [CLS] by their names, window by window."""
+    names = [name for window in data.wordpieces.strings for name in window]
+    return np.isin(np.array(names), _CLS)
 
 
 def _hidden_state(data: Any) -> Any:
