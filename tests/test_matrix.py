@@ -79,6 +79,10 @@ def test_what_was_given_stays(place):
     assert run.n_words == round(30 * 7 / 3)
     (run, *_) = plan("data/one", seeds=[0], overrides={"training.batcher.size": 2})
     assert run.config["training"]["max_steps"] == 3 * 5
+    # Gradients are accumulated over parts of a batch: the steps are as many.
+    parts = {"training.batcher.size": 2, "training.accumulate_gradient": 2}
+    (run, *_) = plan("data/one", seeds=[0], overrides=parts)
+    assert run.config["training"]["max_steps"] == 3 * 5
     Path("arms.yml").write_text("arms: {a: {set: {training.max_steps: 9}}}")
     (run,) = plan("data/one", seeds=[0])
     assert run.config["training"]["max_steps"] == 9

@@ -61,13 +61,10 @@ def n_epochs(config: Config, n_docs: int) -> float:
 def _n_batches(config: Config, n_docs: int) -> int:
     """Count the steps of an epoch."""
     size = config["training"].get("batcher", {}).get("size")
-    n_parts = config["training"]["accumulate_gradient"]
     if not _is_whole(size) or not size:
         raise MatrixError(Errors.NO_BATCH_SIZE.format(value=shown(size)))
-    if not _is_whole(n_parts) or not n_parts:
-        text = {"place": "training.accumulate_gradient", "value": shown(n_parts)}
-        raise MatrixError(Errors.NOT_WHOLE.format(**text))
-    return -(-n_docs // (size * n_parts))
+    # spaCy accumulates gradients over parts of a batch, not over several.
+    return -(-n_docs // size)
 
 
 def _is_whole(value: Any) -> bool:
