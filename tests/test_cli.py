@@ -224,6 +224,24 @@ class TestLook:
         assert "There is no file" in result.stderr
 
 
+def test_outputs_are_checked_before_the_work(corpus, tmp_path, monkeypatch):
+    """They fail for their output, not for what they would have done."""
+    (tmp_path / "a.txt").write_text("text\tlabel\na b\tx\n")
+    output = tmp_path / "a.txt" / "x.spacy"
+    for args in (
+        ["dictionary", "build", "--output", output, "--min-count", 0, corpus],
+        ["segment", "--html", output, "--model", "none", "a"],
+        ["convert", "none.tsv", output],
+        ["add", "none.cfg", output],
+        ["compare", "none", "--data", "none.spacy", "--output", output],
+        ["matrix", "no.yml", "-c", "no", "-d", "none", "--output", output],
+        ["pretrain", "--model", "none", "--text", corpus, "--output", output],
+    ):
+        result = run(*args)
+        assert result.exit_code == 1, args
+        assert "a.txt' is a file, so that it cannot hold" in result.stderr, args
+
+
 class TestSegment:
     def test_brackets_where_there_is_no_colour(self):
         result = run("segment", "He lives in New York City.", "x")

@@ -8,8 +8,9 @@ from typer import Argument, Context, Option
 from wasabi.tables import table
 
 from ..errors import Errors, MatrixError
+from ..files import check_folder
 from ..processes import begin_server
-from .util import check_folder, short_errors
+from .util import short_errors
 
 if TYPE_CHECKING:
     from ..matrix import ArmConfig, Failure, Run

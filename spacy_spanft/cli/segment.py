@@ -72,11 +72,13 @@ def segment_cli(
 ) -> None:
     """Cut texts into spans, and show them."""
     with short_errors():
-        from ..files import write_whole
+        from ..files import check_target, write_whole
         from .rendering import Tally, to_html, to_json, to_terminal
 
         if texts and file:
             raise SpanftError(Errors.TEXTS_AND_FILE)
+        if html is not None:
+            check_target(html, [file] if file else [])
         given = {"--segmenter": segmenter, "--lang": lang}
         others = ", ".join(name for name, value in given.items() if value)
         if model and others:

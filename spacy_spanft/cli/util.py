@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from pathlib import Path
 from types import FrameType
 
 from ..errors import Errors, SpanftError
@@ -100,15 +99,6 @@ def short_warnings() -> Iterator[None]:
             f"⚠ {message}", file=sys.stderr
         )
         yield
-
-
-def check_folder(path: Path | None) -> None:
-    """Raise before anything is computed if it cannot be written to a folder.
-
-    path (Optional[Path]): The folder.
-    """
-    if path is not None and path.exists() and not path.is_dir():
-        raise SpanftError(Errors.OUTPUT_IS_FILE.format(path=str(path)))
 
 
 def _to_nowhere() -> None:

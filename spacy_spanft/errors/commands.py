@@ -9,6 +9,14 @@ class CommandErrors:
         "dataset with --dataset."
     )
     TARGET_IS_FOLDER = "The output {path!r} is a folder. Name a file in it."
+    PARENT_IS_FILE = (
+        "{path!r} cannot be written: {above!r} is a file, so that it cannot hold "
+        "another one. Name another output."
+    )
+    NOT_WRITABLE = (
+        "{path!r} cannot be written: you are not allowed to write to the folder "
+        "{above!r}. Name another output."
+    )
     TARGET_IS_SOURCE = "{path!r} is both read and written. Name another output."
     BAD_OPTION = "{option} is {value}, but it must be 1 or more."
     MODEL_AND = "--model has all of that itself: leave out {others}."
