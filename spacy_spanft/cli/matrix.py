@@ -130,7 +130,8 @@ def check_failures(failures: "list[Failure]", n_runs: int) -> None:
     n_runs (int): How many there were.
     """
     if failures:
-        raise MatrixError(Errors.FAILED.format(failed=len(failures), all=n_runs))
+        message = Errors.FAILED if len(failures) < n_runs else Errors.ALL_FAILED
+        raise MatrixError(message.format(failed=len(failures), all=n_runs))
 
 
 def list_runs(runs: "list[Run]") -> str:

@@ -31,7 +31,7 @@ def read_arms_file(path: str | Path) -> dict[Any, Any]:
     except (UnicodeDecodeError, YAMLError, ValueError) as error:
         if isinstance(error, MatrixError):
             raise
-        raise bad_arms(path, " ".join(str(error).split())) from error
+        raise bad_arms(path, _reason(error)) from error
     except RecursionError as error:
         raise bad_arms(path, "its values are nested too deeply") from error
     arms = found.get("arms") if isinstance(found, dict) else None
@@ -48,6 +48,17 @@ def bad_arms(path: str | Path, reason: str) -> MatrixError:
     RETURNS (MatrixError): The error.
     """
     return MatrixError(Errors.BAD_ARMS.format(path=path, reason=reason))
+
+
+def _reason(error: Exception) -> str:
+    """Say what the parser found, and where, without its notes for programmers."""
+    # srsly puts it into a ValueError. Not all that have a problem have a base class.
+    found = error if isinstance(error, YAMLError) else error.__context__
+    problem = getattr(found, "problem", None)
+    mark = getattr(found, "problem_mark", None)
+    if problem is None or mark is None:
+        return " ".join(str(error).split()).rstrip(".")
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
 
 
 def _n_values(node: Node | None, known: dict[int, float]) -> float:
