@@ -8,7 +8,7 @@ from confection import Config
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
-from spacy_spanft.errors import MatrixError
+from spacy_spanft.errors import MatrixError, SpanftError
 from spacy_spanft.matrix import read_arms
 from spacy_spanft.matrix.arms import config_of
 from spacy_spanft.matrix.fingerprint import fingerprint
@@ -165,6 +165,11 @@ def test_bad_arms(place, arms, expected):
     (place / "arms.yml").write_text(arms)
     with pytest.raises(ValueError, match=expected):
         plan("data/one")
+
+
+def test_no_file_of_arms(place):
+    with pytest.raises(SpanftError, match=r"^There is no file 'none.yml'.*[^.]\.$"):
+        read_arms("none.yml")
 
 
 def test_arms_of_one_name(place):

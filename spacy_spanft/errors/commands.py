@@ -22,6 +22,10 @@ class CommandErrors:
     MODEL_AND = "--model has all of that itself: leave out {others}."
     TEXTS_AND_FILE = "Give texts either as arguments or in a --file, not both."
     TWO_INPUTS = "Name either text files or a --dataset, not both."
+    DICTIONARY_OF_OTHERS = (
+        "--dictionary is for the n-gram segmenter. Remove it, or use --segmenter "
+        "ngrams."
+    )
     NO_TEXTS = (
         "There is no text to cut. Give it as arguments, in a file (--file), or on the "
         "standard input."

@@ -8,7 +8,7 @@ import srsly
 from srsly.ruamel_yaml import SafeLoader, YAMLError, compose
 from srsly.ruamel_yaml.nodes import CollectionNode, MappingNode, Node
 
-from ..errors import Errors, MatrixError
+from ..errors import Errors, MatrixError, SpanftError
 from ..files import read_whole
 
 # A config of that many settings is none that anybody wrote.
@@ -29,7 +29,7 @@ def read_arms_file(path: str | Path) -> dict[Any, Any]:
             raise bad_arms(path, f"it has more than {MAX_VALUES:,} values")
         found = srsly.yaml_loads(text)
     except (UnicodeDecodeError, YAMLError, ValueError) as error:
-        if isinstance(error, MatrixError):
+        if isinstance(error, SpanftError):
             raise
         raise bad_arms(path, _reason(error)) from error
     except RecursionError as error:

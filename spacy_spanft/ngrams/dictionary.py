@@ -377,7 +377,7 @@ class NgramDictionary(Mapping[str, int]):
             attr = header.get("attr", "LOWER")
             return cls._trusted(ngrams, words, attr, provenance)
         except (DictionaryError, TypeError, AttributeError) as error:
-            reason = f"its header says: {error}"
+            reason = f"its header says: {error}".rstrip(".")
             raise DictionaryError(
                 Errors.NOT_A_DICTIONARY.format(path=name, reason=reason)
             ) from error
