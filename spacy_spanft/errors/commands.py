@@ -53,6 +53,10 @@ class CommandErrors:
         "{arm!r} names no pipeline. Write NAME=PATH, or a path alone; a name that "
         "comes again is another run of the same arm: base=run0 base=run1 spans=run2"
     )
+    BAD_ARMS_SHAPE = (
+        "arms is {value}, but must be a mapping from the name of each arm to a list of "
+        'its pipelines, such as {{"base": ["run0", "run1"], "spans": ["run2"]}}.'
+    )
     NO_ARMS = "There is nothing to compare: name at least one pipeline for each arm."
     NO_ENSEMBLE = (
         "No arm has several runs, so there is nothing to put together. Name an arm "
