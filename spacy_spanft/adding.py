@@ -194,7 +194,9 @@ def _no_head(pipeline: list[str], components: dict[str, Any]) -> str:
     """Say why there is nothing that could get spans."""
     if sourced := [n for n in pipeline if "source" in components.get(n, {})]:
         return Errors.SOURCED.format(names=", ".join(sourced))
-    there = ", ".join(pipeline) or "nothing"
+    if not pipeline:
+        return Errors.NO_PIPELINE
+    there = ", ".join(pipeline)
     factories = ", ".join((*CLASSIFIERS, *TOKEN_HEADS))
     return Errors.NO_HEAD.format(there=there, factories=factories)
 

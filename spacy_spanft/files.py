@@ -1,5 +1,6 @@
 """Reading and writing files so that nobody ever finds half of one."""
 
+import errno
 import os
 import re
 import uuid
@@ -35,13 +36,20 @@ def write_whole(path: str | Path, data: bytes) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(data)  # a device, or a folder: then it says so
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(target.parent)
         _remove_litter(target)
         while not _write_beside(target, data):
             pass
     except OSError as error:
         # The user knows the target, not the temporary name.
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:  # it does not say that this is the trouble
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
 
 
 def _write_beside(target: Path, data: bytes) -> bool:
@@ -105,7 +113,7 @@ def _lock(file: int, *, wait: bool = False) -> bool:
 
 
 def check_target(path: str | Path, sources: Iterable[str | Path] = ()) -> None:
-    """Raise early for a target that cannot be meant.
+    """Raise early for a target that cannot be meant, or not be written.
 
     path (Union[str, Path]): What will be written.
     sources (Iterable[Union[str, Path]]): What is read before.
@@ -116,6 +124,29 @@ def check_target(path: str | Path, sources: Iterable[str | Path] = ()) -> None:
         both_exist = os.path.exists(source) and os.path.exists(path)
         if both_exist and os.path.samefile(source, path):
             raise SpanftError(Errors.TARGET_IS_SOURCE.format(path=str(path)))
+    if os.path.isfile(path) or not os.path.exists(path):  # no device such as /dev/null
+        _check_above(path, Path(os.path.realpath(path)).parent)
+
+
+def check_folder(path: str | Path) -> None:
+    """Raise early for a folder that cannot be made, or not be written to.
+
+    path (Union[str, Path]): The folder.
+    """
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise SpanftError(Errors.OUTPUT_IS_FILE.format(path=str(path)))
+    _check_above(path, Path(os.path.realpath(path)))
+
+
+def _check_above(path: str | Path, folder: Path) -> None:
+    """Raise if nothing can be written to a folder, which need not be there yet."""
+    # Not Path.exists, which may raise for what is in a folder that nobody may enter.
+    above = next(f for f in (folder, *folder.parents) if os.path.exists(f))
+    text = {"path": str(path), "above": str(above)}
+    if not above.is_dir():
+        raise SpanftError(Errors.PARENT_IS_FILE.format(**text))
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise SpanftError(Errors.NOT_WRITABLE.format(**text))
 
 
 def read_whole(path: str | Path) -> bytes:

@@ -166,11 +166,14 @@ class TestBuild:
         assert result.exit_code == 0
         assert "new york" in NgramDictionary.from_disk(tmp_path / "c.tsv.gz")
 
+    @pytest.mark.filterwarnings("default")
     def test_nothing_left_is_a_warning(self, tmp_path):
         (tmp_path / "c.txt").write_text("a b c")
-        with pytest.warns(UserWarning, match="occurs 10 times or more"):
-            result = build(tmp_path / "c.txt", "-o", tmp_path / "c.tsv.gz")
+        result = build(tmp_path / "c.txt", "-o", tmp_path / "c.tsv.gz")
         assert result.exit_code == 0
+        first, *others = result.stderr.splitlines()
+        assert re.match("⚠ Not a single n-gram occurs 10 times or more", first)
+        assert "Warning" not in "".join(others)
         assert len(NgramDictionary.from_disk(tmp_path / "c.tsv.gz")) == 0
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
@@ -224,6 +227,24 @@ class TestLook:
         assert "There is no file" in result.stderr
 
 
+def test_outputs_are_checked_before_the_work(corpus, tmp_path, monkeypatch):
+    """They fail for their output, not for what they would have done."""
+    (tmp_path / "a.txt").write_text("text\tlabel\na b\tx\n")
+    output = tmp_path / "a.txt" / "x.spacy"
+    for args in (
+        ["dictionary", "build", "--output", output, "--min-count", 0, corpus],
+        ["segment", "--html", output, "--model", "none", "a"],
+        ["convert", "none.tsv", output],
+        ["add", "none.cfg", output],
+        ["compare", "none", "--data", "none.spacy", "--output", output],
+        ["matrix", "no.yml", "-c", "no", "-d", "none", "--output", output],
+        ["pretrain", "--model", "none", "--text", corpus, "--output", output],
+    ):
+        result = run(*args)
+        assert result.exit_code == 1, args
+        assert "a.txt' is a file, so that it cannot hold" in result.stderr, args
+
+
 class TestSegment:
     def test_brackets_where_there_is_no_colour(self):
         result = run("segment", "He lives in New York City.", "x")
@@ -255,6 +276,14 @@ class TestSegment:
         assert "<mark" in html
         assert "<b>" not in html
         assert "&amp; &lt;b&gt;" in html
+
+    def test_page_and_json(self, tmp_path):
+        page = tmp_path / "page.html"
+        result = run("segment", "New York", "b", "--html", page, "--jsonl")
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        assert [line["text"] for line in lines] == ["New York", "b"]
+        assert "<mark" in page.read_text(encoding="utf8")
+        assert "2 texts" in result.stderr
 
     def test_no_page_without_texts(self, tmp_path):
         result = run("segment", "--html", tmp_path / "page.html", stdin="\n")
@@ -321,7 +350,11 @@ class TestSegment:
         ("args", "message"),
         [
             (("x", "--model", "missing"), "pipeline 'missing' cannot be loaded"),
-            (("x", "--lang", "klingon"), "'klingon' cannot be loaded"),
+            (("x", "--lang", "klingon"), "no tokenizer of the language 'klingon'"),
+            (
+                ("x", "-s", "random", "-d", "missing"),
+                "--dictionary is for the n-gram segmenter. Remove it, or use --segm",
+            ),
             (("x", "-d", "missing"), "There is no file 'missing'"),
             (("--file", "missing"), "There is no file 'missing'"),
             (("x", "--file", "missing"), "not both"),
@@ -351,6 +384,12 @@ def test_add_looks_at_the_dictionary(tmp_path):
     )
     assert "junk.bin is not an n-gram dictionary" in done.stderr
     assert not output.exists()
+
+
+def test_add_to_nothing(tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    done = run("add", tmp_path / "empty.txt", tmp_path / "new.cfg")
+    assert "✘ There is no component in this config" in done.stderr
 
 
 def test_colour_in_a_terminal(monkeypatch, nlp, dictionary):

@@ -269,3 +269,11 @@ def test_what_counts_most_in_the_pipeline_is_shown(folder):
     assert found.to_json()["metric_meaning"] == "macro F"
     assert "cats_score (macro F) on 20 texts" in to_markdown(found)
     assert wording.metric(found) == "Macro F"
+
+
+@pytest.mark.parametrize(
+    "arms", [{"a": "nomodel"}, ["nomodel"], "nomodel", None, {"a": None}]
+)
+def test_arms_of_another_shape(arms):
+    with pytest.raises(ComparisonError, match=r"^arms is .*, but must be a mapping"):
+        compare(arms, "none.spacy")

@@ -112,7 +112,7 @@ def told(examples):
             "".join(json.dumps({"text": "a", "label": i}) + "\n" for i in range(12)),
             "",
             {},
-            "1 8, 1 9 and 2 labels more",
+            "1 8, 1 9 and 2 more labels",
         ),
         (
             "x.tsv",
@@ -220,6 +220,13 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.csv", "--text words", "text = 'words', but there is no such column"),
         ("x.csv", "--unit document", "read as a table, so --unit would do nothing"),
         ("x.csv", "--no-label --labels a=b --score s", "leave out --labels, --score"),
+        ("x.csv", "--score text --label label", "leave out --label or --score"),
+        ("x.csv", "--text label", "--text and --label are both the column 'label'"),
+        ("x.csv", "--text-pair text", "--text and --text-pair are both the column"),
+        ("x.csv", "--no-label --text a --text-pair a", "are both the column 'a'"),
+        ("x.csv", "--score text", "--text and --score are both the column 'text'"),
+        ("x.txt", "", r'format = "tsv" \(--format tsv\)'),
+        ("empty.tsv", "", "no text in .*empty.tsv' with anything in it"),
         ("x.csv", "--separator <>", "'<>' stands between two texts, but"),
         ("x.csv", "--labels good", "must be as 0=bad,1=good, or a JSON object"),
         ("x.csv", "--labels {", "--labels is no JSON: Expecting property name"),
@@ -236,17 +243,26 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.conll", "", "Line 1 of .* must be a token and its tag"),
         ("x.spacy", "", "is in spaCy's format already"),
         ("none.csv", "", "no file"),
-        (".", "", r"is a folder, .* It has: 'old\.spacy', 'x\.conll'"),
+        (".", "", r"is a folder, .* It has: 'empty\.tsv', 'old\.spacy'"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:2 of 2 rows")
 def test_errors_leave_the_file_as_it_was(tmp_path, name, options, expected):
-    for there in ("x.csv", "x.conll"):
+    for there in ("x.csv", "x.conll", "x.txt"):
         (tmp_path / there).write_text(CSV)
+    (tmp_path / "empty.tsv").write_text("text\tlabel\n\tx\n\ty\n")
     (tmp_path / "old.spacy").write_text("old")
     last = convert(tmp_path / name, tmp_path / "old.spacy", *options.split())
     assert re.search(f"✘ .*{expected}", last)
     assert "\n" not in last
     assert (tmp_path / "old.spacy").read_text() == "old"
+
+
+def test_long_labels_are_cut(tmp_path):
+    """They are texts, where another column was meant."""
+    (tmp_path / "x.tsv").write_text(f"text\tlabel\na\t{'y' * 99}\nb\tn\n")
+    last = convert(tmp_path / "x.tsv", tmp_path / "x.spacy")
+    assert last.endswith(f"2 docs: 1 {'y' * 30}..., 1 n")
 
 
 def test_outputs_that_cannot_be_meant(tmp_path):

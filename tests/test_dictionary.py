@@ -213,6 +213,25 @@ def test_nonsense_words():
             NgramDictionary({"a b": 3}, words=words)
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: NgramDictionary(None), "ngrams is None, but must be a mapping"),
+        (lambda: NgramDictionary(["new york"]), r"ngrams is \['new york'\], but must"),
+        (lambda: NgramDictionary("new york"), "ngrams is 'new york', but must"),
+        (lambda: NgramDictionary({}, words="x"), "words is 'x', but must be a mapping"),
+        (lambda: NgramDictionary({}, provenance={}), "provenance is {}, but must be"),
+        (lambda: NgramDictionary.from_files([]), "paths is empty"),
+        (lambda: NgramDictionary.from_files(None), "paths is None, but must be"),
+        (lambda: NgramDictionary.from_texts(None), "texts is None, but must be"),
+        (lambda: NgramDictionary.from_texts(3), "texts is 3, but must be"),
+    ],
+)
+def test_other_kinds_of_values(make, message):
+    with pytest.raises(SpanftError, match=message):
+        make()
+
+
 def test_counts_of_numpy():
     found = NgramDictionary({"a b": np.int64(3)}, words={"a": np.int32(4)})
     assert found == NgramDictionary({"a b": 3}, words={"a": 4})

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from spacy_spanft import files
-from spacy_spanft.files import write_whole
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.files import check_folder, check_target, write_whole
 
 LITTER = "0123456789abcdef" * 2
 
@@ -88,3 +89,39 @@ def test_many_writers(tmp_path):
         writer.join()
     assert (tmp_path / "a").read_bytes() in texts
     assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["file/x.tsv.gz", "file/new/x.tsv.gz"])
+class TestFileInThePlaceOfAFolder:
+    def test_is_found_early(self, tmp_path, name):
+        (tmp_path / "file").write_text("old")
+        expected = r"x\.tsv\.gz' cannot be written: '.*file' is a file"
+        for check in (check_target, check_folder):
+            with pytest.raises(SpanftError, match=expected):
+                check(tmp_path / name)
+
+    def test_is_said_when_written(self, tmp_path, name):
+        (tmp_path / "file").write_text("old")
+        with pytest.raises(NotADirectoryError) as found:
+            write_whole(tmp_path / name, b"new")
+        assert found.value.filename == str(tmp_path / name)
+        assert (tmp_path / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["a", "new/folder/a"])
+def test_folder_that_may_not_be_written_to(tmp_path, monkeypatch, name):
+    """Whoever is root may write anywhere, so it is only said that they may not."""
+    for check in (check_target, check_folder):
+        check(tmp_path / name)
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    for check in (check_target, check_folder):
+        with pytest.raises(
+            SpanftError, match=r"not allowed to write to the folder '.*'"
+        ):
+            check(tmp_path / name)
+    assert not (tmp_path / "new").exists()
+
+
+@posix
+def test_devices_are_targets():
+    check_target("/dev/null")

@@ -8,7 +8,7 @@ from confection import Config
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
-from spacy_spanft.errors import MatrixError
+from spacy_spanft.errors import MatrixError, SpanftError
 from spacy_spanft.matrix import read_arms
 from spacy_spanft.matrix.arms import config_of
 from spacy_spanft.matrix.fingerprint import fingerprint
@@ -145,6 +145,24 @@ def test_any_file_that_a_config_names_is_looked_at(place):
         ("arms: {a: {set: {system.seed: 1}}}", "'system.seed' cannot be set"),
         ("arms: {a: {set: {paths.dev: x}}}", "'paths.dev' cannot be set"),
         ("arms: {a: {config: baseline, block: {x: 1}}}", "has none of these"),
+        (
+            "arms: {a: {block: {use_clss: true}}}",
+            "the arm 'a' .*: components.textcat.model.use_clss: unexpected",
+        ),
+        (
+            "arms: {a: {set: {components.textcat.treshold: 1}}}",
+            "components.textcat.treshold: unexpected",
+        ),
+        (
+            "arms: {a: {set: {training.optimizer.learn_rate.initial_rate: fast}}}",
+            "training.optimizer.learn_rate.initial_rate: 'fast' is not",
+        ),
+        ("arms: {a: {dictionary: none.gz}}", "the dictionary 'none.gz', but there is"),
+        (
+            "arms: {a: {dictionary: {'@readers': spacy-spanft.NgramDictionary.v1, "
+            "path: none.gz}}}",
+            "the dictionary 'none.gz', but there is",
+        ),
     ],
 )
 def test_bad_arms(place, arms, expected):
@@ -153,7 +171,22 @@ def test_bad_arms(place, arms, expected):
         plan("data/one")
 
 
+def test_no_file_of_arms(place):
+    with pytest.raises(SpanftError, match=r"^There is no file 'none.yml'.*[^.]\.$"):
+        read_arms("none.yml")
+
+
+def test_arms_of_one_name(place):
+    (place / "arms.yml").write_text("arms:\n  a: {}\n  a: {}\n")
+    with pytest.raises(MatrixError, match=r'line 3, column 3: .*"a"') as found:
+        read_arms("arms.yml")
+    assert "suppress" not in str(found.value)
+    assert len(str(found.value)) < 200
+
+
 def test_bad_data(place):
+    with pytest.raises(MatrixError, match=r"no folder 'nowhere' \(seen from"):
+        plan("nowhere")
     with pytest.raises(MatrixError, match=r"no train\.spacy in the folder 'data'"):
         plan("data")
     with pytest.raises(MatrixError, match="are called 'one'"):

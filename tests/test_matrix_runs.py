@@ -15,6 +15,7 @@ import spacy
 from spacy_spanft.errors import MatrixError
 from spacy_spanft.matrix import plan_runs, read_arms, run_matrix
 from spacy_spanft.matrix.progress import Progress
+from spacy_spanft.matrix.run import last_error
 
 from .commands import run as spacy_command
 from .matrix_place import plan, save_docs
@@ -54,7 +55,7 @@ def test_what_was_done_stays_until_it_is_done_again(place):
     arms = read_arms("arms.yml")[:1]
     runs = plan_runs(arms, "configs/tiny", ["data/one"], "out", seeds=[0], epochs=1)
     assert run_matrix(runs, arms) == []
-    bad = {"training.optimizer.learn_rate.initial_rate": "fast"}
+    bad = {"training.optimizer.eps": "nonsense"}
     settings = {"seeds": [0], "epochs": 1, "overrides": bad}
     other = plan_runs(arms, "configs/tiny", ["data/one"], "out", **settings)
     assert len(run_matrix(other, arms)) == 1
@@ -247,3 +248,25 @@ def test_tables(place):
     (run, *_) = plan("data/table", seeds=[0], epochs=1, overrides=change)
     assert run.n_words == 9 * 3
     assert run.config["corpora"]["train"] == {**columns, "path": "${paths.train}"}
+
+
+def test_the_reason_is_not_the_block_that_spacy_prints_below_it(place):
+    """It is what stands between, in colors or not."""
+    said = "textcat.model -> use_clss\tunexpected argument: 'use_clss'"
+    dump = "{'span_pooling': {'@architectures': 'x'}}"
+    for title in (
+        "\x1b[38;5;1m✘ Config error for 'x'\x1b[0m",
+        "✘ Config error for 'x'",
+    ):
+        Path("log.txt").write_text(f"ℹ Using CPU\n{title}\n{said}\n{dump}\n")
+        expected = f"Config error for 'x' {said}".replace("\t", " ")
+        assert last_error(Path("log.txt")) == expected
+
+
+def test_all_failed(place):
+    (place / "arms.yml").write_text(
+        "arms: {bad: {set: {training.optimizer.eps: nonsense}}}"
+    )
+    args = ["spanft", "matrix", "arms.yml", "-c", "configs/tiny", "-d", "data/one"]
+    done = spacy_command(*args, "-o", "out", "--seeds", "1", ok=False)
+    assert done.stderr.splitlines()[-1] == "✘ All runs failed: 1 of 1."

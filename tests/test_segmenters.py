@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.segmenters import nltk_chunk
+from spacy_spanft.segmenters.ngram import make_ngram_segmenter
 from spacy_spanft.segmenters.nltk_chunk import (
     NltkChunkSegmenter,
     PhraseChunker,
@@ -192,3 +193,15 @@ class TestNltkData:
             ("the sea", "NP"),
             ("the morning", "NP"),
         ]
+
+
+@pytest.mark.parametrize("value", ["new york", None, [None], ["new york"]])
+def test_only_docs_are_cut(value):
+    for make in (make_ngram_segmenter, make_random_segmenter):
+        with pytest.raises(SpanftError, match="cuts Docs, in a list, but was called"):
+            make()(value)
+
+
+def test_one_doc_is_no_list(nlp):
+    with pytest.raises(SpanftError, match="cuts Docs, in a list, but was called"):
+        make_random_segmenter()(nlp("new york"))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ..errors import ComparisonError, Errors
+from ..files import check_folder
 from ..processes import begin_server
-from .util import check_folder, short_errors
+from .util import short_errors
 
 if TYPE_CHECKING:
     from ..comparison.tasks import Task
@@ -43,7 +44,8 @@ def compare_cli(
         begin_server()
         from ..comparison.tasks import compare_tasks, table_of, write_reports
 
-        check_folder(output)
+        if output is not None:
+            check_folder(output)
         if n_resamples < 1:
             message = Errors.BAD_OPTION.format(
                 option="--n-resamples", value=n_resamples

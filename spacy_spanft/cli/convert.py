@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from ..errors import Errors, ReaderError
+from ..errors.visible import visible
 from ..pairs import SEPARATOR
-from .util import OnBadBytes, short_errors, short_warnings
+from .util import OnBadBytes, blank, short_errors
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -85,7 +86,7 @@ def convert_cli(
     lang: Lang = "en",
 ) -> None:
     """Convert a table or CoNLL's columns to spaCy's format, which all commands read."""
-    with short_errors(), short_warnings():
+    with short_errors():
         from tqdm import tqdm
 
         from ..files import check_target, write_whole
@@ -124,8 +125,10 @@ def convert_cli(
         found = convert(
             examples, score=score is not None, gold_tokens=gold_tokens is not False
         )
+        if not len(found.docs):
+            raise ReaderError(Errors.ONLY_EMPTY.format(source=repr(input_path)))
         write_whole(output, found.docs.to_bytes())
-        print(f"✔ {output}: {found}", file=sys.stderr)
+        print(f"✔ {visible(f'{output}: {found}')}", file=sys.stderr)
 
 
 def _is_conll(path: str, format: InputFormat | None) -> bool:
@@ -158,12 +161,30 @@ def _for_table(settings: dict[str, Any]) -> dict[str, Any]:
     """Look for contradictions, and turn --no-label into what the reader is told."""
     if "separator" in settings and "text_pair" not in settings:
         raise ReaderError(Errors.SEPARATOR_ALONE.format(**settings))
+    if "score" in settings and "label" in settings:
+        raise ReaderError(Errors.LABEL_AND_SCORE)
+    _check_columns(settings)
     if not settings.pop("no_label", False):
         return settings
     if there := settings.keys() & {"label", "labels", "score"}:
         others = ", ".join(f"--{name}" for name in sorted(there))
         raise ReaderError(Errors.NO_LABEL_AND.format(others=others))
     return {**settings, "label": None}
+
+
+def _check_columns(settings: dict[str, Any]) -> None:
+    """Raise if two options name the same column."""
+    columns = {"text": "text", **settings}
+    if not settings.keys() & {"no_label", "score"}:
+        columns.setdefault("label", "label")
+    seen: dict[str, str] = {}
+    for name in ("text", "text_pair", "label", "score"):
+        option, column = f"--{name.replace('_', '-')}", columns.get(name)
+        if column in seen:
+            place = {"column": column, "one": seen[column], "other": option}
+            raise ReaderError(Errors.SAME_COLUMN.format(**place))
+        if column is not None:
+            seen[column] = option
 
 
 def _names(value: str) -> list[str]:
@@ -191,15 +212,9 @@ def _json(option: str, value: str) -> Any:
 
 def _blank(lang: str, separator: str | None) -> "Language":
     """Make a pipeline that cuts texts into tokens, and perhaps knows a separator."""
-    import spacy
-
     tokenizer = {
         "@tokenizers": "spacy-spanft.PairTokenizer.v1",
         "separator": separator,
     }
     config = {} if separator is None else {"nlp": {"tokenizer": tokenizer}}
-    try:
-        return spacy.blank(lang, config=config)
-    except ImportError as error:
-        reason = str(error).partition("\n")[0]
-        raise ReaderError(Errors.BAD_LANG.format(lang=lang, reason=reason)) from error
+    return blank(lang, config)

@@ -8,8 +8,9 @@ from typer import Argument, Context, Option
 from wasabi.tables import table
 
 from ..errors import Errors, MatrixError
+from ..files import check_folder
 from ..processes import begin_server
-from .util import check_folder, short_errors
+from .util import short_errors
 
 if TYPE_CHECKING:
     from ..matrix import ArmConfig, Failure, Run
@@ -129,7 +130,8 @@ def check_failures(failures: "list[Failure]", n_runs: int) -> None:
     n_runs (int): How many there were.
     """
     if failures:
-        raise MatrixError(Errors.FAILED.format(failed=len(failures), all=n_runs))
+        message = Errors.FAILED if len(failures) < n_runs else Errors.ALL_FAILED
+        raise MatrixError(message.format(failed=len(failures), all=n_runs))
 
 
 def list_runs(runs: "list[Run]") -> str:

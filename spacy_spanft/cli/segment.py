@@ -1,7 +1,8 @@
 """`python -m spacy spanft segment`."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ from typer import Argument, Option
 
 from ..errors import Errors, SpanftError
 from ..errors.visible import visible
-from .util import OnBadBytes, short_errors
+from .util import OnBadBytes, blank, short_errors
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -72,24 +73,29 @@ def segment_cli(
 ) -> None:
     """Cut texts into spans, and show them."""
     with short_errors():
-        from ..files import write_whole
+        from ..files import check_target, write_whole
         from .rendering import Tally, to_html, to_json, to_terminal
 
         if texts and file:
             raise SpanftError(Errors.TEXTS_AND_FILE)
+        if html is not None:
+            check_target(html, [file] if file else [])
         given = {"--segmenter": segmenter, "--lang": lang}
         others = ", ".join(name for name, value in given.items() if value)
         if model and others:
             raise SpanftError(Errors.MODEL_AND.format(others=others))
+        if dictionary and segmenter not in (None, Cutter.ngrams):
+            raise SpanftError(Errors.DICTIONARY_OF_OTHERS)
         nlp, key = load_pipeline(
             model, lang or "en", segmenter or Cutter.ngrams, dictionary, code
         )
         tally = Tally()
         texts_read = _read(texts, file, errors)
         docs = tally.watch(_with_bar(nlp, texts_read), key)
+        if jsonl or not html:
+            docs = _printed(docs, key, to_json if jsonl else to_terminal)
         page = to_html(docs, key) if html else ""
-        for doc in docs:  # none are left where they went into a page
-            print(to_json(doc, key) if jsonl else to_terminal(doc, key))
+        deque(docs, maxlen=0)  # none are left where they went into a page
         if not tally.n_texts:
             raise SpanftError(Errors.NO_TEXTS)
         if html:
@@ -120,12 +126,12 @@ def load_pipeline(
 
     import_code(code)
     try:
-        nlp = spacy.blank(lang) if model is None else spacy.load(model)
+        nlp = blank(lang) if model is None else spacy.load(model)
     except (OSError, ImportError, ValueError) as error:
         if isinstance(error, SpanftError):
             raise
         raise SpanftError(
-            Errors.NO_MODEL.format(name=model or lang, reason=str(error).strip())
+            Errors.NO_MODEL.format(name=model, reason=str(error).strip())
         ) from error
     if model is None:
         nlp.add_pipe(NAME, config={"segmenter": _SEGMENTERS[segmenter]})
@@ -155,6 +161,15 @@ def _read(
         for line in block.decode("utf8").split("\n")[:-1]:
             if line.strip():
                 yield line.rstrip("\r")
+
+
+def _printed(
+    docs: Iterable["Doc"], key: str, show: Callable[["Doc", str], str]
+) -> Iterator["Doc"]:
+    """Print Docs as they pass."""
+    for doc in docs:
+        print(show(doc, key))
+        yield doc
 
 
 def _with_bar(nlp: "Language", texts: Iterable[str]) -> Iterator["Doc"]:

@@ -8,12 +8,15 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING, Any
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, ReaderError, SpanftError
 from ..errors.visible import LAYOUT, visible
 from .uncaught import wants_traceback
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 
 class OnBadBytes(Enum):
@@ -28,9 +31,9 @@ def short_errors() -> Iterator[None]:
     """Print what the user can mend as one message, without a traceback.
 
     SIGTERM, which is what batch systems and `kill` send, ends a command like Ctrl-C:
-    in order, and with one line.
+    in order, and with one line. Warnings have one line each as well.
     """
-    with _signals() as heard:
+    with _signals() as heard, _short_warnings():
         try:
             yield
             sys.stdout.flush()
@@ -93,22 +96,37 @@ def _signals() -> Iterator[list[int]]:
 
 
 @contextmanager
-def short_warnings() -> Iterator[None]:
+def _short_warnings() -> Iterator[None]:
     """Print warnings as one message each, without the line of code they come from."""
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: print(
-            f"⚠ {message}", file=sys.stderr
-        )
+        before = warnings.showwarning
+
+        def show(
+            message: Warning | str, category: type[Warning], *args: Any, **more: Any
+        ) -> None:
+            if category is UserWarning:
+                print(f"⚠ {visible(str(message))}", file=sys.stderr)
+            else:  # for those who program: they need to know where
+                before(message, category, *args, **more)
+
+        warnings.showwarning = show
         yield
 
 
-def check_folder(path: Path | None) -> None:
-    """Raise before anything is computed if it cannot be written to a folder.
+def blank(lang: str, config: dict[str, Any] | None = None) -> "Language":
+    """Make an empty pipeline.
 
-    path (Optional[Path]): The folder.
+    lang (str): The language.
+    config (Optional[dict[str, Any]]): What it is to have of its own.
+    RETURNS (Language): The pipeline.
     """
-    if path is not None and path.exists() and not path.is_dir():
-        raise SpanftError(Errors.OUTPUT_IS_FILE.format(path=str(path)))
+    import spacy
+
+    try:
+        return spacy.blank(lang, config=config or {})
+    except ImportError as error:
+        reason = str(error).partition("\n")[0]
+        raise ReaderError(Errors.BAD_LANG.format(lang=lang, reason=reason)) from error
 
 
 def _to_nowhere() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any, NamedTuple
 
-from ..errors import ComparisonError, Errors
+from ..errors import ComparisonError, Errors, shown
 from .ensemble import measure_ensemble_alone
 from .measure import Measured, Setup, measure_alone
 from .methods import MethodDifference, method_difference
@@ -146,6 +146,7 @@ def compare(
     ensemble (bool): Whether to measure the runs of each arm as one pipeline, too.
     RETURNS (Comparison): What was found.
     """
+    _check_shape(arms)
     named = {name: [str(path) for path in paths] for name, paths in arms.items()}
     _check_arms(named, ensemble)
     setup = Setup(str(data), metric, positive_label, gpu_id)
@@ -163,6 +164,14 @@ def compare(
         arm for arm in _against_first(together, n_resamples) if len(found[arm.name]) > 1
     ]
     return Comparison(first.metric, str(data), len(first.texts), made, ensembles)
+
+
+def _check_shape(arms: Any) -> None:
+    """Raise unless these are names, each with a list of pipelines."""
+    lists = arms.values() if isinstance(arms, Mapping) else [None]
+    for paths in lists:
+        if isinstance(paths, str) or not isinstance(paths, Sequence):
+            raise ComparisonError(Errors.BAD_ARMS_SHAPE.format(value=shown(arms)))
 
 
 def _check_arms(arms: Mapping[str, Sequence[str]], ensemble: bool) -> None:

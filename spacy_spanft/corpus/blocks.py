@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from ..errors import CorpusError, Errors
+from ..errors import CorpusError, Errors, shown
 
 ErrorHandling: TypeAlias = Literal["strict", "replace"]
 
@@ -54,6 +54,8 @@ def blocks_from_texts(
     """
     if isinstance(texts, str):
         raise CorpusError(Errors.ONE_STRING)
+    if not isinstance(texts, Iterable):
+        raise CorpusError(Errors.NOT_TEXTS.format(value=shown(texts)))
     waiting: list[str] = []
     size = 0
     for index, text in enumerate(texts):

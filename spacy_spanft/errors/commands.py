@@ -9,11 +9,23 @@ class CommandErrors:
         "dataset with --dataset."
     )
     TARGET_IS_FOLDER = "The output {path!r} is a folder. Name a file in it."
+    PARENT_IS_FILE = (
+        "{path!r} cannot be written: {above!r} is a file, so that it cannot hold "
+        "another one. Name another output."
+    )
+    NOT_WRITABLE = (
+        "{path!r} cannot be written: you are not allowed to write to the folder "
+        "{above!r}. Name another output."
+    )
     TARGET_IS_SOURCE = "{path!r} is both read and written. Name another output."
     BAD_OPTION = "{option} is {value}, but it must be 1 or more."
     MODEL_AND = "--model has all of that itself: leave out {others}."
     TEXTS_AND_FILE = "Give texts either as arguments or in a --file, not both."
     TWO_INPUTS = "Name either text files or a --dataset, not both."
+    DICTIONARY_OF_OTHERS = (
+        "--dictionary is for the n-gram segmenter. Remove it, or use --segmenter "
+        "ngrams."
+    )
     NO_TEXTS = (
         "There is no text to cut. Give it as arguments, in a file (--file), or on the "
         "standard input."
@@ -40,6 +52,10 @@ class CommandErrors:
     BAD_ARM = (
         "{arm!r} names no pipeline. Write NAME=PATH, or a path alone; a name that "
         "comes again is another run of the same arm: base=run0 base=run1 spans=run2"
+    )
+    BAD_ARMS_SHAPE = (
+        "arms is {value}, but must be a mapping from the name of each arm to a list of "
+        'its pipelines, such as {{"base": ["run0", "run1"], "spans": ["run2"]}}.'
     )
     NO_ARMS = "There is nothing to compare: name at least one pipeline for each arm."
     NO_ENSEMBLE = (

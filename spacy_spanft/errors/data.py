@@ -14,7 +14,7 @@ class DataErrors:
     )
     NO_FORMAT = (
         "{path!r} does not end in .tsv, .csv or .jsonl. Say what it is with "
-        'format = "tsv".'
+        'format = "tsv" (--format tsv).'
     )
     OTHER_FOLDER = (
         "{path!r} is a folder, and of folders only those with nothing but .spacy files "
@@ -31,8 +31,7 @@ class DataErrors:
         "header = [...]."
     )
     BAD_CELLS = (
-        "{place} of {source} has {found} cells, but there are {expected} columns: "
-        "{columns}."
+        "{place} of {source} has {cells}, but there are {expected} columns: {columns}."
     )
     BAD_HEADER = "{place} names the column {column!r} twice."
     BAD_JSON = "{place} of {source} is no JSON object: {reason}."
@@ -129,6 +128,16 @@ class DataErrors:
         "or say with --format what the input is."
     )
     NO_LABEL_AND = "With --no-label the texts alone are read: leave out {others}."
+    LABEL_AND_SCORE = (
+        "A text has either a label or a number: leave out --label or --score."
+    )
+    SAME_COLUMN = (
+        "{one} and {other} are both the column {column!r}. Name another column for "
+        "one of them."
+    )
+    ONLY_EMPTY = (
+        "There is no text in {source} with anything in it, so nothing is written."
+    )
     SEPARATOR_ALONE = (
         "--separator {separator!r} stands between two texts, but there is only one. "
         "Name the column of the second one with --text-pair."
@@ -161,6 +170,10 @@ class DataErrors:
         "There is nothing here that could get spans: {there}. It takes a component "
         "whose factory is one of {factories}, or, named with --component, any other "
         "that has a tok2vec."
+    )
+    NO_PIPELINE = (
+        "There is no component in this config: [nlp] pipeline is empty, or not there. "
+        "Name a config for training, such as one made by: python -m spacy init config"
     )
     NO_SUCH_COMPONENT = "There is no {name!r} in [nlp] pipeline. It has: {there}."
     SOURCED = (

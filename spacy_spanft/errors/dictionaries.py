@@ -54,6 +54,9 @@ class DictionaryErrors:
         "texts is one single string. Pass a list of strings; for the lines of a "
         "file, use NgramDictionary.from_files."
     )
+    NOT_TEXTS = "texts is {value}, but must be a list of strings, or what gives such."
+    NOT_PATHS = "paths is {value}, but must be the path of a text file, or several."
+    NO_PATHS = "paths is empty: name at least one text file."
     NO_COLUMN = (
         "There is no column {column!r} in dataset {name!r}. It has: {columns}. "
         "Choose one with column=... (--column)."
@@ -104,6 +107,14 @@ class DictionaryErrors:
         "PMI needs the number of tokens counted, and this dictionary does not know it. "
         "For counts of your own: NgramDictionary(ngrams, words=..., "
         "provenance=Provenance(n_tokens=...))."
+    )
+    NOT_COUNTS = (
+        "{name} is {value}, but must be a mapping to counts, such as a dict. To count "
+        "text: NgramDictionary.from_texts, or from_files."
+    )
+    NOT_PROVENANCE = (
+        "provenance is {value}, but must be a spacy_spanft.Provenance, such as "
+        "Provenance(n_tokens=1000)."
     )
     NOT_A_MAPPING = "{value!r} is a {type}, but it must be an NgramDictionary."
     NO_WORD_COUNTS = (

@@ -20,6 +20,11 @@ class MatrixErrors:
         "{who} sets {place!r} to {name}, which nobody registered. Those of "
         "spacy-spanft are: {known}."
     )
+    BAD_SETTINGS = "{who} has settings that cannot be: {reasons}."
+    NO_DICTIONARY = (
+        "{who} cuts with the dictionary {path!r}, but there is no such file (seen from "
+        "{cwd!r}). Build it first: python -m spacy spanft dictionary build"
+    )
     NO_DATA = (
         "There is no {part}.spacy in the folder '{path}'. The data of a task are a "
         "folder with train.spacy and dev.spacy, or tables (.tsv, .csv or .jsonl)."
@@ -59,3 +64,4 @@ class MatrixErrors:
         "another --output."
     )
     FAILED = "{failed} of {all} runs failed. The others are done."
+    ALL_FAILED = "All runs failed: {failed} of {failed}."

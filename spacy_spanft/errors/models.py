@@ -13,6 +13,10 @@ class ModelErrors:
         "tokens. Spans must be (start, end) or (start, end, label), in order, "
         "disjoint and within the Doc. The Doc begins: {text!r}"
     )
+    NOT_DOCS = (
+        "A segmenter cuts Docs, in a list, but was called with {value}. Make them with "
+        "nlp.make_doc(text)."
+    )
     BAD_SEGMENTATION = (
         "The segmenter {segmenter} gave a {type} for {what}. It must give a list with "
         "the spans of each Doc: [[(start, end), ...], ...]."

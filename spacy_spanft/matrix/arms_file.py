@@ -8,7 +8,7 @@ import srsly
 from srsly.ruamel_yaml import SafeLoader, YAMLError, compose
 from srsly.ruamel_yaml.nodes import CollectionNode, MappingNode, Node
 
-from ..errors import Errors, MatrixError
+from ..errors import Errors, MatrixError, SpanftError
 from ..files import read_whole
 
 # A config of that many settings is none that anybody wrote.
@@ -29,9 +29,9 @@ def read_arms_file(path: str | Path) -> dict[Any, Any]:
             raise bad_arms(path, f"it has more than {MAX_VALUES:,} values")
         found = srsly.yaml_loads(text)
     except (UnicodeDecodeError, YAMLError, ValueError) as error:
-        if isinstance(error, MatrixError):
+        if isinstance(error, SpanftError):
             raise
-        raise bad_arms(path, " ".join(str(error).split())) from error
+        raise bad_arms(path, _reason(error)) from error
     except RecursionError as error:
         raise bad_arms(path, "its values are nested too deeply") from error
     arms = found.get("arms") if isinstance(found, dict) else None
@@ -48,6 +48,17 @@ def bad_arms(path: str | Path, reason: str) -> MatrixError:
     RETURNS (MatrixError): The error.
     """
     return MatrixError(Errors.BAD_ARMS.format(path=path, reason=reason))
+
+
+def _reason(error: Exception) -> str:
+    """Say what the parser found, and where, without its notes for programmers."""
+    # srsly puts it into a ValueError. Not all that have a problem have a base class.
+    found = error if isinstance(error, YAMLError) else error.__context__
+    problem = getattr(found, "problem", None)
+    mark = getattr(found, "problem_mark", None)
+    if problem is None or mark is None:
+        return " ".join(str(error).split()).rstrip(".")
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
 
 
 def _n_values(node: Node | None, known: dict[int, float]) -> float:

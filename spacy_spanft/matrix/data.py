@@ -1,6 +1,7 @@
 """The data of a task: where it is, how much it is, and how a config reads it."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -137,6 +138,9 @@ def _sizes_of_table(file: Path, reader: dict[str, Any]) -> list[int]:
 
 
 def _file_of(folder: Path, part: str) -> Path:
+    if not folder.is_dir():
+        text = {"path": str(folder), "cwd": os.getcwd()}
+        raise MatrixError(Errors.NO_DATA_DIR.format(**text))
     for ending in ENDINGS:
         if (folder / f"{part}{ending}").is_file():
             return folder / f"{part}{ending}"

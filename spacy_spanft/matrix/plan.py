@@ -15,6 +15,7 @@ from .fingerprint import fingerprint
 from .names import fault_of, same_folder
 from .registered import check_names
 from .result import SCORES, State, state_of
+from .settings_check import check_settings
 from .steps import RUNNER, n_epochs, set_steps
 
 # What nobody else may set, as it is what tells the runs apart.
@@ -99,7 +100,9 @@ def plan_runs(
         config = plans[name, arm.name]
         given = {**arm.set, **(overrides or {})}
         n_words[name, arm.name] = _set_up(config, given, task, epochs, sizes)
-        check_names(interpolated(config), f"the arm {arm.name!r}")
+        plain, who = interpolated(config), f"the arm {arm.name!r}"
+        check_names(plain, who)
+        check_settings(plain, who)
     made = []
     for (name, seed), arm in product(product(tasks, seeds), arms):
         config = plans[name, arm.name].copy()

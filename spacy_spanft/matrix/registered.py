@@ -21,7 +21,7 @@ def check_names(config: Config, who: str) -> None:
     config (Config): The config, its variables filled in.
     who (str): Whose it is, for the error.
     """
-    nlp = _blank(config["nlp"]["lang"])
+    nlp = blank_of(config["nlp"]["lang"])
     for place, kind, name in _names(config):
         is_factory = kind == "factories" and isinstance(name, str)
         if not (nlp.has_factory(name) if is_factory else _is_known(kind, name)):
@@ -31,7 +31,12 @@ def check_names(config: Config, who: str) -> None:
 
 
 @cache
-def _blank(lang: str) -> Language:
+def blank_of(lang: str) -> Language:
+    """Make an empty pipeline, once.
+
+    lang (str): The language.
+    RETURNS (Language): The pipeline.
+    """
     # A pipeline, even an empty one, makes the factories known, and with them what the
     # packages that they are of have registered.
     return spacy.blank(lang)

@@ -23,6 +23,9 @@ from .work import LOG, work
 
 # The line on which Python, or spaCy, says what was wrong.
 _ERROR = re.compile(r"(✘ |[\w.]*(Error|Exception)\b)")
+_COLOR = re.compile(r"\x1b\[[\d;]*m")
+# A whole block of the config, which spaCy prints below what is wrong with it.
+_DUMP = re.compile(r"\{['\"]")
 _LONGEST = 400
 
 
@@ -200,12 +203,15 @@ def last_error(log: Path) -> str:
     RETURNS (str): The error, or the last line if there is none; "" without any.
     """
     try:
-        lines = log.read_text("utf8").splitlines()
+        lines = _COLOR.sub("", log.read_text("utf8")).splitlines()
     except (OSError, UnicodeDecodeError):
         lines = []
     said = [line.strip() for line in lines if line.strip()]
     errors = [i for i, line in enumerate(said) if _ERROR.match(line)]
-    return shorten(" ".join(said[errors[-1] if errors else -1 :]), _LONGEST)
+    if errors:
+        said = [line for line in said[errors[-1] :] if not _DUMP.match(line)]
+    text = " ".join(said if errors else said[-1:])
+    return shorten(text.removeprefix("✘ "), _LONGEST)
 
 
 def _stop(processes: Iterable[Any]) -> None:

@@ -24,6 +24,17 @@ class NgramDiff(NamedTuple):
     common: dict[str, tuple[int, int]]
 
 
+def check_mapping(name: str, value: object) -> None:
+    """Raise unless this is a mapping, whatever is in it.
+
+    name (str): What the user calls it.
+    value (object): What was given.
+    """
+    if not isinstance(value, Mapping):
+        message = Errors.NOT_COUNTS.format(name=name, value=shown(value))
+        raise DictionaryError(message)
+
+
 def check(ngram: object, count: object) -> None:
     """Raise unless this is an n-gram and its count.
 

@@ -24,6 +24,7 @@ from .counts import (
     NgramDiff,
     added,
     check,
+    check_mapping,
     check_word,
     folded,
     in_order,
@@ -58,16 +59,22 @@ class NgramDictionary(Mapping[str, int]):
         attr (str): "LOWER" if case is folded, "ORTH" if not.
         provenance (Optional[Provenance]): Where the counts come from.
         """
+        check_mapping("ngrams", ngrams)
         for ngram, count in ngrams.items():
             check(ngram, count)
-        words = words or {}
+        words = {} if words is None else words
+        check_mapping("words", words)
         for word, count in words.items():
             check_word(word, count)
         if attr == "LOWER":
             ngrams, words = folded(ngrams), folded(words)
+        provenance = Provenance() if provenance is None else provenance
+        if not isinstance(provenance, Provenance):
+            message = Errors.NOT_PROVENANCE.format(value=shown(provenance))
+            raise DictionaryError(message)
         counts = in_order(ngrams)
         used = words_in(counts, in_order(words))
-        self._set(counts, used, attr, provenance or Provenance())
+        self._set(counts, used, attr, provenance)
 
     def _set(
         self,
@@ -115,7 +122,11 @@ class NgramDictionary(Mapping[str, int]):
         **settings: How to count; see `CountSettings`.
         RETURNS (NgramDictionary): The n-grams that occur often enough.
         """
+        if not isinstance(paths, Iterable | Path):
+            raise CorpusError(Errors.NOT_PATHS.format(value=shown(paths)))
         files = [paths] if isinstance(paths, str | Path) else list(paths)
+        if not files:
+            raise CorpusError(Errors.NO_PATHS)
         blocks = blocks_from_files(files, errors=errors)
         return cls.from_blocks(blocks, map(str, files), **settings)
 
@@ -377,7 +388,7 @@ class NgramDictionary(Mapping[str, int]):
             attr = header.get("attr", "LOWER")
             return cls._trusted(ngrams, words, attr, provenance)
         except (DictionaryError, TypeError, AttributeError) as error:
-            reason = f"its header says: {error}"
+            reason = f"its header says: {error}".rstrip(".")
             raise DictionaryError(
                 Errors.NOT_A_DICTIONARY.format(path=name, reason=reason)
             ) from error

@@ -93,7 +93,8 @@ def _read(lines: GzipLines, name: str) -> Table:
         for text in lines.blocks():
             rows.add(text if text.endswith("\n") else f"{text}\n")
     except BadRow as error:
-        message = Errors.DAMAGED.format(path=name, reason=error)
+        reason = str(error).rstrip(".")
+        message = Errors.DAMAGED.format(path=name, reason=reason)
         raise DictionaryError(message) from error
     ngrams = rows.counts
     words = {text: ngrams.pop(text) for text in [t for t in ngrams if " " not in t]}

@@ -13,7 +13,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from ..errors import Errors, PretrainingError
-from ..files import write_whole
+from ..files import check_folder, write_whole
 from .boundary import OutputEmbeddings, SpanBoundaryHead
 from .objective import SpanObjective
 from .settings import Settings
@@ -134,8 +134,7 @@ def check_output(model: str, output: Path, resume: bool, overwrite: bool) -> Non
     """
     if resume and overwrite:
         raise PretrainingError(Errors.RESUME_OR_OVERWRITE)
-    if output.exists() and not output.is_dir():
-        raise PretrainingError(Errors.OUTPUT_IS_FILE.format(path=str(output)))
+    check_folder(output)
     if not output.is_dir() or not any(output.iterdir()):
         return
     source = Path(model).resolve()

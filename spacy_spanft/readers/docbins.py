@@ -9,7 +9,9 @@ from spacy.training import Example
 
 from .columns import SCORE
 
+# How many labels are listed, and how many characters of each.
 _N_LABELS = 10
+_LONGEST_LABEL = 30
 
 
 class Converted(NamedTuple):
@@ -36,10 +38,10 @@ class Converted(NamedTuple):
         if self.scores:
             return f"scores from {min(self.scores):g} to {max(self.scores):g}"
         most = self.labels.most_common(_N_LABELS)
-        counts = ", ".join(f"{n:,} {label}" for label, n in most)
+        counts = ", ".join(f"{n:,} {_cut(label)}" for label, n in most)
         n_more = len(self.labels) - len(most)
         return (
-            f"{counts} and {n_more:,} labels more" if n_more else counts or "no label"
+            f"{counts} and {n_more:,} more labels" if n_more else counts or "no label"
         )
 
 
@@ -70,6 +72,10 @@ def convert(
         labels.update(_labels_of(doc))
         docs.add(doc)
     return Converted(docs, labels, scores, n_empty)
+
+
+def _cut(label: str) -> str:
+    return f"{label[:_LONGEST_LABEL]}..." if len(label) > _LONGEST_LABEL else label
 
 
 def _labels_of(doc: Doc) -> list[str]:

@@ -262,7 +262,8 @@ def _table_rows(
         if len(cells) == len(columns):
             yield Row(f"Line {number}", dict(zip(columns, cells, strict=True)))
         elif incomplete == "error":
-            n = {"found": len(cells), "expected": len(columns)}
+            found = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+            n = {"cells": found, "expected": len(columns)}
             where = {"place": f"Line {number}", "source": source}
             names = listed(columns)
             raise ReaderError(Errors.BAD_CELLS.format(**where, **n, columns=names))

@@ -14,7 +14,7 @@ from ..errors import Errors, SpanftError, Warnings
 from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary
 from .matcher import NgramMatcher, take_from_head
-from .types import Segmentation
+from .types import Segmentation, check_docs
 
 # Below this many tokens, array operations cost more than what they save; above it,
 # the arrays leave the cache.
@@ -59,6 +59,7 @@ class NgramSegmenter:
         docs (Sequence[Doc]): The Docs.
         RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
         """
+        check_docs(docs)
         if self._matcher is None:
             self._matcher = NgramMatcher(self.dictionary)
         segmentations: list[Segmentation] = []

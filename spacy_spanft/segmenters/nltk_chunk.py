@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from spacy.tokens import Doc, Token
 
 from ..errors import Errors, SpanftError
-from .types import Segment, Segmentation
+from .types import Segment, Segmentation, check_docs
 
 Chunker: TypeAlias = Literal["entities", "phrases"]
 TaggedTokens: TypeAlias = list[tuple[str, str]]
@@ -49,6 +49,7 @@ class NltkChunkSegmenter:
             by itself.
         RETURNS (list[Segmentation]): The chunks with their labels, for each Doc.
         """
+        check_docs(docs)
         try:
             tagger, chunker = self._load_tagger(), self._load_chunker()
             return [list(_chunks(doc, tagger, chunker)) for doc in docs]

@@ -7,7 +7,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..errors import Errors, SpanftError
-from .types import Segmentation
+from .types import Segmentation, check_docs
 
 # Which share of the pieces has one to five tokens where the default dictionary cuts
 # WikiText-103's validation part, by `python -m benchmarks.span_lengths`.
@@ -37,6 +37,7 @@ class RandomSegmenter:
         docs (Sequence[Doc]): The Docs.
         RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
         """
+        check_docs(docs)
         return [self._segment(doc) for doc in docs]
 
     def _segment(self, doc: Doc) -> Segmentation:

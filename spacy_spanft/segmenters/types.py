@@ -1,9 +1,11 @@
 """What a segmenter takes and gives."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from spacy.tokens import Doc
+
+from ..errors import Errors, SpanftError, shown
 
 # The first token, the token behind the last, and perhaps a label.
 Segment: TypeAlias = tuple[int, int] | tuple[int, int, str]
@@ -28,3 +30,15 @@ class Segmenter(Protocol):
         RETURNS (list[Segmentation]): The spans of each Doc.
         """
         ...
+
+
+def check_docs(docs: Iterable[Doc]) -> None:
+    """Raise for anything else that a segmenter is called with, such as a text.
+
+    docs (Iterable[Doc]): What should be Docs.
+    """
+    if isinstance(docs, str | Doc) or not isinstance(docs, Iterable):
+        raise SpanftError(Errors.NOT_DOCS.format(value=shown(docs)))
+    for doc in docs if isinstance(docs, Sequence) else ():
+        if not isinstance(doc, Doc):
+            raise SpanftError(Errors.NOT_DOCS.format(value=shown(docs)))
