@@ -13,7 +13,7 @@ from .config_check import check_classifiers, check_spans, warn_unused_paths
 from .corpora import read_corpus
 from .errors import Warnings
 from .evaluation import evaluation_steps
-from .label_check import warn_no_labels, warn_unseen_labels
+from .label_check import warn_no_labels, warn_similar_labels, warn_unseen_labels
 from .name_check import check_initialized
 from .number_check import check_batches, check_numbers
 from .score_check import check_scores
@@ -42,6 +42,7 @@ def _prepare(nlp: Language) -> None:
     check_spans(nlp, config)
     warn_unused_paths(nlp.config)
     warn_no_labels(nlp)
+    warn_similar_labels(nlp)
     dev = read_corpus(nlp, config, "dev_corpus")
     if dev is not None:
         warn_unseen_labels(nlp, dev)

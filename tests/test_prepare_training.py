@@ -409,6 +409,17 @@ class TestConfig:
         with pytest.warns(UserWarning, match="has not seen .*: 'ugly'"):
             init_nlp(config)
 
+    def test_labels_that_are_nearly_the_same(self, data, tmp_path):
+        rows = "text,label\na,pos\nb,pos \nc,NEG\nd,neg\ne,other\n"
+        (tmp_path / "train.csv").write_text(rows)
+        config = quick(data)
+        config["paths"].update(
+            dict.fromkeys(("train", "dev"), str(tmp_path / "train.csv"))
+        )
+        expected = r"'textcat' .* letters: 'NEG' and 'neg'; 'pos' and 'pos '\. If"
+        with pytest.warns(UserWarning, match=expected):
+            init_nlp(config)
+
     def test_without_corpora_labels_are_initialized(self, data):
         """As `nlp.initialize` does it, with examples of one's own."""
         config = quick(data)
