@@ -1,12 +1,52 @@
 """Checks before training of names that are misspelt, which spaCy passes over."""
 
+import sys
 from difflib import get_close_matches
+from types import FrameType
 from typing import Any
 
+from confection import Config
 from spacy.language import Language
+from spacy.schemas import ConfigSchemaInit, ConfigSchemaNlp, ConfigSchemaTraining
+from spacy.training.initialize import init_nlp
 
 from .errors import Errors, SettingError
 from .errors.shortening import listed
+
+_SCHEMAS = {
+    "nlp": ConfigSchemaNlp,
+    "training": ConfigSchemaTraining,
+    "initialize": ConfigSchemaInit,
+}
+
+
+def check_names() -> None:
+    """Raise for a setting of spaCy's that spaCy does not know, in a training.
+
+    It is dropped when the pipeline is made, and so is in no config any more.
+    """
+    config = _config_as_given()
+    if config is None:
+        return
+    for section, schema in _SCHEMAS.items():
+        known = [*schema.__annotations__]
+        for name, value in config.get(section, {}).items():
+            if name not in known:
+                place = {"place": f"[{section}] {name}", "value": value}
+                raise SettingError(
+                    Errors.UNREAD_SETTING.format(
+                        **place, hint=_hint(name, known), known=", ".join(sorted(known))
+                    )
+                )
+
+
+def _config_as_given() -> Config | None:
+    """Find the config as `spacy train` got it: no callback is given that."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not init_nlp.__code__:
+        frame = frame.f_back
+    config = None if frame is None else frame.f_locals.get("raw_config")
+    return config if isinstance(config, Config) else None
 
 
 def check_initialized(nlp: Language, config: Any) -> None:

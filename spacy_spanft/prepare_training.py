@@ -14,7 +14,7 @@ from .corpora import read_corpus
 from .errors import Warnings
 from .evaluation import evaluation_steps
 from .label_check import warn_no_labels, warn_similar_labels, warn_unseen_labels
-from .name_check import check_initialized
+from .name_check import check_initialized, check_names
 from .number_check import check_batches, check_numbers
 from .score_check import check_scores
 
@@ -36,6 +36,7 @@ def prepare_training() -> Callable[[Language], None]:
 
 def _prepare(nlp: Language) -> None:
     config = nlp.config.interpolate()
+    check_names()
     check_initialized(nlp, config)
     check_numbers(config)
     check_classifiers(nlp, config)

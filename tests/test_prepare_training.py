@@ -352,6 +352,20 @@ class TestConfig:
         with pytest.raises(SettingError, match=expected):
             init_nlp(quick(data, **{"initialize.components": blocks}))
 
+    @pytest.mark.parametrize(
+        ("place", "hint"),
+        [
+            ("training.max_stpes", r"Is 'max_steps' meant\?"),
+            ("nlp.batchsize", r"Is 'batch_size' meant\?"),
+            ("initialize.bogus", "Known are: after_init, "),
+        ],
+    )
+    def test_settings_that_nothing_reads(self, place, hint, data):
+        section, _, name = place.partition(".")
+        expected = rf"^\[{section}\] {name} = 3 is .* nothing reads\. {hint}"
+        with pytest.raises(SettingError, match=expected):
+            init_nlp(quick(data, **{place: 3}))
+
     def test_initialization_of_a_frozen_component(self, data):
         config = self.spans(data, ["cut", "other", "textcat"], ["cut"])
         config["training"]["frozen_components"] = ["other"]

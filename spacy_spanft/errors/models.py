@@ -189,6 +189,9 @@ class ModelErrors:
         "[initialize.components.{name}] changes nothing: [nlp] pipeline has no "
         "component {name!r}.{hint} It has: {there}."
     )
+    UNREAD_SETTING = (
+        "{place} = {value!r} is a setting that nothing reads.{hint} Known are: {known}."
+    )
     NO_END = (
         "Nothing ends this training: [training] max_steps, max_epochs and patience are "
         "all 0 (or max_epochs is -1). Set one of them to 1 or more."
