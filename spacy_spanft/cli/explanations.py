@@ -39,11 +39,13 @@ def message_of(error: BaseException, trace: TracebackType | None) -> str | None:
     if isinstance(error, OSError | ValueError) and _LOADER in frames:
         return _no_encoder(str(frames[_LOADER].f_locals.get("source")), error)
     if isinstance(error, ValueError | RuntimeError) and _GPU in frames:
-        message = Errors.NO_CUPY if "CuPy" in str(error) else Errors.NO_GPU
+        message = Errors.NO_CUPY if "CuPy" in str(error) else Errors.UNUSABLE_GPU
         return message.format(reason=_reason(error))
     is_of_files = any(module in _FILES for module, _ in frames)
     if isinstance(error, OSError) and error.filename is not None and is_of_files:
-        return Errors.BAD_PATH.format(path=str(error.filename), reason=error.strerror)
+        return Errors.UNUSABLE_PATH.format(
+            path=str(error.filename), reason=error.strerror
+        )
     if isinstance(error, ConfigParserError):
         return Errors.BAD_CONFIG_FILE.format(reason=_reason(error))
     return _of_spacy(error, frames)

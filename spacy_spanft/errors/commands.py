@@ -41,8 +41,8 @@ class CommandErrors:
         "{reason}. Install the one for your CUDA, which nvidia-smi names (pip install "
         "cupy-cuda12x for CUDA 12), or train without a GPU (--gpu-id -1)."
     )
-    NO_GPU = "{reason}. Name another GPU, or train without one (--gpu-id -1)."
-    BAD_PATH = "{path}: {reason}."
+    UNUSABLE_GPU = "{reason}. Name another GPU, or train without one (--gpu-id -1)."
+    UNUSABLE_PATH = "{path}: {reason}."
     BAD_CONFIG_FILE = "The config cannot be read: {reason}"
     TOO_FEW_LABELS = (
         "{name!r} chooses between two labels or more, and the training data has one "
