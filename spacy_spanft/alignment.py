@@ -119,7 +119,11 @@ def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
             for name, group in doc.spans.items()
             if group.attrs.get(WRITER) != SAMPLE
         ]
-        text = Errors.NO_SPANS_IN_TRAINING if is_train else Errors.NO_SPANS
+        text = Errors.NO_SPANS
+        if is_train:
+            text = (
+                Errors.OTHER_SPANS_IN_TRAINING if names else Errors.NO_SPANS_IN_TRAINING
+            )
         there = ", ".join(map(repr, names)) or "none"
         raise AlignmentError(text.format(key=key, there=there))
     spans = sorted((span.start, span.end) for span in doc.spans[key])

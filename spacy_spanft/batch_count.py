@@ -17,7 +17,7 @@ _MANY = 100
 class BatchCount(NamedTuple):
     """The batches of a training, each of which is a step.
 
-    per_epoch (int): Those of its shortest epoch.
+    per_epoch (int): Those of its shortest epoch; 0 if the batcher makes none.
     total (Optional[int]): Those of all epochs; None if their number is not limited.
         Where it is not certain, because batches go by words, it is a low estimate.
     """
@@ -71,4 +71,6 @@ def _epochs(
             break
         shuffle(shuffled)
         sizes.append(sum(1 for _ in batcher(shuffled)))
+        if not sizes[-1]:  # there is no end to wait for
+            break
     return sizes

@@ -88,6 +88,21 @@ def warn_no_labels(nlp: Language) -> None:
             warnings.warn(Warnings.NO_LABELS.format(name=name), stacklevel=2)
 
 
+def warn_similar_labels(nlp: Language) -> None:
+    """Warn of labels that are the same but for white space or capital letters.
+
+    nlp (Language): The pipeline.
+    """
+    for name, (component, _) in _components(nlp).items():
+        alike: dict[str, list[str]] = {}
+        for label in component.labels:
+            alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
+        groups = [" and ".join(map(repr, g)) for g in alike.values() if len(g) > 1]
+        if groups:
+            place = {"name": name, "labels": "; ".join(groups)}
+            warnings.warn(Warnings.SIMILAR_LABELS.format(**place), stacklevel=2)
+
+
 def make_span_check() -> Callable[[Language], None]:
     """Build `spacy-spanft.check_span_groups.v1`, for [initialize.before_init].
 

@@ -13,7 +13,9 @@ from .config_check import check_classifiers, check_spans, warn_unused_paths
 from .corpora import read_corpus
 from .errors import Warnings
 from .evaluation import evaluation_steps
-from .label_check import warn_no_labels, warn_unseen_labels
+from .label_check import warn_no_labels, warn_similar_labels, warn_unseen_labels
+from .name_check import check_initialized, check_names
+from .number_check import check_batches, check_numbers
 from .score_check import check_scores
 
 
@@ -24,7 +26,8 @@ def prepare_training() -> Callable[[Language], None]:
     an untrained model-best. Here eval_frequency, and max_steps by a few steps, become
     what evaluates each epoch and the last step; what streams (max_epochs = -1) stays.
     What would spoil a training in silence is found before it begins: labels that only
-    the dev data has, metrics that nothing computes, settings that nothing reads.
+    the dev data has, metrics that nothing computes, settings that nothing reads, and
+    numbers with which training would never end, or learn nothing.
 
     RETURNS (Callable[[Language], None]): The callback.
     """
@@ -33,10 +36,14 @@ def prepare_training() -> Callable[[Language], None]:
 
 def _prepare(nlp: Language) -> None:
     config = nlp.config.interpolate()
+    check_names()
+    check_initialized(nlp, config)
+    check_numbers(config)
     check_classifiers(nlp, config)
     check_spans(nlp, config)
     warn_unused_paths(nlp.config)
     warn_no_labels(nlp)
+    warn_similar_labels(nlp)
     dev = read_corpus(nlp, config, "dev_corpus")
     if dev is not None:
         warn_unseen_labels(nlp, dev)
@@ -57,6 +64,7 @@ def _fit_evaluation(nlp: Language, settings: Any, train: list[Example]) -> None:
         max_steps,
         settings["max_epochs"],
     )
+    check_batches(batches.per_epoch, settings["batcher"])
     end = max_steps
     fitted = evaluation_steps(end, batches.per_epoch, frequency)
     last = None if batches.total is None else batches.total - 1

@@ -118,7 +118,11 @@ def test_key_that_is_missing(nlp):
     expected = r"no 'ngrams' \(it has: 'other'\)\. .* disabled or excluded, .*ents\.$"
     with pytest.raises(AlignmentError, match=expected):
         get_spans(doc, "ngrams")
-    expected = r"no 'ngrams' .* in training\. .* = \[\"span_segmenter\"\]$"
+    expected = r"no 'ngrams' in training, but has 'other'\..* the same spans_key\."
+    with pytest.raises(AlignmentError, match=expected):
+        get_spans(doc, "ngrams", is_train=True)
+    del doc.spans["other"]
+    expected = r"no 'ngrams' in training\. .* = \[\"span_segmenter\"\]$"
     with pytest.raises(AlignmentError, match=expected):
         get_spans(doc, "ngrams", is_train=True)
 

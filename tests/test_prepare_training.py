@@ -142,10 +142,20 @@ class TestFit:
         assert fitted(quick(data, **limits, **{"training.batcher.size": 99})) == (1, 0)
 
     def test_without_an_end(self, data):
-        assert fitted(quick(data, **{"training.max_steps": 0})) == (2, 0)
+        limits = {"training.max_steps": 0, "training.patience": 9}
+        assert fitted(quick(data, **limits)) == (2, 0)
 
     def test_streams_stay(self, data):
         assert fitted(quick(data, **{"training.max_epochs": -1})) == (100, 1000)
+
+    def test_without_batches(self, data):
+        batcher = {
+            **{"@batchers": "spacy.batch_by_words.v1", "size": 1},
+            **{"tolerance": 0.2, "discard_oversize": True},
+        }
+        expected = r"\[training\.batcher\].*size = 1, tolerance = 0\.2"
+        with pytest.raises(SettingError, match=expected):
+            init_nlp(quick(data, **{"training.batcher": batcher}))
 
     def test_numbers_are_drawn_as_without_it(self, data):
         """It shuffles with numbers of its own: nothing else comes out of training."""
@@ -188,6 +198,17 @@ class TestCountBatches:
         found = count_batches(range(3, 9), lambda: batcher, 0, 9)
         assert 3 <= found.per_epoch < 9
         assert found.total < 9 * 6
+
+    def test_of_none(self):
+        """They are not waited for."""
+        epochs = []
+
+        def batcher(examples):
+            epochs.append(examples)
+            return iter(())
+
+        assert count_batches(range(8), lambda: batcher, 0, 0) == (0, None)
+        assert len(epochs) <= 3
 
     def test_more_epochs_than_are_looked_at(self):
         found = count_batches(range(8), lambda: lambda egs: ([e] for e in egs), 0, 5000)
@@ -325,6 +346,69 @@ class TestConfig:
         with pytest.warns(UserWarning, match=r"trian = 'x.csv'.* Is train meant\? Tho"):
             init_nlp(config)
 
+    def test_initialization_of_a_component_that_is_not_there(self, data):
+        blocks = {"textcta": {"labels": None}}
+        expected = r"components\.textcta\] .* Is 'textcat' meant\? It has: 'textcat'\.$"
+        with pytest.raises(SettingError, match=expected):
+            init_nlp(quick(data, **{"initialize.components": blocks}))
+
+    @pytest.mark.parametrize(
+        ("place", "hint"),
+        [
+            ("training.max_stpes", r"Is 'max_steps' meant\?"),
+            ("nlp.batchsize", r"Is 'batch_size' meant\?"),
+            ("initialize.bogus", "Known are: after_init, "),
+        ],
+    )
+    def test_settings_that_nothing_reads(self, place, hint, data):
+        section, _, name = place.partition(".")
+        expected = rf"^\[{section}\] {name} = 3 is .* nothing reads\. {hint}"
+        with pytest.raises(SettingError, match=expected):
+            init_nlp(quick(data, **{place: 3}))
+
+    def test_initialization_of_a_frozen_component(self, data):
+        config = self.spans(data, ["cut", "other", "textcat"], ["cut"])
+        config["training"]["frozen_components"] = ["other"]
+        config["initialize"]["components"] = {"other": {"dictionary": None}}
+        init_nlp(config)
+
+    @pytest.mark.parametrize(
+        ("place", "value"),
+        [
+            (f"{RATE}.total_steps", -5),
+            (f"{RATE}.total_steps", 0),
+            (f"{RATE}.warmup_steps", -1),
+            (f"{RATE}.initial_rate", -0.1),
+            ("training.max_steps", -5),
+            ("training.max_epochs", -2),
+            ("training.patience", -1),
+            ("training.eval_frequency", 0),
+            ("training.accumulate_gradient", 0),
+            ("training.batcher.size", 0),
+            ("training.score_weights.cats_score", -1.0),
+            ("nlp.batch_size", 0),
+        ],
+    )
+    def test_numbers_that_cannot_be(self, place, value, data):
+        section, _, name = place.rpartition(".")
+        expected = rf"^\[{section}\] {name} is {value}, but must be \S+ or .*more"
+        with pytest.raises(SettingError, match=expected) as error:
+            init_nlp(quick(data, **{place: value}))
+        assert "\n" not in str(error.value)
+
+    @pytest.mark.parametrize("size", [{"start": 0, "stop": 9}, {"start": 9, "stop": 0}])
+    def test_schedules_of_batch_sizes_that_cannot_be(self, size, data):
+        size |= {"@schedules": "compounding.v1", "compound": 1.1}
+        expected = r"^\[training\.batcher\.size\] (start|stop) is 0, but"
+        with pytest.raises(SettingError, match=expected):
+            init_nlp(quick(data, **{"training.batcher.size": size}))
+
+    @pytest.mark.parametrize("max_epochs", [-1, 0])
+    def test_a_training_that_nothing_ends(self, max_epochs, data):
+        limits = {"training.max_steps": 0, "training.max_epochs": max_epochs}
+        with pytest.raises(SettingError, match="Nothing ends this training: "):
+            init_nlp(quick(data, **limits))
+
     def test_an_error_in_dev_comes_before_training(self, data, tmp_path):
         (tmp_path / "dev.csv").write_text("text,label\na film,\n")
         config = quick(data)
@@ -337,6 +421,17 @@ class TestConfig:
         config = quick(data)
         config["paths"]["dev"] = str(tmp_path / "dev.csv")
         with pytest.warns(UserWarning, match="has not seen .*: 'ugly'"):
+            init_nlp(config)
+
+    def test_labels_that_are_nearly_the_same(self, data, tmp_path):
+        rows = "text,label\na,pos\nb,pos \nc,NEG\nd,neg\ne,other\n"
+        (tmp_path / "train.csv").write_text(rows)
+        config = quick(data)
+        config["paths"].update(
+            dict.fromkeys(("train", "dev"), str(tmp_path / "train.csv"))
+        )
+        expected = r"'textcat' .* letters: 'NEG' and 'neg'; 'pos' and 'pos '\. If"
+        with pytest.warns(UserWarning, match=expected):
             init_nlp(config)
 
     def test_without_corpora_labels_are_initialized(self, data):

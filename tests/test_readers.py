@@ -228,6 +228,15 @@ class TestBlankTexts:
         pairs = [split_pair(example.reference)[:2] for example in examples]
         assert pairs == [("x", ""), ("", "y")]
 
+    def test_in_all_rows(self, nlp, pair_nlp, tmp_path):
+        rows = [{"a": "", "b": " ", "label": "x"}] * 2
+        path = write(tmp_path / "x.tsv", rows)
+        expected = r"^Not one of the 2 rows of .*x\.tsv' has text in column 'a'\. "
+        with pytest.raises(ReaderError, match=expected):
+            read(table_corpus(path, text="a"), nlp)
+        with pytest.raises(ReaderError, match=r"in column 'a', 'b'\. "):
+            read(table_corpus(path, text="a", text_pair="b"), pair_nlp)
+
 
 class TestFolders:
     def save(self, path, nlp, *texts):

@@ -2,16 +2,26 @@
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import threading
+import warnings
 
 import pytest
+import spacy
+import thinc.util
+from confection import Config
 from spacy.cli import _util
+from spacy.cli.train import train
+from spacy.training import Example
+from spacy.util import registry
+from thinc.api import require_gpu
 
 from spacy_spanft.cli import uncaught
 from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import ReaderError
+from spacy_spanft.label_check import warn_no_labels
 
 from . import interpreter
 
@@ -21,6 +31,7 @@ def hook(monkeypatch):
     """The hook of a command of spaCy, and what the one before was called with."""
     called = []
     monkeypatch.setattr(sys, "excepthook", lambda *args: called.append(args))
+    monkeypatch.setattr(warnings, "showwarning", lambda *args: called.append(args))
     monkeypatch.setattr(_util.registry.cli, "get_all", uncaught.watch_command)
     monkeypatch.setattr(_util, "get_command", lambda app: lambda prog_name: None)
     _util.setup_cli()
@@ -86,6 +97,90 @@ def test_encoders_that_cannot_be_loaded(hook, tmp_path, capsys, make, expected):
     assert all(part in said for part in (repr(name), expected, "--paths.transformer"))
     assert said.count("\n") == 1
     assert not previous
+
+
+def one_label():
+    nlp = spacy.blank("en")
+    textcat = nlp.add_pipe("textcat")
+    doc = nlp.make_doc("a")
+    doc.cats = {"A": 1.0}
+    textcat.initialize(lambda: [Example(nlp.make_doc("a"), doc)], nlp=nlp)
+
+
+def one_of_spacys_numbers():
+    spacy.blank("en").add_pipe("nonsense")
+
+
+def key_error_of_spacy():
+    raise KeyError("[E900] Could not run the full pipeline.")
+
+
+def unknown_architecture():
+    registry.get("architectures", "nonsense.v1")
+
+
+def unknown_function():
+    registry.resolve({"x": {"@optimizers": "nonsense.v1"}})
+
+
+def section_that_comes_twice():
+    Config().from_str("[nlp]\na = 1\n\n[nlp]\na = 2\n")
+
+
+def missing_cupy():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thinc.util, "has_cupy", False)
+        patch.setattr(thinc.util.platform, "system", lambda: "Linux")
+        require_gpu(0)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "expected"),
+    [
+        (one_label, r"'textcat' chooses between two labels .* or none: 'A'\. "),
+        (one_of_spacys_numbers, r"\[E002\] Can't find factory for 'nonsense'"),
+        (key_error_of_spacy, r"\[E900\] Could not run"),
+        (unknown_architecture, r"\[E893\] Could not find function 'nonsense.v1'"),
+        (unknown_function, r".*nonsense\.v1"),
+        (section_that_comes_twice, r"The config cannot be read: .*'nlp' already"),
+        (missing_cupy, r"Cannot use GPU, CuPy is not installed\. .*cupy-cuda12x"),
+    ],
+)
+def test_what_spacy_and_others_say_is_shortened(hook, capsys, mistake, expected):
+    ours, previous = hook
+    ours(*caught(mistake))
+    said = capsys.readouterr().err
+    assert re.match(f"✘ {expected}", said)
+    assert said.count("\n") == 1
+    assert len(said) < 500
+    assert not previous
+
+
+def test_an_output_that_is_a_file(hook, tmp_path, capsys):
+    ours, previous = hook
+    (tmp_path / "file").touch()
+    output = tmp_path / "file" / "output"
+    ours(*caught(lambda: train(__file__, output)))
+    assert capsys.readouterr().err == f"✘ {output}: Not a directory.\n"
+    assert not previous
+
+
+def test_warnings_of_ours_are_one_line(hook, capsys, monkeypatch):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ner", name="names")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warn_no_labels(nlp)
+        said = capsys.readouterr().err
+        assert said.startswith("⚠ 'names' learns nothing: ")
+        assert said.count("\n") == 1
+        _, previous = hook
+        assert not previous
+        warnings.warn("of somebody else", stacklevel=1)
+        assert str(previous.pop()[0]) == "of somebody else"
+        monkeypatch.setenv("SPANFT_TRACEBACK", "1")
+        warn_no_labels(nlp)
+        assert len(previous) == 1
 
 
 COMMAND = """

@@ -49,6 +49,19 @@ class CommandErrors:
         "weights and a tokenizer, as save_pretrained of transformers writes them; "
         "name another with --paths.transformer: {reason}"
     )
+    NO_CUPY = (
+        "{reason}. Install the one for your CUDA, which nvidia-smi names (pip install "
+        "cupy-cuda12x for CUDA 12), or train without a GPU (--gpu-id -1)."
+    )
+    UNUSABLE_GPU = "{reason}. Name another GPU, or train without one (--gpu-id -1)."
+    UNUSABLE_PATH = "{path}: {reason}."
+    BAD_CONFIG_FILE = "The config cannot be read: {reason}"
+    TOO_FEW_LABELS = (
+        "{name!r} chooses between two labels or more, and the training data has one "
+        "only, or none: {labels}. Is it the right column? One label alone, true or "
+        'not, is for factory = "textcat_multilabel".'
+    )
+    OF_SPACY = "{reason} (SPANFT_TRACEBACK=1 shows where.)"
     BAD_ARM = (
         "{arm!r} names no pipeline. Write NAME=PATH, or a path alone; a name that "
         "comes again is another run of the same arm: base=run0 base=run1 spans=run2"

@@ -36,6 +36,10 @@ class DataErrors:
     BAD_HEADER = "{place} names the column {column!r} twice."
     BAD_JSON = "{place} of {source} is no JSON object: {reason}."
     BAD_CSV = "{place} of {source} is no CSV: {reason}."
+    NO_TEXT_AT_ALL = (
+        "Not one of the {n_rows:,} rows of {source} has text in column {columns}. Name "
+        "another column (text = ...), or another file."
+    )
     NO_TEXT_IN = (
         "{place} of {source} has {value!r} in column {column!r}, which is not a text."
     )

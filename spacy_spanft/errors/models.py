@@ -56,9 +56,14 @@ class ModelErrors:
         "spans_key, or, in training, is none of the annotating_components."
     )
     NO_SPANS_IN_TRAINING = (
-        "doc.spans has no {key!r} (it has: {there}) in training. Name the component "
-        "that writes it, and stands before this one, in the config: [training] "
+        "doc.spans has no {key!r} in training. Name the component that writes it, and "
+        "stands before this one, in the config: [training] "
         'annotating_components = ["span_segmenter"]'
+    )
+    OTHER_SPANS_IN_TRAINING = (
+        "doc.spans has no {key!r} in training, but has {there}. Give the model that "
+        "reads and the component that writes the same spans_key. If another component "
+        "writes {key!r}, name it in [training] annotating_components."
     )
     NOT_ANNOTATING = (
         "{name!r} learns from doc.spans[{key!r}], which {writer!r} does not write in "
@@ -186,6 +191,23 @@ class ModelErrors:
     NEW_LABEL = (
         "{name!r} knows no label {label!r}, which the data has; it knows: {labels}. "
         "Add it before training: nlp.get_pipe({name!r}).add_label({label!r})"
+    )
+
+    # Training
+    NOT_INITIALIZED = (
+        "[initialize.components.{name}] changes nothing: [nlp] pipeline has no "
+        "component {name!r}.{hint} It has: {there}."
+    )
+    UNREAD_SETTING = (
+        "{place} = {value!r} is a setting that nothing reads.{hint} Known are: {known}."
+    )
+    NO_END = (
+        "Nothing ends this training: [training] max_steps, max_epochs and patience are "
+        "all 0 (or max_epochs is -1). Set one of them to 1 or more."
+    )
+    NO_BATCHES = (
+        "[training.batcher] makes not a single batch of the training data, so that "
+        "training would wait forever. Raise its size; it has {settings}."
     )
 
     # Training regimes

@@ -40,6 +40,10 @@ class Warnings:
         "for it. Is the path in [corpora.train] right, and is it read by the right "
         "@readers?"
     )
+    SIMILAR_LABELS = (
+        "{name!r} learns labels as different ones that only differ in white space or "
+        "capital letters: {labels}. If that is not meant, write them alike in the data."
+    )
     NOTHING_TO_SCORE = (
         "The dev data has nothing that {metric!r} in [training.score_weights] could "
         "score: it counts as 0 in each evaluation. Annotate the dev data, or set "

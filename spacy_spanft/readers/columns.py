@@ -79,16 +79,20 @@ def text_of(row: Row, source: str, columns: Columns) -> str:
         raise ReaderError(f"{row.place} of {source}: {error}") from error
 
 
-def warn_of_no_text(rows: Sequence[Row], source: str, columns: Columns) -> None:
+def check_texts(rows: Sequence[Row], source: str, columns: Columns) -> None:
     """Warn of rows whose text, or one of whose texts, is but white space.
+
+    Raises if no row has any text.
 
     rows (Sequence[Row]): The rows, which all have texts.
     source (str): Where they come from, for the message.
     columns (Columns): What is where in them.
     """
-    for column in (columns.text, columns.text_pair):
-        if column is None:
-            continue
+    names = [name for name in (columns.text, columns.text_pair) if name is not None]
+    if not any(row.cells[name].strip() for row in rows for name in names):
+        place = {"source": source, "columns": listed(names)}
+        raise ReaderError(Errors.NO_TEXT_AT_ALL.format(**place, n_rows=len(rows)))
+    for column in names:
         blank = [row.place for row in rows if not row.cells[column].strip()]
         if blank:
             n = {"n": len(blank), "n_rows": len(rows), "place": blank[0].lower()}

@@ -19,9 +19,9 @@ from .columns import (
     Columns,
     cats_of,
     check_columns,
+    check_texts,
     is_left_out,
     text_of,
-    warn_of_no_text,
 )
 from .rows import (
     Format,
@@ -186,7 +186,7 @@ def _corpus(
         for row, text in zip(rows, texts, strict=True):
             check_length(nlp, text, f"{row.place} of {source}")
         all_cats = cats_of(rows, source, columns)
-        warn_of_no_text(rows, source, columns)
+        check_texts(rows, source, columns)
         for row, text, cats in zip(rows, texts, all_cats, strict=True):
             predicted = nlp.make_doc(text)
             if columns.text_pair is not None:
