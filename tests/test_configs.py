@@ -534,7 +534,7 @@ class TestAdd:
     @pytest.mark.parametrize(
         ("change", "expected"),
         [
-            ({"pipeline": []}, "could get spans: nothing"),
+            ({"pipeline": []}, "pipeline is empty, or not there"),
             ({"pipeline": ["transformer"]}, r"could get spans: transformer\."),
             ({"pipeline": ["sourced"]}, r"cannot get another model: sourced\."),
             ({"lang": "${paths.lang}"}, "a variable that nothing is known of"),

@@ -342,7 +342,7 @@ def test_demo_data(tmp_path):
     [
         (["--gpu-id", "99"], "GPU 99 was asked for, but cannot be used"),
         (["--arm", "nothing"], "There is no arm 'nothing'. There are: encoder, cnn"),
-        (["--data", "nowhere"], "There is no train.spacy in the folder 'nowhere'"),
+        (["--data", "nowhere"], "There is no folder 'nowhere'"),
         (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
     ],
 )
