@@ -389,3 +389,31 @@ class TestSpanPool:
         X = self.batch(nlp, 0)
         with pytest.raises(AlignmentError, match='summary = "mean"'):
             doc_summary().predict(X._replace(cls=[-1] * len(X.docs)))
+
+
+def test_zeros_for_nothing():
+    """Rows of nothing have no scores and no gradient; the others are as they were."""
+    from thinc.api import Softmax
+
+    from spacy_spanft.layers.zeros_for_nothing import zeros_for_nothing
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4, WIDTH)).astype("f")
+    X[[1, 3]] = 0.0
+    plain = Softmax(3)
+    plain.initialize(X=X, Y=np.zeros((4, 3), "f"))
+    plain.set_param("W", random.normal(size=(3, WIDTH)).astype("f"))
+    layer = zeros_for_nothing(plain)
+    Y, backprop = layer(X, is_train=True)
+    expected, backprop_plain = plain(X[[0, 2]], is_train=True)
+    np.testing.assert_allclose(Y[[0, 2]], expected, rtol=1e-6)
+    assert not Y[[1, 3]].any()
+    dY = random.normal(size=Y.shape).astype("f")
+    dX = backprop(dY)
+    found = plain.get_grad("W").copy(), plain.get_grad("b").copy()
+    for name in ("W", "b"):
+        plain.set_grad(name, np.zeros_like(plain.get_grad(name)))
+    np.testing.assert_allclose(dX[[0, 2]], backprop_plain(dY[[0, 2]]), rtol=1e-5)
+    assert not dX[[1, 3]].any()
+    for name, gradient in zip(("W", "b"), found, strict=True):
+        np.testing.assert_allclose(plain.get_grad(name), gradient, rtol=1e-5)

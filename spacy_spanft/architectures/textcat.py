@@ -16,6 +16,7 @@ from ..layers.own_dropout import own_dropout
 from ..layers.pooling import Pooling
 from ..layers.span_pool import span_pool
 from ..layers.text_pool import text_pool
+from ..layers.zeros_for_nothing import zeros_for_nothing
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 TextCat = Model[list[Doc], Floats2d]
@@ -97,7 +98,8 @@ def _classifier(
     scores = growing if exclusive_classes else chain(growing, Logistic())
     rows = encoder_rows(tok2vec)
     pooled = concatenate(*parts) if len(parts) > 1 else parts[0]
-    model: Any = chain(rows, pooled, own_dropout(dropout), scores)
+    classified = zeros_for_nothing(chain(own_dropout(dropout), scores))
+    model: Any = chain(rows, pooled, classified)
     model.init = partial(init, len(parts))
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)
