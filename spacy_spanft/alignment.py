@@ -6,7 +6,7 @@ knows no wordpieces. A piece is what is pooled together: a span, a token in no s
 a row that belongs to no token, such as [CLS] and [SEP].
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -253,21 +253,21 @@ def real_rows(encoding: Encoding) -> tuple[Ints, Ints]:
     return starts, starts + encoding.windows
 
 
-def row_of_text(encoding: Encoding, is_cls: NDArray[np.bool_]) -> int:
+def row_of_text(encoding: Encoding, is_cls: Callable[[int], bool]) -> int:
     """Find the row that stands for the whole of a Doc.
 
     It is the first one of the text (BERT, RoBERTa), or the last one (XLNet), and one
     that the tokenizer added: it belongs to no token.
 
     encoding (Encoding): What the encoder says of the Doc.
-    is_cls (NDArray): Which rows are [CLS], whatever it is called, (n_rows,).
+    is_cls (Callable[[int], bool]): Says whether a row is [CLS], whatever its name.
     RETURNS (int): The row; -1 if there is none.
     """
     if not len(encoding.windows):
         return -1
     starts, ends = real_rows(encoding)
     for row in (int(starts[0]), int(ends[-1]) - 1):
-        if is_cls[row] and row not in encoding.rows:
+        if is_cls(row) and row not in encoding.rows:
             return row
     return -1
 

@@ -64,9 +64,8 @@ def measure_ensemble(paths: Sequence[str], setup: Setup) -> Measured:
         Example(elect(one.predicted, column), one.reference) for column, one in examples
     )
     batches = minibatch(made, found.nlp.batch_size)
-    told = describe(batches, found.nlp, paths[0], setup)
-    speed = told.words_per_second / max(seconds, 1e-9)
-    return told._replace(n_parameters=n_weights, words_per_second=speed, seed=None)
+    told = describe(batches, found.nlp, paths[0], setup, lambda: seconds)
+    return told._replace(n_parameters=n_weights, seed=None)
 
 
 def vote_of(doc: Doc) -> Vote:
@@ -89,7 +88,8 @@ def elect(doc: Doc, votes: Sequence[Vote]) -> Doc:
     votes (Sequence[Vote]): The votes.
     RETURNS (Doc): The same Doc.
     """
-    if any(vote.words != _hash(doc) for vote in votes):
+    words = _hash(doc)
+    if any(vote.words != words for vote in votes):
         raise ComparisonError(Errors.OTHER_WORDS.format(text=doc.text[:80]))
     labels = {label: 0 for vote in votes for label in vote.cats}
     doc.cats = {name: mean(v.cats.get(name, 0.0) for v in votes) for name in labels}

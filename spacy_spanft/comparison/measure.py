@@ -107,13 +107,16 @@ def measure(path: str, setup: Setup) -> Measured:
     RETURNS (Measured): What was found.
     """
     predictions = Predictions(path, setup.data, setup.gpu_id)
-    found = describe(predictions, predictions.nlp, path, setup)
-    seconds = max(predictions.seconds, 1e-9)
-    return found._replace(words_per_second=found.words_per_second / seconds)
+    nlp = predictions.nlp
+    return describe(predictions, nlp, path, setup, lambda: predictions.seconds)
 
 
 def describe(
-    batches: Iterable[list[Example]], nlp: Language, path: str, setup: Setup
+    batches: Iterable[list[Example]],
+    nlp: Language,
+    path: str,
+    setup: Setup,
+    seconds: Callable[[], float],
 ) -> Measured:
     """Score predictions, and say what is to be said of them.
 
@@ -121,7 +124,8 @@ def describe(
     nlp (Language): The pipeline.
     path (str): Its name or path.
     setup (Setup): What they are scored with.
-    RETURNS (Measured): What was found, as if it had taken a second.
+    seconds (Callable[[], float]): Says how long they took, once all have come.
+    RETURNS (Measured): What was found.
     """
     metric = metric_of(nlp, setup.metric, setup.positive_label, path)
     segmenter = _segmenter(nlp)
@@ -144,7 +148,7 @@ def describe(
         made.texts,
         [guess for _, guess in made.words],
         n_parameters(nlp),
-        float(made.n_words),
+        made.n_words / max(seconds(), 1e-9),
         peak_memory(setup.gpu_id),
         None if segmenter is None else float(np.mean(n_spans)),
         made.spans,

@@ -16,7 +16,8 @@ import numpy as np
 from .dominance import almost_stochastic_order
 from .resampling import Floats, Scores
 
-_CONFIDENCE = 0.95
+# Of t, for an interval of 95% and a test at 5%.
+_QUANTILE = 0.975
 _POWER = 0.8
 _MOST_RUNS = 1000
 # Fewer runs say too little about the whole of a distribution.
@@ -90,8 +91,7 @@ def method_difference(base: Scores, other: Scores) -> MethodDifference | None:
     total, df = variance.of()
     # Never surer than of these very models: a few runs may be alike by chance.
     errors = (np.sqrt(total), df), (np.sqrt(variance.models), np.inf)
-    level = (1 + _CONFIDENCE) / 2
-    half = max(float(stats.t.ppf(level, df) * error) for error, df in errors)
+    half = max(float(stats.t.ppf(_QUANTILE, df) * error) for error, df in errors)
     least = 2 / (len(base.drawn) + 1)  # where neither runs nor texts vary
     p = max(_p_value(mean, error, df, least) for error, df in errors)
     return MethodDifference(
@@ -174,7 +174,7 @@ def _power(mean: float, variance: _Variance, n_runs: int) -> float:
     total, df = variance.of(n_runs)
     if not total:
         return 1.0
-    limit = stats.t.ppf((1 + _CONFIDENCE) / 2, df)
+    limit = stats.t.ppf(_QUANTILE, df)
     shift = abs(mean) / np.sqrt(total)
     if df > 1e6:  # where SciPy's noncentral t gives up
         return float(stats.norm.sf(limit - shift))

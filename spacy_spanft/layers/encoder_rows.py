@@ -1,11 +1,11 @@
 """The vectors of a transformer or a tok2vec, as the flat rows of a batch."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
@@ -121,7 +121,7 @@ def forward_wordpieces(
             cls.append(-1)
         else:
             encodings.append(_encoding(model.ops, doc, data, tensor.shape[1]))
-            cls.append(row_of_text(encodings[-1], _is_cls(data)))
+            cls.append(row_of_text(encodings[-1], partial(_is_cls, data)))
     starts = _starts(arrays)
     rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, cls)
 
@@ -153,10 +153,11 @@ def _encoding(ops: Any, doc: Doc, data: Any, width: int) -> Encoding:
     )
 
 
-def _is_cls(data: Any) -> NDArray[np.bool_]:
-    """Say which wordpieces of a Doc are [CLS] by their names, window by window."""
-    names = [name for window in data.wordpieces.strings for name in window]
-    return np.isin(np.array(names), _CLS)
+def _is_cls(data: Any, row: int) -> bool:
+    """Say whether a row of a Doc is [CLS] by the name of its wordpiece."""
+    windows = data.wordpieces.strings
+    window, place = divmod(row, len(windows[0]))
+    return windows[window][place] in _CLS
 
 
 def _hidden_state(data: Any) -> Any:
