@@ -3,7 +3,6 @@
 import json
 import warnings
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 from confection import Config
@@ -11,6 +10,7 @@ from spacy.language import Language
 
 from .adding import SEGMENTER
 from .errors import Errors, SettingError, Warnings
+from .errors.shortening import meant
 from .span_segmenter import DEFAULT_SPANS_KEY
 
 # Whether exactly one label is right for what a factory learns.
@@ -114,7 +114,6 @@ def warn_unused_paths(config: Config) -> None:
     for name, value in paths.items():
         if name in used or value is None:
             continue
-        near = get_close_matches(name, used, 1)
-        hint = f" Is {near[0]} meant?" if near else ""
         place = {"name": name, "value": str(value), "used": ", ".join(used) or "none"}
-        warnings.warn(Warnings.UNUSED_PATH.format(**place, hint=hint), stacklevel=2)
+        place["hint"] = meant(name, used)
+        warnings.warn(Warnings.UNUSED_PATH.format(**place), stacklevel=2)

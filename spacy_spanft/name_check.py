@@ -1,7 +1,6 @@
 """Checks before training of names that are misspelt, which spaCy passes over."""
 
 import sys
-from difflib import get_close_matches
 from types import FrameType
 from typing import Any
 
@@ -11,7 +10,7 @@ from spacy.schemas import ConfigSchemaInit, ConfigSchemaNlp, ConfigSchemaTrainin
 from spacy.training.initialize import init_nlp
 
 from .errors import Errors, SettingError
-from .errors.shortening import listed
+from .errors.shortening import listed, meant
 
 _SCHEMAS = {
     "nlp": ConfigSchemaNlp,
@@ -35,7 +34,7 @@ def check_names() -> None:
                 place = {"place": f"[{section}] {name}", "value": value}
                 raise SettingError(
                     Errors.UNREAD_SETTING.format(
-                        **place, hint=_hint(name, known), known=", ".join(sorted(known))
+                        **place, hint=meant(name, known), known=", ".join(sorted(known))
                     )
                 )
 
@@ -62,10 +61,5 @@ def check_initialized(nlp: Language, config: Any) -> None:
     there = nlp.component_names
     for name in config.get("initialize", {}).get("components") or {}:
         if name not in there:
-            place = {"name": name, "hint": _hint(name, there), "there": listed(there)}
+            place = {"name": name, "hint": meant(name, there), "there": listed(there)}
             raise SettingError(Errors.NOT_INITIALIZED.format(**place))
-
-
-def _hint(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, 1)
-    return f" Is {near[0]!r} meant?" if near else ""

@@ -343,7 +343,9 @@ class TestConfig:
     def test_a_path_that_nothing_refers_to(self, data):
         config = quick(data)
         config["paths"]["trian"] = "x.csv"
-        with pytest.warns(UserWarning, match=r"trian = 'x.csv'.* Is train meant\? Tho"):
+        with pytest.warns(
+            UserWarning, match=r"trian = 'x.csv'.* Is 'train' meant\? Tho"
+        ):
             init_nlp(config)
 
     def test_initialization_of_a_component_that_is_not_there(self, data):

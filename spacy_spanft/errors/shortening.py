@@ -1,6 +1,7 @@
 """Values of any size, shown in messages that stay short."""
 
 from collections.abc import Collection
+from difflib import get_close_matches
 from itertools import islice
 from reprlib import Repr
 from string import Formatter
@@ -72,6 +73,17 @@ class _ShortFormatter(Formatter):
 
 
 _FORMATTER = _ShortFormatter()
+
+
+def meant(name: str, known: Collection[str]) -> str:
+    """Ask whether a name that is known was meant.
+
+    name (str): A name that is not known.
+    known (Collection[str]): Those that are.
+    RETURNS (str): A question, after a space; nothing if none is near.
+    """
+    near = get_close_matches(name, known, 1)
+    return f" Is {near[0]!r} meant?" if near else ""
 
 
 def shortened(messages: ClassT) -> ClassT:
