@@ -13,10 +13,14 @@ import pytest
 import spacy
 import srsly
 from spacy.tokens import DocBin
+from spacy.training import Example
 from spacy.util import load_config
 from thinc.api import Config
 
+from spacy_spanft.comparison.annotating import annotate
 from spacy_spanft.comparison.measure import measure
+from spacy_spanft.comparison.scoring import Metric
+from spacy_spanft.readers.rows import Row
 
 from .commands import run
 from .tiny import save_bert
@@ -84,6 +88,8 @@ def save_classifiers(folder):
     doc = nlp.make_doc("New York")
     doc.cats = {"same": 1.0, "other": 0.0}
     DocBin(docs=[doc] * 3).to_disk(folder / "test.spacy")
+    rows = [json.dumps({"text": doc.text, "label": "same"}) + "\n"] * 3
+    (folder / "predictions.jsonl").write_text("".join(rows), encoding="utf8")
 
 
 def save_runs(folder):
@@ -112,6 +118,19 @@ def test_python_snippets(folder):
             exec(code, names)
         for expected in re.findall(r"^# (\[.*)$", code, re.MULTILINE):
             assert expected in output.getvalue()
+
+
+def test_rows_of_predictions():
+    (rows,) = snippets("json")
+    label, entity = map(json.loads, rows.splitlines())
+    nlp = spacy.blank("en")
+    for cells, metric in ((label, "cats_accuracy"), (entity, "ents_f")):
+        doc = nlp.make_doc(cells["text"])
+        example = Example(doc, doc.copy())
+        annotate(example, Row("Line 1", cells), "", Metric(metric, None, None, None))
+        told = doc.to_json()
+        key = metric.partition("_")[0]
+        assert told[key] == cells.get(key, {label.get("label"): 1.0})
 
 
 def test_commands(folder):

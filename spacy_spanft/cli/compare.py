@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..comparison.tasks import Task
 
 # fmt: off
-Arms = Annotated[list[str] | None, Argument(help="Trained pipelines, each as PATH or ARM=PATH; the first arm is what the others are compared with, and an arm named again has several runs (seeds)", show_default=False)]  # noqa: E501
+Arms = Annotated[list[str] | None, Argument(help="Trained pipelines or files of predictions (.jsonl), each as PATH or ARM=PATH; the first arm is what the others are compared with, and an arm named again has several runs (seeds)", show_default=False)]  # noqa: E501
 Data = Annotated[list[str], Option("--data", "-d", help="The test data: .spacy, or what the pipelines' own dev corpus reads; with several --runs once for each, in the same order", show_default=False)]  # noqa: E501
 Runs = Annotated[list[Path] | None, Option("--runs", "-r", help="A folder of training runs, in the place of pipelines; several are several tasks, each named as its folder", show_default=False)]  # noqa: E501
 MetricName = Annotated[str | None, Option("--metric", "-m", help="The metric, such as cats_matthews; else what counts most in the pipeline's own score weights", show_default=False)]  # noqa: E501

@@ -123,7 +123,8 @@ def of_score(scored: Scored) -> list[Metric]:
         return gold, guess
 
     makers = zip(SCORES, (scoring.pearson, scoring.spearman), strict=True)
-    return [Metric(name, rows, score, words) for name, score in makers]
+    made = [Metric(name, rows, score, words) for name, score in makers]
+    return _with_labels(made, [label])
 
 
 def _with_labels(metrics: list[Metric], labels: Sequence[str]) -> list[Metric]:

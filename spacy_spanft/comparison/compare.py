@@ -17,6 +17,7 @@ from .progress import watched
 from .resampling import resample
 from .runs import Missing
 from .significance import Difference, models_difference
+from .written import is_written
 
 
 class Arm(NamedTuple):
@@ -47,8 +48,9 @@ class Arm(NamedTuple):
 
     @property
     def speeds(self) -> list[float]:
-        """How many words each run predicted in a second."""
-        return [run.words_per_second for run in self.runs]
+        """How many words each run predicted in a second, where that is known."""
+        speeds = [run.words_per_second for run in self.runs]
+        return [speed for speed in speeds if speed is not None]
 
     @property
     def std(self) -> float | None:
@@ -102,7 +104,9 @@ class Comparison(NamedTuple):
         return found
 
 
-def _json(arm: Arm, base: int) -> dict[str, Any]:
+def _json(arm: Arm, base: int | None) -> dict[str, Any]:
+    n_parameters, speeds = arm.runs[0].n_parameters, arm.speeds
+    added = n_parameters / base - 1 if n_parameters and base else None
     return {
         "name": arm.name,
         "scores": arm.scores,
@@ -110,10 +114,10 @@ def _json(arm: Arm, base: int) -> dict[str, Any]:
         "std": arm.std,
         "models": arm.models and arm.models._asdict(),
         "method": arm.method and arm.method._asdict(),
-        "n_parameters": arm.runs[0].n_parameters,
-        "parameters_added": arm.runs[0].n_parameters / base - 1,
-        "words_per_second": median(arm.speeds),
-        "words_per_second_range": [min(arm.speeds), max(arm.speeds)],
+        "n_parameters": n_parameters,
+        "parameters_added": added,
+        "words_per_second": median(speeds) if speeds else None,
+        "words_per_second_range": [min(speeds), max(speeds)] if speeds else None,
         "peak_memory": _mean_of(arm, "peak_memory"),
         "spans_per_doc": _mean_of(arm, "spans_per_doc"),
         "n_ngrams": arm.runs[0].n_ngrams,
@@ -135,7 +139,8 @@ def compare(
     The arms take turns, so that what slows the machine down for a while slows all.
 
     arms (Mapping[str, Sequence[Union[str, Path]]]): For each arm its pipelines, which
-        differ in their seeds. All are compared with the first arm.
+        differ in their seeds, or files of predictions (.jsonl). All are compared with
+        the first arm.
     data (Union[str, Path]): The test data: DocBins (.spacy), or whatever the pipelines'
         own dev corpus reads.
     metric (Optional[str]): The metric, such as "cats_matthews"; None takes what counts
@@ -149,13 +154,15 @@ def compare(
     _check_shape(arms)
     named = {name: [str(path) for path in paths] for name, paths in arms.items()}
     _check_arms(named, ensemble)
-    setup = Setup(str(data), metric, positive_label, gpu_id)
-    found: dict[str, list[Measured]] = {}
-    for name, (path,) in watched(_in_turns(named), "pipelines"):
+    reference = _reference(named)
+    setup = Setup(str(data), metric, positive_label, gpu_id, reference)
+    found: dict[str, list[Measured]] = {name: [] for name in named}
+    # Its metric is that of all.
+    jobs = sorted(_in_turns(named), key=lambda job: job[1] != [reference])
+    for name, (path,) in watched(jobs, "pipelines"):
         run = _measure(measure_alone, name, path, setup)
-        # The first one decides for all.
         setup = setup._replace(metric=run.metric)
-        found.setdefault(name, []).append(run)
+        found[name].append(run)
     _check_alike(found)
     first = next(iter(found.values()))[0]
     made = _against_first(found, n_resamples)
@@ -186,6 +193,15 @@ def _check_arms(arms: Mapping[str, Sequence[str]], ensemble: bool) -> None:
             if place in places:
                 raise ComparisonError(Errors.SAME_RUN.format(name=name, path=path))
             places.add(place)
+
+
+def _reference(arms: Mapping[str, Sequence[str]]) -> str:
+    """Find the pipeline that says how predictions in files are scored."""
+    paths = [path for paths in arms.values() for path in paths]
+    pipelines = [path for path in paths if not is_written(path)]
+    if not pipelines:
+        raise ComparisonError(Errors.ONLY_PREDICTIONS.format(paths=", ".join(paths)))
+    return pipelines[0]
 
 
 def _measure(

@@ -11,8 +11,16 @@ from spacy.util import minibatch
 
 from ..errors import ComparisonError, Errors
 from .cost import n_parameters
-from .measure import Measured, Setup, alone, describe
-from .predicting import Predictions, read_examples
+from .measure import (
+    Measured,
+    Setup,
+    alone,
+    describe,
+    open_predictions,
+    without_pipeline,
+)
+from .predicting import read_examples
+from .written import is_written
 
 Key = tuple[int, int, str]
 
@@ -54,7 +62,7 @@ def measure_ensemble(paths: Sequence[str], setup: Setup) -> Measured:
     votes: list[list[Vote]] = []
     n_weights, seconds = 0, 0.0
     for path in paths:
-        found = Predictions(path, setup.data, setup.gpu_id)
+        found = open_predictions(path, setup)
         votes.append([vote_of(one.predicted) for batch in found for one in batch])
         n_weights += n_parameters(found.nlp)
         seconds += found.seconds
@@ -65,6 +73,8 @@ def measure_ensemble(paths: Sequence[str], setup: Setup) -> Measured:
     )
     batches = minibatch(made, found.nlp.batch_size)
     told = describe(batches, found.nlp, paths[0], setup, lambda: seconds)
+    if any(map(is_written, paths)):
+        return without_pipeline(told)
     return told._replace(n_parameters=n_weights, seed=None)
 
 

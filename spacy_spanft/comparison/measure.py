@@ -17,6 +17,7 @@ from .cost import n_parameters, peak_memory
 from .metrics import metric_of
 from .predicting import Predictions
 from .scoring import NOTHING, Metric, Rows
+from .written import WrittenPredictions, is_written
 
 
 class Setup(NamedTuple):
@@ -26,12 +27,14 @@ class Setup(NamedTuple):
     metric (Optional[str]): The metric; None for the pipeline's own.
     positive_label (Optional[str]): The positive label, for cats_f1.
     gpu_id (int): The GPU; -1 for the CPU.
+    reference (str): The pipeline that says how predictions in files are scored.
     """
 
     data: str
     metric: str | None = None
     positive_label: str | None = None
     gpu_id: int = -1
+    reference: str = ""
 
 
 class Measured(NamedTuple):
@@ -44,9 +47,11 @@ class Measured(NamedTuple):
     right (Optional[Rows]): Which Docs have the right label, where they have one.
     texts (list[str]): The texts.
     answers (list[str]): What was predicted for each text, in words.
-    n_parameters (int): The number of weights.
-    words_per_second (float): Of prediction, tokenizer excluded.
-    peak_memory (float): Of the process that predicts, in MB; of the GPU, if it does.
+    n_parameters (Optional[int]): The number of weights. This and what follows is None
+        where it is not known, as of predictions in a file.
+    words_per_second (Optional[float]): Of prediction, tokenizer excluded.
+    peak_memory (Optional[float]): Of the process that predicts, in MB; of the GPU, if
+        it does.
     spans_per_doc (Optional[float]): How many spans the segmenter found on average.
     spans (list[list[tuple[int, int]]]): Where they begin and end in each text, in
         characters; none without a segmenter.
@@ -66,8 +71,8 @@ class Measured(NamedTuple):
     right: Rows | None
     texts: list[str]
     answers: list[str]
-    n_parameters: int
-    words_per_second: float
+    n_parameters: int | None
+    words_per_second: float | None
     peak_memory: float | None
     spans_per_doc: float | None
     spans: list[list[tuple[int, int]]]
@@ -106,9 +111,39 @@ def measure(path: str, setup: Setup) -> Measured:
     setup (Setup): What it is measured with.
     RETURNS (Measured): What was found.
     """
-    predictions = Predictions(path, setup.data, setup.gpu_id)
+    predictions = open_predictions(path, setup)
     nlp = predictions.nlp
-    return describe(predictions, nlp, path, setup, lambda: predictions.seconds)
+    told = describe(predictions, nlp, path, setup, lambda: predictions.seconds)
+    return without_pipeline(told) if is_written(path) else told
+
+
+def open_predictions(path: str, setup: Setup) -> Predictions | WrittenPredictions:
+    """Load a pipeline, or find the predictions that a file has.
+
+    path (str): The pipeline, by name or path, or the file.
+    setup (Setup): What it is measured with.
+    RETURNS (Union[Predictions, WrittenPredictions]): The predictions.
+    """
+    data, metric, positive_label, gpu_id, reference = setup
+    if is_written(path):
+        return WrittenPredictions(path, data, reference, metric, positive_label)
+    return Predictions(path, data, gpu_id)
+
+
+def without_pipeline(told: Measured) -> Measured:
+    """Leave out what only a pipeline has.
+
+    told (Measured): What was found of predictions in a file.
+    RETURNS (Measured): What can be said of them.
+    """
+    return told._replace(
+        n_parameters=None,
+        words_per_second=None,
+        peak_memory=None,
+        spans_per_doc=None,
+        n_ngrams=None,
+        seed=None,
+    )
 
 
 def describe(
@@ -202,9 +237,8 @@ def _segmenter(nlp: Language) -> SpanSegmenter | None:
 
 
 def _spans(doc: Doc, segmenter: SpanSegmenter | None) -> list[tuple[int, int]]:
-    if segmenter is None:
-        return []
-    return [(s.start_char, s.end_char) for s in doc.spans[segmenter.spans_key]]
+    group = doc.spans.get(segmenter.spans_key, []) if segmenter is not None else []
+    return [(span.start_char, span.end_char) for span in group]
 
 
 def _n_ngrams(segmenter: SpanSegmenter | None) -> int | None:

@@ -108,10 +108,10 @@ def equation(p: float) -> str:
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def share(value: float) -> str:
+def share(value: float | None) -> str:
     """Write how much more there is.
 
-    value (float): A share.
+    value (Optional[float]): A share, if known.
     RETURNS (str): Such as "+3.1%"; nothing for zero.
     """
     return f"{value:+.1%}".replace("-", "\N{MINUS SIGN}") if value else ""
@@ -121,21 +121,23 @@ def speed(values: list[float]) -> str:
     """Write the median of speeds and, if there are several, their range.
 
     values (list[float]): Words in a second.
-    RETURNS (str): Such as "12,345 (11,900 to 12,800)".
+    RETURNS (str): Such as "12,345 (11,900 to 12,800)"; nothing if there are none.
     """
+    if not values:
+        return ""
     text = f"{median(values):,.0f}"
     if len(values) > 1:
         text += f" ({min(values):,.0f} to {max(values):,.0f})"
     return text
 
 
-def weights(number: int) -> str:
+def weights(number: int | None) -> str:
     """Write a number of weights.
 
-    number (int): The number.
-    RETURNS (str): Such as "22.71M".
+    number (Optional[int]): The number, if known.
+    RETURNS (str): Such as "22.71M", or nothing.
     """
-    return f"{number / 1e6:.2f}M"
+    return "" if number is None else f"{number / 1e6:.2f}M"
 
 
 def memory(value: float | None) -> str:

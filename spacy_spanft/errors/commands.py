@@ -66,6 +66,24 @@ class CommandErrors:
         "{arm!r} names no pipeline. Write NAME=PATH, or a path alone; a name that "
         "comes again is another run of the same arm: base=run0 base=run1 spans=run2"
     )
+    ONLY_PREDICTIONS = (
+        "Predictions are read and scored as those of a trained pipeline are, and there "
+        "is none. Name one beside {paths}."
+    )
+    BAD_PREDICTION = "{place} of {path!r} {reason}."
+    PREDICTED_TEXT = (
+        'The "text" in {place} of {path!r} is {found}, but must be that of text '
+        "{number} of {data!r}: {text!r}."
+    )
+    MORE_PREDICTIONS = "{path!r} has more predictions than {data!r} has texts ({n:,})."
+    FEWER_PREDICTIONS = (
+        "{path!r} has {n:,} predictions, and {data!r} has more texts. The first that "
+        "has none: {text!r}"
+    )
+    OTHER_PREDICTIONS = (
+        "{path!r} predicts {labels}, and {model!r} and the data know none of these "
+        "labels, but {known}. Name them alike."
+    )
     BAD_ARMS_SHAPE = (
         "arms is {value}, but must be a mapping from the name of each arm to a list of "
         'its pipelines, such as {{"base": ["run0", "run1"], "spans": ["run2"]}}.'

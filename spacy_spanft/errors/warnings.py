@@ -96,6 +96,10 @@ class Warnings:
         "{name} = {value}, but training ends at {end}: the transformer stays frozen to "
         "the end, and only the head learns."
     )
+    STRANGE_PREDICTIONS = (
+        "{path!r} predicts {labels}, and neither {model!r} nor the data know these "
+        "labels, but {known}. Are they named otherwise there?"
+    )
     SAME_WEIGHT = (
         "{names} count the same ({weight}) in [training.score_weights] of {path!r}: "
         "{name} is taken. Name another with --metric."
