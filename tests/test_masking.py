@@ -128,7 +128,7 @@ class TestNgrams:
         pieces = set(itertools.pairwise(bounds.tolist()))
         random, words = np.random.default_rng(0), []
         for _ in range(8000):
-            starts, lengths = choose_ngrams(bounds, 0.2, random)
+            starts, lengths = choose_ngrams(bounds, np.diff(bounds), 0.2, random)
             ends = starts + lengths
             assert set(zip(starts.tolist(), ends.tolist(), strict=True)) <= pieces
             assert (starts[1:] > ends[:-1]).all()
@@ -140,9 +140,22 @@ class TestNgrams:
     def test_words_stand_in(self):
         bounds = np.array([*range(21), 22, *range(23, 43)])
         random = np.random.default_rng(0)
-        drawn = [choose_ngrams(bounds, 0.2, random) for _ in range(3000)]
+        sizes = np.diff(bounds)
+        drawn = [choose_ngrams(bounds, sizes, 0.2, random) for _ in range(3000)]
         assert np.mean([c.lengths.sum() for c in drawn]) == pytest.approx(8.4, abs=0.1)
         assert all((c.lengths == 2).sum() == 1 for c in drawn)
+
+    def test_the_share_is_that_of_tokens(self):
+        """Words of n-grams have fewer tokens than others, which must not tell."""
+        bounds = np.array([0, 1, 3, 4, 5, 7, 8, 9, 11, 12])
+        sizes = np.array([4, 2, 3, 5, 2, 1, 6, 3, 4])
+        tokens_of = dict(zip(bounds.tolist(), sizes.tolist(), strict=False))
+        random = np.random.default_rng(0)
+        drawn = [choose_ngrams(bounds, sizes, 0.15, random) for _ in range(8000)]
+        n_tokens = [sum(tokens_of[s] for s in one.starts.tolist()) for one in drawn]
+        error = 4 * np.std(n_tokens) / len(n_tokens) ** 0.5
+        assert np.mean(n_tokens) == pytest.approx(0.15 * sizes.sum(), abs=error)
+        assert np.mean([(one.lengths > 1).all() for one in drawn]) > 0.9
 
 
 class TestWords:

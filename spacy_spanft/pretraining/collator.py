@@ -145,7 +145,8 @@ class SpanMaskingCollator:
             at = is_piece[begin : end + 1].copy()
             at[[0, -1]] = True
             bounds = begin + np.flatnonzero(at)
-            chosen = choose(self.masking, bounds, self.share, random)
+            sizes = np.diff(starts[bounds])
+            chosen = choose(self.masking, bounds, sizes, self.share, random)
             firsts = starts[chosen.starts].tolist()
             lasts = starts[chosen.starts + chosen.lengths].tolist()
             yield from zip(firsts, lasts, strict=True)

@@ -1,7 +1,7 @@
 """Which words are masked: spans, single words, or n-grams, in one run of words.
 
-A run is as many words in a row as may be masked. The budget is a share of its words,
-and each way of masking spends it exactly, on average.
+A run is as many words in a row as may be masked. The budget is a share of its words
+(of its tokens for n-grams), and each way of masking spends it exactly, on average.
 
 For spans this needs care. Whoever draws spans until the budget is spent either cuts
 the last one short, or drops it when it is too long, or spends too much; and whoever
@@ -119,17 +119,21 @@ def choose_words(n_words: int, share: float, random: np.random.Generator) -> Cho
 
 
 def choose_ngrams(
-    bounds: Positions, share: float, random: np.random.Generator
+    bounds: Positions, sizes: Positions, share: float, random: np.random.Generator
 ) -> Chosen:
     """Choose n-grams, and single words where there are not enough of them.
 
+    Words of n-grams are frequent ones, which have fewer tokens than others: so what is
+    spent here is a share of the tokens.
+
     bounds (Positions): Where each piece begins, n-gram or single word, and the end.
-    share (float): The share of the words to mask, on average.
+    sizes (Positions): How many tokens each piece has.
+    share (float): The share of the tokens to mask, on average.
     random (Generator): Where chance comes from.
     RETURNS (Chosen): The n-grams, with a piece between two of them.
     """
     lengths = np.diff(bounds)
-    left = _budget(int(bounds[-1] - bounds[0]), share, random)
+    left = _budget(int(sizes.sum()), share, random)
     order = random.permutation(len(lengths))
     order = order[np.argsort(lengths[order] == 1, kind="stable")]
     taken = np.zeros(len(lengths) + 2, np.bool_)  # a gap at either end
@@ -139,9 +143,9 @@ def choose_ngrams(
         if taken[piece] or taken[piece + 2]:
             continue
         # What is too long is taken in proportion, so that the share is exact.
-        length = int(lengths[piece])
-        taken[piece + 1] = length <= left or random.random() * length < left
-        left -= length
+        size = int(sizes[piece])
+        taken[piece + 1] = size <= left or random.random() * size < left
+        left -= size
     chosen = np.flatnonzero(taken[1:-1])
     return Chosen(bounds[chosen], lengths[chosen])
 
@@ -149,6 +153,7 @@ def choose_ngrams(
 def choose(
     masking: Masking,
     bounds: Positions,
+    sizes: Positions,
     share: float,
     random: np.random.Generator,
 ) -> Chosen:
@@ -157,12 +162,13 @@ def choose(
     masking (str): What is masked at once.
     bounds (Positions): Where each piece of the run begins, and its end; pieces are
         n-grams for "ngrams", and count as many words as they have for all others.
-    share (float): The share of the words to mask, on average.
+    sizes (Positions): How many tokens each piece has.
+    share (float): The share of what is in the run to mask, on average.
     random (Generator): Where chance comes from.
     RETURNS (Chosen): Words of the run, counted from wherever the bounds are.
     """
     if masking == "ngrams":
-        return choose_ngrams(bounds, share, random)
+        return choose_ngrams(bounds, sizes, share, random)
     first, n_words = int(bounds[0]), int(bounds[-1] - bounds[0])
     starts, lengths = _CHOOSERS[masking](n_words, share, random)
     return Chosen(starts + first, lengths)
