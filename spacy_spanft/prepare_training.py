@@ -16,6 +16,7 @@ from .evaluation import evaluation_steps
 from .label_check import warn_no_labels, warn_similar_labels, warn_unseen_labels
 from .name_check import check_initialized, check_names
 from .number_check import check_batches, check_numbers
+from .pretrained_pooler import take_pretrained_poolers
 from .score_check import check_scores
 
 
@@ -25,6 +26,7 @@ def prepare_training() -> Callable[[Language], None]:
     spaCy evaluates step 0 and then each eval_frequency-th, so that a short training has
     an untrained model-best. Here eval_frequency, and max_steps by a few steps, become
     what evaluates each epoch and the last step; what streams (max_epochs = -1) stays.
+    A pooler begins with the pre-trained weights of its encoder's.
     What would spoil a training in silence is found before it begins: labels that only
     the dev data has, metrics that nothing computes, settings that nothing reads, and
     numbers with which training would never end, or learn nothing.
@@ -44,6 +46,7 @@ def _prepare(nlp: Language) -> None:
     warn_unused_paths(nlp.config)
     warn_no_labels(nlp)
     warn_similar_labels(nlp)
+    take_pretrained_poolers(nlp)
     dev = read_corpus(nlp, config, "dev_corpus")
     if dev is not None:
         warn_unseen_labels(nlp, dev)

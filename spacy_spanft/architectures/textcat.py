@@ -9,13 +9,14 @@ from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
 from ..alignment import check_spans_key
-from ..layers.doc_summary import Summary, doc_summary
+from ..layers.doc_summary import Summary
 from ..layers.encoder_rows import encoder_rows
 from ..layers.growing_output import growing_output
 from ..layers.own_dropout import own_dropout
 from ..layers.pooling import Pooling
 from ..layers.span_pool import span_pool
 from ..layers.text_pool import text_pool
+from ..layers.text_vector import text_vector
 from ..layers.zeros_for_nothing import zeros_for_nothing
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
@@ -34,6 +35,7 @@ def span_textcat(
     max_pieces: int | None = None,
     max_rows: int | None = None,
     summary: Summary = "cls",
+    pooler: bool = False,
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.SpanTextCat.v1`: the pooled spans beside [CLS], classified.
@@ -54,6 +56,8 @@ def span_textcat(
     max_rows (Optional[int]): Keep only the first rows of a piece (the paper's l).
     summary (Literal["cls", "mean"]): "mean" takes the mean of all wordpieces in the
         place of [CLS], as for encoders that have none (GPT-2, T5).
+    pooler (bool): Whether [CLS] goes through a dense layer with tanh, as BERT's does
+        in its next sentence prediction and in BertForSequenceClassification.
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
@@ -62,7 +66,7 @@ def span_textcat(
         pool = text_pool(span_pooling, doc_pooling)
     else:
         pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
-    parts = [pool, doc_summary(summary)] if use_cls else [pool]
+    parts = [pool, text_vector(summary, pooler)] if use_cls else [pool]
     return _classifier(tok2vec, parts, exclusive_classes, dropout, nO)
 
 
@@ -71,6 +75,7 @@ def cls_textcat(
     exclusive_classes: bool,
     dropout: float = 0.1,
     summary: Summary = "cls",
+    pooler: bool = False,
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.ClsTextCat.v1`: [CLS] alone, all else alike.
@@ -81,10 +86,13 @@ def cls_textcat(
         `[training] dropout` does not change it.
     summary (Literal["cls", "mean"]): "mean" takes the mean of all wordpieces in the
         place of [CLS], as for encoders that have none (GPT-2, T5).
+    pooler (bool): Whether [CLS] goes through a dense layer with tanh, as BERT's does
+        in its next sentence prediction and in BertForSequenceClassification.
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
-    return _classifier(tok2vec, [doc_summary(summary)], exclusive_classes, dropout, nO)
+    parts = [text_vector(summary, pooler)]
+    return _classifier(tok2vec, parts, exclusive_classes, dropout, nO)
 
 
 def _classifier(

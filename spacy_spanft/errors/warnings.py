@@ -96,6 +96,10 @@ class Warnings:
         "{name} = {value}, but training ends at {end}: the transformer stays frozen to "
         "the end, and only the head learns."
     )
+    NEW_POOLER = (
+        "The pooler of {name!r} begins with random weights, as its encoder has no "
+        "pre-trained one of its width. If that is not meant, set pooler = false."
+    )
     STRANGE_PREDICTIONS = (
         "{path!r} predicts {labels}, and neither {model!r} nor the data know these "
         "labels, but {known}. Are they named otherwise there?"
