@@ -48,7 +48,7 @@ def make(folder, **settings):
 def test_scores_do_not_change_with_the_batch(family, summary, tmp_path):
     folder = save_encoder(tmp_path / family, family, max_length=60)
     nlp = make(folder, summary=summary)
-    if (family, summary) == ("gpt2", "cls"):
+    if family in ("gpt2", "llama") and summary == "cls":
         with pytest.raises(AlignmentError, match=r"puts no \[CLS\]"):
             nlp(TEXTS[0])
         return

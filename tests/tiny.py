@@ -128,6 +128,13 @@ def gpt2_byte_pairs(folder):
     return byte_pairs(folder, ("<|endoftext|>", "<pad>"))
 
 
+def llama_unigrams(folder):
+    """Make one that puts <s> before a text, and nothing after it."""
+    special = ("<pad>", "<unk>", "<s>", "</s>")
+    made = unigrams(folder, "spiece.model", special, lambda _: [], "<s>:0 $A:0")
+    return {"tokenizer_object": made["tokenizer_object"]}
+
+
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 RELATIVE = {
     "relative_attention": True,
@@ -195,6 +202,12 @@ OTHERS = {
         gpt2_byte_pairs,
         {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64},
         {"pad_token": "<pad>"},
+    ),
+    "llama": Family(
+        "llama",
+        "PreTrainedTokenizerFast",
+        llama_unigrams,
+        words={"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"},
     ),
 }
 

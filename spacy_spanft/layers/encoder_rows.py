@@ -157,7 +157,9 @@ def _is_cls(data: Any, row: int) -> bool:
     """Say whether a row of a Doc is [CLS] by the name of its wordpiece."""
     windows = data.wordpieces.strings
     window, place = divmod(row, len(windows[0]))
-    return windows[window][place] in _CLS
+    name = windows[window][place]
+    # In decoders (Llama), <s> only begins a text, and has seen nothing of it.
+    return name in _CLS and (name != "<s>" or "</s>" in windows[window])
 
 
 def _hidden_state(data: Any) -> Any:
