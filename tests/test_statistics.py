@@ -274,6 +274,25 @@ def test_power(n_runs, n_docs, least):
     assert np.mean([one.p < 0.05 for one in found]) >= least
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("n_docs", [500, 2000, 10_000])
+@pytest.mark.parametrize("n_runs", [3, 5, 10])
+@pytest.mark.parametrize(("points", "shift"), [(1, 0.085), (3, 0.265)])
+def test_the_power_of_more_runs_and_texts(points, shift, n_runs, n_docs):
+    """What the README's table of power is made of: seeds vary by one point."""
+    chance = np.random.default_rng(12)
+    found = [
+        method_difference(
+            *trial(chance, n_runs, 0.085, "accuracy", n_docs, shift=shift)
+        )
+        for _ in range(300)
+    ]
+    share = np.mean([one.p < 0.05 for one in found])
+    print(f"\n{points} points, {n_runs} runs, {n_docs} texts: found in {share:.0%}")
+    mean = np.mean([one.mean for one in found])
+    assert mean == pytest.approx(points / 100, abs=0.003)
+
+
 def test_the_violation_of_two_normals_is_that_of_their_quantiles():
     """Del Barrio and others: between normals the ratio has a closed form."""
     z = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
