@@ -80,6 +80,15 @@ class ModelErrors:
         "is frozen in training must be taken from a trained pipeline (source = ...), "
         "and be among the annotating_components."
     )
+    NO_CLASSIFIER = (
+        "{name!r} is no component that classifies over spans. Those of this pipeline: "
+        "{there}. They are textcat, textcat_multilabel and text_regressor with "
+        "spacy-spanft.SpanTextCat.v1."
+    )
+    CANNOT_EXPLAIN = (
+        "What each span adds is not known with {pooling!r}: it is with CnnPooling.v1, "
+        "MaxPooling.v1, AttentionPooling.v1 and thinc's own reductions as doc_pooling."
+    )
     NO_CLS = (
         "The encoder's tokenizer puts no [CLS] at the beginning or the end of a text, "
         "so that no vector of it stands for the whole. In the block of the model, set "

@@ -85,3 +85,15 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -
     model.set_param("b", model.ops.alloc1f(hidden_size))
     w: Any = glorot_uniform_init(model.ops, (1, hidden_size))
     model.set_param("w", w[0])
+
+
+def weights_of(model: Model[InT, OutT], X: InT) -> Any:
+    """Compute the weight of each row in its sequence.
+
+    model (Model[Ragged, Floats2d]): The layer.
+    X (Ragged): (n_rows, width).
+    RETURNS (Floats2d): (n_rows, 1); they sum to one in each sequence.
+    """
+    W, b, w = (model.get_param(name) for name in ("W", "b", "w"))
+    hidden = model.ops.xp.tanh(matmul(X.dataXd, W.T) + b)
+    return _softmax(model.ops, (hidden @ w)[:, None], X.lengths)

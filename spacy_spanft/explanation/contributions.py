@@ -1,0 +1,146 @@
+"""What each piece of a text adds to the scores of a classifier over spans.
+
+A text's vector is pooled from those of its pieces by maxima, convolutions with ReLU and
+means: for a given text all of that is linear. So the gradient of a label's score, times
+the piece's vector, is just what the piece adds, and with [CLS] and the biases it makes
+up the whole score. An attention pooling is a weighted mean: there, a piece adds its
+vector with the weight that it has.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from thinc.api import Model
+from thinc.types import Ragged
+
+from ..alignment import Pieces, align_pieces, get_spans
+from ..errors import AlignmentError, Errors
+from ..layers.attention_sum import weights_of
+from ..layers.encoder_rows import DocRows
+from ..layers.span_pool import flatten
+
+Floats = NDArray[np.float32]
+_LINEAR = {"span_window", "reduce_max", "reduce_mean", "reduce_sum"}
+_LINEAR |= {"reduce_first", "reduce_last"}
+_ATTENTION = "attention_sum"
+POOLS = ("span_pool", "text_pool")
+_NO_SPANS = np.zeros((0, 2), np.int64)
+
+
+class Contributions(NamedTuple):
+    """What is added to the score of each label of one Doc.
+
+    pieces (Pieces): The rows of each piece.
+    of_pieces (Floats): What each piece adds, (n_pieces, n_labels).
+    of_cls (Floats): What [CLS] adds, (n_labels,).
+    bias (Floats): What is added whatever the text, (n_labels,).
+    weights (Optional[Floats]): The attention of each piece, where there is any.
+    """
+
+    pieces: Pieces
+    of_pieces: Floats
+    of_cls: Floats
+    bias: Floats
+    weights: Floats | None
+
+    @property
+    def scores(self) -> Floats:
+        """The scores of the labels, before a softmax or a logistic function."""
+        total: Floats = self.of_pieces.sum(axis=0) + self.of_cls + self.bias
+        return total
+
+
+def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
+    """Take the scores of Docs apart.
+
+    model (Model[List[Doc], Floats2d]): A `spacy-spanft.SpanTextCat.v1`, trained.
+    X (DocRows): What its encoder makes of the Docs.
+    RETURNS (list[Contributions]): What adds up to the scores of each.
+    """
+    ops: Any = model.ops
+    pool, summary = _parts(model)
+    pieces = _pieces(pool, X)
+    vectors, n_pieces = _vectors(pool, X, pieces)
+    output = model.get_ref("output_layer")
+    W: Any = output.get_param("W")
+    b: Any = output.get_param("b")
+    of_pieces, pooled, weights = _of_pieces(pool.layers[1], vectors, n_pieces, W)
+    bias = pooled @ W[:, : pooled.shape[1]].T + b
+    of_cls = ops.xp.zeros_like(bias)
+    if summary is not None:
+        of_cls = summary.predict(X) @ W[:, pooled.shape[1] :].T
+    ends = np.cumsum([len(one.lengths) for one in pieces]).tolist()
+    found = []
+    for i, (one, end) in enumerate(zip(pieces, ends, strict=True)):
+        mine = slice(end - len(one.lengths), end)
+        added = ops.to_numpy(of_pieces[mine])
+        has_any = bool(len(X.docs[i]))  # a text without tokens is scored 0
+        found.append(
+            Contributions(
+                one,
+                added,
+                ops.to_numpy(of_cls[i]) * has_any,
+                (ops.to_numpy(bias[i]) - added.sum(axis=0)) * has_any,
+                None if weights is None else ops.to_numpy(weights[mine]),
+            )
+        )
+    return found
+
+
+def _parts(model: Model[Any, Any]) -> tuple[Model[Any, Any], Model[Any, Any] | None]:
+    """Find what pools the spans, and what takes [CLS]."""
+    pooled = model.get_ref("pooled")
+    if pooled.name in POOLS:
+        return pooled, None
+    pool, summary = pooled.layers
+    return pool, summary
+
+
+def _pieces(pool: Model[Any, Any], X: DocRows) -> list[Pieces]:
+    if pool.name == "text_pool":
+        whole = [align_pieces(encoding, _NO_SPANS) for encoding in X.encodings]
+        # Without spans, each row is a piece.
+        return [Pieces(one.rows, np.ones_like(one.rows)) for one in whole]
+    key, attrs = pool.attrs["spans_key"], pool.attrs
+    caps = {name: attrs[name] for name in ("max_pieces", "max_rows")}
+    return [
+        align_pieces(encoding, get_spans(doc, key), **caps)
+        for doc, encoding in zip(X.docs, X.encodings, strict=True)
+    ]
+
+
+def _vectors(
+    pool: Model[Any, Any], X: DocRows, pieces: list[Pieces]
+) -> tuple[Any, Any]:
+    """Pool each piece, or convolve the rows where there are no spans."""
+    ops: Any = pool.ops
+    rows, lengths, n_pieces = (ops.asarray1i(part) for part in flatten(pieces, X))
+    if pool.name == "text_pool":
+        return pool.layers[0].predict(
+            Ragged(X.vectors[rows], n_pieces)
+        ).dataXd, n_pieces
+    return pool.layers[0].predict(Ragged(X.vectors[rows], lengths)), n_pieces
+
+
+def _of_pieces(
+    pooling: Model[Any, Any], vectors: Any, n_pieces: Any, W: Any
+) -> tuple[Any, Any, Any]:
+    """Say what each piece adds to each label, with the pooled vectors."""
+    ops: Any = pooling.ops
+    X = Ragged(vectors, n_pieces)
+    names = {node.name for node in pooling.walk() if not node.layers}
+    if not names <= {*_LINEAR, _ATTENTION}:
+        raise AlignmentError(Errors.CANNOT_EXPLAIN.format(pooling=pooling.name))
+    added = ops.alloc2f(len(vectors), len(W))
+    if _ATTENTION in names:
+        (layer,) = (node for node in pooling.walk() if node.name == _ATTENTION)
+        weights = weights_of(layer, Ragged(vectors, n_pieces[n_pieces > 0]))
+        added[:] = (vectors * weights) @ W[:, : vectors.shape[1]].T
+        return added, pooling.predict(X), weights[:, 0]
+    # Going back adds to the gradients of a layer: so it is a copy that does.
+    pooled, backprop = pooling.copy()(X, is_train=True)
+    for label, row in enumerate(W[:, : pooled.shape[1]]):
+        d_pooled = ops.xp.tile(row, (len(pooled), 1))
+        added[:, label] = (backprop(d_pooled).dataXd * vectors).sum(axis=1)
+    return added, pooled, None

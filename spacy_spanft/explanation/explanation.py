@@ -1,0 +1,112 @@
+"""Why a text has the label that it has: which phrases made its score."""
+
+from typing import Any, NamedTuple
+
+from spacy.tokens import Doc
+
+from ..errors import Errors, SettingError
+from .contributions import Contributions, Floats
+
+
+class Part(NamedTuple):
+    """A span, a token in no span, or a wordpiece that the tokenizer added.
+
+    text (str): Its text; empty for what the tokenizer added.
+    start (int): Its first token; -1 for what the tokenizer added.
+    end (int): The token after the last one; -1 likewise.
+    """
+
+    text: str
+    start: int = -1
+    end: int = -1
+
+
+class Explanation(NamedTuple):
+    """The scores of a text, and what they are made of.
+
+    doc (Doc): The Doc.
+    labels (tuple[str, ...]): The labels.
+    is_exclusive (bool): Whether exactly one of them is right.
+    parts (list[Part]): The parts of the text that were pooled, in order.
+    found (Contributions): What each of them, [CLS] and the biases add.
+    """
+
+    doc: Doc
+    labels: tuple[str, ...]
+    is_exclusive: bool
+    parts: list[Part]
+    found: Contributions
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The scores of the labels, before a softmax or a logistic function."""
+        return dict(zip(self.labels, self.found.scores.tolist(), strict=True))
+
+    @property
+    def label(self) -> str:
+        """The label with the highest score."""
+        scores = self.scores
+        return max(scores, key=lambda label: scores[label])
+
+    @property
+    def rival(self) -> str | None:
+        """The label with the second highest score, if one of them must be right."""
+        scores = {label: s for label, s in self.scores.items() if label != self.label}
+        if not self.is_exclusive or not scores:
+            return None
+        return max(scores, key=lambda label: scores[label])
+
+    def of(self, label: str | None = None, against: str | None = None) -> "Reasons":
+        """Say what speaks for a label.
+
+        label (Optional[str]): The label; None takes the one with the highest score.
+        against (Optional[str]): Another label, in whose place it was chosen. None asks
+            for the score of the label alone.
+        RETURNS (Reasons): What each part adds.
+        """
+        numbers = {name: i for i, name in enumerate(self.labels)}
+        label = self.label if label is None else label
+        for name in (label, against):
+            if name is not None and name not in numbers:
+                there = ", ".join(map(repr, self.labels))
+                place = {"name": "label", "value": name, "expected": f"one of {there}"}
+                raise SettingError(Errors.BAD_SETTING.format(**place))
+
+        def of(values: Floats) -> Any:
+            mine = values[..., numbers[label]]
+            return mine if against is None else mine - values[..., numbers[against]]
+
+        found = self.found
+        added = of(found.of_pieces).tolist()
+        bias, cls, total = (
+            float(of(one)) for one in (found.bias, found.of_cls, found.scores)
+        )
+        parts = list(zip(self.parts, added, strict=True))
+        return Reasons(label, against, parts, cls, bias, total)
+
+
+class Reasons(NamedTuple):
+    """What speaks for a label: parts, [CLS] and bias add up to the total.
+
+    label (str): The label.
+    against (Optional[str]): In whose place it was chosen, if that was asked.
+    parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
+    cls (float): What [CLS] adds.
+    bias (float): What is added whatever the text.
+    total (float): The score, or its difference from that of the other label.
+    """
+
+    label: str
+    against: str | None
+    parts: list[tuple[Part, float]]
+    cls: float
+    bias: float
+    total: float
+
+    def strongest(self, n: int | None = None) -> list[tuple[Part, float]]:
+        """List what adds most first.
+
+        n (Optional[int]): How many; None for all.
+        RETURNS (list[tuple[Part, float]]): Parts and what they add.
+        """
+        return sorted(self.parts, key=lambda pair: -pair[1])[:n]
