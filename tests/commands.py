@@ -9,7 +9,7 @@ from spacy.util import registry
 from typer.testing import CliRunner
 
 
-def run(*args, cwd=".", ok=True):
+def run(*args, cwd=".", ok=True, stdin=None):
     """Run `python -m spacy`, and give what it printed."""
     registry.cli.get_all()  # which makes our own commands known
     before = os.getcwd()
@@ -17,7 +17,7 @@ def run(*args, cwd=".", ok=True):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            done = CliRunner().invoke(app, [str(arg) for arg in args])
+            done = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
     finally:
         os.chdir(before)
     assert (done.exit_code == 0) == ok, f"{args}\n{done.output}\n{done.exception!r}"

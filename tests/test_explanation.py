@@ -1,5 +1,7 @@
 """Which phrases decided: against the head written out, and the model's own scores."""
 
+import json
+
 import numpy as np
 import pytest
 import spacy
@@ -9,6 +11,7 @@ from spacy_spanft.alignment import align_pieces, get_spans
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import explain, explain_pipe
 
+from .commands import run
 from .test_textcat import (
     ATTENTION,
     MAX,
@@ -210,6 +213,70 @@ def test_it_changes_nothing(bert):
     found = explain(nlp, nlp.make_doc(TEXTS[0]))
     assert (model.to_bytes(), gradients(model)) == before
     assert isinstance(found.doc, Doc)
+
+
+@pytest.fixture(scope="module")
+def saved(bert, tmp_path_factory):
+    nlp = make(bert, MODELS["cnn-cnn"], window=12)
+    train(nlp, examples_for(nlp), steps=8, rate=0.01)
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    nlp.to_disk(folder)
+    return folder
+
+
+def numbers(text):
+    """Read a list of what adds up to a score."""
+    title, *lines = text.strip().split("\n")
+    return title, {line[9:].strip(): float(line[:9]) for line in lines}
+
+
+class TestCommand:
+    def test_lists(self, saved):
+        done = run("spanft", "explain", saved, "this film is very good", "new york")
+        first, second = done.stdout.strip().split("\n\n")
+        title, added = numbers(first)
+        assert {"very good", "film", "[CLS]", "(bias)"} <= {*added, "very good"}
+        label, total = title.split(": ")
+        assert label in ("A, not B", "B, not A")
+        assert sum(added.values()) == pytest.approx(float(total), abs=0.05)
+        assert float(total) > 0
+        assert "new york" in numbers(second)[1]
+
+    def test_one_label_from_the_input(self, saved):
+        done = run("spanft", "explain", saved, "--label", "B", stdin="new york\n\n")
+        nlp = spacy.load(saved)
+        title, _ = numbers(done.stdout)
+        score = explain(nlp, "new york").scores["B"]
+        assert title == f"B: {score:+.2f}"
+
+    def test_json_and_a_page(self, saved, tmp_path):
+        texts = ["very good film in new york", "<b>bad</b> & new york"]
+        options = ("--jsonl", "--html", tmp_path / "page.html")
+        done = run("spanft", "explain", saved, *texts, *options)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [row["text"] for row in rows] == texts
+        for row in rows:
+            parts = sum(part["added"] for part in row["parts"])
+            rest = row["cls"] + row["others"] + row["bias"]
+            assert parts + rest == pytest.approx(row["score"], abs=1e-4)
+            assert all(
+                row["text"][part["start"] : part["end"]] == part["text"]
+                for part in row["parts"]
+            )
+        page = (tmp_path / "page.html").read_text("utf8")
+        assert "<b>bad" not in page
+        assert "&lt;" in page
+        for part in rows[0]["parts"]:
+            if abs(part["added"]) >= 0.01:
+                assert f"{part['added']:+.2f}" in page
+
+    def test_no_texts(self, saved):
+        done = run("spanft", "explain", saved, stdin="\n", ok=False)
+        assert "✘" in done.stderr
+
+    def test_texts_and_a_file(self, saved):
+        done = run("spanft", "explain", saved, "a", "--file", "b.txt", ok=False)
+        assert "not both" in done.stderr
 
 
 class TestErrors:

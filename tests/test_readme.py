@@ -17,12 +17,14 @@ from spacy.training import Example
 from spacy.util import load_config
 from thinc.api import Config
 
+from spacy_spanft import NgramDictionary
 from spacy_spanft.comparison.annotating import annotate
 from spacy_spanft.comparison.measure import measure
 from spacy_spanft.comparison.scoring import Metric
 from spacy_spanft.readers.rows import Row
 
 from .commands import run
+from .test_textcat import TOKENS
 from .tiny import save_bert
 
 ROOT = Path(__file__).parent.parent
@@ -75,12 +77,20 @@ def save_pipeline(folder):
 
 def save_classifiers(folder):
     """Save four pipelines to compare, and what to compare them with."""
-    nlp = spacy.blank("en")
-    textcat = nlp.add_pipe("textcat")
-    for label in ("same", "other"):
-        textcat.add_label(label)
-    nlp.initialize()
-    for arm in ("base", "spans"):
+    pooling = {"@architectures": "spacy-spanft.MaxPooling.v1"}
+    over_spans = {
+        "@architectures": "spacy-spanft.SpanTextCat.v1",
+        "tok2vec": TOKENS,
+        **{"span_pooling": pooling, "doc_pooling": pooling, "exclusive_classes": True},
+    }
+    for arm, settings in (("base", {}), ("spans", {"model": over_spans})):
+        nlp = spacy.blank("en")
+        segmenter = nlp.add_pipe("span_segmenter")
+        segmenter.initialize(dictionary=NgramDictionary({"New York": 9}))
+        textcat = nlp.add_pipe("textcat", config=settings)
+        for label in ("same", "other"):
+            textcat.add_label(label)
+        nlp.initialize()
         for name in ("model-best", "model-last"):
             path = folder / "training" / arm / name
             path.parent.mkdir(exist_ok=True)

@@ -11,6 +11,7 @@ from .add import add_cli
 from .compare import compare_cli
 from .convert import convert_cli
 from .dictionary import build_cli, diff_cli, info_cli, top_cli
+from .explain import explain_cli
 from .matrix import matrix_cli
 from .pretrain import pretrain_cli
 from .segment import segment_cli
@@ -38,6 +39,7 @@ spanft.command(
     "matrix",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(matrix_cli)
+spanft.command("explain")(explain_cli)
 spanft.command("pretrain")(pretrain_cli)
 spanft.add_typer(dictionary)
 app.add_typer(spanft)

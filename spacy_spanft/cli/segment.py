@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from ..errors import Errors, SpanftError
 from ..errors.visible import visible
+from .texts import BadBytes, File, read_texts
 from .util import OnBadBytes, blank, short_errors
 
 if TYPE_CHECKING:
@@ -47,10 +48,8 @@ _SEGMENTERS: dict[Cutter, dict[str, Any]] = {
 
 # fmt: off
 Texts = Annotated[list[str] | None, Argument(help="Texts to cut", show_default=False)]
-File = Annotated[str | None, Option("--file", "-f", help="A file with one text a line; '-' is the standard input")]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; the default English one if there is none")]  # noqa: E501
 Segmenter = Annotated[Cutter | None, Option("--segmenter", "-s", help="What cuts: n-grams (the default), chance, or NLTK's chunkers")]  # noqa: E501
-BadBytes = Annotated[OnBadBytes, Option("--errors", help="What to do about bytes in the file that are no text")]  # noqa: E501
 Code = Annotated[Path | None, Option("--code", "-c", help="A Python file that registers what the pipeline needs")]  # noqa: E501
 Model = Annotated[str | None, Option("--model", "-m", help="A pipeline that has a span_segmenter, by name or path")]  # noqa: E501
 Lang = Annotated[str | None, Option("--lang", "-l", help="The language of the tokenizer (en)")]  # noqa: E501
@@ -76,8 +75,6 @@ def segment_cli(
         from ..files import check_target, write_whole
         from .rendering import Tally, to_html, to_json, to_terminal
 
-        if texts and file:
-            raise SpanftError(Errors.TEXTS_AND_FILE)
         if html is not None:
             check_target(html, [file] if file else [])
         given = {"--segmenter": segmenter, "--lang": lang}
@@ -86,11 +83,11 @@ def segment_cli(
             raise SpanftError(Errors.MODEL_AND.format(others=others))
         if dictionary and segmenter not in (None, Cutter.ngrams):
             raise SpanftError(Errors.DICTIONARY_OF_OTHERS)
+        texts_read = read_texts(texts, file, errors)
         nlp, key = load_pipeline(
             model, lang or "en", segmenter or Cutter.ngrams, dictionary, code
         )
         tally = Tally()
-        texts_read = _read(texts, file, errors)
         docs = tally.watch(_with_bar(nlp, texts_read), key)
         if jsonl or not html:
             docs = _printed(docs, key, to_json if jsonl else to_terminal)
@@ -143,24 +140,6 @@ def load_pipeline(
     if dictionary is not None:
         component.initialize(nlp=nlp, dictionary=dictionary)
     return nlp, component.spans_key
-
-
-def _read(
-    texts: list[str] | None, file: str | None, errors: OnBadBytes
-) -> Iterator[str]:
-    if texts:
-        yield from texts
-        return
-    if file is None:
-        if sys.stdin.isatty():
-            raise SpanftError(Errors.NO_TEXTS)
-        file = "-"
-    from ..corpus.blocks import blocks_from_files
-
-    for block in blocks_from_files([file], errors=errors.value, block_size=1 << 16):
-        for line in block.decode("utf8").split("\n")[:-1]:
-            if line.strip():
-                yield line.rstrip("\r")
 
 
 def _printed(

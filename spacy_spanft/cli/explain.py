@@ -1,0 +1,83 @@
+"""`python -m spacy spanft explain`."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from ..errors import Errors, SpanftError
+from ..errors.visible import visible
+from .texts import BadBytes, File, read_texts
+from .util import OnBadBytes, short_errors
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from ..explanation import Explanation, Reasons
+
+# fmt: off
+Model = Annotated[str, Argument(help="A trained pipeline that classifies over spans, by name or path", show_default=False)]  # noqa: E501
+Texts = Annotated[list[str] | None, Argument(help="Texts to explain", show_default=False)]  # noqa: E501
+Label = Annotated[str | None, Option("--label", "-l", help="The label; else the one with the highest score")]  # noqa: E501
+Against = Annotated[str | None, Option("--against", "-a", help="The label in whose place it was chosen; else the second one, if one of them must be right")]  # noqa: E501
+Component = Annotated[str | None, Option("--component", "-c", help="The component; else the first that classifies over spans")]  # noqa: E501
+GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
+Html = Annotated[Path | None, Option("--html", help="Write a page with what speaks for the label and against it")]  # noqa: E501
+Jsonl = Annotated[bool, Option("--jsonl", help="Print a JSON object for each text")]
+# fmt: on
+
+
+def explain_cli(
+    model: Model,
+    texts: Texts = None,
+    file: File = None,
+    label: Label = None,
+    against: Against = None,
+    component: Component = None,
+    gpu_id: GpuId = -1,
+    errors: BadBytes = OnBadBytes.strict,
+    html: Html = None,
+    jsonl: Jsonl = False,
+) -> None:
+    """Say which spans of a text made its label, and how much each of them adds."""
+    with short_errors():
+        from ..comparison.predicting import load
+        from ..explanation.drawing import to_html, to_json, to_terminal
+        from ..files import check_target, write_whole
+
+        if html is not None:
+            check_target(html, [file] if file else [])
+        nlp = load(model, gpu_id)
+        explained = _explain(
+            nlp, read_texts(texts, file, errors), component, label, against
+        )
+        pages = list(explained) if html is not None else None  # drawn at the end
+        n_texts = 0
+        for explanation, reasons in explained if pages is None else pages:
+            n_texts += 1
+            if jsonl:
+                print(to_json(explanation, reasons))
+            elif html is None:
+                print(to_terminal(reasons), end="\n\n")
+        if not n_texts:
+            raise SpanftError(Errors.NO_TEXTS)
+        if html is not None and pages is not None:
+            write_whole(html, to_html(pages).encode("utf8"))
+            print(f"✔ Wrote {visible(str(html))}", file=sys.stderr)
+
+
+def _explain(
+    nlp: "Language",
+    texts: Iterable[str],
+    component: str | None,
+    label: str | None,
+    against: str | None,
+) -> "Iterator[tuple[Explanation, Reasons]]":
+    """Explain texts; without a label, why the best one and not the second."""
+    from ..explanation import explain_pipe
+
+    for explanation in explain_pipe(nlp, texts, component=component):
+        rival = explanation.rival if label is None else None
+        yield explanation, explanation.of(label, rival if against is None else against)

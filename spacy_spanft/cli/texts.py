@@ -1,0 +1,43 @@
+"""Texts that a command is given: as arguments, in a file, or from the input."""
+
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+from typer import Option
+
+from ..errors import Errors, SpanftError
+from .util import OnBadBytes
+
+# fmt: off
+File = Annotated[str | None, Option("--file", "-f", help="A file with one text a line; '-' is the standard input")]  # noqa: E501
+BadBytes = Annotated[OnBadBytes, Option("--errors", help="What to do about bytes in the file that are no text")]  # noqa: E501
+# fmt: on
+
+
+def read_texts(
+    texts: list[str] | None, file: str | None, errors: OnBadBytes
+) -> Iterator[str]:
+    """Read texts, one a line where they are in a file.
+
+    texts (Optional[list[str]]): Texts from the command line.
+    file (Optional[str]): A file in their place; without either, the standard input.
+    errors (OnBadBytes): What to do about bytes that are no text.
+    RETURNS (Iterator[str]): The texts.
+    """
+    if texts and file:
+        raise SpanftError(Errors.TEXTS_AND_FILE)
+    if texts:
+        return iter(texts)
+    if file is None and sys.stdin.isatty():
+        raise SpanftError(Errors.NO_TEXTS)
+    return _lines(file or "-", errors)
+
+
+def _lines(file: str, errors: OnBadBytes) -> Iterator[str]:
+    from ..corpus.blocks import blocks_from_files
+
+    for block in blocks_from_files([file], errors=errors.value, block_size=1 << 16):
+        for line in block.decode("utf8").split("\n")[:-1]:
+            if line.strip():
+                yield line.rstrip("\r")
