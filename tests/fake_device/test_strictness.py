@@ -66,3 +66,16 @@ def test_the_ledger_counts_ours():
     with watched() as found:
         upload(CupyOps(), np.arange(3), np.arange(2))
     assert ours(found) == (1, 0)
+
+
+def test_memory_of_both_libraries_counts(monkeypatch):
+    """CuPy's own pool beside what PyTorch has given."""
+    import torch
+
+    from spacy_spanft.comparison.cost import peak_memory
+
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda gpu_id: 3_000_000)
+    assert peak_memory(0) == 3.0
+    pool = type(cupy.get_default_memory_pool())
+    monkeypatch.setattr(pool, "total_bytes", lambda self: 2_000_000)
+    assert peak_memory(0) == 5.0
