@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 DEMO ?=
+# In a process of its own: thinc looks for a GPU as soon as it is imported.
+FAKE_DEVICE = -p tests.fake_device.plugin --gpu tests/test_gpu.py tests/fake_device
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
 .PHONY: demo demo-full test gpu-check lint format clean
@@ -17,6 +19,7 @@ demo-full: $(VENV)/installed-report
 
 test: $(VENV)/installed-dev lint
 	$(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
+	$(VENV)/bin/python -m pytest $(FAKE_DEVICE)
 
 gpu-check: $(VENV)/installed-dev
 	$(VENV)/bin/python -m benchmarks.gpu

@@ -2,11 +2,12 @@
 
 import sys
 import time
+import weakref
 
 import nltk
 import pytest
 
-from benchmarks import counting, harness, head, raw_text, segmenting
+from benchmarks import counting, gpu, harness, head, raw_text, segmenting
 from spacy_spanft.ngrams import readers
 from spacy_spanft.segmenters import nltk_chunk
 
@@ -105,3 +106,34 @@ def test_the_head(here, capsys):
 def test_one_that_breaks_off_ends_nothing():
     """In a process of its own, as it is measured."""
     assert harness.run_alone(time.sleep, "x") is None
+
+
+def test_one_pipeline_is_on_the_gpu_at_a_time(monkeypatch):
+    """Else the memory of the one would count for the next."""
+    import torch
+
+    class Pipeline:
+        pipe_names = ("span_segmenter",)
+
+        def __init__(self):
+            self.itself = self
+
+        def update(self, examples, sgd, annotates):
+            alive.append(sum(one() is not None for one in made))
+
+    def make(*args, **settings):
+        nlp = Pipeline()
+        made.append(weakref.ref(nlp))
+        return nlp, [], None
+
+    made, alive = [], []
+    for name in ("synchronize", "reset_peak_memory_stats", "empty_cache"):
+        monkeypatch.setattr(torch.cuda, name, lambda: None)
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 2**20)
+    monkeypatch.setattr("benchmarks.step.make_pipeline", make)
+    monkeypatch.setattr("benchmarks.step.save_bert", lambda *args, **size: None)
+    monkeypatch.setattr("benchmarks.step.make_texts", lambda *size: [])
+    rows = gpu.training_rows(1, 1, 2)
+    assert [row[2] for row in rows] == ["1"] * 4
+    assert len(made) == 4
+    assert set(alive) == {1}

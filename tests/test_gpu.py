@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import spacy
 from spacy.training import Example
-from thinc.api import NumpyOps, get_ops, use_ops
+from thinc.api import Model, NumpyOps, chain, get_ops, use_ops
 from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary, join_pair
+from spacy_spanft.layers.doc_summary import doc_summary
+from spacy_spanft.layers.encoder_rows import encoder_rows
 from spacy_spanft.layers.nonempty import nonempty
 from spacy_spanft.layers.pooling import attention_pooling, cnn_pooling, max_pooling
 from spacy_spanft.layers.span_window import span_window
@@ -18,7 +20,10 @@ from spacy_spanft.regimes.groups import shim_of, transformers
 from . import regimes
 from .tiny import LISTENER, save_bert
 
-pytestmark = pytest.mark.gpu
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.filterwarnings("ignore:A text has no separator"),  # single texts
+]
 
 POOLINGS = {"cnn": cnn_pooling, "attention": attention_pooling, "max": max_pooling}
 TRAIN = [("very good film", "A"), ("new york was bad", "B"), ("", "B"), ("good", "A")]
@@ -45,7 +50,8 @@ def step(build, ops, rows, lengths, dY=None):
     with use_ops(ops.name):
         layer = build()
         X = Ragged(ops.asarray2f(rows), ops.asarray1i(lengths))
-        layer.initialize(X=Ragged(X.dataXd[:1], ops.asarray1i([1])))
+        # Of an empty batch thinc's Ragged does not tell how wide it is.
+        layer.initialize(X=Ragged(ops.alloc2f(1, rows.shape[1]), ops.asarray1i([1])))
         random = np.random.default_rng(0)
         for node in layer.walk():
             for name in node.param_names:
@@ -82,6 +88,22 @@ def test_nonempty_takes_reductions(gpu):
     rows = np.ones((3, 4), "f")
     ours = step(lambda: nonempty(reduce_mean()), gpu, rows, [0, 3, 0])
     np.testing.assert_allclose(ours[0], [[0.0] * 4, [1.0] * 4, [0.0] * 4])
+
+
+def test_rows_of_half_precision(gpu):
+    """They become single where they come in, and their gradient is half again."""
+    half, taken = gpu.asarray(np.ones((3, 8)), dtype="float16"), []
+
+    def forward(model, docs, is_train):
+        return [half, half[:1]], lambda d_rows: taken.extend(d_rows) or docs
+
+    nlp = spacy.blank("en")
+    source = Model("half", forward, dims={"nO": 8})
+    layer = chain(encoder_rows(source), doc_summary("mean"))
+    Y, backprop = layer([nlp.make_doc("a b c"), nlp.make_doc("a")], is_train=True)
+    backprop(Y)
+    np.testing.assert_allclose(numbers(Y), 1.0, rtol=1e-6)
+    assert [str(rows.dtype) for rows in (Y, *taken)] == ["float32", *["float16"] * 2]
 
 
 def test_memory_is_shared_with_torch(gpu):

@@ -143,7 +143,7 @@ def missing_cupy():
         (unknown_architecture, r"\[E893\] Could not find function 'nonsense.v1'"),
         (unknown_function, r".*nonsense\.v1"),
         (section_that_comes_twice, r"The config cannot be read: .*'nlp' already"),
-        (missing_cupy, r"Cannot use GPU, CuPy is not installed\. .*cupy-cuda12x"),
+        (missing_cupy, r"GPU 0 was asked for, .* CuPy is not installed"),
     ],
 )
 def test_what_spacy_and_others_say_is_shortened(hook, capsys, mistake, expected):

@@ -17,7 +17,7 @@ from fit import fit_arms
 
 from spacy_spanft.cli.matrix import (
     check_failures,
-    check_gpu,
+    check_gpus,
     choose_arms,
     list_runs,
     read_overrides,
@@ -32,7 +32,14 @@ from spacy_spanft.comparison.tasks import (
     write_reports,
 )
 from spacy_spanft.errors import ComparisonError
-from spacy_spanft.matrix import Run, check_data, plan_runs, read_arms, run_matrix
+from spacy_spanft.matrix import (
+    Run,
+    check_data,
+    plan_runs,
+    read_arms,
+    read_gpus,
+    run_matrix,
+)
 from spacy_spanft.processes import begin_server
 
 # fmt: off
@@ -67,7 +74,7 @@ def main(
     seed: int = 0,
     epochs: int = 3,
     jobs: int = 1,
-    gpu_id: int = -1,
+    gpu_id: str = "-1",
     dry_run: bool = False,
 ) -> None:
     """Do the whole of it."""
@@ -79,7 +86,8 @@ def main(
             overrides["paths.transformer"] = transformer
         if dictionary:
             overrides["paths.dictionary"] = dictionary
-        check_gpu(gpu_id)
+        gpus = read_gpus(gpu_id)
+        check_gpus(gpus, jobs)
         chosen = choose_arms(read_arms(arms), arm)
         own = Path(dictionary) if dictionary else None
         spare = Path(nltk_data) if nltk_data else None
@@ -99,10 +107,10 @@ def main(
         if dry_run:
             print(list_runs(runs))
             return
-        failures = run_matrix(runs, fitted, gpu_id=gpu_id, n_jobs=jobs)
+        failures = run_matrix(runs, fitted, gpu_id=gpus, n_jobs=jobs)
         tell_failures(failures)
         try:
-            report(data, output, metrics, gpu_id)
+            report(data, output, metrics, gpus[0])
         except ComparisonError:
             if not failures:  # else that is why there is nothing to compare
                 raise

@@ -12,6 +12,7 @@ from catalogue import RegistryError
 
 from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
+from ..gpu import why_not
 
 _LONGEST = 300
 # Whatever loads an encoder goes through this function of spacy-transformers.
@@ -39,8 +40,7 @@ def message_of(error: BaseException, trace: TracebackType | None) -> str | None:
     if isinstance(error, OSError | ValueError) and _LOADER in frames:
         return _no_encoder(str(frames[_LOADER].f_locals.get("source")), error)
     if isinstance(error, ValueError | RuntimeError) and _GPU in frames:
-        message = Errors.NO_CUPY if "CuPy" in str(error) else Errors.UNUSABLE_GPU
-        return message.format(reason=_reason(error))
+        return why_not(frames[_GPU].f_locals["gpu_id"], str(error))
     is_of_files = any(module in _FILES for module, _ in frames)
     if isinstance(error, OSError) and error.filename is not None and is_of_files:
         return Errors.UNUSABLE_PATH.format(

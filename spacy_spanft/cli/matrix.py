@@ -25,7 +25,7 @@ Seeds = Annotated[int, Option("--seeds", help="How many seeds")]
 Seed = Annotated[int, Option("--seed", help="The first seed")]
 Epochs = Annotated[int, Option("--epochs", "-e", help="How often a training sees each text")]  # noqa: E501
 Jobs = Annotated[int, Option("--jobs", "-j", help="How many trainings at the same time")]  # noqa: E501
-GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
+GpuId = Annotated[str, Option("--gpu-id", "-g", help="The GPU; several for --jobs: 0,1, or 0,0 to share one; -1 for the CPU")]  # noqa: E501
 DryRun = Annotated[bool, Option("--dry-run", help="Only list the runs")]
 # fmt: on
 
@@ -41,7 +41,7 @@ def matrix_cli(
     seed: Seed = 0,
     epochs: Epochs = 3,
     jobs: Jobs = 1,
-    gpu_id: GpuId = -1,
+    gpu_id: GpuId = "-1",
     dry_run: DryRun = False,
 ) -> None:
     """Train every arm with every seed on every task, and go on where it was.
@@ -51,13 +51,14 @@ def matrix_cli(
     with short_errors():
         if not dry_run:
             begin_server()
-        from ..matrix import check_jobs, plan_runs, read_arms, run_matrix
+        from ..matrix import check_jobs, plan_runs, read_arms, read_gpus, run_matrix
 
         overrides = read_overrides(ctx.args)
         check_folder(output)
         check_seeds(seeds)
         check_jobs(jobs)
-        check_gpu(gpu_id)
+        gpus = read_gpus(gpu_id)
+        check_gpus(gpus, jobs)
         found = choose_arms(read_arms(arms), arm)
         numbers = range(seed, seed + seeds)
         runs = plan_runs(
@@ -67,7 +68,7 @@ def matrix_cli(
         if dry_run:
             print(list_runs(runs))
             return
-        failures = run_matrix(runs, found, gpu_id=gpu_id, n_jobs=jobs)
+        failures = run_matrix(runs, found, gpu_id=gpus, n_jobs=jobs)
         tell_failures(failures)
         check_failures(failures, len(runs))
         print(f"✔ {len(runs)} runs are in {output}", file=sys.stderr)
@@ -149,17 +150,15 @@ def list_runs(runs: "list[Run]") -> str:
     return table(rows, header=header, divider=True)
 
 
-def check_gpu(gpu_id: int) -> None:
-    """Raise now, and not in each of the runs, if there is no such GPU.
+def check_gpus(gpu_ids: list[int], n_jobs: int) -> None:
+    """Raise now, and not in each of the runs, if there are no such GPUs, or too few.
 
-    gpu_id (int): The GPU; -1 for the CPU.
+    gpu_ids (list[int]): The GPUs; -1 for the CPU.
+    n_jobs (int): How many runs are done at the same time.
     """
-    if gpu_id < 0:
-        return
-    from thinc.api import require_gpu
+    from ..gpu import select_gpu
+    from ..matrix import places_of
 
-    try:
-        require_gpu(gpu_id)
-    except ValueError as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise MatrixError(Errors.NO_GPU.format(gpu_id=gpu_id, reason=reason)) from error
+    places_of(gpu_ids, n_jobs)
+    for gpu_id in sorted(set(gpu_ids), reverse=True):
+        select_gpu(gpu_id)

@@ -26,13 +26,19 @@ def n_parameters(nlp: Language) -> int:
 def peak_memory(gpu_id: int) -> float | None:
     """Find out the most memory that this process ever had.
 
+    On a GPU that is PyTorch's, where CuPy's arrays are too once a transformer is
+    loaded: thinc lets CuPy take its memory from PyTorch then. What CuPy took by itself,
+    before that or without a transformer, is in its pool, which only grows.
+
     gpu_id (int): The GPU whose memory counts; -1 for that of the process.
     RETURNS (Optional[float]): MB; None where the system does not say.
     """
     if gpu_id >= 0:
+        import cupy
         import torch
 
-        return float(torch.cuda.max_memory_allocated(gpu_id) / _MEGA)
+        own = cupy.get_default_memory_pool().total_bytes()
+        return float((torch.cuda.max_memory_allocated(gpu_id) + own) / _MEGA)
     try:
         import resource
     except ImportError:  # Windows

@@ -10,9 +10,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
 from spacy.util import load_model, minibatch, registry
-from thinc.api import require_gpu
 
 from ..errors import ComparisonError, Errors
+from ..gpu import select_gpu
 
 # Enough for libraries to choose their kernels, and for caches to fill.
 _N_WARM_UP = 64
@@ -56,6 +56,7 @@ class Predictions:
         if self._gpu_id >= 0:
             import torch
 
+            # It waits for all that the GPU was given, by CuPy as well.
             torch.cuda.synchronize(self._gpu_id)
 
 
@@ -87,9 +88,8 @@ def load(path: str, gpu_id: int) -> Language:
     gpu_id (int): The GPU; -1 for the CPU.
     RETURNS (Language): The pipeline.
     """
+    select_gpu(gpu_id)
     try:
-        if gpu_id >= 0:
-            require_gpu(gpu_id)
         return load_model(path)
     except (OSError, ImportError, ValueError) as error:
         reason = str(error).strip()

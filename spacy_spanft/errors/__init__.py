@@ -20,6 +20,7 @@ __all__ = [
     "CorpusError",
     "DictionaryError",
     "Errors",
+    "GpuError",
     "LabelError",
     "MatrixError",
     "PairError",
@@ -76,6 +77,10 @@ class ComparisonError(SpanftError):
 
 class MatrixError(SpanftError):
     """Trainings that cannot be planned."""
+
+
+class GpuError(SpanftError):
+    """A GPU that cannot be used."""
 
 
 class ReaderError(SpanftError):

@@ -49,11 +49,23 @@ class CommandErrors:
         "weights and a tokenizer, as save_pretrained of transformers writes them; "
         "name another with --paths.transformer: {reason}"
     )
-    NO_CUPY = (
-        "{reason}. Install the one for your CUDA, which nvidia-smi names (pip install "
-        "cupy-cuda12x for CUDA 12), or train without a GPU (--gpu-id -1)."
+    NO_GPU = (
+        "GPU {gpu_id} was asked for, but cannot be used: {reason} For the CPU, leave "
+        "out --gpu-id (in the project, --vars.gpu_id)."
     )
-    UNUSABLE_GPU = "{reason}. Name another GPU, or train without one (--gpu-id -1)."
+    NO_CUPY = (
+        "CuPy is not installed. PyTorch here is for CUDA {cuda}, so that it is: pip "
+        "install {package}."
+    )
+    NO_CUDA = (
+        "PyTorch here is built without CUDA. Install a build for the CUDA of your CuPy "
+        "(https://pytorch.org)."
+    )
+    NO_CUPY_NO_CUDA = (
+        "CuPy is not installed, and PyTorch here is built without CUDA. Install a "
+        "PyTorch with CUDA (https://pytorch.org) and the CuPy for the same CUDA (pip "
+        "install cupy-cuda12x, or cupy-cuda13x)."
+    )
     UNUSABLE_PATH = "{path}: {reason}."
     BAD_CONFIG_FILE = "The config cannot be read: {reason}"
     TOO_FEW_LABELS = (

@@ -55,9 +55,13 @@ class MatrixErrors:
         "is reckoned from a number of texts. Use spacy.batch_by_sequence.v1."
     )
     UNKNOWN_ARM = "There is no arm {name!r}. There are: {known}."
-    NO_GPU = (
-        "GPU {gpu_id} was asked for, but cannot be used: {reason}. For the CPU, leave "
-        "out --gpu-id (in the project, --vars.gpu_id)."
+    BAD_GPUS = (
+        "--gpu-id is {value}, but must be the number of a GPU, several with commas "
+        "between them (0,1), or -1 for the CPU."
+    )
+    TOO_FEW_GPUS = (
+        "--jobs is {n_jobs}, but --gpu-id {gpus} has not as many GPUs. Name more of "
+        "them, or let trainings share: --gpu-id {again}"
     )
     TAKEN = (
         "Another matrix is at work in '{folder}': {who}. Wait until it ends, or name "

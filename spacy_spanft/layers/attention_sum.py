@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
 from .matmul import matmul
+from .sequences import known, upload
 
 InT = Ragged
 OutT = Floats2d
@@ -36,21 +38,25 @@ def forward(
     """Apply the layer. W is (hidden_size, width), b and w are (hidden_size,)."""
     ops: Any = model.ops
     W, b, w = (model.get_param(name) for name in ("W", "b", "w"))
+    X = known(ops, X)
     rows: Any = X.dataXd
+    # Which sequence each row is in. With it a row gets what its sequence has: thinc's
+    # own backprop_reduce_sum makes a GPU wait three times to check the lengths.
+    (own,) = upload(ops, np.repeat(np.arange(len(X.on_host)), X.on_host))
     # All is done in place: there are many rows where sequences overlap.
     hidden = matmul(rows, W.T)
     hidden += b
     hidden = ops.xp.tanh(hidden, out=hidden)
-    weights = _softmax(ops, (hidden @ w)[:, None], X.lengths)
+    weights = _softmax(ops, (hidden @ w)[:, None], X.lengths, own)
     Y = ops.reduce_sum(rows * weights, X.lengths)
     shape = ArrayInfo.from_array(Y)
 
     def backprop(dY: OutT) -> InT:
         shape.check_consistency(dY)
-        d_rows = ops.backprop_reduce_sum(dY, X.lengths)
+        d_rows: Any = dY[own]
         d_weights = ops.xp.einsum("ij,ij->i", d_rows, rows)[:, None]
         mean = ops.reduce_sum(weights * d_weights, X.lengths)
-        d_scores = weights * (d_weights - ops.backprop_reduce_sum(mean, X.lengths))
+        d_scores = weights * (d_weights - mean[own])
         model.inc_grad("w", (d_scores.T @ hidden)[0])
         d_hidden = d_scores * w
         d_hidden *= 1 - hidden**2
@@ -63,13 +69,11 @@ def forward(
     return Y, backprop
 
 
-def _softmax(ops: Any, scores: Any, lengths: Any) -> Any:
+def _softmax(ops: Any, scores: Any, lengths: Any, own: Any) -> Any:
     """Turn scores into weights that sum to one in each sequence, (n_rows, 1)."""
     highest, _ = ops.reduce_max(scores, lengths)
-    # backprop_reduce_sum gives every row what its sequence has.
-    exps = ops.xp.exp(scores - ops.backprop_reduce_sum(highest, lengths))
-    sums = ops.reduce_sum(exps, lengths)
-    return exps / ops.backprop_reduce_sum(sums, lengths)
+    exps = ops.xp.exp(scores - highest[own])
+    return exps / ops.reduce_sum(exps, lengths)[own]
 
 
 def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -> None:

@@ -10,6 +10,7 @@ from thinc.types import Floats2d
 from ..alignment import Ints, real_rows
 from ..errors import AlignmentError, Errors
 from .encoder_rows import DocRows
+from .sequences import upload
 
 InT = DocRows
 OutT = Floats2d
@@ -37,16 +38,20 @@ def forward(
         own = [_real(X, number) for number in full.tolist()]
     else:
         own = _those_of_texts(X, X.cls, full)
-    counts = ops.asarray1i([len(rows) for rows in own])
-    rows = ops.asarray1i(np.concatenate(own) if own else np.zeros(0, np.int64))
     Y = ops.xp.zeros((len(X.docs), X.vectors.shape[1]), X.vectors.dtype)
-    if len(full):
-        Y[full] = ops.reduce_mean(X.vectors[rows], counts)
+    if not own:
+        return Y, lambda dY: ops.xp.zeros_like(X.vectors)
+    sizes = np.array([len(rows) for rows in own])
+    at, rows, counts = upload(ops, full, np.concatenate(own), sizes)
+    # A row is its own mean: there is nothing that a GPU would have to check.
+    is_mean = bool((sizes > 1).any())
+    found = X.vectors[rows]
+    Y[at] = ops.reduce_mean(found, counts) if is_mean else found
 
     def backprop(dY: Any) -> Floats2d:
         d_rows = ops.xp.zeros_like(X.vectors)
-        if len(full):
-            d_rows[rows] = ops.backprop_reduce_mean(dY[full], counts)
+        d = dY[at]
+        d_rows[rows] = ops.backprop_reduce_mean(d, counts) if is_mean else d
         return d_rows
 
     return Y, backprop

@@ -95,10 +95,11 @@ def forward_tokens(
     arrays, backprop_source = model.layers[0](docs, is_train)
     encodings = [encoding_of_tokens(len(doc)) for doc in docs]
     starts = _starts(arrays)
-    rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, None)
+    rows = DocRows(docs, _join(model.ops, arrays), starts, encodings, None)
 
     def backprop(d_vectors: Floats2d) -> InT:
-        return backprop_source([d_vectors[a:b] for a, b in pairwise(starts)])
+        parts = zip(arrays, pairwise(starts), strict=True)
+        return backprop_source([_as(array, d_vectors[a:b]) for array, (a, b) in parts])
 
     return rows, backprop
 
@@ -123,7 +124,7 @@ def forward_wordpieces(
             encodings.append(_encoding(model.ops, doc, data, tensor.shape[1]))
             cls.append(row_of_text(encodings[-1], partial(_is_cls, data)))
     starts = _starts(arrays)
-    rows = DocRows(docs, model.ops.xp.concatenate(arrays), starts, encodings, cls)
+    rows = DocRows(docs, _join(model.ops, arrays), starts, encodings, cls)
 
     def backprop(d_vectors: Floats2d) -> Any:
         d_vectors = d_vectors * model.attrs["grad_factor"]
@@ -174,7 +175,8 @@ def _gradient_of(data: Any, tensor: Any, d_rows: Any) -> Any:
     from spacy_transformers.data_classes import TransformerData
     from transformers.utils import ModelOutput
 
-    gradient = ModelOutput(last_hidden_state=d_rows.reshape(tensor.shape))
+    d_tensor = _as(tensor, d_rows.reshape(tensor.shape))
+    gradient = ModelOutput(last_hidden_state=d_tensor)
     return TransformerData(data.wordpieces, gradient, data.align)
 
 
@@ -186,6 +188,20 @@ def _check_transformer(source: Model[InT, Any], docs: InT) -> None:
         is_there = doc.has_extension("trf_data") and doc._.trf_data is not None
         if len(doc) and not is_there and not is_sample(doc):
             raise AlignmentError(Errors.NO_TRANSFORMER)
+
+
+def _join(ops: Any, arrays: list[Any]) -> Any:
+    """Put rows one after the other, in single precision.
+
+    Some encoders give half precision where they compute in it, and thinc's operations
+    for a GPU know no such numbers.
+    """
+    return ops.xp.concatenate(arrays).astype(np.float32, copy=False)
+
+
+def _as(array: Any, gradient: Any) -> Any:
+    """Give the gradient of an array in the array's precision."""
+    return gradient.astype(array.dtype, copy=False)
 
 
 def _starts(arrays: list[Any]) -> list[int]:

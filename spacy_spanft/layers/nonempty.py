@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
+
+from .sequences import Sequences, known, upload
 
 InT = Ragged
 OutT = Floats2d
@@ -30,20 +33,25 @@ def forward(
 ) -> tuple[OutT, Callable[[OutT], InT]]:
     """Apply the pooling to what is not empty."""
     pooling: Model[InT, OutT] = model.layers[0]
-    is_full = X.lengths > 0
+    sequences = known(model.ops, X)
+    rows: Any = sequences.dataXd
+    sizes = sequences.on_host
+    is_full = sizes > 0
     if not is_full.any():
-        rows: Any = X.dataXd
         width = pooling.maybe_get_dim("nO") or rows.shape[1]
-        nothing = model.ops.alloc2f(len(X.lengths), width, dtype=rows.dtype)
-        return nothing, lambda dY: X
+        nothing = model.ops.alloc2f(len(sizes), width, dtype=rows.dtype)
+        return nothing, lambda dY: sequences
     if is_full.all():
-        return pooling(X, is_train)  # type: ignore[return-value]
-    pooled, backprop_pooling = pooling(Ragged(X.dataXd, X.lengths[is_full]), is_train)
-    Y = model.ops.alloc2f(len(X.lengths), pooled.shape[1], dtype=pooled.dtype)
-    Y[is_full] = pooled
+        return pooling(sequences, is_train)  # type: ignore[return-value]
+    # Numbers, not a mask: a GPU would have to say how many it keeps, each time.
+    full, lengths = upload(model.ops, np.flatnonzero(is_full), sizes[is_full])
+    filled = Sequences(rows, lengths, sizes[is_full])
+    pooled, backprop_pooling = pooling(filled, is_train)
+    Y = model.ops.alloc2f(len(sizes), pooled.shape[1], dtype=pooled.dtype)
+    Y[full] = pooled
 
     def backprop(dY: OutT) -> InT:
-        return Ragged(backprop_pooling(dY[is_full]).dataXd, X.lengths)
+        return sequences.with_rows(backprop_pooling(dY[full]).dataXd)
 
     return Y, backprop
 

@@ -11,6 +11,7 @@ from ..alignment import Pieces, align_pieces, get_spans
 from ..errors import Errors, SettingError
 from .encoder_rows import DocRows
 from .pooling import Pooling
+from .sequences import Sequences, upload
 
 InT = DocRows
 OutT = Floats2d
@@ -65,9 +66,12 @@ def forward(
         )
         for doc, encoding in zip(X.docs, X.encodings, strict=True)
     ]
-    rows, lengths, n_pieces = (ops.asarray1i(part) for part in flatten(pieces, X))
-    vectors, backprop_spans = span_pooling(Ragged(X.vectors[rows], lengths), is_train)
-    Y, backprop_docs = doc_pooling(Ragged(vectors, n_pieces), is_train)
+    flat = flatten(pieces, X)
+    rows, lengths, n_pieces = upload(ops, *flat)
+    spans = Sequences(X.vectors[rows], lengths, flat[1])
+    vectors, backprop_spans = span_pooling(spans, is_train)
+    docs = Sequences(vectors, n_pieces, flat[2])
+    Y, backprop_docs = doc_pooling(docs, is_train)
 
     def backprop(dY: OutT) -> Floats2d:
         d_pieces = backprop_spans(backprop_docs(dY).dataXd)

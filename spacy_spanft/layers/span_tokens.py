@@ -15,6 +15,7 @@ from ..alignment import Ints, align_tokens, get_spans, lengths_of_pieces
 from ..errors import Warnings
 from .encoder_rows import DocRows
 from .pooling import Pooling
+from .sequences import Sequences, upload
 
 InT = DocRows
 OutT = list[Floats2d]
@@ -52,11 +53,12 @@ def forward(
     token_pooling, window = model.layers
     ops: Any = model.ops
     keep = model.attrs["keep_tokens"]
-    rows, counts, lengths = (
-        ops.asarray1i(part) for part in _indices(model, X, is_train)
-    )
-    tokens, backprop_tokens = token_pooling(Ragged(X.vectors[rows], counts), is_train)
-    windows, backprop_window = window(Ragged(tokens, lengths), is_train)
+    flat = _indices(model, X, is_train)
+    rows, counts, lengths = upload(ops, *flat)
+    wordpieces = Sequences(X.vectors[rows], counts, flat[1])
+    tokens, backprop_tokens = token_pooling(wordpieces, is_train)
+    spans = Sequences(tokens, lengths, flat[2])
+    windows, backprop_window = window(spans, is_train)
     Y = ops.xp.hstack([tokens, windows.dataXd]) if keep else windows.dataXd
     starts = np.cumsum([0, *(len(doc) for doc in X.docs)]).tolist()
     width = tokens.shape[1]
@@ -64,7 +66,7 @@ def forward(
     def backprop(dY: OutT) -> Floats2d:
         d: Any = ops.xp.concatenate(dY)
         d_windows = ops.xp.ascontiguousarray(d[:, width:] if keep else d)
-        d_tokens = backprop_window(Ragged(d_windows, lengths)).dataXd
+        d_tokens = backprop_window(spans.with_rows(d_windows)).dataXd
         if keep:
             d_tokens = d_tokens + d[:, :width]
         d_rows = ops.xp.zeros_like(X.vectors)

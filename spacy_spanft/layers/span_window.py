@@ -9,8 +9,10 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
+from ..alignment import Ints
 from ..errors import Errors, SettingError
 from .matmul import matmul
+from .sequences import known, upload
 
 InT = Ragged
 OutT = Ragged
@@ -60,9 +62,10 @@ def forward(
     """Apply the layer. W is (k, nO, nI), b is (nO,)."""
     W: Any = model.get_param("W")
     b: Any = model.get_param("b")
-    rows = cast(Floats2d, X.dataXd)
+    sequences = known(model.ops, X)
+    rows = cast(Floats2d, sequences.dataXd)
     own = model.attrs["before"]
-    neighbours = _neighbours(model, X)
+    neighbours = _neighbours(model, sequences.on_host)
     Y = matmul(rows, W[own].T)
     Y += b
     for place, at, offset in neighbours:
@@ -83,29 +86,29 @@ def forward(
             dW[place] = matmul(d_at.T, rows[at])
         model.inc_grad("W", dW)
         model.inc_grad("b", d.sum(axis=0))
-        return Ragged(dX, X.lengths)
+        return sequences.with_rows(dX)
 
-    return Ragged(Y, X.lengths), backprop
+    return sequences.with_rows(Y), backprop
 
 
-def _neighbours(model: Model[InT, OutT], X: InT) -> list[tuple[int, Any, int]]:
+def _neighbours(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, int]]:
     """Find the rows that stand in the window of another one.
 
     RETURNS (list[tuple[int, Ints1d, int]]): For each place in the window but that of
         the row itself: the place, the rows that are there in some window, and how far
         behind the window's own row they stand.
     """
-    lengths = model.ops.to_numpy(X.lengths)
     starts = np.cumsum(lengths) - lengths
     position = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
     left = np.repeat(lengths, lengths) - position
-    found = []
-    for place in range(model.attrs["kernel_size"]):
-        offset = place - model.attrs["before"]
-        if offset:
-            at = np.flatnonzero((position >= offset) & (left > -offset))
-            found.append((place, model.ops.xp.asarray(at), offset))
-    return found
+    before = model.attrs["before"]
+    places = [place for place in range(model.attrs["kernel_size"]) if place != before]
+    offsets = [place - before for place in places]
+    found = [
+        np.flatnonzero((position >= offset) & (left > -offset)) for offset in offsets
+    ]
+    at = upload(model.ops, *found) if found else []
+    return list(zip(places, at, offsets, strict=True))
 
 
 def init(

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 from thinc.api import Model
-from thinc.types import Floats2d, Ragged
+from thinc.types import Floats2d
 
 from ..alignment import align_pieces
 from ..errors import AlignmentError, Errors
 from .encoder_rows import DocRows
 from .pooling import Pooling
+from .sequences import Sequences, upload
 from .span_pool import flatten, init
 
 InT = DocRows
@@ -43,9 +44,10 @@ def forward(
     window, doc_pooling = model.layers
     ops: Any = model.ops
     pieces = [align_pieces(encoding, _NO_SPANS) for encoding in X.encodings]
-    counts = ops.asarray1i([len(one.rows) for one in pieces])
-    rows = ops.asarray1i(flatten(pieces, X)[0])
-    windows, backprop_window = window(Ragged(X.vectors[rows], counts), is_train)
+    sizes = np.array([len(one.rows) for one in pieces])
+    rows, counts = upload(ops, flatten(pieces, X)[0], sizes)
+    texts = Sequences(X.vectors[rows], counts, sizes)
+    windows, backprop_window = window(texts, is_train)
     Y, backprop_docs = doc_pooling(windows, is_train)
 
     def backprop(dY: OutT) -> Floats2d:

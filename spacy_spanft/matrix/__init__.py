@@ -2,6 +2,7 @@
 
 from .arms import ArmConfig, read_arms
 from .data import check_data
+from .gpus import places_of, read_gpus
 from .plan import Run, plan_runs
 from .run import Failure, check_jobs, run_matrix
 
@@ -11,7 +12,9 @@ __all__ = [
     "Run",
     "check_data",
     "check_jobs",
+    "places_of",
     "plan_runs",
     "read_arms",
+    "read_gpus",
     "run_matrix",
 ]

@@ -15,6 +15,7 @@ from ..errors import Errors, MatrixError
 from ..files import write_whole
 from ..processes import fresh_context
 from .arms import ArmConfig
+from .gpus import places_of
 from .lock import own_folders
 from .plan import Run
 from .progress import Progress
@@ -46,18 +47,20 @@ class Job(NamedTuple):
     run (Run): The run.
     folder (Path): Where it writes to.
     process (Any): Its process.
+    gpu_id (int): The GPU that it has; -1 for the CPU.
     """
 
     run: Run
     folder: Path
     process: Any
+    gpu_id: int
 
 
 def run_matrix(
     runs: Sequence[Run],
     arms: Sequence[ArmConfig],
     *,
-    gpu_id: int = -1,
+    gpu_id: int | Sequence[int] = -1,
     n_jobs: int = 1,
     n_threads: int | None = None,
 ) -> list[Failure]:
@@ -68,12 +71,14 @@ def run_matrix(
 
     runs (Sequence[Run]): The runs.
     arms (Sequence[ArmConfig]): The arms, in their order.
-    gpu_id (int): The GPU; -1 for the CPU.
+    gpu_id (Union[int, Sequence[int]]): The GPU, or all that there are, each as often as
+        it may be used at a time; -1 for the CPU.
     n_jobs (int): How many run at the same time.
     n_threads (Optional[int]): How many threads each has; None shares out the cores.
     RETURNS (list[Failure]): The runs that failed.
     """
     check_jobs(n_jobs)
+    places = places_of(gpu_id, n_jobs)
     threads = n_threads or max(1, (os.cpu_count() or 1) // n_jobs)
     folders = {run.folder.parent.parent for run in runs}
     with own_folders(folders):
@@ -82,7 +87,7 @@ def run_matrix(
         left = [run for run in runs if run.state != "done"]
         try:
             with Progress(runs, left, n_jobs) as progress:
-                return _run_all(left, progress, gpu_id, n_jobs, threads)
+                return _run_all(left, progress, places, n_jobs, threads)
         finally:
             _remove_halves(folders)
 
@@ -97,21 +102,22 @@ def check_jobs(n_jobs: int) -> None:
 
 
 def _run_all(
-    left: list[Run], progress: Progress, gpu_id: int, n_jobs: int, n_threads: int
+    left: list[Run], progress: Progress, places: list[int], n_jobs: int, n_threads: int
 ) -> list[Failure]:
-    waiting = list(left)
+    waiting, free = list(left), list(places)
     failures: list[Failure] = []
     going: list[Job] = []
     try:
         while waiting or going:
             while waiting and len(going) < n_jobs:
                 # In the list before it is started, for whoever interrupts that.
-                going.append(_prepare(waiting.pop(0), gpu_id, n_threads))
+                going.append(_prepare(waiting.pop(0), free.pop(0), n_threads))
                 progress.begin(going[-1].run)
                 going[-1].process.start()
             wait([job.process.sentinel for job in going])
             for job in [job for job in going if not job.process.is_alive()]:
                 going.remove(job)
+                free.append(job.gpu_id)
                 if job.process.exitcode:
                     failures.append(_fail(job))
                     progress.fail(*failures[-1])
@@ -146,7 +152,8 @@ def _prepare(run: Run, gpu_id: int, n_threads: int) -> Job:
     facts["fingerprint"] = run.fingerprint
     args = (folder, facts, run.n_words, gpu_id, n_threads, dict(os.environ))
     context: Any = fresh_context()
-    return Job(run, folder, context.Process(target=work, args=args, daemon=True))
+    process = context.Process(target=work, args=args, daemon=True)
+    return Job(run, folder, process, gpu_id)
 
 
 def _half(run: Run) -> Path:

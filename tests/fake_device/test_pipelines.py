@@ -1,0 +1,62 @@
+"""Every kind of pipeline: the same on the device as on the CPU, with few transfers."""
+
+import numpy as np
+import pytest
+
+from .ledger import ours
+from .pipelines import ARMS, outcome_of
+
+# How much our own code may bring to the device, and how often it may wait for it: in a
+# training step, and in the prediction of a batch. What thinc's kernels ask to check the
+# lengths that they are given is among the waits; what spaCy does by itself is not.
+CEILINGS = {
+    "textcat baseline": ((1, 0), (1, 0)),
+    "textcat cnn": ((5, 12), (5, 4)),
+    "textcat attention": ((5, 16), (5, 12)),
+    "textcat max": ((3, 12), (3, 4)),
+    "textcat mean": ((2, 10), (2, 4)),
+    "textcat mean summary": ((5, 17), (5, 6)),
+    "textcat without spans": ((5, 6), (5, 2)),
+    "textcat capped": ((5, 12), (5, 4)),
+    "textcat random spans": ((5, 12), (5, 4)),
+    "textcat multilabel": ((5, 12), (5, 4)),
+    "textcat two phases": ((5, 12), (5, 4)),
+    "pair baseline": ((1, 0), (1, 0)),
+    "pair cnn": ((4, 12), (4, 4)),
+    "score cnn": ((5, 12), (4, 5)),
+    "ner baseline": ((0, 3), (0, 3)),
+    "ner": ((3, 3), (3, 2)),
+    "bilou_ner baseline": ((2, 4), (0, 4)),
+    "bilou_ner": ((5, 4), (3, 3)),
+    "spancat baseline": ((0, 3), (0, 3)),
+    "spancat": ((6, 16), (6, 13)),
+}
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_pipelines(arm, bert, on_cpu):
+    check(arm, outcome_of(arm, bert, 0), on_cpu(arm))
+
+
+def check(arm, own, theirs):
+    """Raise where the device is not as good as the CPU."""
+    assert own.weights.keys() == theirs.weights.keys()
+    for name, weight in theirs.weights.items():
+        np.testing.assert_allclose(own.weights[name], weight, 1e-3, 1e-4, err_msg=name)
+    for said, expected in zip(own.predictions, theirs.predictions, strict=True):
+        assert said[:2] == expected[:2]
+        assert said[2] == pytest.approx(expected[2], abs=1e-4)
+    for found, ceiling in zip(own[2:], CEILINGS[arm], strict=True):
+        counts = ours(found)
+        assert counts[0] <= ceiling[0], f"too many uploads: {counts} {found}"
+        assert counts[1] <= ceiling[1], f"too many downloads: {counts} {found}"
+
+
+def test_it_can_tell_weights_apart(on_cpu):
+    """The two steps leave their mark on every weight that they reach."""
+    before, after = on_cpu("textcat cnn"), on_cpu("textcat attention")
+    encoder = [name for name in before.weights if "encoder" in name]
+    assert any(
+        not np.allclose(before.weights[n], after.weights[n], 1e-3, 1e-4)
+        for n in encoder
+    )

@@ -1,0 +1,81 @@
+"""The fake device refuses what a real one refuses, or gets wrong without a word."""
+
+import cupy
+import cupyx
+import numpy as np
+import pytest
+from thinc.api import CupyOps
+
+from .ledger import ours, watched
+
+HOST = np.ones((2, 3), "f")
+REFUSED = {
+    "a host array beside it": lambda x: x + HOST,
+    "a host array before it": lambda x: HOST + x,
+    "a host array into it": lambda x: x.__setitem__(0, HOST[0]),
+    "nothing into it": lambda x: x.__setitem__(0, None),
+    "a host array for a function": lambda x: cupy.exp(HOST),
+    "one of both": lambda x: cupy.concatenate([x, HOST]),
+    "an output on the host": lambda x: cupy.exp(x, out=HOST.copy()),
+    "a NumPy array": np.asarray,
+    "a function of NumPy": np.zeros_like,
+    "a ufunc of NumPy": np.exp,
+    "what a ufunc does elsewhere": lambda x: np.add.at(x, 0, 1),
+    "adding host values": lambda x: cupyx.scatter_add(x, cupy.array([0]), HOST[:1]),
+    "strides for a kernel": lambda x: reduced(x.T),
+    "lengths on the host": lambda x: CupyOps().reduce_sum(x, np.array([2], "i")),
+}
+
+
+def reduced(x, dtype="i"):
+    return CupyOps().reduce_mean(x, cupy.array([len(x)], dtype=dtype))
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(what):
+    with pytest.raises((TypeError, ValueError)):
+        REFUSED[what](cupy.array(HOST))
+
+
+def test_what_thinc_has_no_kernel_for():
+    """It gives nothing where its kernels know no such type."""
+    assert reduced(cupy.array(HOST)).get().tolist() == [[1.0] * 3]
+    assert reduced(cupy.array(HOST), "int64") is None
+    assert reduced(cupy.array(HOST.astype("float16"))) is None
+
+
+def test_unwritten_memory_is_seen():
+    assert np.isnan(cupy.empty(3, "f").get()).all()
+
+
+def test_two_values_for_one_place():
+    x = cupy.array(HOST)
+    with pytest.raises(AssertionError, match="two values"):
+        x[cupy.array([0, 0])] = x
+    x[cupy.array([1, 0])] = x
+
+
+def test_the_ledger_counts_ours():
+    from spacy_spanft.layers.sequences import upload
+
+    with watched() as found:
+        array = cupy.array(HOST)
+        float(array.sum())
+    assert sum(found.values()) == 2
+    assert ours(found) == (0, 0)
+    with watched() as found:
+        upload(CupyOps(), np.arange(3), np.arange(2))
+    assert ours(found) == (1, 0)
+
+
+def test_memory_of_both_libraries_counts(monkeypatch):
+    """CuPy's own pool beside what PyTorch has given."""
+    import torch
+
+    from spacy_spanft.comparison.cost import peak_memory
+
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda gpu_id: 3_000_000)
+    assert peak_memory(0) == 3.0
+    pool = type(cupy.get_default_memory_pool())
+    monkeypatch.setattr(pool, "total_bytes", lambda self: 2_000_000)
+    assert peak_memory(0) == 5.0
