@@ -39,8 +39,8 @@ def meanings(comparison: Comparison) -> list[str]:
     paired = ", paired by seed" if pairs == {True} else ""
     said = (
         "Is the method better? The 95% interval of the difference, and p, ask whether "
-        "other seeds and other texts would show it, too: t over the variance of runs "
-        f"and texts{paired}, with Satterthwaite’s degrees of freedom"
+        "other seeds and other texts would show it, too: over the variance of runs and "
+        f"texts{paired}, that of runs as uncertain as so few leave it (Behrens–Fisher)"
     )
     n = len(methods)
     said += f"; p after Holm’s correction for {n} comparisons." if n > 1 else "."

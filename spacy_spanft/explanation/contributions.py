@@ -65,26 +65,23 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
     output = model.get_ref("output_layer")
     W: Any = output.get_param("W")
     b: Any = output.get_param("b")
-    of_pieces, pooled, weights = _of_pieces(pool.layers[1], vectors, n_pieces, W)
+    added, pooled, weights = _of_pieces(pool.layers[1], vectors, n_pieces, W)
     bias = pooled @ W[:, : pooled.shape[1]].T + b
     of_cls = ops.xp.zeros_like(bias)
     if summary is not None:
         of_cls = summary.predict(X) @ W[:, pooled.shape[1] :].T
+    # A text without tokens is scored 0.
+    is_text = np.array([[len(doc) > 0] for doc in X.docs])
+    added, bias, of_cls = (ops.to_numpy(part) for part in (added, bias, of_cls))
+    bias, of_cls = bias * is_text, of_cls * is_text
+    weights = None if weights is None else ops.to_numpy(weights)
     ends = np.cumsum([len(one.lengths) for one in pieces]).tolist()
     found = []
     for i, (one, end) in enumerate(zip(pieces, ends, strict=True)):
         mine = slice(end - len(one.lengths), end)
-        added = ops.to_numpy(of_pieces[mine])
-        has_any = bool(len(X.docs[i]))  # a text without tokens is scored 0
-        found.append(
-            Contributions(
-                one,
-                added,
-                ops.to_numpy(of_cls[i]) * has_any,
-                (ops.to_numpy(bias[i]) - added.sum(axis=0)) * has_any,
-                None if weights is None else ops.to_numpy(weights[mine]),
-            )
-        )
+        rest = bias[i] - added[mine].sum(axis=0)
+        attention = None if weights is None else weights[mine]
+        found.append(Contributions(one, added[mine], of_cls[i], rest, attention))
     return found
 
 

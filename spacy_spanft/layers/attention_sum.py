@@ -37,17 +37,9 @@ def forward(
 ) -> tuple[OutT, Callable[[OutT], InT]]:
     """Apply the layer. W is (hidden_size, width), b and w are (hidden_size,)."""
     ops: Any = model.ops
-    W, b, w = (model.get_param(name) for name in ("W", "b", "w"))
-    X = known(ops, X)
+    W, w = model.get_param("W"), model.get_param("w")
     rows: Any = X.dataXd
-    # Which sequence each row is in. With it a row gets what its sequence has: thinc's
-    # own backprop_reduce_sum makes a GPU wait three times to check the lengths.
-    (own,) = upload(ops, np.repeat(np.arange(len(X.on_host)), X.on_host))
-    # All is done in place: there are many rows where sequences overlap.
-    hidden = matmul(rows, W.T)
-    hidden += b
-    hidden = ops.xp.tanh(hidden, out=hidden)
-    weights = _softmax(ops, (hidden @ w)[:, None], X.lengths, own)
+    hidden, weights, own = _attend(model, X)
     Y = ops.reduce_sum(rows * weights, X.lengths)
     shape = ArrayInfo.from_array(Y)
 
@@ -67,6 +59,21 @@ def forward(
         return Ragged(d_rows, X.lengths)
 
     return Y, backprop
+
+
+def _attend(model: Model[InT, OutT], X: InT) -> tuple[Any, Any, Any]:
+    """Compute what is hidden, the weight of each row, and in which sequence it is."""
+    ops: Any = model.ops
+    W, b, w = (model.get_param(name) for name in ("W", "b", "w"))
+    lengths = known(ops, X).on_host
+    # With its number a row gets what its sequence has: thinc's own backprop_reduce_sum
+    # makes a GPU wait three times to check the lengths.
+    (own,) = upload(ops, np.repeat(np.arange(len(lengths)), lengths))
+    # All is done in place: there are many rows where sequences overlap.
+    hidden = matmul(X.dataXd, W.T)
+    hidden += b
+    hidden = ops.xp.tanh(hidden, out=hidden)
+    return hidden, _softmax(ops, (hidden @ w)[:, None], X.lengths, own), own
 
 
 def _softmax(ops: Any, scores: Any, lengths: Any, own: Any) -> Any:
@@ -98,6 +105,4 @@ def weights_of(model: Model[InT, OutT], X: InT) -> Any:
     X (Ragged): (n_rows, width).
     RETURNS (Floats2d): (n_rows, 1); they sum to one in each sequence.
     """
-    W, b, w = (model.get_param(name) for name in ("W", "b", "w"))
-    hidden = model.ops.xp.tanh(matmul(X.dataXd, W.T) + b)
-    return _softmax(model.ops, (hidden @ w)[:, None], X.lengths)
+    return _attend(model, X)[1]
