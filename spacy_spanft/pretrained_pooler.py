@@ -28,7 +28,8 @@ def take_pretrained_poolers(nlp: Language) -> None:
                 warnings.warn(Warnings.NEW_POOLER.format(name=name), stacklevel=3)
                 continue
             for key, value in (("W", dense.weight), ("b", dense.bias)):
-                array = value.detach().float().cpu().numpy()
+                # A copy: else both would learn in the same memory.
+                array = value.detach().float().cpu().numpy().copy()
                 param: Any = node.ops.asarray(array, dtype=W.dtype)
                 node.set_param(key, param)
 

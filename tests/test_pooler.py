@@ -96,6 +96,8 @@ def test_scores_are_those_of_hugging_face(family, tmp_path):
 def test_learns_and_stays(architecture, tmp_path):
     nlp = initialized(save_encoder(tmp_path / "bert"), architecture)
     before = the_pooler(nlp).get_param("W").copy()
+    theirs = nlp.get_pipe("transformer").model.transformer.pooler.dense.weight
+    assert np.array_equal(before, theirs.detach().numpy())
     examples = [
         Example.from_dict(nlp.make_doc(t), {"cats": {"A": i % 2, "B": 1 - i % 2}})
         for i, t in enumerate(TEXTS)
@@ -105,6 +107,7 @@ def test_learns_and_stays(architecture, tmp_path):
         nlp.update(examples, sgd=optimizer, annotates=nlp.pipe_names[1:-1])
     after = the_pooler(nlp).get_param("W").copy()
     assert not np.array_equal(after, before)
+    assert np.array_equal(before, theirs.detach().numpy())
     nlp.to_disk(tmp_path / "model")
     again = spacy.load(tmp_path / "model")
     assert np.array_equal(the_pooler(again).get_param("W"), after)

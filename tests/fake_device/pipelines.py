@@ -37,6 +37,7 @@ def _pooled_by(**block):
 # What each changes in which config.
 ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "textcat baseline": ("textcat_baseline", {}),
+    "textcat pooler": ("textcat_baseline", {"components.textcat.model.pooler": True}),
     "textcat cnn": ("textcat_spanft", {}),
     "textcat attention": (
         "textcat_spanft",
@@ -107,12 +108,23 @@ class Outcome(NamedTuple):
     prediction: Any
 
 
-def outcome_of(arm: str, bert: Path, gpu_id: int) -> Outcome:
-    """Train an arm for two steps from the same weights, on the CPU or on the device.
+class Made(NamedTuple):
+    """A pipeline that is ready to be trained.
 
-    The fake device draws the same numbers as NumPy, dropout and all. A large eps makes
-    the steps of Adam as smooth as the gradients: else it is noise that they magnify.
+    nlp (Language): The pipeline.
+    texts (tuple[str, ...]): What it predicts.
+    examples (list[Example]): What it learns.
+    optimizer (Optimizer): What it learns with.
     """
+
+    nlp: Any
+    texts: tuple[str, ...]
+    examples: list[Example]
+    optimizer: Any
+
+
+def make(arm: str, bert: Path, gpu_id: int) -> Made:
+    """Make an arm, on the CPU or on the device."""
     if gpu_id < 0:
         require_cpu()
     else:
@@ -130,12 +142,19 @@ def outcome_of(arm: str, bert: Path, gpu_id: int) -> Outcome:
     texts = PAIRS if "pair" in name or "sts" in name else TEXTS
     examples = [_example(nlp, text, i) for i, text in enumerate(texts)]
     optimizer = nlp.initialize(lambda: examples)
-    annotates = []
-    if "span_segmenter" in nlp.pipe_names:
-        annotates = ["span_segmenter"]
-        segmenter = nlp.get_pipe("span_segmenter")
-        if SEGMENTER not in changes:
-            segmenter.initialize(dictionary=DICTIONARY)
+    if "span_segmenter" in nlp.pipe_names and SEGMENTER not in changes:
+        nlp.get_pipe("span_segmenter").initialize(dictionary=DICTIONARY)
+    return Made(nlp, texts, examples, optimizer)
+
+
+def outcome_of(arm: str, bert: Path, gpu_id: int) -> Outcome:
+    """Train an arm for two steps from the same weights, on the CPU or on the device.
+
+    The fake device draws the same numbers as NumPy, dropout and all. A large eps makes
+    the steps of Adam as smooth as the gradients: else it is noise that they magnify.
+    """
+    nlp, texts, examples, optimizer = make(arm, bert, gpu_id)
+    annotates = [name for name in nlp.pipe_names if name == "span_segmenter"]
     prepare = _before_update(nlp)
     optimizer.eps, optimizer.schedules = 1.0, {}
     for name in ("learn_rate", "transformer_rate"):

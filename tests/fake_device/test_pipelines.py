@@ -3,14 +3,17 @@
 import numpy as np
 import pytest
 
+from spacy_spanft.explanation import explain_pipe
+
 from .ledger import ours
-from .pipelines import ARMS, outcome_of
+from .pipelines import ARMS, make, outcome_of
 
 # How much our own code may bring to the device, and how often it may wait for it: in a
 # training step, and in the prediction of a batch. What thinc's kernels ask to check the
 # lengths that they are given is among the waits; what spaCy does by itself is not.
 CEILINGS = {
     "textcat baseline": ((1, 0), (1, 0)),
+    "textcat pooler": ((1, 0), (1, 0)),
     "textcat cnn": ((5, 12), (5, 4)),
     "textcat attention": ((5, 16), (5, 12)),
     "textcat max": ((3, 12), (3, 4)),
@@ -50,6 +53,21 @@ def check(arm, own, theirs):
         counts = ours(found)
         assert counts[0] <= ceiling[0], f"too many uploads: {counts} {found}"
         assert counts[1] <= ceiling[1], f"too many downloads: {counts} {found}"
+
+
+@pytest.mark.parametrize(
+    "arm", ["textcat cnn", "textcat attention", "textcat without spans"]
+)
+def test_explanations(arm, bert):
+    told = []
+    for gpu_id in (0, -1):
+        nlp, texts, _, _ = make(arm, bert, gpu_id)
+        told.append([one.found for one in explain_pipe(nlp, texts)])
+    for own, theirs in zip(*told, strict=True):
+        for name in ("of_pieces", "of_cls", "bias"):
+            found, expected = getattr(own, name), getattr(theirs, name)
+            assert isinstance(found, np.ndarray)
+            np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_it_can_tell_weights_apart(on_cpu):
