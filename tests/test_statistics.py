@@ -9,7 +9,7 @@ from spacy_spanft.comparison.dominance import almost_stochastic_order, violation
 from spacy_spanft.comparison.methods import method_difference
 from spacy_spanft.comparison.resampling import Scores, resample
 from spacy_spanft.comparison.scoring import accuracy, f_score, matthews
-from spacy_spanft.comparison.significance import models_difference
+from spacy_spanft.comparison.significance import holm, models_difference
 
 
 def rows_of(gold, right):
@@ -191,23 +191,34 @@ def score_all(weights, gold, right, metric):
 
 
 def trial(
-    chance, n_runs, spread, metric, n_docs=500, shift=0.0, other=0.0, n_draws=200
+    chance,
+    n_runs,
+    spread,
+    metric,
+    n_docs=500,
+    shift=0.0,
+    other=0.0,
+    n_draws=200,
+    n_others=1,
 ):
-    """Compare two arms of classifiers on texts of their own difficulty.
+    """Score a baseline and other arms on texts of their own difficulty.
 
     spread: The deviation of the seeds, on the logits: .085 is a point of accuracy,
         .35 are four.
-    shift: How much better the other method is, on the logits.
-    other: How unlike the two methods are, text by text.
+    shift: How much better the other methods are, on the logits.
+    other: How unlike the baseline they are, text by text.
     """
     gold = (chance.random(n_docs) < 0.7).astype(np.int64)
     one = chance.normal(1.6, 2.0, n_docs)
-    two = 1.6 + (1 - other) * (one - 1.6)
-    two += np.sqrt(1 - (1 - other) ** 2) * chance.normal(0, 2.0, n_docs) + shift
+    arms = [one]
+    for _ in range(n_others):
+        two = 1.6 + (1 - other) * (one - 1.6)
+        two += np.sqrt(1 - (1 - other) ** 2) * chance.normal(0, 2.0, n_docs) + shift
+        arms.append(two)
     weights = chance.multinomial(n_docs, np.full(n_docs, 1 / n_docs), n_draws)
     weights = weights.astype(np.float32)
     made = []
-    for logits in (one, two):
+    for logits in arms:
         seeds = chance.normal(0, spread, (n_runs, 1))
         right = chance.random((n_runs, n_docs)) < 1 / (1 + np.exp(-logits - seeds))
         found = score_all(np.ones((1, n_docs)), gold, right, metric)[0]
@@ -255,6 +266,32 @@ def test_other_seeds_are_no_better_method(metric):
     found = false_alarms(150, 3, 0.35, metric)
     assert found["models"] > 0.4
     assert found["method"] <= 0.09
+
+
+def family_wise(n_trials, n_runs, spread):
+    """Count how often any of four equal methods is called better or worse."""
+    chance = np.random.default_rng(13)
+    alarms = []
+    for _ in range(n_trials):
+        base, *others = trial(chance, n_runs, spread, "accuracy", n_others=4)
+        ps = [method_difference(base, other).p for other in others]
+        alarms.append((min(ps) < 0.05, min(holm(ps)) < 0.05))
+    return np.mean(alarms, axis=0)
+
+
+def test_several_arms():
+    before, after = family_wise(150, 3, 0.35)
+    assert before > after
+    assert after <= 0.09
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_runs", [3, 5, 10])
+@pytest.mark.parametrize("spread", [0.0, 0.35])
+def test_several_arms_with_holms_correction(spread, n_runs):
+    before, after = family_wise(1000, n_runs, spread)
+    print(f"\n{n_runs} runs, spread {spread}: {before:.3f}, corrected {after:.3f}")
+    assert after <= 0.06 + 0.014  # two standard errors
 
 
 @pytest.mark.slow
