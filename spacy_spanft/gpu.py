@@ -6,6 +6,7 @@ from textwrap import shorten
 
 from .errors import Errors, GpuError
 
+CPU = -1
 _LONGEST = 200
 
 
@@ -14,8 +15,12 @@ def select_gpu(gpu_id: int) -> None:
 
     gpu_id (int): The GPU; -1 for the CPU, which needs nothing.
     """
-    if gpu_id < 0:
+    if gpu_id == CPU:
         return
+    if gpu_id < CPU:
+        expected = f"the number of a GPU, or {CPU} for the CPU"
+        place = {"name": "--gpu-id", "value": gpu_id, "expected": expected}
+        raise GpuError(Errors.BAD_SETTING.format(**place))
     from thinc.api import require_gpu
 
     try:

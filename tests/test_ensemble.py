@@ -28,6 +28,7 @@ def folder(tmp_path_factory):
     for seed in range(3):
         spacy.util.fix_random_seed(seed)
         nlp = spacy.blank("en")
+        nlp.config["training"]["seed"] = seed
         textcat = nlp.add_pipe("textcat", config={"model": BOW})
         for label in "ABC":
             textcat.add_label(label)

@@ -89,14 +89,14 @@ def test_they_add_up_to_the_models_own_scores(nlp):
     for one, doc, row in zip(found, docs, expected, strict=True):
         assert one.doc.text == doc.text
         if not len(doc):
-            assert list(one.scores.values()) == [0.0, 0.0]
+            assert list(one.logits.values()) == [0.0, 0.0]
             assert one.parts == []
             continue
         reasons = one.of("B")
         total = sum(added for _, added in reasons.parts) + reasons.cls + reasons.bias
         assert total == pytest.approx(reasons.total, abs=1e-4)
-        assert list(one.scores.values()) == pytest.approx(row.tolist(), abs=1e-4)
-        odds = np.exp(one.found.scores) / np.exp(one.found.scores).sum()
+        assert list(one.logits.values()) == pytest.approx(row.tolist(), abs=1e-4)
+        odds = np.exp(one.found.logits) / np.exp(one.found.logits).sum()
         assert odds.tolist() == pytest.approx([doc.cats[c] for c in "AB"], abs=1e-5)
 
 
@@ -174,7 +174,7 @@ def test_one_label_against_another(bert):
     nlp = make(bert, MODELS["cnn-cnn"], window=12)
     train(nlp, examples_for(nlp), steps=4, rate=0.01)
     found = explain(nlp, TEXTS[0])
-    assert found.label == max(found.scores, key=found.scores.get)
+    assert found.label == max(found.logits, key=found.logits.get)
     assert {found.label, found.rival} == {"A", "B"}
     against, a, b = found.of("A", "B"), found.of("A"), found.of("B")
     assert against.total == pytest.approx(a.total - b.total, abs=1e-5)
@@ -190,7 +190,7 @@ def test_labels_that_do_not_exclude_each_other(bert):
     nlp = make(bert, MODELS["cnn-cnn"], component="textcat_multilabel")
     train(nlp, examples_for(nlp), steps=2)
     found, doc = explain(nlp, TEXTS[0]), nlp(TEXTS[0])
-    for label, score in found.scores.items():
+    for label, score in found.logits.items():
         assert 1 / (1 + np.exp(-score)) == pytest.approx(doc.cats[label], abs=1e-5)
     assert found.rival is None
 
@@ -235,9 +235,10 @@ class TestCommand:
         done = run("spanft", "explain", saved, "this film is very good", "new york")
         first, second = done.stdout.strip().split("\n\n")
         title, added = numbers(first)
-        assert {"very good", "film", "[CLS]", "(bias)"} <= {*added, "very good"}
+        assert {"this", "film", "(the whole text)", "(bias)"} <= {*added}
         label, total = title.split(": ")
-        assert label in ("A, not B", "B, not A")
+        assert label.endswith(" (difference of logits)")
+        assert label[:8] in ("A, not B", "B, not A")
         assert sum(added.values()) == pytest.approx(float(total), abs=0.05)
         assert float(total) > 0
         assert "new york" in numbers(second)[1]
@@ -246,8 +247,8 @@ class TestCommand:
         done = run("spanft", "explain", saved, "--label", "B", stdin="new york\n\n")
         nlp = spacy.load(saved)
         title, _ = numbers(done.stdout)
-        score = explain(nlp, "new york").scores["B"]
-        assert title == f"B: {score:+.2f}"
+        score = explain(nlp, "new york").logits["B"]
+        assert title == f"B (logit): {score:+.2f}"
 
     def test_json_and_a_page(self, saved, tmp_path):
         texts = ["very good film in new york", "<b>bad</b> & new york"]
@@ -257,8 +258,8 @@ class TestCommand:
         assert [row["text"] for row in rows] == texts
         for row in rows:
             parts = sum(part["added"] for part in row["parts"])
-            rest = row["cls"] + row["others"] + row["bias"]
-            assert parts + rest == pytest.approx(row["score"], abs=1e-4)
+            rest = row["whole_text"] + row["others"] + row["bias"]
+            assert parts + rest == pytest.approx(row["logit"], abs=1e-4)
             assert all(
                 row["text"][part["start"] : part["end"]] == part["text"]
                 for part in row["parts"]
@@ -287,11 +288,13 @@ class TestErrors:
             SpanftError, match="label is 'C', but must be one of 'A', 'B'"
         ):
             explain(nlp, TEXTS[0]).of("C")
+        with pytest.raises(SpanftError, match="against is 'B', but must be one of 'A'"):
+            explain(nlp, TEXTS[0]).of("B", "B")
 
     def test_no_spans(self):
         nlp = spacy.blank("en")
         nlp.add_pipe("textcat")
-        with pytest.raises(SpanftError, match=r"None is no component .*: none"):
+        with pytest.raises(SpanftError, match="No component of this pipeline"):
             explain(nlp, TEXTS[0])
 
     def test_a_pooling_that_is_not_linear(self, bert, monkeypatch):

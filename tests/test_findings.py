@@ -27,7 +27,7 @@ def told(method, scores=(0.8, 0.9), std=0.0, n_others=1, models_p=0.01):
 
 
 def said(mean=0.1, low=0.05, high=0.15, p=0.01, **more):
-    usual = {"df": 4.0, "is_paired": True, "runs_needed": 3, "epsilon": None}
+    usual = {"is_paired": True, "runs_needed": 3, "epsilon": None}
     return MethodDifference(mean, low, high, p, **{**usual, **more})
 
 

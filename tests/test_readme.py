@@ -9,6 +9,7 @@ import shutil
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import pytest
 import spacy
 import srsly
@@ -91,8 +92,12 @@ def save_classifiers(folder):
         for label in ("same", "other"):
             textcat.add_label(label)
         nlp.initialize()
-        for name in ("model-best", "model-last"):
-            path = folder / "training" / arm / name
+        for seed, name in enumerate(("", "-0", "-1")):
+            nlp.config["training"]["seed"] = seed
+            weights = textcat.model.get_ref("output_layer")
+            b = weights.get_param("b")
+            weights.set_param("b", b + np.array([seed - 1, 0], "f"))  # other answers
+            path = folder / "training" / f"{arm}{name}" / "model-best"
             path.parent.mkdir(exist_ok=True)
             nlp.to_disk(path)
     doc = nlp.make_doc("New York")

@@ -90,7 +90,10 @@ def one(monkeypatch):
         "base": [
             labelled(r, texts, spans=[[]] * 40, spans_per_doc=None) for r in right[:2]
         ],
-        EVIL: [labelled(np.ones(40), words_per_second=w, **more) for w in (1000, 2000)],
+        EVIL: [
+            labelled(np.ones(40), words_per_second=w, seed=w, **more)
+            for w in (1000, 2000)
+        ],
     }
     return against(arms, monkeypatch)
 
@@ -135,7 +138,8 @@ def test_the_tables_hold_the_numbers(one):
 def test_several_tasks_and_corrected_ps(one, monkeypatch):
     rows = np.arange(40)
     arms = {"base": rows % 2, "good": rows % 40, "same": rows % 2, "c": rows % 20}
-    many = against({k: [labelled(v)] * 3 for k, v in arms.items()}, monkeypatch)
+    runs = {k: [labelled(v, seed=s) for s in range(3)] for k, v in arms.items()}
+    many = against(runs, monkeypatch)
     page = Page(to_html({"first": one, "second": many}))
     header, *rows = page.rows(0)
     assert header == ["Arm", "firstAccuracy", "secondAccuracy"]

@@ -212,6 +212,34 @@ def test_from_the_command_line(labels, tmp_path):
     assert len(scores) == 1
 
 
+@pytest.mark.usefixtures("at_once")
+def test_runs_that_are_no_runs_of_their_own(labels, tmp_path):
+    data = labels / "test.spacy"
+    copies = [write(tmp_path / f"{i}.jsonl", read(labels / "own.jsonl")) for i in "ab"]
+    with pytest.warns(UserWarning, match="Runs of 'files' have the same answer"):
+        compare({"one": [labels / "model"], "files": copies}, data)
+    nlp = spacy.load(labels / "model")
+    output = nlp.get_pipe("textcat").model.get_ref("output_layer")
+    output.set_param("b", output.get_param("b") + np.array([9, 0, 0], "f"))
+    nlp.to_disk(tmp_path / "other")
+    with pytest.warns(UserWarning, match=r"Runs of 'one' have the same seed \(0\)"):
+        compare({"one": [labels / "model", tmp_path / "other"]}, data)
+
+
+def test_what_is_neither_pipeline_nor_predictions(labels, tmp_path):
+    file = write(tmp_path / "predictions.json", [])
+    arms = {"one": [labels / "model"], "file": [file]}
+    with pytest.raises(SpanftError, match=r"is a file. .* whose name ends in .jsonl"):
+        compare(arms, labels / "test.spacy")
+
+
+def test_labels_alone_have_no_ranks(tmp_path):
+    folder = textcat(tmp_path, "textcat_multilabel")
+    rows = [{"text": text, "label": "A"} for text in TEXTS]
+    with pytest.raises(SpanftError, match="cats_macro_auc needs the score of each"):
+        measured(folder, rows, "cats_macro_auc")
+
+
 def test_without_any_pipeline(labels):
     with pytest.raises(SpanftError, match=r"there is none. Name one beside .*own"):
         compare({"a": [labels / "own.jsonl"]}, labels / "test.spacy")
@@ -233,7 +261,9 @@ def test_files_in_other_orders_and_lengths(labels):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({}, "Line 3 of .* has neither 'cats' nor 'label', and labels"),
+        ({}, "Line 3 of .*: there is neither 'cats' nor 'label', and labels"),
+        ({"cats": {"A": 1.0, "B": 0.0}}, "'cats' has no score of 'C'"),
+        ({"cats": {}}, "'cats' has no score of 'A', 'B', 'C'"),
         ({"label": ""}, "'label' is '', but must be the name of a label"),
         ({"label": True}, "'label' is True, but must be the name of a label"),
         ({"cats": ["A"]}, r"'cats' is \['A'\], but must be an object with a number"),
@@ -275,19 +305,25 @@ def test_entities_inside_of_tokens_are_those_of_the_tokens(ents):
     label = gold[number].ents[0].label_
     for part in ("York", "Yor", " York"):
         rows[number]["ents"] = [entity(TEXTS[number], part, label)]
-        found = measured(ents, rows, "ents_f")
+        if part == "Yor":
+            with pytest.warns(UserWarning, match="1 of 1 spans .* inside a token"):
+                found = measured(ents, rows, "ents_f")
+        else:
+            found = measured(ents, rows, "ents_f")
         assert found.answers[number] == f"York ({label})"
         assert found.rows.sum(axis=0)[:2].tolist() == [1, 0]
     # Of two in the same token, the longer one stays.
     both = [entity(TEXTS[number], part, label) for part in ("Y", "ork")]
     rows[number]["ents"] = both
-    assert measured(ents, rows, "ents_f").answers[number] == f"York ({label})"
+    with pytest.warns(UserWarning, match="2 of 2 spans"):
+        found = measured(ents, rows, "ents_f")
+    assert found.answers[number] == f"York ({label})"
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "has no 'ents', which is what is scored"),
+        (None, "there is no 'ents', which is what is scored"),
         ({}, "ents is {}, but must be a list"),
         ([7], "a span in ents is 7, but must be {"),
         ([{"start": 0, "end": 99, "label": "PLACE"}], "which has 9"),

@@ -9,6 +9,7 @@ from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
 from ..alignment import check_spans_key
+from ..errors import Errors, SettingError
 from ..layers.doc_summary import Summary
 from ..layers.encoder_rows import encoder_rows
 from ..layers.growing_output import growing_output
@@ -62,6 +63,10 @@ def span_textcat(
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
     check_spans_key(spans_key)
+    for name, value, usual in (("summary", summary, "cls"), ("pooler", pooler, False)):
+        if not use_cls and value != usual:
+            message = Errors.WITHOUT_CLS.format(name=name, value=value)
+            raise SettingError(message)
     if segmentation == "none":
         pool = text_pool(span_pooling, doc_pooling)
     else:

@@ -1,14 +1,17 @@
 """Several trained pipelines, grouped into arms, on the same test data."""
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any, NamedTuple
 
-from ..errors import ComparisonError, Errors, shown
+import numpy as np
+
+from ..errors import ComparisonError, Errors, Warnings, shown
 from .ensemble import measure_ensemble_alone
 from .measure import Measured, Setup, measure_alone
 from .methods import MethodDifference, method_difference
@@ -164,6 +167,7 @@ def compare(
         setup = setup._replace(metric=run.metric)
         found[name].append(run)
     _check_alike(found)
+    _warn_copies(found)
     first = next(iter(found.values()))[0]
     made = _against_first(found, n_resamples)
     together = _ensembles(named, found, setup) if ensemble else {}
@@ -190,6 +194,8 @@ def _check_arms(arms: Mapping[str, Sequence[str]], ensemble: bool) -> None:
         places: set[str] = set()
         for path in paths:
             place = os.path.realpath(path) if is_there(path) else path
+            if os.path.isfile(place) and not is_written(path):
+                raise ComparisonError(Errors.NO_PIPELINE_FILE.format(path=path))
             if place in places:
                 raise ComparisonError(Errors.SAME_RUN.format(name=name, path=path))
             places.add(place)
@@ -227,6 +233,24 @@ def _check_alike(found: Mapping[str, list[Measured]]) -> None:
                 names = {"first": base, "second": name}
                 told = {"one": first.meaning, "other": run.meaning, **names}
                 raise ComparisonError(Errors.OTHER_MEANINGS.format(**told))
+
+
+def _warn_copies(found: Mapping[str, list[Measured]]) -> None:
+    """Warn of runs that may not be independent of each other."""
+    for name, runs in found.items():
+        alike = [(a, b) for a, b in combinations(runs, 2) if a.seed == b.seed]
+        seeds = {one.seed for one, _ in alike if one.seed is not None}
+        if any(_is_copy(one, other) for one, other in alike):
+            warnings.warn(Warnings.SAME_ANSWERS.format(name=name), stacklevel=3)
+        elif seeds:
+            told = {"name": name, "seed": min(seeds)}
+            warnings.warn(Warnings.SAME_SEED.format(**told), stacklevel=3)
+
+
+def _is_copy(one: Measured, other: Measured) -> bool:
+    return one.answers == other.answers and np.array_equal(
+        one.rows, other.rows, equal_nan=one.rows.dtype.kind == "f"
+    )
 
 
 def _in_turns(arms: Mapping[str, Sequence[str]]) -> list[tuple[str, list[str]]]:

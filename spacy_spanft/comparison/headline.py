@@ -7,8 +7,9 @@ from .significance import holm
 
 _LEVEL = 0.05
 _MODELS = (
-    "Do these models differ? Their 95% interval asks whether these very models would "
-    "on other texts of this kind: a paired bootstrap over the texts."
+    "Do these models differ? The interval under “These models” (95%) asks whether "
+    "these very models would differ on other texts of this kind, too: a paired "
+    "bootstrap over the texts."
 )
 _ONE_RUN = (
     "Is the method better? That cannot be said of arms with one run: another seed "
@@ -121,6 +122,12 @@ def gaps(comparison: Comparison) -> list[str]:
     if len(set(numbers.values())) > 1:
         told = ", ".join(f"{name} {number}" for name, number in numbers.items())
         said.append(f"The arms have different numbers of runs: {told}.")
+    files = [a.name for a in comparison.arms if a.runs[0].n_parameters is None]
+    if files:
+        said.append(
+            f"Predictions in files ({', '.join(files)}) say nothing of size, speed and "
+            "seeds: their runs are not paired with others."
+        )
     return said
 
 

@@ -65,16 +65,22 @@ class WrittenPredictions:
 
     def _read(self) -> Iterator[Example]:
         there, known = set[str](), set(self._metric.labels)
+        n_spans = n_inside = 0
         rows, examples = rows_from_file(self.path), read_examples(self.nlp, self._data)
         for number, (row, example) in enumerate(zip_longest(rows, examples), 1):
             if row is None or example is None:
                 raise ComparisonError(self._wrong_number(number, example))
             self._check_text(row, example, number)
-            mine, right = annotate(example, row, self.path, self._metric)
-            there |= mine
-            known |= right
+            found = annotate(example, row, self.path, self._metric)
+            there |= found.labels
+            known |= found.gold
+            n_spans += found.n_spans
+            n_inside += found.n_inside
             yield example
         self._check_labels(there, known)
+        if n_inside:
+            told = {"path": self.path, "n": n_inside, "n_spans": n_spans}
+            warnings.warn(Warnings.INSIDE_TOKENS.format(**told), stacklevel=2)
 
     def _wrong_number(self, number: int, example: Example | None) -> str:
         place = {"path": self.path, "data": self._data, "n": number - 1}

@@ -82,7 +82,11 @@ class CommandErrors:
         "Predictions are read and scored as those of a trained pipeline are, and there "
         "is none. Name one beside {paths}."
     )
-    BAD_PREDICTION = "{place} of {path!r} {reason}."
+    BAD_PREDICTION = "{place} of {path!r}: {reason}."
+    NO_PIPELINE_FILE = (
+        "{path!r} is a file. A pipeline is a folder, such as training/model-best, and "
+        "predictions are a file of JSON lines whose name ends in .jsonl."
+    )
     PREDICTED_TEXT = (
         'The "text" in {place} of {path!r} is {found}, but must be that of text '
         "{number} of {data!r}: {text!r}."

@@ -80,6 +80,15 @@ class ModelErrors:
         "is frozen in training must be taken from a trained pipeline (source = ...), "
         "and be among the annotating_components."
     )
+    NO_SPAN_CLASSIFIER = (
+        "No component of this pipeline classifies texts over spans. Those that do are "
+        "textcat, textcat_multilabel and text_regressor with "
+        "spacy-spanft.SpanTextCat.v1: what they decide can be explained."
+    )
+    WITHOUT_CLS = (
+        "use_cls = false leaves out the vector of the whole text, so that {name} = "
+        "{value!r} would change nothing. Leave out one of them."
+    )
     NO_CLASSIFIER = (
         "{name!r} is no component that classifies over spans. Those of this pipeline: "
         "{there}. They are textcat, textcat_multilabel and text_regressor with "

@@ -100,6 +100,20 @@ class Warnings:
         "The pooler of {name!r} begins with random weights, as its encoder has no "
         "pre-trained one of its width. If that is not meant, set pooler = false."
     )
+    INSIDE_TOKENS = (
+        "{n:,} of {n_spans:,} spans in {path!r} begin or end inside a token, and count "
+        "as the whole token. If that is not meant: are their start and end counted in "
+        "characters of the text, and not in bytes?"
+    )
+    SAME_SEED = (
+        "Runs of {name!r} have the same seed ({seed}). If they are not trainings of "
+        "their own, they do not say what another seed would give, and make the "
+        "difference surer than it is."
+    )
+    SAME_ANSWERS = (
+        "Runs of {name!r} have the same answer to every text. Is one the copy of the "
+        "other? It would make the difference surer than it is."
+    )
     STRANGE_PREDICTIONS = (
         "{path!r} predicts {labels}, and neither {model!r} nor the data know these "
         "labels, but {known}. Are they named otherwise there?"

@@ -45,8 +45,8 @@ class Contributions(NamedTuple):
     weights: Floats | None
 
     @property
-    def scores(self) -> Floats:
-        """The scores of the labels, before a softmax or a logistic function."""
+    def logits(self) -> Floats:
+        """The logits: scores of the labels before a softmax or a logistic function."""
         total: Floats = self.of_pieces.sum(axis=0) + self.of_cls + self.bias
         return total
 

@@ -26,7 +26,7 @@ def to_terminal(reasons: Reasons) -> str:
     named.sort(key=lambda pair: -abs(pair[1]))
     shown, rest = named[:_N_SHOWN], named[_N_SHOWN:]
     shown += [(f"({len(rest)} more)", sum(x for _, x in rest))] if rest else []
-    shown += [("[CLS]", reasons.cls)] if reasons.cls else []
+    shown += [("(the whole text)", reasons.cls)] if reasons.cls else []
     shown += [("(other wordpieces)", _of_others(reasons)), ("(bias)", reasons.bias)]
     lines = [f"{visible(_title(reasons))}: {reasons.total:+.2f}"]
     lines += [f"  {added:+7.2f}  {visible(text, LAYOUT)}" for text, added in shown]
@@ -48,11 +48,11 @@ def to_html(explained: Iterable[tuple[Explanation, Reasons]]) -> str:
             if part.text and (label := f"{added:+.2f}").strip("+-0."):
                 colors[label] = _shade(added, highest)
                 marks.append(_place(explanation, part) | {"label": label})
-        others = _of_others(reasons)
-        title = (
-            f"{_title(reasons)}: {reasons.total:+.2f} ([CLS] {reasons.cls:+.2f}, other "
-            f"wordpieces {others:+.2f}, bias {reasons.bias:+.2f})"
+        rest = (
+            f"the whole text {reasons.cls:+.2f}, other wordpieces "
+            f"{_of_others(reasons):+.2f}, bias {reasons.bias:+.2f}"
         )
+        title = f"{_title(reasons)}: {reasons.total:+.2f}; {rest}"
         # displaCy writes titles, unlike texts, into the page as they are.
         text = explanation.doc.text
         pages.append({"text": text, "ents": marks, "title": escape(title)})
@@ -79,8 +79,8 @@ def to_json(explanation: Explanation, reasons: Reasons) -> str:
         "text": explanation.doc.text,
         "label": reasons.label,
         "against": reasons.against,
-        "score": reasons.total,
-        "cls": reasons.cls,
+        "logit": reasons.total,
+        "whole_text": reasons.cls,
         "others": _of_others(reasons),
         "bias": reasons.bias,
         "parts": parts,
@@ -90,8 +90,8 @@ def to_json(explanation: Explanation, reasons: Reasons) -> str:
 
 def _title(reasons: Reasons) -> str:
     if reasons.against is None:
-        return reasons.label
-    return f"{reasons.label}, not {reasons.against}"
+        return f"{reasons.label} (logit)"
+    return f"{reasons.label}, not {reasons.against} (difference of logits)"
 
 
 def _of_others(reasons: Reasons) -> float:

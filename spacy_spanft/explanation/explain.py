@@ -64,7 +64,9 @@ def _component(nlp: Language, name: str | None) -> str:
     found = [key for key, one in components if _has_spans(getattr(one, "model", None))]
     if name is None and found:
         return found[0]
-    if name is None or name not in found:
+    if name is None:
+        raise AlignmentError(Errors.NO_SPAN_CLASSIFIER)
+    if name not in found:
         there = ", ".join(map(repr, found)) or "none"
         raise AlignmentError(Errors.NO_CLASSIFIER.format(name=name, there=there))
     return name

@@ -38,20 +38,20 @@ class Explanation(NamedTuple):
     found: Contributions
 
     @property
-    def scores(self) -> dict[str, float]:
-        """The scores of the labels, before a softmax or a logistic function."""
-        return dict(zip(self.labels, self.found.scores.tolist(), strict=True))
+    def logits(self) -> dict[str, float]:
+        """The logits: scores of the labels before a softmax or a logistic function."""
+        return dict(zip(self.labels, self.found.logits.tolist(), strict=True))
 
     @property
     def label(self) -> str:
         """The label with the highest score."""
-        scores = self.scores
+        scores = self.logits
         return max(scores, key=lambda label: scores[label])
 
     @property
     def rival(self) -> str | None:
         """The label with the second highest score, if one of them must be right."""
-        scores = {label: s for label, s in self.scores.items() if label != self.label}
+        scores = {label: s for label, s in self.logits.items() if label != self.label}
         if not self.is_exclusive or not scores:
             return None
         return max(scores, key=lambda label: scores[label])
@@ -66,10 +66,11 @@ class Explanation(NamedTuple):
         """
         numbers = {name: i for i, name in enumerate(self.labels)}
         label = self.label if label is None else label
-        for name in (label, against):
-            if name is not None and name not in numbers:
-                there = ", ".join(map(repr, self.labels))
-                place = {"name": "label", "value": name, "expected": f"one of {there}"}
+        for name, value in (("label", label), ("against", against)):
+            others = [one for one in self.labels if name == "label" or one != label]
+            if value is not None and value not in others:
+                there = ", ".join(map(repr, others)) or "none, as there is one label"
+                place = {"name": name, "value": value, "expected": f"one of {there}"}
                 raise SettingError(Errors.BAD_SETTING.format(**place))
 
         def of(values: Floats) -> Any:
@@ -79,7 +80,7 @@ class Explanation(NamedTuple):
         found = self.found
         added = of(found.of_pieces).tolist()
         bias, cls, total = (
-            float(of(one)) for one in (found.bias, found.of_cls, found.scores)
+            float(of(one)) for one in (found.bias, found.of_cls, found.logits)
         )
         parts = list(zip(self.parts, added, strict=True))
         return Reasons(label, against, parts, cls, bias, total)
@@ -91,9 +92,9 @@ class Reasons(NamedTuple):
     label (str): The label.
     against (Optional[str]): In whose place it was chosen, if that was asked.
     parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
-    cls (float): What [CLS] adds.
+    cls (float): What the vector of the whole text adds: [CLS], or the mean.
     bias (float): What is added whatever the text.
-    total (float): The score, or its difference from that of the other label.
+    total (float): The logit, or its difference from that of the other label.
     """
 
     label: str
@@ -104,9 +105,10 @@ class Reasons(NamedTuple):
     total: float
 
     def strongest(self, n: int | None = None) -> list[tuple[Part, float]]:
-        """List what adds most first.
+        """List the parts that have a text, and first what adds most.
 
         n (Optional[int]): How many; None for all.
         RETURNS (list[tuple[Part, float]]): Parts and what they add.
         """
-        return sorted(self.parts, key=lambda pair: -pair[1])[:n]
+        named = [(part, added) for part, added in self.parts if part.text]
+        return sorted(named, key=lambda pair: -pair[1])[:n]
