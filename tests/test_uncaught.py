@@ -24,6 +24,7 @@ from spacy_spanft.errors import ReaderError
 from spacy_spanft.label_check import warn_no_labels
 
 from . import interpreter
+from .tiny import save_bert, transformer_config
 
 
 @pytest.fixture
@@ -257,3 +258,21 @@ def test_tracebacks_for_who_wants_them(monkeypatch):
     monkeypatch.setenv("SPANFT_TRACEBACK", "1")
     with pytest.raises(ReaderError, match="no label"), short_errors():
         mendable()
+
+
+def test_a_text_that_is_longer_than_the_encoder(hook, capsys, tmp_path):
+    ours, _ = hook
+    config = transformer_config(save_bert(tmp_path / "bert"))["model"]
+    config["tokenizer_config"] = {"use_fast": True, "model_max_length": 200}
+    nlp = spacy.blank("en")
+    transformer = nlp.add_pipe("transformer", config={"model": config})
+    transformer.model.initialize()
+    text = "new york " * 60
+    ours(*caught(lambda: nlp(text)))
+    assert re.fullmatch(
+        r"✘ A text has 1\d\d wordpieces, and the encoder has 64 positions\. Set .*\n",
+        capsys.readouterr().err,
+    )
+    with pytest.raises(SystemExit), short_errors():
+        nlp(text)
+    assert '"model_max_length": 64}' in capsys.readouterr().err

@@ -41,6 +41,8 @@ def message_of(error: BaseException, trace: TracebackType | None) -> str | None:
         return _no_encoder(str(frames[_LOADER].f_locals.get("source")), error)
     if isinstance(error, ValueError | RuntimeError) and _GPU in frames:
         return why_not(frames[_GPU].f_locals["gpu_id"], str(error))
+    if isinstance(error, IndexError | RuntimeError) and (long := _too_long(trace)):
+        return long
     is_of_files = any(module in _FILES for module, _ in frames)
     if isinstance(error, OSError) and error.filename is not None and is_of_files:
         return Errors.UNUSABLE_PATH.format(
@@ -49,6 +51,18 @@ def message_of(error: BaseException, trace: TracebackType | None) -> str | None:
     if isinstance(error, ConfigParserError):
         return Errors.BAD_CONFIG_FILE.format(reason=_reason(error))
     return _of_spacy(error, frames)
+
+
+def _too_long(trace: TracebackType | None) -> str | None:
+    """Recognize a text that is longer than an encoder's positions."""
+    for frame in _frames(trace):
+        config = getattr(frame.f_locals.get("self"), "config", None)
+        most = getattr(config, "max_position_embeddings", None)
+        shape = getattr(frame.f_locals.get("input_ids"), "shape", ())
+        # RoBERTa keeps two positions for itself.
+        if isinstance(most, int) and shape and shape[-1] > most - 2:
+            return Errors.LONGER_THAN_ENCODER.format(n=shape[-1], most=most)
+    return None
 
 
 def _of_spacy(

@@ -44,6 +44,10 @@ def short_errors() -> Iterator[None]:
                 # Who is interrupted while importing may raise whatever they like.
                 _fail(Errors.STOPPED, code=128 + heard[0])
             _explain(error)
+            from .explanations import message_of
+
+            if (message := message_of(error, error.__traceback__)) is not None:
+                _fail(message)
             raise
 
 

@@ -66,6 +66,12 @@ class CommandErrors:
         "PyTorch with CUDA (https://pytorch.org) and the CuPy for the same CUDA (pip "
         "install cupy-cuda12x, or cupy-cuda13x)."
     )
+    LONGER_THAN_ENCODER = (
+        "A text has {n:,} wordpieces, and the encoder has {most:,} positions. Set "
+        'tokenizer_config = {{"use_fast": true, "model_max_length": {most}}} in '
+        "[components.transformer.model] (RoBERTa takes two fewer), or windows that are "
+        "smaller in its get_spans block."
+    )
     UNUSABLE_PATH = "{path}: {reason}."
     BAD_CONFIG_FILE = "The config cannot be read: {reason}"
     TOO_FEW_LABELS = (
