@@ -3,25 +3,31 @@
     python -m benchmarks.fewlabels tune DATA ENCODER   # the grid, on train data
     python -m benchmarks.fewlabels choose              # the best of it
     python -m benchmarks.fewlabels run DATA ENCODER    # scored on dev data
+    python -m benchmarks.fewlabels go DATA ENCODER     # all of that
     python -m benchmarks.fewlabels table
 
 DATA is a folder with glue/CoLA/train.tsv, ner/wnut17/ and so on, ENCODER one that
-transformers reads. Both `tune` and `run` go on where they were stopped, and may be
+transformers reads. `tune`, `run` and `go` go on where they were stopped, and may be
 started several times, to use several cores: no run is done twice.
 """
 
 import logging
+import time
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..matrix import Run, is_done, read_done, run_missing
+from .arms import ARMS, REGIMES
 from .choices import choose as choose_from
-from .choices import read_choices, runs, tuning_runs, write_choices
+from .choices import grid as grid_of
+from .choices import key_of, read_choices, runs, tuning_runs, write_choices
 from .summary import over_tasks, plan_table, results_table
+from .tasks import TASKS
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -65,8 +71,28 @@ def run(
     threads: Threads = 1,
 ) -> None:
     """Do the runs that are missing, and score them on dev data."""
-    wanted = only_those(runs(read_choices(results / CHOICES), seeds), only)
+    chosen = read_choices(results / CHOICES)
+    if not chosen:
+        raise SystemExit("Nothing is chosen yet: run `tune` and `choose` first.")
+    wanted = only_those(runs(chosen, seeds), only)
     _do(results / NAME, wanted, data, encoder, threads)
+
+
+@app.command()
+def go(
+    data: Path,
+    encoder: Path,
+    seeds: int = 10,
+    results: Results = FOLDER,
+    threads: Threads = 1,
+) -> None:
+    """Do all that is missing: the grid, the choice, and what is scored."""
+    wanted = list(tuning_runs())
+    _do(results / TUNING, wanted, data, encoder, threads)
+    while not all(is_done(one, read_done(results / TUNING)) for one in wanted):
+        time.sleep(10)  # another process does the last ones
+    choose(results)
+    run(data, encoder, seeds, [], results, threads)
 
 
 @app.command()
@@ -76,8 +102,17 @@ def plan(
     results: Results = FOLDER,
 ) -> None:
     """Print how many runs are left, and how long they take."""
-    wanted = list(only_those(runs(read_choices(results / CHOICES), seeds), only))
-    print(plan_table(wanted, read_done(results / NAME)))
+    print("The grid:")
+    grid = list(only_those(tuning_runs(), only))
+    tuned = read_done(results / TUNING)
+    print(plan_table(grid, tuned))
+    # Until a choice is made, any setting has the number of runs.
+    kinds = product(ARMS, REGIMES, TASKS.values())
+    some = {key_of(*kind): next(grid_of(kind[1])) for kind in kinds}
+    chosen = read_choices(results / CHOICES)
+    wanted = list(only_those(runs({**some, **chosen}, seeds), only))
+    print("What is scored:")
+    print(plan_table(wanted, [*read_done(results / NAME), *tuned]))
 
 
 @app.command()
@@ -124,7 +159,7 @@ def _do(results: Path, wanted: Any, data: Path, encoder: Path, threads: int) -> 
     try:
         run_missing(results, left, lambda one: do(one, data, encoder))
     except KeyboardInterrupt:
-        print("Stopped. The same command goes on.")
+        raise SystemExit("Stopped. The same command goes on.") from None
 
 
 if __name__ == "__main__":

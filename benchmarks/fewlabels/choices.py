@@ -21,6 +21,9 @@ Run = dict[str, Any]
 Setting = dict[str, float]
 
 SIZES = (300, 100, 1000)
+# What all sizes have, and what all regimes have: the rest is for the first of each.
+CORE_ARMS = ("encoder", "mean", "cnn", "random", "ngrams")
+REGIME_ARMS = ("encoder", "ngrams")
 # So many epochs for each size, times the factor that is chosen.
 EPOCHS = {100: 20, 300: 10, 1000: 5}
 # Rates of the encoder, with that factor.
@@ -46,25 +49,29 @@ def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
     """Name the runs of the grid: all of one seed, then those of the next one."""
     for seed, regime in product(TUNING_SEEDS, regimes):
         for setting, name in product(grid(regime), TUNING_TASKS):
-            arms = arms_of(TASKS[name])
-            for arm in dict.fromkeys(map(tuned_as, arms)):
+            arms = map(tuned_as, arms_of(TASKS[name]))
+            for arm in dict.fromkeys(arm for arm in arms if _has(arm, regime)):
                 yield _run(name, TUNING_SIZE, arm, regime, seed, setting, "held-out")
 
 
 def runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
     """Name the runs that are scored: all of one seed, then those of the next one.
 
-    All arms have the regime "everything" at all sizes; the other regimes have size 300.
     An arm whose settings are not chosen yet is left out.
     """
     for seed, size, regime in product(range(n_seeds), SIZES, REGIMES):
-        if regime != REGIMES[0] and size != SIZES[0]:
-            continue
         for name, task in TASKS.items():
             for arm in arms_of(task):
                 key = key_of(tuned_as(arm), regime, task)
-                if key in chosen:
+                if _has(arm, regime, size) and key in chosen:
                     yield _run(name, size, arm, regime, seed, chosen[key], "dev")
+
+
+def _has(arm: str, regime: str, size: int = SIZES[0]) -> bool:
+    """Say whether an arm is run in a regime, with so many labels."""
+    if size != SIZES[0]:
+        return regime == REGIMES[0] and arm in CORE_ARMS
+    return regime == REGIMES[0] or arm in REGIME_ARMS
 
 
 def choose(done: Sequence[Run]) -> dict[str, Setting]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from math import sqrt
-from statistics import mean, stdev
+from statistics import mean, median, stdev
 from typing import Any
 
 from wasabi.tables import table
 
 from .arms import BASELINE, REGIMES
+from .choices import EPOCHS
 from .tasks import TASKS
 
 Run = dict[str, Any]
@@ -87,25 +88,34 @@ def plan_table(wanted: Sequence[Run], done: Sequence[Run]) -> str:
     """Draw a table of the seconds of a run, and the hours of all that are left.
 
     wanted (Sequence[Run]): All runs.
-    done (Sequence[Run]): Those that were done, the seconds of which are known.
-    RETURNS (str): The table. What no run tells is taken from runs with other arms.
+    done (Sequence[Run]): Those that were done, whose seconds of a core are known.
+    RETURNS (str): The table. What no run tells is taken from other sizes.
     """
     rows: list[tuple[Any, ...]] = []
     total = 0.0
     for task, size in dict.fromkeys((run["task"], run["size"]) for run in wanted):
         own = [r for r in wanted if (r["task"], r["size"]) == (task, size)]
         left = [r for r in own if not any(r.items() <= one.items() for one in done)]
-        times = [r["seconds"] for r in done if (r["task"], r["size"]) == (task, size)]
-        seconds = mean(times) if times else 0.0
+        seconds = _seconds(task, size, done)
         total += seconds * len(left)
-        cells = (
-            f"{seconds:.0f}" if times else "?",
-            f"{seconds * len(left) / 3600:.1f}",
-        )
-        rows.append((task, size, len(own), len(left), *cells))
+        hours = f"{seconds * len(left) / 3600:.1f}"
+        cells = (len(own), len(left), f"{seconds:.0f}" if seconds else "?", hours)
+        rows.append((task, size, *cells))
     rows.append(("all", "", len(wanted), "", "", f"{total / 3600:.1f}"))
     header = ("task", "size", "runs", "left", "seconds a run", "hours of a core left")
     return str(table(rows, header=header, divider=True))
+
+
+def _seconds(task: str, size: int, done: Sequence[Run]) -> float:
+    """Estimate the seconds of a core that a run takes: the median of those with other arms, or sizes."""
+    own = [run for run in done if run["task"] == task and "cpu_seconds" in run]
+    same = [run["cpu_seconds"] for run in own if run["size"] == size]
+    if same:
+        return median(same)
+    texts = EPOCHS[size] * size
+    return median(
+        [r["cpu_seconds"] * texts / (r["epochs"] * r["size"]) for r in own] or [0.0]
+    )
 
 
 def _grouped(done: Sequence[Run]) -> dict[Key, dict[int, Run]]:
