@@ -107,7 +107,7 @@ def plan_table(wanted: Sequence[Run], done: Sequence[Run]) -> str:
 
 
 def _seconds(task: str, size: int, done: Sequence[Run]) -> float:
-    """Estimate the seconds of a core that a run takes: the median of those with other arms, or sizes."""
+    """Estimate the seconds of a core: the median of other arms, or of other sizes."""
     own = [run for run in done if run["task"] == task and "cpu_seconds" in run]
     same = [run["cpu_seconds"] for run in own if run["size"] == size]
     if same:
