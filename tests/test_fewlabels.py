@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from benchmarks.fewlabels import choices, summary, tasks, training
-from benchmarks.fewlabels.arms import ARMS
+from benchmarks.fewlabels.arms import ARMS, config_for
 from benchmarks.matrix import is_done, read_done, run_missing
 
 from . import tiny
@@ -66,7 +66,7 @@ def test_a_task_without_dev_data_is_cut(data):
 def test_a_run_of_each_task_is_done_once(name, data, tmp_path):
     results = tmp_path / "results.jsonl"
     encoder = tiny.save_bert(tmp_path / "encoder")
-    arm = "task" if name == "STS-B" else "ngrams"
+    arm = {"STS-B": "task", "MRPC": "lower", "SST-2": "mean"}.get(name, "ngrams")
     settings = {"size": 8, "regime": "head-first" if name == "CoLA" else "everything"}
     run = run_of(name, arm, **settings)
     done = run_missing(results, [run], lambda one: training.do(one, data, encoder))
@@ -74,6 +74,25 @@ def test_a_run_of_each_task_is_done_once(name, data, tmp_path):
     assert set(tasks.TASKS[name].metrics) <= set(done[0])
     run_missing(results, [run], lambda one: pytest.fail("It was done already."))
     assert read_done(results) == done
+
+
+def test_arms_and_regimes_change_the_config(tmp_path):
+    encoder = tiny.save_bert(tmp_path)
+    files = {"train": tmp_path / "train.tsv", "dev": tmp_path / "dev.tsv"}
+
+    def config_of(arm, regime):
+        run = run_of("CoLA", arm, regime=regime)
+        return config_for(tasks.TASKS["CoLA"], run, encoder, files, 10)
+
+    base = config_of("encoder", "everything")
+    assert base["training"]["optimizer"]["@optimizers"] == "Adam.v1"
+    first = config_of("encoder", "head-first")["training"]
+    assert first["before_update"]["until_share"] == 0.1
+    assert first["optimizer"]["head_rate"]["initial_rate"] == SETTING["head_rate"]
+    model = config_of("lower", "everything")["components"]["transformer"]["model"]
+    assert model["transformer_config"] == {"num_hidden_layers": 1}  # of two
+    summary = config_of("mean", "everything")["components"]["textcat"]["model"]
+    assert summary["summary"] == "mean"
 
 
 def test_one_that_was_stopped_goes_on(tmp_path):

@@ -4,6 +4,7 @@ An arm is what the package's own matrix calls one: settings on top of a shipped 
 A regime is settings on top of that.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,17 @@ ARMS = {
         ArmConfig("ngrams", note="the default dictionary"),
         ArmConfig("task", note="n-grams counted on the task's training texts"),
         ArmConfig("pmi", note="the default dictionary's best by PMI"),
+        ArmConfig(
+            "lower", config="baseline", note="the lower two thirds of the layers"
+        ),
+        ArmConfig("lower-ngrams", note="the same, with the default dictionary"),
     )
 }
 # Tokens have vectors of their own: no text is summed up.
 TOKEN_ARMS = tuple(name for name in ARMS if name != "mean")
 REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes: those with the same head are tuned once.
-TUNED_AS = {name: name for name in ("encoder", "mean", "cnn")}
+TUNED_AS = {**{name: name for name in ("encoder", "mean", "cnn")}, "lower": "encoder"}
 
 _OPTIMIZER = "training.optimizer"
 _RATE = f"{_OPTIMIZER}.learn_rate"
@@ -79,6 +84,10 @@ def config_for(
     }
     if run["arm"] == "mean":
         settings[f"components.{task.component}.model.summary"] = "mean"
+    if run["arm"].startswith("lower"):
+        # The last layers of a sentence encoder know little of single tokens.
+        layers = {"num_hidden_layers": _n_layers(encoder) * 2 // 3}
+        settings["components.transformer.model.transformer_config"] = layers
     for place, value in settings.items():
         change(config, place, value, "the run")
     return config
@@ -113,6 +122,11 @@ def texts_of(data: Data, task: Task) -> list[str]:
     names = data.header.split("\t")
     places = [i for i, name in enumerate(names) if name.startswith("sentence")]
     return [row.split("\t")[i] for row in data.pool for i in places]
+
+
+def _n_layers(encoder: Path) -> int:
+    config = json.loads((encoder / "config.json").read_text("utf8"))
+    return int(config["num_hidden_layers"])
 
 
 def _corpora(task: Task) -> dict[str, Any]:

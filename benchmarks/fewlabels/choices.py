@@ -27,7 +27,7 @@ REGIME_ARMS = ("encoder", "ngrams")
 # So many epochs for each size, times the factor that is chosen.
 EPOCHS = {100: 20, 300: 10, 1000: 5}
 # Rates of the encoder, with that factor.
-GRID = ((2e-4, 1), (4e-4, 1), (1e-4, 1))
+GRID = ((2e-4, 1), (5e-4, 1), (1e-4, 1), (2e-4, 2))
 # Of the head, where it has a rate of its own.
 HEAD_RATES = (1e-3,)
 TUNING_SIZE = 300
