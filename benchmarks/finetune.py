@@ -20,7 +20,7 @@ from spacy.training.loop import train
 
 from spacy_spanft.scorers import classification_scores
 
-from .matrix import Run, plan, run_missing
+from .matrix import Run, plan, run_missing, summarise
 from .plain_loop import fit_and_predict
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -111,7 +111,7 @@ def main(
             return run_plain(folder, kind, encoder, rate, run["seed"])
         return run_config(folder, kind, encoder, rate, run["seed"], run["arm"])
 
-    run_missing(results, list(plan(task, ARMS, seeds, rate=rate)), do)
+    summarise(run_missing(results, list(plan(task, ARMS, seeds, rate=rate)), do))
 
 
 if __name__ == "__main__":

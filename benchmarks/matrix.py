@@ -1,12 +1,16 @@
 """Runs of several arms over tasks and seeds: each is kept when done, and done once."""
 
+import hashlib
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from filelock import FileLock, Timeout
 from wasabi.tables import table
 
 Run = dict[str, Any]
@@ -15,26 +19,66 @@ _GROUP = ("task", "arm", "rate", "epochs")
 
 
 def run_missing(
-    results: Path, runs: Sequence[Run], do: Callable[[Run], dict[str, float]]
-) -> None:
-    """Do the runs that the results do not have yet, and print a table of all.
+    results: Path, runs: Sequence[Run], do: Callable[[Run], dict[str, Any]]
+) -> list[Run]:
+    """Do the runs that the results do not have yet.
 
-    results (Path): JSON lines, one for each run.
+    Several processes may do the same runs at a time: each run is done by one of them.
+
+    results (Path): JSON lines, one for each run. A line is appended when its run is
+        done, so that whatever stops the process costs the run that it was doing alone.
     runs (Sequence[Run]): Task, arm, rate and seed of each.
-    do (Callable[[Run], dict[str, float]]): Gives a run's scores.
+    do (Callable[[Run], dict[str, Any]]): Gives a run's scores.
+    RETURNS (list[Run]): All that is in the results.
     """
-    lines = results.read_text("utf8").splitlines() if results.exists() else []
-    done = [json.loads(line) for line in lines]
+    results.parent.mkdir(parents=True, exist_ok=True)
     for run in runs:
-        if any(run.items() <= one.items() for one in done):
-            continue
-        print(run, flush=True)
-        begin = time.perf_counter()
-        scores = do(run)
-        done.append({**run, **scores, "seconds": time.perf_counter() - begin})
-        with open(results, "a", encoding="utf8") as file:
-            file.write(json.dumps(done[-1]) + "\n")
-    summarise(done)
+        with _claim(results, run) as is_mine:
+            if not is_mine or is_done(run, read_done(results)):
+                continue
+            print(run, flush=True)
+            begin, cpu = time.perf_counter(), time.process_time()
+            scores = do(run)
+            # What else the machine does is in the first of them alone.
+            times = {
+                "seconds": round(time.perf_counter() - begin, 1),
+                "cpu_seconds": round(time.process_time() - cpu, 1),
+            }
+            line = {**run, **scores, **times}
+            with open(results, "a", encoding="utf8") as file:
+                # One write: the lines of two processes never mix.
+                file.write(json.dumps(line) + "\n")
+    return read_done(results)
+
+
+def read_done(results: Path) -> list[Run]:
+    """Read what was done so far."""
+    lines = results.read_text("utf8").splitlines() if results.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def is_done(run: Run, done: Sequence[Run]) -> bool:
+    """Say whether a run is among those that were done."""
+    return any(run.items() <= one.items() for one in done)
+
+
+@contextmanager
+def _claim(results: Path, run: Run) -> Iterator[bool]:
+    """Keep a run to this process, if no other one does it; a killed one keeps none."""
+    what = json.dumps([str(results.resolve()), run], sort_keys=True)
+    name = hashlib.sha256(what.encode()).hexdigest()[:32]
+    folder = Path(tempfile.gettempdir()) / "spanft-runs"
+    folder.mkdir(exist_ok=True)
+    lock = FileLock(folder / f"{name}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
 
 
 def plan(

@@ -28,7 +28,7 @@ from spacy.util import registry
 from spacy_spanft.readers.conll import conll_corpus
 from spacy_spanft.readers.splits import split_in_three
 
-from .matrix import Run, plan, run_missing
+from .matrix import Run, plan, run_missing, summarise
 from .plain_tagger import batches_by_length, fit_and_tag
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -173,7 +173,9 @@ def main(
             found = run_plain(*how) if is_plain else run_config(*how, run["arm"])
             return scores_of(read(files, spacy.blank("en")), found)
 
-    run_missing(results, list(plan(task, arm, seeds, rate=rate, epochs=epochs)), do)
+    summarise(
+        run_missing(results, list(plan(task, arm, seeds, rate=rate, epochs=epochs)), do)
+    )
 
 
 if __name__ == "__main__":

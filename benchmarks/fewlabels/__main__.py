@@ -1,0 +1,166 @@
+"""Few labels, on real tasks: see `python -m benchmarks.fewlabels --help`.
+
+    python -m benchmarks.fewlabels tune DATA ENCODER   # the grid, on train data
+    python -m benchmarks.fewlabels choose              # the best of it
+    python -m benchmarks.fewlabels run DATA ENCODER    # scored on dev data
+    python -m benchmarks.fewlabels go DATA ENCODER     # all of that
+    python -m benchmarks.fewlabels table
+
+DATA is a folder with glue/CoLA/train.tsv, ner/wnut17/ and so on, ENCODER one that
+transformers reads. `tune`, `run` and `go` go on where they were stopped, and may be
+started several times, to use several cores: no run is done twice.
+"""
+
+import logging
+import time
+import warnings
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..matrix import Run, is_done, read_done, run_missing
+from .arms import ARMS, REGIMES
+from .choices import choose as choose_from
+from .choices import grid as grid_of
+from .choices import key_of, read_choices, runs, tuning_runs, write_choices
+from .summary import over_tasks, plan_table, results_table
+from .tasks import TASKS
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+
+FOLDER = Path(__file__).parents[1] / "results"
+Results = Annotated[Path, typer.Option(help="the folder of the results")]
+Only = Annotated[
+    list[str], typer.Option(help="e.g. task=CoLA,SST-2 or size=300 or arm=encoder,cnn")
+]
+Threads = Annotated[int, typer.Option(help="how many threads PyTorch has")]
+NAME, TUNING, CHOICES = "fewlabels.jsonl", "fewlabels_tuning.jsonl", "fewlabels.json"
+
+
+@app.command()
+def tune(
+    data: Path,
+    encoder: Path,
+    only: Only = [],  # noqa: B006
+    results: Results = FOLDER,
+    threads: Threads = 1,
+) -> None:
+    """Do the runs of the grid that are missing."""
+    _do(results / TUNING, only_those(tuning_runs(), only), data, encoder, threads)
+
+
+@app.command()
+def choose(results: Results = FOLDER) -> None:
+    """Choose from the grid, and write the choices."""
+    chosen = choose_from(read_done(results / TUNING))
+    write_choices(results / CHOICES, chosen)
+    for key, setting in chosen.items():
+        print(key, setting)
+
+
+@app.command()
+def run(
+    data: Path,
+    encoder: Path,
+    seeds: int = 10,
+    only: Only = [],  # noqa: B006
+    results: Results = FOLDER,
+    threads: Threads = 1,
+) -> None:
+    """Do the runs that are missing, and score them on dev data."""
+    chosen = read_choices(results / CHOICES)
+    if not chosen:
+        raise SystemExit("Nothing is chosen yet: run `tune` and `choose` first.")
+    wanted = only_those(runs(chosen, seeds), only)
+    _do(results / NAME, wanted, data, encoder, threads)
+
+
+@app.command()
+def go(
+    data: Path,
+    encoder: Path,
+    seeds: int = 10,
+    results: Results = FOLDER,
+    threads: Threads = 1,
+) -> None:
+    """Do all that is missing: the grid, the choice, and what is scored."""
+    wanted = list(tuning_runs())
+    _do(results / TUNING, wanted, data, encoder, threads)
+    while not all(is_done(one, read_done(results / TUNING)) for one in wanted):
+        time.sleep(10)  # another process does the last ones
+    choose(results)
+    run(data, encoder, seeds, [], results, threads)
+
+
+@app.command()
+def plan(
+    seeds: int = 10,
+    only: Only = [],  # noqa: B006
+    results: Results = FOLDER,
+) -> None:
+    """Print how many runs are left, and how long they take."""
+    print("The grid:")
+    grid = list(only_those(tuning_runs(), only))
+    tuned = read_done(results / TUNING)
+    print(plan_table(grid, tuned))
+    # Until a choice is made, any setting has the number of runs.
+    kinds = product(ARMS, REGIMES, TASKS.values())
+    some = {key_of(*kind): next(grid_of(kind[1])) for kind in kinds}
+    chosen = read_choices(results / CHOICES)
+    wanted = list(only_those(runs({**some, **chosen}, seeds), only))
+    print("What is scored:")
+    print(plan_table(wanted, [*read_done(results / NAME), *tuned]))
+
+
+@app.command()
+def table(
+    only: Only = [],  # noqa: B006
+    metrics: Annotated[str, typer.Option(help="main or all")] = "main",
+    results: Results = FOLDER,
+) -> None:
+    """Print mean ± standard deviation over seeds, and differences."""
+    done = list(only_those(read_done(results / NAME), only))
+    # What was done with settings that are not the chosen ones any more is left out.
+    wanted = list(runs(read_choices(results / CHOICES), 1 + _last_seed(done)))
+    done = [one for one in done if any(run.items() <= one.items() for run in wanted)]
+    print(results_table(done, metrics))
+    print(over_tasks(done))
+
+
+def only_those(wanted: Any, only: list[str]) -> Iterator[Run]:
+    """Keep the runs whose settings are among those that were asked for."""
+    conditions = [condition.partition("=") for condition in only]
+    for one in wanted:
+        if all(str(one[key]) in values.split(",") for key, _, values in conditions):
+            yield one
+
+
+def _last_seed(done: list[Run]) -> int:
+    return max((one["seed"] for one in done), default=-1)
+
+
+def _do(results: Path, wanted: Any, data: Path, encoder: Path, threads: int) -> None:
+    wanted = list(wanted)
+    left = [one for one in wanted if not is_done(one, read_done(results))]
+    print(f"{len(left)} of {len(wanted)} runs are left.", flush=True)
+    if not left:
+        return
+    import torch
+
+    from .training import do
+
+    torch.set_num_threads(threads)
+    # Of each run the same: that its head is new, that its dev data has few labels.
+    warnings.filterwarnings("ignore")
+    logging.getLogger("spacy").setLevel(logging.ERROR)
+    try:
+        run_missing(results, left, lambda one: do(one, data, encoder))
+    except KeyboardInterrupt:
+        raise SystemExit("Stopped. The same command goes on.") from None
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,161 @@
+"""The arms, the regimes, and the config that a run trains.
+
+An arm is what the package's own matrix calls one: settings on top of a shipped config.
+A regime is settings on top of that.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from confection import Config
+
+from spacy_spanft import NgramDictionary, default_dictionary
+from spacy_spanft.matrix.arms import ArmConfig, change, config_of
+
+from .tasks import Data, Task
+
+BASELINE = "encoder"
+# What a dictionary needs to have in common with the default one to be as large.
+TOP_BY_PMI = 20_000
+MIN_COUNT = 3
+
+_RANDOM = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
+_NLTK = {"@segmenters": "spacy-spanft.NltkChunkSegmenter.v1", "chunker": "phrases"}
+ARMS = {
+    arm.name: arm
+    for arm in (
+        ArmConfig(BASELINE, config="baseline", note="[CLS], or the tokens alone"),
+        ArmConfig("mean", config="baseline", note="the mean of the wordpieces"),
+        ArmConfig("cnn", block={"segmentation": "none"}, segmenter=_RANDOM),
+        ArmConfig("random", segmenter=_RANDOM),
+        ArmConfig("nltk", segmenter=_NLTK, note="NLTK's phrases (NP, VP, PP)"),
+        ArmConfig("ngrams", note="the default dictionary"),
+        ArmConfig("task", note="n-grams counted on the task's training texts"),
+        ArmConfig("pmi", note="the default dictionary's best by PMI"),
+        ArmConfig(
+            "lower", config="baseline", note="the lower two thirds of the layers"
+        ),
+        ArmConfig("lower-ngrams", note="the same, with the default dictionary"),
+    )
+}
+# Tokens have vectors of their own: no text is summed up.
+TOKEN_ARMS = tuple(name for name in ARMS if name != "mean")
+REGIMES = ("everything", "rates", "head-first")
+# Whose settings an arm takes: those with the same head are tuned once.
+TUNED_AS = {**{name: name for name in ("encoder", "mean", "cnn")}, "lower": "encoder"}
+
+_OPTIMIZER = "training.optimizer"
+_RATE = f"{_OPTIMIZER}.learn_rate"
+
+
+def arms_of(task: Task) -> tuple[str, ...]:
+    """Name the arms that a task has."""
+    return tuple(ARMS) if task.text else TOKEN_ARMS
+
+
+def config_for(
+    task: Task, run: dict[str, Any], encoder: Path, files: dict[str, Path], steps: int
+) -> Config:
+    """Make the config of a run.
+
+    task (Task): The task.
+    run (dict[str, Any]): Its arm, regime, rates and seed.
+    encoder (Path): The folder of the encoder.
+    files (dict[str, Path]): The train and dev data, and the dictionaries.
+    steps (int): How many steps it has.
+    RETURNS (Config): The config.
+    """
+    arm = ARMS[run["arm"]]
+    if run["arm"] in files:
+        arm = arm._replace(dictionary=str(files[run["arm"]]))
+    config = config_of(arm, Path(__file__).parents[2] / task.config)
+    settings: dict[str, Any] = {
+        "paths.train": str(files["train"]),
+        "paths.dev": str(files["dev"]),
+        "paths.transformer": str(encoder),
+        "system.seed": run["seed"],
+        f"{_RATE}.initial_rate": run["rate"],
+        f"{_RATE}.total_steps": steps,
+        f"{_RATE}.warmup_steps": steps // 10,
+        **_corpora(task),
+        **task.set,
+        **_regime(run),
+    }
+    if run["arm"] == "mean":
+        settings[f"components.{task.component}.model.summary"] = "mean"
+    if run["arm"].startswith("lower"):
+        # The last layers of a sentence encoder know little of single tokens.
+        layers = {"num_hidden_layers": _n_layers(encoder) * 2 // 3}
+        settings["components.transformer.model.transformer_config"] = layers
+    for place, value in settings.items():
+        change(config, place, value, "the run")
+    return config
+
+
+def dictionaries(run: dict[str, Any], task: Task, data: Data, folder: Path) -> Any:
+    """Write the dictionary that an arm needs, if it is not the default one.
+
+    run (dict[str, Any]): The run.
+    task (Task): The task.
+    data (Data): Its data.
+    folder (Path): Where to write it.
+    RETURNS (dict[str, Path]): Its file, by the arm's name.
+    """
+    path = folder / "dictionary.tsv.gz"
+    if run["arm"] == "task":
+        NgramDictionary.from_texts(texts_of(data, task), min_count=MIN_COUNT).to_disk(
+            path
+        )
+    elif run["arm"] == "pmi":
+        default_dictionary().top(TOP_BY_PMI, by="pmi").to_disk(path)
+    else:
+        return {}
+    return {run["arm"]: path}
+
+
+def texts_of(data: Data, task: Task) -> list[str]:
+    """Give the texts that a seed could draw, without their labels."""
+    if not task.text:
+        blocks = (block.split("\n") for block in data.pool)
+        return [" ".join(line.split()[0] for line in one if line) for one in blocks]
+    names = data.header.split("\t")
+    places = [i for i, name in enumerate(names) if name.startswith("sentence")]
+    return [row.split("\t")[i] for row in data.pool for i in places]
+
+
+def _n_layers(encoder: Path) -> int:
+    config = json.loads((encoder / "config.json").read_text("utf8"))
+    return int(config["num_hidden_layers"])
+
+
+def _corpora(task: Task) -> dict[str, Any]:
+    if task.text == "sentence":
+        return {f"corpora.{part}.text": "sentence" for part in ("train", "dev")}
+    if task.text:
+        return {}
+    reader = "spacy-spanft.ConllCorpus.v1"
+    return {
+        f"corpora.{part}": {"@readers": reader, "path": f"${{paths.{part}}}"}
+        for part in ("train", "dev")
+    }
+
+
+def _regime(run: dict[str, Any]) -> dict[str, Any]:
+    """Set the head's rate, and freeze the encoder for a tenth of the steps."""
+    if run["regime"] == "everything":
+        return {}
+    callback: dict[str, Any] = {"@callbacks": "spacy-spanft.group_parameters.v1"}
+    if run["regime"] == "head-first":
+        name = "spacy-spanft.freeze_transformer.v1"
+        callback = {"@callbacks": name, "until_share": 0.1}
+    return {
+        "training.before_update": callback,
+        f"{_OPTIMIZER}.@optimizers": "spacy-spanft.GroupedAdam.v1",
+        f"{_OPTIMIZER}.head_rate": {
+            "@schedules": "warmup_linear.v1",
+            "initial_rate": run["head_rate"],
+            "warmup_steps": f"${{{_RATE}.warmup_steps}}",
+            "total_steps": f"${{{_RATE}.total_steps}}",
+        },
+    }

@@ -1,0 +1,144 @@
+"""Hyper-parameters: one small grid for all arms, and what was chosen from it.
+
+The runs of the grid draw other training texts than those that are scored, and are
+tested on what is held out of the training data. One setting is chosen for each arm,
+regime and kind of task (texts, tokens): that with the highest mean over a few tasks. A
+choice for each task would follow the noise of a few runs, and on CoLA three hundred
+labels teach this encoder next to nothing.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from .arms import ARMS, REGIMES, TUNED_AS, arms_of
+from .tasks import TASKS, Task
+
+Run = dict[str, Any]
+Setting = dict[str, float]
+
+SIZES = (300, 100, 1000)
+# What all sizes have, and what all regimes have: the rest is for the first of each.
+CORE_ARMS = ("encoder", "mean", "cnn", "random", "ngrams")
+REGIME_ARMS = ("encoder", "ngrams")
+# So many epochs for each size, times the factor that is chosen.
+EPOCHS = {100: 20, 300: 10, 1000: 5}
+# Rates of the encoder, with that factor.
+GRID = ((2e-4, 1), (5e-4, 1), (1e-4, 1), (2e-4, 2))
+# Of the head, where it has a rate of its own.
+HEAD_RATES = (1e-3,)
+TUNING_SIZE = 300
+TUNING_TASKS = ("SST-2", "STS-B", "WNUT17")
+# No seed that is scored.
+TUNING_SEEDS = (1000, 1001)
+# The version of the head: another one is another run.
+HEAD = "v1"
+
+
+def grid(regime: str) -> Iterator[Setting]:
+    """Give the settings that are tried in a regime."""
+    for rate, factor in GRID:
+        for head_rate in [rate] if regime == "everything" else HEAD_RATES:
+            yield {"rate": rate, "head_rate": head_rate, "factor": factor}
+
+
+def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
+    """Name the runs of the grid: all of one seed, then those of the next one."""
+    for seed, regime in product(TUNING_SEEDS, regimes):
+        for setting, name in product(grid(regime), TUNING_TASKS):
+            arms = map(tuned_as, arms_of(TASKS[name]))
+            for arm in dict.fromkeys(arm for arm in arms if _has(arm, regime)):
+                yield _run(name, TUNING_SIZE, arm, regime, seed, setting, "held-out")
+
+
+def runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
+    """Name the runs that are scored: all of one seed, then those of the next one.
+
+    An arm whose settings are not chosen yet is left out.
+    """
+    for seed, size, regime in product(range(n_seeds), SIZES, REGIMES):
+        for name, task in TASKS.items():
+            for arm in arms_of(task):
+                key = key_of(tuned_as(arm), regime, task)
+                if _has(arm, regime, size) and key in chosen:
+                    yield _run(name, size, arm, regime, seed, chosen[key], "dev")
+
+
+def _has(arm: str, regime: str, size: int = SIZES[0]) -> bool:
+    """Say whether an arm is run in a regime, with so many labels."""
+    if size != SIZES[0]:
+        return regime == REGIMES[0] and arm in CORE_ARMS
+    return regime == REGIMES[0] or arm in REGIME_ARMS
+
+
+def choose(done: Sequence[Run]) -> dict[str, Setting]:
+    """Choose the settings with the highest mean over the tasks.
+
+    done (Sequence[Run]): The runs of the grid.
+    RETURNS (dict[str, Setting]): The settings, by arm, regime and kind of task. A
+        setting that lacks a run for some task cannot be chosen.
+    """
+    chosen: dict[str, Setting] = {}
+    for arm, regime, is_text in product(ARMS, REGIMES, (True, False)):
+        tasks = [name for name in TUNING_TASKS if bool(TASKS[name].text) == is_text]
+        scores = [
+            (score, setting)
+            for setting in grid(regime)
+            if (score := _mean_over(tasks, done, arm, regime, setting)) is not None
+        ]
+        if scores:
+            score, setting = max(scores, key=lambda pair: pair[0])
+            key = key_of(arm, regime, TASKS[tasks[0]])
+            chosen[key] = {**setting, "score": round(score, 4), "tried": len(scores)}
+    return chosen
+
+
+def tuned_as(arm: str) -> str:
+    """Name the arm whose settings an arm takes: all with spans have the same head."""
+    return TUNED_AS.get(arm, "ngrams")
+
+
+def key_of(arm: str, regime: str, task: Task) -> str:
+    """Name what has a setting of its own."""
+    return f"{arm} · {regime} · {'texts' if task.text else 'tokens'}"
+
+
+def read_choices(path: Path) -> dict[str, Setting]:
+    """Read what was chosen; nothing if there is no such file."""
+    return json.loads(path.read_text("utf8")) if path.exists() else {}
+
+
+def write_choices(path: Path, chosen: dict[str, Setting]) -> None:
+    """Write what was chosen."""
+    path.write_text(json.dumps(chosen, indent=2, ensure_ascii=False) + "\n", "utf8")
+
+
+def _run(
+    task: str, size: int, arm: str, regime: str, seed: int, setting: Setting, part: str
+) -> Run:
+    return {
+        **{"task": task, "size": size, "arm": arm, "regime": regime, "seed": seed},
+        **{"rate": setting["rate"], "head_rate": setting["head_rate"]},
+        "epochs": round(EPOCHS[size] * setting["factor"]),
+        **{"part": part, "head": HEAD},
+    }
+
+
+def _mean_over(
+    tasks: Sequence[str], done: Sequence[Run], arm: str, regime: str, setting: Setting
+) -> float | None:
+    """Compute the mean over tasks of the main metric; None if one has no run."""
+    means = []
+    for task in tasks:
+        wanted = [
+            _run(task, TUNING_SIZE, arm, regime, s, setting, "held-out")
+            for s in TUNING_SEEDS
+        ]
+        own = [one for one in done if any(run.items() <= one.items() for run in wanted)]
+        if not own:
+            return None
+        means.append(mean(one[TASKS[task].metrics[0]] for one in own))
+    return mean(means)

@@ -1,0 +1,140 @@
+"""The tasks: where their data is, how it is cut, and which texts a seed draws.
+
+Of the official training data 500 records (a fifth, if that is less) are held out, the
+same ones always: there the hyper-parameters are chosen. A seed draws its training texts
+from the rest. Scored are the official dev data, once for each run. WikiGold has none: a
+fifth of its sentences, the same ones always, is its dev data.
+"""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+Part = Literal["dev", "held-out"]
+
+HELD_OUT = 500
+# Where chance begins for the cuts that all runs share.
+_SPLIT = 0
+
+
+class Task(NamedTuple):
+    """A task.
+
+    config (str): How its configs begin: configs/textcat for textcat_baseline.cfg.
+    component (str): What is trained on top of the encoder.
+    train (str): The file of its training data.
+    dev (str): That of its dev data; "" cuts it off the training data.
+    metrics (tuple[str, ...]): What spaCy calls its metrics, the main one first.
+    text (str): The column of the text; "" where texts are columns of tokens.
+    set (dict[str, Any]): Other settings that it needs.
+    """
+
+    config: str
+    component: str
+    train: str
+    dev: str
+    metrics: tuple[str, ...]
+    text: str = ""
+    set: dict[str, Any] = {}  # noqa: RUF012 (never written to)
+
+
+_CATS = ("cats_accuracy", "cats_macro_f")
+_POSITIVE = {
+    "@scorers": "spacy-spanft.classification_scorer.v1",
+    "positive_label": "1",
+}
+_SCORER = {"components.textcat.scorer": _POSITIVE}
+_COLA = ("cats_matthews", "cats_accuracy", "cats_macro_f")
+_MRPC = ("cats_accuracy", "cats_macro_f", "cats_f1")
+_STS = ("cats_spearman", "cats_pearson")
+_ENTS = ("ents_f", "ents_p", "ents_r")
+_WNUT = ("ner/wnut17/wnut17train.conll", "ner/wnut17/emerging.dev.conll")
+
+
+def _glue(name: str) -> tuple[str, str]:
+    return f"glue/{name}/train.tsv", f"glue/{name}/dev.tsv"
+
+
+TASKS = {
+    "CoLA": Task(
+        "configs/textcat", "textcat", *_glue("CoLA"), _COLA, "sentence", _SCORER
+    ),
+    "SST-2": Task(
+        "configs/textcat", "textcat", *_glue("SST-2"), _CATS, "sentence", _SCORER
+    ),
+    "MRPC": Task(
+        "configs/textcat_pair", "textcat", *_glue("MRPC"), _MRPC, "sentence1", _SCORER
+    ),
+    "STS-B": Task("configs/sts", "text_regressor", *_glue("STS-B"), _STS, "sentence1"),
+    "WNUT17": Task("configs/ner_bilou", "bilou_ner", *_WNUT, _ENTS),
+    "WikiGold": Task(
+        "configs/ner_bilou", "bilou_ner", "ner/wikigold/wikigold.conll.txt", "", _ENTS
+    ),
+}
+
+
+class Data(NamedTuple):
+    """The data of a run: records as they stand in the file, and its first line.
+
+    header (str): The names of the columns; "" if there are none.
+    pool (list[str]): What could be drawn: the task's own training texts.
+    train (list[str]): What was drawn.
+    test (list[str]): What is to be predicted.
+    """
+
+    header: str
+    pool: list[str]
+    train: list[str]
+    test: list[str]
+
+
+def draw(folder: Path, task: Task, part: Part, size: int, seed: int) -> Data:
+    """Draw training texts, and read what they are tested on.
+
+    folder (Path): Where the data of all tasks is.
+    task (Task): The task.
+    part (Literal["dev", "held-out"]): What is predicted: the dev data, or what is held
+        out of the training data.
+    size (int): How many texts to draw.
+    seed (int): Draws them; the same for all arms.
+    RETURNS (Data): The data.
+    """
+    header, rows = _read(folder / task.train, task)
+    random.Random(_SPLIT).shuffle(rows)
+    if task.dev:
+        dev = _read(folder / task.dev, task)[1]
+    else:
+        dev, rows = rows[: len(rows) // 5], rows[len(rows) // 5 :]
+    n_held_out = min(HELD_OUT, len(rows) // 5)
+    held_out, pool = rows[:n_held_out], rows[n_held_out:]
+    train = random.Random(f"{size} {seed}").sample(pool, min(size, len(pool)))
+    return Data(header, pool, train, dev if part == "dev" else held_out)
+
+
+def write(path: Path, task: Task, header: str, rows: Sequence[str]) -> Path:
+    """Write records in the format they had.
+
+    path (Path): The file.
+    task (Task): Whose records they are.
+    header (str): The first line.
+    rows (Sequence[str]): The records.
+    RETURNS (Path): The file.
+    """
+    lines = [header, *rows] if task.text else ["\n\n".join(rows)]
+    path.write_text("\n".join(lines) + "\n", "utf8")
+    return path
+
+
+def _read(path: Path, task: Task) -> tuple[str, list[str]]:
+    text = path.read_text("utf8")
+    if task.text:
+        header, *rows = text.rstrip("\n").split("\n")
+        return header, rows
+    blocks = (_no_document_marks(block) for block in text.split("\n\n"))
+    return "", [block for block in blocks if block.strip()]
+
+
+def _no_document_marks(block: str) -> str:
+    lines = (line for line in block.split("\n") if line[:10] != "-DOCSTART-")
+    return "\n".join(lines)

@@ -1,0 +1,93 @@
+"""One run: a pipeline of the package's, trained and scored.
+
+The loop is spaCy's, without evaluations in between: the same batches of 32 shuffled
+texts, callbacks and schedules. A batch goes through the encoder in micro-batches of
+similar length; their gradients add up to that of the batch.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.util import registry
+
+from .arms import config_for, dictionaries
+from .tasks import TASKS, draw, write
+
+BATCH = 32
+MICRO_BATCH = 16
+
+
+def do(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, float]:
+    """Train and score.
+
+    run (dict[str, Any]): What to train on what.
+    data (Path): Where the data of all tasks is.
+    encoder (Path): The folder of the encoder.
+    RETURNS (dict[str, float]): The task's metrics.
+    """
+    task = TASKS[run["task"]]
+    drawn = draw(data, task, run["part"], run["size"], run["seed"])
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        kind = "tsv" if task.text else "conll"
+        files = {
+            part: write(folder / f"{part}.{kind}", task, drawn.header, rows)
+            for part, rows in (("train", drawn.train), ("dev", drawn.test))
+        }
+        files |= dictionaries(run, task, drawn, folder)
+        steps = run["epochs"] * -(-len(drawn.train) // BATCH)
+        nlp = init_nlp(config_for(task, run, encoder, files, steps))
+        corpora = registry.resolve(nlp.config.interpolate()["corpora"])
+        fit(nlp, list(corpora["train"](nlp)), run["epochs"], run["seed"])
+        scores = nlp.evaluate(by_length(corpora["dev"](nlp)), batch_size=BATCH)
+    return {metric: round(scores[metric], 5) for metric in task.metrics}
+
+
+def fit(nlp: Language, examples: list[Example], epochs: int, seed: int) -> None:
+    """Train a pipeline as spaCy's loop does.
+
+    nlp (Language): The pipeline, initialised.
+    examples (list[Example]): What it is trained on.
+    epochs (int): How often it sees each of them.
+    seed (int): Shuffles them.
+    """
+    block = nlp.config.interpolate()["training"]
+    settings: Any = registry.resolve(block, schema=ConfigSchemaTraining)
+    optimizer, before_update = settings["optimizer"], settings["before_update"]
+    # What is not trained gives a text the same annotations in each step.
+    for name in settings["annotating_components"]:
+        for example in examples:
+            example.predicted = nlp.get_pipe(name)(example.predicted)
+    order = random.Random(seed)
+    no_update: Any = False  # None would make an optimizer
+    step = 0
+    for epoch in range(epochs):
+        order.shuffle(examples)
+        for batch in _cut(examples, BATCH):
+            if before_update:
+                before_update(nlp, {"step": step, "epoch": epoch})
+            for part in _cut(by_length(batch), MICRO_BATCH):
+                nlp.update(part, sgd=no_update, exclude=settings["frozen_components"])
+            for _, component in nlp.pipeline:
+                finish_update = getattr(component, "finish_update", None)
+                if finish_update and getattr(component, "is_trainable", False):
+                    finish_update(optimizer)
+            optimizer.step_schedules()
+            step += 1
+
+
+def by_length(examples: Any) -> list[Example]:
+    """Put texts of like length side by side: less padding."""
+    return sorted(examples, key=lambda example: len(example.reference))
+
+
+def _cut(examples: Sequence[Example], size: int) -> Iterator[Sequence[Example]]:
+    for start in range(0, len(examples), size):
+        yield examples[start : start + size]
