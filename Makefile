@@ -6,7 +6,7 @@ DEMO ?=
 FAKE_DEVICE = -p tests.fake_device.plugin --gpu tests/test_gpu.py tests/fake_device
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo demo-full test gpu-check lint format clean
+.PHONY: demo demo-full test fake-device gpu-check lint format clean
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-report
@@ -17,8 +17,11 @@ demo-full: $(VENV)/installed-report
 	cd project && $(abspath $(VENV))/bin/python -m spacy project run demo-full . $(DEMO)
 	@echo "The report: project/metrics/demo-full/comparison.html"
 
-test: $(VENV)/installed-dev lint
+test: $(VENV)/installed-dev
+	$(MAKE) --jobs 2 lint fake-device
 	$(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
+
+fake-device: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pytest $(FAKE_DEVICE)
 
 gpu-check: $(VENV)/installed-dev
