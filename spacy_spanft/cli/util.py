@@ -44,10 +44,6 @@ def short_errors() -> Iterator[None]:
                 # Who is interrupted while importing may raise whatever they like.
                 _fail(Errors.STOPPED, code=128 + heard[0])
             _explain(error)
-            from .explanations import message_of
-
-            if (message := message_of(error, error.__traceback__)) is not None:
-                _fail(message)
             raise
 
 
@@ -67,6 +63,10 @@ def _explain(error: BaseException) -> None:
             _to_nowhere()
             _fail(Errors.BAD_OUTPUT.format(reason=reason))
         _fail(Errors.BAD_FILE.format(path=error.filename, reason=reason))
+    from .explanations import message_of
+
+    if (message := message_of(error, error.__traceback__)) is not None:
+        _fail(message)
 
 
 @contextmanager

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.types import Ragged
 
-from ..alignment import Pieces, align_pieces, get_spans
+from ..alignment import Pieces
 from ..errors import AlignmentError, Errors
+from ..layers import span_pool, text_pool
 from ..layers.attention_sum import weights_of
 from ..layers.encoder_rows import DocRows
 from ..layers.span_pool import flatten
@@ -25,7 +26,6 @@ _LINEAR = {"span_window", "reduce_max", "reduce_mean", "reduce_sum"}
 _LINEAR |= {"reduce_first", "reduce_last"}
 _ATTENTION = "attention_sum"
 POOLS = ("span_pool", "text_pool")
-_NO_SPANS = np.zeros((0, 2), np.int64)
 
 
 class Contributions(NamedTuple):
@@ -60,7 +60,8 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
     """
     ops: Any = model.ops
     pool, summary = _parts(model)
-    pieces = _pieces(pool, X)
+    is_cut = pool.name == "span_pool"
+    pieces = span_pool.pieces_of(pool, X, False) if is_cut else text_pool.pieces_of(X)
     vectors, n_pieces = _vectors(pool, X, pieces)
     output = model.get_ref("output_layer")
     W: Any = output.get_param("W")
@@ -94,30 +95,16 @@ def _parts(model: Model[Any, Any]) -> tuple[Model[Any, Any], Model[Any, Any] | N
     return pool, summary
 
 
-def _pieces(pool: Model[Any, Any], X: DocRows) -> list[Pieces]:
-    if pool.name == "text_pool":
-        whole = [align_pieces(encoding, _NO_SPANS) for encoding in X.encodings]
-        # Without spans, each row is a piece.
-        return [Pieces(one.rows, np.ones_like(one.rows)) for one in whole]
-    key, attrs = pool.attrs["spans_key"], pool.attrs
-    caps = {name: attrs[name] for name in ("max_pieces", "max_rows")}
-    return [
-        align_pieces(encoding, get_spans(doc, key), **caps)
-        for doc, encoding in zip(X.docs, X.encodings, strict=True)
-    ]
-
-
 def _vectors(
     pool: Model[Any, Any], X: DocRows, pieces: list[Pieces]
 ) -> tuple[Any, Any]:
     """Pool each piece, or convolve the rows where there are no spans."""
     ops: Any = pool.ops
     rows, lengths, n_pieces = (ops.asarray1i(part) for part in flatten(pieces, X))
-    if pool.name == "text_pool":
-        return pool.layers[0].predict(
-            Ragged(X.vectors[rows], n_pieces)
-        ).dataXd, n_pieces
-    return pool.layers[0].predict(Ragged(X.vectors[rows], lengths)), n_pieces
+    is_cut = pool.name == "span_pool"
+    sequences = Ragged(X.vectors[rows], lengths if is_cut else n_pieces)
+    found = pool.layers[0].predict(sequences)
+    return (found if is_cut else found.dataXd), n_pieces
 
 
 def _of_pieces(

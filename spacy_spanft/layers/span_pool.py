@@ -57,16 +57,7 @@ def forward(
     """Apply the layer."""
     span_pooling, doc_pooling = model.layers
     ops: Any = model.ops
-    pieces = [
-        align_pieces(
-            encoding,
-            get_spans(doc, model.attrs["spans_key"], is_train=is_train),
-            max_pieces=model.attrs["max_pieces"],
-            max_rows=model.attrs["max_rows"],
-        )
-        for doc, encoding in zip(X.docs, X.encodings, strict=True)
-    ]
-    flat = flatten(pieces, X)
+    flat = flatten(pieces_of(model, X, is_train), X)
     rows, lengths, n_pieces = upload(ops, *flat)
     spans = Sequences(X.vectors[rows], lengths, flat[1])
     vectors, backprop_spans = span_pooling(spans, is_train)
@@ -81,6 +72,25 @@ def forward(
         return d_rows
 
     return Y, backprop
+
+
+def pieces_of(model: Model[InT, OutT], X: InT, is_train: bool) -> list[Pieces]:
+    """Find the pieces that the layer pools.
+
+    model (Model[DocRows, Floats2d]): The layer.
+    X (DocRows): The rows of all Docs.
+    is_train (bool): Whether it learns from them.
+    RETURNS (list[Pieces]): The pieces of each Doc.
+    """
+    return [
+        align_pieces(
+            encoding,
+            get_spans(doc, model.attrs["spans_key"], is_train=is_train),
+            max_pieces=model.attrs["max_pieces"],
+            max_rows=model.attrs["max_rows"],
+        )
+        for doc, encoding in zip(X.docs, X.encodings, strict=True)
+    ]
 
 
 def flatten(pieces: list[Pieces], X: InT) -> tuple[np.ndarray, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..alignment import align_pieces
+from ..alignment import Pieces, align_pieces
 from ..errors import AlignmentError, Errors
 from .encoder_rows import DocRows
 from .pooling import Pooling
@@ -37,15 +37,24 @@ def text_pool(span_pooling: Pooling, doc_pooling: Pooling) -> Model[InT, OutT]:
     return Model("text_pool", forward, init=init, layers=layers, dims=dims)
 
 
+def pieces_of(X: InT) -> list[Pieces]:
+    """Find the pieces of each Doc: without spans, each row is one.
+
+    X (DocRows): The rows of all Docs.
+    RETURNS (list[Pieces]): The pieces of each Doc.
+    """
+    whole = [align_pieces(encoding, _NO_SPANS).rows for encoding in X.encodings]
+    return [Pieces(rows, np.ones_like(rows)) for rows in whole]
+
+
 def forward(
     model: Model[InT, OutT], X: InT, is_train: bool
 ) -> tuple[OutT, Callable[[OutT], Floats2d]]:
     """Apply the layer."""
     window, doc_pooling = model.layers
     ops: Any = model.ops
-    pieces = [align_pieces(encoding, _NO_SPANS) for encoding in X.encodings]
-    sizes = np.array([len(one.rows) for one in pieces])
-    rows, counts = upload(ops, flatten(pieces, X)[0], sizes)
+    flat, _, sizes = flatten(pieces_of(X), X)
+    rows, counts = upload(ops, flat, sizes)
     texts = Sequences(X.vectors[rows], counts, sizes)
     windows, backprop_window = window(texts, is_train)
     Y, backprop_docs = doc_pooling(windows, is_train)

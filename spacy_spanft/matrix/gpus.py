@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from ..errors import Errors, MatrixError, shown
-
-CPU = -1
+from ..gpu import CPU
 
 
 def read_gpus(text: str) -> list[int]:
