@@ -1,5 +1,7 @@
 """Real fine-tuning: a plain PyTorch loop, the baseline config and the span config.
 
+The arms that end in -pooler take [CLS] through the encoder's pre-trained pooler.
+
     python -m benchmarks.finetune GLUE ENCODER results.jsonl --rate 1e-4
 
 GLUE is a folder with CoLA/train.tsv and so on, ENCODER one that transformers reads.
@@ -26,7 +28,7 @@ from .plain_loop import fit_and_predict
 CONFIGS = Path(__file__).parent.parent / "configs"
 RATE = "training.optimizer.learn_rate"
 EPOCHS = 3
-ARMS = ("plain", "baseline", "spanft")
+ARMS = ("plain", "baseline", "spanft", "baseline-pooler", "spanft-pooler")
 METRICS = ("cats_matthews", "cats_accuracy", "cats_f1")
 
 
@@ -79,7 +81,10 @@ def run_config(
         # Only the last state is scored, as in the plain loop.
         "training.eval_frequency": steps,
     }
-    path = CONFIGS / f"{task.config}_{arm}.cfg"
+    kind, _, pooler = arm.partition("-")
+    if pooler:
+        overrides["components.textcat.model.pooler"] = True
+    path = CONFIGS / f"{task.config}_{kind}.cfg"
     config = spacy.util.load_config(path, overrides=overrides)
     for part in ("train", "dev") if len(task.columns) == 1 else ():
         corpus = config["corpora"][part]
@@ -100,6 +105,7 @@ def main(
     encoder: Path,
     results: Path,
     task: Annotated[list[str], typer.Option()] = ["CoLA", "MRPC"],  # noqa: B006
+    arm: Annotated[list[str], typer.Option()] = list(ARMS),  # noqa: B006
     seeds: int = 3,
     rate: float = 2e-5,
 ) -> None:
@@ -111,7 +117,7 @@ def main(
             return run_plain(folder, kind, encoder, rate, run["seed"])
         return run_config(folder, kind, encoder, rate, run["seed"], run["arm"])
 
-    summarise(run_missing(results, list(plan(task, ARMS, seeds, rate=rate)), do))
+    summarise(run_missing(results, list(plan(task, arm, seeds, rate=rate)), do))
 
 
 if __name__ == "__main__":

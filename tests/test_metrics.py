@@ -85,6 +85,8 @@ def test_exclusive_labels_of_spacys_own_scorer():
     assert metric_of(nlp).meaning == "F (B)"
     # The label that was asked for is that of cats_f1, not that of the pipeline's score.
     assert metric_of(nlp, "cats_score", "A").meaning == "F (B)"
+    assert metric_of(nlp, "cats_f1").meaning == "F1 (B)"
+    assert metric_of(nlp, "cats_f1", "A").meaning == "F1 (A)"
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.3, 0.0])

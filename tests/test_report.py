@@ -133,6 +133,7 @@ def test_the_tables_hold_the_numbers(one):
     assert ours[6:] == ["50", "–", "1 h 07"]
     assert "* base: a note" in page.text
     assert "40 texts of test.spacy" in page.text
+    assert "An arm is right where most of its runs are" in page.text
 
 
 def test_several_tasks_and_corrected_ps(one, monkeypatch):

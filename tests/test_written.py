@@ -2,6 +2,7 @@
 
 import json
 import sys
+import unicodedata
 
 import numpy as np
 import pytest
@@ -256,6 +257,18 @@ def test_files_in_other_orders_and_lengths(labels):
     bare = [{"cats": row["cats"]} for row in rows]
     with pytest.raises(SpanftError, match=r'"text" in line 1 of .* is nothing'):
         measured(labels, bare, "cats_accuracy")
+
+
+def test_texts_that_look_alike(labels, tmp_path):
+    """One of them has accents of their own, the other letters that have them."""
+    one, other = (unicodedata.normalize(form, "Chloé") for form in ("NFC", "NFD"))
+    doc = spacy.blank("en")(one)
+    doc.cats = {"A": 1.0, "B": 0.0, "C": 0.0}
+    DocBin(docs=[doc]).to_disk(tmp_path / "test.spacy")
+    file = write(tmp_path / "some.jsonl", [{"text": other, "label": "A"}])
+    arms = {"one": [labels / "model"], "file": [file]}
+    with pytest.raises(SpanftError, match="nothing but the way accents are encoded"):
+        compare(arms, tmp_path / "test.spacy")
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,8 @@ def _of_positive(
         found[rows[:, 0] == NO_LABEL] = False
         return found
 
-    return Metric("cats_f1", counts, scoring.f_score, _words_of_label, right)
+    score, meaning = scoring.f_score, f"F1 ({positive})"
+    return Metric("cats_f1", counts, score, _words_of_label, right, meaning=meaning)
 
 
 def _own_positive(scored: Scored) -> str | None:

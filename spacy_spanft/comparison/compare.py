@@ -232,6 +232,7 @@ def _check_alike(found: Mapping[str, list[Measured]]) -> None:
             if run.meaning != first.meaning:
                 names = {"first": base, "second": name}
                 told = {"one": first.meaning, "other": run.meaning, **names}
+                told["metric"] = run.metric
                 raise ComparisonError(Errors.OTHER_MEANINGS.format(**told))
 
 

@@ -117,6 +117,7 @@ def _task(
         "notes": {arm: notes[arm] for arm in here if notes.get(arm)},
         "sides": disagreements(comparison),
         "is_score": comparison.metric in SCORES,
+        "has_votes": any(len(arm.runs) > 1 for arm in comparison.arms),
         "has_spans": any(comparison.arms[-1].runs[0].spans),
         "has_ngrams": any(arm.runs[0].n_ngrams is not None for arm in comparison.arms),
     }

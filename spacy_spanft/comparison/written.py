@@ -3,10 +3,12 @@
 They are scored as those of a pipeline are, whose reader and metric they share.
 """
 
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from spacy.training import Example
 from spacy.util import minibatch
@@ -94,6 +96,7 @@ class WrittenPredictions:
             place = {"place": row.place.lower(), "path": self.path, "number": number}
             found = shown(row.cells["text"]) if "text" in row.cells else "nothing"
             told = {"found": found, "data": self._data, "text": text}
+            told["hint"] = _hint(row.cells.get("text"), text)
             raise ComparisonError(Errors.PREDICTED_TEXT.format(**place, **told))
 
     def _check_labels(self, there: set[str], known: set[str]) -> None:
@@ -106,3 +109,11 @@ class WrittenPredictions:
         if strange == there:
             raise ComparisonError(Errors.OTHER_PREDICTIONS.format(**told))
         warnings.warn(Warnings.STRANGE_PREDICTIONS.format(**told), stacklevel=2)
+
+
+def _hint(found: Any, text: str) -> str:
+    """Say so if two texts look the same and are not."""
+    if not isinstance(found, str):
+        return ""
+    one, other = (unicodedata.normalize("NFC", each) for each in (found, text))
+    return Errors.OTHER_NORMAL_FORM if one == other else ""

@@ -95,7 +95,11 @@ class CommandErrors:
     )
     PREDICTED_TEXT = (
         'The "text" in {place} of {path!r} is {found}, but must be that of text '
-        "{number} of {data!r}: {text!r}."
+        "{number} of {data!r}: {text!r}.{hint}"
+    )
+    OTHER_NORMAL_FORM = (
+        " They differ in nothing but the way accents are encoded: normalize one of "
+        "them (NFC or NFD, as of unicodedata.normalize)."
     )
     MORE_PREDICTIONS = "{path!r} has more predictions than {data!r} has texts ({n:,})."
     FEWER_PREDICTIONS = (
@@ -176,7 +180,7 @@ class CommandErrors:
         "Name one of them: --positive-label"
     )
     OTHER_MEANINGS = (
-        "cats_score is {one} for {first!r} and {other} for {second!r}. Name a metric "
+        "{metric} is {one} for {first!r} and {other} for {second!r}. Name a metric "
         "that is the same for all, such as --metric cats_macro_f."
     )
     OTHER_TEXTS = (
