@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 
 from spacy_spanft.alignment import align_pieces, get_spans
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.explanation import explain, explain_pipe
+from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
 
 from .commands import run
 from .test_textcat import (
@@ -195,6 +195,58 @@ def test_labels_that_do_not_exclude_each_other(bert):
     assert found.rival is None
 
 
+def test_phrases_of_a_corpus(bert):
+    """Means over all places where a phrase is, counted one by one."""
+    nlp = make(bert, MODELS["cnn-cnn"], window=12)
+    train(nlp, examples_for(nlp), steps=8, rate=0.01)
+    texts = [*TEXTS, "Very  good film", "this film is very bad ."]
+    found = phrases(explain_pipe(nlp, texts), min_count=2)
+    expected: dict = {"A": {}, "B": {}}
+    for one in explain_pipe(nlp, texts):
+        for label, other in ("AB", "BA"):
+            for part, added in one.of(label, other).parts:
+                if part.text:
+                    text = " ".join(part.text.lower().split())
+                    expected[label].setdefault(text, []).append(added)
+    for label, there in expected.items():
+        often = {text: added for text, added in there.items() if len(added) > 1}
+        means = {text: np.mean(added) for text, added in often.items()}
+        mine = {one.text: one for one in found[label]}
+        assert set(mine) == {text for text in means if means[text] > 0}
+        for text, one in mine.items():
+            assert one.n == len(often[text])
+            assert one.added == pytest.approx(means[text], abs=1e-5)
+        in_order = [one.added for one in found[label]]
+        assert in_order == sorted(in_order, reverse=True)
+    assert {one.text for label in "AB" for one in found[label]} == set(means)
+    assert "united states" in {
+        one.text
+        for of in phrases(explain_pipe(nlp, texts), min_count=1).values()
+        for one in of
+    }
+
+
+def test_phrases_of_one_text_in_three_labels(bert):
+    """What a phrase adds to all labels alike speaks for none of them."""
+    nlp = make(bert, MODELS["cnn-cnn"])
+    train(nlp, examples_for(nlp))
+    (one,) = explain_pipe(nlp, ["good"])
+    added = np.array([[3.0, 1.0, 1.0]], "f")
+    found = one.found._replace(of_pieces=added)
+    parts = [part for part in one.parts if part.text][:1]
+    three = one._replace(labels=("A", "B", "C"), parts=parts, found=found)
+    text = parts[0].text
+    assert phrases([three], min_count=1) == {
+        "A": [Phrase(text, 1, 2.0)],
+        "B": [],
+        "C": [],
+    }
+    several = three._replace(is_exclusive=False)
+    assert phrases([several], min_count=1)["B"] == [Phrase(text, 1, 1.0)]
+    assert phrases([three], min_count=2) == {"A": [], "B": [], "C": []}
+    assert phrases([]) == {}
+
+
 def gradients(model):
     return [
         node.get_grad(name).tolist()
@@ -278,6 +330,39 @@ class TestCommand:
     def test_texts_and_a_file(self, saved):
         done = run("spanft", "explain", saved, "a", "--file", "b.txt", ok=False)
         assert "not both" in done.stderr
+
+
+class TestPhrases:
+    def test_table_and_json(self, saved, tmp_path):
+        file = tmp_path / "texts.txt"
+        file.write_text("\n".join([*TEXTS, *TEXTS]), "utf8")
+        nlp = spacy.load(saved)
+        texts = [text for text in [*TEXTS, *TEXTS] if text]
+        found = phrases(explain_pipe(nlp, texts), min_count=2)
+        done = run("spanft", "phrases", saved, "--file", file, "-m", 2, "--jsonl")
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        expected = [
+            {"label": label, **one._asdict()}
+            for label in "AB"
+            for one in found[label][:10]
+        ]
+        assert rows == expected
+        options = ("-m", 2, "-n", 1, "--label", "B")
+        done = run("spanft", "phrases", saved, "--file", file, *options)
+        _, heading, _, row, *_ = done.stdout.split("\n")
+        best = found["B"][0]
+        assert heading.split() == ["adds", "found", "B"]
+        assert row.split(None, 2) == [f"{best.added:+.2f}", str(best.n), best.text]
+
+    def test_nothing_often_enough(self, saved):
+        done = run("spanft", "phrases", saved, "good")
+        assert "no phrase found 3 times or more speaks for it" in done.stdout
+
+    def test_no_such_label(self, saved):
+        done = run("spanft", "phrases", saved, "good", "--label", "C", ok=False)
+        assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
+        with pytest.raises(SpanftError, match="min_count is 0, but must be 1 or more"):
+            phrases([], min_count=0)
 
 
 class TestErrors:

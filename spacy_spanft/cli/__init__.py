@@ -13,6 +13,7 @@ from .convert import convert_cli
 from .dictionary import build_cli, diff_cli, info_cli, top_cli
 from .explain import explain_cli
 from .matrix import matrix_cli
+from .phrases import phrases_cli
 from .pretrain import pretrain_cli
 from .segment import segment_cli
 from .uncaught import watch_command
@@ -40,6 +41,7 @@ spanft.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(matrix_cli)
 spanft.command("explain")(explain_cli)
+spanft.command("phrases")(phrases_cli)
 spanft.command("pretrain")(pretrain_cli)
 spanft.add_typer(dictionary)
 app.add_typer(spanft)

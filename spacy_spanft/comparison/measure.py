@@ -1,7 +1,7 @@
 """One trained pipeline on the test data: what it says, how fast, how much memory."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from spacy.language import Language
@@ -18,6 +18,8 @@ from .metrics import metric_of
 from .predicting import Predictions
 from .scoring import NOTHING, Metric, Rows
 from .written import WrittenPredictions, is_written
+
+Result = TypeVar("Result")
 
 
 class Setup(NamedTuple):
@@ -93,12 +95,12 @@ def measure_alone(path: str, setup: Setup) -> Measured:
     return alone(measure, path, setup)
 
 
-def alone(function: Callable[..., Measured], *args: Any) -> Measured:
+def alone(function: Callable[..., Result], *args: Any) -> Result:
     """Call a function in a process of its own.
 
-    function (Callable[..., Measured]): The function.
+    function (Callable[..., Result]): The function.
     *args (Any): What it is called with.
-    RETURNS (Measured): What it returns; `BrokenProcessPool` is raised if it is killed.
+    RETURNS (Result): What it returns; `BrokenProcessPool` is raised if it is killed.
     """
     with fresh_pool() as pool:
         return pool.submit(function, *args).result()

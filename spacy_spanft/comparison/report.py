@@ -1,6 +1,6 @@
 """A comparison as one page of HTML, with figures, for people to read and to print."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import mean
@@ -11,9 +11,11 @@ from .compare import Comparison
 from .disagreement import disagreements
 from .drawing import Look, clean, looks, night, require_matplotlib
 from .headline import caveats, corrected, headline, meanings
+from .reasons import Why
 from .scoring import SCORES
 from .training import Training
 
+Explain = Callable[[Sequence[tuple[str, str]]], list[Why]]
 _TEMPLATE = "report.html.jinja"
 _PACKAGES = ("spacy", "torch", "transformers", "spacy-spanft")
 
@@ -38,6 +40,7 @@ def to_html(
     trainings: Mapping[str, list[Training]] | None = None,
     title: str = "Comparison of trained pipelines",
     notes: Mapping[str, str] | None = None,
+    explain: Mapping[str, Explain] | None = None,
 ) -> str:
     """Write comparisons as one page, which needs no other file.
 
@@ -46,6 +49,8 @@ def to_html(
         trained.
     title (str): The title.
     notes (Optional[Mapping[str, str]]): What must be said of arms.
+    explain (Optional[Mapping[str, Callable]]): For a task, what says why the last arm
+        answers texts as it does: from texts with what is right for them.
     RETURNS (str): HTML.
     """
     require_matplotlib()
@@ -64,6 +69,7 @@ def to_html(
     look = looks(names)
     tasks = [
         _task(f"t{i}", name, one, (trainings or {}).get(name, []), look, notes or {})
+        | _disagreements(one, (explain or {}).get(name))
         for i, (name, one) in enumerate(comparisons.items())
     ]
     return environment.get_template(_TEMPLATE).render(
@@ -115,12 +121,22 @@ def _task(
         "costs": _costs(trainings),
         "figures": [figure for figure in drawn if figure is not None],
         "notes": {arm: notes[arm] for arm in here if notes.get(arm)},
-        "sides": disagreements(comparison),
         "is_score": comparison.metric in SCORES,
         "has_votes": any(len(arm.runs) > 1 for arm in comparison.arms),
         "has_spans": any(comparison.arms[-1].runs[0].spans),
         "has_ngrams": any(arm.runs[0].n_ngrams is not None for arm in comparison.arms),
     }
+
+
+def _disagreements(comparison: Comparison, explain: Explain | None) -> dict[str, Any]:
+    """Find the texts on which two arms disagree, and why the last one has its way."""
+    sides = disagreements(comparison)
+    shown = [one for side in sides for one in side.shown]
+    texts = comparison.arms[-1].runs[0].texts
+    golds = [(texts[one.number - 1], one.gold) for one in shown]
+    reasons = explain(golds) if explain and golds else []
+    numbers = (one.number for one in shown)
+    return {"sides": sides, "reasons": dict(zip(numbers, reasons, strict=False))}
 
 
 def _costs(trainings: list[Training]) -> dict[str, Cost]:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -11,7 +12,8 @@ from ..errors import ComparisonError, Errors
 from ..files import write_whole
 from .compare import Comparison, compare
 from .markdown import to_markdown, to_markdown_of_tasks
-from .report import to_html
+from .reasons import reasons_alone
+from .report import Explain, to_html
 from .runs import Missing, arms_of, missing_of, notes_of
 from .training import Training, read_trainings
 
@@ -124,12 +126,19 @@ def write_reports(
     write_whole(output / "comparison.md", table_of(tasks, found).encode())
     trainings = {name: task.trainings for name, task in tasks.items()}
     try:
-        page = to_html(found, trainings, notes=_joined(tasks))
+        explain = {name: _explainer(task) for name, task in tasks.items()}
+        page = to_html(found, trainings, notes=_joined(tasks), explain=explain)
     except ComparisonError as error:  # no matplotlib
         print(f"⚠ {error}", file=sys.stderr)
     else:
         write_whole(output / "comparison.html", page.encode())
     print(f"✔ Written to {output}", file=sys.stderr)
+
+
+def _explainer(task: Task) -> Explain:
+    """Make what explains the answers of the last arm, by its first run."""
+    *_, runs = task.arms.values()
+    return partial(reasons_alone, str(runs[0]))
 
 
 def _is_single(tasks: Mapping[str, Task]) -> bool:

@@ -79,6 +79,16 @@ def points(value: float) -> str:
     return "0.0" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
+def logit(value: float) -> str:
+    """Write what is added to a logit, with its sign.
+
+    value (float): What is added.
+    RETURNS (str): Such as "+0.41".
+    """
+    text = f"{value:+.2f}"
+    return "0.00" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+
+
 def interval(found: Difference | MethodDifference | None) -> str:
     """Write an interval.
 

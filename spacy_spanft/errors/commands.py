@@ -27,7 +27,7 @@ class CommandErrors:
         "ngrams."
     )
     NO_TEXTS = (
-        "There is no text to cut. Give it as arguments, in a file (--file), or on the "
+        "There is no text. Give it as arguments, in a file (--file), or on the "
         "standard input."
     )
     NO_COMPONENT = (

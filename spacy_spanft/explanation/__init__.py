@@ -2,5 +2,14 @@
 
 from .explain import explain, explain_pipe
 from .explanation import Explanation, Part, Reasons
+from .phrases import Phrase, phrases
 
-__all__ = ["Explanation", "Part", "Reasons", "explain", "explain_pipe"]
+__all__ = [
+    "Explanation",
+    "Part",
+    "Phrase",
+    "Reasons",
+    "explain",
+    "explain_pipe",
+    "phrases",
+]
