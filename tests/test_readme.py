@@ -48,10 +48,13 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module("spacy_spanft.comparison.compare")
     monkeypatch.setattr(module, "measure_alone", measure)
+    module = importlib.import_module("spacy_spanft.comparison.reasons")
+    monkeypatch.setattr(module, "alone", lambda function, *args: function(*args))
     line = "New York City is one of the largest cities in the United States.\n"
     pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
     (tmp_path / "dev.tsv").write_text(pairs, encoding="utf8")
-    (tmp_path / "corpus.txt").write_text(line * 15, encoding="utf8")
+    for name in ("corpus.txt", "texts.txt"):
+        (tmp_path / name).write_text(line * 15, encoding="utf8")
     hub = tmp_path / "wikitext"  # of the same format as on the hub
     hub.mkdir()
     (hub / "README.md").write_text(f"---{CONFIG}---\n", encoding="utf8")

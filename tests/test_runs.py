@@ -205,6 +205,8 @@ def measured(monkeypatch):
 
     module = sys.modules["spacy_spanft.comparison.compare"]
     monkeypatch.setattr(module, "measure_alone", measure)
+    module = sys.modules["spacy_spanft.comparison.tasks"]
+    monkeypatch.setattr(module, "reasons_alone", lambda path, texts: [])
 
 
 @pytest.mark.usefixtures("measured")

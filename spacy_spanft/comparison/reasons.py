@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import AlignmentError
+from ..errors import SpanftError
 from .measure import alone
 from .predicting import load
 from .written import is_written
@@ -47,10 +47,10 @@ def reasons(path: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
     """Explain texts in this process: see `reasons_alone`."""
     from ..explanation import explain_pipe
 
-    explained = explain_pipe(load(path, -1), (text for text, _ in texts))
     try:
-        found = list(explained)
-    except AlignmentError:  # it does not classify over spans, or with other poolings
+        nlp = load(path, -1)
+        found = list(explain_pipe(nlp, (text for text, _ in texts)))
+    except SpanftError:  # it does not classify over spans, or is gone by now
         return []
     return [_why(one, gold) for one, (_, gold) in zip(found, texts, strict=True)]
 
