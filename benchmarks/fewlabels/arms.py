@@ -22,6 +22,8 @@ MIN_COUNT = 3
 
 _RANDOM = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
 _NLTK = {"@segmenters": "spacy-spanft.NltkChunkSegmenter.v1", "chunker": "phrases"}
+_MEAN = {"@layers": "reduce_mean.v1"}
+_MEANS = {"span_pooling": _MEAN, "doc_pooling": _MEAN}
 ARMS = {
     arm.name: arm
     for arm in (
@@ -31,6 +33,9 @@ ARMS = {
         ArmConfig("random", segmenter=_RANDOM),
         ArmConfig("nltk", segmenter=_NLTK, note="NLTK's phrases (NP, VP, PP)"),
         ArmConfig("ngrams", note="the default dictionary"),
+        ArmConfig("no-cls", block={"use_cls": False}, note="n-grams without [CLS]"),
+        ArmConfig("means", block=_MEANS, note="the mean of the n-grams' means"),
+        ArmConfig("means-random", block=_MEANS, segmenter=_RANDOM),
         ArmConfig("task", note="n-grams counted on the task's training texts"),
         ArmConfig("pmi", note="the default dictionary's best by PMI"),
         ArmConfig(
@@ -40,10 +45,12 @@ ARMS = {
     )
 }
 # Tokens have vectors of their own: no text is summed up.
-TOKEN_ARMS = tuple(name for name in ARMS if name != "mean")
+OF_TEXTS = ("mean", "no-cls", "means", "means-random")
+TOKEN_ARMS = tuple(name for name in ARMS if name not in OF_TEXTS)
 REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes: those with the same head are tuned once.
-TUNED_AS = {**{name: name for name in ("encoder", "mean", "cnn")}, "lower": "encoder"}
+TUNED_AS = {name: name for name in ("encoder", "mean", "cnn", "means")}
+TUNED_AS |= {"lower": "encoder", "means-random": "means"}
 
 _OPTIMIZER = "training.optimizer"
 _RATE = f"{_OPTIMIZER}.learn_rate"

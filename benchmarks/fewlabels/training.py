@@ -32,6 +32,21 @@ def do(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, float]:
     encoder (Path): The folder of the encoder.
     RETURNS (dict[str, float]): The task's metrics.
     """
+    nlp, dev = trained(run, data, encoder)
+    scores = nlp.evaluate(dev, batch_size=BATCH)
+    return {metric: round(scores[metric], 5) for metric in TASKS[run["task"]].metrics}
+
+
+def trained(
+    run: dict[str, Any], data: Path, encoder: Path
+) -> tuple[Language, list[Example]]:
+    """Train.
+
+    run (dict[str, Any]): What to train on what.
+    data (Path): Where the data of all tasks is.
+    encoder (Path): The folder of the encoder.
+    RETURNS (tuple[Language, list[Example]]): The pipeline, and what it is tested on.
+    """
     task = TASKS[run["task"]]
     drawn = draw(data, task, run["part"], run["size"], run["seed"])
     with TemporaryDirectory() as name:
@@ -46,8 +61,7 @@ def do(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, float]:
         nlp = init_nlp(config_for(task, run, encoder, files, steps))
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
         fit(nlp, list(corpora["train"](nlp)), run["epochs"], run["seed"])
-        scores = nlp.evaluate(by_length(corpora["dev"](nlp)), batch_size=BATCH)
-    return {metric: round(scores[metric], 5) for metric in task.metrics}
+        return nlp, by_length(corpora["dev"](nlp))
 
 
 def fit(nlp: Language, examples: list[Example], epochs: int, seed: int) -> None:
