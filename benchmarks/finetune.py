@@ -76,8 +76,8 @@ def run_config(
         "paths.dev": str(folder / "dev.tsv"),
         "system.seed": seed,
         f"{RATE}.initial_rate": rate,
-        f"{RATE}.total_steps": steps,
-        f"{RATE}.warmup_steps": steps // 10,
+        "training.max_epochs": 0,
+        "training.max_steps": steps,
         # Only the last state is scored, as in the plain loop.
         "training.eval_frequency": steps,
     }

@@ -28,7 +28,7 @@ _RATE = "training.optimizer.learn_rate"
 _SIZE = "training.batcher.size"
 _LIMITS = (
     _Limit("nlp", "batch_size", 1),
-    # Before max_steps, which refers to it in the configs of ours.
+    # Before max_steps, which may refer to it.
     _Limit(_RATE, "total_steps", 1),
     _Limit(_RATE, "warmup_steps", 0),
     _Limit(_RATE, "initial_rate", 0),
@@ -50,7 +50,8 @@ def check_numbers(config: Any) -> None:
     config (Config): The pipeline's config, interpolated.
     """
     for limit in _LIMITS:
-        value = _block(config, limit.place).get(limit.name)
+        block = _block(config, limit.place)
+        value = block.get(limit.name)
         # As it is written, a number that is none (NaN) is not lowest or more, either.
         if isinstance(value, int | float) and not value >= limit.lowest:
             _fail(limit.place, limit.name, value, f"{limit.lowest} or more{limit.note}")

@@ -17,6 +17,7 @@ from .label_check import warn_no_labels, warn_similar_labels, warn_unseen_labels
 from .name_check import check_initialized, check_names
 from .number_check import check_batches, check_numbers
 from .pretrained_pooler import take_pretrained_poolers
+from .schedules import set_max_steps
 from .score_check import check_scores
 
 
@@ -24,8 +25,9 @@ def prepare_training() -> Callable[[Language], None]:
     """Build `spacy-spanft.prepare_training.v1`, for [initialize.after_init].
 
     spaCy evaluates step 0 and then each eval_frequency-th, so that a short training has
-    an untrained model-best. Here eval_frequency, and max_steps by a few steps, become
-    what evaluates each epoch and the last step; what streams (max_epochs = -1) stays.
+    an untrained model-best. Here eval_frequency and max_steps become what evaluates
+    each epoch and the last step, and `spacy-spanft.warmup_linear.v1` ends with that.
+    What streams (max_epochs = -1) stays.
     A pooler begins with the pre-trained weights of its encoder's.
     What would spoil a training in silence is found before it begins: labels that only
     the dev data has, metrics that nothing computes, settings that nothing reads, and
@@ -54,11 +56,12 @@ def _prepare(nlp: Language) -> None:
     if config.get("training", {}).get("max_epochs", -1) >= 0:
         train = read_corpus(nlp, config, "train_corpus")
         if train:
-            _fit_evaluation(nlp, config["training"], train)
+            _fit_steps(nlp, config["training"], train)
+    set_max_steps(nlp.config)
 
 
-def _fit_evaluation(nlp: Language, settings: Any, train: list[Example]) -> None:
-    """Let the loop evaluate each epoch and the last step, and say what changed."""
+def _fit_steps(nlp: Language, settings: Any, train: list[Example]) -> None:
+    """Let the loop end with the epochs, and evaluate each; say what changed."""
     max_steps, frequency = settings["max_steps"], settings["eval_frequency"]
     block = {"batcher": settings["batcher"]}
     batches = count_batches(
@@ -70,14 +73,16 @@ def _fit_evaluation(nlp: Language, settings: Any, train: list[Example]) -> None:
     check_batches(batches.per_epoch, settings["batcher"])
     end = max_steps
     fitted = evaluation_steps(end, batches.per_epoch, frequency)
-    last = None if batches.total is None else batches.total - 1
+    # A single step is step 0, and max_steps = 0 would be no limit.
+    last = None if batches.total is None else max(1, batches.total - 1)
     if last is not None and not 0 < fitted.n_steps <= last:  # the epochs end first
         end = min(max_steps or last, last)
         fitted = evaluation_steps(end, batches.per_epoch, frequency, can_grow=False)
     changes = []
-    new = {"eval_frequency": (frequency, fitted.eval_frequency)}
-    if fitted.n_steps != end:
-        new["max_steps"] = (max_steps, fitted.n_steps)
+    new = {
+        "eval_frequency": (frequency, fitted.eval_frequency),
+        "max_steps": (max_steps, fitted.n_steps),
+    }
     for name, (before, after) in new.items():
         if before != after:
             nlp.config["training"][name] = after

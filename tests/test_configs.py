@@ -92,11 +92,12 @@ def paired(tmp_path_factory):
     return path
 
 
-def train(config, data, bert, folder, *more):
+def train(config, data, bert, folder, *more, n_steps=20):
     done = run(
         *("train", config, "--output", folder / "out", "--gpu-id", -1),
         *("--paths.train", data, "--paths.dev", data, "--paths.transformer", bert),
-        *(f"{RATE}.total_steps", 20, f"{RATE}.warmup_steps", 2),
+        *("--training.max_epochs", 0, "--training.max_steps", n_steps),
+        *(f"{RATE}.max_steps", n_steps),
         *(f"{RATE}.initial_rate", 0.01, "--training.eval_frequency", 10),
         # An epoch is a single step here: to save after each would take all the time.
         *("--initialize.after_init.@callbacks", UNSEEN_LABELS),
@@ -158,7 +159,7 @@ def test_two_phases_differ_in_the_regime_only(name):
         "training.optimizer.@optimizers",
         "training.optimizer.learn_rate.initial_rate",
     }
-    rate = "training.optimizer.transformer_rate.schedule.initial_rate"
+    rate = "training.optimizer.transformer_rate.initial_rate"
     assert other[rate] == one["training.optimizer.learn_rate.initial_rate"]
 
 
@@ -182,7 +183,7 @@ def test_single_texts_train(arm, single, bert, tmp_path):
 def test_pairs_train(arm, paired, bert, tmp_path):
     config = CONFIGS / f"textcat_pair_{arm}.cfg"
     # The score is the accuracy alone, not spaCy's own half and half.
-    nlp, log = train(config, paired, bert, tmp_path, f"{RATE}.total_steps", 60)
+    nlp, log = train(config, paired, bert, tmp_path, n_steps=60)
     assert "CATS_ACCURACY" in log
     assert "CATS_SCORE" not in log
     assert nlp.meta["performance"]["cats_accuracy"] == 1.0
@@ -193,8 +194,8 @@ def test_pairs_train(arm, paired, bert, tmp_path):
 @pytest.mark.parametrize("arm", ["spanft", "baseline"])
 def test_scores_train(arm, paired, bert, tmp_path):
     low = "--components.text_regressor.low"
-    steps = (low, -1, f"{RATE}.total_steps", 60)
-    nlp, log = train(CONFIGS / f"sts_{arm}.cfg", paired, bert, tmp_path, *steps)
+    config = CONFIGS / f"sts_{arm}.cfg"
+    nlp, log = train(config, paired, bert, tmp_path, low, -1, n_steps=60)
     assert "CATS_PEARS" in log
     assert nlp.meta["performance"]["cats_pearson"] > 0.9
     assert nlp("good film [SEP] very good film").cats["score"] > 0.5
@@ -204,9 +205,8 @@ def test_scores_train(arm, paired, bert, tmp_path):
 @pytest.mark.parametrize("head", ["ner", "ner_bilou"])
 @pytest.mark.parametrize("arm", ["spanft", "baseline"])
 def test_entities_train(head, arm, entities, bert, tmp_path):
-    steps = (f"{RATE}.total_steps", 150)
     config = CONFIGS / f"{head}_{arm}.cfg"
-    nlp, _ = train(config, entities, bert, tmp_path, *steps)
+    nlp, _ = train(config, entities, bert, tmp_path, n_steps=150)
     assert nlp.meta["performance"]["ents_f"] == 1.0
     doc = nlp("it is new york city")
     assert [ent.text for ent in doc.ents] == ["new york city"]
@@ -214,9 +214,8 @@ def test_entities_train(head, arm, entities, bert, tmp_path):
 
 @pytest.mark.parametrize("arm", ["spanft", "baseline"])
 def test_spans_train(arm, entities, bert, tmp_path):
-    steps = (f"{RATE}.total_steps", 150)
     config = CONFIGS / f"spancat_{arm}.cfg"
-    nlp, _ = train(config, entities, bert, tmp_path, *steps)
+    nlp, _ = train(config, entities, bert, tmp_path, n_steps=150)
     assert nlp.meta["performance"]["spans_sc_f"] == 1.0
     doc = nlp("it is new york city")
     assert {span.text for span in doc.spans["sc"]} == {"new york city", "city"}
@@ -224,16 +223,12 @@ def test_spans_train(arm, entities, bert, tmp_path):
 
 @pytest.mark.parametrize("name", ["textcat", "ner"])
 def test_two_phases_train(name, single, entities, bert, tmp_path):
-    rate = "--training.optimizer.transformer_rate.schedule"
-    more = (
-        *("--training.before_update.until_step", 10, f"{RATE}.total_steps", 60),
-        *(f"{rate}.total_steps", 50, f"{rate}.warmup_steps", 5),
-        *(f"{rate}.initial_rate", 0.01),
-    )
+    rate = "--training.optimizer.transformer_rate"
+    more = (f"{rate}.initial_rate", 0.01, f"{rate}.max_steps", 60)
     config, data = CONFIGS / f"{name}_two_phase.cfg", single
     if name == "ner":
         data = entities
-    nlp, _ = train(config, data, bert, tmp_path, *more)
+    nlp, _ = train(config, data, bert, tmp_path, *more, n_steps=60)
     performance = nlp.meta["performance"]
     assert performance["ents_f" if name == "ner" else "cats_score"] == 1.0
     from transformers import AutoModel
@@ -243,13 +238,14 @@ def test_two_phases_train(name, single, entities, bert, tmp_path):
     learnt = {k for k, w in encoder.state_dict().items() if not w.equal(weights[k])}
     assert {key.split(".")[0] for key in learnt} == {"embeddings", "encoder"}
     # It goes on from there, with the head alone again.
-    more = (*more, "--training.max_steps", 5)
+    more = (*more, f"{rate}.start_share", 0.99)
     sourced = load_config(config)
     for component in ("transformer", name):
         sourced["components"][component] = {"source": str(tmp_path / "out/model-best")}
     sourced.to_disk(tmp_path / "sourced.cfg")
     (tmp_path / "more").mkdir()
-    again, _ = train(tmp_path / "sourced.cfg", data, bert, tmp_path / "more", *more)
+    place = (tmp_path / "sourced.cfg", data, bert, tmp_path / "more")
+    again, _ = train(*place, *more, n_steps=5)
     assert hash_of(again) == hash_of(nlp)
 
 

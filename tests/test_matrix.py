@@ -242,18 +242,17 @@ def test_the_head_first(place):
     arms = """
 arms:
   two: {config: two_phase}
-  longer: {config: two_phase, set: {training.before_update.until_step: 40}}
+  longer:
+    config: two_phase
+    set: {training.optimizer.transformer_rate.start_share: 0.4}
 """
     Path("arms.yml").write_text(arms)
     two, longer = plan("data/one", configs="configs/textcat", seeds=[0], epochs=60)
-    for run, until in ((two, 6), (longer, 40)):
-        training = run.config["training"]
-        assert training["before_update"]["until_step"] == until
-        rate = training["optimizer"]["learn_rate"]
-        assert (rate["total_steps"], rate["warmup_steps"]) == (60, 6)
-        own = training["optimizer"]["transformer_rate"]["schedule"]
-        left = 60 - until
-        assert (own["total_steps"], own["warmup_steps"]) == (left, left // 10)
+    for run, until in ((two, 0.1), (longer, 0.4)):
+        training = run.config.interpolate()["training"]
+        assert (training["max_steps"], training["max_epochs"]) == (60, 0)
+        assert training["before_update"]["until_share"] == until
+        assert training["optimizer"]["transformer_rate"]["start_share"] == until
 
 
 def test_an_alias_bomb_is_refused(place):

@@ -14,6 +14,7 @@ from spacy.util import load_config, load_model_from_config
 
 from spacy_spanft.batch_count import count_batches
 from spacy_spanft.errors import ReaderError, ScoreError, SettingError
+from spacy_spanft.evaluation import evaluation_steps
 
 from .commands import run
 from .tiny import save_bert
@@ -100,13 +101,15 @@ class TestTraining:
         done = run(
             *("train", CONFIGS / "textcat_baseline.cfg", "--output", tmp_path / "out"),
             *("--paths.train", data, "--paths.dev", data, "--paths.transformer", bert),
-            *(f"--{RATE}.total_steps", n_steps, f"--{RATE}.warmup_steps", 1),
             *(f"--{RATE}.initial_rate", 0.04, "--gpu-id", -1),
         )
-        assert f"eval_frequency = {per_epoch} (it was 100), so that" in done.stderr
+        fitted = evaluation_steps(n_steps - 1, per_epoch, 100, can_grow=False)
+        said = f"eval_frequency = {fitted.eval_frequency} (it was 100), max_steps = "
+        assert f"{said}{fitted.n_steps} (it was 0), so that each epoch" in done.stderr
         rows = [line.split() for line in done.stdout.splitlines()]
         scores = {int(row[1]): float(row[-1]) for row in rows if is_log(row)}
-        assert list(scores) == [per_epoch * epoch for epoch in range(4)]
+        assert list(scores) == [*range(0, n_steps, fitted.eval_frequency)]
+        assert fitted.n_steps >= n_steps - 3  # the rate of the last steps is next to 0
         best = max(scores, key=lambda step: scores[step])
         assert best > 0
         assert scores[best] > scores[0]
@@ -119,34 +122,41 @@ class TestFit:
     """eval_frequency and max_steps, as they are when the loop begins."""
 
     def test_by_steps(self, data):
-        assert fitted(quick(data)) == (2, 1000)
-        assert fitted(quick(data, **{"training.max_steps": 7})) == (2, 8)
-        assert fitted(quick(data, **{"training.eval_frequency": 1})) == (1, 1000)
+        limits = {"training.max_steps": 1000, "training.max_epochs": 0}
+        assert fitted(quick(data, **limits)) == (2, 1000)
+        assert fitted(quick(data, **{**limits, "training.max_steps": 7})) == (2, 8)
+        assert fitted(quick(data, **limits, **{"training.eval_frequency": 1})) == (
+            1,
+            1000,
+        )
 
     def test_what_fits_stays_and_nothing_is_said(self, data, capsys):
         changes = {"training.max_steps": 9, "training.eval_frequency": 1}
+        changes["training.max_epochs"] = 0
         assert fitted(quick(data, **changes)) == (1, 9)
         assert "eval_frequency" not in capsys.readouterr().err
 
     def test_by_epochs(self, data):
         # Three epochs of two batches end with step 5.
         limits = {"training.max_steps": 0, "training.max_epochs": 3}
-        assert fitted(quick(data, **limits)) == (1, 0)
+        assert fitted(quick(data, **limits)) == (1, 5)
         assert fitted(quick(data, **{**limits, "training.max_steps": 4})) == (2, 4)
-        assert fitted(quick(data, **{**limits, "training.max_steps": 99})) == (1, 99)
+        assert fitted(quick(data, **{**limits, "training.max_steps": 99})) == (1, 5)
         limits["training.batcher.size"] = 8  # five batches, so step 14
         assert fitted(quick(data, **limits)) == (4, 12)
 
     def test_a_single_step(self, data):
         limits = {"training.max_steps": 0, "training.max_epochs": 1}
-        assert fitted(quick(data, **limits, **{"training.batcher.size": 99})) == (1, 0)
+        assert fitted(quick(data, **limits, **{"training.batcher.size": 99})) == (1, 1)
 
     def test_without_an_end(self, data):
-        limits = {"training.max_steps": 0, "training.patience": 9}
+        limits = {"training.max_steps": 0, "training.max_epochs": 0}
+        limits |= {"training.patience": 9, RATE: 0.1}
         assert fitted(quick(data, **limits)) == (2, 0)
 
     def test_streams_stay(self, data):
-        assert fitted(quick(data, **{"training.max_epochs": -1})) == (100, 1000)
+        limits = {"training.max_steps": 1000, "training.max_epochs": -1}
+        assert fitted(quick(data, **limits)) == (100, 1000)
 
     def test_without_batches(self, data):
         batcher = {
@@ -163,6 +173,7 @@ class TestFit:
         for name in ("prepare_training", "warn_unseen_labels"):
             callback = {"@callbacks": f"spacy-spanft.{name}.v1"}
             steps = {"training.max_steps": 4, "training.eval_frequency": 2}
+            steps[RATE] = 0.01
             config = quick(data, **steps, **{"initialize.after_init": callback})
             nlp, _ = train(init_nlp(config))
             left[name] = nlp(GOOD).cats
@@ -377,9 +388,6 @@ class TestConfig:
     @pytest.mark.parametrize(
         ("place", "value"),
         [
-            (f"{RATE}.total_steps", -5),
-            (f"{RATE}.total_steps", 0),
-            (f"{RATE}.warmup_steps", -1),
             (f"{RATE}.initial_rate", -0.1),
             ("training.max_steps", -5),
             ("training.max_epochs", -2),
@@ -397,6 +405,17 @@ class TestConfig:
         with pytest.raises(SettingError, match=expected) as error:
             init_nlp(quick(data, **{place: value}))
         assert "\n" not in str(error.value)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("total_steps", -5), ("total_steps", 0), ("warmup_steps", -1)],
+    )
+    def test_schedules_of_thinc_that_cannot_be(self, name, value, data):
+        steps = {"warmup_steps": 1, "total_steps": 9, name: value}
+        schedule = {"@schedules": "warmup_linear.v1", "initial_rate": 0.1, **steps}
+        expected = rf"^\[{RATE}\] {name} is {value}, but must be \d or more"
+        with pytest.raises(SettingError, match=expected.replace(".", r"\.", 2)):
+            init_nlp(quick(data, **{RATE: schedule}))
 
     @pytest.mark.parametrize("size", [{"start": 0, "stop": 9}, {"start": 9, "stop": 0}])
     def test_schedules_of_batch_sizes_that_cannot_be(self, size, data):

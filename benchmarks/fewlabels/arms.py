@@ -83,8 +83,9 @@ def config_for(
         "paths.transformer": str(encoder),
         "system.seed": run["seed"],
         f"{_RATE}.initial_rate": run["rate"],
-        f"{_RATE}.total_steps": steps,
-        f"{_RATE}.warmup_steps": steps // 10,
+        "training.max_epochs": 0,
+        "training.max_steps": steps,
+        "training.eval_frequency": steps,
         **_corpora(task),
         **task.set,
         **_regime(run),
@@ -160,9 +161,7 @@ def _regime(run: dict[str, Any]) -> dict[str, Any]:
         "training.before_update": callback,
         f"{_OPTIMIZER}.@optimizers": "spacy-spanft.GroupedAdam.v1",
         f"{_OPTIMIZER}.head_rate": {
-            "@schedules": "warmup_linear.v1",
+            "@schedules": "spacy-spanft.warmup_linear.v1",
             "initial_rate": run["head_rate"],
-            "warmup_steps": f"${{{_RATE}.warmup_steps}}",
-            "total_steps": f"${{{_RATE}.total_steps}}",
         },
     }

@@ -223,6 +223,13 @@ class ModelErrors:
         "Nothing ends this training: [training] max_steps, max_epochs and patience are "
         "all 0 (or max_epochs is -1). Set one of them to 1 or more."
     )
+    NO_STEPS = (
+        "spacy-spanft.warmup_linear.v1 ends with the training, and how many steps that "
+        "has is not known. Set [training] max_epochs, and let [initialize.after_init] "
+        "@callbacks = spacy-spanft.prepare_training.v1 count the steps; for a corpus "
+        "that is streamed (max_epochs = -1), set [training] max_steps; in a loop of "
+        "your own, the schedule's max_steps."
+    )
     NO_BATCHES = (
         "[training.batcher] makes not a single batch of the training data, so that "
         "training would wait forever. Raise its size; it has {settings}."

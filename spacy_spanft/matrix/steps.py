@@ -10,10 +10,10 @@ from ..evaluation import evaluation_steps
 from .arms import change
 
 RUNNER = "the runner"
-OPTIMIZER = "training.optimizer"
+RATE = "training.optimizer.learn_rate"
 MAX_STEPS = "training.max_steps"
+MAX_EPOCHS = "training.max_epochs"
 FREQUENCY = "training.eval_frequency"
-UNTIL = "training.before_update.until_step"
 # How often the dev data is scored in a training, at least.
 N_EVALUATIONS = 10
 
@@ -39,13 +39,9 @@ def set_steps(
     fitted = evaluation_steps(steps, n_batches, longest, can_grow=is_free)
     steps = fitted.n_steps if is_free else steps
     _set(config, given, MAX_STEPS, steps)
+    _set(config, given, MAX_EPOCHS, 0)
     _set(config, given, FREQUENCY, fitted.eval_frequency)
-    _set_schedule(config, given, f"{OPTIMIZER}.learn_rate", steps)
-    if "until_step" in (training.get("before_update") or {}):
-        # The head first; the transformer has the steps that are left.
-        _set(config, given, UNTIL, steps // 10)
-        left = steps - training["before_update"]["until_step"]
-        _set_schedule(config, given, f"{OPTIMIZER}.transformer_rate.schedule", left)
+    _set_schedule(config, given, steps)
 
 
 def n_epochs(config: Config, n_docs: int) -> float:
@@ -76,13 +72,9 @@ def _set(config: Config, given: Mapping[str, Any], place: str, value: Any) -> No
         change(config, place, value, RUNNER)
 
 
-def _set_schedule(
-    config: Config, given: Mapping[str, Any], place: str, steps: int
-) -> None:
-    """Let a schedule warm up for a tenth of so many steps, and end with them."""
-    schedule: Any = config
-    for section in place.split("."):
-        schedule = schedule.get(section) if isinstance(schedule, dict) else None
-    if isinstance(schedule, dict) and "total_steps" in schedule:
-        _set(config, given, f"{place}.total_steps", steps)
-        _set(config, given, f"{place}.warmup_steps", steps // 10)
+def _set_schedule(config: Config, given: Mapping[str, Any], steps: int) -> None:
+    """Let a schedule of thinc's warm up for a tenth of so many steps, and end then."""
+    schedule = config["training"].get("optimizer", {}).get("learn_rate")
+    if isinstance(schedule, dict) and "warmup_steps" in schedule:
+        _set(config, given, f"{RATE}.total_steps", steps)
+        _set(config, given, f"{RATE}.warmup_steps", steps // 10)

@@ -9,6 +9,7 @@ from spacy.language import Language
 from spacy_transformers.layers import TransformerModel
 
 from ..errors import Errors, RegimeError, SettingError, Warnings
+from ..schedules import first_step
 from .encoder_layers import parameter_depths
 from .groups import bind, models, shim_of, transformers
 from .hold import hold, release
@@ -133,8 +134,7 @@ class _Freezer:
             max_steps = config.get("max_steps", 0)
             if not max_steps:
                 raise RegimeError(Errors.NO_MAX_STEPS.format(value=max_steps))
-            # spaCy goes on until step max_steps is done, and the first one is step 0.
-            return max(-1, step - round(self.limit * (max_steps + 1)))
+            return max(-1, step - first_step(self.limit, max_steps))
         if self.name == "until_step":
             return max(-1, step - int(self.limit))
         if info["epoch"] < self.limit:
