@@ -26,6 +26,7 @@ CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": F
 # Those that get spans if nobody says which; others with a tok2vec can be named.
 TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 
+_DICTIONARY = "dictionary"
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 _LISTENER = {
     "@architectures": "spacy-transformers.TransformerListener.v1",
@@ -231,14 +232,24 @@ def _add_segmenter(
         training["annotating_components"] = [*annotating, name]
         changes.append(f"{name}: one of the annotating_components now.")
     if there is None or dictionary is not None:
-        initialize = config.setdefault("initialize", {}).setdefault("components", {})
         path = None if dictionary is None else str(dictionary)
-        initialize.setdefault(name, {})["dictionary"] = path
+        initialize = config.setdefault("initialize", {}).setdefault("components", {})
+        initialize.setdefault(name, {})["dictionary"] = _path(config, path)
     return name, changes
 
 
+def _path(config: Config, path: str | None) -> str | None:
+    """Put the dictionary among the [paths], if none of that name is there."""
+    paths = config.setdefault("paths", {})
+    if _DICTIONARY in paths:
+        return path
+    paths[_DICTIONARY] = path
+    return f"${{paths.{_DICTIONARY}}}"
+
+
 def _segmenter_block(plain: Config) -> dict[str, Any]:
-    block = {"factory": SEGMENTER, **deepcopy(DEFAULT_CONFIG)}
+    usual = {key: deepcopy(DEFAULT_CONFIG[key]) for key in ("spans_key", "segmenter")}
+    block = {"factory": SEGMENTER, **usual}
     if plain["nlp"].get("tokenizer", {}).get("@tokenizers") == PAIR_TOKENIZER:
         block["separator"] = "${nlp.tokenizer.separator}"
     return block
@@ -265,12 +276,8 @@ def _span_model(
         "@architectures": SPAN_TEXTCAT,
         "exclusive_classes": exclusive,
         "spans_key": f"${{components.{segmenter}.spans_key}}",
-        "segmentation": "spans",
         "use_cls": True,
         "dropout": 0.1,
-        "max_pieces": None,
-        "max_rows": None,
-        "nO": None,
         "span_pooling": dict(_POOLING),
         "doc_pooling": dict(_POOLING),
         "tok2vec": tok2vec,

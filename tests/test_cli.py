@@ -359,7 +359,7 @@ class TestSegment:
             (("--file", "missing"), "There is no file 'missing'"),
             (("x", "--file", "missing"), "not both"),
             (("x", "--model", "m", "--lang", "zh"), "leave out --lang"),
-            ((), "There is no text to cut"),
+            ((), "There is no text. Give it as arguments"),
         ],
     )
     def test_errors(self, args, message):

@@ -12,6 +12,7 @@ from .compare import compare_cli
 from .convert import convert_cli
 from .dictionary import build_cli, diff_cli, info_cli, top_cli
 from .explain import explain_cli
+from .init import init_cli
 from .matrix import matrix_cli
 from .phrases import phrases_cli
 from .pretrain import pretrain_cli
@@ -32,6 +33,7 @@ dictionary.command("build")(build_cli)
 dictionary.command("info")(info_cli)
 dictionary.command("top")(top_cli)
 dictionary.command("diff")(diff_cli)
+spanft.command("init")(init_cli)
 spanft.command("segment")(segment_cli)
 spanft.command("add")(add_cli)
 spanft.command("convert")(convert_cli)

@@ -28,6 +28,7 @@ def add_cli(
     """
     with short_errors():
         from ..adding import add_spans, read_config
+        from ..configs import to_text
         from ..files import check_target, write_whole
         from ..ngrams.dictionary import NgramDictionary
 
@@ -36,11 +37,11 @@ def add_cli(
         if dictionary is not None and dictionary.exists():
             NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
         config, changes = add_spans(read_config(base), dictionary, component or ())
-        text = config.to_str(interpolate=False)
+        text = to_text(config)
         if output == "-":
-            print(text)
+            print(text, end="")
             return
-        write_whole(output, f"{text}\n".encode())
+        write_whole(output, text.encode())
         if dictionary is not None and not dictionary.exists():
             print(f"⚠ There is no dictionary {dictionary} yet.", file=sys.stderr)
         for change in changes:

@@ -186,6 +186,14 @@ class DataErrors:
         "component a factory and a model block of its own."
     )
     HAS_SPANS = "Spans are in there already: {names}."
+    ENGLISH_DICTIONARY = (
+        "The default dictionary is English, and the language is {lang!r}. Build one of "
+        "your own text (python -m spacy spanft dictionary build) and name it by "
+        "--dictionary, or leave the spans out (--no-spans)."
+    )
+    DICTIONARY_WITHOUT_SPANS = (
+        "--dictionary is for spans, and --no-spans leaves them out. Remove one of them."
+    )
     NO_TOK2VEC = (
         "The model of {name!r} has no tok2vec, and no transformer stands before it in "
         "[nlp] pipeline, so there are no vectors to pool. Put a transformer before it, "

@@ -1,0 +1,88 @@
+"""`python -m spacy spanft init`."""
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from ..errors.visible import visible
+from .util import short_errors
+
+
+class Pipeline(str, Enum):
+    """What a config trains."""
+
+    textcat = "textcat"
+    textcat_multilabel = "textcat_multilabel"
+    pair = "pair"
+    score = "score"
+    ner = "ner"
+    bilou_ner = "bilou_ner"
+    spancat = "spancat"
+    tagger = "tagger"
+
+
+class Regime(str, Enum):
+    """How a config trains."""
+
+    everything = "everything"
+    grouped = "grouped"
+    head_first = "head-first"
+
+
+# fmt: off
+Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
+Which = Annotated[Pipeline, Option("--pipeline", "-p", help="What is trained: labels of texts or of pairs of texts, scores of pairs, entities, spans, tags")]  # noqa: E501
+Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
+Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; BERT's if there is none", show_default=False)]  # noqa: E501
+DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; the default English ones if there is none", show_default=False)]  # noqa: E501
+HowTrained = Annotated[Regime, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head alone at first")]  # noqa: E501
+NoSpans = Annotated[bool, Option("--no-spans", help="The baseline: the same without phrases")]  # noqa: E501
+# fmt: on
+
+
+def init_cli(
+    output: Output,
+    pipeline: Which = Pipeline.textcat,
+    lang: Lang = "en",
+    transformer: Transformer = None,
+    dictionary: DictionaryFile = None,
+    regime: HowTrained = Regime.everything,
+    no_spans: NoSpans = False,
+) -> None:
+    """Write a config that trains a pipeline with spans, or its baseline."""
+    with short_errors():
+        from ..configs import make_config
+        from ..errors import ConfigError, Errors
+        from ..files import check_target, write_whole
+        from ..ngrams.dictionary import NgramDictionary
+
+        if no_spans and dictionary is not None:
+            raise ConfigError(Errors.DICTIONARY_WITHOUT_SPANS)
+        if output != "-":
+            check_target(output, [])
+        if dictionary is not None:
+            NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
+        config = make_config(
+            pipeline.value,
+            spans=not no_spans,
+            regime=regime.value,
+            lang=lang,
+            transformer=transformer,
+            dictionary=dictionary,
+            name="config.cfg" if output == "-" else output,
+        )
+        if output == "-":
+            print(config, end="")
+            return
+        write_whole(output, config.encode())
+        print(f"✔ Written to {visible(output)}. Train it with:", file=sys.stderr)
+        print(_command(config), file=sys.stderr)
+
+
+def _command(config: str) -> str:
+    """Find the command in the comment at the beginning of a config."""
+    _, _, *lines = config.split("\n")
+    return "\n".join(visible(line[2:]) for line in lines[: lines.index("#")])

@@ -1,0 +1,8 @@
+"""The configs of all tasks, declared once: a base each, and what is changed in it."""
+
+from .bases import TASKS, Task, base
+from .making import make_config
+from .regimes import REGIMES
+from .writing import to_text
+
+__all__ = ["REGIMES", "TASKS", "Task", "base", "make_config", "to_text"]

@@ -1,0 +1,60 @@
+"""Makes a config that can be trained, with a comment that says how."""
+
+from pathlib import Path
+from shlex import quote
+from textwrap import wrap
+
+from ..adding import add_spans
+from ..errors import ConfigError, Errors
+from ..errors.visible import visible
+from .bases import TASKS, base
+from .regimes import REGIMES
+from .writing import to_text
+
+ENCODERS = {"en": "bert-base-uncased"}
+ANY_ENCODER = "bert-base-multilingual-cased"
+_WIDTH = 86
+
+
+def make_config(
+    task: str,
+    *,
+    spans: bool = True,
+    regime: str = "everything",
+    lang: str = "en",
+    transformer: str | None = None,
+    dictionary: str | Path | None = None,
+    name: str = "config.cfg",
+) -> str:
+    """Make the config of a task.
+
+    task (str): The name of one of TASKS.
+    spans (bool): Whether phrases are looked at; without them it is the baseline.
+    regime (str): The name of one of REGIMES.
+    lang (str): The code of the language.
+    transformer (Optional[str]): The name or folder of the encoder; None takes BERT's.
+    dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the
+        default dictionary, which is English.
+    name (str): The name of the file that it will have.
+    RETURNS (str): The config.
+    """
+    if spans and dictionary is None and lang != "en":
+        raise ConfigError(Errors.ENGLISH_DICTIONARY.format(lang=lang))
+    config = base(task)
+    config["nlp"]["lang"] = lang
+    encoder = transformer or ENCODERS.get(lang, ANY_ENCODER)
+    config["paths"]["transformer"] = encoder
+    note = REGIMES[regime](config)
+    if spans:
+        config = add_spans(config, dictionary, [TASKS[task].component]).config
+    how = "over phrases" if spans else "without phrases, the baseline"
+    about = f"{TASKS[task].what}, {how}:"
+    data = TASKS[task].data
+    command = (
+        f"  python -m spacy train {quote(visible(name))} --output training \\",
+        f"    --paths.train train.{data} --paths.dev dev.{data} --gpu-id 0",
+    )
+    notes = " ".join(part for part in (note, TASKS[task].note) if part)
+    lines = [about, "", *command, "", *wrap(notes, _WIDTH)]
+    comment = "\n".join(f"# {line}".rstrip() for line in lines)
+    return f"{comment}\n\n{to_text(config)}"

@@ -1,0 +1,163 @@
+"""Configs that init writes: those of the top folder are such, and all train."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import spacy
+from confection import Config
+from spacy.util import load_config, load_model_from_config
+
+from spacy_spanft.adding import add_spans
+from spacy_spanft.cli.init import Pipeline, Regime
+from spacy_spanft.configs import REGIMES, TASKS, base, make_config, to_text
+from spacy_spanft.errors import ConfigError
+from spacy_spanft.ngrams.dictionary import NgramDictionary
+
+from .commands import run
+
+ROOT = Path(__file__).parent.parent
+MADE = re.findall(
+    r"^\t\$\(INIT\) (configs/\S+) (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+)
+ALL = [
+    (task, spans, regime) for task in TASKS for spans in (0, 1) for regime in REGIMES
+]
+
+
+def flat(block, path=""):
+    found = {}
+    for key, value in block.items():
+        place = f"{path}.{key}" if path else key
+        found |= flat(value, place) if hasattr(value, "items") else {place: value}
+    return found
+
+
+def read(text):
+    return Config().from_str(text, interpolate=False)
+
+
+@pytest.mark.parametrize(("name", "options"), MADE, ids=[name for name, _ in MADE])
+def test_those_of_the_top_folder_are_made_so(name, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("configs").mkdir()
+    run("spanft", "init", name, *shlex.split(options))
+    stale = f"{name} is not what init writes any more: make configs"
+    assert Path(name).read_text() == (ROOT / name).read_text(), stale
+
+
+def test_all_of_the_top_folder_are_made():
+    there = {f"configs/{path.name}" for path in (ROOT / "configs").glob("*.cfg")}
+    assert there - {name for name, _ in MADE} == {"configs/span_segmenter.cfg"}
+
+
+def test_the_command_knows_what_there_is():
+    assert [one.value for one in Pipeline] == list(TASKS)
+    assert [one.value for one in Regime] == list(REGIMES)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_with_spans_is_the_base_with_spans(task):
+    """As `spanft add` puts them into a config of one's own."""
+    without = read(make_config(task, spans=False))
+    added = add_spans(without, None, [TASKS[task].component]).config
+    assert flat(read(make_config(task))) == flat(added)
+
+
+RATES = {
+    "everything": {"learn_rate": 2e-5},
+    "grouped": {"learn_rate": 1e-3, "transformer_rate": 2e-5},
+    "head-first": {"learn_rate": 1e-3, "transformer_rate": 2e-5},
+}
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+def test_rates_of_a_regime(regime):
+    config = read(make_config("ner", regime=regime)).interpolate()
+    block = {"optimizer": config["training"]["optimizer"]}
+    assert spacy.registry.resolve(block)["optimizer"].L2 == 0.01
+    names = [
+        name
+        for name in ("learn_rate", "transformer_rate")
+        if name in block["optimizer"]
+    ]
+    rates = {name: block["optimizer"][name]["initial_rate"] for name in names}
+    assert rates == RATES[regime]
+    is_first = config["training"].get("before_update", {}).get("until_share") == 0.1
+    assert is_first == (regime == "head-first")
+
+
+@pytest.mark.parametrize("spans", [False, True])
+@pytest.mark.parametrize("task", TASKS)
+def test_each_makes_a_pipeline(task, spans):
+    """Nothing is left open, and nothing is written that nobody knows."""
+    config = read(make_config(task, spans=spans))
+    nlp = load_model_from_config(config, auto_fill=True)
+    assert flat(config).items() <= flat(nlp.config).items()
+    segmenter = ["span_segmenter"] if spans else []
+    assert nlp.pipe_names == ["transformer", *segmenter, TASKS[task].component]
+
+
+def test_sections_stand_before_their_own(tmp_path):
+    config = base("spancat")
+    text = to_text(config)
+    assert read(text) == config
+    names = re.findall(r"^\[(.*)\]$", text, re.MULTILINE)
+    assert names[:4] == ["paths", "system", "nlp", "components"]
+    place = names.index("components.spancat")
+    inside = names[place + 1 : names.index("corpora")]
+    assert all(name.startswith("components.spancat.") for name in inside)
+    odd = read('[a]\nx = "\\n[b]\\n"\n\n[a.b]\ny = ["[c]"]\n\n[z]\n')
+    assert read(to_text(odd)) == odd
+
+
+def test_a_language_and_a_dictionary_of_ones_own(tmp_path):
+    path = tmp_path / "mine.tsv.gz"
+    NgramDictionary({"in der": 3}).to_disk(path)
+    out = tmp_path / "my config.cfg"
+    options = ("--lang", "de", "--dictionary", path, "--transformer", "x/y")
+    done = run("spanft", "init", out, "--pipeline", "ner", *options)
+    assert f"python -m spacy train '{out}' --output training" in done.stderr
+    config = load_config(out)
+    assert config["nlp"]["lang"] == "de"
+    assert config["paths"]["dictionary"] == str(path)
+    assert config["paths"]["transformer"] == "x/y"
+    plain = config.interpolate()["initialize"]["components"]["span_segmenter"]
+    assert plain["dictionary"] == str(path)
+
+
+def test_to_the_output(tmp_path):
+    done = run("spanft", "init", "-", "--pipeline", "score", "--no-spans")
+    assert done.stdout == make_config("score", spans=False)
+    assert done.stderr == ""
+
+
+class TestErrors:
+    def test_another_language_without_a_dictionary(self, tmp_path):
+        done = run("spanft", "init", tmp_path / "x.cfg", "--lang", "de", ok=False)
+        assert (
+            "The default dictionary is English, and the language is 'de'."
+            in done.stderr
+        )
+        assert not (tmp_path / "x.cfg").exists()
+        with pytest.raises(ConfigError, match="default dictionary is English"):
+            make_config("ner", lang="de")
+        other = read(make_config("ner", lang="de", spans=False))
+        assert other["paths"]["transformer"] == "bert-base-multilingual-cased"
+
+    def test_a_dictionary_for_no_spans(self, tmp_path):
+        options = ("--no-spans", "--dictionary", "x.tsv.gz")
+        done = run("spanft", "init", "-", *options, ok=False)
+        assert (
+            "--dictionary is for spans, and --no-spans leaves them out" in done.stderr
+        )
+
+    def test_a_dictionary_that_is_not_there(self):
+        done = run("spanft", "init", "-", "--dictionary", "x.tsv.gz", ok=False)
+        assert "x.tsv.gz" in done.stderr
+
+    def test_a_name_that_would_end_the_comment(self, tmp_path):
+        text = make_config("textcat", name="a\n[nlp]\nb.cfg")
+        assert "[nlp]\nb" not in text
+        assert read(text)["nlp"]["lang"] == "en"
