@@ -27,7 +27,8 @@ def pytest_addoption(parser):
 
 def pytest_sessionstart(session):
     # The process that hands out the tests to others runs none.
-    if os.environ.get("PYTEST_XDIST_WORKER") or not session.config.getoption("dist"):
+    is_alone = session.config.getoption("dist", "no") == "no"
+    if is_alone or os.environ.get("PYTEST_XDIST_WORKER"):
         interpreter.start_server()
 
 
