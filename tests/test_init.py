@@ -146,6 +146,17 @@ class TestErrors:
         other = read(make_config("ner", lang="de", spans=False))
         assert other["paths"]["transformer"] == "bert-base-multilingual-cased"
 
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--lang", "klingon"), "There is no tokenizer of the language 'klingon'"),
+            (("--transformer", " "), "--transformer is ' ', but must be the name or"),
+        ],
+    )
+    def test_what_there_is_not(self, options, message):
+        done = run("spanft", "init", "-", "--no-spans", *options, ok=False)
+        assert message in done.stderr
+
     def test_a_dictionary_for_no_spans(self, tmp_path):
         options = ("--no-spans", "--dictionary", "x.tsv.gz")
         done = run("spanft", "init", "-", *options, ok=False)

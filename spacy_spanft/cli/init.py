@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from ..errors.visible import visible
-from .util import short_errors
+from .util import blank, short_errors
 
 
 class Pipeline(str, Enum):
@@ -61,6 +61,11 @@ def init_cli(
 
         if no_spans and dictionary is not None:
             raise ConfigError(Errors.DICTIONARY_WITHOUT_SPANS)
+        if transformer is not None and not transformer.strip():
+            place = {"name": "--transformer", "value": transformer}
+            place["expected"] = "the name or the folder of an encoder"
+            raise ConfigError(Errors.BAD_SETTING.format(**place))
+        blank(lang)  # says now if there is no such language
         if output != "-":
             check_target(output, [])
         if dictionary is not None:
