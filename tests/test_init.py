@@ -1,5 +1,6 @@
 """Configs that init writes: those of the top folder are such, and all train."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 import spacy
 from confection import Config
+from spacy.tokens import DocBin
 from spacy.util import load_config, load_model_from_config
 
 from spacy_spanft.adding import add_spans
@@ -131,6 +133,119 @@ def test_to_the_output(tmp_path):
     done = run("spanft", "init", "-", "--pipeline", "score", "--no-spans")
     assert done.stdout == make_config("score", spans=False)
     assert done.stderr == ""
+
+
+class TestData:
+    """What init says of data, and that the config reads them."""
+
+    def table(self, name, rows):
+        Path(name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    @pytest.fixture(autouse=True)
+    def here(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+
+    def corpus(self, name="x.cfg", part="train"):
+        config = load_config(name).interpolate()
+        nlp = spacy.blank("en")
+        block = {"corpus": config["corpora"][part]}
+        return list(spacy.registry.resolve(block)["corpus"](nlp))
+
+    def test_a_table(self):
+        rows = [
+            {"body": f"a good film {i}", "kind": "yn"[i % 4 == 0]} for i in range(8)
+        ]
+        self.table("train.jsonl", rows)
+        self.table("dev.jsonl", [*rows[:2], {"body": "", "kind": "other"}])
+        columns = ("--text", "body", "--label", "kind")
+        files = ("--train", "train.jsonl", "--dev", "dev.jsonl")
+        done = run("spanft", "init", "x.cfg", *files, *columns)
+        said = done.stderr
+        assert (
+            "train.jsonl: 8 texts of 4 to 4 words (median 4); y 6 (75%), n 2 (25%)"
+            in said
+        )
+        assert "Texts of dev.jsonl are in train.jsonl, too, which makes" in said
+        assert "too good: 2." in said
+        assert "Labels of dev.jsonl alone, which nothing learns: 'other'." in said
+        assert "dev.jsonl has empty texts: 1." in said
+        assert "  python -m spacy train x.cfg --output training" in said
+        assert "--paths" not in said
+        config = load_config("x.cfg")
+        assert config["paths"]["train"] == "train.jsonl"
+        assert [x.reference.text for x in self.corpus()] == [r["body"] for r in rows]
+
+    def test_pairs_and_their_scores(self):
+        rows = [{"a": "one", "b": f"two {i}", "s": i / 2} for i in range(4)]
+        self.table("t.jsonl", rows)
+        columns = ("--text", "a", "--text-pair", "b", "--score", "s")
+        done = run(
+            "spanft", "init", "x.cfg", "-p", "score", "--train", "t.jsonl", *columns
+        )
+        assert (
+            "t.jsonl: 4 texts of 4 to 4 words (median 4); scores from 0 to 1.5"
+            in done.stderr
+        )
+        assert "    --paths.dev dev.tsv --gpu-id 0" in done.stderr
+
+    def test_columns_of_conll(self):
+        Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")
+        for task in ("ner", "bilou_ner", "spancat"):
+            done = run("spanft", "init", "x.cfg", "-p", task, "--train", "t.conll")
+            assert (
+                "t.conll: 2 texts of 1 to 2 words (median 2); LOC 1 (100%)"
+                in done.stderr
+            )
+            (first, _) = self.corpus()
+            spans = first.reference.spans.get("sc", first.reference.ents)
+            assert [span.text for span in spans] == ["Paris"]
+
+    def test_spacys_own_format(self):
+        nlp = spacy.blank("en")
+        doc = nlp("a tag")
+        for token, tag in zip(doc, ("DT", "NN"), strict=True):
+            token.tag_ = tag
+        DocBin(docs=[doc]).to_disk("t.spacy")
+        done = run("spanft", "init", "x.cfg", "-p", "tagger", "--train", "t.spacy")
+        assert (
+            "t.spacy: 1 text of 2 to 2 words (median 2); DT 1 (50%), NN 1"
+            in done.stderr
+        )
+
+    def test_several_labels(self):
+        rows = [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}]
+        self.table("t.jsonl", rows)
+        args = ("spanft", "init", "x.cfg", "--train", "t.jsonl")
+        done = run(*args, ok=False)
+        assert "2 texts of 't.jsonl' have several labels or none" in done.stderr
+        assert not Path("x.cfg").exists()
+        done = run(*args, "--pipeline", "textcat_multilabel")
+        assert "x 1 (50%), y 1 (50%)" in done.stderr
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--train", "none.csv"), "none.csv"),
+            (("--train", "t.jsonl", "--text", "body"), "body"),
+            (
+                ("-p", "ner", "--train", "t.jsonl"),
+                "'t.jsonl' cannot be read for ner: its",
+            ),
+            (("-p", "ner", "--label", "x"), "--label cannot be set for ner, whose col"),
+            (
+                ("--score", "x"),
+                "--score cannot be set for textcat, whose columns are: 't",
+            ),
+            (("--train", "empty.jsonl"), "empty.jsonl"),
+        ],
+    )
+    def test_errors(self, options, message):
+        self.table("t.jsonl", [{"text": "a", "label": "x"}])
+        Path("empty.jsonl").write_text("")
+        done = run("spanft", "init", "x.cfg", *options, ok=False)
+        assert message in done.stderr
+        assert "✘" in done.stderr
+        assert not Path("x.cfg").exists()
 
 
 class TestErrors:

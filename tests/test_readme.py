@@ -52,7 +52,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "alone", lambda function, *args: function(*args))
     line = "New York City is one of the largest cities in the United States.\n"
     pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
-    (tmp_path / "dev.tsv").write_text(pairs, encoding="utf8")
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / name).write_text(pairs, encoding="utf8")
     for name in ("corpus.txt", "texts.txt"):
         (tmp_path / name).write_text(line * 15, encoding="utf8")
     hub = tmp_path / "wikitext"  # of the same format as on the hub

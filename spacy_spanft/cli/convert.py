@@ -1,7 +1,6 @@
 """`python -m spacy spanft convert`."""
 
 import json
-import re
 import sys
 from enum import Enum
 from pathlib import Path
@@ -40,8 +39,6 @@ class Unit(Enum):
     sentence = "sentence"
     document = "document"
 
-
-_CONLL_ENDING = re.compile(r"\.(conll|iob)(\.gz|\.bz2|\.zst)?$", re.IGNORECASE)
 
 # fmt: off
 Input = Annotated[str, Argument(help="A table (TSV, CSV or JSONL), or CoNLL's columns; .gz, .bz2 and .zst are unpacked", show_default=False)]  # noqa: E501
@@ -132,8 +129,10 @@ def convert_cli(
 
 
 def _is_conll(path: str, format: InputFormat | None) -> bool:
+    from ..readers.conll import CONLL_ENDING
+
     if format is None:
-        return _CONLL_ENDING.search(path) is not None
+        return CONLL_ENDING.search(path) is not None
     return format is InputFormat.conll
 
 

@@ -1,5 +1,6 @@
 """Makes a config that can be trained, with a comment that says how."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from textwrap import wrap
@@ -8,6 +9,7 @@ from ..adding import add_spans
 from ..errors import ConfigError, Errors
 from ..errors.visible import visible
 from .bases import TASKS, base
+from .data import set_data
 from .regimes import REGIMES
 from .writing import to_text
 
@@ -24,6 +26,8 @@ def make_config(
     lang: str = "en",
     transformer: str | None = None,
     dictionary: str | Path | None = None,
+    files: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
     name: str = "config.cfg",
 ) -> str:
     """Make the config of a task.
@@ -35,6 +39,9 @@ def make_config(
     transformer (Optional[str]): The name or folder of the encoder; None takes BERT's.
     dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the
         default dictionary, which is English.
+    files (Optional[Mapping[str, str]]): The files of "train" and "dev", if known.
+    columns (Optional[Mapping[str, str]]): The columns of a table: of "text",
+        "text_pair", "label" or "score".
     name (str): The name of the file that it will have.
     RETURNS (str): The config.
     """
@@ -44,15 +51,19 @@ def make_config(
     config["nlp"]["lang"] = lang
     encoder = transformer or ENCODERS.get(lang, ANY_ENCODER)
     config["paths"]["transformer"] = encoder
+    files = files or {}
+    set_data(config, task, files, columns or {})
     note = REGIMES[regime](config)
     if spans:
         config = add_spans(config, dictionary, [TASKS[task].component]).config
     how = "over phrases" if spans else "without phrases, the baseline"
     about = f"{TASKS[task].what}, {how}:"
     data = TASKS[task].data
+    left = [part for part in ("train", "dev") if part not in files]
+    paths = "".join(f"--paths.{part} {part}.{data} " for part in left)
     command = (
         f"  python -m spacy train {quote(visible(name))} --output training \\",
-        f"    --paths.train train.{data} --paths.dev dev.{data} --gpu-id 0",
+        f"    {paths}--gpu-id 0",
     )
     notes = " ".join(part for part in (note, TASKS[task].note) if part)
     lines = [about, "", *command, "", *wrap(notes, _WIDTH)]

@@ -191,6 +191,18 @@ class DataErrors:
         "your own text (python -m spacy spanft dictionary build) and name it by "
         "--dictionary, or leave the spans out (--no-spans)."
     )
+    NO_SUCH_COLUMNS = (
+        "{options} cannot be set for {task}, whose columns are: {columns}. Remove it, "
+        "or name another --pipeline."
+    )
+    NO_READER_FOR = (
+        "{path!r} cannot be read for {task}: its data are spaCy's (.spacy), or CoNLL's "
+        "columns (.conll or .iob)."
+    )
+    SEVERAL_LABELS = (
+        "{n:,} texts of {path!r} have several labels or none, and textcat wants one "
+        "for each. Take --pipeline textcat_multilabel."
+    )
     DICTIONARY_WITHOUT_SPANS = (
         "--dictionary is for spans, and --no-spans leaves them out. Remove one of them."
     )

@@ -18,6 +18,8 @@ from .rows import check_choice, check_length, check_limit, read_text
 from .tags import check_tag, doc_of_tags, example_of
 
 Corpus = Callable[[Language], Iterator[Example]]
+# What files with such columns are called.
+CONLL_ENDING = re.compile(r"\.(conll|iob)(\.gz|\.bz2|\.zst)?$", re.IGNORECASE)
 
 
 class Sentence(NamedTuple):

@@ -1,0 +1,171 @@
+"""The data that a config reads: by which reader, from which columns, what is there."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import Any, NamedTuple
+
+import spacy
+from confection import Config
+from spacy.training import Corpus, Example
+from spacy.util import registry
+
+from ..errors import ConfigError, Errors
+from ..errors.shortening import listed
+from ..readers.columns import SCORE
+from ..readers.conll import CONLL_ENDING
+from ..readers.textcat import is_docbins
+from .bases import TASKS
+
+_DOCBINS = "spacy.Corpus.v1"
+_CONLL = "spacy-spanft.ConllCorpus.v1"
+# The columns that a task has, as options name them.
+_COLUMNS = {
+    "textcat": ("text", "label"),
+    "textcat_multilabel": ("text", "label"),
+    "pair": ("text", "text_pair", "label"),
+    "score": ("text", "text_pair", "score"),
+}
+_N_SHOWN = 10
+
+
+class Seen(NamedTuple):
+    """What is in the data.
+
+    n_words (list[int]): How many words each text has.
+    labels (Counter[str]): How many texts, entities or spans have each label.
+    scores (list[float]): The score of each text, if they have any.
+    texts (set[str]): The texts.
+    n_several (int): How many texts have several labels, or none.
+    """
+
+    n_words: list[int]
+    labels: Counter[str]
+    scores: list[float]
+    texts: set[str]
+    n_several: int
+
+
+def set_data(
+    config: Config, task: str, files: Mapping[str, str], columns: Mapping[str, str]
+) -> None:
+    """Let a config read data.
+
+    config (Config): The config, which is changed.
+    task (str): The name of one of TASKS.
+    files (Mapping[str, str]): The files of "train" and "dev", if there are.
+    columns (Mapping[str, str]): The names of columns: of "text", "text_pair", "label"
+        or "score".
+    """
+    known = _COLUMNS.get(task, ())
+    if strange := [name for name in columns if name not in known]:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
+        there = {"task": task, "columns": listed(known)}
+        raise ConfigError(Errors.NO_SUCH_COLUMNS.format(options=options, **there))
+    for block in config["corpora"].values():
+        block |= columns
+    for part, path in files.items():
+        config["paths"][part] = path
+        if not known and not is_docbins(path):
+            config["corpora"][part] = _conll_block(config, task, part)
+
+
+def _conll_block(config: Config, task: str, part: str) -> dict[str, Any]:
+    path = config["paths"][part]
+    if not CONLL_ENDING.search(path):
+        raise ConfigError(Errors.NO_READER_FOR.format(path=path, task=task))
+    block = {"@readers": _CONLL, "path": config["corpora"][part]["path"]}
+    if task == "spancat":
+        block["spans_key"] = config["components"]["spancat"]["spans_key"]
+    return block
+
+
+def look(config: Config, task: str, part: str) -> Seen:
+    """Read the data of a config once.
+
+    config (Config): The config, with its variables as they are.
+    task (str): The name of one of TASKS.
+    part (str): "train" or "dev".
+    RETURNS (Seen): What is there.
+    """
+    plain = config.interpolate()
+    tokenizer = {k: v for k, v in plain["nlp"].items() if k == "tokenizer"}
+    nlp = spacy.blank(plain["nlp"]["lang"], config={"nlp": tokenizer})
+    block = plain["corpora"][part]
+    corpus: Any = Corpus(block["path"])  # which has settings that nobody writes
+    if block["@readers"] != _DOCBINS:
+        corpus = registry.resolve({"corpus": block})["corpus"]
+    seen = Seen([], Counter(), [], set(), 0)
+    n_several = 0
+    for example in corpus(nlp):
+        doc = example.reference
+        seen.n_words.append(len(doc))
+        seen.texts.add(doc.text)
+        if task == "score":
+            seen.scores.append(doc.cats[SCORE])
+            continue
+        labels = list(_labels(example, task))
+        seen.labels.update(labels)
+        n_several += len(labels) != 1
+    if not seen.n_words:
+        raise ConfigError(Errors.NO_ROWS.format(source=repr(plain["paths"][part])))
+    return seen._replace(n_several=n_several)
+
+
+def _labels(example: Example, task: str) -> Iterator[str]:
+    doc = example.reference
+    if task in _COLUMNS:
+        yield from (label for label, value in doc.cats.items() if value == 1)
+    elif task == "tagger":
+        yield from (token.tag_ for token in doc if token.tag_)
+    elif task == "spancat":
+        yield from (span.label_ for group in doc.spans.values() for span in group)
+    else:
+        yield from (entity.label_ for entity in doc.ents)
+
+
+def told(path: str, seen: Seen) -> str:
+    """Say what is in the data.
+
+    path (str): The file.
+    seen (Seen): What is there.
+    RETURNS (str): Such as "train.csv: 40 texts of 3 to 9 words (median 5); 30 good".
+    """
+    n, words = len(seen.n_words), seen.n_words
+    size = f"{n:,} {'text' if n == 1 else 'texts'} of {min(words):,} to {max(words):,}"
+    head = f"{path}: {size} words (median {median(words):.0f})"
+    if seen.scores:
+        return f"{head}; scores from {min(seen.scores):g} to {max(seen.scores):g}"
+    most = seen.labels.most_common(_N_SHOWN)
+    total = seen.labels.total()
+    shares = ", ".join(f"{label} {k:,} ({k / total:.0%})" for label, k in most)
+    n_more = len(seen.labels) - len(most)
+    return f"{head}; {shares}" + (f" and {n_more:,} more labels" if n_more else "")
+
+
+def concerns(
+    task: str, files: Mapping[str, str], seen: Mapping[str, Seen]
+) -> list[str]:
+    """Say what may spoil a training, or its evaluation.
+
+    task (str): The name of one of TASKS.
+    files (Mapping[str, str]): The files of "train" and "dev".
+    seen (Mapping[str, Seen]): What is in them.
+    RETURNS (list[str]): Sentences.
+    """
+    found = []
+    for part, one in seen.items():
+        if n_empty := sum(not n for n in one.n_words):
+            found.append(f"{files[part]} has empty texts: {n_empty:,}.")
+        if TASKS[task].component == "textcat" and one.n_several:
+            place = {"path": files[part], "n": one.n_several}
+            raise ConfigError(Errors.SEVERAL_LABELS.format(**place))
+    if len(seen) == 2:
+        train, dev = seen["train"], seen["dev"]
+        if both := len(train.texts & dev.texts - {""}):
+            where = f"{files['dev']} are in {files['train']}, too"
+            found.append(f"Texts of {where}, which makes scores too good: {both:,}.")
+        if alone := sorted(dev.labels.keys() - train.labels.keys()):
+            where = f"{files['dev']} alone"
+            found.append(f"Labels of {where}, which nothing learns: {listed(alone)}.")
+    return found
