@@ -64,7 +64,8 @@ def check_gone(mark):
 
 
 def weights_in(folder):
-    files = folder.glob("one/*/*/model/**/*")
+    """Read the weights of runs that are done; others are in a folder N.going."""
+    files = folder.glob("one/*/[0-9]/model/**/*")
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in files
