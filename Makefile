@@ -53,7 +53,7 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
 
 # What spacy train is shown with, as init writes it.
-INIT = $(VENV)/bin/python -m spacy spanft init
+INIT = $(VENV)/bin/python -m spacy spanft init --force
 configs: $(VENV)/installed-dev
 	$(INIT) configs/textcat_baseline.cfg --pipeline textcat --no-spans
 	$(INIT) configs/textcat_spanft.cfg --pipeline textcat

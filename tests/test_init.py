@@ -191,7 +191,8 @@ class TestData:
     def test_columns_of_conll(self):
         Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")
         for task in ("ner", "bilou_ner", "spancat"):
-            done = run("spanft", "init", "x.cfg", "-p", task, "--train", "t.conll")
+            args = ("-p", task, "--train", "t.conll", "--force")
+            done = run("spanft", "init", "x.cfg", *args)
             assert (
                 "t.conll: 2 texts of 1 to 2 words (median 2); LOC 1 (100%)"
                 in done.stderr
@@ -271,6 +272,15 @@ class TestErrors:
     def test_what_there_is_not(self, options, message):
         done = run("spanft", "init", "-", "--no-spans", *options, ok=False)
         assert message in done.stderr
+
+    def test_a_config_that_is_there(self, tmp_path):
+        out = tmp_path / "x.cfg"
+        out.write_text("mine")
+        done = run("spanft", "init", out, ok=False)
+        assert "x.cfg' is there already. To write over it, add --force" in done.stderr
+        assert out.read_text() == "mine"
+        run("spanft", "init", out, "--force")
+        assert out.read_text() != "mine"
 
     def test_a_dictionary_for_no_spans(self, tmp_path):
         options = ("--no-spans", "--dictionary", "x.tsv.gz")

@@ -46,6 +46,7 @@ TextPair = Annotated[str | None, Option("--text-pair", help="The column of the s
 Label = Annotated[str | None, Option("--label", help="The column of the label", show_default=False)]  # noqa: E501
 Score = Annotated[str | None, Option("--score", help="The column of the score", show_default=False)]  # noqa: E501
 NoSpans = Annotated[bool, Option("--no-spans", help="The baseline: the same without phrases")]  # noqa: E501
+Force = Annotated[bool, Option("--force", "-F", help="Write over a config that is there")]  # noqa: E501
 # fmt: on
 
 
@@ -63,6 +64,7 @@ def init_cli(
     text_pair: TextPair = None,
     label: Label = None,
     score: Score = None,
+    force: Force = False,
 ) -> None:
     """Write a config that trains a pipeline with spans, or its baseline.
 
@@ -83,6 +85,8 @@ def init_cli(
         blank(lang)  # says now if there is no such language
         if output != "-":
             check_target(output, [])
+            if Path(output).exists() and not force:
+                raise ConfigError(Errors.CONFIG_EXISTS.format(path=output))
         if dictionary is not None:
             NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
         columns = {"text": text, "text_pair": text_pair, "label": label}

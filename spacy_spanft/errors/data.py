@@ -203,6 +203,7 @@ class DataErrors:
         "{n:,} texts of {path!r} have several labels or none, and textcat wants one "
         "for each. Take --pipeline textcat_multilabel."
     )
+    CONFIG_EXISTS = "{path!r} is there already. To write over it, add --force (-F)."
     DICTIONARY_WITHOUT_SPANS = (
         "--dictionary is for spans, and --no-spans leaves them out. Remove one of them."
     )

@@ -77,7 +77,10 @@ ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "textcat two phases": (
         "textcat_two_phase",
         {
-            "training.before_update.until_step": 1,
+            "training.before_update": {
+                "@callbacks": "spacy-spanft.freeze_transformer.v1",
+                "until_step": 1,
+            },
             "training.optimizer.layer_decay": 0.5,
         },
     ),
