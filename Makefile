@@ -6,7 +6,7 @@ DEMO ?=
 FAKE_DEVICE = -p tests.fake_device.plugin --gpu tests/test_gpu.py tests/fake_device
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo demo-full test fake-device gpu-check lint format clean
+.PHONY: demo demo-full test fake-device gpu-check lint format clean configs
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-report
@@ -70,5 +70,3 @@ configs: $(VENV)/installed-dev
 	$(INIT) configs/spancat_baseline.cfg --pipeline spancat --no-spans
 	$(INIT) configs/spancat_spanft.cfg --pipeline spancat
 	for file in project/configs/*.cfg; do cp configs/$${file##*/} project/configs/; done
-
-.PHONY: configs

@@ -32,7 +32,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi.tables import table
 
-from spacy_spanft.explanation import Explanation, explain_pipe
+from spacy_spanft.explanation import Explanation, Reasons, explain_pipe
 
 from .fewlabels.training import trained
 from .matrix import Run, run_missing
@@ -111,20 +111,22 @@ def text_of(one: Explanation) -> Text | None:
     return Text(one, spans, [row for _, row in named], label, rival)
 
 
+def reasons_of(text: Text) -> Reasons:
+    """Say what speaks for the label that a text has, and not for the other one."""
+    label, rival = (text.explanation.labels[i] for i in (text.label, text.rival))
+    return text.explanation.of(label, rival)
+
+
 def shares(text: Text) -> NDArray[np.float64]:
     """Give what each part adds to the label's logit, and not to the rival's."""
-    one = text.explanation
-    added = one.found.of_pieces[:, text.label] - one.found.of_pieces[:, text.rival]
-    kept = [bool(part.text) for part in one.parts]
-    return np.asarray(added[kept], np.float64)
+    return np.array([added for part, added in reasons_of(text).parts if part.text])
 
 
 def share_of_cls(text: Text) -> float:
     """Compute how much of what is added, by size, [CLS] adds."""
-    found = text.explanation.found
-    of_cls = abs(found.of_cls[text.label] - found.of_cls[text.rival])
-    added = found.of_pieces[:, text.label] - found.of_pieces[:, text.rival]
-    return float(of_cls / (of_cls + np.abs(added).sum()))
+    reasons = reasons_of(text)
+    rest = sum(abs(added) for _, added in reasons.parts)
+    return abs(reasons.cls) / (abs(reasons.cls) + rest)
 
 
 def order(

@@ -75,8 +75,7 @@ def points(value: float) -> str:
     value (float): The difference, as a share.
     RETURNS (str): Such as "+1.3".
     """
-    text = f"{100 * value:+.1f}"
-    return "0.0" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+    return _signed(f"{100 * value:+.1f}")
 
 
 def logit(value: float) -> str:
@@ -85,8 +84,14 @@ def logit(value: float) -> str:
     value (float): What is added.
     RETURNS (str): Such as "+0.41".
     """
-    text = f"{value:+.2f}"
-    return "0.00" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+    return _signed(f"{value:+.2f}")
+
+
+def _signed(text: str) -> str:
+    """Give a zero no sign, and any other number a minus that is one."""
+    if float(text) == 0:
+        return text.lstrip("+-")
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def interval(found: Difference | MethodDifference | None) -> str:
