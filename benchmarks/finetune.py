@@ -20,7 +20,7 @@ import typer
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 
-from spacy_spanft.scorers import classification_scores
+from spacy_spanft.pipeline.scorers import classification_scores
 
 from .matrix import Run, plan, run_missing, summarise
 from .plain_loop import fit_and_predict

@@ -19,8 +19,8 @@ from typing import Annotated, Any
 import typer
 from wasabi.tables import table
 
-from spacy_spanft.regimes.freeze import freeze_transformer
-from spacy_spanft.regimes.groups import models, shim_of, transformers
+from spacy_spanft.ml.optimizers.groups import models, shim_of, transformers
+from spacy_spanft.training.regimes.freeze import freeze_transformer
 
 from .step import make_pipeline, make_texts, save_bert
 

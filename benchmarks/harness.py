@@ -205,7 +205,7 @@ def print_times(
 
 def read_lines(text: Path) -> Iterator[str]:
     """Read a text line by line."""
-    from spacy_spanft.corpus.blocks import blocks_from_files
+    from spacy_spanft.ngrams.text.blocks import blocks_from_files
 
     for block in blocks_from_files([text]):
         yield from block.decode("utf8").split("\n")[:-1]

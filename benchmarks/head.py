@@ -23,7 +23,7 @@ from thinc.api import get_current_ops
 from thinc.types import Ragged
 from wasabi.tables import table
 
-from spacy_spanft.layers.pooling import cnn_pooling
+from spacy_spanft.ml.layers.pooling import cnn_pooling
 
 from .harness import in_turns, middle, print_times, ratios_of, spread
 

@@ -25,8 +25,8 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import registry
 
-from spacy_spanft.readers.conll import conll_corpus
-from spacy_spanft.readers.splits import split_in_three
+from spacy_spanft.training.readers.conll import conll_corpus
+from spacy_spanft.training.readers.splits import split_in_three
 
 from .matrix import Run, plan, run_missing, summarise
 from .plain_tagger import batches_by_length, fit_and_tag

@@ -22,7 +22,7 @@ from spacy.training import Example
 from wasabi.tables import table
 
 from spacy_spanft import default_dictionary
-from spacy_spanft.comparison.cost import n_parameters
+from spacy_spanft.experiments.cost import n_parameters
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

@@ -7,13 +7,13 @@ Everything a pipeline needs is found through entry points, so that
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .about import __version__
+from .util.about import __version__
 
 if TYPE_CHECKING:
+    from .ml.pairs import join_pair, join_pairs
     from .ngrams.dictionary import NgramDictionary
     from .ngrams.provenance import Provenance
     from .ngrams.readers import default_dictionary
-    from .pairs import join_pair, join_pairs
 
 __all__ = [
     "NgramDictionary",
@@ -28,8 +28,8 @@ _MODULES = {
     "NgramDictionary": "ngrams.dictionary",
     "Provenance": "ngrams.provenance",
     "default_dictionary": "ngrams.readers",
-    "join_pair": "pairs",
-    "join_pairs": "pairs",
+    "join_pair": "ml.pairs",
+    "join_pairs": "ml.pairs",
 }
 
 

@@ -14,9 +14,9 @@ from multiprocessing import get_context, process
 from pathlib import Path
 from types import SimpleNamespace
 
-from spacy_spanft import processes
+from spacy_spanft.util import processes
 
-MORE = ["spacy.cli", "spacy_spanft.matrix", "pyarrow", "datasets", "nltk"]
+MORE = ["spacy.cli", "spacy_spanft.experiments.matrix", "pyarrow", "datasets", "nltk"]
 MORE += ["matplotlib.figure", "sklearn.metrics", "scipy.stats"]
 
 
@@ -27,7 +27,7 @@ def start_server():
 
         before = dict(os.environ)
         context = get_context("forkserver")
-        context.set_forkserver_preload(["spacy_spanft.fork_server", *MORE])
+        context.set_forkserver_preload(["spacy_spanft.util.fork_server", *MORE])
         forkserver.ensure_running()
         assert dict(os.environ) == before
 

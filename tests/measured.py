@@ -1,13 +1,13 @@
 """Results of measuring, made up, and what reads a page."""
 
-import sys
 from html.parser import HTMLParser
 
 import numpy as np
 
-from spacy_spanft.comparison.compare import compare
-from spacy_spanft.comparison.measure import Measured
-from spacy_spanft.comparison.scoring import accuracy, pearson
+from spacy_spanft.experiments.comparison import comparing
+from spacy_spanft.experiments.comparison.comparing import compare
+from spacy_spanft.experiments.comparison.measure import Measured
+from spacy_spanft.experiments.metrics.scoring import accuracy, pearson
 
 # A small classifier: spaCy's default one takes half a second to load.
 BOW = {
@@ -110,7 +110,6 @@ def against(arms, monkeypatch, data="test.spacy", **settings):
     runs = {
         f"{name}/{i}": one for name, own in arms.items() for i, one in enumerate(own)
     }
-    module = sys.modules["spacy_spanft.comparison.compare"]
-    monkeypatch.setattr(module, "measure_alone", lambda path, setup: runs[path])
+    monkeypatch.setattr(comparing, "measure_alone", lambda path, setup: runs[path])
     paths = {name: [f"{name}/{i}" for i in range(len(arms[name]))] for name in arms}
     return compare(paths, data, n_resamples=50, **settings)

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanft.alignment import (
+from spacy_spanft.errors import AlignmentError
+from spacy_spanft.ml.alignment import (
     align_pieces,
     encoding_of_tokens,
     encoding_of_wordpieces,
     get_spans,
     piece_of_token,
 )
-from spacy_spanft.errors import AlignmentError
 
 
 def slow_twin(token_rows, windows, width, spans, max_pieces, max_rows):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_spanft.bilou import Allowed, best_tags, spans_of_tags, tag_names
-from spacy_spanft.bilou_ner import BilouNER
 from spacy_spanft.errors import LabelError
+from spacy_spanft.ml.bilou import Allowed, best_tags, spans_of_tags, tag_names
+from spacy_spanft.pipeline.bilou_ner import BilouNER
 
 TRAIN = [
     ("United Airlines Holding flew to New York .", [(0, 23, "ORG"), (32, 40, "LOC")]),

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.corpus.blocks import blocks_from_files, blocks_from_texts
 from spacy_spanft.errors import CorpusError
+from spacy_spanft.ngrams.text.blocks import blocks_from_files, blocks_from_texts
 
 
 def zstd(data):

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 
 import pytest
 import spacy
@@ -11,11 +10,17 @@ from spacy.tokens import DocBin
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.comparison import compare, wording
-from spacy_spanft.comparison.markdown import to_markdown
-from spacy_spanft.comparison.measure import Setup, alone, measure, measure_alone
-from spacy_spanft.comparison.predicting import Predictions
 from spacy_spanft.errors import ComparisonError, SpanftError
+from spacy_spanft.experiments.comparison import compare, comparing
+from spacy_spanft.experiments.comparison.measure import (
+    Setup,
+    alone,
+    measure,
+    measure_alone,
+)
+from spacy_spanft.experiments.comparison.predicting import Predictions
+from spacy_spanft.experiments.report import wording
+from spacy_spanft.experiments.report.markdown import to_markdown
 
 from .commands import run
 from .measured import BOW
@@ -74,8 +79,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def at_once(monkeypatch):
     """Measure in this process: another one takes seconds to begin."""
-    module = sys.modules["spacy_spanft.comparison.compare"]
-    monkeypatch.setattr(module, "measure_alone", measure)
+    monkeypatch.setattr(comparing, "measure_alone", measure)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -165,8 +169,7 @@ def test_in_a_process_of_its_own(folder):
 
 
 def test_a_process_that_is_killed_is_told_with_its_arm(folder, monkeypatch):
-    module = sys.modules["spacy_spanft.comparison.compare"]
-    monkeypatch.setattr(module, "measure_alone", lambda *_: alone(os._exit, 1))
+    monkeypatch.setattr(comparing, "measure_alone", lambda *_: alone(os._exit, 1))
     expected = "measured 'right0', of the arm 'ours', was killed"
     with pytest.raises(ComparisonError, match=expected):
         compare({"ours": ["right0"]}, folder / "test.spacy")
@@ -246,8 +249,7 @@ def test_other_texts(folder, monkeypatch):
         found = measure(path, setup)
         return found._replace(texts=found.texts[:10]) if path.endswith("1") else found
 
-    module = sys.modules["spacy_spanft.comparison.compare"]
-    monkeypatch.setattr(module, "measure_alone", measure_less)
+    monkeypatch.setattr(comparing, "measure_alone", measure_less)
     with pytest.raises(ComparisonError, match="pipelines of 'b' read other texts"):
         compare(
             {"a": [folder / "right0"], "b": [folder / "right1"]}, folder / "test.spacy"
@@ -256,7 +258,7 @@ def test_other_texts(folder, monkeypatch):
     def mean_something_else(path, setup):
         return measure(path, setup)._replace(meaning=f"F ({path[-1]})")
 
-    monkeypatch.setattr(module, "measure_alone", mean_something_else)
+    monkeypatch.setattr(comparing, "measure_alone", mean_something_else)
     arms = {"a": [folder / "right0"], "b": [folder / "right1"]}
     with pytest.raises(ComparisonError, match=r"F \(0\) for 'a' and F \(1\) for 'b'"):
         compare(arms, folder / "test.spacy")

@@ -14,10 +14,10 @@ from spacy.util import registry as spacy_registry
 
 from spacy_spanft import default_dictionary
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.pipeline.span_segmenter import SpanSegmenter
 from spacy_spanft.segmenters import registry
 from spacy_spanft.segmenters.ngram import NgramSegmenter
 from spacy_spanft.segmenters.writing import with_singletons, write_spans
-from spacy_spanft.span_segmenter import SpanSegmenter
 
 from . import interpreter
 

@@ -12,7 +12,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_config
 
 from spacy_spanft import join_pair
-from spacy_spanft.adding import add_spans
+from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.errors import ConfigError, LabelError
 
 from . import interpreter

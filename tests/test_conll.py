@@ -9,7 +9,7 @@ from spacy.tokens import DocBin
 from spacy.util import load_config_from_str
 
 from spacy_spanft.errors import CorpusError, ReaderError, SettingError
-from spacy_spanft.readers.conll import conll_corpus
+from spacy_spanft.training.readers.conll import conll_corpus
 
 IOB1 = [
     ("U.N.", "NNP", "I-NP", "I-ORG"),

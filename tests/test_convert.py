@@ -13,9 +13,9 @@ from spacy.training import Corpus, Example
 from typer.testing import CliRunner
 
 import spacy_spanft.cli  # noqa: F401
-from spacy_spanft.pairs import split_pair
-from spacy_spanft.readers.conll import conll_corpus
-from spacy_spanft.readers.textcat import table_corpus
+from spacy_spanft.ml.pairs import split_pair
+from spacy_spanft.training.readers.conll import conll_corpus
+from spacy_spanft.training.readers.textcat import table_corpus
 
 from . import commands
 
@@ -273,7 +273,7 @@ def test_outputs_that_cannot_be_meant(tmp_path):
 
 
 def test_examples_of_a_corpus_of_ones_own(nlp):
-    from spacy_spanft.readers.docbins import convert
+    from spacy_spanft.training.readers.docbins import convert
 
     doc = nlp.make_doc("a b")
     doc.cats = {"x": 1.0}

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from spacy.symbols import ORTH
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.corpus.blocks import blocks_from_texts
-from spacy_spanft.counting import tokens, vocabulary
 from spacy_spanft.errors import CorpusError, DictionaryError
+from spacy_spanft.ngrams.counting import tokens, vocabulary
+from spacy_spanft.ngrams.text.blocks import blocks_from_texts
 
 from .reference import count_ngrams, split_at_ascii_space, tokenise
 

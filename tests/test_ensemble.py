@@ -2,17 +2,20 @@
 
 import functools
 import json
-import sys
 
 import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_spanft.comparison import compare, predicting
-from spacy_spanft.comparison.ensemble import elect, measure_ensemble, vote_of
-from spacy_spanft.comparison.measure import Setup, measure
 from spacy_spanft.errors import ComparisonError
+from spacy_spanft.experiments.comparison import compare, comparing, predicting
+from spacy_spanft.experiments.comparison.ensemble import (
+    elect,
+    measure_ensemble,
+    vote_of,
+)
+from spacy_spanft.experiments.comparison.measure import Setup, measure
 
 from .commands import run
 from .measured import BOW, Page
@@ -117,9 +120,8 @@ def test_spans_are_put_to_the_vote(nlp):
 
 
 def test_an_ensemble_of_each_arm(folder, monkeypatch):
-    module = sys.modules["spacy_spanft.comparison.compare"]
-    monkeypatch.setattr(module, "measure_alone", measure)
-    monkeypatch.setattr(module, "measure_ensemble_alone", measure_ensemble)
+    monkeypatch.setattr(comparing, "measure_alone", measure)
+    monkeypatch.setattr(comparing, "measure_ensemble_alone", measure_ensemble)
     arms = {
         "two": [folder / "0", folder / "1"],
         "one": [folder / "2"],
@@ -141,8 +143,7 @@ def test_an_ensemble_of_each_arm(folder, monkeypatch):
 
 
 def test_from_the_command_line(folder, tmp_path, monkeypatch):
-    module = sys.modules["spacy_spanft.comparison.compare"]
-    monkeypatch.setattr(module, "measure_alone", measure)
+    monkeypatch.setattr(comparing, "measure_alone", measure)
     arms = [f"two={folder}/0", f"two={folder}/1", f"one={folder}/2"]
     options = ["--data", folder / "test.spacy", "--ensemble", "-o", tmp_path]
     done = run("spanft", "compare", *arms, *options)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from spacy.training.loop import train_while_improving
 
-from spacy_spanft.evaluation import EvaluationSteps, evaluation_steps
+from spacy_spanft.training.evaluation import EvaluationSteps, evaluation_steps
 
 SIZES = range(1, 41)
 

@@ -7,9 +7,9 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_spanft.alignment import align_pieces, get_spans
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
+from spacy_spanft.ml.alignment import align_pieces, get_spans
 
 from .commands import run
 from .test_textcat import (

@@ -16,7 +16,7 @@ from spacy.training import Example
 from spacy.util import load_config
 
 from spacy_spanft import NgramDictionary, join_pair
-from spacy_spanft.alignment import encoding_of_wordpieces
+from spacy_spanft.ml.alignment import encoding_of_wordpieces
 
 from .tiny import FAMILIES, save_encoder
 

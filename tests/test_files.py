@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from spacy_spanft import files
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.files import check_folder, check_target, write_whole
+from spacy_spanft.util import files
+from spacy_spanft.util.files import check_folder, check_target, write_whole
 
 LITTER = "0123456789abcdef" * 2
 

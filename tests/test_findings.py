@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from spacy_spanft.comparison.compare import Arm, Comparison
-from spacy_spanft.comparison.disagreement import disagreements
-from spacy_spanft.comparison.headline import caveats, headline
-from spacy_spanft.comparison.markdown import to_markdown
-from spacy_spanft.comparison.methods import MethodDifference
-from spacy_spanft.comparison.report import to_html
-from spacy_spanft.comparison.scoring import f_score
-from spacy_spanft.comparison.significance import Difference, holm
+from spacy_spanft.experiments.comparison.comparing import Arm, Comparison
+from spacy_spanft.experiments.metrics.scoring import f_score
+from spacy_spanft.experiments.report.disagreement import disagreements
+from spacy_spanft.experiments.report.headline import caveats, headline
+from spacy_spanft.experiments.report.markdown import to_markdown
+from spacy_spanft.experiments.report.page import to_html
+from spacy_spanft.experiments.statistics.methods import MethodDifference
+from spacy_spanft.experiments.statistics.significance import Difference, holm
 
 from .measured import Page, against, labelled, scored
 

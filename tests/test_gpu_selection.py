@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from spacy_spanft import gpu
-from spacy_spanft.comparison.predicting import load
 from spacy_spanft.errors import GpuError, MatrixError
-from spacy_spanft.matrix import places_of, read_gpus, run
-from spacy_spanft.matrix.plan import Run
+from spacy_spanft.experiments.comparison.predicting import load
+from spacy_spanft.experiments.matrix import places_of, read_gpus
+from spacy_spanft.experiments.matrix import running as run
+from spacy_spanft.experiments.matrix.plan import Run
+from spacy_spanft.util import gpu
 
 if find_spec("cupy"):
     pytest.skip("for machines without CuPy", allow_module_level=True)

@@ -10,10 +10,15 @@ import torch
 from thinc.api import Adam, warmup_linear
 
 from spacy_spanft.errors import RegimeError, SettingError
-from spacy_spanft.regimes import bind
-from spacy_spanft.regimes.freeze import freeze_transformer, group_parameters
-from spacy_spanft.regimes.grouped_adam import grouped_adam
-from spacy_spanft.regimes.groups import models, parameter_groups, shim_of, transformers
+from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
+from spacy_spanft.ml.optimizers.groups import (
+    models,
+    parameter_groups,
+    shim_of,
+    transformers,
+)
+from spacy_spanft.training.regimes import bind
+from spacy_spanft.training.regimes.freeze import freeze_transformer, group_parameters
 
 from .regimes import encoders, hash_of, head_weights, initialized, make, step
 

@@ -11,9 +11,9 @@ from confection import Config
 from spacy.tokens import DocBin
 from spacy.util import load_config, load_model_from_config
 
-from spacy_spanft.adding import add_spans
 from spacy_spanft.cli.init import Pipeline, Regime
 from spacy_spanft.configs import REGIMES, TASKS, base, make_config, to_text
+from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.errors import ConfigError
 from spacy_spanft.ngrams.dictionary import NgramDictionary
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_spanft.matrix import read_arms, run_matrix
+from spacy_spanft.experiments.matrix import read_arms, run_matrix
 
 from .matrix_place import plan
 
@@ -97,7 +97,7 @@ def test_a_killed_matrix_leaves_nothing_behind(place):
 SERVER = """
 import time
 from multiprocessing import forkserver
-from spacy_spanft.processes import fresh_context
+from spacy_spanft.util.processes import fresh_context
 
 fresh_context()
 forkserver.ensure_running()

@@ -8,10 +8,10 @@ from thinc.api import reduce_mean, set_dropout_rate
 from thinc.types import Ragged
 
 from spacy_spanft.errors import AlignmentError
-from spacy_spanft.layers.nonempty import nonempty
-from spacy_spanft.layers.own_dropout import own_dropout
-from spacy_spanft.layers.pooling import attention_pooling, cnn_pooling, max_pooling
-from spacy_spanft.layers.span_window import span_window
+from spacy_spanft.ml.layers.fixed_dropout import own_dropout
+from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling, max_pooling
+from spacy_spanft.ml.layers.span_window import span_window
+from spacy_spanft.ml.layers.with_nonempty import nonempty
 
 torch = pytest.importorskip("torch")
 
@@ -213,8 +213,8 @@ class TestSpanPool:
 
         Some are in two windows that overlap, some are cut off, some tokens have no row.
         """
-        from spacy_spanft.alignment import encoding_of_tokens
-        from spacy_spanft.layers.encoder_rows import DocRows
+        from spacy_spanft.ml.alignment import encoding_of_tokens
+        from spacy_spanft.ml.layers.encoder_rows import DocRows
 
         random = np.random.default_rng(seed)
         docs, encodings, starts = [], [], [0]
@@ -234,7 +234,7 @@ class TestSpanPool:
 
     def encode(self, random, n_tokens):
         """Give tokens rows as a transformer does, between [CLS] and [SEP]."""
-        from spacy_spanft.alignment import encoding_of_wordpieces
+        from spacy_spanft.ml.alignment import encoding_of_wordpieces
 
         bounds = [(0, n_tokens)]
         if n_tokens > 3 and random.random() < 0.5:
@@ -287,7 +287,7 @@ class TestSpanPool:
 
     @given(seed=st.integers(0, 300))
     def test_equals_plain_loops_and_padded_torch(self, nlp, seed):
-        from spacy_spanft.layers.span_pool import span_pool
+        from spacy_spanft.ml.layers.span_pool import span_pool
 
         first, second = (
             make(cnn_pooling(), seed=seed),
@@ -316,7 +316,7 @@ class TestSpanPool:
 
     @given(seed=st.integers(0, 300))
     def test_without_segmentation(self, nlp, seed):
-        from spacy_spanft.layers.text_pool import text_pool
+        from spacy_spanft.ml.layers.text_pool import text_pool
 
         first, second = (make(cnn_pooling(), seed=seed + i) for i in (0, 1))
         X = self.batch(nlp, seed)
@@ -346,7 +346,7 @@ class TestSpanPool:
         np.testing.assert_allclose(gradient, weights[0][0].grad, atol=1e-10)
 
     def test_without_segmentation_there_must_be_windows(self):
-        from spacy_spanft.layers.text_pool import text_pool
+        from spacy_spanft.ml.layers.text_pool import text_pool
 
         with pytest.raises(AlignmentError, match=r"CnnPooling\.v1"):
             text_pool(max_pooling(), max_pooling())
@@ -354,7 +354,7 @@ class TestSpanPool:
     @pytest.mark.parametrize("seed", range(4))
     @pytest.mark.parametrize("kind", ["cls", "mean", "last", "tokens"])
     def test_summary(self, nlp, kind, seed):
-        from spacy_spanft.layers.doc_summary import doc_summary
+        from spacy_spanft.ml.layers.doc_summary import doc_summary
 
         X = self.batch(nlp, seed)
         if kind == "tokens":
@@ -384,7 +384,7 @@ class TestSpanPool:
             np.testing.assert_allclose(parts[number], gradient)
 
     def test_an_encoder_without_cls(self, nlp):
-        from spacy_spanft.layers.doc_summary import doc_summary
+        from spacy_spanft.ml.layers.doc_summary import doc_summary
 
         X = self.batch(nlp, 0)
         with pytest.raises(AlignmentError, match='summary = "mean"'):
@@ -395,7 +395,7 @@ def test_zeros_for_nothing():
     """Rows of nothing have no scores and no gradient; the others are as they were."""
     from thinc.api import Softmax
 
-    from spacy_spanft.layers.zeros_for_nothing import zeros_for_nothing
+    from spacy_spanft.ml.layers.zeros_for_nothing import zeros_for_nothing
 
     random = np.random.default_rng(0)
     X = random.normal(size=(4, WIDTH)).astype("f")

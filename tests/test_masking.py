@@ -23,9 +23,7 @@ from spacy_spanft.pretraining.masking import (
     choose_words,
     span_lengths,
 )
-from spacy_spanft.pretraining.masking import (
-    _arrange as arrange,
-)
+from spacy_spanft.pretraining.masking import _arrange as arrange
 from spacy_spanft.pretraining.words import NO_WORD, tells_words, word_starts, words_of
 
 from .tiny import save_bert, save_encoder

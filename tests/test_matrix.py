@@ -9,9 +9,9 @@ from spacy.tokens import DocBin
 from spacy.util import load_config
 
 from spacy_spanft.errors import MatrixError, SpanftError
-from spacy_spanft.matrix import read_arms
-from spacy_spanft.matrix.arms import config_of
-from spacy_spanft.matrix.fingerprint import fingerprint
+from spacy_spanft.experiments.matrix import read_arms
+from spacy_spanft.experiments.matrix.arms import config_of
+from spacy_spanft.experiments.matrix.fingerprint import fingerprint
 
 from .commands import run as spacy_command
 from .matrix_place import plan, save_docs

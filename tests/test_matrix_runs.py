@@ -13,9 +13,9 @@ import pytest
 import spacy
 
 from spacy_spanft.errors import MatrixError
-from spacy_spanft.matrix import plan_runs, read_arms, run_matrix
-from spacy_spanft.matrix.progress import Progress
-from spacy_spanft.matrix.run import last_error
+from spacy_spanft.experiments.matrix import plan_runs, read_arms, run_matrix
+from spacy_spanft.experiments.matrix.progress import Progress
+from spacy_spanft.experiments.matrix.running import last_error
 
 from .commands import run as spacy_command
 from .matrix_place import plan, save_docs

@@ -8,8 +8,8 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_spanft.comparison.metrics import metric_of
 from spacy_spanft.errors import ComparisonError
+from spacy_spanft.experiments.metrics.choice import metric_of
 
 CATS = ("cats_micro_p", "cats_micro_r", "cats_micro_f", "cats_macro_p")
 CATS = (*CATS, "cats_macro_r", "cats_macro_f", "cats_macro_auc", "cats_score")

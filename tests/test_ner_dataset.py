@@ -4,10 +4,10 @@ import pytest
 import spacy
 
 from spacy_spanft.errors import ReaderError, SettingError
-from spacy_spanft.readers.conll import conll_corpus
-from spacy_spanft.readers.ner_dataset import ner_dataset_corpus
-from spacy_spanft.readers.rows import columns_of
-from spacy_spanft.readers.textcat import dataset_corpus, table_corpus
+from spacy_spanft.training.readers.conll import conll_corpus
+from spacy_spanft.training.readers.ner_dataset import ner_dataset_corpus
+from spacy_spanft.training.readers.rows import columns_of
+from spacy_spanft.training.readers.textcat import dataset_corpus, table_corpus
 
 
 class TestNerDataset:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary, join_pair, join_pairs
 from spacy_spanft.errors import PairError
-from spacy_spanft.pairs import split_pair
+from spacy_spanft.ml.pairs import split_pair
 
 from .tiny import LISTENER, save_bert, save_encoder
 
@@ -332,7 +332,7 @@ class TestErrors:
         assert nlp("a").cats
 
     def test_a_transformer_with_another_separator(self, encoder, tmp_path):
-        from spacy_spanft.readers.textcat import table_corpus
+        from spacy_spanft.training.readers.textcat import table_corpus
 
         nlp = make(encoder, separator="</s>")
         (tmp_path / "x.tsv").write_text("text\tother\tlabel\na\tb\t1\n")

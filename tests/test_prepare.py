@@ -14,9 +14,9 @@ from spacy.training import Corpus
 from typer.testing import CliRunner
 
 from spacy_spanft.errors import ReaderError
-from spacy_spanft.readers.conll import conll_corpus
-from spacy_spanft.readers.splits import split_in_three, split_off
-from spacy_spanft.readers.textcat import table_corpus
+from spacy_spanft.training.readers.conll import conll_corpus
+from spacy_spanft.training.readers.splits import split_in_three, split_off
+from spacy_spanft.training.readers.textcat import table_corpus
 
 from .commands import run as run_spacy
 from .task_data import (
@@ -104,7 +104,7 @@ def test_every_task_is_tried():
 
 
 def test_every_metric_is_known_to_compare():
-    from spacy_spanft.comparison.metrics import metric_of
+    from spacy_spanft.experiments.metrics.choice import metric_of
 
     factories = {"single": "textcat", "pair": "textcat", "score": "text_regressor"}
     for task in TASKS.values():

@@ -12,9 +12,9 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
 
-from spacy_spanft.batch_count import count_batches
 from spacy_spanft.errors import ReaderError, ScoreError, SettingError
-from spacy_spanft.evaluation import evaluation_steps
+from spacy_spanft.training.batch_count import count_batches
+from spacy_spanft.training.evaluation import evaluation_steps
 
 from .commands import run
 from .tiny import save_bert

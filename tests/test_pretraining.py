@@ -721,7 +721,7 @@ class TestMisuse:
         from types import SimpleNamespace
 
         stdin = SimpleNamespace(buffer=io.BytesIO(text.read_bytes()))
-        monkeypatch.setattr("spacy_spanft.corpus.blocks.sys.stdin", stdin)
+        monkeypatch.setattr("spacy_spanft.ngrams.text.blocks.sys.stdin", stdin)
         settings = Settings(from_scratch=True, vocab_size=60, steps=1, batch_size=2)
         pretrain(model, ["-"], tmp_path / "o", settings)
         record = json.loads((tmp_path / "o" / RECORD).read_text())

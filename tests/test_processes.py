@@ -34,7 +34,7 @@ if __name__ == "__main__":
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
 @pytest.mark.parametrize("method", get_all_start_methods())
 def test_workers_end_with_a_killed_parent(method):
-    folder = str(Path(spacy_spanft.__file__).parent)
+    folder = str(Path(spacy_spanft.__file__).parent / "util")
     with subprocess.Popen(
         [sys.executable, "-c", POOL, method],
         stdout=subprocess.PIPE,
@@ -51,7 +51,7 @@ def test_workers_end_with_a_killed_parent(method):
 # Without a guard, as a notebook or a short script has it.
 SCRIPT = """
 import os
-from spacy_spanft.processes import fresh_pool
+from spacy_spanft.util.processes import fresh_pool
 
 print("begun")
 with fresh_pool() as pool:

@@ -15,7 +15,7 @@ from spacy.util import load_config
 from typer.testing import CliRunner
 
 from spacy_spanft import NgramDictionary, default_dictionary
-from spacy_spanft.matrix import read_arms
+from spacy_spanft.experiments.matrix import read_arms
 
 from . import interpreter
 from .commands import run as spacy_command

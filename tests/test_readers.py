@@ -19,15 +19,15 @@ from spacy_spanft.errors import (
     ScoreError,
     SettingError,
 )
-from spacy_spanft.pairs import split_pair
-from spacy_spanft.readers.rows import rows_from_file
-from spacy_spanft.readers.textcat import dataset_corpus, table_corpus
-from spacy_spanft.scorers import (
+from spacy_spanft.ml.pairs import split_pair
+from spacy_spanft.pipeline.scorers import (
     classification_scores,
     make_classification_scorer,
     make_regression_scorer,
     regression_scores,
 )
+from spacy_spanft.training.readers.rows import rows_from_file
+from spacy_spanft.training.readers.textcat import dataset_corpus, table_corpus
 
 ROWS = [
     {"sentence": 'He said "yes', "label": "1"},

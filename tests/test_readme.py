@@ -1,6 +1,5 @@
 """Every snippet of the README runs, and says what the README says."""
 
-import importlib
 import io
 import json
 import re
@@ -19,10 +18,12 @@ from spacy.util import load_config
 from thinc.api import Config
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.comparison.annotating import annotate
-from spacy_spanft.comparison.measure import measure
-from spacy_spanft.comparison.scoring import Metric
-from spacy_spanft.readers.rows import Row
+from spacy_spanft.experiments.comparison import comparing
+from spacy_spanft.experiments.comparison.annotating import annotate
+from spacy_spanft.experiments.comparison.measure import measure
+from spacy_spanft.experiments.metrics.scoring import Metric
+from spacy_spanft.experiments.report import reasons
+from spacy_spanft.training.readers.rows import Row
 
 from .commands import run
 from .test_textcat import TOKENS
@@ -46,10 +47,8 @@ def snippets(language):
 def folder(tmp_path, monkeypatch):
     """What the snippets find in the current folder."""
     monkeypatch.chdir(tmp_path)
-    module = importlib.import_module("spacy_spanft.comparison.compare")
-    monkeypatch.setattr(module, "measure_alone", measure)
-    module = importlib.import_module("spacy_spanft.comparison.reasons")
-    monkeypatch.setattr(module, "alone", lambda function, *args: function(*args))
+    monkeypatch.setattr(comparing, "measure_alone", measure)
+    monkeypatch.setattr(reasons, "alone", lambda function, *args: function(*args))
     line = "New York City is one of the largest cities in the United States.\n"
     pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
     for name in ("train.tsv", "dev.tsv"):

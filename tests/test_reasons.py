@@ -1,15 +1,16 @@
 """Why an arm answers as it does, on the page of a comparison."""
 
-import importlib
 import re
 
 import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from spacy_spanft.comparison.measure import measure
-from spacy_spanft.comparison.reasons import Why, reasons, reasons_alone
-from spacy_spanft.comparison.report import to_html
+from spacy_spanft.experiments.comparison import comparing
+from spacy_spanft.experiments.comparison.measure import measure
+from spacy_spanft.experiments.report import reasons as why
+from spacy_spanft.experiments.report.page import to_html
+from spacy_spanft.experiments.report.reasons import Why, reasons, reasons_alone
 from spacy_spanft.explanation import explain
 
 from .commands import run
@@ -50,15 +51,15 @@ def test_why_not_the_right_label(folder):
     nlp = spacy.load(folder / "spans")
     golds = ["B", "A", "neither"]
     found = reasons(str(folder / "spans"), list(zip(TEXTS, golds, strict=True)))
-    for why, text in zip(found, TEXTS, strict=True):
+    for told, text in zip(found, TEXTS, strict=True):
         expected = explain(nlp, text)
-        assert why.label == expected.label
-        assert {why.label, why.against} == {"A", "B"}
-        of = expected.of(why.label, why.against)
-        assert why.total == pytest.approx(of.total, abs=1e-5)
-        total = sum(added for _, added in why.phrases) + why.rest
-        assert total == pytest.approx(why.total, abs=1e-5)
-        sizes = [abs(added) for _, added in why.phrases]
+        assert told.label == expected.label
+        assert {told.label, told.against} == {"A", "B"}
+        of = expected.of(told.label, told.against)
+        assert told.total == pytest.approx(of.total, abs=1e-5)
+        total = sum(added for _, added in told.phrases) + told.rest
+        assert total == pytest.approx(told.total, abs=1e-5)
+        sizes = [abs(added) for _, added in told.phrases]
         assert sizes == sorted(sizes, reverse=True)
         assert len(sizes) <= 5
 
@@ -72,10 +73,8 @@ def test_what_cannot_be_explained(folder, tmp_path):
 
 
 def test_a_comparison_explains_its_last_arm(folder, tmp_path, monkeypatch):
-    for name, function in (("compare", "measure_alone"), ("reasons", "alone")):
-        module = importlib.import_module(f"spacy_spanft.comparison.{name}")
-        here = measure if name == "compare" else lambda function, *args: function(*args)
-        monkeypatch.setattr(module, function, here)
+    monkeypatch.setattr(comparing, "measure_alone", measure)
+    monkeypatch.setattr(why, "alone", lambda function, *args: function(*args))
     arms = [f"{name}={folder / name}" for name in ("turned", "spans")]
     data = ("--data", folder / "test.spacy", "--n-resamples", 9)
     run("spanft", "compare", *arms, *data, "--output", tmp_path)

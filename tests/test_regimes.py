@@ -10,8 +10,8 @@ import torch
 from spacy_transformers.layers.hf_shim import HFShim
 from thinc.api import Adam
 
-from spacy_spanft.regimes.freeze import freeze_transformer
-from spacy_spanft.regimes.groups import shim_of, transformers
+from spacy_spanft.ml.optimizers.groups import shim_of, transformers
+from spacy_spanft.training.regimes.freeze import freeze_transformer
 
 from .regimes import (
     encoders,

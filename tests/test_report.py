@@ -8,15 +8,15 @@ import matplotlib
 import numpy as np
 import pytest
 
-from spacy_spanft.comparison import wording
-from spacy_spanft.comparison.drawing import clean, looks, night, spread
-from spacy_spanft.comparison.figures import curves, dictionary_sizes
-from spacy_spanft.comparison.markdown import to_markdown_of_tasks
-from spacy_spanft.comparison.report import to_html
-from spacy_spanft.comparison.runs import Missing, MissingRun
-from spacy_spanft.comparison.significance import holm
-from spacy_spanft.comparison.training import Training
 from spacy_spanft.errors.visible import visible
+from spacy_spanft.experiments.comparison.run_logs import Training
+from spacy_spanft.experiments.comparison.runs import Missing, MissingRun
+from spacy_spanft.experiments.report import wording
+from spacy_spanft.experiments.report.drawing import clean, looks, night, spread
+from spacy_spanft.experiments.report.figures import curves, dictionary_sizes
+from spacy_spanft.experiments.report.markdown import to_markdown_of_tasks
+from spacy_spanft.experiments.report.page import to_html
+from spacy_spanft.experiments.statistics.significance import holm
 
 from .measured import Page, against, labelled
 

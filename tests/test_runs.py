@@ -7,12 +7,14 @@ import sys
 
 import pytest
 
-from spacy_spanft import processes
 from spacy_spanft.cli.compare import group
-from spacy_spanft.comparison.runs import arms_of, missing_of, notes_of
-from spacy_spanft.comparison.tasks import task_of_runs
-from spacy_spanft.comparison.training import Training, read_trainings
 from spacy_spanft.errors import ComparisonError
+from spacy_spanft.experiments.comparison import comparing
+from spacy_spanft.experiments.comparison.run_logs import Training, read_trainings
+from spacy_spanft.experiments.comparison.runs import arms_of, missing_of, notes_of
+from spacy_spanft.experiments.report import tasks
+from spacy_spanft.experiments.report.tasks import task_of_runs
+from spacy_spanft.util import processes
 
 from .commands import run
 from .measured import Page, labelled
@@ -203,10 +205,8 @@ def measured(monkeypatch):
         is_ours = "ours" in str(path)
         return labelled([1 if is_ours else i % 2 for i in range(20)])
 
-    module = sys.modules["spacy_spanft.comparison.compare"]
-    monkeypatch.setattr(module, "measure_alone", measure)
-    module = sys.modules["spacy_spanft.comparison.tasks"]
-    monkeypatch.setattr(module, "reasons_alone", lambda path, texts: [])
+    monkeypatch.setattr(comparing, "measure_alone", measure)
+    monkeypatch.setattr(tasks, "reasons_alone", lambda path, texts: [])
 
 
 @pytest.mark.usefixtures("measured")

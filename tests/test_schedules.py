@@ -9,7 +9,7 @@ from thinc.api import Optimizer
 from thinc.schedules import warmup_linear as of_thinc
 
 from spacy_spanft.errors import SettingError
-from spacy_spanft.schedules import first_step, warmup_linear
+from spacy_spanft.training.schedules import first_step, warmup_linear
 
 from .test_prepare_training import RATE, quick, table
 

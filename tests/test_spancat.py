@@ -11,9 +11,9 @@ from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import AlignmentError, SettingError
-from spacy_spanft.layers.cross_entropy_output import linear_cross_entropy
-from spacy_spanft.layers.span_reducer import boundary_attention_reducer
-from spacy_spanft.suggesters import segment_suggester
+from spacy_spanft.ml.layers.cross_entropy_output import linear_cross_entropy
+from spacy_spanft.ml.layers.span_reducer import boundary_attention_reducer
+from spacy_spanft.pipeline.suggesters import segment_suggester
 
 from .test_layers import torch_attention
 from .tiny import LISTENER, transformer_config

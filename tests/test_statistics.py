@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spacy_spanft.comparison import dominance
-from spacy_spanft.comparison.dominance import almost_stochastic_order, violation
-from spacy_spanft.comparison.methods import method_difference
-from spacy_spanft.comparison.resampling import Scores, resample
-from spacy_spanft.comparison.scoring import accuracy, f_score, matthews
-from spacy_spanft.comparison.significance import holm, models_difference
+from spacy_spanft.experiments.metrics.scoring import accuracy, f_score, matthews
+from spacy_spanft.experiments.statistics import dominance
+from spacy_spanft.experiments.statistics.dominance import (
+    almost_stochastic_order,
+    violation,
+)
+from spacy_spanft.experiments.statistics.methods import method_difference
+from spacy_spanft.experiments.statistics.resampling import Scores, resample
+from spacy_spanft.experiments.statistics.significance import holm, models_difference
 
 
 def rows_of(gold, right):

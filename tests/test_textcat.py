@@ -346,7 +346,7 @@ class TestErrors:
             train(nlp, examples, annotates=())
 
     def test_spans_that_another_head_was_initialised_with(self, bert):
-        from spacy_spanft.alignment import mark_sample
+        from spacy_spanft.ml.alignment import mark_sample
 
         nlp = make(bert, MODELS["cnn-cnn"])
         examples = examples_for(nlp)

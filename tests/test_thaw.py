@@ -14,8 +14,8 @@ from spacy.util import load_config, registry
 from thinc.api import Config, ConfigValidationError
 
 from spacy_spanft.errors import RegimeError, SettingError
-from spacy_spanft.regimes.freeze import freeze_transformer
-from spacy_spanft.regimes.groups import shim_of, transformers
+from spacy_spanft.ml.optimizers.groups import shim_of, transformers
+from spacy_spanft.training.regimes.freeze import freeze_transformer
 
 from .regimes import encoders, hash_of, initialized, learns, make, optimizer, step
 from .tiny import save_bert

@@ -12,17 +12,17 @@ from thinc.api import ConfigValidationError, reduce_first, reduce_mean
 from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.alignment import (
+from spacy_spanft.errors import AlignmentError
+from spacy_spanft.ml.alignment import (
     align_tokens,
     encoding_of_tokens,
     encoding_of_wordpieces,
     lengths_of_pieces,
 )
-from spacy_spanft.errors import AlignmentError
-from spacy_spanft.layers.encoder_rows import DocRows
-from spacy_spanft.layers.nonempty import nonempty
-from spacy_spanft.layers.span_tokens import span_tokens
-from spacy_spanft.layers.span_window import span_window
+from spacy_spanft.ml.layers.encoder_rows import DocRows
+from spacy_spanft.ml.layers.span_tokens import span_tokens
+from spacy_spanft.ml.layers.span_window import span_window
+from spacy_spanft.ml.layers.with_nonempty import nonempty
 
 from .tiny import LISTENER, transformer_config
 

@@ -21,7 +21,7 @@ from thinc.api import require_gpu
 from spacy_spanft.cli import uncaught
 from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import ReaderError
-from spacy_spanft.label_check import warn_no_labels
+from spacy_spanft.training.checks.labels import warn_no_labels
 
 from . import interpreter
 from .tiny import save_bert, transformer_config

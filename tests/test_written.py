@@ -1,7 +1,6 @@
 """Predictions in files: scored as those of the pipeline that made them, or refused."""
 
 import json
-import sys
 import unicodedata
 
 import numpy as np
@@ -10,11 +9,11 @@ import spacy
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
-from spacy_spanft.comparison import compare
-from spacy_spanft.comparison.ensemble import measure_ensemble
-from spacy_spanft.comparison.markdown import to_markdown
-from spacy_spanft.comparison.measure import Setup, measure
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.experiments.comparison import compare, comparing
+from spacy_spanft.experiments.comparison.ensemble import measure_ensemble
+from spacy_spanft.experiments.comparison.measure import Setup, measure
+from spacy_spanft.experiments.report.markdown import to_markdown
 
 from .commands import run
 from .measured import BOW, Page
@@ -150,9 +149,8 @@ def ents(tmp_path_factory):
 @pytest.fixture
 def at_once(monkeypatch):
     """Measure in this process: another one takes seconds to begin."""
-    module = sys.modules["spacy_spanft.comparison.compare"]
-    monkeypatch.setattr(module, "measure_alone", measure)
-    monkeypatch.setattr(module, "measure_ensemble_alone", measure_ensemble)
+    monkeypatch.setattr(comparing, "measure_alone", measure)
+    monkeypatch.setattr(comparing, "measure_ensemble_alone", measure_ensemble)
 
 
 def measured(folder, rows, metric=None):
@@ -384,7 +382,7 @@ def test_scores_alone(tmp_path):
 
 def test_predictions_stream(labels):
     """Of a batch nothing is kept but what is scored."""
-    from spacy_spanft.comparison.written import WrittenPredictions
+    from spacy_spanft.experiments.comparison.written import WrittenPredictions
 
     made = WrittenPredictions(
         f"{labels}/own.jsonl",

@@ -11,7 +11,7 @@ from typing import Any
 from confection import Config
 
 from spacy_spanft import NgramDictionary, default_dictionary
-from spacy_spanft.matrix.arms import ArmConfig, change, config_of
+from spacy_spanft.experiments.matrix.arms import ArmConfig, change, config_of
 
 from .tasks import Data, Task
 

@@ -11,7 +11,7 @@ from spacy.tokens import DocBin
 
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.cli.util import short_errors
-from spacy_spanft.pairs import SEPARATOR
+from spacy_spanft.ml.pairs import SEPARATOR
 
 
 def main(data: Path, min_count: int = 3, max_n: int = 5, base: str = "") -> None:

@@ -24,15 +24,8 @@ from spacy_spanft.cli.matrix import (
     tell_failures,
 )
 from spacy_spanft.cli.util import short_errors
-from spacy_spanft.comparison.tasks import (
-    Task,
-    compare_tasks,
-    table_of,
-    task_of_runs,
-    write_reports,
-)
 from spacy_spanft.errors import ComparisonError
-from spacy_spanft.matrix import (
+from spacy_spanft.experiments.matrix import (
     Run,
     check_data,
     plan_runs,
@@ -40,7 +33,14 @@ from spacy_spanft.matrix import (
     read_gpus,
     run_matrix,
 )
-from spacy_spanft.processes import begin_server
+from spacy_spanft.experiments.report.tasks import (
+    Task,
+    compare_tasks,
+    table_of,
+    task_of_runs,
+    write_reports,
+)
+from spacy_spanft.util.processes import begin_server
 
 # fmt: off
 Arms = Annotated[Path, typer.Argument(help="The arms (YAML)")]

@@ -7,7 +7,7 @@ import spacy
 from spacy.tokens import DocBin
 
 from spacy_spanft import NgramDictionary, default_dictionary
-from spacy_spanft.matrix import ArmConfig
+from spacy_spanft.experiments.matrix import ArmConfig
 from spacy_spanft.segmenters.coverage import piece_lengths
 
 RANDOM = "spacy-spanft.RandomSegmenter.v1"

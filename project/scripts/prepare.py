@@ -93,7 +93,7 @@ def prepare(
     limit: int = 0,
 ) -> dict[str, Any]:
     """Make the files, and give what is written to task.json."""
-    from spacy_spanft.readers.rows import check_limit
+    from spacy_spanft.training.readers.rows import check_limit
 
     if name not in TASKS:
         raise SettingError(Errors.NO_TASK.format(name=name, there=", ".join(TASKS)))
@@ -139,8 +139,8 @@ def check_encoder(task: Task, transformer: str | None) -> None:
         return
     from transformers import AutoTokenizer
 
-    from spacy_spanft.layers.pair_transformer import encode
-    from spacy_spanft.pairs import Pair
+    from spacy_spanft.ml.layers.pair_transformer import encode
+    from spacy_spanft.ml.pairs import Pair
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(transformer)
@@ -176,7 +176,7 @@ def docs_of(examples: Iterator[Any], part: str) -> list[Any]:
 
 def divide(name: str, read: Parts) -> Parts:
     """Make train, dev and test data of what was read."""
-    from spacy_spanft.readers.splits import split_in_three, split_off
+    from spacy_spanft.training.readers.splits import split_in_three, split_off
 
     parts = dict(read)
     if WHOLE in read:

@@ -27,10 +27,10 @@ def add_cli(
     All else stays as it is, but for comments, which spaCy does not keep.
     """
     with short_errors():
-        from ..adding import add_spans, read_config
         from ..configs import to_text
-        from ..files import check_target, write_whole
+        from ..configs.adding import add_spans, read_config
         from ..ngrams.dictionary import NgramDictionary
+        from ..util.files import check_target, write_whole
 
         if output != "-":
             check_target(output, [base])

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ..errors import ComparisonError, Errors
-from ..files import check_folder
-from ..processes import begin_server
+from ..util.files import check_folder
+from ..util.processes import begin_server
 from .util import short_errors
 
 if TYPE_CHECKING:
-    from ..comparison.tasks import Task
+    from ..experiments.report.tasks import Task
 
 # fmt: off
 Arms = Annotated[list[str] | None, Argument(help="Trained pipelines or files of predictions (.jsonl), each as PATH or ARM=PATH; the first arm is what the others are compared with, and an arm named again has several runs (seeds)", show_default=False)]  # noqa: E501
@@ -42,7 +42,7 @@ def compare_cli(
     """Compare trained pipelines on the same data: score, p, size, speed and memory."""
     with short_errors():
         begin_server()
-        from ..comparison.tasks import compare_tasks, table_of, write_reports
+        from ..experiments.report.tasks import compare_tasks, table_of, write_reports
 
         if output is not None:
             check_folder(output)
@@ -69,7 +69,7 @@ def _tasks(
     arms: list[str], runs: list[Path], data: list[str], allow_missing: bool
 ) -> "dict[str, Task]":
     """Find out what is compared, and with which data."""
-    from ..comparison.tasks import Task, task_of_runs
+    from ..experiments.report.tasks import Task, task_of_runs
 
     if arms and runs:
         raise ComparisonError(Errors.ARMS_AND_RUNS.format(arms=", ".join(arms)))
@@ -96,7 +96,7 @@ def group(arms: list[str]) -> dict[str, list[str]]:
     arms (list[str]): Paths, or names and paths with = between them.
     RETURNS (dict[str, list[str]]): The paths of each arm.
     """
-    from ..comparison.predicting import is_there
+    from ..experiments.comparison.predicting import is_there
 
     found: dict[str, list[str]] = {}
     for arm in arms:

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from ..errors import Errors, ReaderError
 from ..errors.visible import visible
-from ..pairs import SEPARATOR
+from ..ml.pairs import SEPARATOR
 from .util import OnBadBytes, blank, short_errors
 
 if TYPE_CHECKING:
@@ -86,10 +86,10 @@ def convert_cli(
     with short_errors():
         from tqdm import tqdm
 
-        from ..files import check_target, write_whole
-        from ..readers.conll import conll_corpus
-        from ..readers.docbins import convert
-        from ..readers.textcat import table_corpus
+        from ..training.readers.conll import conll_corpus
+        from ..training.readers.docbins import convert
+        from ..training.readers.textcat import table_corpus
+        from ..util.files import check_target, write_whole
 
         _check_paths(input_path, output)
         check_target(output, [input_path])
@@ -129,7 +129,7 @@ def convert_cli(
 
 
 def _is_conll(path: str, format: InputFormat | None) -> bool:
-    from ..readers.conll import CONLL_ENDING
+    from ..training.readers.conll import CONLL_ENDING
 
     if format is None:
         return CONLL_ENDING.search(path) is not None

@@ -13,11 +13,11 @@ from wasabi.tables import table
 
 from ..errors import CorpusError, DictionaryError, Errors
 from ..errors.visible import visible
-from ..files import check_target
+from ..util.files import check_target
 from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
-    from ..counting.settings import CountSettings
+    from ..ngrams.counting.settings import CountSettings
     from ..ngrams.dictionary import NgramDictionary
     from ..segmenters.coverage import Coverage
 
@@ -115,7 +115,7 @@ def build_cli(
 def _read_files(
     texts: list[str], errors: OnBadBytes
 ) -> tuple[Iterator[bytes], list[str]]:
-    from ..corpus.blocks import blocks_from_files
+    from ..ngrams.text.blocks import blocks_from_files
 
     if not texts:
         raise CorpusError(Errors.NO_INPUT)
@@ -125,8 +125,8 @@ def _read_files(
 def _read_dataset(
     name: str, config: str | None, split: str, column: str
 ) -> tuple[Iterator[bytes], list[str]]:
-    from ..corpus.blocks import blocks_from_texts
-    from ..corpus.hub import texts_from_dataset
+    from ..ngrams.text.blocks import blocks_from_texts
+    from ..ngrams.text.hub import texts_from_dataset
 
     texts = texts_from_dataset(name, config, split=split, column=column)
     return blocks_from_texts(texts), ["/".join(filter(None, (name, config, split)))]

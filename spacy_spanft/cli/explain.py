@@ -43,9 +43,9 @@ def explain_cli(
 ) -> None:
     """Say which spans of a text made its label, and how much each of them adds."""
     with short_errors():
-        from ..comparison.predicting import load
+        from ..experiments.comparison.predicting import load
         from ..explanation.drawing import to_html, to_json, to_terminal
-        from ..files import check_target, write_whole
+        from ..util.files import check_target, write_whole
 
         if html is not None:
             check_target(html, [file] if file else [])

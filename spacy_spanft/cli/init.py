@@ -73,8 +73,8 @@ def init_cli(
     with short_errors():
         from ..configs import make_config
         from ..errors import ConfigError, Errors
-        from ..files import check_target, write_whole
         from ..ngrams.dictionary import NgramDictionary
+        from ..util.files import check_target, write_whole
 
         if no_spans and dictionary is not None:
             raise ConfigError(Errors.DICTIONARY_WITHOUT_SPANS)

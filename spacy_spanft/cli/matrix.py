@@ -8,12 +8,12 @@ from typer import Argument, Context, Option
 from wasabi.tables import table
 
 from ..errors import Errors, MatrixError
-from ..files import check_folder
-from ..processes import begin_server
+from ..util.files import check_folder
+from ..util.processes import begin_server
 from .util import short_errors
 
 if TYPE_CHECKING:
-    from ..matrix import ArmConfig, Failure, Run
+    from ..experiments.matrix import ArmConfig, Failure, Run
 
 # fmt: off
 Arms = Annotated[Path, Argument(help="The arms: what each changes in a config (YAML)", show_default=False)]  # noqa: E501
@@ -51,7 +51,13 @@ def matrix_cli(
     with short_errors():
         if not dry_run:
             begin_server()
-        from ..matrix import check_jobs, plan_runs, read_arms, read_gpus, run_matrix
+        from ..experiments.matrix import (
+            check_jobs,
+            plan_runs,
+            read_arms,
+            read_gpus,
+            run_matrix,
+        )
 
         overrides = read_overrides(ctx.args)
         check_folder(output)
@@ -156,8 +162,8 @@ def check_gpus(gpu_ids: list[int], n_jobs: int) -> None:
     gpu_ids (list[int]): The GPUs; -1 for the CPU.
     n_jobs (int): How many runs are done at the same time.
     """
-    from ..gpu import select_gpu
-    from ..matrix import places_of
+    from ..experiments.matrix import places_of
+    from ..util.gpu import select_gpu
 
     places_of(gpu_ids, n_jobs)
     for gpu_id in sorted(set(gpu_ids), reverse=True):

@@ -39,7 +39,7 @@ def phrases_cli(
 ) -> None:
     """List the phrases of many texts that speak most for each label."""
     with short_errors():
-        from ..comparison.predicting import load
+        from ..experiments.comparison.predicting import load
         from ..explanation import explain_pipe, phrases
 
         nlp = load(model, gpu_id)

@@ -72,7 +72,7 @@ def segment_cli(
 ) -> None:
     """Cut texts into spans, and show them."""
     with short_errors():
-        from ..files import check_target, write_whole
+        from ..util.files import check_target, write_whole
         from .rendering import Tally, to_html, to_json, to_terminal
 
         if html is not None:

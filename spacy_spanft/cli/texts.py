@@ -35,7 +35,7 @@ def read_texts(
 
 
 def _lines(file: str, errors: OnBadBytes) -> Iterator[str]:
-    from ..corpus.blocks import blocks_from_files
+    from ..ngrams.text.blocks import blocks_from_files
 
     for block in blocks_from_files([file], errors=errors.value, block_size=1 << 16):
         for line in block.decode("utf8").split("\n")[:-1]:

@@ -12,9 +12,9 @@ from spacy.util import registry
 
 from ..errors import ConfigError, Errors
 from ..errors.shortening import listed
-from ..readers.columns import SCORE
-from ..readers.conll import CONLL_ENDING
-from ..readers.textcat import is_docbins
+from ..training.readers.columns import SCORE
+from ..training.readers.conll import CONLL_ENDING
+from ..training.readers.textcat import is_docbins
 from .bases import TASKS
 
 _DOCBINS = "spacy.Corpus.v1"

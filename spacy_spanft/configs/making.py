@@ -5,9 +5,9 @@ from pathlib import Path
 from shlex import quote
 from textwrap import wrap
 
-from ..adding import add_spans
 from ..errors import ConfigError, Errors
 from ..errors.visible import visible
+from .adding import add_spans
 from .bases import TASKS, base
 from .data import set_data
 from .regimes import REGIMES

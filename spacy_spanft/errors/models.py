@@ -268,6 +268,7 @@ class ModelErrors:
         "config,\n\n"
         "    [training.before_update]\n"
         '    @callbacks = "spacy-spanft.group_parameters.v1"\n\n'
-        "or spacy-spanft.freeze_transformer.v1, or call spacy_spanft.regimes.bind(nlp) "
-        "before the first update, in a callback or a training loop of your own."
+        "or spacy-spanft.freeze_transformer.v1, or call "
+        "spacy_spanft.training.regimes.bind(nlp) before the first update, in a "
+        "callback or a training loop of your own."
     )

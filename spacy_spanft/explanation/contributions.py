@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.types import Ragged
 
-from ..alignment import Pieces
 from ..errors import AlignmentError, Errors
-from ..layers import span_pool, text_pool
-from ..layers.attention_sum import weights_of
-from ..layers.encoder_rows import DocRows
-from ..layers.span_pool import flatten
+from ..ml.alignment import Pieces
+from ..ml.layers import span_pool, text_pool
+from ..ml.layers.attention_sum import weights_of
+from ..ml.layers.encoder_rows import DocRows
+from ..ml.layers.span_pool import flatten
 
 Floats = NDArray[np.float32]
 _LINEAR = {"span_window", "reduce_max", "reduce_mean", "reduce_sum"}

@@ -9,8 +9,8 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 from thinc.api import Model
 
-from ..alignment import Encoding, Pieces
 from ..errors import AlignmentError, Errors
+from ..ml.alignment import Encoding, Pieces
 from .contributions import POOLS, contributions
 from .explanation import Explanation, Part
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..counting.settings import LARGEST_N, is_whole
 from ..errors import DictionaryError, Errors, shown
+from .counting.settings import LARGEST_N, is_whole
 
 LONGEST_COUNT = 19  # digits: what 64 bits hold
 

@@ -8,9 +8,9 @@ from typing import get_args
 
 from typing_extensions import Self, Unpack
 
-from ..corpus.blocks import ErrorHandling, blocks_from_files, blocks_from_texts
-from ..corpus.hub import texts_from_dataset
-from ..counting.settings import (
+from ..errors import CorpusError, DictionaryError, Errors, Warnings, shown
+from ..util.files import read_whole, write_whole
+from .counting.settings import (
     LARGEST_N,
     Attr,
     CountSettings,
@@ -18,8 +18,6 @@ from ..counting.settings import (
     is_whole,
     settings_of,
 )
-from ..errors import CorpusError, DictionaryError, Errors, Warnings, shown
-from ..files import read_whole, write_whole
 from .counts import (
     NgramDiff,
     added,
@@ -34,6 +32,8 @@ from .counts import (
 from .format import Table, pack, unpack
 from .provenance import Provenance
 from .ranking import Ranking, pmi
+from .text.blocks import ErrorHandling, blocks_from_files, blocks_from_texts
+from .text.hub import texts_from_dataset
 
 
 class NgramDictionary(Mapping[str, int]):
@@ -190,7 +190,7 @@ class NgramDictionary(Mapping[str, int]):
         RETURNS (NgramDictionary): The n-grams that occur often enough.
         """
         # Arrow is heavy, and only counting needs it.
-        from ..counting.count import count_blocks
+        from .counting.count import count_blocks
 
         chosen, named = settings_of(settings), tuple(sources)
         ngrams, words, n_tokens = count_blocks(blocks, chosen)

@@ -16,8 +16,8 @@ import gzip
 import json
 from typing import Any, NamedTuple
 
-from ..about import __version__
 from ..errors import DictionaryError, Errors, shown
+from ..util.about import __version__
 from .gunzip import LONGEST_LINE, GzipLines, reason_of
 from .rows import BadRow, Rows
 

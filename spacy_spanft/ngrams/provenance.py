@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from typing import Any
 
-from ..about import __title__, __version__
-from ..counting.settings import Settings, is_whole
 from ..errors import shown
+from ..util.about import __title__, __version__
+from .counting.settings import Settings, is_whole
 from .counts import LONGEST_COUNT
 
 

@@ -8,8 +8,8 @@ read one by one, and what is wrong is said.
 import re
 from itertools import islice
 
-from ..counting.settings import LARGEST_N
 from ..errors import DictionaryError, Errors
+from .counting.settings import LARGEST_N
 from .counts import LONGEST_COUNT, check, check_word
 
 _SEPARATORS = " \t\n"

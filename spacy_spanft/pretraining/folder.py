@@ -13,7 +13,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from ..errors import Errors, PretrainingError
-from ..files import check_folder, write_whole
+from ..util.files import check_folder, write_whole
 from .boundary import OutputEmbeddings, SpanBoundaryHead
 from .objective import SpanObjective
 from .settings import Settings

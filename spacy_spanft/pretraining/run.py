@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..corpus.blocks import STDIN
 from ..errors import Errors, PretrainingError
+from ..ngrams.text.blocks import STDIN
 from . import encoder, folder
 from .collator import SpanMaskingCollator
 from .masking import LONGEST

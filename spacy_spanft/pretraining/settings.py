@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ..corpus.blocks import ErrorHandling
 from ..errors import Errors, PretrainingError
+from ..ngrams.text.blocks import ErrorHandling
 from .masking import MAX_SHARE, Masking
 
 _FOREVER = float("inf")

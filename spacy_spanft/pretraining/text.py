@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus.blocks import ErrorHandling, blocks_from_files
+from ..ngrams.text.blocks import ErrorHandling, blocks_from_files
 from .words import NO_WORD, tells_words, word_starts
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _NgramFinder:
     """Finds n-grams in texts as the segmenter finds them in Docs."""
 
     def __init__(self, dictionary: "NgramDictionary", lang: str) -> None:
-        from ..counting.tokens import get_tokenizer
+        from ..ngrams.counting.tokens import get_tokenizer
         from ..segmenters.ngram import NgramSegmenter
 
         self._tokenizer: Any = get_tokenizer(lang)

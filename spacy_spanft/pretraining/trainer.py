@@ -16,7 +16,7 @@ from torch.utils.data import SequentialSampler
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 from ..errors import Errors
-from ..files import write_whole
+from ..util.files import write_whole
 from .folder import CHECKPOINTS, LOG, save_encoder
 from .settings import Settings
 

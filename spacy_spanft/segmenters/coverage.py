@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from typing_extensions import Unpack
 
-from ..counting.settings import CountSettings
+from ..ngrams.counting.settings import CountSettings
 from ..ngrams.dictionary import NgramDictionary
 from .ngram import NgramSegmenter
 from .writing import with_singletons

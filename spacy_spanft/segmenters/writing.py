@@ -7,8 +7,8 @@ from typing import Any
 
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..alignment import SAMPLE, WRITER
 from ..errors import Errors, SpanftError
+from ..util.names import SAMPLE, WRITER
 from .types import Segment, Segmentation
 
 

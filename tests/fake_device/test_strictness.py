@@ -56,7 +56,7 @@ def test_two_values_for_one_place():
 
 
 def test_the_ledger_counts_ours():
-    from spacy_spanft.layers.sequences import upload
+    from spacy_spanft.ml.layers.sequences import upload
 
     with watched() as found:
         array = cupy.array(HOST)
@@ -72,7 +72,7 @@ def test_memory_of_both_libraries_counts(monkeypatch):
     """CuPy's own pool beside what PyTorch has given."""
     import torch
 
-    from spacy_spanft.comparison.cost import peak_memory
+    from spacy_spanft.experiments.cost import peak_memory
 
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda gpu_id: 3_000_000)
     assert peak_memory(0) == 3.0

@@ -1,0 +1,313 @@
+"""Puts the segmenter and the span architectures into a config of the user's own."""
+
+import configparser
+import re
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from confection import Config
+from spacy import blank
+from spacy.util import load_config, registry
+
+from ..errors import ConfigError, Errors
+from ..pipeline.span_segmenter import DEFAULT_CONFIG
+from ..util.files import read_whole
+from ..util.names import SEGMENTER
+
+PREPARE = "spacy-spanft.prepare_training.v1"
+PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
+SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
+FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
+SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v1"
+# The factories whose models can pool spans, and whether a text has one label there.
+CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
+# Those that get spans if nobody says which; others with a tok2vec can be named.
+TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
+
+_DICTIONARY = "dictionary"
+_POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
+_LISTENER = {
+    "@architectures": "spacy-transformers.TransformerListener.v1",
+    "grad_factor": 1.0,
+    "pooling": {"@layers": "reduce_mean.v1"},
+}
+
+
+class Added(NamedTuple):
+    """A config with spans, and what was changed in it.
+
+    config (Config): The config.
+    changes (list[str]): What was done, in words.
+    """
+
+    config: Config
+    changes: list[str]
+
+
+def read_config(path: str | Path) -> Config:
+    """Read a config without filling in its variables.
+
+    path (Union[str, Path]): The file.
+    RETURNS (Config): The config.
+    """
+    read_whole(path)  # says plainly what is wrong with the path
+    try:
+        return load_config(path, interpolate=False)
+    except (ValueError, OSError, configparser.Error) as error:
+        raise ConfigError(
+            Errors.NOT_A_CONFIG.format(path=str(path), reason=str(error).strip())
+        ) from error
+
+
+def interpolated(config: Config) -> Config:
+    """Fill in the variables of a config.
+
+    config (Config): The config. It is not changed.
+    RETURNS (Config): The config without variables.
+    """
+    try:
+        return config.interpolate()
+    except ValueError as error:
+        reason = str(error).strip()
+        raise ConfigError(Errors.BAD_VARIABLES.format(reason=reason)) from error
+
+
+def add_spans(
+    config: Config,
+    dictionary: str | Path | None = None,
+    components: Sequence[str] = (),
+) -> Added:
+    """Give components of a config the spans of a segmenter.
+
+    A text classifier gets another model, which pools spans. The model of anything else
+    stays, and its tok2vec is wrapped, so that tokens know their span.
+
+    config (Config): The config, with its variables as they are. It is not changed.
+    dictionary (Optional[Union[str, Path]]): The dictionary's file; None takes the
+        default one.
+    components (Sequence[str]): Their names; none takes all text classifiers, entity
+        recognisers and span categorisers.
+    RETURNS (Added): The new config, which differs in the segmenter, the components'
+        model blocks, annotating_components and, if it had none, after_init alone.
+    """
+    plain = interpolated(config)
+    pipeline = list(plain.get("nlp", {}).get("pipeline", []))
+    blocks = plain.get("components", {})
+    heads = _heads(components, pipeline, blocks)
+    left = [name for name in heads if not _has_spans(blocks[name])]
+    if not left:
+        raise ConfigError(Errors.HAS_SPANS.format(names=", ".join(heads)))
+    config = _moved(config, [n for n in left if not _is_classifier(blocks[n])])
+    segmenter, changes = _add_segmenter(config, plain, left[0], dictionary)
+    for name in _usual(pipeline, blocks) if not components else ():
+        if name not in heads:
+            changes.append(f"{name}: left as it is, its model has no tok2vec.")
+    for name in left:
+        block = config["components"][name]
+        if _is_classifier(blocks[name]):
+            before = block.get("model", {}).get("@architectures", "spaCy's default")
+            tok2vec = _tok2vec_of(name, block, blocks, pipeline)
+            exclusive = CLASSIFIERS[blocks[name]["factory"]]
+            block["model"] = _span_model(tok2vec, segmenter, exclusive)
+            changes.append(f"{name}: {before} became {SPAN_TEXTCAT}.")
+        else:
+            model = block.setdefault("model", _default_model(blocks[name]))
+            model["tok2vec"] = _span_tok2vec(model["tok2vec"], segmenter)
+            changes.append(f"{name}: its tok2vec was put into {SPAN_TOK2VEC}.")
+    changes += _add_callback(config)
+    return Added(config, changes)
+
+
+def _add_callback(config: Config) -> list[str]:
+    """Let a config check itself before training, if it does nothing else there."""
+    initialize = config.setdefault("initialize", {})
+    if initialize.get("after_init"):
+        return []
+    initialize["after_init"] = {"@callbacks": PREPARE}
+    return [f"[initialize.after_init]: {PREPARE}."]
+
+
+def _heads(
+    names: Sequence[str], pipeline: list[str], blocks: dict[str, Any]
+) -> list[str]:
+    """Find the components that are to get spans, in the order of the pipeline."""
+    there = ", ".join(pipeline) or "nothing"
+    for name in names:
+        if name not in pipeline:
+            raise ConfigError(Errors.NO_SUCH_COMPONENT.format(name=name, there=there))
+        if not (_is_classifier(blocks[name]) or "tok2vec" in _model(blocks[name])):
+            raise ConfigError(_no_head([name], blocks))
+    if names:
+        return [name for name in pipeline if name in names]
+    usual = _usual(pipeline, blocks)
+    if not usual:
+        raise ConfigError(_no_head(pipeline, blocks))
+    rich = [name for name in usual if _has_vectors(name, blocks, pipeline)]
+    return rich or usual
+
+
+def _usual(pipeline: list[str], blocks: dict[str, Any]) -> list[str]:
+    """Find the components that get spans if nobody says which."""
+    factories = (*CLASSIFIERS, *TOKEN_HEADS)
+    return [n for n in pipeline if blocks.get(n, {}).get("factory") in factories]
+
+
+def _has_vectors(name: str, blocks: dict[str, Any], pipeline: list[str]) -> bool:
+    before = pipeline[: pipeline.index(name)]
+    is_behind = _first(before, blocks, "transformer") is not None
+    return "tok2vec" in _model(blocks[name]) or (
+        _is_classifier(blocks[name]) and is_behind
+    )
+
+
+def _is_classifier(block: dict[str, Any]) -> bool:
+    return block.get("factory") in CLASSIFIERS
+
+
+def _model(block: dict[str, Any]) -> dict[str, Any]:
+    """Get a component's model block, or the one it would have."""
+    model: dict[str, Any] = block.get("model") or _default_model(block)
+    return model
+
+
+def _default_model(block: dict[str, Any]) -> dict[str, Any]:
+    nlp = blank("en")  # which registers spaCy's own factories
+    factory = block.get("factory", "")
+    if not nlp.has_factory(factory):
+        return {}
+    registry.get("factories", factory)  # imports those of other packages
+    default: Any = nlp.get_factory_meta(factory).default_config
+    return deepcopy(dict(default.get("model", {})))
+
+
+def _moved(config: Config, names: Iterable[str]) -> Config:
+    """Copy a config, and make variables follow what moves one block further in."""
+    text = config.to_str(interpolate=False)
+    for name in names:
+        path = f"components.{name}.model.tok2vec"
+        text = re.sub(rf"(\$\{{{re.escape(path)})(?=[.:])", r"\1.tok2vec", text)
+    return Config().from_str(text, interpolate=False)
+
+
+def _no_head(pipeline: list[str], components: dict[str, Any]) -> str:
+    """Say why there is nothing that could get spans."""
+    if sourced := [n for n in pipeline if "source" in components.get(n, {})]:
+        return Errors.SOURCED.format(names=", ".join(sourced))
+    if not pipeline:
+        return Errors.NO_PIPELINE
+    there = ", ".join(pipeline)
+    factories = ", ".join((*CLASSIFIERS, *TOKEN_HEADS))
+    return Errors.NO_HEAD.format(there=there, factories=factories)
+
+
+def _has_spans(block: dict[str, Any]) -> bool:
+    model = block.get("model", {})
+    parts = (model, model.get("tok2vec", {}))
+    return any(p.get("@architectures") in (SPAN_TEXTCAT, SPAN_TOK2VEC) for p in parts)
+
+
+def _add_segmenter(
+    config: Config, plain: Config, head: str, dictionary: str | Path | None
+) -> tuple[str, list[str]]:
+    """Put a segmenter in front of the first classifier, if there is none yet."""
+    pipeline = list(plain["nlp"]["pipeline"])
+    there = _first(pipeline, plain["components"], SEGMENTER)
+    name = there or _free(SEGMENTER, plain["components"])
+    changes = []
+    if there is None:
+        pipeline.insert(pipeline.index(head), name)
+        config["nlp"]["pipeline"] = pipeline
+        config["components"][name] = _segmenter_block(plain)
+        changes.append(f"{name}: put before {head}.")
+    elif pipeline.index(name) > pipeline.index(head):
+        pipeline.remove(name)
+        pipeline.insert(pipeline.index(head), name)
+        config["nlp"]["pipeline"] = pipeline
+        changes.append(f"{name}: moved before {head}.")
+    training = config.setdefault("training", {})
+    annotating = list(plain.get("training", {}).get("annotating_components", []))
+    if name not in annotating:
+        training["annotating_components"] = [*annotating, name]
+        changes.append(f"{name}: one of the annotating_components now.")
+    if there is None or dictionary is not None:
+        path = None if dictionary is None else str(dictionary)
+        initialize = config.setdefault("initialize", {}).setdefault("components", {})
+        initialize.setdefault(name, {})["dictionary"] = _path(config, path)
+    return name, changes
+
+
+def _path(config: Config, path: str | None) -> str | None:
+    """Put the dictionary among the [paths], if none of that name is there."""
+    paths = config.setdefault("paths", {})
+    if _DICTIONARY in paths:
+        return path
+    paths[_DICTIONARY] = path
+    return f"${{paths.{_DICTIONARY}}}"
+
+
+def _segmenter_block(plain: Config) -> dict[str, Any]:
+    usual = {key: deepcopy(DEFAULT_CONFIG[key]) for key in ("spans_key", "segmenter")}
+    block = {"factory": SEGMENTER, **usual}
+    if plain["nlp"].get("tokenizer", {}).get("@tokenizers") == PAIR_TOKENIZER:
+        block["separator"] = "${nlp.tokenizer.separator}"
+    return block
+
+
+def _tok2vec_of(
+    name: str, block: dict[str, Any], components: dict[str, Any], pipeline: list[str]
+) -> dict[str, Any]:
+    """Find what the classifier got its vectors from, or the transformer."""
+    tok2vec: dict[str, Any] | None = block.get("model", {}).get("tok2vec")
+    if tok2vec is not None:
+        return tok2vec
+    before = pipeline[: pipeline.index(name)]
+    transformer = _first(before, components, "transformer")
+    if transformer is None:
+        raise ConfigError(Errors.NO_TOK2VEC.format(name=name))
+    return {**deepcopy(_LISTENER), "upstream": transformer}
+
+
+def _span_model(
+    tok2vec: dict[str, Any], segmenter: str, exclusive: bool
+) -> dict[str, Any]:
+    return {
+        "@architectures": SPAN_TEXTCAT,
+        "exclusive_classes": exclusive,
+        "spans_key": f"${{components.{segmenter}.spans_key}}",
+        "use_cls": True,
+        "dropout": 0.1,
+        "span_pooling": dict(_POOLING),
+        "doc_pooling": dict(_POOLING),
+        "tok2vec": tok2vec,
+    }
+
+
+def _span_tok2vec(tok2vec: dict[str, Any], segmenter: str) -> dict[str, Any]:
+    return {
+        "@architectures": SPAN_TOK2VEC,
+        "spans_key": f"${{components.{segmenter}.spans_key}}",
+        "kernel_size": 3,
+        "keep_tokens": True,
+        # What the listener made of a token's wordpieces stays what is made of them.
+        "token_pooling": deepcopy(
+            tok2vec.get("pooling", {"@architectures": FIRST_POOLING})
+        ),
+        "tok2vec": tok2vec,
+    }
+
+
+def _first(
+    pipeline: Iterable[str], components: dict[str, Any], factory: str
+) -> str | None:
+    """Find the first component that a factory makes."""
+    return next(
+        (n for n in pipeline if components.get(n, {}).get("factory") == factory), None
+    )
+
+
+def _free(name: str, taken: dict[str, Any]) -> str:
+    """Find a name that no component has."""
+    names = [name, *(f"{name}_{i}" for i in range(2, len(taken) + 3))]
+    return next(one for one in names if one not in taken)

@@ -1,0 +1,1 @@
+"""Arms, seeds and tasks: trained, compared and reported."""

@@ -1,0 +1,5 @@
+"""Trained pipelines side by side: scores, significance, size, speed and memory."""
+
+from .comparing import Comparison, compare
+
+__all__ = ["Comparison", "compare"]

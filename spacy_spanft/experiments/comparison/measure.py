@@ -1,0 +1,248 @@
+"""One trained pipeline on the test data: what it says, how fast, how much memory."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ...errors import ComparisonError, Errors
+from ...pipeline.span_segmenter import SpanSegmenter
+from ...segmenters.ngram import NgramSegmenter
+from ...util.processes import fresh_pool
+from ..cost import n_parameters, peak_memory
+from ..metrics.categories import check_labels
+from ..metrics.choice import metric_of
+from ..metrics.scoring import NOTHING, Metric, Rows
+from .predicting import Predictions
+from .written import WrittenPredictions, is_written
+
+Result = TypeVar("Result")
+
+
+class Setup(NamedTuple):
+    """What all pipelines are measured with.
+
+    data (str): The test data: DocBins, or what the pipeline's own dev corpus reads.
+    metric (Optional[str]): The metric; None for the pipeline's own.
+    positive_label (Optional[str]): The positive label, for cats_f1.
+    gpu_id (int): The GPU; -1 for the CPU.
+    reference (str): The pipeline that says how predictions in files are scored.
+    """
+
+    data: str
+    metric: str | None = None
+    positive_label: str | None = None
+    gpu_id: int = -1
+    reference: str = ""
+
+
+class Measured(NamedTuple):
+    """What was found.
+
+    metric (str): The metric.
+    score (float): The score.
+    rows (Rows): What there is to say of each Doc.
+    score_of (Callable[[Rows], float]): Makes a score of such rows.
+    right (Optional[Rows]): Which Docs have the right label, where they have one.
+    texts (list[str]): The texts.
+    answers (list[str]): What was predicted for each text, in words.
+    n_parameters (Optional[int]): The number of weights. This and what follows is None
+        where it is not known, as of predictions in a file.
+    words_per_second (Optional[float]): Of prediction, tokenizer excluded.
+    peak_memory (Optional[float]): Of the process that predicts, in MB; of the GPU, if
+        it does.
+    spans_per_doc (Optional[float]): How many spans the segmenter found on average.
+    spans (list[list[tuple[int, int]]]): Where they begin and end in each text, in
+        characters; none without a segmenter.
+    gold (list[str]): The right answer for each text, in words.
+    n_ngrams (Optional[int]): How many n-grams the segmenter's dictionary has, if it is
+        an NgramSegmenter.
+    wrong (Optional[Rows]): Which Docs have a wrong answer, where neither `right` nor
+        counts in the rows tell.
+    meaning (str): What the metric's name stands for, if that differs.
+    seed (Optional[int]): The seed that it was trained with, if it says that.
+    """
+
+    metric: str
+    score: float
+    rows: Rows
+    score_of: Callable[[Rows], float]
+    right: Rows | None
+    texts: list[str]
+    answers: list[str]
+    n_parameters: int | None
+    words_per_second: float | None
+    peak_memory: float | None
+    spans_per_doc: float | None
+    spans: list[list[tuple[int, int]]]
+    gold: list[str]
+    n_ngrams: int | None
+    wrong: Rows | None = None
+    meaning: str = ""
+    seed: int | None = None
+
+
+def measure_alone(path: str, setup: Setup) -> Measured:
+    """Measure a pipeline in a process of its own, whose memory nobody else uses.
+
+    path (str): The pipeline, by name or path.
+    setup (Setup): What it is measured with.
+    RETURNS (Measured): What was found.
+    """
+    return alone(measure, path, setup)
+
+
+def alone(function: Callable[..., Result], *args: Any) -> Result:
+    """Call a function in a process of its own.
+
+    function (Callable[..., Result]): The function.
+    *args (Any): What it is called with.
+    RETURNS (Result): What it returns; `BrokenProcessPool` is raised if it is killed.
+    """
+    with fresh_pool() as pool:
+        return pool.submit(function, *args).result()
+
+
+def measure(path: str, setup: Setup) -> Measured:
+    """Measure a pipeline in this process.
+
+    path (str): The pipeline, by name or path.
+    setup (Setup): What it is measured with.
+    RETURNS (Measured): What was found.
+    """
+    predictions = open_predictions(path, setup)
+    nlp = predictions.nlp
+    told = describe(predictions, nlp, path, setup, lambda: predictions.seconds)
+    return without_pipeline(told) if is_written(path) else told
+
+
+def open_predictions(path: str, setup: Setup) -> Predictions | WrittenPredictions:
+    """Load a pipeline, or find the predictions that a file has.
+
+    path (str): The pipeline, by name or path, or the file.
+    setup (Setup): What it is measured with.
+    RETURNS (Union[Predictions, WrittenPredictions]): The predictions.
+    """
+    data, metric, positive_label, gpu_id, reference = setup
+    if is_written(path):
+        return WrittenPredictions(path, data, reference, metric, positive_label)
+    return Predictions(path, data, gpu_id)
+
+
+def without_pipeline(told: Measured) -> Measured:
+    """Leave out what only a pipeline has.
+
+    told (Measured): What was found of predictions in a file.
+    RETURNS (Measured): What can be said of them.
+    """
+    return told._replace(
+        n_parameters=None,
+        words_per_second=None,
+        peak_memory=None,
+        spans_per_doc=None,
+        n_ngrams=None,
+        seed=None,
+    )
+
+
+def describe(
+    batches: Iterable[list[Example]],
+    nlp: Language,
+    path: str,
+    setup: Setup,
+    seconds: Callable[[], float],
+) -> Measured:
+    """Score predictions, and say what is to be said of them.
+
+    batches (Iterable[list[Example]]): The predictions.
+    nlp (Language): The pipeline.
+    path (str): Its name or path.
+    setup (Setup): What they are scored with.
+    seconds (Callable[[], float]): Says how long they took, once all have come.
+    RETURNS (Measured): What was found.
+    """
+    metric = metric_of(nlp, setup.metric, setup.positive_label, path)
+    segmenter = _segmenter(nlp)
+    made = _Made()
+    for batch in batches:
+        made.add(batch, metric, segmenter)
+    if all(gold == NOTHING for gold, _ in made.words):
+        about = {"path": setup.data, "metric": metric.name}
+        raise ComparisonError(Errors.NO_GOLD.format(**about))
+    if metric.labels:
+        check_labels(made.labels, metric.labels, path)
+    rows = np.concatenate(made.rows)
+    n_spans = [len(found) for found in made.spans]
+    return Measured(
+        metric.name,
+        metric.score(rows),
+        rows,
+        metric.score,
+        np.concatenate(made.right) if made.right else None,
+        made.texts,
+        [guess for _, guess in made.words],
+        n_parameters(nlp),
+        made.n_words / max(seconds(), 1e-9),
+        peak_memory(setup.gpu_id),
+        None if segmenter is None else float(np.mean(n_spans)),
+        made.spans,
+        [gold for gold, _ in made.words],
+        _n_ngrams(segmenter),
+        np.concatenate(made.wrong) if made.wrong else None,
+        metric.meaning,
+        _seed(nlp),
+    )
+
+
+class _Made:
+    """What is kept of predictions; the Docs are not."""
+
+    def __init__(self) -> None:
+        self.rows: list[Rows] = []
+        self.right: list[Rows] = []
+        self.wrong: list[Rows] = []
+        self.texts: list[str] = []
+        self.words: list[tuple[str, str]] = []
+        self.spans: list[list[tuple[int, int]]] = []
+        self.labels: set[str] = set()
+        self.n_words = 0
+
+    def add(
+        self, batch: list[Example], metric: Metric, segmenter: SpanSegmenter | None
+    ) -> None:
+        self.rows.append(metric.rows(batch))
+        if metric.right is not None:
+            self.right.append(metric.right(batch))
+        if metric.wrong is not None:
+            self.wrong.append(metric.wrong(batch))
+        self.words += [metric.words(example) for example in batch]
+        for example in batch:
+            doc, cats = example.predicted, example.reference.cats
+            self.texts.append(doc.text)
+            self.spans.append(_spans(doc, segmenter))
+            self.labels.update(label for label, value in cats.items() if value)
+            self.n_words += len(doc)
+
+
+def _seed(nlp: Language) -> int | None:
+    seed = nlp.config.interpolate().get("training", {}).get("seed")
+    return seed if isinstance(seed, int) else None
+
+
+def _segmenter(nlp: Language) -> SpanSegmenter | None:
+    components: Any = nlp.pipeline
+    found = (one for _, one in components if isinstance(one, SpanSegmenter))
+    return next(found, None)
+
+
+def _spans(doc: Doc, segmenter: SpanSegmenter | None) -> list[tuple[int, int]]:
+    group = doc.spans.get(segmenter.spans_key, []) if segmenter is not None else []
+    return [(span.start_char, span.end_char) for span in group]
+
+
+def _n_ngrams(segmenter: SpanSegmenter | None) -> int | None:
+    cutter = None if segmenter is None else segmenter.segmenter
+    return len(cutter.dictionary) if isinstance(cutter, NgramSegmenter) else None

@@ -1,0 +1,154 @@
+"""The data of a task: where it is, how much it is, and how a config reads it."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import spacy
+from confection import Config
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
+
+from ...errors import Errors, MatrixError, shown
+from ...training.readers.textcat import table_corpus
+
+PARTS = ("train", "dev")
+# What a part may be; the first that is there is taken.
+ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl")
+# Facts about the data of a task.
+TASK = "task.json"
+TABLE_CORPUS = "spacy-spanft.TableCorpus.v1"
+# What task.json may say of the columns of tables.
+_COLUMNS = {"text": str, "text_pair": str, "label": str, "labels": dict, "score": str}
+# What is that of the file which a config reads elsewhere, and not of the task.
+_NOT_COLUMNS = {"@readers", "path", "format", "limit"}
+
+
+class Data(NamedTuple):
+    """The data of a task.
+
+    files (dict[str, Path]): The file of each part, "train" and "dev".
+    config (Optional[str]): What task.json says: "textcat" for textcat_spanft.cfg.
+    columns (dict[str, Any]): What it says of the columns of tables.
+    """
+
+    files: dict[str, Path]
+    config: str | None
+    columns: dict[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """Give the folder of the task."""
+        return self.files["train"].parent
+
+
+def check_data(folder: str | Path) -> None:
+    """Raise if a folder is not that of a task.
+
+    folder (Union[str, Path]): The folder.
+    """
+    for part in PARTS:
+        _file_of(Path(folder), part)
+
+
+def find_data(folder: str | Path) -> Data:
+    """Find the data of a task, without reading it.
+
+    folder (Union[str, Path]): A folder with train and dev data: .spacy files, or tables
+        (.tsv, .csv or .jsonl). A task.json in it may say which configs are for it
+        ("config"), and what is in the columns of tables ("columns").
+    RETURNS (Data): The data.
+    """
+    folder = Path(folder)
+    files = {part: _file_of(folder, part) for part in PARTS}
+    file = folder / TASK
+    try:
+        facts = json.loads(file.read_text("utf8")) if file.exists() else {}
+    except (ValueError, RecursionError) as error:
+        raise MatrixError(Errors.BAD_TASK.format(path=file, reason=error)) from error
+    if not isinstance(facts, dict):
+        reason = f"it is {shown(facts)}, not an object"
+        raise MatrixError(Errors.BAD_TASK.format(path=file, reason=reason))
+    config, columns = facts.get("config"), facts.get("columns", {})
+    reason = ""
+    # It becomes a part of a path.
+    if not isinstance(config, str | None) or re.search(r"[^\w-]", config or ""):
+        reason = f"its config is {shown(config)}"
+    elif not isinstance(columns, dict) or not all(map(_is_column, columns.items())):
+        reason = f"its columns are {shown(columns)}; known are {', '.join(_COLUMNS)}"
+    if reason:
+        raise MatrixError(Errors.BAD_TASK.format(path=file, reason=reason))
+    return Data(files, config, columns)
+
+
+def read_with(config: Config, data: Data) -> dict[str, dict[str, Any]]:
+    """Say how a config reads the data of a task, whatever it reads elsewhere.
+
+    config (Config): The config. If it reads tables, their columns are as it says.
+    data (Data): The data.
+    RETURNS (dict[str, dict[str, Any]]): The block of a reader for each part.
+    """
+    found = {}
+    for part, file in data.files.items():
+        path = f"${{paths.{part}}}"
+        if file.suffix == ".spacy":
+            found[part] = {"@readers": "spacy.Corpus.v1", "path": path}
+            continue
+        own = config.get("corpora", {}).get(part)
+        if not isinstance(own, dict) or own.get("@readers") != TABLE_CORPUS:
+            own = {}
+        columns = {k: v for k, v in own.items() if k not in _NOT_COLUMNS}
+        block = {"@readers": TABLE_CORPUS, "path": path}
+        found[part] = {**block, **columns, **data.columns}
+    return found
+
+
+def sizes_of(file: Path, reader: dict[str, Any]) -> list[int]:
+    """Count the words of each text in a part.
+
+    file (Path): The file.
+    reader (dict[str, Any]): The block of its reader, its variables filled in.
+    RETURNS (list[int]): The numbers of words.
+    """
+    if file.suffix != ".spacy":
+        return _sizes_of_table(file, reader)
+    try:
+        docs = DocBin().from_disk(file).get_docs(Vocab())
+        sizes = [len(doc) for doc in docs]
+    except Exception as error:  # whatever zlib and msgpack say of a broken file
+        raise MatrixError(Errors.BAD_DATA.format(path=file)) from error
+    if not sizes:
+        raise MatrixError(Errors.NO_ROWS.format(source=repr(str(file))))
+    return sizes
+
+
+def _sizes_of_table(file: Path, reader: dict[str, Any]) -> list[int]:
+    nlp = spacy.blank("xx")
+    columns = {k: v for k, v in reader.items() if k not in _NOT_COLUMNS}
+    texts = [columns.get("text", "text"), columns.get("text_pair")]
+    sizes = []
+    # One column at a time: a blank pipeline does not know what stands between two.
+    for text in texts if texts[1] else texts[:1]:
+        alone = {**columns, "text": text, "text_pair": None}
+        corpus = table_corpus(file, **alone)
+        sizes.append([len(example.predicted) for example in corpus(nlp)])
+    return [sum(both) for both in zip(*sizes, strict=True)]
+
+
+def _file_of(folder: Path, part: str) -> Path:
+    if not folder.is_dir():
+        text = {"path": str(folder), "cwd": os.getcwd()}
+        raise MatrixError(Errors.NO_DATA_DIR.format(**text))
+    for ending in ENDINGS:
+        if (folder / f"{part}{ending}").is_file():
+            return folder / f"{part}{ending}"
+    raise MatrixError(Errors.NO_DATA.format(path=folder, part=part))
+
+
+def _is_column(column: tuple[str, Any]) -> bool:
+    name, value = column
+    if isinstance(value, dict):
+        return name == "labels" and all(isinstance(v, str) for v in value.values())
+    return name in _COLUMNS and (value is None or isinstance(value, _COLUMNS[name]))

@@ -1,0 +1,192 @@
+"""Which runs there are, and what each one trains."""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from confection import Config
+
+from ...configs.adding import interpolated
+from ...errors import Errors, MatrixError, shown
+from .arms import ArmConfig, change, config_of
+from .data import PARTS, Data, find_data, read_with, sizes_of
+from .fingerprint import fingerprint
+from .names import fault_of, same_folder
+from .registered import check_names
+from .result import SCORES, State, state_of
+from .settings_check import check_settings
+from .steps import RUNNER, n_epochs, set_steps
+
+# What nobody else may set, as it is what tells the runs apart.
+OWN = ("system.seed", "training.seed", "paths.train", "paths.dev", "training.logger")
+# What NumPy takes for a seed.
+MAX_SEED = 2**32 - 1
+
+
+class Run(NamedTuple):
+    """A training to do.
+
+    task (str): The task: the name of its data's folder.
+    arm (str): The arm.
+    seed (int): The seed.
+    folder (Path): Where its config, log, scores and pipeline go.
+    config (Config): Its config.
+    n_words (int): How many words it is trained on, all epochs together.
+    fingerprint (str): Tells it from what was run with other settings or files.
+    """
+
+    task: str
+    arm: str
+    seed: int
+    folder: Path
+    config: Config
+    n_words: int
+    fingerprint: str
+
+    @property
+    def state(self) -> State:
+        """Say whether it was done: "done", "changed", "damaged" or "new"."""
+        return state_of(self.folder, self.fingerprint)
+
+
+def _prefix(configs: str | Path, data: Data) -> Path:
+    """Find the configs for some data: in a folder those that task.json names."""
+    if not Path(configs).is_dir():
+        return Path(configs)
+    if data.config is None:
+        place = {"path": configs, "data": data.folder}
+        raise MatrixError(Errors.WHICH_CONFIGS.format(**place))
+    return Path(configs) / data.config
+
+
+def plan_runs(
+    arms: Sequence[ArmConfig],
+    configs: str | Path,
+    data: Sequence[str | Path],
+    output: str | Path,
+    *,
+    seeds: Sequence[int] = (0, 1, 2),
+    epochs: int = 3,
+    overrides: Mapping[str, Any] | None = None,
+) -> list[Run]:
+    """Plan a matrix: all arms of one seed, then those of the next one.
+
+    arms (Sequence[ArmConfig]): The arms.
+    configs (Union[str, Path]): Where the configs are: "configs/textcat" for
+        configs/textcat_baseline.cfg and configs/textcat_spanft.cfg, or "configs" if the
+        data says which.
+    data (Sequence[Union[str, Path]]): Of each task the folder with its train and dev
+        data: .spacy files or tables, see `find_data`.
+    output (Union[str, Path]): Where the runs go: OUTPUT/TASK/ARM/SEED.
+    seeds (Sequence[int]): The seeds.
+    epochs (int): How often a training sees each text.
+    overrides (Optional[Mapping[str, Any]]): Settings for all configs, with dots.
+    RETURNS (list[Run]): The runs.
+    """
+    if epochs < 1:
+        raise MatrixError(Errors.BAD_OPTION.format(option="--epochs", value=epochs))
+    _check_seeds(seeds)
+    _check_path(output)
+    tasks = _tasks(data)
+    plans = {
+        (name, arm.name): config_of(arm, _prefix(configs, task))
+        for (name, task), arm in product(tasks.items(), arms)
+    }
+    _override(plans.values(), overrides or {})
+    n_words = {}
+    sizes: dict[str, list[int]] = {}
+    for (name, task), arm in product(tasks.items(), arms):
+        config = plans[name, arm.name]
+        given = {**arm.set, **(overrides or {})}
+        n_words[name, arm.name] = _set_up(config, given, task, epochs, sizes)
+        plain, who = interpolated(config), f"the arm {arm.name!r}"
+        check_names(plain, who)
+        check_settings(plain, who)
+    made = []
+    for (name, seed), arm in product(product(tasks, seeds), arms):
+        config = plans[name, arm.name].copy()
+        change(config, "system.seed", seed, RUNNER)
+        folder = Path(output) / name / arm.name / str(seed)
+        # Where it is written to makes no difference.
+        digest = fingerprint(config)
+        change(config, "training.logger", _logger(folder), RUNNER)
+        words = n_words[name, arm.name]
+        made.append(Run(name, arm.name, seed, folder, config, words, digest))
+    return made
+
+
+def _tasks(folders: Sequence[str | Path]) -> dict[str, Data]:
+    """Find the data of all tasks, by the names that their runs' folders get."""
+    names = [Path(folder).resolve().name for folder in folders]
+    if pair := same_folder(names):
+        raise MatrixError(Errors.SAME_DATA.format(name=pair[1]))
+    for name, folder in zip(names, folders, strict=True):
+        _check_path(folder)
+        if (fault := fault_of(name)) is not None:
+            raise MatrixError(Errors.BAD_TASK_NAME.format(name=shown(name), why=fault))
+    return dict(zip(names, map(find_data, folders), strict=True))
+
+
+def _check_path(path: str | Path) -> None:
+    """Raise for a path that would be another one in a config."""
+    if "${" in str(path):
+        raise MatrixError(Errors.BAD_PATH.format(path=shown(str(path))))
+
+
+def _check_seeds(seeds: Sequence[int]) -> None:
+    if not seeds:
+        raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=len(seeds)))
+    for seed in seeds:
+        if not 0 <= seed <= MAX_SEED:
+            raise MatrixError(Errors.BAD_SEED.format(value=seed, most=MAX_SEED))
+    if len(set(seeds)) < len(seeds):
+        raise MatrixError(Errors.SAME_SEED.format(seeds=shown(list(seeds))))
+
+
+def _override(configs: Collection[Config], overrides: Mapping[str, Any]) -> None:
+    """Change all configs as the command line says."""
+    # A path that only some of them have is none that is misspelled.
+    paths = {f"paths.{name}" for one in configs for name in one.get("paths", {})}
+    for config in configs:
+        for place, value in overrides.items():
+            change(config, place, value, "the command line", paths)
+
+
+def _set_up(
+    config: Config,
+    given: Mapping[str, Any],
+    task: Data,
+    epochs: int,
+    sizes: dict[str, list[int]],
+) -> int:
+    """Let a config train on a task, and count the words that it will have seen."""
+    for place in OWN:
+        if place in given:
+            raise MatrixError(Errors.RUNNER_SETS.format(place=place))
+    for part, reader in read_with(config, task).items():
+        change(config, f"paths.{part}", str(task.files[part]), RUNNER)
+        change(config, f"corpora.{part}", reader, RUNNER)
+    readers = interpolated(config)["corpora"]
+    train, _ = (_sizes(readers[part], task.files[part], sizes) for part in PARTS)
+    set_steps(config, given, len(train), epochs)
+    return round(sum(train) * n_epochs(config, len(train)))
+
+
+def _sizes(
+    reader: dict[str, Any], file: Path, known: dict[str, list[int]]
+) -> list[int]:
+    """Count the words of texts once for all arms that read them alike."""
+    key = repr(reader)
+    if key not in known:
+        known[key] = sizes_of(file, reader)
+    return known[key]
+
+
+def _logger(folder: Path) -> dict[str, Any]:
+    return {
+        "@loggers": "spacy.ConsoleLogger.v3",
+        "progress_bar": None,
+        "console_output": True,
+        "output_file": str(folder / SCORES),
+    }

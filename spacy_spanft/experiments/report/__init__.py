@@ -1,0 +1,1 @@
+"""A comparison for people to read: tables, figures, a page."""

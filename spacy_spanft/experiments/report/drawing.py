@@ -1,0 +1,219 @@
+"""How figures look, and how one becomes SVG that can stand inside a page."""
+
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+from ...errors import ComparisonError, Errors
+
+INK, SOFT, RULE = "#1f2328", "#59636e", "#d8dee4"
+# Colours that the colour-blind tell apart too (after Okabe and Ito, and Tol): of the
+# same meaning by day and by night, each with a contrast of 3 or more to the page.
+_PAIRS = {
+    INK: "#e6edf3",
+    SOFT: "#9da7b1",
+    RULE: "#343b43",
+    "#6e7781": "#a3adb8",
+    "#0072b2": "#56b4e9",
+    "#c44e00": "#f0894a",
+    "#00805c": "#35c499",
+    "#a23b78": "#e08bc0",
+    "#8a6d00": "#d9bb45",
+    "#4b3fa7": "#a9a1f0",
+}
+_COLOURS = list(_PAIRS)[3:]
+_MARKERS = "osD^vP"
+_LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+_SIZE = (5.6, 3.3)
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+_FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+# What XML cannot hold.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+class Look(NamedTuple):
+    """How an arm is drawn.
+
+    color (str): The colour.
+    marker (str): The marker.
+    line (Any): The style of its lines.
+    """
+
+    color: str
+    marker: str
+    line: Any
+
+
+def looks(names: Sequence[str]) -> dict[str, Look]:
+    """Choose how arms are drawn, the same in all figures of a report.
+
+    names (Sequence[str]): The arms, the baseline (which is grey) first.
+    RETURNS (dict[str, Look]): How each is drawn.
+    """
+    return {
+        name: Look(
+            _COLOURS[i % len(_COLOURS)],
+            _MARKERS[i % len(_MARKERS)],
+            _LINES[i % len(_LINES)],
+        )
+        for i, name in enumerate(dict.fromkeys(names))
+    }
+
+
+def night() -> dict[str, str]:
+    """Give the colours of dark pages, by the classes that `draw` gives to elements.
+
+    RETURNS (dict[str, str]): For each class its colour.
+    """
+    return {_class(day): color for day, color in _PAIRS.items()}
+
+
+def clean(text: str) -> str:
+    """Replace the characters that a page cannot hold; the others keep their places.
+
+    text (str): Any text.
+    RETURNS (str): Text of the same length.
+    """
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def label(name: str, size: int = 24) -> str:
+    """Shorten a name so that it has a place in a figure: paths differ at both ends.
+
+    name (str): The name.
+    size (int): How many characters it may have.
+    RETURNS (str): The name, or its beginning and end.
+    """
+    name = clean(name).replace("\n", " ")
+    if len(name) <= size:
+        return name
+    return f"{name[: size // 2 - 2]}…{name[-(size - size // 2) + 1 :]}"
+
+
+def require_matplotlib() -> None:
+    """Raise if there is no matplotlib."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ComparisonError(Errors.NO_MATPLOTLIB) from error
+
+
+@contextmanager
+def drawing(name: str, height: float = _SIZE[1]) -> Iterator[tuple[Any, Any]]:
+    """Make a figure in our own style, whatever the user's is.
+
+    name (str): What it is called in the page: no other figure there has the name.
+    height (float): Its height in inches.
+    YIELDS (tuple[Figure, Axes]): The figure and its axes.
+    """
+    require_matplotlib()
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # The page's font may well have what the one that measures has not.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(
+            {
+                "svg.fonttype": "none",
+                "svg.hashsalt": name,
+                "font.size": 10.5,
+                "axes.edgecolor": SOFT,
+                "axes.labelcolor": INK,
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                "axes.linewidth": 0.8,
+                "text.color": INK,
+                "text.parse_math": False,
+                "xtick.color": SOFT,
+                "ytick.color": SOFT,
+                "xtick.labelcolor": INK,
+                "ytick.labelcolor": INK,
+                "grid.color": RULE,
+                "grid.linewidth": 0.8,
+                "axes.axisbelow": True,
+                "lines.linewidth": 1.8,
+                "lines.markersize": 6.0,
+            }
+        )
+        figure = Figure(figsize=(_SIZE[0], height), layout="constrained")
+        yield figure, figure.add_subplot()
+
+
+def to_svg(figure: Any, name: str, description: str) -> str:
+    """Write a figure so that it can stand inside a page, beside others.
+
+    figure (Figure): The figure.
+    name (str): What it is called in the page.
+    description (str): What it shows, for those who do not see it.
+    RETURNS (str): An element <svg>.
+    """
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="svg", transparent=True)
+    root = ElementTree.fromstring(buffer.getvalue())
+    for child in root.findall(f"{{{_SVG}}}metadata"):  # with the date in it
+        root.remove(child)
+    _rename_ids(root, name)
+    for element in root.iter():
+        _restyle(element)
+    root.set("role", "img")
+    root.set("aria-label", clean(description))
+    ElementTree.register_namespace("", _SVG)
+    ElementTree.register_namespace("xlink", _XLINK)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def spread(values: Sequence[float], gap: float) -> list[float]:
+    """Move labels as little as possible so that none covers another.
+
+    values (Sequence[float]): Where they should be.
+    gap (float): How far apart they must be.
+    RETURNS (list[float]): Where they can be.
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    order = sorted(range(len(values)), key=values.__getitem__)
+    steps = [gap * rank for rank in range(len(order))]
+    wanted = [values[i] - step for i, step in zip(order, steps, strict=True)]
+    places = (isotonic_regression(wanted) if wanted else []) + steps
+    found = [0.0] * len(values)
+    for i, place in zip(order, places, strict=True):
+        found[i] = float(place)
+    return found
+
+
+def _rename_ids(root: ElementTree.Element, name: str) -> None:
+    """Keep the ids that are referred to, with the name before them."""
+    there = "\n".join(value for e in root.iter() for value in e.attrib.values())
+    used = set(re.findall(r"(?:url\(#|^#)([^)\s]+)", there, re.MULTILINE))
+    for element in root.iter():
+        for key, value in list(element.attrib.items()):
+            if key == "id":
+                del element.attrib[key]
+                if value in used:
+                    element.set(key, f"{name}-{value}")
+            else:
+                new = re.sub(r"(url\(#|^#)(?=[^)\s]+)", rf"\g<1>{name}-", value)
+                element.set(key, new)
+
+
+def _restyle(element: ElementTree.Element) -> None:
+    """Name the colours, which a dark page changes, and take the page's font."""
+    style = element.get("style", "")
+    found = re.findall(r"(fill|stroke): (#[0-9a-f]{6})", style)
+    classes = [f"{kind}-{_class(color)}" for kind, color in found if color in _PAIRS]
+    if classes:
+        element.set("class", " ".join(classes))
+    if element.tag == f"{{{_SVG}}}text":
+        style = re.sub(r"(font: [^;]*?\d(?:\.\d+)?px) [^;]*", rf"\1 {_FONT}", style)
+        style = re.sub(r"font-family: [^;]*", f"font-family: {_FONT}", style)
+        element.set("style", style)
+
+
+def _class(color: str) -> str:
+    return color.removeprefix("#")

@@ -1,0 +1,1 @@
+"""What other texts, and other seeds, would say."""

@@ -1,0 +1,1 @@
+"""Arrays and models: alignment, layers, architectures and optimizers."""

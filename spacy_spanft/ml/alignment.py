@@ -1,0 +1,354 @@
+"""From Docs, spans and the encoder's alignment to the rows of each span.
+
+Works on plain arrays on the CPU, a Doc at a time, without a look at any single token.
+A row is one output vector of the encoder: a wordpiece, or a token where the encoder
+knows no wordpieces. A piece is what is pooled together: a span, a token in no span, or
+a row that belongs to no token, such as [CLS] and [SEP].
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.attrs import IS_SPACE, SPACY
+from spacy.tokens import Doc, SpanGroup
+
+from ..errors import AlignmentError, Errors, SettingError
+from ..util.names import SAMPLE, WRITER
+
+Ints = NDArray[np.int64]
+
+
+class Encoding(NamedTuple):
+    """What an encoder says of a Doc, without the vectors.
+
+    rows (Ints): For each token its rows, one token after the other.
+    n_rows (Ints): How many rows each token has, (n_tokens,).
+    windows (Ints): How many real rows, padding left out, each window of the Doc
+        has, (n_windows,). All windows are as wide as the widest.
+    width (int): How many rows a window has with its padding.
+    begins (Ints): Where the real rows of each window begin: not at 0 where padding
+        comes first, (n_windows,).
+    """
+
+    rows: Ints
+    n_rows: Ints
+    windows: Ints
+    width: int
+    begins: Ints
+
+
+class Pieces(NamedTuple):
+    """Which rows make up which piece.
+
+    rows (Ints): The rows, piece by piece.
+    lengths (Ints): How many rows each piece has, none of them 0, (n_pieces,).
+    """
+
+    rows: Ints
+    lengths: Ints
+
+
+def check_spans_key(key: str) -> None:
+    """Raise for a key that doc.spans cannot be meant to have.
+
+    key (str): The key.
+    """
+    if not key:
+        expected = 'the name of a key in doc.spans, such as "ngrams"'
+        place = {"name": "spans_key", "value": key, "expected": expected}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
+
+
+def mark_sample(docs: Sequence[Doc], key: str) -> None:
+    """Give Docs no spans, where they have none, for the initialisation of a model.
+
+    spaCy initialises taggers and parsers with Docs that no component has seen, and
+    computes with them.
+
+    docs (Sequence[Doc]): The Docs.
+    key (str): The key in doc.spans.
+    """
+    for doc in docs:
+        if key not in doc.spans:
+            doc.spans[key] = SpanGroup(doc, name=key, attrs={WRITER: SAMPLE})
+
+
+def is_sample(doc: Doc) -> bool:
+    """Say whether a Doc is there for the initialisation of a model only.
+
+    doc (Doc): The Doc.
+    RETURNS (bool): Whether `mark_sample` marked it.
+    """
+    return any(group.attrs.get(WRITER) == SAMPLE for group in doc.spans.values())
+
+
+def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
+    """Read the spans of a Doc, and check that they can be pooled.
+
+    doc (Doc): The Doc.
+    key (str): The key in doc.spans.
+    is_train (bool): Whether a model learns from them, so that what `mark_sample` wrote
+        does not count.
+    RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
+    """
+    found = read_spans(doc, key, is_train=is_train)
+    overlaps = np.flatnonzero(found[1:, 0] < found[:-1, 1])
+    if len(overlaps):
+        first = int(overlaps[0])
+        one, two = (doc[a:b].text for a, b in found[first : first + 2].tolist())
+        raise AlignmentError(Errors.OVERLAP.format(key=key, one=one, two=two))
+    return found
+
+
+def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
+    """Read the spans of a Doc, which may overlap.
+
+    doc (Doc): The Doc.
+    key (str): The key in doc.spans.
+    is_train (bool): Whether what `mark_sample` wrote does not count.
+    RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
+    """
+    if key not in doc.spans or (is_train and is_sample(doc)):
+        names = [
+            name
+            for name, group in doc.spans.items()
+            if group.attrs.get(WRITER) != SAMPLE
+        ]
+        text = Errors.NO_SPANS
+        if is_train:
+            text = (
+                Errors.OTHER_SPANS_IN_TRAINING if names else Errors.NO_SPANS_IN_TRAINING
+            )
+        there = ", ".join(map(repr, names)) or "none"
+        raise AlignmentError(text.format(key=key, there=there))
+    spans = sorted((span.start, span.end) for span in doc.spans[key])
+    return np.array(spans, np.int64).reshape(-1, 2)
+
+
+def align_pieces(
+    encoding: Encoding,
+    spans: Ints,
+    *,
+    max_pieces: int | None = None,
+    max_rows: int | None = None,
+) -> Pieces:
+    """Find the rows of each piece of a Doc.
+
+    Each row is in one piece at most: the first token that has it keeps it, and of
+    windows that overlap the first counts. Pieces without any row are left out.
+
+    encoding (Encoding): What the encoder says of the Doc.
+    spans (Ints): Disjoint spans in order, (n_spans, 2).
+    max_pieces (Optional[int]): Keep only the first pieces (the paper's r).
+    max_rows (Optional[int]): Keep only the first rows of each piece (the paper's l).
+    RETURNS (Pieces): The pieces in the order of their rows.
+    """
+    token = np.repeat(np.arange(len(encoding.n_rows)), encoding.n_rows)
+    rows = encoding.rows
+    for keep in (_first_window, _first_mention):
+        kept = keep(rows, encoding)
+        rows, token = rows[kept], token[kept]
+    piece = piece_of_token(spans, len(encoding.n_rows))[token]
+    special = _special_rows(rows, encoding)
+    # A special row is a piece of its own, numbered behind all others so far.
+    n_pieces = int(piece.max(initial=-1)) + 1
+    rows = np.concatenate([rows, special])
+    piece = np.concatenate([piece, n_pieces + np.arange(len(special))])
+    return _group(rows, piece, max_pieces, max_rows)
+
+
+def align_tokens(encoding: Encoding) -> tuple[Ints, Ints]:
+    """Find the rows of each token of a Doc.
+
+    Of windows that overlap the first counts. A row that several tokens share is one of
+    each; a token may have none.
+
+    encoding (Encoding): What the encoder says of the Doc.
+    RETURNS (tuple[Ints, Ints]): The rows, one token after the other, and how many each
+        token has, (n_tokens,).
+    """
+    n_tokens = len(encoding.n_rows)
+    kept = _first_window(encoding.rows, encoding)
+    token = np.repeat(np.arange(n_tokens), encoding.n_rows)[kept]
+    return encoding.rows[kept], np.bincount(token, minlength=n_tokens)
+
+
+def lengths_of_pieces(spans: Ints, n_tokens: int) -> Ints:
+    """Count the tokens of each piece that spans and the tokens between them make.
+
+    spans (Ints): Disjoint spans in order, (n_spans, 2).
+    n_tokens (int): The number of tokens.
+    RETURNS (Ints): The lengths, none of them 0, (n_pieces,).
+    """
+    return np.bincount(piece_of_token(spans, n_tokens))
+
+
+def piece_of_token(spans: Ints, n_tokens: int) -> Ints:
+    """Number the pieces that spans and the tokens between them make.
+
+    spans (Ints): Disjoint spans in order, (n_spans, 2).
+    n_tokens (int): The number of tokens.
+    RETURNS (Ints): For each token the number of its piece, (n_tokens,).
+    """
+    begins = np.ones(n_tokens, np.int64)
+    lengths = spans[:, 1] - spans[:, 0]
+    inside = np.repeat(spans[:, 0] - (np.cumsum(lengths) - lengths), lengths)
+    inside += np.arange(len(inside))
+    begins[inside] = 0
+    begins[spans[lengths > 0, 0]] = 1
+    return np.cumsum(begins) - 1
+
+
+def _first_window(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
+    """Say which rows are in the first window that has their token."""
+    if not len(rows):
+        return np.zeros(0, np.bool_)
+    window = rows // encoding.width
+    has_rows = encoding.n_rows > 0
+    starts = np.cumsum(encoding.n_rows) - encoding.n_rows
+    first = np.minimum.reduceat(window, starts[has_rows])
+    return window == np.repeat(first, encoding.n_rows[has_rows])
+
+
+def _first_mention(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
+    """Say where each row is mentioned for the first time."""
+    is_first = np.zeros(len(rows), np.bool_)
+    is_first[np.unique(rows, return_index=True)[1]] = True
+    return is_first
+
+
+def _special_rows(rows: Ints, encoding: Encoding) -> Ints:
+    """Find the rows of no token: all in the first window, in others the last one.
+
+    In a Doc of one window that is [CLS] and [SEP]. Of several windows, [CLS] counts
+    where the first begins, and [SEP] where the last ends.
+    """
+    if not len(encoding.windows):
+        return np.zeros(0, np.int64)
+    n_windows = len(encoding.windows)
+    starts, ends = real_rows(encoding)
+    is_free = np.zeros(n_windows * encoding.width, np.bool_)
+    is_free[starts[0] : ends[0]] = True
+    if n_windows > 1:
+        # The end of the first window is not the end of the text.
+        is_free[ends[0] - 1] = False
+        is_free[ends[-1] - 1] = True
+    is_free[rows] = False
+    is_free[encoding.rows] = False
+    return np.flatnonzero(is_free)
+
+
+def real_rows(encoding: Encoding) -> tuple[Ints, Ints]:
+    """Find the rows of a Doc that are no padding.
+
+    encoding (Encoding): What the encoder says of the Doc.
+    RETURNS (tuple[Ints, Ints]): Where they begin and end in each window, (n_windows,).
+    """
+    starts = np.arange(len(encoding.windows)) * encoding.width + encoding.begins
+    return starts, starts + encoding.windows
+
+
+def row_of_text(encoding: Encoding, is_cls: Callable[[int], bool]) -> int:
+    """Find the row that stands for the whole of a Doc.
+
+    It is the first one of the text (BERT, RoBERTa), or the last one (XLNet), and one
+    that the tokenizer added: it belongs to no token.
+
+    encoding (Encoding): What the encoder says of the Doc.
+    is_cls (Callable[[int], bool]): Says whether a row is [CLS], whatever its name.
+    RETURNS (int): The row; -1 if there is none.
+    """
+    if not len(encoding.windows):
+        return -1
+    starts, ends = real_rows(encoding)
+    for row in (int(starts[0]), int(ends[-1]) - 1):
+        if is_cls(row) and row not in encoding.rows:
+            return row
+    return -1
+
+
+def _group(
+    rows: Ints, piece: Ints, max_pieces: int | None, max_rows: int | None
+) -> Pieces:
+    order = np.lexsort((rows, piece))
+    rows, piece = rows[order], piece[order]
+    is_start = np.ones(len(rows), np.bool_)
+    is_start[1:] = piece[1:] != piece[:-1]
+    starts = np.flatnonzero(is_start)
+    lengths = np.diff(np.append(starts, len(rows)))
+    # Pieces in the order of their first rows.
+    order = np.argsort(rows[starts], kind="stable")[:max_pieces]
+    starts, lengths = starts[order], lengths[order]
+    if max_rows is not None:
+        lengths = np.minimum(lengths, max_rows)
+    places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    places += np.arange(len(places))
+    return Pieces(rows[places], lengths)
+
+
+def encoding_of_tokens(n_tokens: int) -> Encoding:
+    """Describe an encoder that gives one row for each token, and nothing else.
+
+    n_tokens (int): The number of tokens.
+    RETURNS (Encoding): The encoding.
+    """
+    everything = np.arange(n_tokens)
+    ones = np.ones(n_tokens, np.int64)
+    windows, begins = np.array([n_tokens]), np.zeros(1, np.int64)
+    return Encoding(everything, ones, windows, max(1, n_tokens), begins)
+
+
+def encoding_of_wordpieces(
+    rows: Ints,
+    n_rows: Ints,
+    windows: Sequence[int] | NDArray[Any],
+    width: int,
+    is_apart: NDArray[np.bool_] | None = None,
+    begins: Sequence[int] | NDArray[Any] | None = None,
+) -> Encoding:
+    """Describe what a transformer made of a Doc.
+
+    rows (Ints): Its alignment: for each token its wordpieces.
+    n_rows (Ints): How many wordpieces each token has.
+    windows (Sequence[int]): The wordpieces of each window without padding.
+    width (int): Those of the longest window, which is that of all with padding.
+    is_apart (Optional[NDArray]): Which tokens have white space between themselves and
+        the next one, or are white space: they share no wordpiece with it.
+    begins (Optional[Sequence[int]]): Where the wordpieces of each window begin; None
+        if no padding comes before them.
+    RETURNS (Encoding): The encoding.
+    """
+    rows, n_rows = np.asarray(rows, np.int64).ravel(), np.asarray(n_rows, np.int64)
+    if is_apart is not None:
+        rows, n_rows = _without_those_of_the_next(rows, n_rows, is_apart)
+    windows = np.minimum(np.asarray(windows, np.int64), width)
+    if begins is None:
+        begins = np.zeros(len(windows), np.int64)
+    return Encoding(rows, n_rows, windows, width, np.asarray(begins, np.int64))
+
+
+def tokens_apart(doc: Doc) -> NDArray[np.bool_]:
+    """Say which tokens share no wordpiece with the next one.
+
+    doc (Doc): The Doc.
+    RETURNS (NDArray): Whether white space is between them, or one is white space.
+    """
+    flags: NDArray[Any] = doc.to_array([SPACY, IS_SPACE])
+    return np.asarray(flags.any(axis=1))
+
+
+def _without_those_of_the_next(
+    rows: Ints, n_rows: Ints, is_apart: NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
+    """Take the first wordpiece of a word away from the word before it.
+
+    To spacy-transformers, the space behind a token is a part of it. The wordpieces of
+    ALBERT and DeBERTa begin with that space, so both tokens have them.
+    """
+    token = np.repeat(np.arange(len(n_rows)), n_rows)
+    n = int(rows.max(initial=0)) + 1
+    is_of_next = np.isin((token + 1) * n + rows, token * n + rows)
+    kept = ~(is_of_next & is_apart[token])
+    return rows[kept], np.bincount(token[kept], minlength=len(n_rows))

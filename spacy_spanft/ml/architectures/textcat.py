@@ -1,0 +1,145 @@
+"""Text classification over spans, and its baseline without them."""
+
+from functools import partial
+from typing import Any, Literal
+
+from spacy.ml.models.textcat import resize_and_set_ref
+from spacy.tokens import Doc
+from thinc.api import Logistic, Model, chain, concatenate
+from thinc.types import Floats2d, Ragged
+
+from ...errors import Errors, SettingError
+from ..alignment import check_spans_key
+from ..layers.doc_summary import Summary
+from ..layers.encoder_rows import encoder_rows
+from ..layers.fixed_dropout import own_dropout
+from ..layers.pooling import Pooling
+from ..layers.resizable_output import growing_output
+from ..layers.span_pool import span_pool
+from ..layers.text_pool import text_pool
+from ..layers.text_vector import text_vector
+from ..layers.zeros_for_nothing import zeros_for_nothing
+
+Tok2Vec = Model[list[Doc], list[Floats2d]]
+TextCat = Model[list[Doc], Floats2d]
+
+
+def span_textcat(
+    tok2vec: Tok2Vec,
+    span_pooling: Pooling,
+    doc_pooling: Pooling,
+    exclusive_classes: bool,
+    spans_key: str = "ngrams",
+    segmentation: Literal["spans", "none"] = "spans",
+    use_cls: bool = True,
+    dropout: float = 0.1,
+    max_pieces: int | None = None,
+    max_rows: int | None = None,
+    summary: Summary = "cls",
+    pooler: bool = False,
+    nO: int | None = None,
+) -> TextCat:
+    """Build `spacy-spanft.SpanTextCat.v1`: the pooled spans beside [CLS], classified.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder. Of a transformer the
+        wordpieces are pooled and [CLS] is taken, of any other the tokens and their
+        mean.
+    span_pooling (Model[Ragged, Floats2d]): Pools the rows of each span.
+    doc_pooling (Model[Ragged, Floats2d]): Pools the spans of each Doc.
+    exclusive_classes (bool): Whether a text has exactly one label.
+    spans_key (str): The key in doc.spans.
+    segmentation (Literal["spans", "none"]): "none" is the paper's ablation: the windows
+        of the span pooling go over the whole text, and no span is looked at.
+    use_cls (bool): Whether [CLS] stands beside the pooled spans.
+    dropout (float): The share of what is classified that is dropped in training;
+        `[training] dropout` does not change it.
+    max_pieces (Optional[int]): Keep only the first pieces of a Doc (the paper's r).
+    max_rows (Optional[int]): Keep only the first rows of a piece (the paper's l).
+    summary (Literal["cls", "mean"]): "mean" takes the mean of all wordpieces in the
+        place of [CLS], as for encoders that have none (GPT-2, T5).
+    pooler (bool): Whether [CLS] goes through a dense layer with tanh, as BERT's does
+        in its next sentence prediction and in BertForSequenceClassification.
+    nO (Optional[int]): The number of labels.
+    RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
+    """
+    check_spans_key(spans_key)
+    for name, value, usual in (("summary", summary, "cls"), ("pooler", pooler, False)):
+        if not use_cls and value != usual:
+            message = Errors.WITHOUT_CLS.format(name=name, value=value)
+            raise SettingError(message)
+    if segmentation == "none":
+        pool = text_pool(span_pooling, doc_pooling)
+    else:
+        pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
+    parts = [pool, text_vector(summary, pooler)] if use_cls else [pool]
+    return _classifier(tok2vec, parts, exclusive_classes, dropout, nO)
+
+
+def cls_textcat(
+    tok2vec: Tok2Vec,
+    exclusive_classes: bool,
+    dropout: float = 0.1,
+    summary: Summary = "cls",
+    pooler: bool = False,
+    nO: int | None = None,
+) -> TextCat:
+    """Build `spacy-spanft.ClsTextCat.v1`: [CLS] alone, all else alike.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
+    exclusive_classes (bool): Whether a text has exactly one label.
+    dropout (float): The share of what is classified that is dropped in training;
+        `[training] dropout` does not change it.
+    summary (Literal["cls", "mean"]): "mean" takes the mean of all wordpieces in the
+        place of [CLS], as for encoders that have none (GPT-2, T5).
+    pooler (bool): Whether [CLS] goes through a dense layer with tanh, as BERT's does
+        in its next sentence prediction and in BertForSequenceClassification.
+    nO (Optional[int]): The number of labels.
+    RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
+    """
+    parts = [text_vector(summary, pooler)]
+    return _classifier(tok2vec, parts, exclusive_classes, dropout, nO)
+
+
+def _classifier(
+    tok2vec: Tok2Vec,
+    parts: list[Model[Any, Floats2d]],
+    exclusive_classes: bool,
+    dropout: float,
+    nO: int | None,
+) -> TextCat:
+    output, growing = growing_output(exclusive_classes, nO)
+    scores = growing if exclusive_classes else chain(growing, Logistic())
+    rows = encoder_rows(tok2vec)
+    pooled = concatenate(*parts) if len(parts) > 1 else parts[0]
+    classified = zeros_for_nothing(chain(own_dropout(dropout), scores))
+    model: Any = chain(rows, pooled, classified)
+    model.init = partial(init, len(parts))
+    model.set_ref("rows", rows)
+    model.set_ref("pooled", pooled)
+    model.set_ref("scores", scores)
+    model.set_ref("output_layer", output)
+    model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=growing)
+    model.attrs["multi_label"] = not exclusive_classes
+    if nO is not None:
+        model.set_dim("nO", nO)
+    return model
+
+
+def init(
+    n_parts: int,
+    model: TextCat,
+    X: list[Doc] | None = None,
+    Y: Floats2d | None = None,
+) -> None:
+    """Set up the model from the width of the encoder: no transformer needs to run."""
+    rows, pooled, scores = map(model.get_ref, ("rows", "pooled", "scores"))
+    rows.initialize(X=X)
+    width = rows.get_dim("nO")
+    ones = model.ops.asarray1i([1])
+    row = Ragged(model.ops.alloc2f(1, width), ones)
+    for part in pooled.layers if n_parts > 1 else [pooled]:
+        part.initialize(X=row)
+    features = model.ops.alloc2f(1, width * n_parts)
+    if Y is not None and model.has_dim("nO") is None:
+        model.set_dim("nO", Y.shape[1])
+    scores.initialize(X=features, Y=Y)

@@ -1,0 +1,70 @@
+"""One vector of each Doc, as the encoder sees it: [CLS], or the mean of its rows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from ...errors import AlignmentError, Errors
+from ..alignment import Ints, real_rows
+from .encoder_rows import DocRows
+from .sequences import upload
+
+InT = DocRows
+OutT = Floats2d
+Summary = Literal["cls", "mean"]
+
+
+def doc_summary(summary: Summary = "cls") -> Model[InT, OutT]:
+    """Make the layer. A Doc without any row becomes zeros.
+
+    summary (Literal["cls", "mean"]): "cls" takes the row that stands for the text, and
+        the mean where the encoder knows no wordpieces; "mean" takes that of all
+        wordpieces, [CLS] and [SEP] among them.
+    RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
+    """
+    return Model("doc_summary", forward, attrs={"summary": summary})
+
+
+def forward(
+    model: Model[InT, OutT], X: InT, is_train: bool
+) -> tuple[OutT, Callable[[Any], Floats2d]]:
+    """Apply the layer."""
+    ops: Any = model.ops
+    full = np.flatnonzero(np.diff(X.starts))
+    if X.cls is None or model.attrs["summary"] == "mean":
+        own = [_real(X, number) for number in full.tolist()]
+    else:
+        own = _those_of_texts(X, X.cls, full)
+    Y = ops.xp.zeros((len(X.docs), X.vectors.shape[1]), X.vectors.dtype)
+    if not own:
+        return Y, lambda dY: ops.xp.zeros_like(X.vectors)
+    sizes = np.array([len(rows) for rows in own])
+    at, rows, counts = upload(ops, full, np.concatenate(own), sizes)
+    # A row is its own mean: there is nothing that a GPU would have to check.
+    is_mean = bool((sizes > 1).any())
+    found = X.vectors[rows]
+    Y[at] = ops.reduce_mean(found, counts) if is_mean else found
+
+    def backprop(dY: Any) -> Floats2d:
+        d_rows = ops.xp.zeros_like(X.vectors)
+        d = dY[at]
+        d_rows[rows] = ops.backprop_reduce_mean(d, counts) if is_mean else d
+        return d_rows
+
+    return Y, backprop
+
+
+def _real(X: DocRows, number: int) -> Ints:
+    """Find the rows of a Doc that are no padding."""
+    ends = zip(*real_rows(X.encodings[number]), strict=True)
+    return X.starts[number] + np.concatenate([np.arange(a, b) for a, b in ends])
+
+
+def _those_of_texts(X: DocRows, cls: Sequence[int], full: Ints) -> list[Ints]:
+    """Find the row that stands for each Doc."""
+    if any(cls[number] < 0 for number in full):
+        raise AlignmentError(Errors.NO_CLS)
+    return [np.array([X.starts[number] + cls[number]]) for number in full]

@@ -1,0 +1,131 @@
+"""A convolution whose windows stand at every row and never leave their sequence."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+from thinc.api import Model, glorot_uniform_init
+from thinc.types import Floats2d, Ragged
+from thinc.util import ArrayInfo, get_width
+
+from ...errors import Errors, SettingError
+from ..alignment import Ints
+from .matmul import matmul
+from .sequences import known, upload
+
+InT = Ragged
+OutT = Ragged
+
+
+def span_window(
+    kernel_size: int = 3,
+    nO: int | None = None,
+    nI: int | None = None,
+    *,
+    init_W: Callable[..., Any] = glorot_uniform_init,
+    before: int = 0,
+) -> Model[InT, OutT]:
+    """Make the layer: c_j = ReLU(W [t_j ... t_(j+k-1)] + b), zeros behind the end.
+
+    No window is ever padded or copied together: W is k matrices, one for each place
+    in the window, and each is applied to the rows that have such a neighbour only.
+
+    kernel_size (int): How many rows a window has (k).
+    nO (Optional[int]): The width of the output; None for that of the input.
+    nI (Optional[int]): The width of the input.
+    init_W (Callable): Sets up the weights.
+    before (int): How many of the rows in a window stand before t_j; zeros before the
+        beginning.
+    RETURNS (Model[Ragged, Ragged]): Sequences (n_rows, nI) to sequences (n_rows, nO).
+    """
+    if kernel_size < 1:
+        place = {"name": "kernel_size", "value": kernel_size, "expected": "1 or more"}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
+    if not 0 <= before < kernel_size:
+        expected = f"0 or more, and less than kernel_size = {kernel_size}"
+        place = {"name": "before", "value": before, "expected": expected}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
+    return Model(
+        "span_window",
+        forward,
+        init=partial(init, init_W),
+        dims={"nO": nO, "nI": nI},
+        params={"W": None, "b": None},
+        attrs={"kernel_size": kernel_size, "before": before},
+    )
+
+
+def forward(
+    model: Model[InT, OutT], X: InT, is_train: bool
+) -> tuple[OutT, Callable[[OutT], InT]]:
+    """Apply the layer. W is (k, nO, nI), b is (nO,)."""
+    W: Any = model.get_param("W")
+    b: Any = model.get_param("b")
+    sequences = known(model.ops, X)
+    rows = cast(Floats2d, sequences.dataXd)
+    own = model.attrs["before"]
+    neighbours = _neighbours(model, sequences.on_host)
+    Y = matmul(rows, W[own].T)
+    Y += b
+    for place, at, offset in neighbours:
+        Y[at - offset] += matmul(rows[at], W[place].T)
+    is_on = Y > 0
+    Y *= is_on
+    shape = ArrayInfo.from_array(Y)
+
+    def backprop(dY: OutT) -> InT:
+        shape.check_consistency(dY.dataXd)
+        d = dY.dataXd * is_on
+        dX = matmul(d, W[own])
+        dW = model.ops.xp.empty_like(W)
+        dW[own] = matmul(d.T, rows)
+        for place, at, offset in neighbours:
+            d_at = d[at - offset]
+            dX[at] += matmul(d_at, W[place])
+            dW[place] = matmul(d_at.T, rows[at])
+        model.inc_grad("W", dW)
+        model.inc_grad("b", d.sum(axis=0))
+        return sequences.with_rows(dX)
+
+    return sequences.with_rows(Y), backprop
+
+
+def _neighbours(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, int]]:
+    """Find the rows that stand in the window of another one.
+
+    RETURNS (list[tuple[int, Ints1d, int]]): For each place in the window but that of
+        the row itself: the place, the rows that are there in some window, and how far
+        behind the window's own row they stand.
+    """
+    starts = np.cumsum(lengths) - lengths
+    position = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
+    left = np.repeat(lengths, lengths) - position
+    before = model.attrs["before"]
+    places = [place for place in range(model.attrs["kernel_size"]) if place != before]
+    offsets = [place - before for place in places]
+    found = [
+        np.flatnonzero((position >= offset) & (left > -offset)) for offset in offsets
+    ]
+    at = upload(model.ops, *found) if found else []
+    return list(zip(places, at, offsets, strict=True))
+
+
+def init(
+    init_W: Callable[..., Any],
+    model: Model[InT, OutT],
+    X: InT | None = None,
+    Y: OutT | None = None,
+) -> None:
+    """Set up the weights as those of one dense layer over the whole window."""
+    if X is not None:
+        model.set_dim("nI", get_width(X))
+    if Y is not None:
+        model.set_dim("nO", get_width(Y))
+    nI = model.get_dim("nI")
+    if model.has_dim("nO") is None:
+        model.set_dim("nO", nI)
+    nO, k = model.get_dim("nO"), model.attrs["kernel_size"]
+    W = init_W(model.ops, (nO, k * nI))
+    model.set_param("W", W.reshape(nO, k, nI).transpose(1, 0, 2).copy())
+    model.set_param("b", model.ops.alloc1f(nO))

@@ -1,0 +1,1 @@
+"""Optimizers, and which parameters belong to which part of a pipeline."""

@@ -1,0 +1,172 @@
+"""Adam with rates of their own for transformers, and for what stands on top of them."""
+
+import warnings
+from typing import Any
+
+from thinc.api import Optimizer
+from thinc.optimizers import FloatOrSeq
+from thinc.types import FloatsXd
+
+from ...errors import Errors, RegimeError, SettingError, Warnings
+from .groups import Key, ParameterGroup, Part, groups_with
+
+_REASONS: dict[Part, str] = {
+    "transformer": "it has no transformer of spacy-transformers or spacy-spanft",
+    "head": "none of its components stands on top of a transformer",
+}
+
+
+def grouped_adam(
+    learn_rate: FloatOrSeq,
+    *,
+    transformer_rate: FloatOrSeq | None = None,
+    head_rate: FloatOrSeq | None = None,
+    layer_decay: float = 1.0,
+    decay_biases_and_norms: bool = False,
+    beta1: FloatOrSeq = 0.9,
+    beta2: FloatOrSeq = 0.999,
+    eps: FloatOrSeq = 1e-8,
+    L2: FloatOrSeq = 0.0,
+    L2_is_weight_decay: bool = True,
+    grad_clip: FloatOrSeq = 1.0,
+    use_averages: bool = False,
+) -> "GroupedAdam":
+    """Build `spacy-spanft.GroupedAdam.v1`, for [training.optimizer].
+
+    It must be shown the pipeline: `spacy-spanft.freeze_transformer.v1` does that, and
+    `spacy-spanft.group_parameters.v1`, as [training.before_update]; otherwise the first
+    update raises an error. All rates may be schedules, and go on with each step. What
+    is not said here is as in thinc's Adam.v1, to the last bit.
+
+    learn_rate (FloatOrSeq): The rate of all that has none of its own below.
+    transformer_rate (Optional[FloatOrSeq]): The rate inside transformers: of the top
+        layer, and with layer_decay = 1.0 of all layers.
+    head_rate (Optional[FloatOrSeq]): The rate of components on top of a transformer.
+    layer_decay (float): What the rate is multiplied with from each layer of a
+        transformer to the next one below; the embeddings are below the lowest.
+    decay_biases_and_norms (bool): Whether L2 is also for biases and layer norms.
+    beta1 (FloatOrSeq): Momentum.
+    beta2 (FloatOrSeq): Momentum of the squared gradients.
+    eps (FloatOrSeq): Added to the root of those.
+    L2 (FloatOrSeq): The weight decay.
+    L2_is_weight_decay (bool): Whether L2 is that, or is added to the gradients.
+    grad_clip (FloatOrSeq): The largest norm of a parameter's gradient; 0 for any.
+    use_averages (bool): Whether to average the parameters, for the evaluation.
+    RETURNS (GroupedAdam): The optimizer.
+    """
+    if not 0 < layer_decay <= 1:
+        text = {"name": "layer_decay", "expected": "above 0, and 1 at most"}
+        raise SettingError(Errors.BAD_SETTING.format(value=layer_decay, **text))
+    rates: dict[str, FloatOrSeq | None]
+    rates = {"transformer": transformer_rate, "head": head_rate}
+    for name, rate in {**rates, "learn": learn_rate}.items():
+        if isinstance(rate, int | float) and rate < 0:
+            text = {"name": f"{name}_rate", "expected": "0 or more"}
+            raise SettingError(Errors.BAD_SETTING.format(value=rate, **text))
+    optimizer = GroupedAdam(
+        learn_rate,
+        beta1=beta1,
+        beta2=beta2,
+        eps=eps,
+        L2=L2,
+        L2_is_weight_decay=L2_is_weight_decay,
+        grad_clip=grad_clip,
+        use_averages=use_averages,
+    )
+    optimizer.layer_decay = layer_decay
+    optimizer.decay_biases_and_norms = decay_biases_and_norms
+    for part in _REASONS:
+        if (rate := rates[part]) is not None:
+            optimizer.set_rate(part, rate)
+    return optimizer
+
+
+class GroupedAdam(Optimizer):
+    """thinc's Adam, with a rate and a weight decay for each group of parameters."""
+
+    # thinc locks its class in this way, too.
+    __slots__ = [
+        "_groups",
+        "_own_rates",
+        "decay_biases_and_norms",
+        "head_rate",
+        "layer_decay",
+        "transformer_rate",
+    ]
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        """Make an optimizer in which all groups are alike."""
+        super().__init__(*args, **settings)
+        self.layer_decay = 1.0
+        self.decay_biases_and_norms = False
+        self._own_rates: set[Part] = set()
+        self._groups: dict[Key, ParameterGroup] = {}
+
+    def set_rate(self, part: Part, rate: Any) -> None:
+        """Give a part of the pipeline a rate of its own.
+
+        part (str): "transformer" or "head".
+        rate (FloatOrSeq): A number, or a schedule.
+        """
+        self._set_attr_or_schedule(f"{part}_rate", rate)
+        self._own_rates.add(part)
+
+    def __call__(
+        self,
+        key: Key,
+        weights: FloatsXd,
+        gradient: FloatsXd,
+        *,
+        lr_scale: float = 1.0,
+    ) -> tuple[FloatsXd, FloatsXd]:
+        """Update one parameter.
+
+        key (Key): The id of a layer and the name of its parameter.
+        weights (FloatsXd): The parameter.
+        gradient (FloatsXd): Its gradient.
+        lr_scale (float): What its rate is multiplied with.
+        RETURNS (Tuple[FloatsXd, FloatsXd]): The updated parameter, and zeros.
+        """
+        group = self._group_of(key)
+        before = self.learn_rate, self.L2
+        # thinc's own code runs with them, so that equal groups give equal numbers.
+        self.learn_rate = self._rate_of(group)
+        if group.is_bias_or_norm and not self.decay_biases_and_norms:
+            self.L2 = 0.0
+        try:
+            return super().__call__(key, weights, gradient, lr_scale=lr_scale)
+        finally:
+            self.learn_rate, self.L2 = before
+
+    def _rate_of(self, group: ParameterGroup) -> float:
+        has_own = group.part in self._own_rates
+        rate = getattr(self, f"{group.part}_rate") if has_own else self.learn_rate
+        if group.part != "transformer" or self.layer_decay == 1.0:
+            return rate
+        if group.depth is None:
+            place = {"encoder": "a transformer", "setting": "layer_decay"}
+            raise RegimeError(Errors.NO_LAYERS.format(**place))
+        return rate * self.layer_decay**group.depth
+
+    def _group_of(self, key: Key) -> ParameterGroup:
+        if key not in self._groups:
+            # Also when a component got new labels, and with them new parameters.
+            found = groups_with(key)
+            if not found:
+                raise RegimeError(Errors.UNBOUND.format(name=key[1]))
+            if not self._groups:
+                self._warn_unused({group.part for group in found.values()})
+            self._groups.update(found)
+        return self._groups[key]
+
+    def _warn_unused(self, there: set[Part]) -> None:
+        settings = {
+            f"{part}_rate": part for part in _REASONS if part in self._own_rates
+        }
+        if self.layer_decay != 1.0:
+            settings["layer_decay"] = "transformer"
+        for setting, part in settings.items():
+            if part not in there:
+                text = Warnings.UNUSED_RATE
+                text = text.format(setting=setting, reason=_REASONS[part])
+                warnings.warn(text, stacklevel=2)

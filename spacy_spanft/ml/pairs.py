@@ -1,0 +1,87 @@
+"""Two texts in one Doc, with a separator between them."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import Errors, PairError
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+SEPARATOR = "[SEP]"
+
+
+class Pair(NamedTuple):
+    """The two texts of a Doc.
+
+    first (str): What stands before the separator.
+    second (Optional[str]): What stands behind it; None where there is no separator.
+    separator (int): The index of its token; -1 where there is none.
+    """
+
+    first: str
+    second: str | None
+    separator: int
+
+
+def check_separator(separator: str) -> None:
+    """Raise for a separator that could not be a token by itself.
+
+    separator (str): The separator.
+    """
+    if not separator or separator.split() != [separator]:
+        raise PairError(Errors.BAD_SEPARATOR.format(separator=separator))
+
+
+def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
+    """Make one text of two, for a pipeline that was trained on pairs.
+
+    first (str): The first text.
+    second (str): The second text.
+    separator (str): What the pipeline's tokenizer takes for a separator, whatever the
+        encoder's own looks like.
+    RETURNS (str): Both, with the separator between them.
+    """
+    check_separator(separator)
+    if not (isinstance(first, str) and isinstance(second, str)):
+        raise PairError(Errors.NOT_A_PAIR.format(pair=(first, second)))
+    if separator in first:
+        raise PairError(Errors.SEPARATOR_INSIDE.format(text=first, separator=separator))
+    return f"{first} {separator} {second}"
+
+
+def join_pairs(
+    pairs: Iterable[tuple[str, str]], separator: str = SEPARATOR
+) -> Iterator[str]:
+    """Make one text of each pair, for `nlp.pipe`.
+
+    pairs (Iterable[tuple[str, str]]): The pairs.
+    separator (str): What the pipeline's tokenizer takes for a separator.
+    YIELDS (str): The texts.
+    """
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise PairError(Errors.NOT_A_PAIR.format(pair=pair))
+        yield join_pair(*pair, separator)
+
+
+def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
+    """Find the two texts of a Doc again, exactly as `join_pair` got them.
+
+    doc (Doc): The Doc.
+    separator (str): What its tokenizer took for a separator. Only the first one counts.
+    RETURNS (Pair): The texts.
+    """
+    check_separator(separator)
+    if separator not in doc.text:
+        return Pair(doc.text, None, -1)
+    place = next((token.i for token in doc if token.text == separator), None)
+    if place is None:
+        raise PairError(
+            Errors.SEPARATOR_SPLIT.format(separator=separator, text=doc.text)
+        )
+    token = doc[place]
+    # `join_pair` put one space on each side of the separator.
+    first = doc.text[: token.idx].removesuffix(" ")
+    second = doc.text[token.idx + len(separator) :].removeprefix(" ")
+    return Pair(first, second, place)

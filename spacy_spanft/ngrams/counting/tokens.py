@@ -1,0 +1,257 @@
+"""Chunks to words: what a tokenizer makes of each distinct chunk.
+
+spaCy's tokenizer looks at each white-space-delimited chunk by itself, so a corpus
+of 65 million chunks needs it for the two million distinct ones only. The result
+equals tokenising every line in full; a tokenizer that is not of this kind (that of
+Chinese, or one with special cases that hold a space) does tokenise every line.
+"""
+
+import re
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import islice
+from multiprocessing import active_children
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from ...errors import CorpusError, Errors
+from ...util.processes import end_with_parent
+from .chunks import split_lines
+from .settings import Attr, Tokenizer
+
+WHITESPACE = "whitespace"
+# What stands for a rare word in tokenised corpora such as WikiText: not a word.
+UNKNOWN = "<unk>"
+_IS_UNKNOWN = re.compile(rf"(?<!\S){re.escape(UNKNOWN)}(?!\S)")
+CHUNKS_PER_BATCH = 4096
+
+
+class Words(NamedTuple):
+    """What each distinct chunk is made of.
+
+    lengths (NDArray[np.int64]): For every chunk, how many words it has.
+    words (bytes): The words of all chunks one after the other, one a line. An
+        empty line is a gap: no n-gram steps over it.
+    """
+
+    lengths: NDArray[np.int64]
+    words: bytes
+
+
+def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
+    """Find a tokenizer by its language.
+
+    tokenizer (Union[str, Callable]): A language code, "whitespace", or a tokenizer.
+    RETURNS (Optional[Callable]): The tokenizer; None splits at white space.
+    """
+    if not isinstance(tokenizer, str):
+        return tokenizer
+    if tokenizer == WHITESPACE:
+        return None
+    import spacy
+
+    try:
+        return spacy.blank(tokenizer).tokenizer  # type: ignore[no-any-return]
+    except ImportError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise CorpusError(
+            Errors.NO_LANGUAGE.format(name=tokenizer, reason=reason)
+        ) from error
+
+
+def works_by_chunk(tokenizer: Tokenizer) -> bool:
+    """Say whether a tokenizer looks at each white-space-delimited chunk by itself.
+
+    tokenizer (Callable): The tokenizer.
+    RETURNS (bool): True for spaCy's rule-based tokenizer, unless one of its special
+        cases spans white space.
+    """
+    from spacy.tokenizer import Tokenizer as RuleTokenizer
+
+    if type(tokenizer) is not RuleTokenizer:
+        return False
+    rules: dict[str, Any] = tokenizer.rules or {}  # type: ignore[attr-defined]
+    return not any(len(rule.split()) > 1 for rule in rules)
+
+
+def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
+    """Take every chunk for a word: the text is tokenised already.
+
+    text (bytes): Distinct chunks, one a line.
+    attr (str): "LOWER" folds case, "ORTH" leaves it.
+    RETURNS (Words): One word for each chunk, none for the empty one.
+    """
+    words = text.decode("utf8").split("\n")[:-1]
+    lengths = np.ones(len(words), np.int64)
+    if "" in words:  # two separators in a row, and nothing in between
+        lengths[words.index("")] = 0
+        words.remove("")
+    if UNKNOWN in words:
+        words[words.index(UNKNOWN)] = ""
+    joined = "\n".join([*words, ""])
+    # A newline is no letter, so it changes nothing in how its neighbours are folded.
+    folded = joined.lower() if attr == "LOWER" else joined
+    return Words(lengths, folded.encode("utf8"))
+
+
+def words_by_tokenizer(
+    text: bytes,
+    tokenizer: Tokenizer,
+    *,
+    attr: Attr,
+    n_process: int = 1,
+    progress: bool = False,
+) -> Words:
+    """Tokenise every distinct chunk.
+
+    text (bytes): Distinct chunks, one a line.
+    tokenizer (Callable): A tokenizer that works by chunk.
+    attr (str): "LOWER" folds case, "ORTH" leaves it.
+    n_process (int): How many processes to use.
+    progress (bool): Show a progress bar.
+    RETURNS (Words): The tokens of each chunk.
+    """
+    lines = split_lines(text)
+    batches = _batches(text, lines)
+    tokenise = partial(tokenise_chunks, tokenizer=tokenizer, attr=attr)
+    lengths: list[NDArray[np.int64]] = []
+    words: list[bytes] = []
+    with ExitStack() as stack:
+        results: Iterable[Words]
+        if n_process > 1 and len(lines) > CHUNKS_PER_BATCH:
+            pool = stack.enter_context(_processes(n_process, tokenise))
+            results = pool.map(_call, batches)
+        else:
+            results = map(tokenise, batches)
+        bar = stack.enter_context(
+            tqdm(
+                total=len(lines),
+                desc="Tokenising",
+                unit=" chunks",
+                unit_scale=True,
+                disable=None if progress else True,
+                leave=False,
+            )
+        )
+        for result in results:
+            lengths.append(result.lengths)
+            words.append(result.words)
+            bar.update(len(result.lengths))
+    none = np.zeros(0, np.int64)
+    return Words(np.concatenate([none, *lengths]), b"".join(words))
+
+
+def _batches(text: bytes, lines: Any) -> Iterator[str]:
+    ends = np.frombuffer(lines.buffers()[1], np.int64)
+    for first in range(0, len(lines), CHUNKS_PER_BATCH):
+        last = min(first + CHUNKS_PER_BATCH, len(lines))
+        yield text[ends[first] : ends[last]].decode("utf8")
+
+
+def tokenise_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
+    """Tokenise a batch of chunks at once.
+
+    text (str): Chunks, one a line. An empty one is a gap: between two separators
+        the tokenizer puts a token of white space.
+    tokenizer (Callable): A tokenizer that works by chunk.
+    attr (str): "LOWER" folds case, "ORTH" leaves it.
+    RETURNS (Words): The tokens of each chunk.
+    """
+    text = f"\n{text}".replace(f"\n{UNKNOWN}\n", "\n\n")[1:]
+    words: list[str] = []
+    lengths: list[int] = []
+    length = 0
+    with ExitStack() as stack:
+        vocab = tokenizer.vocab  # type: ignore[attr-defined]
+        if not vocab.in_memory_zone:
+            # Millions of words are looked at once and never again: free them.
+            stack.enter_context(vocab.memory_zone())
+        for token in tokenizer(text):
+            if not token.is_space:
+                words.append(token.lower_ if attr == "LOWER" else token.orth_)
+                length += 1
+                continue
+            for character in token.text:
+                if character != "\n" or not length:
+                    words.append("")
+                    length += 1
+                if character == "\n":
+                    lengths.append(length)
+                    length = 0
+    return Words(np.array(lengths, np.int64), "\n".join([*words, ""]).encode("utf8"))
+
+
+def tokenise_lines(
+    blocks: Iterable[bytes], tokenizer: Tokenizer, *, n_process: int = 1
+) -> Iterator[bytes]:
+    """Tokenise every line in full: the slow way, for any tokenizer.
+
+    blocks (Iterable[bytes]): Text in whole lines.
+    tokenizer (Callable): The tokenizer.
+    n_process (int): How many processes to use.
+    YIELDS (bytes): The tokens with single spaces between them; a line ends where no
+        n-gram may go on.
+    """
+    work = partial(_tokenise_block, tokenizer=tokenizer)
+    if n_process == 1:
+        yield from map(work, blocks)
+        return
+    with _processes(n_process, work) as pool:
+        # A few blocks at a time: map would read the whole corpus at once.
+        source = iter(blocks)
+        while batch := list(islice(source, 2 * n_process)):
+            yield from pool.map(_call, batch)
+
+
+def _tokenise_block(block: bytes, tokenizer: Tokenizer) -> bytes:
+    lines = []
+    for line in block.decode("utf8").split("\n")[:-1]:
+        for chunk in _IS_UNKNOWN.split(line):
+            words = [token.text for token in tokenizer(chunk)]
+            # A token that holds white space ends the line: it cannot be written down,
+            # and has no place in an n-gram.
+            lines.append(" ".join("\n" if w.split() != [w] else w for w in words))
+    return ("\n".join(lines) + "\n").encode("utf8")
+
+
+@contextmanager
+def _processes(
+    n_process: int, work: Callable[[Any], Any]
+) -> Iterator[ProcessPoolExecutor]:
+    """Run processes that end at once when anything goes wrong."""
+    others = set(active_children())
+    pool = ProcessPoolExecutor(n_process, initializer=_set, initargs=(work,))
+    try:
+        yield pool
+    except BrokenProcessPool as error:
+        raise CorpusError(Errors.WORKER_DIED) from error
+    except BaseException:
+        # Nobody waits for what they are at: a block takes them seconds.
+        for process in set(active_children()) - others:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_work: Callable[[Any], Any]
+
+
+def _set(work: Callable[[Any], Any]) -> None:
+    """Keep the work in the process, so that it travels there only once."""
+    end_with_parent()
+    # Ctrl-C reaches all processes: the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    global _work
+    _work = work
+
+
+def _call(item: Any) -> Any:
+    return _work(item)

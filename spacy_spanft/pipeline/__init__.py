@@ -1,0 +1,1 @@
+"""The components of a pipeline, and what makes its Docs."""

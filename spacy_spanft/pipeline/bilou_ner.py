@@ -1,0 +1,278 @@
+"""The component `bilou_ner`: named entities by a tag of each token."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+from confection import Config
+from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc, Span
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.vocab import Vocab
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from ..errors import Errors, LabelError, Warnings
+from ..ml.bilou import (
+    OUT,
+    Allowed,
+    Bools,
+    Ints,
+    best_tags,
+    never_found,
+    spans_of_tags,
+    tag_names,
+)
+
+# What token.ent_iob says; a token that is blocked begins an entity without a label.
+_INSIDE, _BEGIN = 1, 3
+
+DEFAULT_MODEL = """
+[model]
+@architectures = "spacy-spanft.BilouTagger.v1"
+dropout = 0.1
+
+[model.tok2vec]
+@architectures = "spacy.HashEmbedCNN.v2"
+pretrained_vectors = null
+width = 96
+depth = 4
+embed_size = 2000
+window_size = 1
+maxout_pieces = 3
+subword_features = true
+"""
+
+
+@Language.factory(
+    "bilou_ner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    default_config={
+        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+    },
+    default_score_weights={
+        "ents_f": 1.0,
+        "ents_p": 0.0,
+        "ents_r": 0.0,
+        "ents_per_type": None,
+    },
+)
+def make_bilou_ner(
+    nlp: Language,
+    name: str,
+    model: Model[list[Doc], list[Floats2d]],
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> "BilouNER":
+    """Make the component.
+
+    nlp (Language): The pipeline.
+    name (str): The component's name in it.
+    model (Model[List[Doc], List[Floats2d]]): Docs to the probabilities of tags, such as
+        spacy-spanft.BilouTagger.v1.
+    scorer (Optional[Callable]): What scores the entities.
+    RETURNS (BilouNER): The component.
+    """
+    return BilouNER(nlp.vocab, model, name, scorer=scorer)
+
+
+class BilouNER(TrainablePipe):
+    """Tags each token with BILUO, and writes doc.ents.
+
+    Of all sequences of tags that make entities the most probable one is taken. No
+    entity begins or ends with white space, crosses the beginning of a sentence, or
+    overlaps one that is in doc.ents already. Where the gold data has such, nothing is
+    learnt from it.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[list[Doc], list[Floats2d]],
+        name: str = "bilou_ner",
+        *,
+        scorer: Callable[..., dict[str, Any]] | None = None,
+    ) -> None:
+        """Make the component.
+
+        vocab (Vocab): The pipeline's vocabulary.
+        model (Model[List[Doc], List[Floats2d]]): Docs to the probabilities of tags.
+        name (str): The component's name in the pipeline.
+        scorer (Optional[Callable]): What scores the entities.
+        """
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.cfg: dict[str, Any] = {"labels": []}
+        self.scorer = scorer
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of entities."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """The labels, for `spacy init labels`."""
+        return self.labels
+
+    def add_label(self, label: str) -> int:
+        """Add a label, to a trained pipeline as well.
+
+        label (str): The label.
+        RETURNS (int): 0 if it was there already, otherwise 1.
+        """
+        if not isinstance(label, str) or not label:
+            raise LabelError(Errors.BAD_LABEL.format(label=label, name=self.name))
+        if label in self.labels:
+            return 0
+        self._allow_extra_label()
+        self.cfg["labels"].append(label)
+        self.vocab.strings.add(label)
+        if self.model.has_dim("nO"):
+            n_tags = len(tag_names(self.labels))
+            self.model = self.model.attrs["resize_output"](self.model, n_tags)
+        return 1
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: Iterable[str] | None = None,
+    ) -> None:
+        """Prepare for training.
+
+        get_examples (Callable[[], Iterable[Example]]): Gives a sample of the data.
+        nlp (Optional[Language]): The pipeline.
+        labels (Optional[Iterable[str]]): The labels; None takes those of the examples.
+        """
+        validate_get_examples(get_examples, "BilouNER.initialize")
+        if isinstance(labels, str):
+            raise LabelError(Errors.ONE_LABEL.format(name=self.name, labels=labels))
+        if labels is None:
+            labels = {e.label_ for eg in get_examples() for e in eg.reference.ents}
+            labels = sorted(labels)
+        labels = list(dict.fromkeys([*self.labels, *labels]))
+        self._check_n_tags(labels)
+        for label in labels:
+            self.add_label(label)
+        if not self.labels:
+            raise LabelError(Errors.NO_ENTITIES.format(name=self.name))
+        self._warn_of_never_found(get_examples())
+        self.model.set_dim("nO", len(tag_names(self.labels)), force=True)
+        self.model.initialize(X=[eg.predicted for eg in islice(get_examples(), 10)])
+
+    def predict(self, docs: Iterable[Doc]) -> list[Ints]:
+        """Find the best tags of each Doc.
+
+        docs (Iterable[Doc]): The Docs, which stay as they are.
+        RETURNS (list[Ints]): For each Doc the numbers of its tags, (n_tokens,).
+        """
+        docs = list(docs)
+        lengths = [len(doc) for doc in docs]
+        if not any(lengths):
+            return [np.zeros(0, np.int64) for _ in docs]
+        shares = self.model.ops.to_numpy(
+            self.model.ops.xp.concatenate(self.model.predict(docs))
+        )
+        scores = np.log(np.maximum(shares, np.finfo(shares.dtype).tiny))
+        tags = best_tags(scores, lengths, _allowed(docs))
+        ends = np.cumsum([0, *lengths]).tolist()
+        return [tags[start:end] for start, end in pairwise(ends)]
+
+    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Ints]) -> None:
+        """Write the entities, beside those that are there already.
+
+        docs (Iterable[Doc]): The Docs.
+        scores (Sequence[Ints]): The tags that `predict` found.
+        """
+        labels = [self.vocab.strings.add(label) for label in self.labels]
+        for doc, tags in zip(docs, scores, strict=True):
+            found = [
+                Span(doc, start, end, label=labels[label])
+                for start, end, label in spans_of_tags(tags)
+            ]
+            iob, kind = doc.to_array([ENT_IOB, ENT_TYPE]).T
+            blocked = np.flatnonzero((iob == _BEGIN) & (kind == 0)).tolist()
+            doc.set_ents([*doc.ents, *found], blocked=[doc[i : i + 1] for i in blocked])
+
+    def get_loss(
+        self, examples: Iterable[Example], scores: Sequence[Floats2d]
+    ) -> tuple[float, list[Floats2d]]:
+        """Compare with the gold tags: cross-entropy, summed over the tokens.
+
+        Tokens that do not line up with the gold data, or of which it says nothing, are
+        left out.
+
+        examples (Iterable[Example]): The examples.
+        scores (Sequence[Floats2d]): The probabilities of their tags.
+        RETURNS (tuple[float, list[Floats2d]]): The loss, and its gradient with respect
+            to what goes into the softmax.
+        """
+        examples = list(examples)
+        validate_examples(examples, "BilouNER.get_loss")
+        truths = self._truths(examples)
+        ops: Any = self.model.ops
+        known = np.flatnonzero(truths >= 0)
+        shares = ops.xp.concatenate(scores)
+        d_shares = ops.xp.zeros_like(shares)
+        rows, columns = ops.asarray1i(known), ops.asarray1i(truths[known])
+        d_shares[rows] = shares[rows]
+        d_shares[rows, columns] -= 1
+        tiny = np.finfo(shares.dtype).tiny
+        loss = -ops.xp.log(ops.xp.maximum(shares[rows, columns], tiny)).sum()
+        ends = np.cumsum([0, *(len(eg.predicted) for eg in examples)]).tolist()
+        return float(loss), [d_shares[start:end] for start, end in pairwise(ends)]
+
+    def _check_n_tags(self, labels: list[str]) -> None:
+        """Raise if the model was made for another number of tags, by its config."""
+        found = self.model.get_ref("output_layer").maybe_get_dim("nO")
+        needed = len(tag_names(labels))
+        if not self.labels and labels and found not in (None, needed):
+            place = {"name": self.name, "found": found, "needed": needed}
+            text = Errors.WRONG_N_TAGS.format(**place, n_labels=len(labels))
+            raise LabelError(text)
+
+    def _warn_of_never_found(self, examples: Iterable[Example]) -> None:
+        """Warn of gold entities that cannot be predicted."""
+        found = []
+        for doc, tags, never in self._gold(examples):
+            spans = spans_of_tags(np.where(never, tags, OUT))
+            found += [doc[start:end].text for start, end, _ in spans]
+        if found:
+            place = {"name": self.name, "n": len(found), "first": found[0]}
+            warnings.warn(Warnings.NEVER_FOUND.format(**place), stacklevel=2)
+
+    def _truths(self, examples: Iterable[Example]) -> Ints:
+        """Number the gold tags of all tokens, -1 where there is nothing to learn."""
+        gold = self._gold(examples)
+        return np.concatenate([np.where(never, -1, tags) for _, tags, never in gold])
+
+    def _gold(self, examples: Iterable[Example]) -> Iterator[tuple[Doc, Ints, Bools]]:
+        """Number the gold tags of each Doc, and say which can never be found."""
+        numbers = {name: i for i, name in enumerate(tag_names(self.labels))}
+        numbers |= {"-": -1, "": -1}
+        for example in examples:
+            names = [tag or "" for tag in example.get_aligned_ner()]
+            if new := next((name for name in names if name not in numbers), None):
+                there = ", ".join(self.labels)
+                place = {"name": self.name, "label": new[2:], "labels": there}
+                raise LabelError(Errors.NEW_LABEL.format(**place))
+            tags = np.array([numbers[name] for name in names], np.int64)
+            doc = example.predicted
+            yield doc, tags, never_found(tags, _allowed([doc]))
+
+
+def _allowed(docs: Iterable[Doc]) -> Allowed:
+    """Find out what each token of the Docs may be."""
+    attrs = [ENT_IOB, IS_SPACE, SENT_START]
+    columns = np.concatenate([doc.to_array(attrs) for doc in docs]).T
+    ent_iob, is_space, sent_start = columns
+    # In an entity, or blocked, by another component or an earlier run.
+    is_taken = (ent_iob == _INSIDE) | (ent_iob == _BEGIN)
+    return Allowed(~is_taken, is_space == 0, sent_start != 1)

@@ -1,0 +1,286 @@
+"""The component `span_segmenter`: writes a segmentation to `doc.spans`."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from spacy import util
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..errors import Errors, SpanftError, Warnings
+from ..ml.alignment import check_spans_key
+from ..ml.pairs import check_separator
+from ..ngrams.dictionary import NgramDictionary
+from ..segmenters import Segmentation, Segmenter
+from ..segmenters.separators import apart
+from ..segmenters.writing import checked, other_writer, with_singletons, write_spans
+from ..util.files import write_whole
+
+DEFAULT_SPANS_KEY = "ngrams"
+DEFAULT_CONFIG = {
+    "segmenter": {"@segmenters": "spacy-spanft.NgramSegmenter.v1"},
+    "spans_key": DEFAULT_SPANS_KEY,
+    "singletons": False,
+    "overwrite": False,
+    "separator": None,
+}
+
+
+@Language.factory(
+    "span_segmenter", assigns=["doc.spans"], default_config=DEFAULT_CONFIG
+)
+def make_span_segmenter(
+    nlp: Language,
+    name: str,
+    segmenter: Segmenter,
+    spans_key: str,
+    singletons: bool,
+    overwrite: bool,
+    separator: str | None,
+) -> "SpanSegmenter":
+    """Make the component.
+
+    nlp (Language): The pipeline.
+    name (str): The component's name in it.
+    segmenter (Segmenter): What cuts.
+    spans_key (str): The key in doc.spans.
+    singletons (bool): Also write the tokens that are in no span, each as its own.
+    overwrite (bool): Replace spans that another component wrote under the key.
+    separator (Optional[str]): The separator between two texts, which no span crosses.
+    RETURNS (SpanSegmenter): The component.
+    """
+    return SpanSegmenter(
+        nlp,
+        name,
+        segmenter=segmenter,
+        spans_key=spans_key,
+        singletons=singletons,
+        overwrite=overwrite,
+        separator=separator,
+    )
+
+
+class SpanSegmenter(Pipe):
+    """Writes the spans into which a segmenter cuts a Doc: disjoint and in order."""
+
+    def __init__(
+        self,
+        nlp: Language,
+        name: str = "span_segmenter",
+        *,
+        segmenter: Segmenter,
+        spans_key: str = DEFAULT_SPANS_KEY,
+        singletons: bool = False,
+        overwrite: bool = False,
+        separator: str | None = None,
+    ) -> None:
+        """Make the component.
+
+        nlp (Language): The pipeline.
+        name (str): The component's name in it.
+        segmenter (Segmenter): What cuts.
+        spans_key (str): The key in doc.spans.
+        singletons (bool): Also write the tokens in no span, each as its own.
+        overwrite (bool): Replace spans that another component wrote under the key.
+        separator (Optional[str]): The separator between two texts, which no span
+            crosses.
+        """
+        check_spans_key(spans_key)
+        if separator is not None:
+            check_separator(separator)
+        self.name = name
+        self.segmenter = segmenter
+        self.spans_key = spans_key
+        self.singletons = singletons
+        self.overwrite = overwrite
+        self.separator = separator
+        self._lang = nlp.lang
+        self._warned = nlp.lang == "en"
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Cut one Doc.
+
+        doc (Doc): The Doc.
+        RETURNS (Doc): The same Doc, with its spans.
+        """
+        error_handler = self.get_error_handler()
+        try:
+            self.set_annotations([doc], self.predict([doc]))
+        except Exception as error:
+            error_handler(self.name, self, [doc], error)
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
+        """Cut a stream of Docs, a batch at a time.
+
+        stream (Iterable[Doc]): The Docs.
+        batch_size (int): How many to cut at once.
+        YIELDS (Doc): The same Docs in the same order, with their spans.
+        """
+        error_handler = self.get_error_handler()
+        for docs in util.minibatch(stream, size=batch_size):
+            try:
+                self.set_annotations(docs, self.predict(docs))
+                yield from docs
+            except Exception as error:
+                error_handler(self.name, self, docs, error)
+
+    def predict(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Cut Docs without writing anything.
+
+        docs (Sequence[Doc]): The Docs.
+        RETURNS (list[Segmentation]): The spans of each Doc.
+        """
+        self._warn_of_default()
+        found = self._segment(docs)
+        if self.separator is None:
+            return found
+        return apart(docs, found, self.separator, self._segment)
+
+    def _segment(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Let the segmenter cut Docs, and check what it gives."""
+        name = _name_of(self.segmenter)
+        found = self.segmenter(docs)
+        if not isinstance(found, Sequence):
+            kind, what = type(found).__name__, f"{len(docs)} Docs"
+            raise SpanftError(
+                Errors.BAD_SEGMENTATION.format(segmenter=name, type=kind, what=what)
+            )
+        if len(found) != len(docs):
+            raise SpanftError(
+                Errors.WRONG_NUMBER.format(
+                    segmenter=name, docs=len(docs), got=len(found)
+                )
+            )
+        return [
+            checked(doc, spans, name) for doc, spans in zip(docs, found, strict=True)
+        ]
+
+    def set_annotations(
+        self, docs: Sequence[Doc], segmentations: Sequence[Segmentation]
+    ) -> None:
+        """Write the spans. The key is written even where there are none.
+
+        docs (Sequence[Doc]): The Docs.
+        segmentations (Sequence[Segmentation]): The spans of each.
+        """
+        place = {"key": self.spans_key, "writer": self.name}
+        for doc, segmentation in zip(docs, segmentations, strict=True):
+            if self.singletons:
+                segmentation = with_singletons(segmentation, len(doc))
+            other = other_writer(doc, segmentation, **place)
+            if other and not self.overwrite:
+                raise SpanftError(
+                    Errors.KEY_TAKEN.format(
+                        key=self.spans_key, name=self.name, other=other
+                    )
+                )
+            write_spans(doc, segmentation, **place)
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]] | None = None,
+        *,
+        nlp: Language | None = None,
+        dictionary: str | Path | NgramDictionary | None = None,
+    ) -> None:
+        """Read the dictionary. It is saved with the pipeline.
+
+        get_examples (Optional[Callable]): Not used: there is nothing to train.
+        nlp (Optional[Language]): The pipeline.
+        dictionary (Optional[Union[str, Path, NgramDictionary]]): The dictionary, or
+            its file; None keeps what is there.
+        """
+        if isinstance(dictionary, str | Path):
+            dictionary = NgramDictionary.from_disk(dictionary)
+        if dictionary is not None and not isinstance(dictionary, NgramDictionary):
+            kind = type(dictionary).__name__
+            raise SpanftError(Errors.NOT_A_MAPPING.format(value=dictionary, type=kind))
+        if hasattr(self.segmenter, "initialize"):
+            self.segmenter.initialize(nlp, dictionary)
+        elif dictionary is not None:
+            raise SpanftError(
+                Errors.NO_DICTIONARY_SLOT.format(
+                    name=self.name, segmenter=_name_of(self.segmenter)
+                )
+            )
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Write what the segmenter knows.
+
+        exclude (Iterable[str]): "segmenter" leaves it out.
+        RETURNS (bytes): The data.
+        """
+        data: bytes = util.to_bytes(self._parts("to_bytes"), exclude)
+        return data
+
+    def from_bytes(
+        self, data: bytes, *, exclude: Iterable[str] = ()
+    ) -> "SpanSegmenter":
+        """Read what the segmenter knows.
+
+        data (bytes): What `to_bytes` wrote.
+        exclude (Iterable[str]): "segmenter" leaves it out.
+        RETURNS (SpanSegmenter): The component.
+        """
+        util.from_bytes(data, self._parts("from_bytes"), exclude)
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Save what the segmenter knows.
+
+        path (Union[str, Path]): The component's folder.
+        exclude (Iterable[str]): "segmenter" leaves it out.
+        """
+        util.to_disk(path, self._parts("to_disk"), exclude)
+
+    def from_disk(
+        self, path: str | Path, *, exclude: Iterable[str] = ()
+    ) -> "SpanSegmenter":
+        """Read what the segmenter knows.
+
+        path (Union[str, Path]): The component's folder.
+        exclude (Iterable[str]): "segmenter" leaves it out.
+        RETURNS (SpanSegmenter): The component.
+        """
+        util.from_disk(path, self._parts("from_disk"), exclude)
+        return self
+
+    def _parts(self, method: str) -> dict[str, Callable[..., Any]]:
+        """Find out how the segmenter saves or reads its data, if it has any."""
+        own: Callable[..., Any] | None = getattr(self.segmenter, method, None)
+        if own is None and method == "to_disk" and hasattr(self.segmenter, "to_bytes"):
+            own = self._write_bytes
+        if (
+            own is None
+            and method == "from_disk"
+            and hasattr(self.segmenter, "from_bytes")
+        ):
+            own = self._read_bytes
+        return {"segmenter": own} if own else {}
+
+    def _write_bytes(self, path: Path) -> None:
+        segmenter: Any = self.segmenter
+        write_whole(path, segmenter.to_bytes())
+
+    def _read_bytes(self, path: Path) -> None:
+        segmenter: Any = self.segmenter
+        if not path.is_file():
+            raise SpanftError(Errors.NOT_SAVED.format(path=path))
+        segmenter.from_bytes(path.read_bytes())
+
+    def _warn_of_default(self) -> None:
+        if not self._warned and getattr(self.segmenter, "has_default", False):
+            warnings.warn(
+                Warnings.DEFAULT_LANGUAGE.format(name=self.name, lang=self._lang),
+                stacklevel=2,
+            )
+        self._warned = True
+
+
+def _name_of(segmenter: Segmenter) -> str:
+    return getattr(segmenter, "__name__", type(segmenter).__name__)

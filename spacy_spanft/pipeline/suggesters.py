@@ -1,0 +1,60 @@
+"""Candidates for `spancat`: the spans of a segmentation, and all short n-grams."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from spacy.tokens import Doc
+from thinc.api import Ops, get_current_ops
+from thinc.types import Ragged
+
+from ..errors import Errors, SettingError
+from ..ml.alignment import Ints, check_spans_key, read_spans
+
+Suggester = Callable[..., Ragged]
+
+
+def segment_suggester(
+    spans_key: str = "ngrams", min_size: int = 1, max_size: int = 3
+) -> Suggester:
+    """Build `spacy-spanft.segment_suggester.v1`: all n-grams, and all longer segments.
+
+    With the n-grams, what stands inside a segment is found too: "United Airlines" in
+    "United Airlines Holding".
+
+    spans_key (str): The key in doc.spans.
+    min_size (int): How many tokens the shortest n-grams have.
+    max_size (int): How many tokens the longest n-grams have; 0 for segments alone.
+    RETURNS (Callable[[Iterable[Doc], Optional[Ops]], Ragged]): The suggester.
+    """
+    check_spans_key(spans_key)
+    if min_size < 1:
+        place = {"name": "min_size", "value": min_size, "expected": "1 or more"}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
+    if max_size and max_size < min_size:
+        expected = f"0, or min_size = {min_size} or more"
+        place = {"name": "max_size", "value": max_size, "expected": expected}
+        raise SettingError(Errors.BAD_SETTING.format(**place))
+
+    def suggest(docs: Iterable[Doc], *, ops: Ops | None = None) -> Ragged:
+        found = [_candidates(doc, spans_key, min_size, max_size) for doc in docs]
+        on: Any = ops or get_current_ops()
+        spans = np.concatenate([np.zeros((0, 2), np.int64), *found])
+        lengths = on.asarray1i([len(one) for one in found])
+        return Ragged(on.asarray2i(spans), lengths)
+
+    return suggest
+
+
+def _candidates(doc: Doc, spans_key: str, min_size: int, max_size: int) -> Ints:
+    sizes = range(min_size, min(max_size, len(doc)) + 1)
+    grams = [_ngrams(len(doc), size) for size in sizes]
+    segments = np.unique(read_spans(doc, spans_key), axis=0)
+    length = segments[:, 1] - segments[:, 0]
+    is_new = (length > 0) & ((length < min_size) | (length > max_size))
+    return np.concatenate([*grams, segments[is_new]])
+
+
+def _ngrams(n_tokens: int, size: int) -> Ints:
+    starts = np.arange(n_tokens - size + 1)
+    return np.stack([starts, starts + size], axis=1)

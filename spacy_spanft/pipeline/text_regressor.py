@@ -1,0 +1,146 @@
+"""The component `text_regressor`: a score for each text, such as 0 to 5."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from spacy.language import Language
+from spacy.pipeline.textcat_multilabel import (
+    DEFAULT_MULTI_TEXTCAT_MODEL,
+    MultiLabel_TextCategorizer,
+)
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from ..errors import Errors, ScoreError
+from .scorers import make_regression_scorer
+
+SCORE = "score"
+
+
+@Language.factory(
+    "text_regressor",
+    assigns=["doc.cats"],
+    default_config={
+        "model": DEFAULT_MULTI_TEXTCAT_MODEL,
+        "low": 0.0,
+        "high": 1.0,
+        "label": SCORE,
+        "scorer": {"@scorers": "spacy-spanft.regression_scorer.v1"},
+    },
+    default_score_weights={"cats_pearson": 0.5, "cats_spearman": 0.5},
+)
+def make_text_regressor(
+    nlp: Language,
+    name: str,
+    model: Model[list[Doc], Any],
+    low: float,
+    high: float,
+    label: str,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> "TextRegressor":
+    """Make the component.
+
+    nlp (Language): The pipeline.
+    name (str): The component's name in it.
+    model (Model[List[Doc], Floats2d]): A model for textcat_multilabel, such as
+        spacy-spanft.SpanTextCat.v1 with exclusive_classes = false.
+    low (float): The lowest score.
+    high (float): The highest score.
+    label (str): The score's name in doc.cats.
+    scorer (Optional[Callable]): What scores the scores.
+    RETURNS (TextRegressor): The component.
+    """
+    return TextRegressor(
+        nlp.vocab, model, name, low=low, high=high, label=label, scorer=scorer
+    )
+
+
+class TextRegressor(MultiLabel_TextCategorizer):
+    """A `textcat_multilabel` with one label whose truth is anything from 0 to 1.
+
+    spaCy's own refuses all but 0 and 1 for a truth. The loss is the same, the squared
+    difference between what is predicted and what is true, behind a logistic function.
+    In doc.cats, of the gold data and of the predictions, stands the score itself.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[list[Doc], Any],
+        name: str = "text_regressor",
+        *,
+        low: float = 0.0,
+        high: float = 1.0,
+        label: str = SCORE,
+        scorer: Callable[..., dict[str, Any]] | None = make_regression_scorer(),  # noqa: B008
+    ) -> None:
+        """Make the component.
+
+        vocab (Vocab): The pipeline's vocabulary.
+        model (Model[List[Doc], Floats2d]): A model for textcat_multilabel.
+        name (str): The component's name in the pipeline.
+        low (float): The lowest score.
+        high (float): The highest score.
+        label (str): The score's name in doc.cats.
+        scorer (Optional[Callable]): What scores the scores.
+        """
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ScoreError(Errors.BAD_RANGE.format(low=low, high=high))
+        if model.attrs.get("multi_label") is False:
+            raise ScoreError(Errors.EXCLUSIVE.format(name=name))
+        super().__init__(vocab, model, name, threshold=0.5, scorer=scorer)
+        self.low = low
+        self.high = high
+        self.label = label
+
+    def initialize(  # type: ignore[override]
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+    ) -> None:
+        """Prepare for training.
+
+        get_examples (Callable[[], Iterable[Example]]): Gives a sample of the data.
+        nlp (Optional[Language]): The pipeline.
+        """
+        examples = list(get_examples())
+        if not any(self.label in example.reference.cats for example in examples):
+            there = sorted({label for eg in examples for label in eg.reference.cats})
+            raise ScoreError(
+                Errors.NO_SCORE.format(
+                    name=self.name, label=self.label, there=", ".join(there) or "none"
+                )
+            )
+        super().initialize(lambda: examples, nlp=nlp, labels=[self.label])
+
+    def set_annotations(self, docs: Iterable[Doc], scores: Any) -> None:
+        """Write the scores, from low to high.
+
+        docs (Iterable[Doc]): The Docs.
+        scores (Floats2d): What the model predicted, (n_docs, 1).
+        """
+        for doc, share in zip(docs, scores[:, 0].tolist(), strict=True):
+            doc.cats[self.label] = self.low + share * (self.high - self.low)
+
+    def _examples_to_truth(self, examples: Iterable[Example]) -> tuple[Any, Any]:
+        truths, not_missing = super()._examples_to_truth(examples)
+        return (truths - self.low) / (self.high - self.low), not_missing
+
+    def _validate_categories(self, examples: Iterable[Example]) -> None:
+        """Raise for a score that is out of range."""
+        for example in examples:
+            score = example.reference.cats.get(self.label, self.low)
+            if not self.low <= score <= self.high:
+                raise ScoreError(
+                    Errors.OUT_OF_RANGE.format(
+                        name=self.name,
+                        score=score,
+                        text=example.reference.text[:60],
+                        low=self.low,
+                        high=self.high,
+                    )
+                )

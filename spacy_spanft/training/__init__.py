@@ -1,0 +1,1 @@
+"""What a training reads, checks and calls back."""

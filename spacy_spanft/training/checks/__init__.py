@@ -1,0 +1,1 @@
+"""Checks before training: what spaCy accepts, and what cannot be meant."""

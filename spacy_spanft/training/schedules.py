@@ -1,0 +1,93 @@
+"""Learning rates that end with the training, however many steps that has."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from confection import Config
+
+from ..errors import Errors, SettingError
+
+WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
+
+
+def warmup_linear(
+    initial_rate: float,
+    warmup_share: float = 0.1,
+    max_steps: int = 0,
+    start_share: float = 0.0,
+) -> Iterator[float]:
+    """Build `spacy-spanft.warmup_linear.v1`: thinc's, with shares in place of steps.
+
+    initial_rate (float): The highest rate, after warming up.
+    warmup_share (float): The share of the steps in which the rate grows from 0.
+    max_steps (int): The step that training ends with. Where it is 0, as by default,
+        `spacy-spanft.prepare_training.v1` sets it: it counts the steps of the epochs.
+    start_share (float): The share of all steps that comes before the schedule: there
+        the rate is 0, as while `spacy-spanft.freeze_transformer.v1` freezes (with the
+        same until_share). The steps that are left warm up, and decay.
+    RETURNS (Iterator[float]): The rate of each step.
+    """
+    for name, share in (("warmup_share", warmup_share), ("start_share", start_share)):
+        if not 0 <= share < 1:
+            expected = "a number from 0 to 1, and less than 1"
+            place = {"name": name, "value": share, "expected": expected}
+            raise SettingError(Errors.BAD_SETTING.format(**place))
+    return _rates(initial_rate, warmup_share, max_steps, start_share)
+
+
+def first_step(share: float, max_steps: int) -> int:
+    """Find the step that follows on a share of all steps.
+
+    share (float): The share.
+    max_steps (int): The step that training ends with. spaCy's loop goes on until that
+        is done, and the first one is step 0.
+    RETURNS (int): The step.
+    """
+    return round(share * (max_steps + 1))
+
+
+def set_max_steps(config: Config) -> None:
+    """Tell the schedules that do not know it how many steps a training has.
+
+    config (Config): The pipeline's config, whose [training] max_steps is what the
+        training ends with. It is changed, so that what is saved with the pipeline says
+        what it was trained with.
+    """
+    limits = config.interpolate().get("training", {})
+    max_steps = limits.get("max_steps")
+    for block in _schedules(config.get("training")):
+        if block.get("max_steps"):
+            continue
+        # With epochs and without a corpus, somebody else has the data and the loop.
+        if not max_steps and limits.get("max_epochs", 0) < 1:
+            raise SettingError(Errors.NO_STEPS)
+        block["max_steps"] = max_steps or 0
+
+
+def _schedules(block: Any) -> Iterator[Any]:
+    """Find the blocks of a config that are schedules of ours."""
+    if isinstance(block, dict):
+        if block.get("@schedules") == WARMUP_LINEAR:
+            yield block
+        for inner in block.values():
+            yield from _schedules(inner)
+
+
+def _rates(
+    initial_rate: float, warmup_share: float, max_steps: int, start_share: float
+) -> Iterator[float]:
+    if max_steps < 1:
+        # An optimizer takes the first rate when it is made, which may be before the
+        # number of steps is known.
+        yield 0.0
+        raise SettingError(Errors.NO_STEPS)
+    start = first_step(start_share, max_steps)
+    n_steps = max_steps + 1 - start
+    n_warmup = int(warmup_share * n_steps)
+    yield from (0.0 for _ in range(start))
+    for step in range(n_warmup):
+        yield initial_rate * step / n_warmup
+    for step in range(n_warmup, n_steps):
+        yield initial_rate * (n_steps - step) / (n_steps - n_warmup)
+    while True:
+        yield 0.0
