@@ -31,6 +31,7 @@ lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-cache
 
 format: $(VENV)/installed-dev
 	$(VENV)/bin/ruff format .

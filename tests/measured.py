@@ -110,6 +110,8 @@ def against(arms, monkeypatch, data="test.spacy", **settings):
     runs = {
         f"{name}/{i}": one for name, own in arms.items() for i, one in enumerate(own)
     }
-    monkeypatch.setattr(comparing, "measure_alone", lambda path, setup: runs[path])
+    monkeypatch.setattr(
+        comparing, "measure_in_subprocess", lambda path, setup: runs[path]
+    )
     paths = {name: [f"{name}/{i}" for i in range(len(arms[name]))] for name in arms}
     return compare(paths, data, n_resamples=50, **settings)

@@ -14,9 +14,9 @@ from spacy_spanft.errors import ComparisonError, SpanftError
 from spacy_spanft.experiments.comparison import compare, comparing
 from spacy_spanft.experiments.comparison.measure import (
     Setup,
-    alone,
     measure,
-    measure_alone,
+    measure_in_subprocess,
+    run_in_subprocess,
 )
 from spacy_spanft.experiments.comparison.predicting import Predictions
 from spacy_spanft.experiments.report import wording
@@ -79,7 +79,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def at_once(monkeypatch):
     """Measure in this process: another one takes seconds to begin."""
-    monkeypatch.setattr(comparing, "measure_alone", measure)
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -160,7 +160,7 @@ def test_from_the_command_line(folder, tmp_path):
 def test_in_a_process_of_its_own(folder):
     found, here = (
         one(str(folder / "right0"), Setup(str(folder / "test.spacy")))
-        for one in (measure_alone, measure)
+        for one in (measure_in_subprocess, measure)
     )
     assert (found.metric, found.score) == ("cats_score", 1.0)
     assert (found.answers, found.texts) == (here.answers, here.texts)
@@ -169,7 +169,9 @@ def test_in_a_process_of_its_own(folder):
 
 
 def test_a_process_that_is_killed_is_told_with_its_arm(folder, monkeypatch):
-    monkeypatch.setattr(comparing, "measure_alone", lambda *_: alone(os._exit, 1))
+    monkeypatch.setattr(
+        comparing, "measure_in_subprocess", lambda *_: run_in_subprocess(os._exit, 1)
+    )
     expected = "measured 'right0', of the arm 'ours', was killed"
     with pytest.raises(ComparisonError, match=expected):
         compare({"ours": ["right0"]}, folder / "test.spacy")
@@ -249,7 +251,7 @@ def test_other_texts(folder, monkeypatch):
         found = measure(path, setup)
         return found._replace(texts=found.texts[:10]) if path.endswith("1") else found
 
-    monkeypatch.setattr(comparing, "measure_alone", measure_less)
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure_less)
     with pytest.raises(ComparisonError, match="pipelines of 'b' read other texts"):
         compare(
             {"a": [folder / "right0"], "b": [folder / "right1"]}, folder / "test.spacy"
@@ -258,7 +260,7 @@ def test_other_texts(folder, monkeypatch):
     def mean_something_else(path, setup):
         return measure(path, setup)._replace(meaning=f"F ({path[-1]})")
 
-    monkeypatch.setattr(comparing, "measure_alone", mean_something_else)
+    monkeypatch.setattr(comparing, "measure_in_subprocess", mean_something_else)
     arms = {"a": [folder / "right0"], "b": [folder / "right1"]}
     with pytest.raises(ComparisonError, match=r"F \(0\) for 'a' and F \(1\) for 'b'"):
         compare(arms, folder / "test.spacy")

@@ -120,8 +120,8 @@ def test_spans_are_put_to_the_vote(nlp):
 
 
 def test_an_ensemble_of_each_arm(folder, monkeypatch):
-    monkeypatch.setattr(comparing, "measure_alone", measure)
-    monkeypatch.setattr(comparing, "measure_ensemble_alone", measure_ensemble)
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+    monkeypatch.setattr(comparing, "measure_ensemble_in_subprocess", measure_ensemble)
     arms = {
         "two": [folder / "0", folder / "1"],
         "one": [folder / "2"],
@@ -143,7 +143,7 @@ def test_an_ensemble_of_each_arm(folder, monkeypatch):
 
 
 def test_from_the_command_line(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(comparing, "measure_alone", measure)
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
     arms = [f"two={folder}/0", f"two={folder}/1", f"one={folder}/2"]
     options = ["--data", folder / "test.spacy", "--ensemble", "-o", tmp_path]
     done = run("spanft", "compare", *arms, *options)

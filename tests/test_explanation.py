@@ -390,5 +390,5 @@ class TestErrors:
         ).layers[1]
         node = next(n for n in pooling.walk() if n.name == "span_window")
         monkeypatch.setattr(node, "name", "cubes")
-        with pytest.raises(SpanftError, match="not known with 'nonempty"):
+        with pytest.raises(SpanftError, match="not known with 'with_nonempty"):
             explain(nlp, TEXTS[0])

@@ -10,7 +10,7 @@ from spacy_spanft.experiments.report.headline import caveats, headline
 from spacy_spanft.experiments.report.markdown import to_markdown
 from spacy_spanft.experiments.report.page import to_html
 from spacy_spanft.experiments.statistics.methods import MethodDifference
-from spacy_spanft.experiments.statistics.significance import Difference, holm
+from spacy_spanft.experiments.statistics.significance import Difference, holm_adjusted
 
 from .measured import Page, against, labelled, scored
 
@@ -112,10 +112,10 @@ def test_a_single_run_says_nothing_of_the_method(monkeypatch):
 
 
 def test_holm():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.5, 0.001]) == pytest.approx([0.5, 0.002])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
+    assert holm_adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm_adjusted([0.5, 0.001]) == pytest.approx([0.5, 0.002])
+    assert holm_adjusted([0.9, 0.8]) == [1.0, 1.0]
+    assert holm_adjusted([]) == []
 
 
 def test_disagreements_are_counted_and_chosen_by_rule(monkeypatch):

@@ -12,7 +12,7 @@ from spacy_spanft.ml.layers.doc_summary import doc_summary
 from spacy_spanft.ml.layers.encoder_rows import encoder_rows
 from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling, max_pooling
 from spacy_spanft.ml.layers.span_window import span_window
-from spacy_spanft.ml.layers.with_nonempty import nonempty
+from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
 from spacy_spanft.training.regimes.freeze import freeze_transformer
@@ -76,7 +76,7 @@ def test_layers(gpu, name, lengths):
     build = span_window if name == "window" else POOLINGS[name]
     rows = np.random.default_rng(2).normal(size=(sum(lengths), 48)).astype("f")
     if not sum(lengths) and name == "window":
-        pytest.skip("nonempty keeps empty batches away from it")
+        pytest.skip("with_nonempty keeps empty batches away from it")
     ours, theirs = (step(build, ops, rows, lengths) for ops in (gpu, NumpyOps()))
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a, b, atol=2e-3, rtol=2e-3)
@@ -86,7 +86,7 @@ def test_nonempty_takes_reductions(gpu):
     from thinc.api import reduce_mean
 
     rows = np.ones((3, 4), "f")
-    ours = step(lambda: nonempty(reduce_mean()), gpu, rows, [0, 3, 0])
+    ours = step(lambda: with_nonempty(reduce_mean()), gpu, rows, [0, 3, 0])
     np.testing.assert_allclose(ours[0], [[0.0] * 4, [1.0] * 4, [0.0] * 4])
 
 

@@ -8,8 +8,7 @@ import torch
 
 from spacy_spanft.errors import GpuError, MatrixError
 from spacy_spanft.experiments.comparison.predicting import load
-from spacy_spanft.experiments.matrix import places_of, read_gpus
-from spacy_spanft.experiments.matrix import running as run
+from spacy_spanft.experiments.matrix import places_of, read_gpus, running
 from spacy_spanft.experiments.matrix.plan import Run
 from spacy_spanft.util import gpu
 
@@ -97,19 +96,21 @@ def test_each_training_has_its_own(monkeypatch, tmp_path, gpu_ids):
             return self not in done
 
     def prepare(one, gpu_id, n_threads):
-        return run.Job(one, one.folder, Process(gpu_id), gpu_id)
+        return running.Job(one, one.folder, Process(gpu_id), gpu_id)
 
     progress = SimpleNamespace(begin=lambda one: None, finish=lambda one, *found: None)
-    monkeypatch.setattr(run, "_prepare", prepare)
-    monkeypatch.setattr(run, "_finish", lambda job: None)
-    monkeypatch.setattr(run, "_found", lambda folder: (1.0, None))
+    monkeypatch.setattr(running, "_prepare", prepare)
+    monkeypatch.setattr(running, "_finish", lambda job: None)
+    monkeypatch.setattr(running, "_found", lambda folder: (1.0, None))
     # Now the older one ends first, now the younger one.
     ends = iter([0, 1, 1, 0, 0])
     monkeypatch.setattr(
-        run, "wait", lambda _: done.append(going.pop(min(next(ends), len(going) - 1)))
+        running,
+        "wait",
+        lambda _: done.append(going.pop(min(next(ends), len(going) - 1))),
     )
     runs = [Run("t", "a", i, tmp_path / str(i), None, 0, "") for i in range(5)]
     places = places_of(gpu_ids, 2)
-    assert run._run_all(runs, progress, places, 2, 1) == []
+    assert running._run_all(runs, progress, places, 2, 1) == []
     assert [len(at_work) for at_work in seen] == [1, 2, 2, 2, 2]
     assert all(at_work == sorted(places) for at_work in seen[1:])

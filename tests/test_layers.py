@@ -8,10 +8,10 @@ from thinc.api import reduce_mean, set_dropout_rate
 from thinc.types import Ragged
 
 from spacy_spanft.errors import AlignmentError
-from spacy_spanft.ml.layers.fixed_dropout import own_dropout
+from spacy_spanft.ml.layers.fixed_dropout import fixed_dropout
 from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling, max_pooling
 from spacy_spanft.ml.layers.span_window import span_window
-from spacy_spanft.ml.layers.with_nonempty import nonempty
+from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 
 torch = pytest.importorskip("torch")
 
@@ -168,7 +168,7 @@ def flat(Y):
 
 
 def test_dropout_keeps_its_own_rate():
-    layer = own_dropout(0.25)
+    layer = fixed_dropout(0.25)
     set_dropout_rate(layer, 0.0)  # as spaCy does before each update
     X = np.ones((300, 40), "f")
     Y, backprop = layer(X, is_train=True)
@@ -197,7 +197,7 @@ def test_wrong_gradient_shape_fails_where_it_is_made():
 
 
 def test_any_reduction_of_thinc_can_pool():
-    layer = nonempty(reduce_mean())
+    layer = with_nonempty(reduce_mean())
     X = ragged([0, 2, 0, 3], 0, "f")
     Y, backprop = layer(X, is_train=True)
     assert not Y[[0, 2]].any()

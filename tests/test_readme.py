@@ -47,8 +47,10 @@ def snippets(language):
 def folder(tmp_path, monkeypatch):
     """What the snippets find in the current folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(comparing, "measure_alone", measure)
-    monkeypatch.setattr(reasons, "alone", lambda function, *args: function(*args))
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+    monkeypatch.setattr(
+        reasons, "run_in_subprocess", lambda function, *args: function(*args)
+    )
     line = "New York City is one of the largest cities in the United States.\n"
     pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
     for name in ("train.tsv", "dev.tsv"):

@@ -10,7 +10,7 @@ from spacy_spanft.experiments.comparison import comparing
 from spacy_spanft.experiments.comparison.measure import measure
 from spacy_spanft.experiments.report import reasons as why
 from spacy_spanft.experiments.report.page import to_html
-from spacy_spanft.experiments.report.reasons import Why, reasons, reasons_alone
+from spacy_spanft.experiments.report.reasons import Why, reasons, reasons_in_subprocess
 from spacy_spanft.explanation import explain
 
 from .commands import run
@@ -68,13 +68,15 @@ def test_what_cannot_be_explained(folder, tmp_path):
     nlp = spacy.blank("en")
     nlp.to_disk(tmp_path / "blank")
     assert reasons(str(tmp_path / "blank"), [("good", "A")]) == []
-    assert reasons_alone("predictions.jsonl", [("good", "A")]) == []
-    assert reasons_alone("nowhere", []) == []
+    assert reasons_in_subprocess("predictions.jsonl", [("good", "A")]) == []
+    assert reasons_in_subprocess("nowhere", []) == []
 
 
 def test_a_comparison_explains_its_last_arm(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(comparing, "measure_alone", measure)
-    monkeypatch.setattr(why, "alone", lambda function, *args: function(*args))
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+    monkeypatch.setattr(
+        why, "run_in_subprocess", lambda function, *args: function(*args)
+    )
     arms = [f"{name}={folder / name}" for name in ("turned", "spans")]
     data = ("--data", folder / "test.spacy", "--n-resamples", 9)
     run("spanft", "compare", *arms, *data, "--output", tmp_path)

@@ -12,11 +12,11 @@ from spacy_spanft.errors.visible import visible
 from spacy_spanft.experiments.comparison.run_logs import Training
 from spacy_spanft.experiments.comparison.runs import Missing, MissingRun
 from spacy_spanft.experiments.report import wording
-from spacy_spanft.experiments.report.drawing import clean, looks, night, spread
+from spacy_spanft.experiments.report.drawing import clean, dark_palette, looks, spread
 from spacy_spanft.experiments.report.figures import curves, dictionary_sizes
 from spacy_spanft.experiments.report.markdown import to_markdown_of_tasks
 from spacy_spanft.experiments.report.page import to_html
-from spacy_spanft.experiments.statistics.significance import holm
+from spacy_spanft.experiments.statistics.significance import holm_adjusted
 
 from .measured import Page, against, labelled
 
@@ -155,7 +155,9 @@ def test_several_tasks_and_corrected_ps(one, monkeypatch):
     found = next(t for t in map(page.rows, range(99)) if "corrected" in str(t[0]))
     assert found[0][5:7] == ["p, corrected (Holm)", "These models: 95% interval"]
     ps = [arm.method.p for arm in many.arms[1:]]
-    assert [row[5] for row in found[2:]] == [wording.probability(p) for p in holm(ps)]
+    assert [row[5] for row in found[2:]] == [
+        wording.probability(p) for p in holm_adjusted(ps)
+    ]
     assert (ps[1], found[3][5]) == (1.0, "1.000")
     assert len([a for a in page.all("section") if a.get("class") == "task"]) == 3
 
@@ -225,7 +227,10 @@ def test_it_can_be_read_by_all(one):
     assert all("scope" in cell for cell in page.all("th"))
     ours = dict(re.findall(r"--(\w+): (#\w{6});", html[: html.index("@media")]))
     theirs = dict(re.findall(r"--(\w+): (#\w{6});", html[html.index("scheme: dark") :]))
-    for colors, figures in ((ours, night()), (theirs, set(night().values()))):
+    for colors, figures in (
+        (ours, dark_palette()),
+        (theirs, set(dark_palette().values())),
+    ):
         page_color = colors["page"]
         for name in ("ink", "soft", "good", "bad", "link"):
             assert contrast(colors[name], page_color) >= 4.5, name

@@ -205,8 +205,8 @@ def measured(monkeypatch):
         is_ours = "ours" in str(path)
         return labelled([1 if is_ours else i % 2 for i in range(20)])
 
-    monkeypatch.setattr(comparing, "measure_alone", measure)
-    monkeypatch.setattr(tasks, "reasons_alone", lambda path, texts: [])
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+    monkeypatch.setattr(tasks, "reasons_in_subprocess", lambda path, texts: [])
 
 
 @pytest.mark.usefixtures("measured")

@@ -12,7 +12,10 @@ from spacy_spanft.experiments.statistics.dominance import (
 )
 from spacy_spanft.experiments.statistics.methods import method_difference
 from spacy_spanft.experiments.statistics.resampling import Scores, resample
-from spacy_spanft.experiments.statistics.significance import holm, models_difference
+from spacy_spanft.experiments.statistics.significance import (
+    holm_adjusted,
+    models_difference,
+)
 
 
 def rows_of(gold, right):
@@ -278,7 +281,7 @@ def family_wise(n_trials, n_runs, spread):
     for _ in range(n_trials):
         base, *others = trial(chance, n_runs, spread, "accuracy", n_others=4)
         ps = [method_difference(base, other).p for other in others]
-        alarms.append((min(ps) < 0.05, min(holm(ps)) < 0.05))
+        alarms.append((min(ps) < 0.05, min(holm_adjusted(ps)) < 0.05))
     return np.mean(alarms, axis=0)
 
 

@@ -22,7 +22,7 @@ from spacy_spanft.ml.alignment import (
 from spacy_spanft.ml.layers.encoder_rows import DocRows
 from spacy_spanft.ml.layers.span_tokens import span_tokens
 from spacy_spanft.ml.layers.span_window import span_window
-from spacy_spanft.ml.layers.with_nonempty import nonempty
+from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 
 from .tiny import LISTENER, transformer_config
 
@@ -100,7 +100,7 @@ def reference(X, batch, rows, W, b, first, keep, key):
 def test_equals_plain_loops(nlp, first, keep, key, batch, kernel_size, seed):
     random = np.random.default_rng(seed)
     window = span_window(kernel_size, before=kernel_size // 2)
-    pooling = nonempty(reduce_first() if first else reduce_mean())
+    pooling = with_nonempty(reduce_first() if first else reduce_mean())
     layer = span_tokens(pooling, window, key, keep)
     layer.initialize(X=Ragged(np.zeros((1, WIDTH), "f"), np.ones(1, "i")))
     assert layer.get_dim("nO") == WIDTH * (1 + keep)

@@ -149,8 +149,8 @@ def ents(tmp_path_factory):
 @pytest.fixture
 def at_once(monkeypatch):
     """Measure in this process: another one takes seconds to begin."""
-    monkeypatch.setattr(comparing, "measure_alone", measure)
-    monkeypatch.setattr(comparing, "measure_ensemble_alone", measure_ensemble)
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+    monkeypatch.setattr(comparing, "measure_ensemble_in_subprocess", measure_ensemble)
 
 
 def measured(folder, rows, metric=None):

@@ -5,8 +5,8 @@ here: a command imports what it needs when it runs.
 """
 
 import typer
-from spacy.cli._util import app
 
+from ..util._compat import command_line
 from .add import add_cli
 from .compare import compare_cli
 from .convert import convert_cli
@@ -46,4 +46,4 @@ spanft.command("explain")(explain_cli)
 spanft.command("phrases")(phrases_cli)
 spanft.command("pretrain")(pretrain_cli)
 spanft.add_typer(dictionary)
-app.add_typer(spanft)
+command_line().add_typer(spanft)

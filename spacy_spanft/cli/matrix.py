@@ -111,10 +111,11 @@ def read_overrides(args: list[str]) -> dict[str, Any]:
     RETURNS (dict[str, Any]): The settings, with dots.
     """
     from click import ClickException
-    from spacy.cli._util import parse_config_overrides
+
+    from ..util._compat import parse_overrides
 
     try:
-        found: dict[str, Any] = parse_config_overrides(args)
+        found: dict[str, Any] = parse_overrides(args)
     except ClickException as error:
         reason = error.format_message()
         raise MatrixError(Errors.BAD_OVERRIDES.format(reason=reason)) from error

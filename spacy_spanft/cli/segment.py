@@ -119,7 +119,8 @@ def load_pipeline(
         component in it that cuts.
     """
     import spacy
-    from spacy.cli._util import import_code
+
+    from ..util._compat import import_code
 
     import_code(code)
     try:

@@ -12,6 +12,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import TextIO
 
 from ..errors.visible import LAYOUT, visible
+from ..util._compat import setup_of_command_line
 from .explanations import message_of
 
 # Shows every error with its traceback, for whoever looks for its cause.
@@ -26,9 +27,7 @@ def watch_command() -> None:
     And our own warnings. It imports us while it sets itself up; whoever else imports us
     keeps their hooks.
     """
-    from spacy.cli._util import setup_cli
-
-    if _is_called(setup_cli.__code__) and sys.excepthook is not _hook:
+    if _is_called(setup_of_command_line().__code__) and sys.excepthook is not _hook:
         global _previous, _show_warning
         _previous, _show_warning = sys.excepthook, warnings.showwarning
         sys.excepthook, warnings.showwarning = _hook, _warning_hook

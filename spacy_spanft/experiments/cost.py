@@ -4,6 +4,8 @@ from typing import Any
 
 from spacy.language import Language
 
+from ..util._compat import torch_module
+
 _MEGA = 1_000_000
 
 
@@ -19,7 +21,9 @@ def n_parameters(nlp: Language) -> int:
         for node in model.walk() if hasattr(model, "walk") else ():
             names = [name for name in node.param_names if node.has_param(name)]
             total += sum(node.get_param(name).size for name in names)
-            total += sum(w.numel() for s in node.shims for w in s._model.parameters())
+            total += sum(
+                w.numel() for s in node.shims for w in torch_module(s).parameters()
+            )
     return total
 
 

@@ -16,7 +16,7 @@ from ..ml.alignment import check_spans_key
 from ..ml.pairs import check_separator
 from ..ngrams.dictionary import NgramDictionary
 from ..segmenters import Segmentation, Segmenter
-from ..segmenters.separators import apart
+from ..segmenters.separators import split_at_separators
 from ..segmenters.writing import checked, other_writer, with_singletons, write_spans
 from ..util.files import write_whole
 
@@ -139,7 +139,7 @@ class SpanSegmenter(Pipe):
         found = self._segment(docs)
         if self.separator is None:
             return found
-        return apart(docs, found, self.separator, self._segment)
+        return split_at_separators(docs, found, self.separator, self._segment)
 
     def _segment(self, docs: Sequence[Doc]) -> list[Segmentation]:
         """Let the segmenter cut Docs, and check what it gives."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, PretrainingError, Warnings
+from ..util._compat import attention_of
 from .settings import Settings
 
 _GB = 1e9
@@ -72,7 +73,7 @@ def memory_needed(
     width = getattr(config, "hidden_size", 0)
     n_layers = getattr(config, "num_hidden_layers", 0)
     kept = n_tokens * n_layers * width * _VECTORS * size
-    is_eager = getattr(config, "_attn_implementation", None) == "eager"
+    is_eager = attention_of(config) == "eager"
     if is_eager or device == "cpu":  # where PyTorch has no other that knows dropout
         n_heads = getattr(config, "num_attention_heads", 0)
         # Scores before and after the softmax, and what dropout left of them.

@@ -11,7 +11,7 @@ from .types import Segmentation
 Segment = Callable[[Sequence[Doc]], list[Segmentation]]
 
 
-def apart(
+def split_at_separators(
     docs: Sequence[Doc],
     segmentations: list[Segmentation],
     separator: str,

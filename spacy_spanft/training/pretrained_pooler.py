@@ -10,6 +10,7 @@ from thinc.api import Model
 from ..errors import Warnings
 from ..ml.layers.pooler import NAME
 from ..ml.optimizers.groups import models, shim_of, transformers
+from ..util._compat import torch_module
 
 
 def take_pretrained_poolers(nlp: Language) -> None:
@@ -47,7 +48,7 @@ def _dense_of(nlp: Language, model: Model[Any, Any]) -> Any:
         if (listened & {name, "*"}) and hasattr(component, "model")
     ]
     for transformer in (one for each in (model, *others) for one in transformers(each)):
-        pooler = getattr(shim_of(transformer)._model, "pooler", None)
+        pooler = getattr(torch_module(shim_of(transformer)), "pooler", None)
         # ALBERT's is the dense layer itself.
         dense = getattr(pooler, "dense", pooler)
         if getattr(dense, "weight", None) is not None:

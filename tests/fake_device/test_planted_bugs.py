@@ -19,10 +19,10 @@ class Bug(NamedTuple):
     message: str
 
 
-SUMMARY = ("layers.doc_summary", "    found = X.vectors[rows]\n")
-GRADIENT = ("layers.span_pool", "ops.xp.zeros_like(X.vectors)")
+SUMMARY = ("ml.layers.doc_summary", "    found = X.vectors[rows]\n")
+GRADIENT = ("ml.layers.span_pool", "ops.xp.zeros_like(X.vectors)")
 ADDED = (
-    "layers.span_tokens",
+    "ml.layers.span_tokens",
     "ops.scatter_add(d_rows, rows, backprop_tokens(d_tokens).dataXd)",
 )
 NUMPY = "__import__('numpy')"
@@ -49,35 +49,35 @@ BUGS = {
         *GRADIENT, "np.zeros_like(X.vectors)", "textcat cnn", "np.zeros_like of"
     ),
     "indices on the host": Bug(
-        "layers.span_window",
+        "ml.layers.span_window",
         "upload(model.ops, *found)",
         "found",
         "textcat cnn",
         "too many uploads",
     ),
     "np.exp": Bug(
-        "layers.attention_sum",
+        "ml.layers.attention_sum",
         "ops.xp.exp(",
         "np.exp(",
         "textcat attention",
         "np.exp of",
     ),
     "out= on the host": Bug(
-        "layers.attention_sum",
+        "ml.layers.attention_sum",
         "out=hidden",
         "out=np.zeros(hidden.shape, 'f')",
         "textcat attention",
         "Output arguments type",
     ),
     "float() in a loop": Bug(
-        "text_regressor",
+        "pipeline.text_regressor",
         "scores[:, 0].tolist()",
         "[float(score) for score in scores[:, 0]]",
         "score cnn",
         "too many downloads",
     ),
     "strided rows for a kernel": Bug(
-        "layers.attention_sum",
+        "ml.layers.attention_sum",
         "ops.reduce_sum(rows * weights, X.lengths)",
         "ops.reduce_sum((rows * weights).T.copy().T, X.lengths)",
         "textcat attention",
@@ -96,21 +96,21 @@ BUGS = {
         "two values for one place",
     ),
     "memory that is never written": Bug(
-        "layers.span_window",
+        "ml.layers.span_window",
         "dW[own] = matmul(d.T, rows)",
         "pass",
         "textcat cnn",
         "nan",
     ),
     "a mask in the place of numbers": Bug(
-        "layers.nonempty",
+        "ml.layers.with_nonempty",
         "Y[full] = pooled",
         "Y[model.ops.asarray(is_full)] = pooled",
         "textcat cnn",
         "too many",
     ),
     "lengths asked for again": Bug(
-        "layers.span_pool",
+        "ml.layers.span_pool",
         "Sequences(X.vectors[rows], lengths, flat[1])",
         "Ragged(X.vectors[rows], lengths)",
         "textcat cnn",

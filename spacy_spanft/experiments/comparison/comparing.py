@@ -15,8 +15,8 @@ from ...errors import ComparisonError, Errors, Warnings, shown
 from ..statistics.methods import MethodDifference, method_difference
 from ..statistics.resampling import resample
 from ..statistics.significance import Difference, models_difference
-from .ensemble import measure_ensemble_alone
-from .measure import Measured, Setup, measure_alone
+from .ensemble import measure_ensemble_in_subprocess
+from .measure import Measured, Setup, measure_in_subprocess
 from .predicting import is_there
 from .progress import watched
 from .runs import Missing
@@ -163,7 +163,7 @@ def compare(
     # Its metric is that of all.
     jobs = sorted(_in_turns(named), key=lambda job: job[1] != [reference])
     for name, (path,) in watched(jobs, "pipelines"):
-        run = _measure(measure_alone, name, path, setup)
+        run = _measure(measure_in_subprocess, name, path, setup)
         setup = setup._replace(metric=run.metric)
         found[name].append(run)
     _check_alike(found)
@@ -292,7 +292,7 @@ def _ensembles(
     together = dict(found)
     jobs = [(name, list(paths)) for name, paths in arms.items() if len(paths) > 1]
     for name, paths in watched(jobs, "ensembles"):
-        together[name] = [_measure(measure_ensemble_alone, name, paths, setup)]
+        together[name] = [_measure(measure_ensemble_in_subprocess, name, paths, setup)]
     return together
 
 

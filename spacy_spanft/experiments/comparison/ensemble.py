@@ -14,9 +14,9 @@ from ..cost import n_parameters
 from .measure import (
     Measured,
     Setup,
-    alone,
     describe,
     open_predictions,
+    run_in_subprocess,
     without_pipeline,
 )
 from .predicting import read_examples
@@ -40,14 +40,14 @@ class Vote(NamedTuple):
     spans: dict[str, list[Key]]
 
 
-def measure_ensemble_alone(paths: Sequence[str], setup: Setup) -> Measured:
+def measure_ensemble_in_subprocess(paths: Sequence[str], setup: Setup) -> Measured:
     """Measure pipelines as one, in a process of its own.
 
     paths (Sequence[str]): The pipelines, by name or path.
     setup (Setup): What they are measured with.
     RETURNS (Measured): What was found.
     """
-    return alone(measure_ensemble, paths, setup)
+    return run_in_subprocess(measure_ensemble, paths, setup)
 
 
 def measure_ensemble(paths: Sequence[str], setup: Setup) -> Measured:

@@ -85,17 +85,17 @@ class Measured(NamedTuple):
     seed: int | None = None
 
 
-def measure_alone(path: str, setup: Setup) -> Measured:
+def measure_in_subprocess(path: str, setup: Setup) -> Measured:
     """Measure a pipeline in a process of its own, whose memory nobody else uses.
 
     path (str): The pipeline, by name or path.
     setup (Setup): What it is measured with.
     RETURNS (Measured): What was found.
     """
-    return alone(measure, path, setup)
+    return run_in_subprocess(measure, path, setup)
 
 
-def alone(function: Callable[..., Result], *args: Any) -> Result:
+def run_in_subprocess(function: Callable[..., Result], *args: Any) -> Result:
     """Call a function in a process of its own.
 
     function (Callable[..., Result]): The function.

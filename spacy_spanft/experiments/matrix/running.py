@@ -20,7 +20,7 @@ from .lock import own_folders
 from .plan import Run
 from .progress import Progress
 from .result import RESULT, best_score
-from .train_run import LOG, work
+from .train_run import LOG, train_run
 
 # The line on which Python, or spaCy, says what was wrong.
 _ERROR = re.compile(r"(✘ |[\w.]*(Error|Exception)\b)")
@@ -152,7 +152,7 @@ def _prepare(run: Run, gpu_id: int, n_threads: int) -> Job:
     facts["fingerprint"] = run.fingerprint
     args = (folder, facts, run.n_words, gpu_id, n_threads, dict(os.environ))
     context: Any = fresh_context()
-    process = context.Process(target=work, args=args, daemon=True)
+    process = context.Process(target=train_run, args=args, daemon=True)
     return Job(run, folder, process, gpu_id)
 
 

@@ -17,7 +17,7 @@ from .result import MODEL, RESULT, SCORES, sizes_in
 LOG = "log.txt"
 
 
-def work(
+def train_run(
     folder: Path,
     facts: dict[str, Any],
     n_words: int,

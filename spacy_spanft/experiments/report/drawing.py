@@ -64,7 +64,7 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     }
 
 
-def night() -> dict[str, str]:
+def dark_palette() -> dict[str, str]:
     """Give the colours of dark pages, by the classes that `draw` gives to elements.
 
     RETURNS (dict[str, str]): For each class its colour.

@@ -2,7 +2,7 @@
 
 from ..comparison.comparing import Arm, Comparison
 from ..statistics.methods import MethodDifference
-from ..statistics.significance import holm
+from ..statistics.significance import holm_adjusted
 from . import wording
 
 _LEVEL = 0.05
@@ -24,7 +24,7 @@ def corrected(comparison: Comparison) -> dict[str, float]:
     RETURNS (dict[str, float]): The corrected p-value of each arm that has one.
     """
     ps = {arm.name: arm.method.p for arm in comparison.arms if arm.method}
-    return dict(zip(ps, holm(list(ps.values())), strict=True))
+    return dict(zip(ps, holm_adjusted(list(ps.values())), strict=True))
 
 
 def meanings(comparison: Comparison) -> list[str]:

@@ -11,7 +11,7 @@ from ..comparison.run_logs import Training
 from ..metrics.scoring import SCORES
 from . import figures, wording
 from .disagreement import disagreements
-from .drawing import Look, clean, looks, night, require_matplotlib
+from .drawing import Look, clean, dark_palette, looks, require_matplotlib
 from .headline import caveats, corrected, headline, meanings
 from .reasons import Why
 
@@ -76,7 +76,7 @@ def to_html(
         title=title,
         tasks=tasks,
         arms=list(look),
-        night=night(),
+        dark=dark_palette(),
         versions={name: _version(name) for name in _PACKAGES},
         wording=wording,
         svg=Markup,

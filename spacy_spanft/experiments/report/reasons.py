@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import SpanftError
-from ..comparison.measure import alone
+from ..comparison.measure import run_in_subprocess
 from ..comparison.predicting import load
 from ..comparison.written import is_written
 
@@ -31,7 +31,7 @@ class Why(NamedTuple):
     rest: float
 
 
-def reasons_alone(path: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
+def reasons_in_subprocess(path: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
     """Explain texts in a process of its own.
 
     path (str): A pipeline, by name or path, or predictions.
@@ -40,11 +40,11 @@ def reasons_alone(path: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
     """
     if is_written(path) or not texts:
         return []
-    return alone(reasons, path, texts)
+    return run_in_subprocess(reasons, path, texts)
 
 
 def reasons(path: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
-    """Explain texts in this process: see `reasons_alone`."""
+    """Explain texts in this process: see `reasons_in_subprocess`."""
     from ...explanation import explain_pipe
 
     try:

@@ -15,7 +15,7 @@ from ..comparison.run_logs import Training, read_trainings
 from ..comparison.runs import Missing, arms_of, missing_of, notes_of
 from .markdown import to_markdown, to_markdown_of_tasks
 from .page import Explain, to_html
-from .reasons import reasons_alone
+from .reasons import reasons_in_subprocess
 
 _N_REASONS, _LONGEST = 3, 200
 
@@ -138,7 +138,7 @@ def write_reports(
 def _explainer(task: Task) -> Explain:
     """Make what explains the answers of the last arm, by its first run."""
     *_, runs = task.arms.values()
-    return partial(reasons_alone, str(runs[0]))
+    return partial(reasons_in_subprocess, str(runs[0]))
 
 
 def _is_single(tasks: Mapping[str, Task]) -> bool:

@@ -43,7 +43,7 @@ def models_difference(base: Scores, other: Scores) -> Difference:
     return Difference(found, float(low), float(high), float(p))
 
 
-def holm(ps: Sequence[float]) -> list[float]:
+def holm_adjusted(ps: Sequence[float]) -> list[float]:
     """Correct p-values for how many there are (Holm, 1979).
 
     ps (Sequence[float]): The p-values.

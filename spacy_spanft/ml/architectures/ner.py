@@ -8,8 +8,8 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain, with_array
 from thinc.types import Floats2d
 
-from ..layers.fixed_dropout import own_dropout
-from ..layers.resizable_output import growing_output
+from ..layers.fixed_dropout import fixed_dropout
+from ..layers.resizable_output import resizable_output
 from .tok2vec import Tok2Vec
 
 Tagger = Model[list[Doc], list[Floats2d]]
@@ -27,8 +27,8 @@ def bilou_tagger(
     nO (Optional[int]): The number of tags, 1 + 4 for each label.
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to (n_tokens, n_tags) each.
     """
-    output, growing = growing_output(exclusive=True, nO=nO)
-    tags: Any = with_array(chain(own_dropout(dropout), growing))
+    output, growing = resizable_output(exclusive=True, nO=nO)
+    tags: Any = with_array(chain(fixed_dropout(dropout), growing))
     model: Any = chain(tok2vec, tags)
     model.init = partial(init, tok2vec, output)
     model.set_ref("tok2vec", tok2vec)

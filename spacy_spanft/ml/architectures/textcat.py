@@ -12,9 +12,9 @@ from ...errors import Errors, SettingError
 from ..alignment import check_spans_key
 from ..layers.doc_summary import Summary
 from ..layers.encoder_rows import encoder_rows
-from ..layers.fixed_dropout import own_dropout
+from ..layers.fixed_dropout import fixed_dropout
 from ..layers.pooling import Pooling
-from ..layers.resizable_output import growing_output
+from ..layers.resizable_output import resizable_output
 from ..layers.span_pool import span_pool
 from ..layers.text_pool import text_pool
 from ..layers.text_vector import text_vector
@@ -107,11 +107,11 @@ def _classifier(
     dropout: float,
     nO: int | None,
 ) -> TextCat:
-    output, growing = growing_output(exclusive_classes, nO)
+    output, growing = resizable_output(exclusive_classes, nO)
     scores = growing if exclusive_classes else chain(growing, Logistic())
     rows = encoder_rows(tok2vec)
     pooled = concatenate(*parts) if len(parts) > 1 else parts[0]
-    classified = zeros_for_nothing(chain(own_dropout(dropout), scores))
+    classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
     model: Any = chain(rows, pooled, classified)
     model.init = partial(init, len(parts))
     model.set_ref("rows", rows)

@@ -12,7 +12,7 @@ from ..layers.encoder_rows import encoder_rows
 from ..layers.pooling import Pooling
 from ..layers.span_tokens import span_tokens
 from ..layers.span_window import span_window
-from ..layers.with_nonempty import nonempty
+from ..layers.with_nonempty import with_nonempty
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 
@@ -43,7 +43,7 @@ def span_tok2vec(
     rows = encoder_rows(tok2vec)
     window = span_window(kernel_size, before=kernel_size // 2)
     key = spans_key if segmentation == "spans" else None
-    tokens = span_tokens(nonempty(token_pooling), window, key, keep_tokens)
+    tokens = span_tokens(with_nonempty(token_pooling), window, key, keep_tokens)
     model: Any = chain(rows, tokens)
     model.init = partial(init, rows, tokens, spans_key)
     return model

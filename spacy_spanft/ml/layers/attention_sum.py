@@ -18,7 +18,7 @@ OutT = Floats2d
 def attention_sum(hidden_size: int | None = None) -> Model[InT, OutT]:
     """Make the layer: the sum of a_j t_j, a = softmax(w · tanh(W t + b)).
 
-    No sequence may be empty: see `nonempty`.
+    No sequence may be empty: see `with_nonempty`.
 
     hidden_size (Optional[int]): How many rows W has; None takes the width.
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).

@@ -11,6 +11,7 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d
 
 from ...errors import AlignmentError, Errors
+from ...util._compat import has_heard
 from ..alignment import (
     Encoding,
     encoding_of_tokens,
@@ -182,7 +183,7 @@ def _gradient_of(data: Any, tensor: Any, d_rows: Any) -> Any:
 
 def _check_transformer(source: Model[InT, Any], docs: InT) -> None:
     """Raise where a listener has nobody to listen to, before it makes zeros of it."""
-    if source.name != "transformer-listener" or source._batch_id is not None:  # type: ignore[attr-defined]
+    if source.name != "transformer-listener" or has_heard(source):
         return
     for doc in docs:
         is_there = doc.has_extension("trf_data") and doc._.trf_data is not None

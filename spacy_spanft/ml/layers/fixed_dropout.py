@@ -11,7 +11,7 @@ InT = Floats2d
 OutT = Floats2d
 
 
-def own_dropout(rate: float) -> Model[InT, OutT]:
+def fixed_dropout(rate: float) -> Model[InT, OutT]:
     """Make the layer.
 
     spaCy sets every attribute called dropout_rate to that of `[training]` before each
@@ -24,7 +24,7 @@ def own_dropout(rate: float) -> Model[InT, OutT]:
         expected = "0 or more, and less than 1"
         place = {"name": "dropout", "value": rate, "expected": expected}
         raise SettingError(Errors.BAD_SETTING.format(**place))
-    return Model("own_dropout", forward, attrs={"rate": rate})
+    return Model("fixed_dropout", forward, attrs={"rate": rate})
 
 
 def forward(

@@ -12,6 +12,7 @@ from spacy_transformers.layers import TransformerModel
 from transformers import PreTrainedTokenizerFast
 
 from ...errors import Errors, PairError, Warnings
+from ...util._compat import set_forward
 from ..pairs import SEPARATOR, Pair, split_pair
 
 InT = list[Doc]
@@ -36,7 +37,7 @@ class PairTransformer(TransformerModel):
         **settings: What else spacy-transformers' TransformerModel takes.
         """
         super().__init__(name, whole_docs, **settings)
-        self._func = forward
+        set_forward(self, forward)
         self.attrs["separator"] = separator
         self.attrs["replace_listener_cfg"] = replace_listener_cfg
 
@@ -44,7 +45,7 @@ class PairTransformer(TransformerModel):
         """Copy the layer with all its weights, as `nlp.replace_listeners` does."""
         copied: Any = super().copy()
         copied.__class__ = PairTransformer
-        copied._func = forward
+        set_forward(copied, forward)
         copied.attrs.update(self.attrs)
         return copied
 

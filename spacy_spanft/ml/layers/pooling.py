@@ -11,7 +11,7 @@ from thinc.types import Floats2d, Ragged
 
 from .attention_sum import attention_sum
 from .span_window import span_window
-from .with_nonempty import nonempty
+from .with_nonempty import with_nonempty
 
 Pooling: TypeAlias = Model[Ragged, Floats2d]
 
@@ -23,7 +23,7 @@ def cnn_pooling(kernel_size: int = 3) -> Pooling:
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
     window = span_window(kernel_size)
-    pooling = nonempty(chain(window, reduce_max()))
+    pooling = with_nonempty(chain(window, reduce_max()))
     pooling.set_ref("window", window)
     return pooling
 
@@ -33,7 +33,7 @@ def attention_pooling() -> Pooling:
 
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
-    return nonempty(attention_sum())
+    return with_nonempty(attention_sum())
 
 
 def max_pooling() -> Pooling:
@@ -41,7 +41,7 @@ def max_pooling() -> Pooling:
 
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
-    return nonempty(reduce_max())
+    return with_nonempty(reduce_max())
 
 
 def first_pooling() -> Pooling:
@@ -52,4 +52,4 @@ def first_pooling() -> Pooling:
 
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
-    return nonempty(reduce_first())
+    return with_nonempty(reduce_first())

@@ -13,7 +13,7 @@ from thinc.types import Floats2d
 _UNLIKELY = -10.0
 
 
-def growing_output(
+def resizable_output(
     exclusive: bool, nO: int | None = None
 ) -> tuple[Model[Floats2d, Floats2d], Model[Floats2d, Floats2d]]:
     """Make the layer: a softmax, or scores that know nothing of each other.

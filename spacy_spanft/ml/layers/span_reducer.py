@@ -6,7 +6,7 @@ from ...errors import Errors, SettingError
 from .attention_sum import attention_sum
 from .feed_forward import feed_forward
 from .pooling import Pooling
-from .with_nonempty import nonempty
+from .with_nonempty import with_nonempty
 
 
 def boundary_attention_reducer(hidden_size: int = 128) -> Pooling:
@@ -25,4 +25,4 @@ def boundary_attention_reducer(hidden_size: int = 128) -> Pooling:
         raise SettingError(Errors.BAD_SETTING.format(**place))
     start: Pooling = chain(reduce_first(), feed_forward(hidden_size))
     end: Pooling = chain(reduce_last(), feed_forward(hidden_size))
-    return nonempty(concatenate(start, end, attention_sum(hidden_size)))
+    return with_nonempty(concatenate(start, end, attention_sum(hidden_size)))

@@ -13,14 +13,14 @@ InT = Ragged
 OutT = Floats2d
 
 
-def nonempty(pooling: Model[InT, OutT]) -> Model[InT, OutT]:
+def with_nonempty(pooling: Model[InT, OutT]) -> Model[InT, OutT]:
     """Wrap a pooling so that it never sees an empty sequence, which becomes zeros.
 
     pooling (Model[Ragged, Floats2d]): Any pooling, such as thinc's reduce_max.v1.
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
     return Model(
-        f"nonempty({pooling.name})",
+        f"with_nonempty({pooling.name})",
         forward,
         init=init,
         layers=[pooling],

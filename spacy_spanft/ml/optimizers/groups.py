@@ -7,6 +7,7 @@ from spacy.language import Language
 from spacy_transformers.layers import TransformerListener, TransformerModel
 from thinc.api import Model, Shim
 
+from ...util._compat import torch_module
 from .encoder_layers import is_bias_or_norm, parameter_depths
 
 Part = Literal["transformer", "head", "rest"]
@@ -123,7 +124,7 @@ def parameter_groups(nlp: Language) -> dict[Key, ParameterGroup]:
 
 
 def _of_shim(shim: Any, part: Part) -> dict[Key, ParameterGroup]:
-    module = shim._model
+    module = torch_module(shim)
     if not hasattr(module, "named_parameters"):
         return {}
     depths = parameter_depths(module) if part == "transformer" else None

@@ -11,8 +11,9 @@ from spacy_transformers.layers import TransformerModel
 from ...errors import Errors, RegimeError, SettingError, Warnings
 from ...ml.optimizers.encoder_layers import parameter_depths
 from ...ml.optimizers.groups import bind, models, shim_of, transformers
+from ...util._compat import torch_module
 from ..schedules import first_step
-from .frozen import hold, release
+from .frozen import freeze_for_update, restore
 
 BeforeUpdate = Callable[[Language, dict[str, Any]], None]
 
@@ -96,15 +97,15 @@ class _Freezer:
             self.warn_if_never_thawed(self.configs[nlp])
         n_layers = self.thawed_layers(self.configs[nlp], info)
         for transformer in _trained_transformers(nlp, self.configs[nlp]):
-            release(transformer)
+            restore(transformer)
             if n_layers is None:
                 continue
             depths = self.depths_of(transformer)
             if n_layers == 0:
-                hold(transformer, lambda name: True)
+                freeze_for_update(transformer, lambda name: True)
             elif n_layers <= max(depths.values()):
                 held = {name for name, depth in depths.items() if depth >= n_layers}
-                hold(transformer, held.__contains__)
+                freeze_for_update(transformer, held.__contains__)
 
     def warn_if_never_thawed(self, config: Any) -> None:
         """Warn if training ends before the transformer thaws."""
@@ -148,7 +149,7 @@ class _Freezer:
         """Tell the layers apart, if they are to thaw one by one."""
         if self.steps_per_layer is None:
             return {}
-        encoder = shim_of(transformer)._model
+        encoder = torch_module(shim_of(transformer))
         depths = parameter_depths(encoder)
         if not depths:
             place = {"encoder": type(encoder).__name__, "setting": "steps_per_layer"}

@@ -6,21 +6,22 @@ from typing import Any
 from spacy_transformers.layers import TransformerModel
 
 from ...ml.optimizers.groups import shim_of
+from ...util._compat import forward_of, set_forward, torch_module
 
 
-class _Hold:
+class _Frozen:
     """What was changed in a transformer, until its update is finished."""
 
     def __init__(
-        self, transformer: TransformerModel, is_held: Callable[[str], bool]
+        self, transformer: TransformerModel, is_frozen: Callable[[str], bool]
     ) -> None:
         self.transformer = transformer
         self.shim = shim_of(transformer)
-        self.forward = transformer._func
+        self.forward = forward_of(transformer)
         self.parameters = []
-        named = list(self.shim._model.named_parameters())
+        named = list(torch_module(self.shim).named_parameters())
         for name, parameter in named:
-            if is_held(name):
+            if is_frozen(name):
                 # An update leaves zeros here. With them, Adam would go on by its
                 # momentum, and weight decay would shrink the weight.
                 parameter.grad = None
@@ -29,7 +30,7 @@ class _Hold:
                     self.parameters.append(parameter)
         self.is_whole = not any(parameter.requires_grad for _, parameter in named)
         if self.is_whole:
-            transformer._func = self.predict
+            set_forward(transformer, self.predict)
         self.shim.finish_update = self.finish_update
 
     def predict(self, model: Any, docs: Any, is_train: bool) -> tuple[Any, Any]:
@@ -38,41 +39,43 @@ class _Hold:
         return output, lambda d_output: docs
 
     def finish_update(self, optimizer: Any) -> None:
-        """Update what is not held, and let go of the rest."""
+        """Update what is not frozen, and put everything back."""
         try:
             # Without gradients there is nothing to do, and the scaler of mixed
             # precision must not take the update for one that did not overflow.
             if not self.is_whole:
                 type(self.shim).finish_update(self.shim, optimizer)
         finally:
-            self.release()
+            self.restore()
 
-    def release(self) -> None:
+    def restore(self) -> None:
         for parameter in self.parameters:
             parameter.requires_grad_(True)
-        self.transformer._func = self.forward
+        set_forward(self.transformer, self.forward)
         del self.shim.finish_update
 
 
-def hold(transformer: TransformerModel, is_held: Callable[[str], bool]) -> None:
+def freeze_for_update(
+    transformer: TransformerModel, is_frozen: Callable[[str], bool]
+) -> None:
     """Keep weights of a transformer bit by bit as they are, for the coming update.
 
     They get no gradient, and no backward pass is run through anything below the lowest
     one that still learns. If none does, the transformer predicts, without dropout. The
     end of the update (`finish_update`) puts everything back.
 
-    transformer (TransformerModel): The transformer, of which nothing is held.
-    is_held (Callable[[str], bool]): Whether to keep a parameter, by its name.
+    transformer (TransformerModel): The transformer, of which nothing is frozen.
+    is_frozen (Callable[[str], bool]): Whether to freeze a parameter, by its name.
     """
-    _Hold(transformer, is_held)
+    _Frozen(transformer, is_frozen)
 
 
-def release(transformer: TransformerModel) -> None:
-    """Put back what `hold` changed, if the update it was for was never finished.
+def restore(transformer: TransformerModel) -> None:
+    """Put back what `freeze_for_update` changed, if its update was never finished.
 
     transformer (TransformerModel): The transformer.
     """
     finish_update = vars(shim_of(transformer)).get("finish_update")
-    holding = getattr(finish_update, "__self__", None)
-    if isinstance(holding, _Hold):
-        holding.release()
+    holder = getattr(finish_update, "__self__", None)
+    if isinstance(holder, _Frozen):
+        holder.restore()

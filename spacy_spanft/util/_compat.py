@@ -1,0 +1,81 @@
+"""Everything private of other packages that we touch, each with what it relies on.
+
+An upgrade that breaks one of these breaks a test of this file, which says what it was.
+Nothing heavy is imported before it is needed.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Methods that our subclasses override, by class: that they are called by these names.
+OVERRIDDEN = {
+    # How the scores of examples become an array, and which of them are missing.
+    "spacy.pipeline.textcat_multilabel.MultiLabel_TextCategorizer": (
+        "_examples_to_truth",
+        "_validate_categories",
+    ),
+    # In which order it trains, and how it saves and loads a checkpoint.
+    "transformers.Trainer": (
+        "_get_train_sampler",
+        "_save",
+        "_save_checkpoint",
+        "_load_from_checkpoint",
+    ),
+    # Starts a process, given the object that stands for it.
+    "multiprocessing.context.SpawnProcess": ("_Popen",),
+}
+
+
+def torch_module(shim: Any) -> Any:
+    """Get the module of a thinc PyTorchShim, which has no public name for it."""
+    return shim._model
+
+
+def forward_of(model: Any) -> Callable[..., Any]:
+    """Get the function that a thinc model calls: it may be set in __init__ alone."""
+    function: Callable[..., Any] = model._func
+    return function
+
+
+def set_forward(model: Any, forward: Callable[..., Any]) -> None:
+    """Let a thinc model call another function."""
+    model._func = forward
+
+
+def has_heard(listener: Any) -> bool:
+    """Say whether a TransformerListener has been given a batch by its transformer."""
+    return listener._batch_id is not None
+
+
+def attention_of(config: Any) -> str | None:
+    """Get the name of the attention that a Hugging Face model was loaded with."""
+    return getattr(config, "_attn_implementation", None)
+
+
+def command_line() -> Any:
+    """Get the typer app of `python -m spacy`, to which plug-ins add commands."""
+    from spacy.cli._util import app
+
+    return app
+
+
+def setup_of_command_line() -> Callable[[], None]:
+    """Get the function that runs `python -m spacy`, plug-ins included."""
+    from spacy.cli._util import setup_cli
+
+    return setup_cli
+
+
+def parse_overrides(args: list[str]) -> dict[str, Any]:
+    """Read --section.name value, as `spacy train` does; raises ClickException."""
+    from spacy.cli._util import parse_config_overrides
+
+    return parse_config_overrides(args)
+
+
+def import_code(path: Path | str | None) -> None:
+    """Import a Python file, as the option --code of spaCy's commands does."""
+    from spacy.cli._util import import_code as import_file
+
+    import_file(path)

@@ -1,0 +1,104 @@
+"""What is private of others: it is there, does what we rely on, and is named once."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy_transformers.layers.listener import TransformerListener
+from thinc.api import Linear, PyTorchWrapper
+from torch import nn
+
+import spacy_spanft
+from spacy_spanft.util import _compat
+
+PACKAGE = Path(spacy_spanft.__file__).parent
+# Public in spite of their names, or of Python itself.
+KNOWN = {"_replace", "_asdict", "_fields", "_field_defaults", "_exit", "_getframe", "_"}
+OVERRIDDEN = {name for names in _compat.OVERRIDDEN.values() for name in names}
+
+
+def test_a_shim_has_its_module():
+    module = nn.Linear(2, 2)
+    (shim,) = PyTorchWrapper(module).shims
+    assert _compat.torch_module(shim) is module
+
+
+def test_a_model_calls_what_is_set():
+    model = Linear(2, 3).initialize()
+    before = _compat.forward_of(model)
+    _compat.set_forward(model, lambda model, X, is_train: ("other", None))
+    assert model.predict(model.ops.alloc2f(1, 3)) == "other"
+    _compat.set_forward(model, before)
+    assert model.predict(model.ops.alloc2f(1, 3)).shape == (1, 2)
+
+
+def test_a_listener_knows_whether_it_has_heard():
+    listener = TransformerListener("*")
+    assert not _compat.has_heard(listener)
+    listener.receive(TransformerListener.get_batch_id([]), None, None)
+    assert _compat.has_heard(listener)
+
+
+def test_a_model_names_its_attention(bert):
+    from transformers import AutoModel
+
+    model = AutoModel.from_pretrained(bert, attn_implementation="eager")
+    assert _compat.attention_of(model.config) == "eager"
+
+
+def test_settings_of_a_command_line(tmp_path):
+    from click import ClickException
+
+    args = ["--training.dropout", "0.2", "--paths.train", "x"]
+    found = _compat.parse_overrides(args)
+    assert found == {"training.dropout": 0.2, "paths.train": "x"}
+    with pytest.raises(ClickException):
+        _compat.parse_overrides(["--training"])
+    (tmp_path / "code.py").write_text("import spacy\nspacy.__spanft_test__ = 1\n")
+    _compat.import_code(tmp_path / "code.py")
+    assert vars(spacy).pop("__spanft_test__") == 1
+
+
+def test_the_command_line_is_that_of_spacy():
+    from spacy.cli import app, setup_cli
+
+    assert _compat.command_line() is app
+    assert _compat.setup_of_command_line() is setup_cli
+
+
+@pytest.mark.parametrize("place", _compat.OVERRIDDEN)
+def test_what_we_override_is_there(place):
+    module, _, name = place.rpartition(".")
+    known = getattr(__import__(module, fromlist=[name]), name)
+    assert all(callable(getattr(known, one)) for one in _compat.OVERRIDDEN[place])
+
+
+def private_names(path):
+    """Find attributes of others that begin with an underscore, and such modules."""
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        if isinstance(node, ast.Attribute):
+            if node.attr.startswith("_") and not node.attr.startswith("__"):
+                yield node.attr, ast.unparse(node.value)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            parts = (node.module or "").split(".")
+            yield from ((part, "import") for part in parts if part.startswith("_"))
+
+
+def test_nothing_else_touches_what_is_private():
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        own = {
+            node.attr
+            for node in ast.walk(ast.parse(path.read_text("utf8")))
+            if isinstance(node, ast.Attribute)
+            and ast.unparse(node.value) in ("self", "cls")
+        }
+        others = {
+            name
+            for name, owner in private_names(path)
+            if owner not in ("self", "cls") and name not in KNOWN | OVERRIDDEN | own
+        }
+        if others:
+            found[str(path.relative_to(PACKAGE))] = others
+    assert set(found) == {str(Path("util", "_compat.py"))}, found
