@@ -58,16 +58,5 @@ INIT = $(VENV)/bin/python -m spacy spanft init --force
 configs: $(VENV)/installed-dev
 	$(INIT) configs/textcat_baseline.cfg --pipeline textcat --no-spans
 	$(INIT) configs/textcat_spanft.cfg --pipeline textcat
-	$(INIT) configs/textcat_two_phase.cfg --pipeline textcat --regime head-first
-	$(INIT) configs/textcat_pair_baseline.cfg --pipeline pair --no-spans
-	$(INIT) configs/textcat_pair_spanft.cfg --pipeline pair
-	$(INIT) configs/sts_baseline.cfg --pipeline score --no-spans
-	$(INIT) configs/sts_spanft.cfg --pipeline score
 	$(INIT) configs/ner_baseline.cfg --pipeline ner --no-spans
 	$(INIT) configs/ner_spanft.cfg --pipeline ner
-	$(INIT) configs/ner_two_phase.cfg --pipeline ner --regime head-first
-	$(INIT) configs/ner_bilou_baseline.cfg --pipeline bilou_ner --no-spans
-	$(INIT) configs/ner_bilou_spanft.cfg --pipeline bilou_ner
-	$(INIT) configs/spancat_baseline.cfg --pipeline spancat --no-spans
-	$(INIT) configs/spancat_spanft.cfg --pipeline spancat
-	for file in project/configs/*.cfg; do cp configs/$${file##*/} project/configs/; done

@@ -22,10 +22,10 @@ from spacy.training.loop import train
 
 from spacy_spanft.pipeline.scorers import classification_scores
 
+from .harness import our_config
 from .matrix import Run, plan, run_missing, summarise
 from .plain_loop import fit_and_predict
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 RATE = "training.optimizer.learn_rate"
 EPOCHS = 3
 ARMS = ("plain", "baseline", "spanft", "baseline-pooler", "spanft-pooler")
@@ -33,16 +33,16 @@ METRICS = ("cats_matthews", "cats_accuracy", "cats_f1")
 
 
 class Task(NamedTuple):
-    """Columns of a task's texts, and its config's name."""
+    """Columns of a task's texts, and its pipeline's name."""
 
     columns: tuple[str, ...]
-    config: str
+    pipeline: str
 
 
 TASKS = {
     "CoLA": Task(("sentence",), "textcat"),
     "SST-2": Task(("sentence",), "textcat"),
-    "MRPC": Task(("sentence1", "sentence2"), "textcat_pair"),
+    "MRPC": Task(("sentence1", "sentence2"), "pair"),
 }
 
 
@@ -84,8 +84,7 @@ def run_config(
     kind, _, pooler = arm.partition("-")
     if pooler:
         overrides["components.textcat.model.pooler"] = True
-    path = CONFIGS / f"{task.config}_{kind}.cfg"
-    config = spacy.util.load_config(path, overrides=overrides)
+    config = our_config(f"{task.pipeline}_{kind}", overrides)
     for part in ("train", "dev") if len(task.columns) == 1 else ():
         corpus = config["corpora"][part]
         corpus["@readers"] = "spacy-spanft.TableCorpus.v1"

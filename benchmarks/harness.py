@@ -9,9 +9,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
+from confection import Config
 from tqdm import tqdm
 from wasabi.tables import table
 
+from spacy_spanft.configs import task_config, to_text
 from spacy_spanft.errors import SpanftError
 
 T = TypeVar("T")
@@ -201,6 +203,18 @@ def print_times(
         rows.append((name, shown, middle(ratios, ".1f"), spread(ratios, ".1f")))
     header = ("", unit, "time / ours", "min-max")
     print(table(rows, header=header, divider=True, aligns=("l", "r", "r", "r")))
+
+
+def our_config(name: str, overrides: Mapping[str, Any]) -> Config:
+    """Make one of the package's configs.
+
+    name (str): PIPELINE_baseline, or PIPELINE_spanft.
+    overrides (Mapping[str, Any]): Other settings, with dots.
+    RETURNS (Config): The config, with its variables as they are.
+    """
+    pipeline, _, kind = name.rpartition("_")
+    text = to_text(task_config(pipeline, spans=kind == "spanft"))
+    return Config().from_str(text, overrides=dict(overrides), interpolate=False)
 
 
 def read_lines(text: Path) -> Iterator[str]:

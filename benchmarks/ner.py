@@ -28,15 +28,15 @@ from spacy.util import registry
 from spacy_spanft.training.readers.conll import conll_corpus
 from spacy_spanft.training.readers.splits import split_in_three
 
+from .harness import our_config
 from .matrix import Run, plan, run_missing, summarise
 from .plain_tagger import batches_by_length, fit_and_tag
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 RATE = "training.optimizer.learn_rate"
 ARMS = (
     "plain",
     *("ner_baseline", "ner_spanft"),
-    *("ner_bilou_baseline", "ner_bilou_spanft"),
+    *("bilou_ner_baseline", "bilou_ner_spanft"),
 )
 WNUT = {
     "train": "wnut17train.conll",
@@ -133,7 +133,7 @@ def run_config(
         # Only the last state is scored, as in the plain loop.
         "training.eval_frequency": steps,
     }
-    config = spacy.util.load_config(CONFIGS / f"{arm}.cfg", overrides=overrides)
+    config = our_config(arm, overrides)
     for part in ("train", "dev"):
         reader = "spacy-spanft.ConllCorpus.v1"
         config["corpora"][part] = {"@readers": reader, "path": str(files[part])}

@@ -24,7 +24,8 @@ from wasabi.tables import table
 from spacy_spanft import default_dictionary
 from spacy_spanft.experiments.cost import n_parameters
 
-CONFIGS = Path(__file__).parent.parent / "configs"
+from .harness import our_config
+
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -63,8 +64,7 @@ def make_pipeline(
 ) -> tuple[Any, ...]:
     """Make a pipeline from one of the configs, ready to train."""
     overrides = {"paths.transformer": str(bert), **settings}
-    path = CONFIGS / f"{name}.cfg"
-    config = spacy.util.load_config(path, overrides=overrides, interpolate=True)
+    config = our_config(name, overrides).interpolate()
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     examples = [make_example(nlp.make_doc(text), i % 2) for i, text in enumerate(texts)]
     optimizer = nlp.initialize(lambda: examples)

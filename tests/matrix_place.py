@@ -148,4 +148,4 @@ def write_place(folder):
 
 def plan(*data, arms="arms.yml", configs="configs/tiny", **settings):
     """Plan a matrix in the folder."""
-    return plan_runs(read_arms(arms), configs, data, "out", **settings)
+    return plan_runs(read_arms(arms), data, "out", configs=configs, **settings)

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import pytest
 import spacy
@@ -17,6 +16,7 @@ from spacy_spanft.errors import ConfigError, LabelError
 
 from . import interpreter
 from .commands import run
+from .made_configs import CONFIGS
 from .regimes import encoders, hash_of
 from .tiny import LISTENER
 
@@ -24,7 +24,6 @@ pytest.importorskip("spacy_transformers")
 
 UNSEEN_LABELS = "spacy-spanft.warn_unseen_labels.v1"
 RATE = "--training.optimizer.learn_rate"
-CONFIGS = Path(__file__).parent.parent / "configs"
 SINGLE = [("a very good film", "A"), ("new york was bad", "B")] * 8
 PAIRED = [
     ("good film", "very good film", 1),
@@ -111,10 +110,10 @@ def train(config, data, bert, folder, *more, n_steps=20):
     ("name", "head"),
     [
         ("textcat", "textcat"),
-        ("textcat_pair", "textcat"),
-        ("sts", "text_regressor"),
+        ("pair", "textcat"),
+        ("score", "text_regressor"),
         ("ner", "ner"),
-        ("ner_bilou", "bilou_ner"),
+        ("bilou_ner", "bilou_ner"),
         ("spancat", "spancat"),
     ],
 )
@@ -154,21 +153,17 @@ def test_two_phases_differ_in_the_regime_only(name):
     added = {key for key in changed if key not in one}
     allowed = ("training.before_update.", "training.optimizer.")
     assert all(key.startswith(allowed) for key in changed), changed
-    # What both optimizers know is the same, but for the rate of the head.
-    assert changed - added == {
-        "training.optimizer.@optimizers",
-        "training.optimizer.learn_rate.initial_rate",
-    }
-    rate = "training.optimizer.transformer_rate.initial_rate"
-    assert other[rate] == one["training.optimizer.learn_rate.initial_rate"]
+    # What both optimizers know is the same.
+    assert changed - added == {"training.optimizer.@optimizers"}
+    assert other["training.optimizer.learn_rate.start_share"] == 0.1
+    assert other["training.optimizer.head_rate.initial_rate"] == 1e-3
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.cfg")), ids=lambda p: p.stem)
 def test_filled_config_is_valid(path, tmp_path):
     run("init", "fill-config", path, "full.cfg", cwd=tmp_path)
     paths = ["--paths.train", "a.tsv", "--paths.dev", "b.tsv"]
-    if path.stem != "span_segmenter":  # which is not for training
-        run("debug", "config", "full.cfg", *paths, cwd=tmp_path)
+    run("debug", "config", "full.cfg", *paths, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("arm", ["spanft", "baseline"])
@@ -181,7 +176,7 @@ def test_single_texts_train(arm, single, bert, tmp_path):
 
 @pytest.mark.parametrize("arm", ["spanft", "baseline"])
 def test_pairs_train(arm, paired, bert, tmp_path):
-    config = CONFIGS / f"textcat_pair_{arm}.cfg"
+    config = CONFIGS / f"pair_{arm}.cfg"
     # The score is the accuracy alone, not spaCy's own half and half.
     nlp, log = train(config, paired, bert, tmp_path, n_steps=60)
     assert "CATS_ACCURACY" in log
@@ -194,7 +189,7 @@ def test_pairs_train(arm, paired, bert, tmp_path):
 @pytest.mark.parametrize("arm", ["spanft", "baseline"])
 def test_scores_train(arm, paired, bert, tmp_path):
     low = "--components.text_regressor.low"
-    config = CONFIGS / f"sts_{arm}.cfg"
+    config = CONFIGS / f"score_{arm}.cfg"
     nlp, log = train(config, paired, bert, tmp_path, low, -1, n_steps=60)
     assert "CATS_PEARS" in log
     assert nlp.meta["performance"]["cats_pearson"] > 0.9
@@ -202,7 +197,7 @@ def test_scores_train(arm, paired, bert, tmp_path):
     assert nlp("new york [SEP] it is a city").cats["score"] < 0.5
 
 
-@pytest.mark.parametrize("head", ["ner", "ner_bilou"])
+@pytest.mark.parametrize("head", ["ner", "bilou_ner"])
 @pytest.mark.parametrize("arm", ["spanft", "baseline"])
 def test_entities_train(head, arm, entities, bert, tmp_path):
     config = CONFIGS / f"{head}_{arm}.cfg"
@@ -223,7 +218,7 @@ def test_spans_train(arm, entities, bert, tmp_path):
 
 @pytest.mark.parametrize("name", ["textcat", "ner"])
 def test_two_phases_train(name, single, entities, bert, tmp_path):
-    rate = "--training.optimizer.transformer_rate"
+    rate = "--training.optimizer.learn_rate"
     more = (f"{rate}.initial_rate", 0.01, f"{rate}.max_steps", 60)
     config, data = CONFIGS / f"{name}_two_phase.cfg", single
     if name == "ner":
@@ -272,10 +267,10 @@ def test_a_package_of_a_pipeline_loads(single, bert, tmp_path):
     ("name", "data"),
     [
         ("textcat_spanft", "single"),
-        ("textcat_pair_spanft", "paired"),
-        ("sts_spanft", "paired"),
+        ("pair_spanft", "paired"),
+        ("score_spanft", "paired"),
         ("ner_two_phase", "entities"),
-        ("ner_bilou_spanft", "entities"),
+        ("bilou_ner_spanft", "entities"),
         ("spancat_spanft", "entities"),
     ],
 )
@@ -524,7 +519,7 @@ class TestAdd:
             add_spans(config, components=[name])
 
     def test_pairs(self):
-        config = load_config(CONFIGS / "textcat_pair_baseline.cfg")
+        config = load_config(CONFIGS / "pair_baseline.cfg")
         found = add_spans(config).config.interpolate()
         assert found["components"]["span_segmenter"]["separator"] == "[SEP]"
 

@@ -4,8 +4,6 @@ DOCS has what breaks alignments: an empty Doc in the middle of the batch, white 
 that is a token, characters that no vocabulary holds, and capital letters.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import spacy
@@ -18,11 +16,11 @@ from spacy.util import load_config
 from spacy_spanft import NgramDictionary, join_pair
 from spacy_spanft.ml.alignment import encoding_of_wordpieces
 
+from .made_configs import CONFIGS
 from .tiny import FAMILIES, save_encoder
 
 pytest.importorskip("spacy_transformers")
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 DOCS = [
     "New York is not a very good city.",
     "the  film \n was unbelievable",
@@ -178,7 +176,7 @@ def test_only_space_keeps_tokens_from_sharing(tokens):
 
 
 def test_pairs_are_those_of_hugging_face(encoder):
-    nlp = make("textcat_pair_spanft", encoder)
+    nlp = make("pair_spanft", encoder)
     nlp.initialize(lambda: examples_of(nlp))
     model = nlp.get_pipe("transformer").model
     docs = [nlp.make_doc(join_pair(*pair)) for pair in PAIRS]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_spanft.experiments.matrix import read_arms, run_matrix
+from spacy_spanft.experiments.matrix import run_matrix
 
 from .matrix_place import plan
 
@@ -86,9 +86,8 @@ def test_a_killed_matrix_leaves_nothing_behind(place):
     with ThreadPoolExecutor() as pool:
         is_gone = pool.submit(check_gone, mark)
         # At once: it does not wait for those that are left.
-        arms = read_arms("arms.yml")[:1]
         runs = plan("data/one", seeds=[0], epochs=1)[:1]
-        assert run_matrix(runs, arms) == []
+        assert run_matrix(runs) == []
         is_gone.result()
     assert runs[0].state == "done"
     assert not [*place.glob("out/one/*/*.going*")]

@@ -14,6 +14,7 @@ from spacy_spanft.experiments.matrix.arms import config_of
 from spacy_spanft.experiments.matrix.fingerprint import fingerprint
 
 from .commands import run as spacy_command
+from .made_configs import CONFIGS
 from .matrix_place import plan, save_docs
 
 ROOT = Path(__file__).parent.parent
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 def test_arms_change_what_they_say(place):
     arms = {arm.name: arm for arm in read_arms("arms.yml")}
     assert list(arms) == ["baseline", "random", "ngrams"]
-    made = {name: config_of(arm, "configs/tiny") for name, arm in arms.items()}
+    made = {name: config_of(arm, Path("configs/tiny")) for name, arm in arms.items()}
     original = load_config("configs/tiny_spanft.cfg")
     assert made["baseline"] == load_config("configs/tiny_baseline.cfg")
     random = made["random"]
@@ -116,7 +117,7 @@ def test_any_file_that_a_config_names_is_looked_at(place):
         ("[]", "no list of arms under"),
         ("arms: {", "is no file of arms"),
         ("arms: {a: 3}", "the arm 'a' is 3"),
-        ("arms: {a: {configs: x}}", "'configs'; known are config, segmenter"),
+        ("arms: {a: {configs: x}}", "'configs'; known are config, regime"),
         ("arms: {a: {block: x}}", "'block' of the arm 'a' is 'x'"),
         ("arms: {../a: {}}", "'../a' cannot be the name of a folder: it begins or"),
         ('arms: {"a\\0b": {}}', r"it has the control character '\\x00'"),
@@ -238,13 +239,13 @@ def test_bad_options(place, args, expected):
 
 def test_the_head_first(place):
     """A config that trains it first gets both of its schedules."""
-    shutil.copy(ROOT / "configs" / "textcat_two_phase.cfg", place / "configs")
+    shutil.copy(CONFIGS / "textcat_two_phase.cfg", place / "configs")
     arms = """
 arms:
   two: {config: two_phase}
   longer:
     config: two_phase
-    set: {training.optimizer.transformer_rate.start_share: 0.4}
+    set: {training.optimizer.learn_rate.start_share: 0.4}
 """
     Path("arms.yml").write_text(arms)
     two, longer = plan("data/one", configs="configs/textcat", seeds=[0], epochs=60)
@@ -252,7 +253,7 @@ arms:
         training = run.config.interpolate()["training"]
         assert (training["max_steps"], training["max_epochs"]) == (60, 0)
         assert training["before_update"]["until_share"] == until
-        assert training["optimizer"]["transformer_rate"]["start_share"] == until
+        assert training["optimizer"]["learn_rate"]["start_share"] == until
 
 
 def test_an_alias_bomb_is_refused(place):

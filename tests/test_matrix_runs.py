@@ -23,9 +23,11 @@ from .matrix_place import plan, save_docs
 
 def test_runs_once_and_goes_on(place):
     arms = read_arms("arms.yml")[:2]
-    runs = plan_runs(arms, "configs/tiny", ["data/one"], "out", seeds=[0], epochs=1)
+    runs = plan_runs(
+        arms, ["data/one"], "out", configs="configs/tiny", seeds=[0], epochs=1
+    )
     assert [run.state for run in runs] == ["new", "new"]
-    assert run_matrix(runs, arms, n_jobs=2) == []
+    assert run_matrix(runs, n_jobs=2) == []
     assert [run.state for run in runs] == ["done", "done"]
     folder = place / "out" / "one" / "random" / "0"
     found = json.loads((folder / "run.json").read_text())
@@ -40,7 +42,7 @@ def test_runs_once_and_goes_on(place):
     assert order["arms"] == ["baseline", "random"]
     assert order["notes"] == {"random": "cut at random"}
     before = os.stat(folder / "run.json").st_mtime_ns
-    assert run_matrix(runs, arms) == []
+    assert run_matrix(runs) == []
     assert os.stat(folder / "run.json").st_mtime_ns == before
     # Other settings, and other data under the same name, are another run.
     changed = {"training.dropout": 0.3}
@@ -53,12 +55,14 @@ def test_runs_once_and_goes_on(place):
 
 def test_what_was_done_stays_until_it_is_done_again(place):
     arms = read_arms("arms.yml")[:1]
-    runs = plan_runs(arms, "configs/tiny", ["data/one"], "out", seeds=[0], epochs=1)
-    assert run_matrix(runs, arms) == []
+    runs = plan_runs(
+        arms, ["data/one"], "out", configs="configs/tiny", seeds=[0], epochs=1
+    )
+    assert run_matrix(runs) == []
     bad = {"training.optimizer.eps": "nonsense"}
     settings = {"seeds": [0], "epochs": 1, "overrides": bad}
-    other = plan_runs(arms, "configs/tiny", ["data/one"], "out", **settings)
-    assert len(run_matrix(other, arms)) == 1
+    other = plan_runs(arms, ["data/one"], "out", configs="configs/tiny", **settings)
+    assert len(run_matrix(other)) == 1
     assert runs[0].state == "done"
     assert other[0].state == "changed"
 
@@ -67,8 +71,8 @@ def test_the_same_seed_gives_the_same_scores(place):
     arms = read_arms("arms.yml")[2:]
     logs = []
     for output in ("a", "b"):
-        runs = plan_runs(arms, "configs/tiny", ["data/one"], output, seeds=[5])
-        assert run_matrix(runs, arms) == []
+        runs = plan_runs(arms, ["data/one"], output, configs="configs/tiny", seeds=[5])
+        assert run_matrix(runs) == []
         logs.append((runs[0].folder / "log.jsonl").read_text())
     assert logs[0] == logs[1]
 
@@ -166,16 +170,18 @@ def test_a_task_is_one_matrix_s_own(place):
     def begin_another():
         before.extend((place / "out").rglob("*"))
         with pytest.raises(MatrixError, match="Another matrix is at work") as found:
-            run_matrix(runs, arms)
+            run_matrix(runs)
         said.append(str(found.value))
         assert set(before) <= set((place / "out").rglob("*"))
 
     said = []
     arms = read_arms("arms.yml")[:1]
-    runs = plan_runs(arms, "configs/tiny", ["data/one"], "out", seeds=[0], epochs=3)
+    runs = plan_runs(
+        arms, ["data/one"], "out", configs="configs/tiny", seeds=[0], epochs=3
+    )
     end = when_there(place, LOG, begin_another)
     try:
-        assert run_matrix(runs, arms) == []
+        assert run_matrix(runs) == []
     finally:
         end()
     (message,) = said
@@ -183,15 +189,17 @@ def test_a_task_is_one_matrix_s_own(place):
     assert re.search(r"since \d{4}-\d\d-\d\d \d\d:", message)
     assert [run.state for run in runs] == ["done"]
     (place / "out" / "one" / ".lock").unlink()
-    assert run_matrix(runs, arms) == []
+    assert run_matrix(runs) == []
 
 
 def test_what_is_gone_is_done_again(place):
     arms = read_arms("arms.yml")[:1]
-    (run,) = plan_runs(arms, "configs/tiny", ["data/one"], "out", seeds=[0], epochs=1)
+    (run,) = plan_runs(
+        arms, ["data/one"], "out", configs="configs/tiny", seeds=[0], epochs=1
+    )
     for half in ("0.going", "0.going-1234"):
         (run.folder.parent / half / "model").mkdir(parents=True)
-    assert run_matrix([run], arms) == []
+    assert run_matrix([run]) == []
     assert [path.name for path in run.folder.parent.iterdir()] == ["0"]
     facts = (run.folder / "run.json").read_text()
     files = json.loads(facts)["files"]
@@ -215,7 +223,7 @@ def test_what_is_gone_is_done_again(place):
     assert run.state == "done"
     shutil.rmtree(run.folder / "model")
     assert run.state == "damaged"
-    assert run_matrix([run], arms) == []
+    assert run_matrix([run]) == []
     assert run.state == "done"
 
 
@@ -231,9 +239,11 @@ def test_tables(place):
     facts = folder / "task.json"
     facts.write_text('{"columns": {"text": "words", "label": "kind"}}')
     arms = read_arms("arms.yml")[:1]
-    (run,) = plan_runs(arms, "configs/tiny", ["data/table"], "out", seeds=[0], epochs=1)
+    (run,) = plan_runs(
+        arms, ["data/table"], "out", configs="configs/tiny", seeds=[0], epochs=1
+    )
     assert run.n_words == 18
-    assert run_matrix([run], arms) == []
+    assert run_matrix([run]) == []
     nlp = spacy.load(run.folder / "model")
     assert nlp("good film").cats.keys() == {"A", "B"}
     assert nlp.config["corpora"]["dev"]["text"] == "words"

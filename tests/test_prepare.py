@@ -19,6 +19,7 @@ from spacy_spanft.training.readers.splits import split_in_three, split_off
 from spacy_spanft.training.readers.textcat import table_corpus
 
 from .commands import run as run_spacy
+from .made_configs import CONFIGS
 from .task_data import (
     LAYOUTS,
     TAGS,
@@ -155,11 +156,11 @@ class TestPairs:
 
     @pytest.mark.parametrize(
         ("task", "config"),
-        [("rte", "textcat_pair_spanft"), ("stsb", "sts_spanft")],
+        [("rte", "pair_spanft"), ("stsb", "score_spanft")],
     )
     def test_the_configs_train_with_them(self, pairs, tmp_path, task, config):
         run_spacy(
-            *("train", ROOT / "configs" / f"{config}.cfg", "--output", tmp_path),
+            *("train", CONFIGS / f"{config}.cfg", "--output", tmp_path),
             *("--paths.train", pairs / task / "train.spacy"),
             *("--paths.dev", pairs / task / "dev.spacy"),
             *("--paths.transformer", save_bert(tmp_path / "bert")),

@@ -4,7 +4,6 @@ import csv
 import json
 import warnings
 from copy import deepcopy
-from pathlib import Path
 
 import pytest
 import spacy
@@ -17,9 +16,9 @@ from spacy_spanft.training.batch_count import count_batches
 from spacy_spanft.training.evaluation import evaluation_steps
 
 from .commands import run
+from .made_configs import CONFIGS
 from .tiny import save_bert
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 RATE = "training.optimizer.learn_rate"
 GOOD, BAD = "a very good film", "it was not bad"
 TOKENS = {

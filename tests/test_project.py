@@ -11,10 +11,9 @@ import pytest
 import spacy
 import srsly
 from spacy.tokens import DocBin
-from spacy.util import load_config
-from typer.testing import CliRunner
 
 from spacy_spanft import NgramDictionary, default_dictionary
+from spacy_spanft.experiments.experiment import tasks_of
 from spacy_spanft.experiments.matrix import read_arms
 
 from . import interpreter
@@ -169,13 +168,14 @@ def test_textcat(project, copy, settings):
     run("run", "textcat", ".", *settings, cwd=copy)
     assert all(path.exists() for path in outputs_of(project, "textcat", copy))
     folder = copy / "metrics" / "cola"
-    tasks = check_report(folder / "segmenter", ["encoder", "ngrams"])
+    tasks = check_report(folder / "spans", ["encoder", "ngrams"])
     assert tasks["cola"]["metric"] == "cats_matthews"
     again = run("run", "textcat", ".", *settings, cwd=copy)
     assert again.count("nothing changed") == 3
-    other = run("run", "textcat", ".", *settings, "--vars.segmenter", "cnn", cwd=copy)
+    other = ("--vars.arms", "segmenters", "--vars.options", "--arm encoder --arm cnn")
+    other = run("run", "textcat", ".", *settings, *other, cwd=copy)
     assert other.count("nothing changed") == 2
-    check_report(folder / "segmenter", ["encoder", "cnn"])
+    check_report(folder / "segmenters", ["encoder", "cnn"])
 
 
 def test_ner(project, copy, settings):
@@ -184,11 +184,11 @@ def test_ner(project, copy, settings):
     run("run", "ner", ".", *settings, "--vars.task", "wnut17", cwd=copy)
     made = outputs_of(project, "ner", copy, task="wnut17")
     assert all(path.exists() for path in made)
-    folder = copy / "metrics" / "wnut17" / "segmenter"
+    folder = copy / "metrics" / "wnut17" / "spans"
     check_report(folder, ["encoder", "ngrams"])
-    train = copy / "training" / "wnut17" / "segmenter" / "wnut17"
+    train = copy / "training" / "wnut17" / "spans" / "wnut17"
     assert "bilou_ner" in (train / "encoder" / "0" / "config.cfg").read_text()
-    more = ("--vars.task", "wnut17", "--vars.config", "configs/ner")
+    more = ("--vars.task", "wnut17", "--vars.options", "--pipeline ner")
     run("run", "ner", ".", *settings, *more, cwd=copy)
     assert "bilou_ner" not in (train / "encoder" / "0" / "config.cfg").read_text()
 
@@ -205,11 +205,11 @@ def nltk_data(scripts_path, copy):
 
 
 @pytest.mark.usefixtures("nltk_data")
-def test_ablation_sizes_and_regimes(project, copy, settings):
-    for workflow in ("ablation", "dictionary-size", "regimes"):
-        run("run", workflow, ".", *settings, cwd=copy)
-        assert all(path.exists() for path in outputs_of(project, workflow, copy))
+def test_all_files_of_arms(project, copy, settings):
     for arms in ("segmenters", "encoders", "dictionaries", "sizes", "regimes"):
+        run("run", "textcat", ".", *settings, "--vars.arms", arms, cwd=copy)
+        made = outputs_of(project, "textcat", copy, arms=arms)
+        assert all(path.exists() for path in made)
         check_report(copy / "metrics" / "cola" / arms, names(f"{arms}.yml"))
     n_ngrams = {
         name: len(
@@ -248,10 +248,7 @@ def test_the_default_dictionary_is_that_of_the_package(tmp_path):
     assert found["merged"]["new york city"] == default["new york city"] + 3
 
 
-@pytest.mark.usefixtures("scripts_path")
 def test_a_report_of_an_incomplete_matrix_says_so(tmp_path):
-    from experiment import tasks_of
-
     break_runs(tmp_path / "training" / "cola")
     (tmp_path / "cola").mkdir()
     (tmp_path / "cola" / "test.spacy").touch()
@@ -344,44 +341,32 @@ def test_demo_data(tmp_path):
         (["--arm", "nothing"], "There is no arm 'nothing'. There are: encoder, cnn"),
         (["--data", "nowhere"], "There is no folder 'nowhere'"),
         (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
+        (["--pipeline", "nothing"], "'nothing' is no pipeline that can be trained on"),
+        ([], "Nothing says what is trained on"),
+        (["--pipeline", "ner", "--configs", "configs"], "Leave one of them out"),
+        (["--metrics", "file"], "'file' is a file"),
     ],
 )
-def test_errors_are_short(scripts_path, copy, tmp_path, args, expected):
-    import experiment
-
-    data = tmp_path / "data"
-    data.mkdir()
+def test_errors_are_short(tmp_path, monkeypatch, args, expected):
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("file").touch()
     for part in ("train", "dev"):
         doc = spacy.blank("en")("new york")
         doc.cats = {"A": 1.0, "B": 0.0}
-        DocBin(docs=[doc]).to_disk(data / f"{part}.spacy")
-    command = [str(PROJECT / "arms" / "segmenters.yml")]
-    if "--data" not in args:
-        command += ["--data", str(data)]
-    command += ["--output", str(tmp_path), "--metrics", str(tmp_path)]
-    command += ["--configs", str(PROJECT / "configs"), *args]
-    done = CliRunner().invoke(experiment.app, command)
-    assert done.exit_code == 1
+        DocBin(docs=[doc]).to_disk(f"data/{part}.spacy")
+    command = ["spanft", "experiment", PROJECT / "arms" / "segmenters.yml"]
+    usual = {"--data": "data", "--output": "out", "--metrics": "metrics"}
+    usual |= {} if not args or "configs" in args else {"--pipeline": "textcat"}
+    given = usual | dict(zip(args[::2], args[1::2], strict=True))
+    command += [one for pair in given.items() for one in pair]
+    done = spacy_command(*command, ok=False)
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("path", sorted((PROJECT / "configs").glob("*")), ids=str)
-def test_configs_are_those_of_the_package(path):
-    assert path.read_bytes() == (ROOT / "configs" / path.name).read_bytes()
+    assert not Path("out").exists()
 
 
 def test_readme_is_what_the_project_says(copy):
     run("document", ".", "--output", "new.md", cwd=copy)
     expected = (copy / "new.md").read_text(encoding="utf8")
     assert (PROJECT / "README.md").read_text(encoding="utf8") == expected
-
-
-def test_segmenter_config_makes_a_pipeline(tmp_path, dictionary):
-    dictionary.to_disk(tmp_path / "a.tsv.gz")
-    overrides = {"paths.dictionary": str(tmp_path / "a.tsv.gz")}
-    config = load_config(ROOT / "configs" / "span_segmenter.cfg", overrides=overrides)
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    nlp.initialize()
-    doc = nlp("in New York")
-    assert [span.text for span in doc.spans["ngrams"]] == ["New York"]

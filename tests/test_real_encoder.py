@@ -16,9 +16,10 @@ from spacy.util import load_config
 
 from spacy_spanft import join_pair
 
+from .made_configs import CONFIGS
+
 pytestmark = pytest.mark.slow
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 TEXTS = [
     ("The committee's unprecedented decision wasn't appealed.", None),
     ("He plays the cello in New York.", "A cellist performs, in NYC!"),
@@ -47,7 +48,7 @@ def test_vectors_are_those_of_hugging_face(encoder):
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    nlp = make("textcat_pair_spanft", encoder)
+    nlp = make("pair_spanft", encoder)
     for label in "AB":
         nlp.get_pipe("textcat").add_label(label)
     nlp.initialize()

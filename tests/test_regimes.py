@@ -1,7 +1,6 @@
 """Frozen transformers: not a bit changes, nothing is paid for, and nothing is left."""
 
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +23,6 @@ from .regimes import (
     step,
 )
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 KINDS = {
     "shared": {},
     "pairs": {"pairs": True},

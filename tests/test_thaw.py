@@ -2,7 +2,6 @@
 
 from io import StringIO
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import spacy
@@ -17,10 +16,10 @@ from spacy_spanft.errors import RegimeError, SettingError
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
 from spacy_spanft.training.regimes.freeze import freeze_transformer
 
+from .made_configs import CONFIGS
 from .regimes import encoders, hash_of, initialized, learns, make, optimizer, step
 from .tiny import save_bert
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 LAYERS = ("embeddings.", "encoder.layer.0.", "encoder.layer.1.")
 
 

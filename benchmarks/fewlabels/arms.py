@@ -11,7 +11,7 @@ from typing import Any
 from confection import Config
 
 from spacy_spanft import NgramDictionary, default_dictionary
-from spacy_spanft.experiments.matrix.arms import ArmConfig, change, config_of
+from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
 from .tasks import Data, Task
 
@@ -76,7 +76,7 @@ def config_for(
     arm = ARMS[run["arm"]]
     if run["arm"] in files:
         arm = arm._replace(dictionary=str(files[run["arm"]]))
-    config = config_of(arm, Path(__file__).parents[2] / task.config)
+    config = config_of(arm, Pipeline(task.pipeline))
     settings: dict[str, Any] = {
         "paths.train": str(files["train"]),
         "paths.dev": str(files["dev"]),

@@ -21,7 +21,7 @@ _SPLIT = 0
 class Task(NamedTuple):
     """A task.
 
-    config (str): How its configs begin: configs/textcat for textcat_baseline.cfg.
+    pipeline (str): What is trained, as `spanft init --pipeline` calls it.
     component (str): What is trained on top of the encoder.
     train (str): The file of its training data.
     dev (str): That of its dev data; "" cuts it off the training data.
@@ -30,7 +30,7 @@ class Task(NamedTuple):
     set (dict[str, Any]): Other settings that it needs.
     """
 
-    config: str
+    pipeline: str
     component: str
     train: str
     dev: str
@@ -57,19 +57,13 @@ def _glue(name: str) -> tuple[str, str]:
 
 
 TASKS = {
-    "CoLA": Task(
-        "configs/textcat", "textcat", *_glue("CoLA"), _COLA, "sentence", _SCORER
-    ),
-    "SST-2": Task(
-        "configs/textcat", "textcat", *_glue("SST-2"), _CATS, "sentence", _SCORER
-    ),
-    "MRPC": Task(
-        "configs/textcat_pair", "textcat", *_glue("MRPC"), _MRPC, "sentence1", _SCORER
-    ),
-    "STS-B": Task("configs/sts", "text_regressor", *_glue("STS-B"), _STS, "sentence1"),
-    "WNUT17": Task("configs/ner_bilou", "bilou_ner", *_WNUT, _ENTS),
+    "CoLA": Task("textcat", "textcat", *_glue("CoLA"), _COLA, "sentence", _SCORER),
+    "SST-2": Task("textcat", "textcat", *_glue("SST-2"), _CATS, "sentence", _SCORER),
+    "MRPC": Task("pair", "textcat", *_glue("MRPC"), _MRPC, "sentence1", _SCORER),
+    "STS-B": Task("score", "text_regressor", *_glue("STS-B"), _STS, "sentence1"),
+    "WNUT17": Task("bilou_ner", "bilou_ner", *_WNUT, _ENTS),
     "WikiGold": Task(
-        "configs/ner_bilou", "bilou_ner", "ner/wikigold/wikigold.conll.txt", "", _ENTS
+        "bilou_ner", "bilou_ner", "ner/wikigold/wikigold.conll.txt", "", _ENTS
     ),
 }
 

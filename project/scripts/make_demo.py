@@ -51,12 +51,13 @@ def main(output: Path, seed: int = 0, scale: float = 1.0, nltk: bool = False) ->
 
 
 def write_task(folder: Path, task: str) -> None:
-    """Say which configs the data is for, and by what it is scored."""
-    config, metric = {
+    """Say what is trained on the data, and by what it is scored."""
+    pipeline, metric = {
         "textcat": ("textcat", "cats_accuracy"),
-        "ner": ("ner_bilou", "ents_f"),
+        "ner": ("bilou_ner", "ents_f"),
     }[task]
-    text = json.dumps({"task": task, "config": config, "metric": metric}, indent=2)
+    about = {"task": task, "pipeline": pipeline, "metric": metric}
+    text = json.dumps(about, indent=2)
     (folder / "task.json").write_text(text + "\n", encoding="utf8")
 
 

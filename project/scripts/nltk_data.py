@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import typer
-from fit import NLTK_DATA, has_nltk_data
 from wasabi import msg
+
+from spacy_spanft.segmenters.nltk_chunk import PHRASE_DATA, has_phrase_data
 
 
 def main(folder: Path) -> None:
@@ -12,10 +13,10 @@ def main(folder: Path) -> None:
     import nltk
 
     folder.mkdir(parents=True, exist_ok=True)
-    if has_nltk_data(folder):
+    if has_phrase_data(folder):
         msg.good("NLTK has its data")
         return
-    for name in NLTK_DATA:
+    for name in PHRASE_DATA:
         package = name.split("/")[1]
         try:
             nltk.download(package, folder, quiet=True, raise_on_error=True)
@@ -24,8 +25,8 @@ def main(folder: Path) -> None:
             msg.fail(
                 f"NLTK's {package} is not on this machine, and cannot be downloaded: "
                 f"{reason}",
-                "Set NLTK_DATA to a folder that has it, or run the other arms alone, "
-                "such as: spacy project run train-encoders",
+                "Set NLTK_DATA to a folder that has it, or run other arms: "
+                "spacy project run textcat . --vars.arms encoders",
                 exits=1,
             )
     msg.good(f"Downloaded NLTK's data to {folder}")

@@ -27,13 +27,8 @@ from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import CorpusError, Errors, ReaderError, SettingError
 
 MAX_DEV = 2_000
-# The configs that are for each kind, by the beginning of their names.
-CONFIGS = {
-    "single": "textcat",
-    "pair": "textcat_pair",
-    "score": "sts",
-    "ner": "ner_bilou",
-}
+# What is trained on each kind, as `spanft init --pipeline` calls it.
+PIPELINES = {"single": "textcat", "pair": "pair", "score": "score", "ner": "bilou_ner"}
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
 # What cannot be made anew from the text: the tags, for entities.
 ATTRS = ["TAG", "SENT_START", "ENT_IOB", "ENT_TYPE"]
@@ -116,7 +111,7 @@ def prepare(
     about = {
         "task": name,
         "kind": task.kind,
-        "config": CONFIGS[task.kind],
+        "pipeline": PIPELINES[task.kind],
         "metric": task.metric,
         "positive_label": task.positive_label,
         "labels": list(task.labels),

@@ -13,7 +13,7 @@ from .convert import convert_cli
 from .dictionary import build_cli, diff_cli, info_cli, top_cli
 from .explain import explain_cli
 from .init import init_cli
-from .matrix import matrix_cli
+from .matrix import experiment_cli, matrix_cli
 from .phrases import phrases_cli
 from .pretrain import pretrain_cli
 from .segment import segment_cli
@@ -42,6 +42,10 @@ spanft.command(
     "matrix",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(matrix_cli)
+spanft.command(
+    "experiment",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(experiment_cli)
 spanft.command("explain")(explain_cli)
 spanft.command("phrases")(phrases_cli)
 spanft.command("pretrain")(pretrain_cli)

@@ -1,4 +1,4 @@
-"""`python -m spacy spanft matrix`."""
+"""`python -m spacy spanft matrix` and `spanft experiment`."""
 
 import sys
 from pathlib import Path
@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 # fmt: off
 Arms = Annotated[Path, Argument(help="The arms: what each changes in a config (YAML)", show_default=False)]  # noqa: E501
-Configs = Annotated[str, Option("--configs", "-c", help="Where the configs are: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if a task.json beside the data has a \"config\"", show_default=False)]  # noqa: E501
 Data = Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train.spacy and dev.spacy, or tables (.tsv, .csv, .jsonl); may be repeated", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Option("--output", "-o", help="The folder of the runs, each in TASK/ARM/SEED", show_default=False)]  # noqa: E501
+Pipeline = Annotated[str | None, Option("--pipeline", "-p", help="What is trained, as `spanft init` calls it; else a task.json beside the data says so: {\"pipeline\": \"textcat\"}", show_default=False)]  # noqa: E501
+Configs = Annotated[str | None, Option("--configs", "-c", help="Configs of your own: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if task.json has a \"config\"", show_default=False)]  # noqa: E501
+Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder", show_default=False)]  # noqa: E501
+DictionaryFile = Annotated[str | None, Option("--dictionary", help="The n-grams; the default English ones if there is none", show_default=False)]  # noqa: E501
+NltkData = Annotated[Path | None, Option("--nltk-data", help="Data for NLTK, if it has none of its own", show_default=False)]  # noqa: E501
 Only = Annotated[list[str] | None, Option("--arm", help="Only this arm; may be repeated", show_default=False)]  # noqa: E501
 Seeds = Annotated[int, Option("--seeds", help="How many seeds")]
 Seed = Annotated[int, Option("--seed", help="The first seed")]
@@ -27,15 +31,20 @@ Epochs = Annotated[int, Option("--epochs", "-e", help="How often a training sees
 Jobs = Annotated[int, Option("--jobs", "-j", help="How many trainings at the same time")]  # noqa: E501
 GpuId = Annotated[str, Option("--gpu-id", "-g", help="The GPU; several for --jobs: 0,1, or 0,0 to share one; -1 for the CPU")]  # noqa: E501
 DryRun = Annotated[bool, Option("--dry-run", help="Only list the runs")]
+Metrics = Annotated[Path, Option("--metrics", "-m", help="The folder of the report", show_default=False)]  # noqa: E501
 # fmt: on
 
 
 def matrix_cli(
     ctx: Context,
     arms: Arms,
-    configs: Configs,
     data: Data,
     output: Output,
+    pipeline: Pipeline = None,
+    configs: Configs = None,
+    transformer: Transformer = None,
+    dictionary: DictionaryFile = None,
+    nltk_data: NltkData = None,
     arm: Only = None,
     seeds: Seeds = 3,
     seed: Seed = 0,
@@ -49,35 +58,86 @@ def matrix_cli(
     Settings for all configs are given as to `spacy train`: --training.max_steps 10.
     """
     with short_errors():
-        if not dry_run:
-            begin_server()
-        from ..experiments.matrix import (
-            check_jobs,
-            plan_runs,
-            read_arms,
-            read_gpus,
-            run_matrix,
-        )
-
-        overrides = read_overrides(ctx.args)
-        check_folder(output)
-        check_seeds(seeds)
-        check_jobs(jobs)
-        gpus = read_gpus(gpu_id)
-        check_gpus(gpus, jobs)
-        found = choose_arms(read_arms(arms), arm)
-        numbers = range(seed, seed + seeds)
-        runs = plan_runs(
-            found, configs, data, output, seeds=numbers, epochs=epochs,
-            overrides=overrides,
-        )  # fmt: skip
+        runs, gpus = _plan(ctx)
         if dry_run:
             print(list_runs(runs))
             return
-        failures = run_matrix(runs, found, gpu_id=gpus, n_jobs=jobs)
+        from ..experiments import run_matrix
+
+        failures = run_matrix(runs, gpu_id=gpus, n_jobs=jobs)
         tell_failures(failures)
         check_failures(failures, len(runs))
         print(f"✔ {len(runs)} runs are in {output}", file=sys.stderr)
+
+
+def experiment_cli(
+    ctx: Context,
+    arms: Arms,
+    data: Data,
+    output: Output,
+    metrics: Metrics,
+    pipeline: Pipeline = None,
+    configs: Configs = None,
+    transformer: Transformer = None,
+    dictionary: DictionaryFile = None,
+    nltk_data: NltkData = None,
+    arm: Only = None,
+    seeds: Seeds = 3,
+    seed: Seed = 0,
+    epochs: Epochs = 3,
+    jobs: Jobs = 1,
+    gpu_id: GpuId = "-1",
+    dry_run: DryRun = False,
+) -> None:
+    """Train as `matrix` does, compare on the test data, and write the report.
+
+    The folder of each task has its test data beside train and dev: test.spacy.
+    """
+    with short_errors():
+        check_folder(metrics)
+        runs, gpus = _plan(ctx)
+        if dry_run:
+            print(list_runs(runs))
+            return
+        from ..experiments import run_experiment
+
+        failures, tables = run_experiment(
+            runs, data, output, metrics, gpu_ids=gpus, n_jobs=jobs
+        )
+        tell_failures(failures)
+        print(tables)
+        check_failures(failures, len(runs))
+        print(f"The report: {metrics / 'comparison.html'}")
+
+
+def _plan(ctx: Context) -> "tuple[list[Run], list[int]]":
+    """Plan the runs that the options of a command name, and find their GPUs."""
+    given: dict[str, Any] = ctx.params
+    if not given["dry_run"]:
+        begin_server()
+    from ..experiments.matrix import check_jobs, plan_runs, read_arms, read_gpus
+
+    overrides = read_overrides(ctx.args)
+    for name in ("transformer", "dictionary"):
+        if given[name]:
+            overrides[f"paths.{name}"] = given[name]
+    check_folder(Path(given["output"]))
+    check_seeds(given["seeds"])
+    check_jobs(given["jobs"])
+    gpus = read_gpus(given["gpu_id"])
+    check_gpus(gpus, given["jobs"])
+    runs = plan_runs(
+        choose_arms(read_arms(given["arms"]), given["arm"]),
+        given["data"],
+        given["output"],
+        pipeline=given["pipeline"],
+        configs=given["configs"],
+        nltk_data=Path(given["nltk_data"]) if given["nltk_data"] else None,
+        seeds=range(given["seed"], given["seed"] + given["seeds"]),
+        epochs=given["epochs"],
+        overrides=overrides,
+    )
+    return runs, gpus
 
 
 def choose_arms(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig]":

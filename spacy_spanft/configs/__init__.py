@@ -2,7 +2,7 @@
 
 from .bases import TASKS, Task, base
 from .data import concerns, look, told
-from .making import make_config
+from .making import make_config, task_config
 from .regimes import REGIMES
 from .writing import to_text
 
@@ -14,6 +14,7 @@ __all__ = [
     "concerns",
     "look",
     "make_config",
+    "task_config",
     "to_text",
     "told",
 ]

@@ -31,6 +31,27 @@ class MatrixErrors:
     )
     BAD_DATA = "'{path}' cannot be read as spaCy's binary data. Write it again."
     BAD_TASK = "{path} does not say what the task is: {reason}."
+    WHICH_PIPELINE = (
+        "Nothing says what is trained on '{data}'. Add --pipeline, one of {known}; or "
+        'a task.json beside the data, such as {{"pipeline": "textcat"}}; or --configs '
+        "for configs of your own."
+    )
+    NO_PIPELINE_OF = (
+        "{name} is no pipeline that can be trained on '{data}'. There are: {known}."
+    )
+    TWO_SOURCES = (
+        "--pipeline takes the package's configs, and --configs those of your own. "
+        "Leave one of them out."
+    )
+    NO_REGIME = "The arm {arm!r} has the regime {regime}. There are: {known}."
+    REGIME_OF_FILES = (
+        "The arm {arm!r} has the regime {regime!r}, which belongs to the package's own "
+        "configs. In those of --configs, write it into the file, or use `set`."
+    )
+    NO_KIND = (
+        "The arm {arm!r} takes the config {config}. The package has {known}; others "
+        "are files of your own, named with --configs."
+    )
     WHICH_CONFIGS = (
         "'{path}' is a folder, and there is no task.json in '{data}' whose \"config\" "
         "says which of its configs to take. Name them: configs/textcat for "

@@ -1,1 +1,15 @@
 """Arms, seeds and tasks: trained, compared and reported."""
+
+from .comparison import Comparison, compare
+from .experiment import run_experiment
+from .matrix import ArmConfig, plan_runs, read_arms, run_matrix
+
+__all__ = [
+    "ArmConfig",
+    "Comparison",
+    "compare",
+    "plan_runs",
+    "read_arms",
+    "run_experiment",
+    "run_matrix",
+]

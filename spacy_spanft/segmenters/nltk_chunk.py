@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from spacy.tokens import Doc, Token
@@ -14,6 +15,8 @@ from .types import Segment, Segmentation, check_docs
 Chunker: TypeAlias = Literal["entities", "phrases"]
 TaggedTokens: TypeAlias = list[tuple[str, str]]
 
+# What the phrases need, as NLTK's find() takes it.
+PHRASE_DATA = ("taggers/averaged_perceptron_tagger_eng", "corpora/conll2000")
 # How often the perceptron sees conll2000: F 92.7 on its test part after two rounds
 # (the bigram chunker of NLTK's book has 83.7).
 _ROUNDS = 2
@@ -169,6 +172,23 @@ _CHUNKERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "phrases": (load_phrase_chunker, "averaged_perceptron_tagger_eng conll2000"),
 }
+
+
+def has_phrase_data(*folders: Path) -> bool:
+    """Say whether NLTK finds what its phrases need.
+
+    *folders (Path): Folders to look into, after NLTK's own.
+    RETURNS (bool): Whether all of it is there.
+    """
+    import nltk
+
+    paths = [*nltk.data.path, *map(str, folders)]
+    try:
+        for resource in PHRASE_DATA:
+            nltk.data.find(resource, paths)
+    except LookupError:
+        return False
+    return True
 
 
 def _missing_data(error: LookupError, packages: str) -> str:

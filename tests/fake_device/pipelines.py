@@ -11,9 +11,9 @@ from thinc.api import require_cpu, require_gpu
 
 from spacy_spanft import NgramDictionary, join_pair
 
+from ..made_configs import CONFIGS
 from . import ledger
 
-CONFIGS = Path(__file__).parent.parent.parent / "configs"
 DICTIONARY = NgramDictionary({"new york": 3, "very good": 3, "united states": 2})
 TEXTS = (
     "new york was very good and not bad , it is a film",
@@ -84,13 +84,13 @@ ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
             "training.optimizer.layer_decay": 0.5,
         },
     ),
-    "pair baseline": ("textcat_pair_baseline", {}),
-    "pair cnn": ("textcat_pair_spanft", {}),
-    "score cnn": ("sts_spanft", {}),
+    "pair baseline": ("pair_baseline", {}),
+    "pair cnn": ("pair_spanft", {}),
+    "score cnn": ("score_spanft", {}),
     "ner baseline": ("ner_baseline", {}),
     "ner": ("ner_spanft", {}),
-    "bilou_ner baseline": ("ner_bilou_baseline", {}),
-    "bilou_ner": ("ner_bilou_spanft", {}),
+    "bilou_ner baseline": ("bilou_ner_baseline", {}),
+    "bilou_ner": ("bilou_ner_spanft", {}),
     "spancat baseline": ("spancat_baseline", {}),
     "spancat": ("spancat_spanft", {"components.spancat.suggester": SUGGESTER}),
 }
@@ -142,7 +142,7 @@ def make(arm: str, bert: Path, gpu_id: int) -> Made:
             node = node[key]
         node[last] = value
     nlp = load_model_from_config(config.interpolate(), auto_fill=True)
-    texts = PAIRS if "pair" in name or "sts" in name else TEXTS
+    texts = PAIRS if "pair" in name or "score" in name else TEXTS
     examples = [_example(nlp, text, i) for i, text in enumerate(texts)]
     optimizer = nlp.initialize(lambda: examples)
     if "span_segmenter" in nlp.pipe_names and SEGMENTER not in changes:
@@ -160,7 +160,7 @@ def outcome_of(arm: str, bert: Path, gpu_id: int) -> Outcome:
     annotates = [name for name in nlp.pipe_names if name == "span_segmenter"]
     prepare = _before_update(nlp)
     optimizer.eps, optimizer.schedules = 1.0, {}
-    for name in ("learn_rate", "transformer_rate"):
+    for name in ("learn_rate", "head_rate"):
         if hasattr(optimizer, name):
             setattr(optimizer, name, 0.5)
     for number in range(2):

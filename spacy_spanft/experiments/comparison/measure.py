@@ -5,14 +5,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Example
 
 from ...errors import ComparisonError, Errors
-from ...pipeline.span_segmenter import SpanSegmenter
-from ...segmenters.ngram import NgramSegmenter
 from ...util.processes import fresh_pool
 from ..cost import n_parameters, peak_memory
+from ..hook import SpanSegmenter, n_ngrams_of, segmenter_of, spans_of
 from ..metrics.categories import check_labels
 from ..metrics.choice import metric_of
 from ..metrics.scoring import NOTHING, Metric, Rows
@@ -165,7 +163,7 @@ def describe(
     RETURNS (Measured): What was found.
     """
     metric = metric_of(nlp, setup.metric, setup.positive_label, path)
-    segmenter = _segmenter(nlp)
+    segmenter = segmenter_of(nlp)
     made = _Made()
     for batch in batches:
         made.add(batch, metric, segmenter)
@@ -190,7 +188,7 @@ def describe(
         None if segmenter is None else float(np.mean(n_spans)),
         made.spans,
         [gold for gold, _ in made.words],
-        _n_ngrams(segmenter),
+        n_ngrams_of(segmenter),
         np.concatenate(made.wrong) if made.wrong else None,
         metric.meaning,
         _seed(nlp),
@@ -222,7 +220,7 @@ class _Made:
         for example in batch:
             doc, cats = example.predicted, example.reference.cats
             self.texts.append(doc.text)
-            self.spans.append(_spans(doc, segmenter))
+            self.spans.append(spans_of(doc, segmenter))
             self.labels.update(label for label, value in cats.items() if value)
             self.n_words += len(doc)
 
@@ -230,19 +228,3 @@ class _Made:
 def _seed(nlp: Language) -> int | None:
     seed = nlp.config.interpolate().get("training", {}).get("seed")
     return seed if isinstance(seed, int) else None
-
-
-def _segmenter(nlp: Language) -> SpanSegmenter | None:
-    components: Any = nlp.pipeline
-    found = (one for _, one in components if isinstance(one, SpanSegmenter))
-    return next(found, None)
-
-
-def _spans(doc: Doc, segmenter: SpanSegmenter | None) -> list[tuple[int, int]]:
-    group = doc.spans.get(segmenter.spans_key, []) if segmenter is not None else []
-    return [(span.start_char, span.end_char) for span in group]
-
-
-def _n_ngrams(segmenter: SpanSegmenter | None) -> int | None:
-    cutter = None if segmenter is None else segmenter.segmenter
-    return len(cutter.dictionary) if isinstance(cutter, NgramSegmenter) else None

@@ -9,6 +9,8 @@ A file of arms is YAML. Each arm says which config it takes, and what it changes
         segmenter: {"@segmenters": spacy-spanft.RandomSegmenter.v1, seed: 1}
       no-cls:
         block: {use_cls: false}
+
+The configs are those of `spanft init`, or files of one's own.
 """
 
 from collections.abc import Collection
@@ -19,15 +21,16 @@ from typing import Any, NamedTuple
 from confection import Config
 from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 
+from ...configs import REGIMES, task_config
 from ...configs.adding import read_config
 from ...errors import Errors, MatrixError, shown
 from ...util.names import SEGMENTER
+from ..hook import NGRAM_SEGMENTER, SPAN_BLOCKS
 from .arms_file import bad_arms, read_arms_file
 from .names import fault_of, same_folder
 
-NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
-SPAN_BLOCKS = ("spacy-spanft.SpanTextCat.v1", "spacy-spanft.SpanTok2Vec.v1")
-
+# The configs that a pipeline has, and whether they look at spans.
+KINDS = {"baseline": False, "spanft": True}
 
 # What else there may be in sections of which spaCy never says that a key is unknown.
 _SCHEMAS = {
@@ -38,11 +41,22 @@ _SCHEMAS = {
 }
 
 
+class Pipeline(NamedTuple):
+    """A pipeline whose configs come with the package.
+
+    name (str): What `spanft init --pipeline` calls it.
+    """
+
+    name: str
+
+
 class ArmConfig(NamedTuple):
     """What an arm changes.
 
     name (str): Its name.
-    config (str): Which config it takes: "baseline" takes PREFIX_baseline.cfg.
+    config (str): Which config it takes: "baseline", without spans, or "spanft"; of
+        configs of one's own, "baseline" takes PREFIX_baseline.cfg.
+    regime (str): How it is trained, as `spanft init --regime` calls it.
     segmenter (Optional[dict]): The block of another segmenter.
     dictionary (Any): The dictionary: a file, or the block of a reader.
     block (dict): Settings of the block that looks at spans.
@@ -52,6 +66,7 @@ class ArmConfig(NamedTuple):
 
     name: str
     config: str = "spanft"
+    regime: str = "everything"
     segmenter: dict[str, Any] | None = None
     dictionary: Any = None
     block: dict[str, Any] = {}  # noqa: RUF012 (never written to)
@@ -109,15 +124,16 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float)
 
 
-def config_of(arm: ArmConfig, prefix: str | Path) -> Config:
+def config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     """Make the config of an arm.
 
     arm (ArmConfig): The arm.
-    prefix (Union[str, Path]): Where the configs are: "configs/textcat" for
-        configs/textcat_baseline.cfg and configs/textcat_spanft.cfg.
+    source (Union[Pipeline, Path]): The pipeline, whose configs are those of `init`; or
+        where files of one's own are: "configs/textcat" for configs/textcat_baseline.cfg
+        and configs/textcat_spanft.cfg.
     RETURNS (Config): The config, its variables not filled in.
     """
-    config = read_config(f"{prefix}_{arm.config}.cfg")
+    config = _config_of(arm, source)
     changes: dict[str, Any] = {}
     if arm.segmenter is not None:
         changes[f"components.{SEGMENTER}.segmenter"] = arm.segmenter
@@ -132,6 +148,22 @@ def config_of(arm: ArmConfig, prefix: str | Path) -> Config:
     for place, value in {**changes, **arm.set}.items():
         change(config, place, value, f"the arm {arm.name!r}")
     return config
+
+
+def _config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
+    """Make the config of an arm, before what the arm changes in it."""
+    if arm.regime not in REGIMES:
+        text = {"arm": arm.name, "regime": shown(arm.regime)}
+        raise MatrixError(Errors.NO_REGIME.format(**text, known=", ".join(REGIMES)))
+    if isinstance(source, Path):
+        if arm.regime != "everything":
+            text = {"arm": arm.name, "regime": arm.regime}
+            raise MatrixError(Errors.REGIME_OF_FILES.format(**text))
+        return read_config(f"{source}_{arm.config}.cfg")
+    if arm.config not in KINDS:
+        text = {"arm": arm.name, "config": shown(arm.config)}
+        raise MatrixError(Errors.NO_KIND.format(**text, known=", ".join(KINDS)))
+    return task_config(source.name, spans=KINDS[arm.config], regime=arm.regime)
 
 
 def change(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import spacy
 from confection import Config
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ...errors import Errors, MatrixError, shown
@@ -30,11 +30,14 @@ class Data(NamedTuple):
     """The data of a task.
 
     files (dict[str, Path]): The file of each part, "train" and "dev".
-    config (Optional[str]): What task.json says: "textcat" for textcat_spanft.cfg.
+    pipeline (Optional[str]): What task.json says is trained: "textcat", or "ner".
+    config (Optional[str]): What it says of configs of one's own: "textcat" for
+        textcat_spanft.cfg.
     columns (dict[str, Any]): What it says of the columns of tables.
     """
 
     files: dict[str, Path]
+    pipeline: str | None
     config: str | None
     columns: dict[str, Any]
 
@@ -57,8 +60,9 @@ def find_data(folder: str | Path) -> Data:
     """Find the data of a task, without reading it.
 
     folder (Union[str, Path]): A folder with train and dev data: .spacy files, or tables
-        (.tsv, .csv or .jsonl). A task.json in it may say which configs are for it
-        ("config"), and what is in the columns of tables ("columns").
+        (.tsv, .csv or .jsonl). A task.json in it may say what is trained on it
+        ("pipeline"), which configs of one's own are for it ("config"), and what is in
+        the columns of tables ("columns").
     RETURNS (Data): The data.
     """
     folder = Path(folder)
@@ -71,16 +75,19 @@ def find_data(folder: str | Path) -> Data:
     if not isinstance(facts, dict):
         reason = f"it is {shown(facts)}, not an object"
         raise MatrixError(Errors.BAD_TASK.format(path=file, reason=reason))
-    config, columns = facts.get("config"), facts.get("columns", {})
+    pipeline, config = facts.get("pipeline"), facts.get("config")
+    columns = facts.get("columns", {})
     reason = ""
     # It becomes a part of a path.
     if not isinstance(config, str | None) or re.search(r"[^\w-]", config or ""):
         reason = f"its config is {shown(config)}"
+    elif not isinstance(pipeline, str | None):
+        reason = f"its pipeline is {shown(pipeline)}"
     elif not isinstance(columns, dict) or not all(map(_is_column, columns.items())):
         reason = f"its columns are {shown(columns)}; known are {', '.join(_COLUMNS)}"
     if reason:
         raise MatrixError(Errors.BAD_TASK.format(path=file, reason=reason))
-    return Data(files, config, columns)
+    return Data(files, pipeline, config, columns)
 
 
 def read_with(config: Config, data: Data) -> dict[str, dict[str, Any]]:
@@ -114,14 +121,22 @@ def sizes_of(file: Path, reader: dict[str, Any]) -> list[int]:
     """
     if file.suffix != ".spacy":
         return _sizes_of_table(file, reader)
-    try:
-        docs = DocBin().from_disk(file).get_docs(Vocab())
-        sizes = [len(doc) for doc in docs]
-    except Exception as error:  # whatever zlib and msgpack say of a broken file
-        raise MatrixError(Errors.BAD_DATA.format(path=file)) from error
+    sizes = [len(doc) for doc in docs_of(file)]
     if not sizes:
         raise MatrixError(Errors.NO_ROWS.format(source=repr(str(file))))
     return sizes
+
+
+def docs_of(file: Path) -> list[Doc]:
+    """Read spaCy's binary data.
+
+    file (Path): The file.
+    RETURNS (list[Doc]): The Docs.
+    """
+    try:
+        return list(DocBin().from_disk(file).get_docs(Vocab()))
+    except Exception as error:  # whatever zlib and msgpack say of a broken file
+        raise MatrixError(Errors.BAD_DATA.format(path=file)) from error
 
 
 def _sizes_of_table(file: Path, reader: dict[str, Any]) -> list[int]:

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 
 from confection import Config
 
+from ...configs import TASKS
 from ...configs.adding import interpolated
 from ...errors import Errors, MatrixError, shown
-from .arms import ArmConfig, change, config_of
+from .arms import ArmConfig, Pipeline, change, config_of
 from .data import PARTS, Data, find_data, read_with, sizes_of
 from .fingerprint import fingerprint
 from .names import fault_of, same_folder
 from .registered import check_names
+from .resolving import resolve_arms
 from .result import SCORES, State, state_of
 from .settings_check import check_settings
 from .steps import RUNNER, n_epochs, set_steps
@@ -34,6 +36,7 @@ class Run(NamedTuple):
     config (Config): Its config.
     n_words (int): How many words it is trained on, all epochs together.
     fingerprint (str): Tells it from what was run with other settings or files.
+    note (str): What must be said of the arm beside its scores.
     """
 
     task: str
@@ -43,6 +46,7 @@ class Run(NamedTuple):
     config: Config
     n_words: int
     fingerprint: str
+    note: str = ""
 
     @property
     def state(self) -> State:
@@ -50,8 +54,19 @@ class Run(NamedTuple):
         return state_of(self.folder, self.fingerprint)
 
 
-def _prefix(configs: str | Path, data: Data) -> Path:
-    """Find the configs for some data: in a folder those that task.json names."""
+def _source(
+    configs: str | Path | None, pipeline: str | None, data: Data
+) -> Pipeline | Path:
+    """Find the configs for some data: what nobody says, its task.json does."""
+    if configs is None:
+        name = pipeline or data.pipeline
+        if name not in TASKS:
+            text = {"name": shown(name), "data": data.folder, "known": ", ".join(TASKS)}
+            message = Errors.WHICH_PIPELINE if name is None else Errors.NO_PIPELINE_OF
+            raise MatrixError(message.format(**text))
+        return Pipeline(name)
+    if pipeline is not None:
+        raise MatrixError(Errors.TWO_SOURCES)
     if not Path(configs).is_dir():
         return Path(configs)
     if data.config is None:
@@ -62,10 +77,12 @@ def _prefix(configs: str | Path, data: Data) -> Path:
 
 def plan_runs(
     arms: Sequence[ArmConfig],
-    configs: str | Path,
     data: Sequence[str | Path],
     output: str | Path,
     *,
+    pipeline: str | None = None,
+    configs: str | Path | None = None,
+    nltk_data: Path | None = None,
     seeds: Sequence[int] = (0, 1, 2),
     epochs: int = 3,
     overrides: Mapping[str, Any] | None = None,
@@ -73,12 +90,15 @@ def plan_runs(
     """Plan a matrix: all arms of one seed, then those of the next one.
 
     arms (Sequence[ArmConfig]): The arms.
-    configs (Union[str, Path]): Where the configs are: "configs/textcat" for
-        configs/textcat_baseline.cfg and configs/textcat_spanft.cfg, or "configs" if the
-        data says which.
     data (Sequence[Union[str, Path]]): Of each task the folder with its train and dev
         data: .spacy files or tables, see `find_data`.
     output (Union[str, Path]): Where the runs go: OUTPUT/TASK/ARM/SEED.
+    pipeline (Optional[str]): What is trained, as `spanft init --pipeline` calls it;
+        None takes what task.json in the folder of the data says.
+    configs (Optional[Union[str, Path]]): In the place of that, configs of one's own:
+        "configs/textcat" for configs/textcat_baseline.cfg and
+        configs/textcat_spanft.cfg, or "configs" if task.json says which.
+    nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
     seeds (Sequence[int]): The seeds.
     epochs (int): How often a training sees each text.
     overrides (Optional[Mapping[str, Any]]): Settings for all configs, with dots.
@@ -89,9 +109,15 @@ def plan_runs(
     _check_seeds(seeds)
     _check_path(output)
     tasks = _tasks(data)
+    ngrams = (overrides or {}).get("paths.dictionary")
+    resolved = {
+        (name, arm.name): arm
+        for name, task in tasks.items()
+        for arm in resolve_arms(list(arms), task, ngrams, nltk_data)
+    }
     plans = {
-        (name, arm.name): config_of(arm, _prefix(configs, task))
-        for (name, task), arm in product(tasks.items(), arms)
+        (name, arm): config_of(one, _source(configs, pipeline, tasks[name]))
+        for (name, arm), one in resolved.items()
     }
     _override(plans.values(), overrides or {})
     n_words = {}
@@ -112,7 +138,8 @@ def plan_runs(
         digest = fingerprint(config)
         change(config, "training.logger", _logger(folder), RUNNER)
         words = n_words[name, arm.name]
-        made.append(Run(name, arm.name, seed, folder, config, words, digest))
+        note = resolved[name, arm.name].note
+        made.append(Run(name, arm.name, seed, folder, config, words, digest, note))
     return made
 
 

@@ -10,7 +10,7 @@ from confection import Config
 from spacy.language import Language
 
 from ...errors import Errors, MatrixError, shown
-from ...segmenters.registry import registry
+from ..hook import registry
 
 _OURS = __package__.partition(".")[0]
 

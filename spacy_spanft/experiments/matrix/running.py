@@ -14,7 +14,6 @@ from uuid import uuid4
 from ...errors import Errors, MatrixError
 from ...util.files import write_whole
 from ...util.processes import fresh_context
-from .arms import ArmConfig
 from .gpus import places_of
 from .lock import own_folders
 from .plan import Run
@@ -58,7 +57,6 @@ class Job(NamedTuple):
 
 def run_matrix(
     runs: Sequence[Run],
-    arms: Sequence[ArmConfig],
     *,
     gpu_id: int | Sequence[int] = -1,
     n_jobs: int = 1,
@@ -70,7 +68,6 @@ def run_matrix(
     goes to the standard error.
 
     runs (Sequence[Run]): The runs.
-    arms (Sequence[ArmConfig]): The arms, in their order.
     gpu_id (Union[int, Sequence[int]]): The GPU, or all that there are, each as often as
         it may be used at a time; -1 for the CPU.
     n_jobs (int): How many run at the same time.
@@ -83,7 +80,7 @@ def run_matrix(
     folders = {run.folder.parent.parent for run in runs}
     with own_folders(folders):
         _remove_halves(folders)
-        _write_arms(runs, arms)
+        _write_arms(runs)
         left = [run for run in runs if run.state != "done"]
         try:
             with Progress(runs, left, n_jobs) as progress:
@@ -129,14 +126,14 @@ def _run_all(
     return failures
 
 
-def _write_arms(runs: Sequence[Run], arms: Sequence[ArmConfig]) -> None:
+def _write_arms(runs: Sequence[Run]) -> None:
     """Write down the order of the arms, and what must be said of them."""
-    names = [arm.name for arm in arms]
-    notes = {arm.name: arm.note for arm in arms if arm.note}
     for folder in {run.folder.parent.parent for run in runs}:
         # Whatever else is there, runs of an earlier matrix, is not compared.
         here = [run for run in runs if run.folder.parent.parent == folder]
         own = {f"{run.arm}/{run.seed}": run.fingerprint for run in here}
+        notes = {run.arm: run.note for run in here if run.note}
+        names = list(dict.fromkeys(run.arm for run in here))
         facts = {"arms": names, "notes": notes, "runs": own}
         text = json.dumps(facts, indent=2) + "\n"
         write_whole(folder / "arms.json", text.encode())

@@ -14,7 +14,7 @@ from spacy.language import Language
 from spacy.scorer import PRFScore, ROCAUCScore
 from spacy.training import Example
 
-from ...pipeline.scorers import regression_scores
+from ..hook import regression_scores
 
 Rows = NDArray[Any]
 MakeRows = Callable[[Sequence[Example]], Rows]

@@ -7,6 +7,7 @@ from ...errors import SpanftError
 from ..comparison.measure import run_in_subprocess
 from ..comparison.predicting import load
 from ..comparison.written import is_written
+from ..hook import explained
 
 if TYPE_CHECKING:
     from ...explanation import Explanation
@@ -45,11 +46,9 @@ def reasons_in_subprocess(path: str, texts: Sequence[tuple[str, str]]) -> list[W
 
 def reasons(path: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
     """Explain texts in this process: see `reasons_in_subprocess`."""
-    from ...explanation import explain_pipe
-
     try:
         nlp = load(path, -1)
-        found = list(explain_pipe(nlp, (text for text, _ in texts)))
+        found = list(explained(nlp, (text for text, _ in texts)))
     except SpanftError:  # it does not classify over spans, or is gone by now
         return []
     return [_why(one, gold) for one, (_, gold) in zip(found, texts, strict=True)]

@@ -1,0 +1,81 @@
+"""What the experiments know of spans: nothing else in this room imports their code."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..ngrams.dictionary import NgramDictionary
+from ..ngrams.readers import default_dictionary
+from ..pipeline.scorers import regression_scores
+from ..pipeline.span_segmenter import SpanSegmenter
+from ..segmenters.coverage import piece_lengths
+from ..segmenters.ngram import NgramSegmenter
+from ..segmenters.nltk_chunk import has_phrase_data
+from ..segmenters.registry import registry
+
+if TYPE_CHECKING:
+    from ..explanation import Explanation
+
+__all__ = [
+    "NGRAM_SEGMENTER",
+    "NLTK_SEGMENTER",
+    "RANDOM_SEGMENTER",
+    "SPAN_BLOCKS",
+    "SpanSegmenter",
+    "explained",
+    "has_phrase_data",
+    "lengths_of_ngrams",
+    "n_ngrams_of",
+    "registry",
+    "regression_scores",
+    "segmenter_of",
+    "spans_of",
+]
+
+NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
+RANDOM_SEGMENTER = "spacy-spanft.RandomSegmenter.v1"
+NLTK_SEGMENTER = "spacy-spanft.NltkChunkSegmenter.v1"
+# What looks at spans in a model.
+SPAN_BLOCKS = ("spacy-spanft.SpanTextCat.v1", "spacy-spanft.SpanTok2Vec.v1")
+
+
+def segmenter_of(nlp: Language) -> SpanSegmenter | None:
+    """Find the first segmenter of a pipeline."""
+    components: Any = nlp.pipeline
+    found = (one for _, one in components if isinstance(one, SpanSegmenter))
+    return next(found, None)
+
+
+def spans_of(doc: Doc, segmenter: SpanSegmenter | None) -> list[tuple[int, int]]:
+    """Give the spans that a segmenter wrote, in characters."""
+    group = doc.spans.get(segmenter.spans_key, []) if segmenter is not None else []
+    return [(span.start_char, span.end_char) for span in group]
+
+
+def n_ngrams_of(segmenter: SpanSegmenter | None) -> int | None:
+    """Count the n-grams of a segmenter's dictionary, if it has one."""
+    cutter = None if segmenter is None else segmenter.segmenter
+    return len(cutter.dictionary) if isinstance(cutter, NgramSegmenter) else None
+
+
+def lengths_of_ngrams(docs: list[Doc], dictionary: str | Path | None) -> list[float]:
+    """Measure how long the pieces are into which n-grams cut texts.
+
+    docs (list[Doc]): The texts.
+    dictionary (Optional[Union[str, Path]]): The n-grams; None takes the default ones.
+    RETURNS (list[float]): The share of pieces of one token, of two, and so on.
+    """
+    ngrams = (
+        NgramDictionary.from_disk(dictionary) if dictionary else default_dictionary()
+    )
+    return [round(share, 4) for share in piece_lengths(docs, ngrams)]
+
+
+def explained(nlp: Language, texts: Iterable[str]) -> "Iterator[Explanation]":
+    """Trace predictions to their phrases."""
+    from ..explanation import explain_pipe
+
+    return explain_pipe(nlp, texts)

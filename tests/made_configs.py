@@ -1,0 +1,24 @@
+"""The configs of all pipelines, as files such as textcat_spanft.cfg."""
+
+import atexit
+import shutil
+from itertools import product
+from pathlib import Path
+from tempfile import mkdtemp
+
+from spacy_spanft.configs import TASKS, task_config, to_text
+
+CONFIGS = Path(mkdtemp(prefix="configs-"))
+atexit.register(shutil.rmtree, CONFIGS, ignore_errors=True)
+_TWO_PHASE = "head-first"
+
+
+def _write(name: str, task: str, **settings) -> None:
+    text = to_text(task_config(task, **settings))
+    (CONFIGS / f"{name}.cfg").write_text(text, encoding="utf8")
+
+
+for _task, _spans in product(TASKS, (False, True)):
+    _write(f"{_task}_{'spanft' if _spans else 'baseline'}", _task, spans=_spans)
+for _task in ("textcat", "ner"):
+    _write(f"{_task}_two_phase", _task, regime=_TWO_PHASE)
