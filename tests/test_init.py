@@ -8,12 +8,21 @@ from pathlib import Path
 import pytest
 import spacy
 from confection import Config
-from spacy.tokens import DocBin
+from spacy.tokens import DocBin, Span
 from spacy.util import load_config, load_model_from_config
 
 from spacy_spanft.cli.init import Pipeline, Regime
-from spacy_spanft.configs import REGIMES, TASKS, base, make_config, task_config, to_text
+from spacy_spanft.configs import (
+    REGIMES,
+    TASKS,
+    base,
+    guess_task,
+    make_config,
+    task_config,
+    to_text,
+)
 from spacy_spanft.configs.adding import add_spans
+from spacy_spanft.configs.sources import is_dataset
 from spacy_spanft.errors import ConfigError
 from spacy_spanft.ngrams.dictionary import NgramDictionary
 
@@ -179,16 +188,18 @@ class TestData:
         done = run(
             "spanft", "init", "x.cfg", "-p", "score", "--train", "t.jsonl", *columns
         )
-        assert (
-            "t.jsonl: 4 texts of 4 to 4 words (median 4); scores from 0 to 1.5"
-            in done.stderr
-        )
-        assert "    --paths.dev dev.tsv --gpu-id 0" in done.stderr
+        said = done.stderr
+        assert "t.jsonl: 3 texts of 4 to 4 words (median 4); scores from 0 to" in said
+        assert "a fifth of t.jsonl, held out: 1 text of 4 to 4 words (median 4)" in said
+        assert "--paths.dev" not in said
+        told = run("spanft", "init", "-", "--train", "t.jsonl", *columns)
+        assert "--pipeline score: told from the data." in told.stderr
 
     def test_columns_of_conll(self):
         Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")
         for task in ("ner", "bilou_ner", "spancat"):
-            args = ("-p", task, "--train", "t.conll", "--force")
+            files = ("--train", "t.conll", "--dev", "t.conll")
+            args = ("-p", task, *files, "--force")
             done = run("spanft", "init", "x.cfg", *args)
             assert (
                 "t.conll: 2 texts of 1 to 2 words (median 2); LOC 1 (100%)"
@@ -204,7 +215,9 @@ class TestData:
         for token, tag in zip(doc, ("DT", "NN"), strict=True):
             token.tag_ = tag
         DocBin(docs=[doc]).to_disk("t.spacy")
-        done = run("spanft", "init", "x.cfg", "-p", "tagger", "--train", "t.spacy")
+        files = ("--train", "t.spacy", "--dev", "t.spacy")
+        done = run("spanft", "init", "x.cfg", *files)
+        assert "--pipeline tagger: told from the data." in done.stderr
         assert (
             "t.spacy: 1 text of 2 to 2 words (median 2); DT 1 (50%), NN 1"
             in done.stderr
@@ -213,12 +226,78 @@ class TestData:
     def test_several_labels(self):
         rows = [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}]
         self.table("t.jsonl", rows)
-        args = ("spanft", "init", "x.cfg", "--train", "t.jsonl")
-        done = run(*args, ok=False)
+        args = ("spanft", "init", "x.cfg", "--train", "t.jsonl", "--dev", "t.jsonl")
+        done = run(*args, "--pipeline", "textcat", ok=False)
         assert "2 texts of 't.jsonl' have several labels or none" in done.stderr
         assert not Path("x.cfg").exists()
-        done = run(*args, "--pipeline", "textcat_multilabel")
+        done = run(*args)
+        assert "--pipeline textcat_multilabel: told from the data." in done.stderr
         assert "x 1 (50%), y 1 (50%)" in done.stderr
+
+    def test_what_docs_are_for(self):
+        nlp = spacy.blank("en")
+
+        def told(**annotations):
+            doc = nlp("in Paris")
+            for name, value in annotations.items():
+                if name == "spans":
+                    doc.spans["sc"] = [Span(doc, 1, 2, "LOC")]
+                else:
+                    setattr(doc, name, value)
+            DocBin(docs=[doc]).to_disk("t.spacy")
+            return guess_task("t.spacy", {}, "en")
+
+        assert told(cats={"x": 1.0, "y": 0.0}) == "textcat"
+        assert told(cats={"x": 1.0, "y": 1.0}) == "textcat_multilabel"
+        assert told(cats={"score": 0.3}) == "score"
+        assert told(ents=[Span(nlp("in Paris"), 1, 2, "LOC")]) == "bilou_ner"
+        assert told(spans=True) == "spancat"
+        with pytest.raises(ConfigError, match=r"Nothing is annotated in 't\.spacy'"):
+            told()
+
+    def test_long_texts(self):
+        rows = [{"text": "good " * n, "label": "x"} for n in (5, 200)] * 5
+        self.table("t.jsonl", rows)
+        files = ("--train", "t.jsonl", "--dev", "t.jsonl")
+        done = run("spanft", "init", "x.cfg", *files)
+        assert "50% of the texts are long: the transformer reads 384" in done.stderr
+        model = load_config("x.cfg")["components"]["transformer"]["model"]
+        assert (model["get_spans"]["window"], model["get_spans"]["stride"]) == (
+            384,
+            288,
+        )
+        assert model["tokenizer_config"]["model_max_length"] == 512
+        self.table("t.jsonl", [*rows[:1] * 40, *rows[1:2]])
+        done = run("spanft", "init", "x.cfg", *files, "--force")
+        assert "long" not in done.stderr
+
+    def test_a_dataset(self):
+        """Of the same form as on the hub, here in a folder."""
+        folder = Path("films")
+        folder.mkdir()
+        head = "---\nconfigs:\n- config_name: films\n  data_files:\n"
+        for split in ("train", "validation"):
+            rows = [{"text": f"{split} {i}", "label": "xy"[i % 2]} for i in range(6)]
+            self.table(folder / f"{split}.jsonl", rows)
+            head += f"  - split: {split}\n    path: {split}.jsonl\n"
+        (folder / "README.md").write_text(f"{head}---\n")
+        done = run("spanft", "init", "x.cfg", "--train", "films", "--dev", "films")
+        assert done.stderr.count("films: 6 texts of 2 to 2 words") == 2
+        for part, split in (("train", "train"), ("dev", "validation")):
+            texts = [example.reference.text for example in self.corpus(part=part)]
+            assert texts == [f"{split} {i}" for i in range(6)]
+        assert is_dataset("nyu-mll/glue:cola")
+        assert not is_dataset("data/train.csv")
+
+    def test_what_is_written_passes_the_checks_of_spacy(self, bert):
+        self.table(
+            "t.jsonl", [{"text": f"a {i}", "label": "xyz"[i % 3]} for i in range(150)]
+        )
+        run("spanft", "init", "x.cfg", "--train", "t.jsonl", "-t", bert)
+        run("debug", "config", "x.cfg")
+        said = run("debug", "data", "x.cfg").stdout
+        assert "120 training docs" in said
+        assert "30 evaluation docs" in said
 
     @pytest.mark.parametrize(
         ("options", "message"),

@@ -3,12 +3,15 @@
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from ..errors.visible import visible
 from .util import blank, short_errors
+
+if TYPE_CHECKING:
+    from confection import Config
 
 
 class Pipeline(str, Enum):
@@ -34,13 +37,13 @@ class Regime(str, Enum):
 
 # fmt: off
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
-Which = Annotated[Pipeline, Option("--pipeline", "-p", help="What is trained: labels of texts or of pairs of texts, scores of pairs, entities, spans, tags")]  # noqa: E501
+Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="What is trained: labels of texts or of pairs of texts, scores of pairs, entities, spans, tags; told from --train where there is none, else textcat", show_default=False)]  # noqa: E501
 Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
 Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; BERT's if there is none", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; the default English ones if there is none", show_default=False)]  # noqa: E501
 HowTrained = Annotated[Regime, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head alone at first")]  # noqa: E501
-Train = Annotated[str | None, Option("--train", help="The training data: a TSV, CSV or JSONL file, CoNLL's columns, or spaCy's own format", show_default=False)]  # noqa: E501
-Dev = Annotated[str | None, Option("--dev", help="The data that is scored while training", show_default=False)]  # noqa: E501
+Train = Annotated[str | None, Option("--train", help="The training data: a TSV, CSV or JSONL file, CoNLL's columns, spaCy's own format, or a dataset of `datasets`: a folder, or NAME or NAME:CONFIG on the hub", show_default=False)]  # noqa: E501
+Dev = Annotated[str | None, Option("--dev", help="The data that is scored while training; without it, a fifth of --train is held out", show_default=False)]  # noqa: E501
 Text = Annotated[str | None, Option("--text", help="The column of the text", show_default=False)]  # noqa: E501
 TextPair = Annotated[str | None, Option("--text-pair", help="The column of the second text", show_default=False)]  # noqa: E501
 Label = Annotated[str | None, Option("--label", help="The column of the label", show_default=False)]  # noqa: E501
@@ -52,7 +55,7 @@ Force = Annotated[bool, Option("--force", "-F", help="Write over a config that i
 
 def init_cli(
     output: Output,
-    pipeline: Which = Pipeline.textcat,
+    pipeline: Which = None,
     lang: Lang = "en",
     transformer: Transformer = None,
     dictionary: DictionaryFile = None,
@@ -68,16 +71,19 @@ def init_cli(
 ) -> None:
     """Write a config that trains a pipeline with spans, or its baseline.
 
-    With --train and --dev it says what is in the data, and what is wrong with it.
+    With --train it looks into the data: it says what is there and what may be wrong,
+    and chooses how they are read.
     """
     with short_errors():
-        from ..configs import make_config
+        from ..configs import guess_task, task_config, written
         from ..errors import ConfigError, Errors
         from ..ngrams.dictionary import NgramDictionary
         from ..util.files import check_target, write_whole
 
         if no_spans and dictionary is not None:
             raise ConfigError(Errors.DICTIONARY_WITHOUT_SPANS)
+        if train is None and dev is not None:
+            raise ConfigError(Errors.DEV_WITHOUT_TRAIN)
         if transformer is not None and not transformer.strip():
             place = {"name": "--transformer", "value": transformer}
             place["expected"] = "the name or the folder of an encoder"
@@ -89,43 +95,48 @@ def init_cli(
                 raise ConfigError(Errors.CONFIG_EXISTS.format(path=output))
         if dictionary is not None:
             NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
-        columns = {"text": text, "text_pair": text_pair, "label": label}
-        files = _given({"train": train, "dev": dev})
-        config = make_config(
-            pipeline.value,
-            spans=not no_spans,
-            regime=regime.value,
+        columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
+        task = pipeline.value if pipeline else Pipeline.textcat.value
+        if pipeline is None and train is not None:
+            task = guess_task(train, _given(columns), lang)
+            print(f"ℹ --pipeline {task}: told from the data.", file=sys.stderr)
+        made: dict[str, Any] = {"spans": not no_spans, "regime": regime.value}
+        config = task_config(
+            task,
             lang=lang,
             transformer=transformer,
             dictionary=dictionary,
-            files=files,
-            columns=_given({**columns, "score": score}),
-            name="config.cfg" if output == "-" else output,
+            files=_given({"train": train, "dev": dev}),
+            columns=_given(columns),
+            **made,
         )
-        _look(config, pipeline.value, files)
+        if train is not None:
+            _look(config, task, train, dev)
+        name = "config.cfg" if output == "-" else output
+        done = written(config, task, **made, name=name)
         if output == "-":
-            print(config, end="")
+            print(done, end="")
             return
-        write_whole(output, config.encode())
+        write_whole(output, done.encode())
         print(f"✔ Written to {visible(output)}. Train it with:", file=sys.stderr)
-        print(_command(config), file=sys.stderr)
+        print(_command(done), file=sys.stderr)
 
 
 def _given(values: dict[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _look(text: str, task: str, files: dict[str, str]) -> None:
-    """Say what is in the data."""
-    from confection import Config
+def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
+    """Say what is in the data, and fit the config to it."""
+    from ..configs import concerns, fit_window, look, told
 
-    from ..configs import concerns, look, told
-
-    config = Config().from_str(text, interpolate=False)
-    seen = {part: look(config, task, part) for part in files}
+    names = {"train": train, "dev": dev or f"a fifth of {train}, held out"}
+    seen = {part: look(config, task, part) for part in names}
     for part, one in seen.items():
-        print(f"ℹ {visible(told(files[part], one))}", file=sys.stderr)
-    for sentence in concerns(task, files, seen):
+        print(f"ℹ {visible(told(names[part], one))}", file=sys.stderr)
+    if (said := fit_window(config, task, seen["train"])) is not None:
+        print(f"ℹ {said}", file=sys.stderr)
+    for sentence in concerns(task, names, seen):
         print(f"⚠ {visible(sentence)}", file=sys.stderr)
 
 

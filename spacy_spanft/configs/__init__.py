@@ -1,20 +1,25 @@
 """The configs of all tasks, declared once: a base each, and what is changed in it."""
 
 from .bases import TASKS, Task, base
-from .data import concerns, look, told
-from .making import make_config, task_config
+from .data import Seen, concerns, look, told
+from .guessing import fit_window, guess_task
+from .making import make_config, task_config, written
 from .regimes import REGIMES
 from .writing import to_text
 
 __all__ = [
     "REGIMES",
     "TASKS",
+    "Seen",
     "Task",
     "base",
     "concerns",
+    "fit_window",
+    "guess_task",
     "look",
     "make_config",
     "task_config",
     "to_text",
     "told",
+    "written",
 ]

@@ -1,4 +1,4 @@
-"""The data that a config reads: by which reader, from which columns, what is there."""
+"""What is in the data that a config reads, and what may be wrong with it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,19 +13,9 @@ from spacy.util import registry
 from ..errors import ConfigError, Errors
 from ..errors.shortening import listed
 from ..training.readers.columns import SCORE
-from ..training.readers.conll import CONLL_ENDING
-from ..training.readers.textcat import is_docbins
 from .bases import TASKS
+from .sources import COLUMNS, DOCBINS
 
-_DOCBINS = "spacy.Corpus.v1"
-_CONLL = "spacy-spanft.ConllCorpus.v1"
-# The columns that a task has, as options name them.
-_COLUMNS = {
-    "textcat": ("text", "label"),
-    "textcat_multilabel": ("text", "label"),
-    "pair": ("text", "text_pair", "label"),
-    "score": ("text", "text_pair", "score"),
-}
 _N_SHOWN = 10
 
 
@@ -46,40 +36,6 @@ class Seen(NamedTuple):
     n_several: int
 
 
-def set_data(
-    config: Config, task: str, files: Mapping[str, str], columns: Mapping[str, str]
-) -> None:
-    """Let a config read data.
-
-    config (Config): The config, which is changed.
-    task (str): The name of one of TASKS.
-    files (Mapping[str, str]): The files of "train" and "dev", if there are.
-    columns (Mapping[str, str]): The names of columns: of "text", "text_pair", "label"
-        or "score".
-    """
-    known = _COLUMNS.get(task, ())
-    if strange := [name for name in columns if name not in known]:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
-        there = {"task": task, "columns": listed(known)}
-        raise ConfigError(Errors.NO_SUCH_COLUMNS.format(options=options, **there))
-    for block in config["corpora"].values():
-        block |= columns
-    for part, path in files.items():
-        config["paths"][part] = path
-        if not known and not is_docbins(path):
-            config["corpora"][part] = _conll_block(config, task, part)
-
-
-def _conll_block(config: Config, task: str, part: str) -> dict[str, Any]:
-    path = config["paths"][part]
-    if not CONLL_ENDING.search(path):
-        raise ConfigError(Errors.NO_READER_FOR.format(path=path, task=task))
-    block = {"@readers": _CONLL, "path": config["corpora"][part]["path"]}
-    if task == "spancat":
-        block["spans_key"] = config["components"]["spancat"]["spans_key"]
-    return block
-
-
 def look(config: Config, task: str, part: str) -> Seen:
     """Read the data of a config once.
 
@@ -91,10 +47,7 @@ def look(config: Config, task: str, part: str) -> Seen:
     plain = config.interpolate()
     tokenizer = {k: v for k, v in plain["nlp"].items() if k == "tokenizer"}
     nlp = spacy.blank(plain["nlp"]["lang"], config={"nlp": tokenizer})
-    block = plain["corpora"][part]
-    corpus: Any = Corpus(block["path"])  # which has settings that nobody writes
-    if block["@readers"] != _DOCBINS:
-        corpus = registry.resolve({"corpus": block})["corpus"]
+    corpus = corpus_of(plain["corpora"][part])
     seen = Seen([], Counter(), [], set(), 0)
     n_several = 0
     for example in corpus(nlp):
@@ -108,13 +61,21 @@ def look(config: Config, task: str, part: str) -> Seen:
         seen.labels.update(labels)
         n_several += len(labels) != 1
     if not seen.n_words:
-        raise ConfigError(Errors.NO_ROWS.format(source=repr(plain["paths"][part])))
+        source = repr(plain["paths"][part] or plain["paths"]["train"])
+        raise ConfigError(Errors.NO_ROWS.format(source=source))
     return seen._replace(n_several=n_several)
+
+
+def corpus_of(block: dict[str, Any]) -> Any:
+    """Make a corpus of a block that spaCy has not filled in yet."""
+    if block["@readers"] == DOCBINS:
+        return Corpus(block["path"])  # which has settings that nobody writes
+    return registry.resolve({"corpus": block})["corpus"]
 
 
 def _labels(example: Example, task: str) -> Iterator[str]:
     doc = example.reference
-    if task in _COLUMNS:
+    if task in COLUMNS:
         yield from (label for label, value in doc.cats.items() if value == 1)
     elif task == "tagger":
         yield from (token.tag_ for token in doc if token.tag_)
@@ -149,7 +110,7 @@ def concerns(
     """Say what may spoil a training, or its evaluation.
 
     task (str): The name of one of TASKS.
-    files (Mapping[str, str]): The files of "train" and "dev".
+    files (Mapping[str, str]): What "train" and "dev" are called.
     seen (Mapping[str, Seen]): What is in them.
     RETURNS (list[str]): Sentences.
     """

@@ -13,8 +13,8 @@ from ..errors import ConfigError, Errors
 from ..errors.visible import visible
 from .adding import add_spans
 from .bases import TASKS, base
-from .data import set_data
 from .regimes import REGIMES
+from .sources import set_sources
 from .writing import to_text
 
 ENCODERS = {"en": "bert-base-uncased"}
@@ -53,7 +53,7 @@ def task_config(
     config["nlp"]["lang"] = lang
     encoder = transformer or ENCODERS.get(lang, ANY_ENCODER)
     config["paths"]["transformer"] = encoder
-    set_data(config, task, files or {}, columns or {})
+    set_sources(config, task, files or {}, columns or {})
     REGIMES[regime].change(config)
     if spans:
         config = add_spans(config, dictionary, [TASKS[task].component]).config
@@ -69,7 +69,7 @@ def make_config(
     name: str = "config.cfg",
     **settings: Any,
 ) -> str:
-    """Write the config of a task as `spacy init config` does: with every setting.
+    """Make the config of a task, and write it.
 
     task (str): The name of one of TASKS.
     spans (bool): Whether phrases are looked at; without them it is the baseline.
@@ -79,20 +79,38 @@ def make_config(
     **settings: What else `task_config` takes.
     RETURNS (str): The config, with a comment that says how to train it.
     """
-    files = files or {}
     config = task_config(task, spans=spans, regime=regime, files=files, **settings)
+    return written(config, task, spans=spans, regime=regime, name=name)
+
+
+def written(config: Config, task: str, *, spans: bool, regime: str, name: str) -> str:
+    """Write a config as `spacy init config` does: with every setting.
+
+    config (Config): A config that `task_config` made.
+    task (str): The name of one of TASKS.
+    spans (bool): Whether phrases are looked at.
+    regime (str): The name of one of REGIMES.
+    name (str): The name of the file that it will have.
+    RETURNS (str): The config, with a comment that says how to train it.
+    """
     filled = load_model_from_config(config, auto_fill=True).config
     how = "over phrases" if spans else "without phrases, the baseline"
-    about = f"{TASKS[task].what}, {how}:"
-    data = TASKS[task].data
-    left = [part for part in ("train", "dev") if part not in files]
-    paths = "".join(f"--paths.{part} {part}.{data} " for part in left)
+    ending = TASKS[task].data
+    is_held_out = config["paths"]["train"] and not config["paths"]["dev"]
+    left = [part for part in ("train", "dev") if not config["paths"][part]]
+    paths = "".join(
+        f"--paths.{part} {part}.{ending} " for part in left if not is_held_out
+    )
     command = (
         f"  python -m spacy train {quote(visible(name))} --output training \\",
         f"    {paths}--gpu-id 0",
     )
-    note = REGIMES[regime].note
-    notes = " ".join(part for part in (note, TASKS[task].note) if part)
-    lines = [about, "", *command, "", *wrap(notes, _WIDTH)]
+    notes = (
+        REGIMES[regime].note,
+        TASKS[task].note,
+        "A fifth of the training data is held out as dev data." if is_held_out else "",
+    )
+    text = wrap(" ".join(filter(None, notes)), _WIDTH)
+    lines = [f"{TASKS[task].what}, {how}:", "", *command, "", *text]
     comment = "\n".join(f"# {line}".rstrip() for line in lines)
     return f"{comment}\n\n{to_text(filled)}"

@@ -195,6 +195,10 @@ class DataErrors:
         "{options} cannot be set for {task}, whose columns are: {columns}. Remove it, "
         "or name another --pipeline."
     )
+    NO_TASK_IN = (
+        "Nothing is annotated in {path!r} that could be learned. Name what is trained "
+        "with --pipeline: {known}."
+    )
     NO_READER_FOR = (
         "{path!r} cannot be read for {task}: its data are spaCy's (.spacy), or CoNLL's "
         "columns (.conll or .iob)."
@@ -204,6 +208,7 @@ class DataErrors:
         "for each. Take --pipeline textcat_multilabel."
     )
     CONFIG_EXISTS = "{path!r} is there already. To write over it, add --force (-F)."
+    DEV_WITHOUT_TRAIN = "--dev without --train: add the training data."
     DICTIONARY_WITHOUT_SPANS = (
         "--dictionary is for spans, and --no-spans leaves them out. Remove one of them."
     )

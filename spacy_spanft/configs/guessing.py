@@ -1,0 +1,93 @@
+"""What a pipeline is to be trained for, and how long its texts are, told from data."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+import spacy
+from confection import Config
+
+from ..errors import ConfigError, Errors
+from ..training.readers.columns import SCORE
+from ..training.readers.conll import CONLL_ENDING
+from ..training.readers.textcat import is_docbins
+from .bases import TASKS, base
+from .data import Seen, corpus_of, look
+from .sources import is_dataset, set_sources
+
+# So many Docs tell what is in a file.
+_N_DOCS = 1000
+# Windows of a classifier whose texts are long, in tokens, and the wordpieces of one.
+_LONG = {"window": 384, "stride": 288}
+_MAX_LENGTH = 512
+# How many texts may be longer than a window.
+_SHARE_CUT = 0.05
+
+
+def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
+    """Tell what data are for.
+
+    path (str): The training data.
+    columns (Mapping[str, str]): The names of columns.
+    lang (str): The code of the language.
+    RETURNS (str): The name of one of TASKS.
+    """
+    if "score" in columns:
+        return "score"
+    if "text_pair" in columns:
+        return "pair"
+    if CONLL_ENDING.search(path):
+        return "bilou_ner"
+    if not is_dataset(path) and is_docbins(path):
+        return _task_of_docs(path, lang)
+    config = base("textcat")
+    config["nlp"]["lang"] = lang
+    set_sources(config, "textcat", {"train": path, "dev": path}, columns)
+    seen = look(config, "textcat", "train")
+    return "textcat_multilabel" if seen.n_several else "textcat"
+
+
+def fit_window(config: Config, task: str, seen: Seen) -> str | None:
+    """Let a classifier read long texts in longer windows.
+
+    [CLS] of the first window stands for the text.
+
+    config (Config): The config, which is changed.
+    task (str): The name of one of TASKS.
+    seen (Seen): The training data.
+    RETURNS (Optional[str]): What was done, in words.
+    """
+    spans = config["components"]["transformer"]["model"].get("get_spans", {})
+    if not TASKS[task].component.startswith("textcat") or "window" not in spans:
+        return None
+    n_long = sum(n > spans["stride"] for n in seen.n_words)
+    if n_long <= _SHARE_CUT * len(seen.n_words):
+        return None
+    spans |= _LONG
+    config["components"]["transformer"]["model"]["tokenizer_config"] |= {
+        "model_max_length": _MAX_LENGTH
+    }
+    share = n_long / len(seen.n_words)
+    return (
+        f"{share:.0%} of the texts are long: the transformer reads {_LONG['window']} "
+        f"tokens at a time, which takes more memory."
+    )
+
+
+def _task_of_docs(path: str, lang: str) -> str:
+    """Look at what is annotated in spaCy's binary data."""
+    corpus: Any = corpus_of({"@readers": "spacy.Corpus.v1", "path": path})
+    examples = islice(corpus(spacy.blank(lang)), _N_DOCS)
+    docs = [example.reference for example in examples]
+    if any(doc.cats for doc in docs):
+        if all(set(doc.cats) <= {SCORE} for doc in docs):
+            return "score"
+        n_labels = {sum(value == 1 for value in doc.cats.values()) for doc in docs}
+        return "textcat" if n_labels == {1} else "textcat_multilabel"
+    if any(doc.ents for doc in docs):
+        return "bilou_ner"
+    if any(doc.spans for doc in docs):
+        return "spancat"
+    if any(doc.has_annotation("TAG") for doc in docs):
+        return "tagger"
+    raise ConfigError(Errors.NO_TASK_IN.format(path=path, known=", ".join(TASKS)))

@@ -1,0 +1,97 @@
+"""A corpus in one piece as two: a part to train on, and one that is held out."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+from spacy.language import Language
+from spacy.training import Example
+
+from ...errors import Errors, SettingError
+from .columns import SCORE
+
+Corpus = Callable[[Language], Iterator[Example]]
+SHARE = 0.2
+# Scores are as far apart as quarters of the texts.
+_N_QUANTILES = 4
+
+
+def held_out_corpus(
+    corpus: Corpus, part: Literal["train", "dev"], share: float = SHARE, seed: int = 0
+) -> Corpus:
+    """Build `spacy-spanft.HeldOutCorpus.v1`: one of the two parts of another corpus.
+
+    Of each label the same share is held out; of texts with several labels, of the
+    rarest. A text that is there several times is in one part alone. The parts are
+    always the same for the same corpus.
+
+    corpus (Callable[[Language], Iterator[Example]]): The corpus.
+    part (Literal["train", "dev"]): "dev" is what is held out, "train" the rest.
+    share (float): How much is held out.
+    seed (int): Draws it.
+    RETURNS (Callable[[Language], Iterator[Example]]): The part.
+    """
+    if not 0 < share < 1:
+        text = {"name": "share", "value": share, "expected": "above 0 and below 1"}
+        raise SettingError(Errors.BAD_SETTING.format(**text))
+
+    def read(nlp: Language) -> Iterator[Example]:
+        examples = list(corpus(nlp))
+        is_held_out = held_out(examples, share, seed)
+        wanted = part == "dev"
+        for example, is_dev in zip(examples, is_held_out, strict=True):
+            if is_dev == wanted:
+                yield example
+
+    return read
+
+
+def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]:
+    """Say which examples are held out.
+
+    examples (Sequence[Example]): The examples.
+    share (float): How much of each label is held out, one text at least if there are
+        several.
+    seed (int): Draws it.
+    RETURNS (list[bool]): Whether each is.
+    """
+    texts = [example.reference.text for example in examples]
+    first = {text: i for i, text in reversed(list(enumerate(texts)))}
+    strata: dict[str, list[str]] = defaultdict(list)
+    for text, stratum in zip(texts, _strata(examples, share), strict=True):
+        strata[stratum].append(text)
+    chance = random.Random(seed)
+    drawn: set[str] = set()
+    for _, members in sorted(strata.items()):
+        # Each text once, with the label that it has first.
+        own = [text for text in dict.fromkeys(members) if text in first]
+        for text in own:
+            del first[text]
+        n = round(share * len(own)) or int(len(own) > 1)
+        drawn.update(chance.sample(own, n))
+    if not drawn and len(once := list(dict.fromkeys(texts))) > 1:
+        # Each text has a label of its own.
+        drawn.update(chance.sample(once, round(share * len(once)) or 1))
+    return [text in drawn for text in texts]
+
+
+def _strata(examples: Sequence[Example], share: float) -> list[str]:
+    """Name what of each example is as frequent in both parts."""
+    scores = [example.reference.cats.get(SCORE) for example in examples]
+    labels = [_labels(example) for example in examples]
+    if not any(labels) and None not in scores:
+        ranks = sorted(range(len(scores)), key=lambda i: (scores[i], i))
+        n_parts = max(1, min(_N_QUANTILES, int(share * len(scores))))
+        places = {i: rank * n_parts // len(scores) for rank, i in enumerate(ranks)}
+        return [str(places[i]) for i in range(len(scores))]
+    counts = Counter(label for own in labels for label in own)
+    return [min(own, key=lambda one: (counts[one], one), default="") for own in labels]
+
+
+def _labels(example: Example) -> set[str]:
+    doc = example.reference
+    found = {label for label, value in doc.cats.items() if value == 1}
+    found -= {SCORE} if set(doc.cats) == {SCORE} else set()
+    found |= {entity.label_ for entity in doc.ents}
+    return found | {span.label_ for group in doc.spans.values() for span in group}

@@ -1,0 +1,90 @@
+"""A part of a corpus is held out: of each label as much, always the same texts."""
+
+from collections import Counter
+
+import pytest
+import spacy
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from spacy_spanft.errors import SettingError
+from spacy_spanft.training.readers.held_out import held_out_corpus
+
+NLP = spacy.blank("en")
+
+
+def of_labels(labels):
+    """Make examples of texts with a label each."""
+    found = []
+    for i, label in enumerate(labels):
+        doc = NLP(f"text {i}")
+        doc.cats = {one: float(one == label) for one in set(labels)}
+        found.append(Example(NLP(doc.text), doc))
+    return found
+
+
+def parts(examples, **settings):
+    """Give the texts of both parts."""
+    found = []
+    for part in ("train", "dev"):
+        read = held_out_corpus(lambda nlp: iter(examples), part, **settings)
+        found.append([example.reference.text for example in read(NLP)])
+    return found
+
+
+def test_each_label_is_in_both_parts():
+    examples = of_labels("a" * 70 + "b" * 25 + "c" * 5)
+    train, dev = parts(examples)
+    assert [len(train), len(dev)] == [80, 20]
+    assert not {*train} & {*dev}
+    labels = {
+        e.reference.text: max(e.reference.cats, key=e.reference.cats.get)
+        for e in examples
+    }
+    assert Counter(labels[text] for text in dev) == {"a": 14, "b": 5, "c": 1}
+    assert parts(examples) == [train, dev]
+    assert parts(examples, seed=1)[1] != dev
+    assert len(parts(examples, share=0.4)[1]) == 40
+
+
+def test_a_label_of_two_texts_is_in_both_parts_and_of_one_in_train():
+    train, dev = parts(of_labels("aaab" + "cc"))
+    assert len(dev) == 2
+    assert "text 3" in train
+    assert len(parts(of_labels("abc"))[1]) == 1
+
+
+def test_a_text_that_is_there_twice_is_in_one_part():
+    examples = of_labels("ab" * 20)
+    both = [*examples, *examples]
+    train, dev = parts(both)
+    assert not {*train} & {*dev}
+    assert [len(train), len(dev)] == [64, 16]
+
+
+def test_scores_are_spread():
+    examples = of_labels("a" * 40)
+    for i, example in enumerate(examples):
+        example.reference.cats = {"score": i / 10}
+    _, dev = parts(examples)
+    quarters = Counter(int(text.split()[1]) // 10 for text in dev)
+    assert quarters == {0: 2, 1: 2, 2: 2, 3: 2}
+
+
+def test_entities_by_the_rarest():
+    examples = []
+    for i in range(20):
+        doc = Doc(NLP.vocab, ["in", "Paris", f"{i}"])
+        doc.ents = [Span(doc, 1, 2, "LOC")]
+        if i < 5:
+            doc.ents = [*doc.ents, Span(doc, 0, 1, "RARE")]
+        examples.append(Example(doc.copy(), doc))
+    _, dev = parts(examples)
+    assert len(dev) == 4
+    assert sum(int(text.split()[2]) < 5 for text in dev) == 1
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.2, 1.5])
+def test_a_share_that_cannot_be(share):
+    with pytest.raises(SettingError, match=r"share is .*, but must be above 0"):
+        held_out_corpus(lambda nlp: iter([]), "dev", share)
