@@ -9,11 +9,11 @@ PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 .PHONY: demo demo-full test fake-device gpu-check lint format clean configs
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
-demo: $(VENV)/installed-report
+demo: $(VENV)/installed-experiments
 	cd project && $(abspath $(VENV))/bin/python -m spacy project run demo . $(DEMO)
 	@echo "The report: project/metrics/demo/comparison.html"
 
-demo-full: $(VENV)/installed-report
+demo-full: $(VENV)/installed-experiments
 	cd project && $(abspath $(VENV))/bin/python -m spacy project run demo-full . $(DEMO)
 	@echo "The report: project/metrics/demo-full/comparison.html"
 
@@ -42,8 +42,8 @@ $(VENV)/installed: setup.cfg pyproject.toml constraints.txt
 	$(PIP) --constraint constraints.txt --editable .
 	touch $@
 
-$(VENV)/installed-report: $(VENV)/installed
-	$(PIP) --constraint constraints.txt --editable ".[report]"
+$(VENV)/installed-experiments: $(VENV)/installed
+	$(PIP) --constraint constraints.txt --editable ".[experiments]"
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed

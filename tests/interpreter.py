@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from spacy_spanft.util import processes
 
 MORE = ["spacy.cli", "spacy_spanft.experiments.matrix", "pyarrow", "datasets", "nltk"]
-MORE += ["matplotlib.figure", "sklearn.metrics", "scipy.stats"]
+MORE += ["matplotlib.figure", "scipy.stats", "scipy.optimize"]
 
 
 def start_server():

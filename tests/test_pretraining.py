@@ -644,9 +644,7 @@ class TestMisuse:
             pretrain(model, [], tmp_path / "o")
 
     def test_no_accelerate(self, model, text, tmp_path, monkeypatch):
-        monkeypatch.setattr(
-            "transformers.utils.is_accelerate_available", lambda *_: False
-        )
+        monkeypatch.setitem(sys.modules, "accelerate", None)
         line = self.says(model, text, tmp_path / "o")
         assert 'pip install "spacy-spanft[pretrain]"' in line
 

@@ -279,7 +279,7 @@ def test_without_matplotlib_the_rest_is_written(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     arms = ["base=base", "ours=ours", "--data", "test.spacy"]
     done = run("spanft", "compare", *arms, "-o", "out", cwd=tmp_path)
-    assert 'pip install "spacy-spanft[report]"' in done.stderr
+    assert 'pip install "spacy-spanft[experiments]"' in done.stderr
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["comparison.json", "comparison.md"]
     assert "arms" in json.loads((tmp_path / "out" / "comparison.json").read_text())

@@ -8,6 +8,7 @@ from typer import Argument, Context, Option
 from wasabi.tables import table
 
 from ..errors import Errors, MatrixError
+from ..util.extras import require
 from ..util.files import check_folder
 from ..util.processes import begin_server
 from .util import short_errors
@@ -94,6 +95,8 @@ def experiment_cli(
     The folder of each task has its test data beside train and dev: test.spacy.
     """
     with short_errors():
+        # Before hours of training.
+        require("An experiment", "scipy", "matplotlib")
         check_folder(metrics)
         runs, gpus = _plan(ctx)
         if dry_run:

@@ -162,9 +162,9 @@ class CommandErrors:
         "{folder!r} has no finished run of {name!r}, the first arm in arms.json, which "
         "the others are compared with: no {name}/SEED/run.json is there."
     )
-    NO_MATPLOTLIB = (
-        "The report in HTML needs matplotlib for its figures. Install it: "
-        'pip install "spacy-spanft[report]"'
+    NO_EXTRA = (
+        "{feature} needs {missing}, which is not installed: "
+        'pip install "spacy-spanft[{extra}]"'
     )
     NO_METRIC = (
         "The pipeline {path!r} has no metric {name!r}. It has: {there}. Metrics are "

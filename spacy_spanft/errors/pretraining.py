@@ -4,10 +4,6 @@
 class PretrainingErrors:
     """Messages with named gaps, filled with `str.format`."""
 
-    NO_ACCELERATE = (
-        "Pre-training needs the package accelerate, in version 0.26 or newer. Install "
-        'it with: pip install "spacy-spanft[pretrain]"'
-    )
     NO_INPUT_TEXT = "There is nothing to read. Name text files: --text FILE"
     NO_ENCODER = "The model {name!r} cannot be loaded: {reason}"
     NO_MLM_HEAD = (

@@ -1,10 +1,12 @@
 """Scorers for `[training.score_weights]`: the metrics of GLUE's tasks."""
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
+from statistics import mean
 from typing import Any
 
-from spacy.scorer import Scorer
+import numpy as np
+from numpy.typing import NDArray
+from spacy.scorer import PRFScore, Scorer
 from spacy.training import Example
 
 from ..errors import Errors, ScoreError
@@ -55,23 +57,37 @@ def classification_scores(
     RETURNS (dict[str, Any]): cats_accuracy, cats_matthews and cats_f1, None without
         anything to score.
     """
-    from sklearn import metrics
-
     names = ("cats_accuracy", "cats_matthews", "cats_f1")
     if not gold:
         return dict.fromkeys(names)
-    is_one = len({*gold, *guess}) == 1  # nothing correlates with a single label
     scores: Scores = {
-        "cats_accuracy": float(metrics.accuracy_score(gold, guess)),
-        "cats_matthews": 0.0
-        if is_one
-        else float(metrics.matthews_corrcoef(gold, guess)),
+        "cats_accuracy": mean(g == p for g, p in zip(gold, guess, strict=True)),
+        "cats_matthews": matthews(gold, guess),
     }
     if positive_label is not None:
-        truth = [label == positive_label for label in gold]
-        found = [label == positive_label for label in guess]
-        scores["cats_f1"] = float(metrics.f1_score(truth, found, zero_division=0))
+        right = PRFScore()
+        right.score_set(
+            {i for i, label in enumerate(guess) if label == positive_label},
+            {i for i, label in enumerate(gold) if label == positive_label},
+        )
+        scores["cats_f1"] = right.fscore
     return scores
+
+
+def matthews(gold: Sequence[str], guess: Sequence[str]) -> float:
+    """Compute the Matthews correlation of labels, of any number (Gorodkin, 2004).
+
+    gold (Sequence[str]): The right labels.
+    guess (Sequence[str]): The predicted ones.
+    RETURNS (float): From -1 to 1; 0 where either side has the same label all over.
+    """
+    labels, places = np.unique([*gold, *guess], return_inverse=True)
+    confusion = np.zeros((len(labels), len(labels)))
+    np.add.at(confusion, (places[: len(gold)], places[len(gold) :]), 1)
+    n, of_gold, of_guess = len(gold), confusion.sum(axis=1), confusion.sum(axis=0)
+    covariance = np.trace(confusion) * n - of_gold @ of_guess
+    variances = (n**2 - of_gold @ of_gold) * (n**2 - of_guess @ of_guess)
+    return float(covariance / np.sqrt(variances)) if variances else 0.0
 
 
 def make_regression_scorer(label: str = "score") -> ScoreExamples:
@@ -100,18 +116,28 @@ def regression_scores(gold: Sequence[float], guess: Sequence[float]) -> Scores:
     RETURNS (dict[str, Any]): cats_pearson and cats_spearman; 0 where either side is
         the same all over, as before the first training step; None for fewer than two.
     """
-    from scipy import stats
-
     if len(gold) < 2:
         return {"cats_pearson": None, "cats_spearman": None}
     if min(gold) == max(gold) or min(guess) == max(guess):
         return {"cats_pearson": 0.0, "cats_spearman": 0.0}
-    with warnings.catch_warnings():
-        # Scores that differ in the last digit only: the correlation is what it is.
-        warnings.simplefilter("ignore", stats.NearConstantInputWarning)
-        pearson = stats.pearsonr(gold, guess).statistic
-    spearman = stats.spearmanr(gold, guess).statistic
-    return {"cats_pearson": float(pearson), "cats_spearman": float(spearman)}
+    return {
+        "cats_pearson": _correlation(np.asarray(gold), np.asarray(guess)),
+        "cats_spearman": _correlation(_ranks(gold), _ranks(guess)),
+    }
+
+
+def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    # From the first: what differs in the last digit alone has a mean to the last digit.
+    x, y = x - x[0], y - y[0]
+    x, y = x - x.mean(), y - y.mean()
+    # Scaled before they are multiplied: what differs in the last digit is not nothing.
+    return float((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)))
+
+
+def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    """Rank numbers; those that are equal share the mean of their ranks."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]
 
 
 def _best(cats: dict[str, float]) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..errors import Errors, PretrainingError
 from ..ngrams.text.blocks import STDIN
+from ..util.extras import require
 from . import encoder, folder
 from .collator import SpanMaskingCollator
 from .masking import LONGEST
@@ -57,7 +58,7 @@ def pretrain(
     overwrite (bool): Begin anew, whatever the output holds.
     RETURNS (Pretrained): What came out.
     """
-    _check_accelerate()
+    require("Pre-training", "accelerate")
     settings = Settings() if settings is None else settings
     texts = [texts] if isinstance(texts, str | Path) else texts
     output, files = Path(output), [str(path) for path in texts]
@@ -123,13 +124,6 @@ def _check_precision(precision: str) -> None:
         return
     if TrainingArguments(report_to="none").device.type == "cpu":
         raise PretrainingError(Errors.NEEDS_GPU.format(precision=precision))
-
-
-def _check_accelerate() -> None:
-    from transformers.utils import is_accelerate_available
-
-    if not is_accelerate_available():
-        raise PretrainingError(Errors.NO_ACCELERATE)
 
 
 def _read(

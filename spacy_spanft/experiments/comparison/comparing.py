@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ComparisonError, Errors, Warnings, shown
+from ...util.extras import require
 from ..statistics.methods import MethodDifference, method_difference
 from ..statistics.resampling import resample
 from ..statistics.significance import Difference, models_difference
@@ -154,6 +155,7 @@ def compare(
     ensemble (bool): Whether to measure the runs of each arm as one pipeline, too.
     RETURNS (Comparison): What was found.
     """
+    require("A comparison", "scipy")
     _check_shape(arms)
     named = {name: [str(path) for path in paths] for name, paths in arms.items()}
     _check_arms(named, ensemble)

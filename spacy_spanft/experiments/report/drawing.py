@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from ...errors import ComparisonError, Errors
+from ...util.extras import require
 
 INK, SOFT, RULE = "#1f2328", "#59636e", "#d8dee4"
 # Colours that the colour-blind tell apart too (after Okabe and Ito, and Tol): of the
@@ -94,14 +94,6 @@ def label(name: str, size: int = 24) -> str:
     return f"{name[: size // 2 - 2]}…{name[-(size - size // 2) + 1 :]}"
 
 
-def require_matplotlib() -> None:
-    """Raise if there is no matplotlib."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ComparisonError(Errors.NO_MATPLOTLIB) from error
-
-
 @contextmanager
 def drawing(name: str, height: float = _SIZE[1]) -> Iterator[tuple[Any, Any]]:
     """Make a figure in our own style, whatever the user's is.
@@ -110,7 +102,7 @@ def drawing(name: str, height: float = _SIZE[1]) -> Iterator[tuple[Any, Any]]:
     height (float): Its height in inches.
     YIELDS (tuple[Figure, Axes]): The figure and its axes.
     """
-    require_matplotlib()
+    require("A report in HTML", "scipy", "matplotlib")
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -175,12 +167,12 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
     gap (float): How far apart they must be.
     RETURNS (list[float]): Where they can be.
     """
-    from sklearn.isotonic import isotonic_regression
+    from scipy.optimize import isotonic_regression
 
     order = sorted(range(len(values)), key=values.__getitem__)
     steps = [gap * rank for rank in range(len(order))]
     wanted = [values[i] - step for i, step in zip(order, steps, strict=True)]
-    places = (isotonic_regression(wanted) if wanted else []) + steps
+    places = (isotonic_regression(wanted).x if wanted else []) + steps
     found = [0.0] * len(values)
     for i, place in zip(order, places, strict=True):
         found[i] = float(place)

@@ -6,12 +6,13 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
+from ...util.extras import require
 from ..comparison.comparing import Comparison
 from ..comparison.run_logs import Training
 from ..metrics.scoring import SCORES
 from . import figures, wording
 from .disagreement import disagreements
-from .drawing import Look, clean, dark_palette, looks, require_matplotlib
+from .drawing import Look, clean, dark_palette, looks
 from .headline import caveats, corrected, headline, meanings
 from .reasons import Why
 
@@ -53,7 +54,7 @@ def to_html(
         answers texts as it does: from texts with what is right for them.
     RETURNS (str): HTML.
     """
-    require_matplotlib()
+    require("A report in HTML", "scipy", "matplotlib")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 

@@ -1,0 +1,31 @@
+"""Packages that only some features need, installed as extras of this one."""
+
+from importlib.util import find_spec
+
+from ..errors import Errors, SpanftError
+
+# Which extra brings what, as setup.cfg says too.
+EXTRAS = {
+    "scipy": "experiments",
+    "matplotlib": "experiments",
+    "accelerate": "pretrain",
+}
+
+
+def require(feature: str, *packages: str) -> None:
+    """Raise if a package of an extra is not installed.
+
+    feature (str): What needs them, for the error: "Comparing pipelines".
+    *packages (str): Names of EXTRAS.
+    """
+    for name in packages:
+        if not _is_there(name):
+            text = {"feature": feature, "missing": name, "extra": EXTRAS[name]}
+            raise SpanftError(Errors.NO_EXTRA.format(**text))
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ValueError:  # something without a spec stands in its place
+        return False
