@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanft.errors import AlignmentError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.alignment import (
     align_pieces,
     encoding_of_tokens,
@@ -116,23 +116,21 @@ def test_key_that_is_missing(nlp):
     doc = nlp("new york")
     doc.spans["other"] = []
     expected = r"no 'ngrams' \(it has: 'other'\)\. .* disabled or excluded, .*ents\.$"
-    with pytest.raises(AlignmentError, match=expected):
+    with pytest.raises(SpanftError, match=expected):
         get_spans(doc, "ngrams")
     expected = r"no 'ngrams' in training, but has 'other'\..* the same spans_key\."
-    with pytest.raises(AlignmentError, match=expected):
+    with pytest.raises(SpanftError, match=expected):
         get_spans(doc, "ngrams", is_train=True)
     del doc.spans["other"]
     expected = r"no 'ngrams' in training\. .* = \[\"span_segmenter\"\]$"
-    with pytest.raises(AlignmentError, match=expected):
+    with pytest.raises(SpanftError, match=expected):
         get_spans(doc, "ngrams", is_train=True)
 
 
 def test_spans_that_overlap(nlp):
     doc = nlp("the united states of america")
     doc.spans["sc"] = [doc[3:5], doc[0:3], doc[1:4]]
-    with pytest.raises(
-        AlignmentError, match="'the united states' and 'united states of'"
-    ):
+    with pytest.raises(SpanftError, match="'the united states' and 'united states of'"):
         get_spans(doc, "sc")
     doc.spans["sc"] = [doc[3:5], doc[0:3]]
     assert get_spans(doc, "sc").tolist() == [[0, 3], [3, 5]]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_spanft.errors import LabelError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.bilou import Allowed, best_tags, spans_of_tags, tag_names
 from spacy_spanft.pipeline.bilou_ner import BilouNER
 
@@ -265,23 +265,23 @@ class TestErrors:
     def test_no_entities(self):
         nlp = make()
         examples = examples_for(nlp, [("nothing", [])])
-        with pytest.raises(LabelError, match="not one example"):
+        with pytest.raises(SpanftError, match="not one example"):
             nlp.initialize(lambda: examples)
 
     def test_a_label_that_is_new(self, trained):
         examples = examples_for(trained, [("Bob", [(0, 3, "HERO")])])
-        with pytest.raises(LabelError, match=r"no label 'HERO'.*LOC, ORG, PER"):
+        with pytest.raises(SpanftError, match=r"no label 'HERO'.*LOC, ORG, PER"):
             trained.get_pipe("bilou_ner").update(examples)
 
     @pytest.mark.parametrize("label", ["", 3, None])
     def test_no_label(self, label):
-        with pytest.raises(LabelError, match="cannot be a label of 'bilou_ner'"):
+        with pytest.raises(SpanftError, match="cannot be a label of 'bilou_ner'"):
             make().get_pipe("bilou_ner").add_label(label)
 
     def test_one_string_of_labels(self):
         nlp = make()
         ner = nlp.get_pipe("bilou_ner")
-        with pytest.raises(LabelError, match="'PER', but must be a list"):
+        with pytest.raises(SpanftError, match="'PER', but must be a list"):
             ner.initialize(lambda: examples_for(nlp), labels="PER")
 
     def test_overlapping_gold_entities(self):
@@ -295,7 +295,7 @@ class TestErrors:
         ner = nlp.add_pipe("bilou_ner", config={"model": {"nO": 7}})
         examples = examples_for(nlp)
         expected = r"nO = 7, but 3 labels need 13 .*\[components\.bilou_ner\.model\]"
-        with pytest.raises(LabelError, match=expected):
+        with pytest.raises(SpanftError, match=expected):
             nlp.initialize(lambda: examples)
         assert ner.labels == ()
         nlp = spacy.blank("en")

@@ -6,7 +6,7 @@ import spacy
 import torch
 from spacy.training import Example
 
-from spacy_spanft.errors import AlignmentError
+from spacy_spanft.errors import SpanftError
 
 from .tiny import FAMILIES, LISTENER, OTHERS, save_encoder, transformer_config
 
@@ -49,7 +49,7 @@ def test_scores_do_not_change_with_the_batch(family, summary, tmp_path):
     folder = save_encoder(tmp_path / family, family, max_length=60)
     nlp = make(folder, summary=summary)
     if family in ("gpt2", "llama") and summary == "cls":
-        with pytest.raises(AlignmentError, match=r"puts no \[CLS\]"):
+        with pytest.raises(SpanftError, match=r"puts no \[CLS\]"):
             nlp(TEXTS[0])
         return
     together = list(nlp.pipe(TEXTS * 2, batch_size=16))

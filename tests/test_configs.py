@@ -12,7 +12,7 @@ from spacy.util import load_config
 
 from spacy_spanft import join_pair
 from spacy_spanft.configs.adding import add_spans
-from spacy_spanft.errors import ConfigError, LabelError
+from spacy_spanft.errors import SpanftError
 
 from . import interpreter
 from .commands import run
@@ -295,7 +295,7 @@ def test_spans_under_another_key(entities, bert, tmp_path):
     path = str(tmp_path / "x.spacy")
     overrides = {"paths.train": path, "paths.dev": path}
     config = load_config(CONFIGS / "spancat_baseline.cfg", overrides)
-    with pytest.raises(LabelError, match=r"doc\.spans\['sc'\] \(there are: 'other'\)"):
+    with pytest.raises(SpanftError, match=r"doc\.spans\['sc'\] \(there are: 'other'\)"):
         init_nlp(config)
     # Where the labels are given, they need not be in the data.
     config["initialize"]["components"] = {"spancat": {"labels": ["GPE"]}}
@@ -363,7 +363,7 @@ class TestAdd:
 
     def test_classifiers_without_vectors(self, tmp_path):
         config = self.base(tmp_path, "textcat_multilabel", gpu=False)
-        with pytest.raises(ConfigError, match="no vectors to pool"):
+        with pytest.raises(SpanftError, match="no vectors to pool"):
             add_spans(config)
         transformer = {"factory": "transformer"}
         config["nlp"]["pipeline"] = ["trf", "tok2vec", "textcat_multilabel"]
@@ -469,7 +469,7 @@ class TestAdd:
         found, changes = add_spans(config)
         assert found["components"]["textcat"] == config["components"]["textcat"]
         assert "textcat: left as it is, its model has no tok2vec." in changes
-        with pytest.raises(ConfigError, match="The model of 'textcat' has no tok2vec"):
+        with pytest.raises(SpanftError, match="The model of 'textcat' has no tok2vec"):
             add_spans(config, components=["textcat"])
 
     @pytest.mark.parametrize("factory", ["ner", "bilou_ner", "spancat"])
@@ -515,7 +515,7 @@ class TestAdd:
     )
     def test_components_that_cannot(self, name, expected):
         config = load_config(CONFIGS / "ner_baseline.cfg")
-        with pytest.raises(ConfigError, match=expected):
+        with pytest.raises(SpanftError, match=expected):
             add_spans(config, components=[name])
 
     def test_pairs(self):
@@ -536,7 +536,7 @@ class TestAdd:
         config = load_config(CONFIGS / "textcat_baseline.cfg")
         config["components"]["sourced"] = {"source": "en_x"}
         config["nlp"].update(change)
-        with pytest.raises(ConfigError, match=expected):
+        with pytest.raises(SpanftError, match=expected):
             add_spans(config)
 
     @pytest.mark.parametrize("text", ["no config", "[nlp]\n[nlp]\n", ""])

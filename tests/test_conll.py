@@ -8,7 +8,7 @@ import spacy
 from spacy.tokens import DocBin
 from spacy.util import load_config_from_str
 
-from spacy_spanft.errors import CorpusError, ReaderError, SettingError
+from spacy_spanft.errors import CorpusError, ReaderError, SpanftError
 from spacy_spanft.training.readers.conll import conll_corpus
 
 IOB1 = [
@@ -140,9 +140,9 @@ def test_bad_files_and_settings(nlp, tmp_path):
     with pytest.raises(ReaderError, match=r"spaCy's own format"):
         conll_corpus(tmp_path / "x.spacy")
     for limit in (-1, "x"):
-        with pytest.raises(SettingError, match=f"limit is {limit!r}, but must be 0"):
+        with pytest.raises(SpanftError, match=f"limit is {limit!r}, but must be 0"):
             conll_corpus(tmp_path / "x", limit=limit)
-    with pytest.raises(SettingError, match="unit is 'doc'"):
+    with pytest.raises(SpanftError, match="unit is 'doc'"):
         conll_corpus(tmp_path / "x", unit="doc")
 
 

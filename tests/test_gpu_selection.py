@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from spacy_spanft.errors import GpuError, MatrixError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments.comparison.predicting import load
 from spacy_spanft.experiments.matrix import places_of, read_gpus, running
 from spacy_spanft.experiments.matrix.plan import Run
@@ -43,7 +43,7 @@ def let_there_be(monkeypatch, cuda=None, cupy=False):
 )
 def test_what_is_missing_is_named(monkeypatch, cuda, cupy, expected):
     let_there_be(monkeypatch, cuda, cupy)
-    with pytest.raises(GpuError, match=f"^GPU 0 was asked for, .*{expected}"):
+    with pytest.raises(SpanftError, match=f"^GPU 0 was asked for, .*{expected}"):
         load("nonsense", 0)  # the pipeline is not to blame
 
 
@@ -51,7 +51,7 @@ def test_pytorch_is_asked_too(monkeypatch):
     """With CuPy alone thinc would begin, and fail in the middle."""
     let_there_be(monkeypatch, cupy=True)
     monkeypatch.setattr("thinc.api.require_gpu", lambda gpu_id: True)
-    with pytest.raises(GpuError, match="PyTorch here is built without CUDA"):
+    with pytest.raises(SpanftError, match="PyTorch here is built without CUDA"):
         gpu.select_gpu(0)
     let_there_be(monkeypatch, "12.8", cupy=True)
     gpu.select_gpu(0)
@@ -63,7 +63,7 @@ def test_errors_of_cuda_are_told(monkeypatch):
 
     let_there_be(monkeypatch, "12.8", cupy=True)
     monkeypatch.setattr("thinc.api.require_gpu", fail)
-    with pytest.raises(GpuError, match=r"GPU 7 .*: cudaErrorInvalidDevice: invalid"):
+    with pytest.raises(SpanftError, match=r"GPU 7 .*: cudaErrorInvalidDevice: invalid"):
         gpu.select_gpu(7)
     gpu.select_gpu(-1)
 
@@ -73,7 +73,7 @@ def test_places():
     assert places_of(read_gpus("0,2"), 2) == [0, 2]
     assert places_of(read_gpus("1,1"), 2) == [1, 1]
     assert places_of(4, 1) == [4]
-    with pytest.raises(MatrixError, match=r"has not as many GPUs.* --gpu-id 0,1,0$"):
+    with pytest.raises(SpanftError, match=r"has not as many GPUs.* --gpu-id 0,1,0$"):
         places_of([0, 1], 3)
 
 

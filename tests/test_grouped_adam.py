@@ -9,7 +9,7 @@ import spacy
 import torch
 from thinc.api import Adam, warmup_linear
 
-from spacy_spanft.errors import RegimeError, SettingError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
 from spacy_spanft.ml.optimizers.groups import (
     models,
@@ -264,7 +264,7 @@ class TestErrors:
         nlp, examples = initialized(make(bert))
         nlp.update(examples, sgd=False)
         finish = nlp.get_pipe("transformer").finish_update
-        with pytest.raises(RegimeError, match=r"(?s)group_parameters\.v1.*bind\(nlp\)"):
+        with pytest.raises(SpanftError, match=r"(?s)group_parameters\.v1.*bind\(nlp\)"):
             finish(grouped_adam(0.1))
 
     def test_a_pipeline_is_not_kept(self, bert):
@@ -275,18 +275,18 @@ class TestErrors:
         key = next((n.id, "W") for n in model.walk() if "W" in n.param_names)
         del nlp, examples, model
         gc.collect()
-        with pytest.raises(RegimeError, match="does not know the parameter 'W'"):
+        with pytest.raises(SpanftError, match="does not know the parameter 'W'"):
             adam(key, np.zeros(3, "f"), np.zeros(3, "f"))
 
     @pytest.mark.parametrize("decay", [0.0, 1.1, -1.0, float("nan")])
     def test_layer_decay(self, decay):
-        with pytest.raises(SettingError, match=f"layer_decay is {decay}, but"):
+        with pytest.raises(SpanftError, match=f"layer_decay is {decay}, but"):
             grouped_adam(0.1, layer_decay=decay)
 
     @pytest.mark.parametrize("name", ["learn", "transformer", "head"])
     def test_negative_rates(self, name):
         rates = {"learn_rate": 0.1, f"{name}_rate": -0.1}
-        with pytest.raises(SettingError, match=f"{name}_rate is -0.1, but must be 0"):
+        with pytest.raises(SpanftError, match=f"{name}_rate is -0.1, but must be 0"):
             grouped_adam(**rates)
 
     def test_no_layers(self, bert, monkeypatch):
@@ -296,5 +296,5 @@ class TestErrors:
         bind(nlp)
         arrays = np.zeros((2, 2), "f"), np.ones((2, 2), "f")
         grouped_adam(0.1)((shim.id, "weight"), *arrays)
-        with pytest.raises(RegimeError, match="layer_decay"):
+        with pytest.raises(SpanftError, match="layer_decay"):
             grouped_adam(0.1, layer_decay=0.5)((shim.id, "weight"), *arrays)

@@ -7,7 +7,7 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_spanft.errors import SettingError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.readers.held_out import held_out_corpus
 
 NLP = spacy.blank("en")
@@ -86,5 +86,5 @@ def test_entities_by_the_rarest():
 
 @pytest.mark.parametrize("share", [0, 1, -0.2, 1.5])
 def test_a_share_that_cannot_be(share):
-    with pytest.raises(SettingError, match=r"share is .*, but must be above 0"):
+    with pytest.raises(SpanftError, match=r"share is .*, but must be above 0"):
         held_out_corpus(lambda nlp: iter([]), "dev", share)

@@ -23,7 +23,7 @@ from spacy_spanft.configs import (
 )
 from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.configs.sources import is_dataset
-from spacy_spanft.errors import ConfigError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ngrams.dictionary import NgramDictionary
 
 from .commands import run
@@ -252,7 +252,7 @@ class TestData:
         assert told(cats={"score": 0.3}) == "score"
         assert told(ents=[Span(nlp("in Paris"), 1, 2, "LOC")]) == "bilou_ner"
         assert told(spans=True) == "spancat"
-        with pytest.raises(ConfigError, match=r"Nothing is annotated in 't\.spacy'"):
+        with pytest.raises(SpanftError, match=r"Nothing is annotated in 't\.spacy'"):
             told()
 
     def test_long_texts(self):
@@ -333,7 +333,7 @@ class TestErrors:
             in done.stderr
         )
         assert not (tmp_path / "x.cfg").exists()
-        with pytest.raises(ConfigError, match="default dictionary is English"):
+        with pytest.raises(SpanftError, match="default dictionary is English"):
             make_config("ner", lang="de")
         other = read(make_config("ner", lang="de", spans=False))
         assert other["paths"]["transformer"] == "bert-base-multilingual-cased"

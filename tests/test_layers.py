@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from thinc.api import reduce_mean, set_dropout_rate
 from thinc.types import Ragged
 
-from spacy_spanft.errors import AlignmentError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.layers.fixed_dropout import fixed_dropout
 from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling, max_pooling
 from spacy_spanft.ml.layers.span_window import span_window
@@ -348,7 +348,7 @@ class TestSpanPool:
     def test_without_segmentation_there_must_be_windows(self):
         from spacy_spanft.ml.layers.text_pool import text_pool
 
-        with pytest.raises(AlignmentError, match=r"CnnPooling\.v1"):
+        with pytest.raises(SpanftError, match=r"CnnPooling\.v1"):
             text_pool(max_pooling(), max_pooling())
 
     @pytest.mark.parametrize("seed", range(4))
@@ -387,7 +387,7 @@ class TestSpanPool:
         from spacy_spanft.ml.layers.doc_summary import doc_summary
 
         X = self.batch(nlp, 0)
-        with pytest.raises(AlignmentError, match='summary = "mean"'):
+        with pytest.raises(SpanftError, match='summary = "mean"'):
             doc_summary().predict(X._replace(cls=[-1] * len(X.docs)))
 
 

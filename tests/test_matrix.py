@@ -8,7 +8,7 @@ from confection import Config
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
-from spacy_spanft.errors import MatrixError, SpanftError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments.matrix import read_arms
 from spacy_spanft.experiments.matrix.arms import config_of
 from spacy_spanft.experiments.matrix.fingerprint import fingerprint
@@ -59,14 +59,14 @@ def test_plan(place):
 
 
 def test_the_data_may_name_its_configs(place):
-    with pytest.raises(MatrixError, match=r"no task\.json in 'data/one'"):
+    with pytest.raises(SpanftError, match=r"no task\.json in 'data/one'"):
         plan("data/one", configs="configs")
     task = place / "data" / "one" / "task.json"
     task.write_text('{"config": "tiny"}')
     assert len(plan("data/one", configs="configs", seeds=[0])) == 3
     for bad in ('{"config": "../tiny"}', '{"config": 3}', "[]", "{"):
         task.write_text(bad)
-        with pytest.raises(MatrixError, match=r"task\.json does not say"):
+        with pytest.raises(SpanftError, match=r"task\.json does not say"):
             plan("data/one", configs="configs")
 
 
@@ -179,27 +179,27 @@ def test_no_file_of_arms(place):
 
 def test_arms_of_one_name(place):
     (place / "arms.yml").write_text("arms:\n  a: {}\n  a: {}\n")
-    with pytest.raises(MatrixError, match=r'line 3, column 3: .*"a"') as found:
+    with pytest.raises(SpanftError, match=r'line 3, column 3: .*"a"') as found:
         read_arms("arms.yml")
     assert "suppress" not in str(found.value)
     assert len(str(found.value)) < 200
 
 
 def test_bad_data(place):
-    with pytest.raises(MatrixError, match=r"no folder 'nowhere' \(seen from"):
+    with pytest.raises(SpanftError, match=r"no folder 'nowhere' \(seen from"):
         plan("nowhere")
-    with pytest.raises(MatrixError, match=r"no train\.spacy in the folder 'data'"):
+    with pytest.raises(SpanftError, match=r"no train\.spacy in the folder 'data'"):
         plan("data")
-    with pytest.raises(MatrixError, match="are called 'one'"):
+    with pytest.raises(SpanftError, match="are called 'one'"):
         plan("data/one", "data/../data/one")
     (place / "data" / "one" / "train.spacy").write_bytes(b"nothing")
-    with pytest.raises(MatrixError, match="cannot be read as spaCy's binary data"):
+    with pytest.raises(SpanftError, match="cannot be read as spaCy's binary data"):
         plan("data/one")
     for part in ("train", "dev"):
         shutil.rmtree(place / "data" / "one")
         save_docs(place / "data" / "one")
         DocBin().to_disk(place / "data" / "one" / f"{part}.spacy")
-        with pytest.raises(MatrixError, match=rf"no rows in '.*{part}\.spacy"):
+        with pytest.raises(SpanftError, match=rf"no rows in '.*{part}\.spacy"):
             plan("data/one")
 
 
@@ -264,14 +264,14 @@ def test_an_alias_bomb_is_refused(place):
     merged = ", ".join(["*b8"] * 10)
     for arm in ("*b9", "{config: *b9}", "{*b9 : x}", f"{{<<: [{merged}]}}"):
         Path("arms.yml").write_text("\n".join([*lines, f"arms: {{a: {arm}}}"]))
-        with pytest.raises(MatrixError, match=r"more than 10,000 values\.$"):
+        with pytest.raises(SpanftError, match=r"more than 10,000 values\.$"):
             read_arms("arms.yml")
 
 
 def test_values_in_messages_are_cut(place):
     words = ", ".join(["word"] * 500)
     Path("arms.yml").write_text(f"arms: {{a: [{words}]}}")
-    with pytest.raises(MatrixError, match=r"the arm 'a' is .*, which is") as found:
+    with pytest.raises(SpanftError, match=r"the arm 'a' is .*, which is") as found:
         read_arms("arms.yml")
     assert len(str(found.value)) < 150
 
@@ -282,7 +282,7 @@ def test_a_path_that_some_configs_have_may_be_given(place):
     config.write_text(config.read_text().replace("train = null", "x = 1\ntrain = null"))
     for run in plan("data/one", seeds=[0], overrides={"paths.x": 2}):
         assert run.config["paths"]["x"] == 2
-    with pytest.raises(MatrixError, match=r"'paths\.y', which nobody reads"):
+    with pytest.raises(SpanftError, match=r"'paths\.y', which nobody reads"):
         plan("data/one", overrides={"paths.y": 2})
 
 
@@ -308,13 +308,13 @@ def test_each_epoch_and_the_end_are_evaluated(place):
 
 
 def test_seeds_and_tasks_have_folders_of_their_own(place):
-    with pytest.raises(MatrixError, match=r"A seed is given twice: \[1, 2, 1\]"):
+    with pytest.raises(SpanftError, match=r"A seed is given twice: \[1, 2, 1\]"):
         plan("data/one", seeds=[1, 2, 1])
     save_docs(place / "data" / "${paths.dev}")
     save_docs(place / "data" / "a:b")
     for folder in ("data/${paths.dev}", "data/a:b"):
-        with pytest.raises(MatrixError, match=r"has '\$\{'|has the character ':'"):
+        with pytest.raises(SpanftError, match=r"has '\$\{'|has the character ':'"):
             plan(folder)
     save_docs(place / "other" / "ONE")
-    with pytest.raises(MatrixError, match="are called 'ONE'"):
+    with pytest.raises(SpanftError, match="are called 'ONE'"):
         plan("data/one", "other/ONE")

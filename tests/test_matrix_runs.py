@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import spacy
 
-from spacy_spanft.errors import MatrixError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments.matrix import plan_runs, read_arms, run_matrix
 from spacy_spanft.experiments.matrix.progress import Progress
 from spacy_spanft.experiments.matrix.running import last_error
@@ -169,7 +169,7 @@ def test_a_task_is_one_matrix_s_own(place):
 
     def begin_another():
         before.extend((place / "out").rglob("*"))
-        with pytest.raises(MatrixError, match="Another matrix is at work") as found:
+        with pytest.raises(SpanftError, match="Another matrix is at work") as found:
             run_matrix(runs)
         said.append(str(found.value))
         assert set(before) <= set((place / "out").rglob("*"))
@@ -249,7 +249,7 @@ def test_tables(place):
     assert nlp.config["corpora"]["dev"]["text"] == "words"
     for bad in ('{"columns": []}', '{"columns": {"path": "x"}}', "null"):
         facts.write_text(bad)
-        with pytest.raises(MatrixError, match=r"task\.json does not say"):
+        with pytest.raises(SpanftError, match=r"task\.json does not say"):
             plan("data/table")
     facts.unlink()
     reader = {"@readers": "spacy-spanft.TableCorpus.v1", "path": None}

@@ -3,7 +3,7 @@
 import pytest
 import spacy
 
-from spacy_spanft.errors import ReaderError, SettingError
+from spacy_spanft.errors import ReaderError, SpanftError
 from spacy_spanft.training.readers.conll import conll_corpus
 from spacy_spanft.training.readers.ner_dataset import ner_dataset_corpus
 from spacy_spanft.training.readers.rows import columns_of
@@ -71,7 +71,7 @@ class TestNerDataset:
 
     def test_nothing_in_it(self, nlp, tmp_path):
         name = self.save(tmp_path / "x", [(["a"], ["O"]), ([], [])])
-        with pytest.raises(SettingError, match="limit is -1"):
+        with pytest.raises(SpanftError, match="limit is -1"):
             ner_dataset_corpus(name, limit=-1)
         import datasets
 
@@ -103,7 +103,7 @@ class TestIncompleteRows:
 
     def test_wrong_setting(self):
         for make in (table_corpus, dataset_corpus):
-            with pytest.raises(SettingError, match="incomplete is 'drop', but must be"):
+            with pytest.raises(SpanftError, match="incomplete is 'drop', but must be"):
                 make("x.tsv", incomplete="drop")
 
 

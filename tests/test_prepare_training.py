@@ -11,7 +11,7 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
 
-from spacy_spanft.errors import ReaderError, ScoreError, SettingError
+from spacy_spanft.errors import ReaderError, SpanftError
 from spacy_spanft.training.batch_count import count_batches
 from spacy_spanft.training.evaluation import evaluation_steps
 
@@ -163,7 +163,7 @@ class TestFit:
             **{"tolerance": 0.2, "discard_oversize": True},
         }
         expected = r"\[training\.batcher\].*size = 1, tolerance = 0\.2"
-        with pytest.raises(SettingError, match=expected):
+        with pytest.raises(SpanftError, match=expected):
             init_nlp(quick(data, **{"training.batcher": batcher}))
 
     def test_numbers_are_drawn_as_without_it(self, data):
@@ -233,7 +233,9 @@ class TestScores:
 
     def test_of_a_scorer_that_is_not_there(self, data):
         config = self.weights(data, cats_matthews=1.0, cats_score=None)
-        with pytest.raises(ScoreError, match="'cats_matthews', which no comp") as error:
+        with pytest.raises(
+            SpanftError, match="'cats_matthews', which no comp"
+        ) as error:
             init_nlp(config)
         assert '@scorers = "spacy-spanft.classification_scorer.v1"' in str(error.value)
         assert "cats_macro_f" in str(error.value)
@@ -246,7 +248,7 @@ class TestScores:
         init_nlp(config)
 
     def test_of_nothing(self, data):
-        with pytest.raises(ScoreError, match=r"cats_fscore = null\. Computed are: "):
+        with pytest.raises(SpanftError, match=r"cats_fscore = null\. Computed are: "):
             init_nlp(self.weights(data, cats_fscore=1.0))
 
     @pytest.mark.parametrize("weight", [0.0, None])
@@ -300,7 +302,7 @@ class TestConfig:
         config = quick(data)
         config["components"]["textcat"] = {"factory": factory, "model": model}
         expected = str(not exclusive).lower()
-        with pytest.raises(SettingError, match=f'classes = {expected}, or .*"{other}"'):
+        with pytest.raises(SpanftError, match=f'classes = {expected}, or .*"{other}"'):
             init_nlp(config)
         model["exclusive_classes"] = not exclusive
         init_nlp(config)
@@ -328,7 +330,7 @@ class TestConfig:
     def test_spans_that_are_not_there_in_training(self, data):
         config = self.spans(data, ["cut", "other", "textcat"], ["other"])
         expected = r'from doc.spans\[.mine.\].* = \["other", "cut"\]\.$'
-        with pytest.raises(SettingError, match=expected):
+        with pytest.raises(SpanftError, match=expected):
             init_nlp(config)
         config["training"]["annotating_components"] = ["cut"]
         init_nlp(config)
@@ -340,7 +342,7 @@ class TestConfig:
     def test_spans_that_are_written_too_late(self, data):
         config = self.spans(data, ["other", "textcat", "cut"], ["cut"])
         expected = r'stands after it.* = \["other", "cut", "textcat"\]\.$'
-        with pytest.raises(SettingError, match=expected):
+        with pytest.raises(SpanftError, match=expected):
             init_nlp(config)
         config["components"]["textcat"]["model"]["segmentation"] = "none"
         init_nlp(config)
@@ -361,7 +363,7 @@ class TestConfig:
     def test_initialization_of_a_component_that_is_not_there(self, data):
         blocks = {"textcta": {"labels": None}}
         expected = r"components\.textcta\] .* Is 'textcat' meant\? It has: 'textcat'\.$"
-        with pytest.raises(SettingError, match=expected):
+        with pytest.raises(SpanftError, match=expected):
             init_nlp(quick(data, **{"initialize.components": blocks}))
 
     @pytest.mark.parametrize(
@@ -375,7 +377,7 @@ class TestConfig:
     def test_settings_that_nothing_reads(self, place, hint, data):
         section, _, name = place.partition(".")
         expected = rf"^\[{section}\] {name} = 3 is .* nothing reads\. {hint}"
-        with pytest.raises(SettingError, match=expected):
+        with pytest.raises(SpanftError, match=expected):
             init_nlp(quick(data, **{place: 3}))
 
     def test_initialization_of_a_frozen_component(self, data):
@@ -401,7 +403,7 @@ class TestConfig:
     def test_numbers_that_cannot_be(self, place, value, data):
         section, _, name = place.rpartition(".")
         expected = rf"^\[{section}\] {name} is {value}, but must be \S+ or .*more"
-        with pytest.raises(SettingError, match=expected) as error:
+        with pytest.raises(SpanftError, match=expected) as error:
             init_nlp(quick(data, **{place: value}))
         assert "\n" not in str(error.value)
 
@@ -413,20 +415,20 @@ class TestConfig:
         steps = {"warmup_steps": 1, "total_steps": 9, name: value}
         schedule = {"@schedules": "warmup_linear.v1", "initial_rate": 0.1, **steps}
         expected = rf"^\[{RATE}\] {name} is {value}, but must be \d or more"
-        with pytest.raises(SettingError, match=expected.replace(".", r"\.", 2)):
+        with pytest.raises(SpanftError, match=expected.replace(".", r"\.", 2)):
             init_nlp(quick(data, **{RATE: schedule}))
 
     @pytest.mark.parametrize("size", [{"start": 0, "stop": 9}, {"start": 9, "stop": 0}])
     def test_schedules_of_batch_sizes_that_cannot_be(self, size, data):
         size |= {"@schedules": "compounding.v1", "compound": 1.1}
         expected = r"^\[training\.batcher\.size\] (start|stop) is 0, but"
-        with pytest.raises(SettingError, match=expected):
+        with pytest.raises(SpanftError, match=expected):
             init_nlp(quick(data, **{"training.batcher.size": size}))
 
     @pytest.mark.parametrize("max_epochs", [-1, 0])
     def test_a_training_that_nothing_ends(self, max_epochs, data):
         limits = {"training.max_steps": 0, "training.max_epochs": max_epochs}
-        with pytest.raises(SettingError, match="Nothing ends this training: "):
+        with pytest.raises(SpanftError, match="Nothing ends this training: "):
             init_nlp(quick(data, **limits))
 
     def test_an_error_in_dev_comes_before_training(self, data, tmp_path):

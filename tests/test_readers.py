@@ -12,13 +12,7 @@ from spacy.tokens import DocBin
 from spacy.training import Example
 from thinc.api import ConfigValidationError
 
-from spacy_spanft.errors import (
-    CorpusError,
-    PairError,
-    ReaderError,
-    ScoreError,
-    SettingError,
-)
+from spacy_spanft.errors import CorpusError, PairError, ReaderError, SpanftError
 from spacy_spanft.ml.pairs import split_pair
 from spacy_spanft.pipeline.scorers import (
     classification_scores,
@@ -413,7 +407,7 @@ class TestErrors:
         )
 
     def test_unknown_format(self, tmp_path):
-        with pytest.raises(SettingError, match='is \'xls\', but must be "csv" or "jso'):
+        with pytest.raises(SpanftError, match='is \'xls\', but must be "csv" or "jso'):
             table_corpus(tmp_path / "x.xls", format="xls")
         config = {
             "@readers": "spacy-spanft.TableCorpus.v1",
@@ -426,7 +420,7 @@ class TestErrors:
     @pytest.mark.parametrize("name", ["", "x\ud800", 3])
     def test_names_of_labels_that_cannot_be(self, name):
         with pytest.raises(
-            SettingError, match=r"labels is .*, but must be a table of n"
+            SpanftError, match=r"labels is .*, but must be a table of n"
         ):
             table_corpus("x.tsv", labels={"0": "x", "1": name})
 
@@ -506,7 +500,7 @@ class TestScorers:
         assert "cats_f1" not in make_classification_scorer()(
             examples, labels=["a", "b"]
         )
-        with pytest.raises(ScoreError, match="the labels are: 'b', 'c'"):
+        with pytest.raises(SpanftError, match="the labels are: 'b', 'c'"):
             scorer(examples, labels=("b", "c"))
         nothing = scorer([], labels=("a", "b"))
         assert nothing["cats_accuracy"] is None
@@ -590,13 +584,13 @@ class TestRegressor:
     def test_out_of_range(self):
         nlp = self.make(low=0, high=5)
         examples = self.examples(nlp, {"a": {"score": 3.0}, "b": {"score": 5.5}})
-        with pytest.raises(ScoreError, match=r"between low = 0.* found 5.5 at 'b'"):
+        with pytest.raises(SpanftError, match=r"between low = 0.* found 5.5 at 'b'"):
             nlp.initialize(lambda: examples)
 
     def test_no_scores(self):
         nlp = self.make()
         examples = self.examples(nlp, {"a": {"points": 1.0}})
-        with pytest.raises(ScoreError, match="there are: points"):
+        with pytest.raises(SpanftError, match="there are: points"):
             nlp.initialize(lambda: examples)
         other = self.make(label="points")
         other.initialize(lambda: examples)
@@ -611,12 +605,12 @@ class TestRegressor:
         model["tok2vec"] |= {"pretrained_vectors": None, "depth": 1, "embed_size": 9}
         model["tok2vec"] |= {"window_size": 1, "maxout_pieces": 2}
         model["tok2vec"]["subword_features"] = True
-        with pytest.raises(ScoreError, match="exclusive_classes = false"):
+        with pytest.raises(SpanftError, match="exclusive_classes = false"):
             self.make(model=model)
 
     @pytest.mark.parametrize(("low", "high"), [(5, 1), (1, 1)])
     def test_bad_range(self, low, high):
-        with pytest.raises(ScoreError, match="below the second"):
+        with pytest.raises(SpanftError, match="below the second"):
             self.make(low=low, high=high)
 
 

@@ -8,7 +8,7 @@ from spacy.training.loop import train
 from thinc.api import Optimizer
 from thinc.schedules import warmup_linear as of_thinc
 
-from spacy_spanft.errors import SettingError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.schedules import first_step, warmup_linear
 
 from .test_prepare_training import RATE, quick, table
@@ -48,7 +48,7 @@ def test_it_starts_when_a_transformer_thaws(n_steps, until_share):
 @pytest.mark.parametrize("name", ["warmup_share", "start_share"])
 @pytest.mark.parametrize("value", [-0.1, 1.0, float("nan")])
 def test_shares_that_are_none(name, value):
-    with pytest.raises(SettingError, match=f"{name} is {value}, but must be a number"):
+    with pytest.raises(SpanftError, match=f"{name} is {value}, but must be a number"):
         warmup_linear(0.1, max_steps=9, **{name: value})
 
 
@@ -114,12 +114,12 @@ class TestTraining:
         nlp = init_nlp(self.config(data, max_epochs=-1, max_steps=7))
         rate = nlp.config.interpolate()["training"]["optimizer"]["learn_rate"]
         assert rate["max_steps"] == 7
-        with pytest.raises(SettingError, match="how many steps that has is not known"):
+        with pytest.raises(SpanftError, match="how many steps that has is not known"):
             init_nlp(self.config(data, max_epochs=-1, max_steps=0, patience=5))
 
     def test_nobody_counts(self, data):
         """Without the callback the first update says what is missing."""
         config = self.config(data, max_epochs=2, max_steps=0)
         del config["initialize"]["after_init"]
-        with pytest.raises(SettingError, match="how many steps that has is not known"):
+        with pytest.raises(SpanftError, match="how many steps that has is not known"):
             train(init_nlp(config))

@@ -10,7 +10,7 @@ from spacy.training import Example
 from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.errors import AlignmentError, SettingError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.layers.cross_entropy_output import linear_cross_entropy
 from spacy_spanft.ml.layers.span_reducer import boundary_attention_reducer
 from spacy_spanft.pipeline.suggesters import segment_suggester
@@ -144,18 +144,18 @@ def test_suggester_gives_each_ngram_and_segment_once(
 
 
 def test_settings_of_the_suggester():
-    with pytest.raises(SettingError, match="spans_key is ''"):
+    with pytest.raises(SpanftError, match="spans_key is ''"):
         segment_suggester(spans_key="")
-    with pytest.raises(SettingError, match="min_size is 0"):
+    with pytest.raises(SpanftError, match="min_size is 0"):
         segment_suggester(min_size=0)
-    with pytest.raises(SettingError, match="max_size is 2, but must be 0, or min_size"):
+    with pytest.raises(SpanftError, match="max_size is 2, but must be 0, or min_size"):
         segment_suggester(min_size=3, max_size=2)
-    with pytest.raises(SettingError, match="hidden_size is 0"):
+    with pytest.raises(SpanftError, match="hidden_size is 0"):
         boundary_attention_reducer(0)
 
 
 def test_suggester_without_segmenter(nlp):
-    with pytest.raises(AlignmentError, match="annotating_components"):
+    with pytest.raises(SpanftError, match="annotating_components"):
         segment_suggester()([nlp.make_doc("no spans here")])
 
 

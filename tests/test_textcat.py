@@ -8,7 +8,7 @@ import spacy
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.errors import AlignmentError, SettingError
+from spacy_spanft.errors import SpanftError
 
 from . import interpreter
 from .tiny import LISTENER, save_bert, transformer_config
@@ -336,13 +336,13 @@ def test_loads_where_nothing_of_the_build_is_left(bert, tmp_path):
 
 class TestErrors:
     def test_a_key_that_is_none(self, bert):
-        with pytest.raises(SettingError, match="spans_key is ''"):
+        with pytest.raises(SpanftError, match="spans_key is ''"):
             make(bert, span_model(CNN, CNN, spans_key=""))
 
     def test_spans_that_are_missing(self, bert):
         nlp = make(bert, MODELS["cnn-cnn"])
         examples = examples_for(nlp)
-        with pytest.raises(AlignmentError, match="annotating_components"):
+        with pytest.raises(SpanftError, match="annotating_components"):
             train(nlp, examples, annotates=())
 
     def test_spans_that_another_head_was_initialised_with(self, bert):
@@ -351,22 +351,20 @@ class TestErrors:
         nlp = make(bert, MODELS["cnn-cnn"])
         examples = examples_for(nlp)
         mark_sample([example.predicted for example in examples], "ngrams")
-        with pytest.raises(AlignmentError, match="annotating_components"):
+        with pytest.raises(SpanftError, match="annotating_components"):
             train(nlp, examples, annotates=())
         train(nlp, examples)  # the segmenter may write over them
 
     def test_no_transformer(self, bert):
         nlp = make(bert, MODELS["cnn-cnn"])
         nlp.remove_pipe("transformer")
-        with pytest.raises(AlignmentError, match="no transformer for this component"):
+        with pytest.raises(SpanftError, match="no transformer for this component"):
             nlp.initialize(lambda: examples_for(nlp))
 
     def test_transformer_that_did_not_run(self, bert):
         nlp = train(make(bert, MODELS["cls"]), examples_for(make(bert, MODELS["cls"])))
         with nlp.select_pipes(disable=["transformer"]):
-            with pytest.raises(
-                AlignmentError, match="no transformer for this component"
-            ):
+            with pytest.raises(SpanftError, match="no transformer for this component"):
                 nlp("very good")
             assert np.isfinite(scores([nlp("")])).all()
 

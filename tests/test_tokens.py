@@ -12,7 +12,7 @@ from thinc.api import ConfigValidationError, reduce_first, reduce_mean
 from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.errors import AlignmentError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.alignment import (
     align_tokens,
     encoding_of_tokens,
@@ -251,7 +251,7 @@ def test_spans_that_are_missing(bert):
     nlp = make(bert, "ner")
     examples = examples_for(nlp)
     nlp.initialize(lambda: examples)
-    with pytest.raises(AlignmentError, match="annotating_components"):
+    with pytest.raises(SpanftError, match="annotating_components"):
         nlp.update(examples)
 
 

@@ -24,7 +24,7 @@ from sources import first_line, from_files, from_hub, no_dataset
 from tasks import TASKS, WHOLE, Task
 
 from spacy_spanft.cli.util import short_errors
-from spacy_spanft.errors import CorpusError, Errors, ReaderError, SettingError
+from spacy_spanft.errors import CorpusError, Errors, ReaderError, SpanftError
 
 MAX_DEV = 2_000
 # What is trained on each kind, as `spanft init --pipeline` calls it.
@@ -75,7 +75,7 @@ def check_kind(name: str, kind: str) -> None:
     if kind and name in TASKS and TASKS[name].kind != kind:
         there = ", ".join(one for one, task in TASKS.items() if task.kind == kind)
         message = Errors.OTHER_KIND.format(name=name, kind=kind, there=there)
-        raise SettingError(message)
+        raise SpanftError(message)
 
 
 def prepare(
@@ -91,7 +91,7 @@ def prepare(
     from spacy_spanft.training.readers.rows import check_limit
 
     if name not in TASKS:
-        raise SettingError(Errors.NO_TASK.format(name=name, there=", ".join(TASKS)))
+        raise SpanftError(Errors.NO_TASK.format(name=name, there=", ".join(TASKS)))
     check_limit(limit)
     task = TASKS[name]
     check_encoder(task, transformer)
@@ -142,7 +142,7 @@ def check_encoder(task: Task, transformer: str | None) -> None:
     except (OSError, ValueError, ImportError) as error:
         reason = first_line(error)
         message = Errors.NO_TOKENIZER_OF.format(name=transformer, reason=reason)
-        raise SettingError(message) from error
+        raise SpanftError(message) from error
     if task.kind in ("pair", "score"):
         encode(tokenizer, [Pair("one", "other", 1)])
 
@@ -158,7 +158,7 @@ def make_nlp(task: Task, lang: str) -> Any:
     except ImportError as error:
         expected = "the code of a language that spaCy knows, such as 'en'"
         place = {"name": "lang", "value": lang, "expected": expected}
-        raise SettingError(Errors.BAD_SETTING.format(**place)) from error
+        raise SpanftError(Errors.BAD_SETTING.format(**place)) from error
 
 
 def docs_of(examples: Iterator[Any], part: str) -> list[Any]:

@@ -76,23 +76,23 @@ def init_cli(
     """
     with short_errors():
         from ..configs import guess_task, task_config, written
-        from ..errors import ConfigError, Errors
+        from ..errors import Errors, SpanftError
         from ..ngrams.dictionary import NgramDictionary
         from ..util.files import check_target, write_whole
 
         if no_spans and dictionary is not None:
-            raise ConfigError(Errors.DICTIONARY_WITHOUT_SPANS)
+            raise SpanftError(Errors.DICTIONARY_WITHOUT_SPANS)
         if train is None and dev is not None:
-            raise ConfigError(Errors.DEV_WITHOUT_TRAIN)
+            raise SpanftError(Errors.DEV_WITHOUT_TRAIN)
         if transformer is not None and not transformer.strip():
             place = {"name": "--transformer", "value": transformer}
             place["expected"] = "the name or the folder of an encoder"
-            raise ConfigError(Errors.BAD_SETTING.format(**place))
+            raise SpanftError(Errors.BAD_SETTING.format(**place))
         blank(lang)  # says now if there is no such language
         if output != "-":
             check_target(output, [])
             if Path(output).exists() and not force:
-                raise ConfigError(Errors.CONFIG_EXISTS.format(path=output))
+                raise SpanftError(Errors.CONFIG_EXISTS.format(path=output))
         if dictionary is not None:
             NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
         columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option
 from wasabi.tables import table
 
-from ..errors import Errors, MatrixError
+from ..errors import Errors, SpanftError
 from ..util.extras import require
 from ..util.files import check_folder
 from ..util.processes import begin_server
@@ -154,7 +154,7 @@ def choose_arms(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmCo
     for name in names or ():
         if name not in known:
             there = ", ".join(known)
-            raise MatrixError(Errors.UNKNOWN_ARM.format(name=name, known=there))
+            raise SpanftError(Errors.UNKNOWN_ARM.format(name=name, known=there))
     return [arm for arm in arms if not names or arm.name in names]
 
 
@@ -164,7 +164,7 @@ def check_seeds(n_seeds: int) -> None:
     n_seeds (int): How many.
     """
     if n_seeds < 1:
-        raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=n_seeds))
+        raise SpanftError(Errors.BAD_OPTION.format(option="--seeds", value=n_seeds))
 
 
 def read_overrides(args: list[str]) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def read_overrides(args: list[str]) -> dict[str, Any]:
         found: dict[str, Any] = parse_overrides(args)
     except ClickException as error:
         reason = error.format_message()
-        raise MatrixError(Errors.BAD_OVERRIDES.format(reason=reason)) from error
+        raise SpanftError(Errors.BAD_OVERRIDES.format(reason=reason)) from error
     return found
 
 
@@ -202,7 +202,7 @@ def check_failures(failures: "list[Failure]", n_runs: int) -> None:
     """
     if failures:
         message = Errors.FAILED if len(failures) < n_runs else Errors.ALL_FAILED
-        raise MatrixError(message.format(failed=len(failures), all=n_runs))
+        raise SpanftError(message.format(failed=len(failures), all=n_runs))
 
 
 def list_runs(runs: "list[Run]") -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 from wasabi.tables import table
 
-from ..errors import Errors, SettingError, SpanftError
+from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
 from ..errors.visible import visible
 from .explain import Component, GpuId, Model, Texts
@@ -61,7 +61,7 @@ def _with_label(
         if label is not None and label not in one.labels:
             place = {"name": "label", "value": label}
             place["expected"] = f"one of {listed(one.labels)}"
-            raise SettingError(Errors.BAD_SETTING.format(**place))
+            raise SpanftError(Errors.BAD_SETTING.format(**place))
         yield one
 
 

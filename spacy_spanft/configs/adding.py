@@ -11,7 +11,7 @@ from confection import Config
 from spacy import blank
 from spacy.util import load_config, registry
 
-from ..errors import ConfigError, Errors
+from ..errors import Errors, SpanftError
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
 from ..util.files import read_whole
 from ..util.names import SEGMENTER
@@ -56,7 +56,7 @@ def read_config(path: str | Path) -> Config:
     try:
         return load_config(path, interpolate=False)
     except (ValueError, OSError, configparser.Error) as error:
-        raise ConfigError(
+        raise SpanftError(
             Errors.NOT_A_CONFIG.format(path=str(path), reason=str(error).strip())
         ) from error
 
@@ -71,7 +71,7 @@ def interpolated(config: Config) -> Config:
         return config.interpolate()
     except ValueError as error:
         reason = str(error).strip()
-        raise ConfigError(Errors.BAD_VARIABLES.format(reason=reason)) from error
+        raise SpanftError(Errors.BAD_VARIABLES.format(reason=reason)) from error
 
 
 def add_spans(
@@ -98,7 +98,7 @@ def add_spans(
     heads = _heads(components, pipeline, blocks)
     left = [name for name in heads if not _has_spans(blocks[name])]
     if not left:
-        raise ConfigError(Errors.HAS_SPANS.format(names=", ".join(heads)))
+        raise SpanftError(Errors.HAS_SPANS.format(names=", ".join(heads)))
     config = _moved(config, [n for n in left if not _is_classifier(blocks[n])])
     segmenter, changes = _add_segmenter(config, plain, left[0], dictionary)
     for name in _usual(pipeline, blocks) if not components else ():
@@ -136,14 +136,14 @@ def _heads(
     there = ", ".join(pipeline) or "nothing"
     for name in names:
         if name not in pipeline:
-            raise ConfigError(Errors.NO_SUCH_COMPONENT.format(name=name, there=there))
+            raise SpanftError(Errors.NO_SUCH_COMPONENT.format(name=name, there=there))
         if not (_is_classifier(blocks[name]) or "tok2vec" in _model(blocks[name])):
-            raise ConfigError(_no_head([name], blocks))
+            raise SpanftError(_no_head([name], blocks))
     if names:
         return [name for name in pipeline if name in names]
     usual = _usual(pipeline, blocks)
     if not usual:
-        raise ConfigError(_no_head(pipeline, blocks))
+        raise SpanftError(_no_head(pipeline, blocks))
     rich = [name for name in usual if _has_vectors(name, blocks, pipeline)]
     return rich or usual
 
@@ -265,7 +265,7 @@ def _tok2vec_of(
     before = pipeline[: pipeline.index(name)]
     transformer = _first(before, components, "transformer")
     if transformer is None:
-        raise ConfigError(Errors.NO_TOK2VEC.format(name=name))
+        raise SpanftError(Errors.NO_TOK2VEC.format(name=name))
     return {**deepcopy(_LISTENER), "upstream": transformer}
 
 

@@ -10,7 +10,7 @@ from confection import Config
 from spacy.training import Corpus, Example
 from spacy.util import registry
 
-from ..errors import ConfigError, Errors
+from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
 from ..training.readers.columns import SCORE
 from .bases import TASKS
@@ -62,7 +62,7 @@ def look(config: Config, task: str, part: str) -> Seen:
         n_several += len(labels) != 1
     if not seen.n_words:
         source = repr(plain["paths"][part] or plain["paths"]["train"])
-        raise ConfigError(Errors.NO_ROWS.format(source=source))
+        raise SpanftError(Errors.NO_ROWS.format(source=source))
     return seen._replace(n_several=n_several)
 
 
@@ -120,7 +120,7 @@ def concerns(
             found.append(f"{files[part]} has empty texts: {n_empty:,}.")
         if TASKS[task].component == "textcat" and one.n_several:
             place = {"path": files[part], "n": one.n_several}
-            raise ConfigError(Errors.SEVERAL_LABELS.format(**place))
+            raise SpanftError(Errors.SEVERAL_LABELS.format(**place))
     if len(seen) == 2:
         train, dev = seen["train"], seen["dev"]
         if both := len(train.texts & dev.texts - {""}):

@@ -7,7 +7,7 @@ from typing import Any
 import spacy
 from confection import Config
 
-from ..errors import ConfigError, Errors
+from ..errors import Errors, SpanftError
 from ..training.readers.columns import SCORE
 from ..training.readers.conll import CONLL_ENDING
 from ..training.readers.textcat import is_docbins
@@ -90,4 +90,4 @@ def _task_of_docs(path: str, lang: str) -> str:
         return "spancat"
     if any(doc.has_annotation("TAG") for doc in docs):
         return "tagger"
-    raise ConfigError(Errors.NO_TASK_IN.format(path=path, known=", ".join(TASKS)))
+    raise SpanftError(Errors.NO_TASK_IN.format(path=path, known=", ".join(TASKS)))

@@ -9,7 +9,7 @@ from typing import Any
 from confection import Config
 from spacy.util import load_model_from_config
 
-from ..errors import ConfigError, Errors
+from ..errors import Errors, SpanftError
 from ..errors.visible import visible
 from .adding import add_spans
 from .bases import TASKS, base
@@ -48,7 +48,7 @@ def task_config(
     RETURNS (Config): The config, with its variables as they are.
     """
     if spans and dictionary is None and lang != "en":
-        raise ConfigError(Errors.ENGLISH_DICTIONARY.format(lang=lang))
+        raise SpanftError(Errors.ENGLISH_DICTIONARY.format(lang=lang))
     config = base(task)
     config["nlp"]["lang"] = lang
     encoder = transformer or ENCODERS.get(lang, ANY_ENCODER)

@@ -7,7 +7,7 @@ from typing import Any
 
 from confection import Config
 
-from ..errors import ConfigError, Errors
+from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
 from ..training.readers.conll import CONLL_ENDING
 from ..training.readers.textcat import is_docbins
@@ -46,7 +46,7 @@ def set_sources(
     if strange := [name for name in columns if name not in known]:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
         there = {"task": task, "columns": listed(known)}
-        raise ConfigError(Errors.NO_SUCH_COLUMNS.format(options=options, **there))
+        raise SpanftError(Errors.NO_SUCH_COLUMNS.format(options=options, **there))
     corpora = config["corpora"]
     for block in corpora.values():
         block |= columns
@@ -84,7 +84,7 @@ def _dataset_block(config: Config, task: str, part: str) -> dict[str, Any]:
     own = dict(config["corpora"][part])
     is_text = task in COLUMNS
     if task == "tagger":
-        raise ConfigError(Errors.NO_READER_FOR.format(path=name, task=task))
+        raise SpanftError(Errors.NO_READER_FOR.format(path=name, task=task))
     block = {
         "@readers": _DATASETS[is_text],
         "name": own.pop("path"),
@@ -100,7 +100,7 @@ def _dataset_block(config: Config, task: str, part: str) -> dict[str, Any]:
 def _conll_block(config: Config, task: str, part: str) -> dict[str, Any]:
     path = config["paths"][part]
     if not CONLL_ENDING.search(path):
-        raise ConfigError(Errors.NO_READER_FOR.format(path=path, task=task))
+        raise SpanftError(Errors.NO_READER_FOR.format(path=path, task=task))
     block = {"@readers": _CONLL, "path": config["corpora"][part]["path"]}
     return block | _spans_key(config, task)
 

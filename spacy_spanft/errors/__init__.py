@@ -14,21 +14,14 @@ from .shortening import shown
 from .warnings import Warnings
 
 __all__ = [
-    "AlignmentError",
     "ComparisonError",
-    "ConfigError",
     "CorpusError",
     "DictionaryError",
     "Errors",
-    "GpuError",
-    "LabelError",
-    "MatrixError",
+    "ExtraError",
     "PairError",
     "PretrainingError",
     "ReaderError",
-    "RegimeError",
-    "ScoreError",
-    "SettingError",
     "SpanftError",
     "Warnings",
     "shown",
@@ -47,40 +40,16 @@ class DictionaryError(SpanftError):
     """A dictionary file that cannot be read, or a setting it cannot have."""
 
 
-class AlignmentError(SpanftError):
-    """Spans that cannot be pooled."""
-
-
-class SettingError(SpanftError):
-    """A setting that no layer can have."""
-
-
 class PairError(SpanftError):
     """Two texts that cannot be told apart, or not be encoded as a pair."""
 
 
-class ConfigError(SpanftError):
-    """A config that spans cannot be put into."""
-
-
-class ScoreError(SpanftError):
-    """Scores that cannot be learnt."""
-
-
-class LabelError(SpanftError):
-    """Labels that a component cannot learn."""
+class ExtraError(SpanftError):
+    """A feature whose packages are not installed."""
 
 
 class ComparisonError(SpanftError):
     """Pipelines that cannot be compared."""
-
-
-class MatrixError(SpanftError):
-    """Trainings that cannot be planned."""
-
-
-class GpuError(SpanftError):
-    """A GPU that cannot be used."""
 
 
 class ReaderError(SpanftError):
@@ -89,10 +58,6 @@ class ReaderError(SpanftError):
 
 class PretrainingError(SpanftError):
     """What an encoder cannot be pre-trained with."""
-
-
-class RegimeError(SpanftError):
-    """A way of training that a pipeline cannot have."""
 
 
 class Errors(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.types import Ragged
 
-from ..errors import AlignmentError, Errors
+from ..errors import Errors, SpanftError
 from ..ml.alignment import Pieces
 from ..ml.layers import span_pool, text_pool
 from ..ml.layers.attention_sum import weights_of
@@ -115,7 +115,7 @@ def _of_pieces(
     X = Ragged(vectors, n_pieces)
     names = {node.name for node in pooling.walk() if not node.layers}
     if not names <= {*_LINEAR, _ATTENTION}:
-        raise AlignmentError(Errors.CANNOT_EXPLAIN.format(pooling=pooling.name))
+        raise SpanftError(Errors.CANNOT_EXPLAIN.format(pooling=pooling.name))
     added = ops.alloc2f(len(vectors), len(W))
     if _ATTENTION in names:
         (layer,) = (node for node in pooling.walk() if node.name == _ATTENTION)

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 from thinc.api import Model
 
-from ..errors import AlignmentError, Errors
+from ..errors import Errors, SpanftError
 from ..ml.alignment import Encoding, Pieces
 from .contributions import POOLS, contributions
 from .explanation import Explanation, Part
@@ -65,10 +65,10 @@ def _component(nlp: Language, name: str | None) -> str:
     if name is None and found:
         return found[0]
     if name is None:
-        raise AlignmentError(Errors.NO_SPAN_CLASSIFIER)
+        raise SpanftError(Errors.NO_SPAN_CLASSIFIER)
     if name not in found:
         there = ", ".join(map(repr, found)) or "none"
-        raise AlignmentError(Errors.NO_CLASSIFIER.format(name=name, there=there))
+        raise SpanftError(Errors.NO_CLASSIFIER.format(name=name, there=there))
     return name
 
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from spacy.tokens import Doc
 
-from ..errors import Errors, SettingError
+from ..errors import Errors, SpanftError
 from .contributions import Contributions, Floats
 
 
@@ -71,7 +71,7 @@ class Explanation(NamedTuple):
             if value is not None and value not in others:
                 there = ", ".join(map(repr, others)) or "none, as there is one label"
                 place = {"name": name, "value": value, "expected": f"one of {there}"}
-                raise SettingError(Errors.BAD_SETTING.format(**place))
+                raise SpanftError(Errors.BAD_SETTING.format(**place))
 
         def of(values: Floats) -> Any:
             mine = values[..., numbers[label]]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import Errors, SettingError
+from ..errors import Errors, SpanftError
 from .contributions import Floats
 from .explanation import Explanation
 
@@ -41,7 +41,7 @@ def phrases(
     """
     if min_count < 1:
         place = {"name": "min_count", "value": min_count, "expected": "1 or more"}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
     totals: dict[str, Floats] = {}
     counts: dict[str, int] = {}
     labels: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spacy.attrs import IS_SPACE, SPACY
 from spacy.tokens import Doc, SpanGroup
 
-from ..errors import AlignmentError, Errors, SettingError
+from ..errors import Errors, SpanftError
 from ..util.names import SAMPLE, WRITER
 
 Ints = NDArray[np.int64]
@@ -58,7 +58,7 @@ def check_spans_key(key: str) -> None:
     if not key:
         expected = 'the name of a key in doc.spans, such as "ngrams"'
         place = {"name": "spans_key", "value": key, "expected": expected}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
 
 
 def mark_sample(docs: Sequence[Doc], key: str) -> None:
@@ -98,7 +98,7 @@ def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     if len(overlaps):
         first = int(overlaps[0])
         one, two = (doc[a:b].text for a, b in found[first : first + 2].tolist())
-        raise AlignmentError(Errors.OVERLAP.format(key=key, one=one, two=two))
+        raise SpanftError(Errors.OVERLAP.format(key=key, one=one, two=two))
     return found
 
 
@@ -122,7 +122,7 @@ def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
                 Errors.OTHER_SPANS_IN_TRAINING if names else Errors.NO_SPANS_IN_TRAINING
             )
         there = ", ".join(map(repr, names)) or "none"
-        raise AlignmentError(text.format(key=key, there=there))
+        raise SpanftError(text.format(key=key, there=there))
     spans = sorted((span.start, span.end) for span in doc.spans[key])
     return np.array(spans, np.int64).reshape(-1, 2)
 

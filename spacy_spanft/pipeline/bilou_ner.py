@@ -16,7 +16,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..errors import Errors, LabelError, Warnings
+from ..errors import Errors, SpanftError, Warnings
 from ..ml.bilou import (
     OUT,
     Allowed,
@@ -127,7 +127,7 @@ class BilouNER(TrainablePipe):
         RETURNS (int): 0 if it was there already, otherwise 1.
         """
         if not isinstance(label, str) or not label:
-            raise LabelError(Errors.BAD_LABEL.format(label=label, name=self.name))
+            raise SpanftError(Errors.BAD_LABEL.format(label=label, name=self.name))
         if label in self.labels:
             return 0
         self._allow_extra_label()
@@ -153,7 +153,7 @@ class BilouNER(TrainablePipe):
         """
         validate_get_examples(get_examples, "BilouNER.initialize")
         if isinstance(labels, str):
-            raise LabelError(Errors.ONE_LABEL.format(name=self.name, labels=labels))
+            raise SpanftError(Errors.ONE_LABEL.format(name=self.name, labels=labels))
         if labels is None:
             labels = {e.label_ for eg in get_examples() for e in eg.reference.ents}
             labels = sorted(labels)
@@ -162,7 +162,7 @@ class BilouNER(TrainablePipe):
         for label in labels:
             self.add_label(label)
         if not self.labels:
-            raise LabelError(Errors.NO_ENTITIES.format(name=self.name))
+            raise SpanftError(Errors.NO_ENTITIES.format(name=self.name))
         self._warn_of_never_found(get_examples())
         self.model.set_dim("nO", len(tag_names(self.labels)), force=True)
         self.model.initialize(X=[eg.predicted for eg in islice(get_examples(), 10)])
@@ -236,7 +236,7 @@ class BilouNER(TrainablePipe):
         if not self.labels and labels and found not in (None, needed):
             place = {"name": self.name, "found": found, "needed": needed}
             text = Errors.WRONG_N_TAGS.format(**place, n_labels=len(labels))
-            raise LabelError(text)
+            raise SpanftError(text)
 
     def _warn_of_never_found(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""
@@ -262,7 +262,7 @@ class BilouNER(TrainablePipe):
             if new := next((name for name in names if name not in numbers), None):
                 there = ", ".join(self.labels)
                 place = {"name": self.name, "label": new[2:], "labels": there}
-                raise LabelError(Errors.NEW_LABEL.format(**place))
+                raise SpanftError(Errors.NEW_LABEL.format(**place))
             tags = np.array([numbers[name] for name in names], np.int64)
             doc = example.predicted
             yield doc, tags, never_found(tags, _allowed([doc]))

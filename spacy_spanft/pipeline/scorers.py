@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from spacy.scorer import PRFScore, Scorer
 from spacy.training import Example
 
-from ..errors import Errors, ScoreError
+from ..errors import Errors, SpanftError
 
 Scores = dict[str, Any]
 ScoreExamples = Callable[..., Scores]
@@ -33,7 +33,7 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
         if positive is not None and labels and positive not in labels:
             there = ", ".join(map(repr, labels))
             message = Errors.NO_POSITIVE_LABEL.format(label=positive, labels=there)
-            raise ScoreError(message)
+            raise SpanftError(message)
         settings = {**settings, "positive_label": positive, "multi_label": False}
         found = Scorer.score_cats(examples, "cats", **settings)
         gold, guess = [], []

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Ops, get_current_ops
 from thinc.types import Ragged
 
-from ..errors import Errors, SettingError
+from ..errors import Errors, SpanftError
 from ..ml.alignment import Ints, check_spans_key, read_spans
 
 Suggester = Callable[..., Ragged]
@@ -30,11 +30,11 @@ def segment_suggester(
     check_spans_key(spans_key)
     if min_size < 1:
         place = {"name": "min_size", "value": min_size, "expected": "1 or more"}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
     if max_size and max_size < min_size:
         expected = f"0, or min_size = {min_size} or more"
         place = {"name": "max_size", "value": max_size, "expected": expected}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
 
     def suggest(docs: Iterable[Doc], *, ops: Ops | None = None) -> Ragged:
         found = [_candidates(doc, spans_key, min_size, max_size) for doc in docs]

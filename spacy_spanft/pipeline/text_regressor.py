@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..errors import Errors, ScoreError
+from ..errors import Errors, SpanftError
 from .scorers import make_regression_scorer
 
 SCORE = "score"
@@ -88,9 +88,9 @@ class TextRegressor(MultiLabel_TextCategorizer):
         scorer (Optional[Callable]): What scores the scores.
         """
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ScoreError(Errors.BAD_RANGE.format(low=low, high=high))
+            raise SpanftError(Errors.BAD_RANGE.format(low=low, high=high))
         if model.attrs.get("multi_label") is False:
-            raise ScoreError(Errors.EXCLUSIVE.format(name=name))
+            raise SpanftError(Errors.EXCLUSIVE.format(name=name))
         super().__init__(vocab, model, name, threshold=0.5, scorer=scorer)
         self.low = low
         self.high = high
@@ -110,7 +110,7 @@ class TextRegressor(MultiLabel_TextCategorizer):
         examples = list(get_examples())
         if not any(self.label in example.reference.cats for example in examples):
             there = sorted({label for eg in examples for label in eg.reference.cats})
-            raise ScoreError(
+            raise SpanftError(
                 Errors.NO_SCORE.format(
                     name=self.name, label=self.label, there=", ".join(there) or "none"
                 )
@@ -135,7 +135,7 @@ class TextRegressor(MultiLabel_TextCategorizer):
         for example in examples:
             score = example.reference.cats.get(self.label, self.low)
             if not self.low <= score <= self.high:
-                raise ScoreError(
+                raise SpanftError(
                     Errors.OUT_OF_RANGE.format(
                         name=self.name,
                         score=score,

@@ -5,7 +5,7 @@ from typing import Any
 
 from confection import Config
 
-from ..errors import Errors, SettingError
+from ..errors import Errors, SpanftError
 
 WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
 
@@ -31,7 +31,7 @@ def warmup_linear(
         if not 0 <= share < 1:
             expected = "a number from 0 to 1, and less than 1"
             place = {"name": name, "value": share, "expected": expected}
-            raise SettingError(Errors.BAD_SETTING.format(**place))
+            raise SpanftError(Errors.BAD_SETTING.format(**place))
     return _rates(initial_rate, warmup_share, max_steps, start_share)
 
 
@@ -60,7 +60,7 @@ def set_max_steps(config: Config) -> None:
             continue
         # With epochs and without a corpus, somebody else has the data and the loop.
         if not max_steps and limits.get("max_epochs", 0) < 1:
-            raise SettingError(Errors.NO_STEPS)
+            raise SpanftError(Errors.NO_STEPS)
         block["max_steps"] = max_steps or 0
 
 
@@ -80,7 +80,7 @@ def _rates(
         # An optimizer takes the first rate when it is made, which may be before the
         # number of steps is known.
         yield 0.0
-        raise SettingError(Errors.NO_STEPS)
+        raise SpanftError(Errors.NO_STEPS)
     start = first_step(start_share, max_steps)
     n_steps = max_steps + 1 - start
     n_warmup = int(warmup_share * n_steps)

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, ExtraError
 
 # Which extra brings what, as setup.cfg says too.
 EXTRAS = {
@@ -21,7 +21,7 @@ def require(feature: str, *packages: str) -> None:
     for name in packages:
         if not _is_there(name):
             text = {"feature": feature, "missing": name, "extra": EXTRAS[name]}
-            raise SpanftError(Errors.NO_EXTRA.format(**text))
+            raise ExtraError(Errors.NO_EXTRA.format(**text))
 
 
 def _is_there(name: str) -> bool:

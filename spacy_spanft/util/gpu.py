@@ -4,7 +4,7 @@ import sys
 from importlib.util import find_spec
 from textwrap import shorten
 
-from ..errors import Errors, GpuError
+from ..errors import Errors, SpanftError
 
 CPU = -1
 _LONGEST = 200
@@ -20,16 +20,16 @@ def select_gpu(gpu_id: int) -> None:
     if gpu_id < CPU:
         expected = f"the number of a GPU, or {CPU} for the CPU"
         place = {"name": "--gpu-id", "value": gpu_id, "expected": expected}
-        raise GpuError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
     from thinc.api import require_gpu
 
     try:
         require_gpu(gpu_id)
     except (ValueError, RuntimeError) as error:  # the latter is CUDA's
-        raise GpuError(why_not(gpu_id, str(error))) from error
+        raise SpanftError(why_not(gpu_id, str(error))) from error
     # thinc asks for CuPy alone, and fails in the middle of a training.
     if sys.platform != "darwin" and cuda_of_torch() is None:
-        raise GpuError(why_not(gpu_id, ""))
+        raise SpanftError(why_not(gpu_id, ""))
 
 
 def why_not(gpu_id: int, reason: str) -> str:

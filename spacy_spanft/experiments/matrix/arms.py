@@ -23,7 +23,7 @@ from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 
 from ...configs import REGIMES, task_config
 from ...configs.adding import read_config
-from ...errors import Errors, MatrixError, shown
+from ...errors import Errors, SpanftError, shown
 from ...util.names import SEGMENTER
 from ..hook import NGRAM_SEGMENTER, SPAN_BLOCKS
 from .arms_file import bad_arms, read_arms_file
@@ -154,15 +154,15 @@ def _config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     """Make the config of an arm, before what the arm changes in it."""
     if arm.regime not in REGIMES:
         text = {"arm": arm.name, "regime": shown(arm.regime)}
-        raise MatrixError(Errors.NO_REGIME.format(**text, known=", ".join(REGIMES)))
+        raise SpanftError(Errors.NO_REGIME.format(**text, known=", ".join(REGIMES)))
     if isinstance(source, Path):
         if arm.regime != "everything":
             text = {"arm": arm.name, "regime": arm.regime}
-            raise MatrixError(Errors.REGIME_OF_FILES.format(**text))
+            raise SpanftError(Errors.REGIME_OF_FILES.format(**text))
         return read_config(f"{source}_{arm.config}.cfg")
     if arm.config not in KINDS:
         text = {"arm": arm.name, "config": shown(arm.config)}
-        raise MatrixError(Errors.NO_KIND.format(**text, known=", ".join(KINDS)))
+        raise SpanftError(Errors.NO_KIND.format(**text, known=", ".join(KINDS)))
     return task_config(source.name, spans=KINDS[arm.config], regime=arm.regime)
 
 
@@ -182,12 +182,12 @@ def change(
     for section in sections:
         block = block.get(section) if isinstance(block, dict) else None
     if not sections or not isinstance(block, dict):
-        raise MatrixError(Errors.NO_PLACE.format(who=who, place=place))
+        raise SpanftError(Errors.NO_PLACE.format(who=who, place=place))
     known = {*block, *_SCHEMAS.get(".".join(sections), [key])}
     if key not in known and place not in more:
         there = ", ".join(sorted(known))
         text = {"who": who, "place": place, "known": there}
-        raise MatrixError(Errors.NO_SETTING.format(**text))
+        raise SpanftError(Errors.NO_SETTING.format(**text))
     block[key] = deepcopy(value)
 
 
@@ -201,4 +201,4 @@ def _span_block(arm: ArmConfig, config: Config) -> str:
         blocks = ((f"{place}.{k}", v) for k, v in block.items() if isinstance(v, dict))
         left.extend(blocks)
     known = ", ".join(SPAN_BLOCKS)
-    raise MatrixError(Errors.NO_SPAN_BLOCK.format(arm=arm.name, known=known))
+    raise SpanftError(Errors.NO_SPAN_BLOCK.format(arm=arm.name, known=known))

@@ -8,7 +8,7 @@ import srsly
 from srsly.ruamel_yaml import SafeLoader, YAMLError, compose
 from srsly.ruamel_yaml.nodes import CollectionNode, MappingNode, Node
 
-from ...errors import Errors, MatrixError, SpanftError
+from ...errors import Errors, SpanftError
 from ...util.files import read_whole
 
 # A config of that many settings is none that anybody wrote.
@@ -40,14 +40,14 @@ def read_arms_file(path: str | Path) -> dict[Any, Any]:
     return arms
 
 
-def bad_arms(path: str | Path, reason: str) -> MatrixError:
+def bad_arms(path: str | Path, reason: str) -> SpanftError:
     """Make the error that says what is wrong with a file of arms.
 
     path (Union[str, Path]): The file.
     reason (str): What is wrong.
-    RETURNS (MatrixError): The error.
+    RETURNS (SpanftError): The error.
     """
-    return MatrixError(Errors.BAD_ARMS.format(path=path, reason=reason))
+    return SpanftError(Errors.BAD_ARMS.format(path=path, reason=reason))
 
 
 def _reason(error: Exception) -> str:

@@ -11,7 +11,7 @@ from confection import Config
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from ...errors import Errors, MatrixError, shown
+from ...errors import Errors, SpanftError, shown
 from ...training.readers.textcat import table_corpus
 
 PARTS = ("train", "dev")
@@ -71,10 +71,10 @@ def find_data(folder: str | Path) -> Data:
     try:
         facts = json.loads(file.read_text("utf8")) if file.exists() else {}
     except (ValueError, RecursionError) as error:
-        raise MatrixError(Errors.BAD_TASK.format(path=file, reason=error)) from error
+        raise SpanftError(Errors.BAD_TASK.format(path=file, reason=error)) from error
     if not isinstance(facts, dict):
         reason = f"it is {shown(facts)}, not an object"
-        raise MatrixError(Errors.BAD_TASK.format(path=file, reason=reason))
+        raise SpanftError(Errors.BAD_TASK.format(path=file, reason=reason))
     pipeline, config = facts.get("pipeline"), facts.get("config")
     columns = facts.get("columns", {})
     reason = ""
@@ -86,7 +86,7 @@ def find_data(folder: str | Path) -> Data:
     elif not isinstance(columns, dict) or not all(map(_is_column, columns.items())):
         reason = f"its columns are {shown(columns)}; known are {', '.join(_COLUMNS)}"
     if reason:
-        raise MatrixError(Errors.BAD_TASK.format(path=file, reason=reason))
+        raise SpanftError(Errors.BAD_TASK.format(path=file, reason=reason))
     return Data(files, pipeline, config, columns)
 
 
@@ -123,7 +123,7 @@ def sizes_of(file: Path, reader: dict[str, Any]) -> list[int]:
         return _sizes_of_table(file, reader)
     sizes = [len(doc) for doc in docs_of(file)]
     if not sizes:
-        raise MatrixError(Errors.NO_ROWS.format(source=repr(str(file))))
+        raise SpanftError(Errors.NO_ROWS.format(source=repr(str(file))))
     return sizes
 
 
@@ -136,7 +136,7 @@ def docs_of(file: Path) -> list[Doc]:
     try:
         return list(DocBin().from_disk(file).get_docs(Vocab()))
     except Exception as error:  # whatever zlib and msgpack say of a broken file
-        raise MatrixError(Errors.BAD_DATA.format(path=file)) from error
+        raise SpanftError(Errors.BAD_DATA.format(path=file)) from error
 
 
 def _sizes_of_table(file: Path, reader: dict[str, Any]) -> list[int]:
@@ -155,11 +155,11 @@ def _sizes_of_table(file: Path, reader: dict[str, Any]) -> list[int]:
 def _file_of(folder: Path, part: str) -> Path:
     if not folder.is_dir():
         text = {"path": str(folder), "cwd": os.getcwd()}
-        raise MatrixError(Errors.NO_DATA_DIR.format(**text))
+        raise SpanftError(Errors.NO_DATA_DIR.format(**text))
     for ending in ENDINGS:
         if (folder / f"{part}{ending}").is_file():
             return folder / f"{part}{ending}"
-    raise MatrixError(Errors.NO_DATA.format(path=folder, part=part))
+    raise SpanftError(Errors.NO_DATA.format(path=folder, part=part))
 
 
 def _is_column(column: tuple[str, Any]) -> bool:

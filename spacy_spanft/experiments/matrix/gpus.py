@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...errors import Errors, MatrixError, shown
+from ...errors import Errors, SpanftError, shown
 from ...util.gpu import CPU
 
 
@@ -16,9 +16,9 @@ def read_gpus(text: str) -> list[int]:
     try:
         found = [int(part) for part in text.split(",")]
     except ValueError as error:
-        raise MatrixError(Errors.BAD_GPUS.format(value=shown(text))) from error
+        raise SpanftError(Errors.BAD_GPUS.format(value=shown(text))) from error
     if min(found) < CPU or (CPU in found and len(found) > 1):
-        raise MatrixError(Errors.BAD_GPUS.format(value=shown(text)))
+        raise SpanftError(Errors.BAD_GPUS.format(value=shown(text)))
     return found
 
 
@@ -36,5 +36,5 @@ def places_of(gpu_ids: int | Sequence[int], n_jobs: int) -> list[int]:
     if len(found) < n_jobs:
         again = ",".join(map(str, (found * n_jobs)[:n_jobs]))
         place = {"n_jobs": n_jobs, "gpus": ",".join(map(str, found)), "again": again}
-        raise MatrixError(Errors.TOO_FEW_GPUS.format(**place))
+        raise SpanftError(Errors.TOO_FEW_GPUS.format(**place))
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ...errors import Errors, MatrixError
+from ...errors import Errors, SpanftError
 from ...util.files import write_whole
 
 # No arm has such a name.
@@ -32,7 +32,7 @@ def own_folders(folders: Iterable[Path]) -> Iterator[None]:
                 # The system gives it free when the process ends, however it ends.
                 stack.enter_context(FileLock(folder / LOCK, timeout=0))
             except Timeout as error:
-                raise MatrixError(_taken(folder)) from error
+                raise SpanftError(_taken(folder)) from error
             # Not in the file of the lock, which nobody else can read on Windows.
             write_whole(folder / OWNER, json.dumps(facts).encode())
             stack.callback((folder / OWNER).unlink, missing_ok=True)

@@ -9,7 +9,7 @@ from confection import Config
 
 from ...configs import TASKS
 from ...configs.adding import interpolated
-from ...errors import Errors, MatrixError, shown
+from ...errors import Errors, SpanftError, shown
 from .arms import ArmConfig, Pipeline, change, config_of
 from .data import PARTS, Data, find_data, read_with, sizes_of
 from .fingerprint import fingerprint
@@ -63,15 +63,15 @@ def _source(
         if name not in TASKS:
             text = {"name": shown(name), "data": data.folder, "known": ", ".join(TASKS)}
             message = Errors.WHICH_PIPELINE if name is None else Errors.NO_PIPELINE_OF
-            raise MatrixError(message.format(**text))
+            raise SpanftError(message.format(**text))
         return Pipeline(name)
     if pipeline is not None:
-        raise MatrixError(Errors.TWO_SOURCES)
+        raise SpanftError(Errors.TWO_SOURCES)
     if not Path(configs).is_dir():
         return Path(configs)
     if data.config is None:
         place = {"path": configs, "data": data.folder}
-        raise MatrixError(Errors.WHICH_CONFIGS.format(**place))
+        raise SpanftError(Errors.WHICH_CONFIGS.format(**place))
     return Path(configs) / data.config
 
 
@@ -105,7 +105,7 @@ def plan_runs(
     RETURNS (list[Run]): The runs.
     """
     if epochs < 1:
-        raise MatrixError(Errors.BAD_OPTION.format(option="--epochs", value=epochs))
+        raise SpanftError(Errors.BAD_OPTION.format(option="--epochs", value=epochs))
     _check_seeds(seeds)
     _check_path(output)
     tasks = _tasks(data)
@@ -147,28 +147,28 @@ def _tasks(folders: Sequence[str | Path]) -> dict[str, Data]:
     """Find the data of all tasks, by the names that their runs' folders get."""
     names = [Path(folder).resolve().name for folder in folders]
     if pair := same_folder(names):
-        raise MatrixError(Errors.SAME_DATA.format(name=pair[1]))
+        raise SpanftError(Errors.SAME_DATA.format(name=pair[1]))
     for name, folder in zip(names, folders, strict=True):
         _check_path(folder)
         if (fault := fault_of(name)) is not None:
-            raise MatrixError(Errors.BAD_TASK_NAME.format(name=shown(name), why=fault))
+            raise SpanftError(Errors.BAD_TASK_NAME.format(name=shown(name), why=fault))
     return dict(zip(names, map(find_data, folders), strict=True))
 
 
 def _check_path(path: str | Path) -> None:
     """Raise for a path that would be another one in a config."""
     if "${" in str(path):
-        raise MatrixError(Errors.BAD_PATH.format(path=shown(str(path))))
+        raise SpanftError(Errors.BAD_PATH.format(path=shown(str(path))))
 
 
 def _check_seeds(seeds: Sequence[int]) -> None:
     if not seeds:
-        raise MatrixError(Errors.BAD_OPTION.format(option="--seeds", value=len(seeds)))
+        raise SpanftError(Errors.BAD_OPTION.format(option="--seeds", value=len(seeds)))
     for seed in seeds:
         if not 0 <= seed <= MAX_SEED:
-            raise MatrixError(Errors.BAD_SEED.format(value=seed, most=MAX_SEED))
+            raise SpanftError(Errors.BAD_SEED.format(value=seed, most=MAX_SEED))
     if len(set(seeds)) < len(seeds):
-        raise MatrixError(Errors.SAME_SEED.format(seeds=shown(list(seeds))))
+        raise SpanftError(Errors.SAME_SEED.format(seeds=shown(list(seeds))))
 
 
 def _override(configs: Collection[Config], overrides: Mapping[str, Any]) -> None:
@@ -190,7 +190,7 @@ def _set_up(
     """Let a config train on a task, and count the words that it will have seen."""
     for place in OWN:
         if place in given:
-            raise MatrixError(Errors.RUNNER_SETS.format(place=place))
+            raise SpanftError(Errors.RUNNER_SETS.format(place=place))
     for part, reader in read_with(config, task).items():
         change(config, f"paths.{part}", str(task.files[part]), RUNNER)
         change(config, f"corpora.{part}", reader, RUNNER)

@@ -9,7 +9,7 @@ import spacy
 from confection import Config
 from spacy.language import Language
 
-from ...errors import Errors, MatrixError, shown
+from ...errors import Errors, SpanftError, shown
 from ..hook import registry
 
 _OURS = __package__.partition(".")[0]
@@ -27,7 +27,7 @@ def check_names(config: Config, who: str) -> None:
         if not (nlp.has_factory(name) if is_factory else _is_known(kind, name)):
             text = {"who": who, "place": place, "name": shown(name)}
             known = ", ".join(_ours(kind)) or "none of that kind"
-            raise MatrixError(Errors.NOT_REGISTERED.format(**text, known=known))
+            raise SpanftError(Errors.NOT_REGISTERED.format(**text, known=known))
 
 
 @cache

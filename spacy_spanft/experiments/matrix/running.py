@@ -11,7 +11,7 @@ from textwrap import shorten
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from ...errors import Errors, MatrixError
+from ...errors import Errors, SpanftError
 from ...util.files import write_whole
 from ...util.processes import fresh_context
 from .gpus import places_of
@@ -95,7 +95,7 @@ def check_jobs(n_jobs: int) -> None:
     n_jobs (int): How many.
     """
     if n_jobs < 1:
-        raise MatrixError(Errors.BAD_OPTION.format(option="--jobs", value=n_jobs))
+        raise SpanftError(Errors.BAD_OPTION.format(option="--jobs", value=n_jobs))
 
 
 def _run_all(

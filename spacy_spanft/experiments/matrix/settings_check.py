@@ -12,7 +12,7 @@ from confection import Config, ConfigValidationError
 from spacy.language import Language
 from spacy.util import registry
 
-from ...errors import Errors, MatrixError
+from ...errors import Errors, SpanftError
 from ...util.names import SEGMENTER
 from .registered import blank_of
 
@@ -37,7 +37,7 @@ def check_settings(config: Config, who: str) -> None:
             registry.fill({place: block})
         except ConfigValidationError as error:
             text = {"who": who, "reasons": _reasons(error)}
-            raise MatrixError(Errors.BAD_SETTINGS.format(**text)) from error
+            raise SpanftError(Errors.BAD_SETTINGS.format(**text)) from error
     _check_dictionaries(config, who)
 
 
@@ -80,4 +80,4 @@ def _check_dictionaries(config: Config, who: str) -> None:
         path = found.get("path") if isinstance(found, dict) else found
         if isinstance(path, str) and not os.path.exists(path):
             text = {"who": who, "path": path, "cwd": os.getcwd()}
-            raise MatrixError(Errors.NO_DICTIONARY.format(**text))
+            raise SpanftError(Errors.NO_DICTIONARY.format(**text))

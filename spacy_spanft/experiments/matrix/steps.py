@@ -5,7 +5,7 @@ from typing import Any
 
 from confection import Config
 
-from ...errors import Errors, MatrixError, shown
+from ...errors import Errors, SpanftError, shown
 from ...training.evaluation import evaluation_steps
 from .arms import change
 
@@ -33,7 +33,7 @@ def set_steps(
     steps = training["max_steps"] if MAX_STEPS in given else epochs * n_batches
     if not _is_whole(steps):
         text = {"place": MAX_STEPS, "value": shown(steps)}
-        raise MatrixError(Errors.NOT_WHOLE.format(**text))
+        raise SpanftError(Errors.NOT_WHOLE.format(**text))
     is_free = MAX_STEPS not in given and FREQUENCY not in given
     longest = max(1, steps // N_EVALUATIONS)
     fitted = evaluation_steps(steps, n_batches, longest, can_grow=is_free)
@@ -58,7 +58,7 @@ def _n_batches(config: Config, n_docs: int) -> int:
     """Count the steps of an epoch."""
     size = config["training"].get("batcher", {}).get("size")
     if not _is_whole(size) or not size:
-        raise MatrixError(Errors.NO_BATCH_SIZE.format(value=shown(size)))
+        raise SpanftError(Errors.NO_BATCH_SIZE.format(value=shown(size)))
     # spaCy accumulates gradients over parts of a batch, not over several.
     return -(-n_docs // size)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple
 
-from ...errors import ComparisonError, Errors
+from ...errors import ComparisonError, Errors, ExtraError
 from ...util.files import write_whole
 from ..comparison.comparing import Comparison, compare
 from ..comparison.run_logs import Training, read_trainings
@@ -128,7 +128,7 @@ def write_reports(
     try:
         explain = {name: _explainer(task) for name, task in tasks.items()}
         page = to_html(found, trainings, notes=_joined(tasks), explain=explain)
-    except ComparisonError as error:  # no matplotlib
+    except ExtraError as error:
         print(f"⚠ {error}", file=sys.stderr)
     else:
         write_whole(output / "comparison.html", page.encode())

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
-from ...errors import Errors, SettingError
+from ...errors import Errors, SpanftError
 from ..alignment import check_spans_key
 from ..layers.doc_summary import Summary
 from ..layers.encoder_rows import encoder_rows
@@ -66,7 +66,7 @@ def span_textcat(
     for name, value, usual in (("summary", summary, "cls"), ("pooler", pooler, False)):
         if not use_cls and value != usual:
             message = Errors.WITHOUT_CLS.format(name=name, value=value)
-            raise SettingError(message)
+            raise SpanftError(message)
     if segmentation == "none":
         pool = text_pool(span_pooling, doc_pooling)
     else:

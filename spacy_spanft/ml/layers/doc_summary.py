@@ -7,7 +7,7 @@ import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ...errors import AlignmentError, Errors
+from ...errors import Errors, SpanftError
 from ..alignment import Ints, real_rows
 from .encoder_rows import DocRows
 from .sequences import upload
@@ -66,5 +66,5 @@ def _real(X: DocRows, number: int) -> Ints:
 def _those_of_texts(X: DocRows, cls: Sequence[int], full: Ints) -> list[Ints]:
     """Find the row that stands for each Doc."""
     if any(cls[number] < 0 for number in full):
-        raise AlignmentError(Errors.NO_CLS)
+        raise SpanftError(Errors.NO_CLS)
     return [np.array([X.starts[number] + cls[number]]) for number in full]

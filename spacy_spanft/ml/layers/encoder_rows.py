@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
 
-from ...errors import AlignmentError, Errors
+from ...errors import Errors, SpanftError
 from ...util._compat import has_heard
 from ..alignment import (
     Encoding,
@@ -188,7 +188,7 @@ def _check_transformer(source: Model[InT, Any], docs: InT) -> None:
     for doc in docs:
         is_there = doc.has_extension("trf_data") and doc._.trf_data is not None
         if len(doc) and not is_there and not is_sample(doc):
-            raise AlignmentError(Errors.NO_TRANSFORMER)
+            raise SpanftError(Errors.NO_TRANSFORMER)
 
 
 def _join(ops: Any, arrays: list[Any]) -> Any:
@@ -217,5 +217,5 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
     widths = [node.maybe_get_dim("nO") for node in source.walk()]
     width = source.maybe_get_dim("nO") or next(filter(None, widths), None)
     if width is None:
-        raise AlignmentError(Errors.NO_TRANSFORMER)
+        raise SpanftError(Errors.NO_TRANSFORMER)
     model.set_dim("nO", width)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ...errors import Errors, SettingError
+from ...errors import Errors, SpanftError
 
 InT = Floats2d
 OutT = Floats2d
@@ -23,7 +23,7 @@ def fixed_dropout(rate: float) -> Model[InT, OutT]:
     if not 0 <= rate < 1:
         expected = "0 or more, and less than 1"
         place = {"name": "dropout", "value": rate, "expected": expected}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
     return Model("fixed_dropout", forward, attrs={"rate": rate})
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
-from ...errors import Errors, SettingError
+from ...errors import Errors, SpanftError
 from ..alignment import Pieces, align_pieces, get_spans
 from .encoder_rows import DocRows
 from .pooling import Pooling
@@ -36,7 +36,7 @@ def span_pool(
     for name, value in {"max_pieces": max_pieces, "max_rows": max_rows}.items():
         if value is not None and value < 1:
             place = {"name": name, "value": value, "expected": "1 or more, or null"}
-            raise SettingError(Errors.BAD_SETTING.format(**place))
+            raise SpanftError(Errors.BAD_SETTING.format(**place))
     return Model(
         "span_pool",
         forward,

@@ -9,7 +9,7 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
-from ...errors import Errors, SettingError
+from ...errors import Errors, SpanftError
 from ..alignment import Ints
 from .matmul import matmul
 from .sequences import known, upload
@@ -41,11 +41,11 @@ def span_window(
     """
     if kernel_size < 1:
         place = {"name": "kernel_size", "value": kernel_size, "expected": "1 or more"}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
     if not 0 <= before < kernel_size:
         expected = f"0 or more, and less than kernel_size = {kernel_size}"
         place = {"name": "before", "value": before, "expected": expected}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
     return Model(
         "span_window",
         forward,

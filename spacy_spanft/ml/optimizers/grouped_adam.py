@@ -7,7 +7,7 @@ from thinc.api import Optimizer
 from thinc.optimizers import FloatOrSeq
 from thinc.types import FloatsXd
 
-from ...errors import Errors, RegimeError, SettingError, Warnings
+from ...errors import Errors, SpanftError, Warnings
 from .groups import Key, ParameterGroup, Part, groups_with
 
 _REASONS: dict[Part, str] = {
@@ -56,13 +56,13 @@ def grouped_adam(
     """
     if not 0 < layer_decay <= 1:
         text = {"name": "layer_decay", "expected": "above 0, and 1 at most"}
-        raise SettingError(Errors.BAD_SETTING.format(value=layer_decay, **text))
+        raise SpanftError(Errors.BAD_SETTING.format(value=layer_decay, **text))
     rates: dict[str, FloatOrSeq | None]
     rates = {"transformer": transformer_rate, "head": head_rate}
     for name, rate in {**rates, "learn": learn_rate}.items():
         if isinstance(rate, int | float) and rate < 0:
             text = {"name": f"{name}_rate", "expected": "0 or more"}
-            raise SettingError(Errors.BAD_SETTING.format(value=rate, **text))
+            raise SpanftError(Errors.BAD_SETTING.format(value=rate, **text))
     optimizer = GroupedAdam(
         learn_rate,
         beta1=beta1,
@@ -145,7 +145,7 @@ class GroupedAdam(Optimizer):
             return rate
         if group.depth is None:
             place = {"encoder": "a transformer", "setting": "layer_decay"}
-            raise RegimeError(Errors.NO_LAYERS.format(**place))
+            raise SpanftError(Errors.NO_LAYERS.format(**place))
         return rate * self.layer_decay**group.depth
 
     def _group_of(self, key: Key) -> ParameterGroup:
@@ -153,7 +153,7 @@ class GroupedAdam(Optimizer):
             # Also when a component got new labels, and with them new parameters.
             found = groups_with(key)
             if not found:
-                raise RegimeError(Errors.UNBOUND.format(name=key[1]))
+                raise SpanftError(Errors.UNBOUND.format(name=key[1]))
             if not self._groups:
                 self._warn_unused({group.part for group in found.values()})
             self._groups.update(found)

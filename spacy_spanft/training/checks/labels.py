@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ...errors import Errors, LabelError, Warnings
+from ...errors import Errors, SpanftError, Warnings
 from ..corpora import read_corpus
 
 
@@ -133,7 +133,7 @@ def _check_span_groups(nlp: Language) -> None:
         if train and component.key not in there:
             names = ", ".join(map(repr, sorted(there))) or "none"
             place = {"name": name, "key": component.key, "there": names}
-            raise LabelError(Errors.NO_SPAN_GROUP.format(**place))
+            raise SpanftError(Errors.NO_SPAN_GROUP.format(**place))
 
 
 def _components(nlp: Language) -> dict[str, tuple[Any, LabelsOf]]:

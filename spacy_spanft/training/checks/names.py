@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.schemas import ConfigSchemaInit, ConfigSchemaNlp, ConfigSchemaTraining
 from spacy.training.initialize import init_nlp
 
-from ...errors import Errors, SettingError
+from ...errors import Errors, SpanftError
 from ...errors.shortening import listed, meant
 
 _SCHEMAS = {
@@ -32,7 +32,7 @@ def check_names() -> None:
         for name, value in config.get(section, {}).items():
             if name not in known:
                 place = {"place": f"[{section}] {name}", "value": value}
-                raise SettingError(
+                raise SpanftError(
                     Errors.UNREAD_SETTING.format(
                         **place, hint=meant(name, known), known=", ".join(sorted(known))
                     )
@@ -62,4 +62,4 @@ def check_initialized(nlp: Language, config: Any) -> None:
     for name in config.get("initialize", {}).get("components") or {}:
         if name not in there:
             place = {"name": name, "hint": meant(name, there), "there": listed(there)}
-            raise SettingError(Errors.NOT_INITIALIZED.format(**place))
+            raise SpanftError(Errors.NOT_INITIALIZED.format(**place))

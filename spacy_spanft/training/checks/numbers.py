@@ -6,7 +6,7 @@ Or that end a training before its first step, or let it learn nothing.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...errors import Errors, SettingError
+from ...errors import Errors, SpanftError
 
 
 class _Limit(NamedTuple):
@@ -65,7 +65,7 @@ def _check_end(training: Any) -> None:
     names = ("max_steps", "max_epochs", "patience")
     limits = [training.get(name) for name in names]
     if None not in limits and all(limit <= 0 for limit in limits):
-        raise SettingError(Errors.NO_END)
+        raise SpanftError(Errors.NO_END)
 
 
 def check_batches(n_batches: int, batcher: Any) -> None:
@@ -76,7 +76,7 @@ def check_batches(n_batches: int, batcher: Any) -> None:
     """
     if n_batches == 0:
         settings = ", ".join(f"{k} = {v!r}" for k, v in _numbers(batcher, ""))
-        raise SettingError(Errors.NO_BATCHES.format(settings=settings or "nothing"))
+        raise SpanftError(Errors.NO_BATCHES.format(settings=settings or "nothing"))
 
 
 def _numbers(block: Any, prefix: str) -> Iterator[tuple[str, Any]]:
@@ -98,4 +98,4 @@ def _block(config: Any, place: str) -> Any:
 
 def _fail(place: str, name: str, value: Any, expected: str) -> None:
     what = {"name": f"[{place}] {name}", "value": value, "expected": expected}
-    raise SettingError(Errors.BAD_SETTING.format(**what))
+    raise SpanftError(Errors.BAD_SETTING.format(**what))

@@ -7,7 +7,7 @@ from typing import Any
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import Errors, ScoreError, SpanftError, Warnings
+from ...errors import Errors, SpanftError, Warnings
 
 # What `nlp.evaluate` adds to what the components compute.
 _OF_THE_LOOP = "speed"
@@ -49,7 +49,7 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
     )
     for metric in named:
         if metric not in scores:
-            raise ScoreError(_unknown(metric, there))
+            raise SpanftError(_unknown(metric, there))
         if scores[metric] is None:
             warnings.warn(Warnings.NOTHING_TO_SCORE.format(metric=metric), stacklevel=2)
 

@@ -8,7 +8,7 @@ from typing import Any
 from confection import Config
 from spacy.language import Language
 
-from ...errors import Errors, SettingError, Warnings
+from ...errors import Errors, SpanftError, Warnings
 from ...errors.shortening import meant
 from ...pipeline.span_segmenter import DEFAULT_SPANS_KEY
 from ...util.names import SEGMENTER
@@ -36,7 +36,7 @@ def check_classifiers(nlp: Language, config: Any) -> None:
         if expected is not None and found is not None and expected != found:
             other = next(f for f, is_one in _EXCLUSIVE.items() if is_one == found)
             place = {"name": name, "factory": factory, "other": other}
-            raise SettingError(
+            raise SpanftError(
                 Errors.EXCLUSIVE_OR_NOT.format(
                     **place, found=_written(found), expected=_written(expected)
                 )
@@ -73,7 +73,7 @@ def _check_writers(
         order = [other for other in names if other != writer]
         order.insert(order.index(name), writer)
         place |= {"writer": writer, "pipeline": json.dumps(order)}
-        raise SettingError(Errors.SPANS_AFTER.format(**place))
+        raise SpanftError(Errors.SPANS_AFTER.format(**place))
     training = config.get("training", {})
     annotating = training.get("annotating_components") or []
     is_trained = name not in (training.get("frozen_components") or [])
@@ -82,7 +82,7 @@ def _check_writers(
             "writer": before[0],
             "annotating": json.dumps([*annotating, before[0]]),
         }
-        raise SettingError(Errors.NOT_ANNOTATING.format(**place))
+        raise SpanftError(Errors.NOT_ANNOTATING.format(**place))
 
 
 def _keys_read(block: Any) -> Iterator[str]:

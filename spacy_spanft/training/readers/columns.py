@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...errors import Errors, PairError, ReaderError, SettingError, Warnings
+from ...errors import Errors, PairError, ReaderError, SpanftError, Warnings
 from ...errors.shortening import listed
 from ...ml.pairs import check_separator, join_pair
 from .rows import Incomplete, Row, cell_of, check_choice
@@ -41,7 +41,7 @@ def check_columns(columns: Columns) -> None:
         if not isinstance(name, str) or not name.strip() or _why_not_utf8(name):
             expected = "a table of names, none of them empty"
             place = {"name": "labels", "value": columns.labels, "expected": expected}
-            raise SettingError(Errors.BAD_SETTING.format(**place))
+            raise SpanftError(Errors.BAD_SETTING.format(**place))
     if columns.text_pair is not None:
         check_separator(columns.separator)
 

@@ -8,7 +8,7 @@ from typing import Literal
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import Errors, SettingError
+from ...errors import Errors, SpanftError
 from .columns import SCORE
 
 Corpus = Callable[[Language], Iterator[Example]]
@@ -34,7 +34,7 @@ def held_out_corpus(
     """
     if not 0 < share < 1:
         text = {"name": "share", "value": share, "expected": "above 0 and below 1"}
-        raise SettingError(Errors.BAD_SETTING.format(**text))
+        raise SpanftError(Errors.BAD_SETTING.format(**text))
 
     def read(nlp: Language) -> Iterator[Example]:
         examples = list(corpus(nlp))

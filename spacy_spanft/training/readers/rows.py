@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from spacy.language import Language
 
-from ...errors import Errors, ReaderError, SettingError
+from ...errors import Errors, ReaderError, SpanftError
 from ...errors.shortening import listed, shown
 from ...ngrams.text.blocks import ErrorHandling, blocks_from_files
 from ...ngrams.text.hub import load_split
@@ -51,7 +51,7 @@ def check_limit(limit: int) -> None:
     """
     if not isinstance(limit, int) or limit < 0:
         place = {"name": "limit", "value": limit, "expected": "0 (for all) or more"}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     if value not in choices:
         expected = " or ".join(f'"{choice}"' for choice in choices)
         place = {"name": name, "value": value, "expected": expected}
-        raise SettingError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(Errors.BAD_SETTING.format(**place))
 
 
 def check_format(format: str | None) -> None:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from spacy_transformers.layers import TransformerModel
 
-from ...errors import Errors, RegimeError, SettingError, Warnings
+from ...errors import Errors, SpanftError, Warnings
 from ...ml.optimizers.encoder_layers import parameter_depths
 from ...ml.optimizers.groups import bind, models, shim_of, transformers
 from ...util._compat import torch_module
@@ -52,7 +52,7 @@ def freeze_transformer(
     given = {name: value for name, value in limits.items() if value is not None}
     if len(given) != 1:
         names = ", ".join(given) if given else "none"
-        raise RegimeError(Errors.ONE_UNTIL.format(given=names))
+        raise SpanftError(Errors.ONE_UNTIL.format(given=names))
     ((name, limit),) = given.items()
     if name == "until_share":
         _check(name, limit, 0 <= limit <= 1, "a number from 0 to 1")
@@ -67,7 +67,7 @@ def freeze_transformer(
 def _check(name: str, value: Any, is_right: bool, expected: str) -> None:
     if not is_right:
         text = Errors.BAD_SETTING.format(name=name, value=value, expected=expected)
-        raise SettingError(text)
+        raise SpanftError(text)
 
 
 def group_parameters() -> BeforeUpdate:
@@ -134,7 +134,7 @@ class _Freezer:
         if self.name == "until_share":
             max_steps = config.get("max_steps", 0)
             if not max_steps:
-                raise RegimeError(Errors.NO_MAX_STEPS.format(value=max_steps))
+                raise SpanftError(Errors.NO_MAX_STEPS.format(value=max_steps))
             return max(-1, step - first_step(self.limit, max_steps))
         if self.name == "until_step":
             return max(-1, step - int(self.limit))
@@ -153,7 +153,7 @@ class _Freezer:
         depths = parameter_depths(encoder)
         if not depths:
             place = {"encoder": type(encoder).__name__, "setting": "steps_per_layer"}
-            raise RegimeError(Errors.NO_LAYERS.format(**place))
+            raise SpanftError(Errors.NO_LAYERS.format(**place))
         return depths
 
 
@@ -163,9 +163,9 @@ def _trained_transformers(nlp: Language, config: Any) -> list[TransformerModel]:
     owners = [name for name, own in found.items() if own]
     if not owners:
         names = ", ".join(nlp.pipe_names) or "nothing"
-        raise RegimeError(Errors.NOTHING_TO_FREEZE.format(components=names))
+        raise SpanftError(Errors.NOTHING_TO_FREEZE.format(components=names))
     frozen = config.get("frozen_components") or []
     if set(owners) <= set(frozen):
         names = ", ".join(owners)
-        raise RegimeError(Errors.FROZEN_FOR_GOOD.format(components=names))
+        raise SpanftError(Errors.FROZEN_FOR_GOOD.format(components=names))
     return [one for name in owners if name not in frozen for one in found[name]]
