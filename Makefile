@@ -6,7 +6,7 @@ DEMO ?=
 FAKE_DEVICE = -p tests.fake_device.plugin --gpu tests/test_gpu.py tests/fake_device
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo demo-full test fake-device gpu-check lint format clean configs
+.PHONY: demo demo-full test fake-device gpu-check lint format docs clean configs
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-experiments
@@ -37,6 +37,10 @@ format: $(VENV)/installed-dev
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
+# Warnings are errors; the pages are in docs/_build/html.
+docs: $(VENV)/installed-dev
+	$(VENV)/bin/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
 $(VENV)/installed: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --constraint constraints.txt --editable .
@@ -47,11 +51,11 @@ $(VENV)/installed-experiments: $(VENV)/installed
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) --constraint constraints.txt --editable ".[dev]"
+	$(PIP) --constraint constraints.txt --editable ".[dev,docs]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist docs/_build *.egg-info .mypy_cache .ruff_cache .pytest_cache
 
 # What spacy train is shown with, as init writes it.
 INIT = $(VENV)/bin/python -m spacy spanft init --force

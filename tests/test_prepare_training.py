@@ -90,7 +90,7 @@ def is_log(row):
 
 
 class TestTraining:
-    """The recipe of the README, with the sizes that it was silent about."""
+    """The recipe of the documentation, with sizes that it does not name."""
 
     @pytest.mark.parametrize("n_rows", [40, 300])
     def test_model_best_is_that_of_the_best_evaluation(self, n_rows, bert, tmp_path):

@@ -342,7 +342,6 @@ def test_demo_data(tmp_path):
         (["--data", "nowhere"], "There is no folder 'nowhere'"),
         (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
         (["--pipeline", "nothing"], "'nothing' is no pipeline that can be trained on"),
-        ([], "Nothing says what is trained on"),
         (["--pipeline", "ner", "--configs", "configs"], "Leave one of them out"),
         (["--metrics", "file"], "'file' is a file"),
     ],

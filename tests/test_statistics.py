@@ -333,7 +333,7 @@ def test_power(n_runs, n_docs, least):
 @pytest.mark.parametrize("n_runs", [3, 5, 10])
 @pytest.mark.parametrize(("points", "shift"), [(1, 0.085), (3, 0.265)])
 def test_the_power_of_more_runs_and_texts(points, shift, n_runs, n_docs):
-    """What the README's table of power is made of: seeds vary by one point."""
+    """What the table of power in the documentation is made of."""
     chance = np.random.default_rng(12)
     found = [
         method_difference(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Arms = Annotated[Path, Argument(help="The arms: what each changes in a config (YAML)", show_default=False)]  # noqa: E501
 Data = Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train.spacy and dev.spacy, or tables (.tsv, .csv, .jsonl); may be repeated", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Option("--output", "-o", help="The folder of the runs, each in TASK/ARM/SEED", show_default=False)]  # noqa: E501
-Pipeline = Annotated[str | None, Option("--pipeline", "-p", help="What is trained, as `spanft init` calls it; else a task.json beside the data says so: {\"pipeline\": \"textcat\"}", show_default=False)]  # noqa: E501
+Pipeline = Annotated[str | None, Option("--pipeline", "-p", help="What is trained, as `spanft init` calls it; else a task.json beside the data says so ({\"pipeline\": \"textcat\"}), or it is told from the data", show_default=False)]  # noqa: E501
 Configs = Annotated[str | None, Option("--configs", "-c", help="Configs of your own: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if task.json has a \"config\"", show_default=False)]  # noqa: E501
 Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[str | None, Option("--dictionary", help="The n-grams; the default English ones if there is none", show_default=False)]  # noqa: E501
@@ -92,7 +92,7 @@ def experiment_cli(
 ) -> None:
     """Train as `matrix` does, compare on the test data, and write the report.
 
-    The folder of each task has its test data beside train and dev: test.spacy.
+    The folder of each task has test data beside train and dev: test.spacy, test.csv.
     """
     with short_errors():
         # Before hours of training.

@@ -162,6 +162,10 @@ class CommandErrors:
         "{folder!r} has no finished run of {name!r}, the first arm in arms.json, which "
         "the others are compared with: no {name}/SEED/run.json is there."
     )
+    NO_TEST_DATA = (
+        "There is no test data in '{folder}', on which the arms are compared. Put a "
+        "test.spacy there, or a test.csv, .tsv or .jsonl."
+    )
     NO_EXTRA = (
         "{feature} needs {missing}, which is not installed: "
         'pip install "spacy-spanft[{extra}]"'

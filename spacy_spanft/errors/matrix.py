@@ -31,11 +31,6 @@ class MatrixErrors:
     )
     BAD_DATA = "'{path}' cannot be read as spaCy's binary data. Write it again."
     BAD_TASK = "{path} does not say what the task is: {reason}."
-    WHICH_PIPELINE = (
-        "Nothing says what is trained on '{data}'. Add --pipeline, one of {known}; or "
-        'a task.json beside the data, such as {{"pipeline": "textcat"}}; or --configs '
-        "for configs of your own."
-    )
     NO_PIPELINE_OF = (
         "{name} is no pipeline that can be trained on '{data}'. There are: {known}."
     )

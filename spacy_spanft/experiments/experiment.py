@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..errors import ComparisonError
+from ..errors import ComparisonError, Errors
 from .matrix import Failure, Run, run_matrix
+from .matrix.data import ENDINGS
 from .report.tasks import Task, compare_tasks, table_of, task_of_runs, write_reports
 
 # Facts about the data of a task.
@@ -32,6 +33,8 @@ def run_experiment(
     RETURNS (tuple[list[Failure], str]): The runs that failed, and the tables of the
         comparison in Markdown; they are "" if there is nothing to compare.
     """
+    for folder in data:
+        check_test_data(folder)  # before hours of training
     failures = run_matrix(runs, gpu_id=gpu_ids, n_jobs=n_jobs)
     tasks = {name: task for folder in data for name, task in tasks_of(folder, output)}
     try:
@@ -44,8 +47,21 @@ def run_experiment(
     return failures, table_of(tasks, found)
 
 
+def check_test_data(folder: Path) -> None:
+    """Raise if a folder has no test data.
+
+    folder (Path): The folder of a task.
+    """
+    if not _test_files(folder):
+        raise ComparisonError(Errors.NO_TEST_DATA.format(folder=folder))
+
+
+def _test_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("test*.*") if path.suffix in ENDINGS)
+
+
 def tasks_of(folder: Path, output: Path) -> Iterator[tuple[str, Task]]:
-    """Make a task of each test set in a folder: test.spacy, test_mismatched.spacy.
+    """Make a task of each test set in a folder: test.csv, or test_mismatched.spacy.
 
     folder (Path): The folder of the data. Its task.json may say the "metric", and the
         "positive_label" that F1 is about.
@@ -56,7 +72,7 @@ def tasks_of(folder: Path, output: Path) -> Iterator[tuple[str, Task]]:
     about = json.loads(file.read_text("utf8")) if file.exists() else {}
     how = (about.get("metric"), about.get("positive_label"))
     name = folder.resolve().name
-    for path in sorted(folder.glob("test*.spacy")):
+    for path in _test_files(folder):
         rest = path.stem.removeprefix("test").strip("_")
         # A run that failed is no reason to keep quiet about the others.
         task = task_of_runs(output / name, path, *how, allow_missing=True)

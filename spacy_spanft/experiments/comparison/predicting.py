@@ -108,6 +108,8 @@ def _corpus(nlp: Language, data: str) -> Any:
     if path.is_dir() or path.suffix == ".spacy":
         return Corpus(path)
     block = dict(nlp.config.interpolate().get("corpora", {}).get("dev", {}))
+    if "corpus" in block:  # of which the dev data are a part
+        block = dict(block["corpus"])
     if block.get("@readers", "spacy.Corpus.v1") == "spacy.Corpus.v1":
         raise ComparisonError(Errors.NOT_DOCBINS.format(path=data))
     found: Any = registry.resolve({"corpus": {**block, "path": data}})["corpus"]

@@ -1,15 +1,18 @@
 """Which runs there are, and what each one trains."""
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from confection import Config
 
-from ...configs import TASKS
+from ...configs import TASKS, guess_task
 from ...configs.adding import interpolated
 from ...errors import Errors, SpanftError, shown
+from ...errors.visible import visible
 from .arms import ArmConfig, Pipeline, change, config_of
 from .data import PARTS, Data, find_data, read_with, sizes_of
 from .fingerprint import fingerprint
@@ -59,11 +62,10 @@ def _source(
 ) -> Pipeline | Path:
     """Find the configs for some data: what nobody says, its task.json does."""
     if configs is None:
-        name = pipeline or data.pipeline
+        name = pipeline or data.pipeline or _guessed(data)
         if name not in TASKS:
             text = {"name": shown(name), "data": data.folder, "known": ", ".join(TASKS)}
-            message = Errors.WHICH_PIPELINE if name is None else Errors.NO_PIPELINE_OF
-            raise SpanftError(message.format(**text))
+            raise SpanftError(Errors.NO_PIPELINE_OF.format(**text))
         return Pipeline(name)
     if pipeline is not None:
         raise SpanftError(Errors.TWO_SOURCES)
@@ -73,6 +75,20 @@ def _source(
         place = {"path": configs, "data": data.folder}
         raise SpanftError(Errors.WHICH_CONFIGS.format(**place))
     return Path(configs) / data.config
+
+
+@cache
+def _guess(path: str, columns: tuple[tuple[str, str], ...]) -> str:
+    name = guess_task(path, dict(columns), "en")
+    print(f"ℹ {visible(path)}: --pipeline {name}, told from the data.", file=sys.stderr)
+    return name
+
+
+def _guessed(data: Data) -> str:
+    """Tell from the training data what is trained on it, and say so once."""
+    known = {key: value for key, value in data.columns.items() if value is not None}
+    own = tuple((key, value) for key, value in known.items() if key != "labels")
+    return _guess(str(data.files["train"]), own)
 
 
 def plan_runs(
@@ -94,7 +110,8 @@ def plan_runs(
         data: .spacy files or tables, see `find_data`.
     output (Union[str, Path]): Where the runs go: OUTPUT/TASK/ARM/SEED.
     pipeline (Optional[str]): What is trained, as `spanft init --pipeline` calls it;
-        None takes what task.json in the folder of the data says.
+        None takes what task.json in the folder of the data says, or what the data are
+        for.
     configs (Optional[Union[str, Path]]): In the place of that, configs of one's own:
         "configs/textcat" for configs/textcat_baseline.cfg and
         configs/textcat_spanft.cfg, or "configs" if task.json says which.
