@@ -6,7 +6,7 @@ DEMO ?=
 FAKE_DEVICE = -p tests.fake_device.plugin --gpu tests/test_gpu.py tests/fake_device
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo demo-full test fake-device gpu-check lint format docs clean configs
+.PHONY: demo demo-full test fake-device gpu-check lint format docs dist clean configs
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-experiments
@@ -40,6 +40,12 @@ format: $(VENV)/installed-dev
 # Warnings are errors; the pages are in docs/_build/html.
 docs: $(VENV)/installed-dev
 	$(VENV)/bin/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# A source distribution and a wheel, checked as an index would.
+dist: $(VENV)/installed-dev
+	rm -rf build dist
+	$(VENV)/bin/python -m build
+	$(VENV)/bin/python -m twine check --strict dist/*
 
 $(VENV)/installed: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

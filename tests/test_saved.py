@@ -1,0 +1,47 @@
+"""What earlier versions saved loads, and predicts what it did.
+
+saved/before_the_rooms.zip was made by the commit before the modules moved: a pipeline
+over a small tok2vec, trained for a moment on four texts, what it predicted for them, and
+its dictionary.
+"""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+import spacy
+
+from spacy_spanft import NgramDictionary
+
+SAVED = Path(__file__).parent / "saved" / "before_the_rooms.zip"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved")
+    with zipfile.ZipFile(SAVED) as file:
+        file.extractall(path)
+    return path
+
+
+def test_a_pipeline(folder):
+    nlp = spacy.load(folder / "pipeline")
+    said = json.loads((folder / "said.json").read_text("utf8"))
+    assert any(one["ents"] for one in said)
+    assert any(one["spans"] for one in said)
+    docs = nlp.pipe(one["text"] for one in said)
+    for doc, one in zip(docs, said, strict=True):
+        assert [span.text for span in doc.spans["ngrams"]] == one["ngrams"]
+        assert doc.cats == pytest.approx(one["cats"], abs=1e-5)
+        assert [[e.start, e.end, e.label_] for e in doc.ents] == one["ents"]
+        spans = doc.spans["sc"]
+        assert [[s.start, s.end, s.label_] for s in spans] == one["spans"]
+
+
+def test_a_dictionary(folder):
+    ngrams = NgramDictionary.from_disk(folder / "ngrams.tsv.gz")
+    assert dict(ngrams) == {"new york": 9, "very good": 7, "a very good film": 3}
+    again = folder / "again.tsv.gz"
+    ngrams.to_disk(again)
+    assert NgramDictionary.from_disk(again) == ngrams
