@@ -438,6 +438,7 @@ def test_names_are_registered():
         "readers": [
             "spacy-spanft.ConllCorpus.v1",
             "spacy-spanft.DatasetCorpus.v1",
+            "spacy-spanft.HeldOutCorpus.v1",
             "spacy-spanft.NerDataset.v1",
             "spacy-spanft.NgramDictionary.v1",
             "spacy-spanft.TableCorpus.v1",

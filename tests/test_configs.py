@@ -219,7 +219,8 @@ def test_spans_train(arm, entities, bert, tmp_path):
 @pytest.mark.parametrize("name", ["textcat", "ner"])
 def test_two_phases_train(name, single, entities, bert, tmp_path):
     rate = "--training.optimizer.learn_rate"
-    more = (f"{rate}.initial_rate", 0.01, f"{rate}.max_steps", 60)
+    head = "--training.optimizer.head_rate"
+    more = (f"{rate}.initial_rate", 0.01, f"{head}.max_steps", 60)
     config, data = CONFIGS / f"{name}_two_phase.cfg", single
     if name == "ner":
         data = entities

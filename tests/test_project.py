@@ -172,10 +172,9 @@ def test_textcat(project, copy, settings):
     assert tasks["cola"]["metric"] == "cats_matthews"
     again = run("run", "textcat", ".", *settings, cwd=copy)
     assert again.count("nothing changed") == 3
-    other = ("--vars.arms", "segmenters", "--vars.options", "--arm encoder --arm cnn")
-    other = run("run", "textcat", ".", *settings, *other, cwd=copy)
+    other = run("run", "textcat", ".", *settings, "--vars.arms", "regimes", cwd=copy)
     assert other.count("nothing changed") == 2
-    check_report(folder / "segmenters", ["encoder", "cnn"])
+    check_report(folder / "regimes", names("regimes.yml"))
 
 
 def test_ner(project, copy, settings):
@@ -188,7 +187,7 @@ def test_ner(project, copy, settings):
     check_report(folder, ["encoder", "ngrams"])
     train = copy / "training" / "wnut17" / "spans" / "wnut17"
     assert "bilou_ner" in (train / "encoder" / "0" / "config.cfg").read_text()
-    more = ("--vars.task", "wnut17", "--vars.options", "--pipeline ner")
+    more = ("--vars.task", "wnut17", "--vars.pipeline", "ner")
     run("run", "ner", ".", *settings, *more, cwd=copy)
     assert "bilou_ner" not in (train / "encoder" / "0" / "config.cfg").read_text()
 
@@ -206,7 +205,7 @@ def nltk_data(scripts_path, copy):
 
 @pytest.mark.usefixtures("nltk_data")
 def test_all_files_of_arms(project, copy, settings):
-    for arms in ("segmenters", "encoders", "dictionaries", "sizes", "regimes"):
+    for arms in ("segmenters", "encoders", "dictionaries", "sizes"):
         run("run", "textcat", ".", *settings, "--vars.arms", arms, cwd=copy)
         made = outputs_of(project, "textcat", copy, arms=arms)
         assert all(path.exists() for path in made)

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from .data import PARTS, Data, find_data, read_with, sizes_of
 from .fingerprint import fingerprint
 from .names import fault_of, same_folder
 from .registered import check_names
-from .resolving import resolve_arms
+from .resolving import Resolver
 from .result import SCORES, State, state_of
 from .settings_check import check_settings
 from .steps import RUNNER, n_epochs, set_steps
@@ -77,18 +76,14 @@ def _source(
     return Path(configs) / data.config
 
 
-@cache
-def _guess(path: str, columns: tuple[tuple[str, str], ...]) -> str:
-    name = guess_task(path, dict(columns), "en")
+def _guessed(data: Data) -> str:
+    """Tell from the training data what is trained on it, and say so."""
+    columns = {key: value for key, value in data.columns.items() if value is not None}
+    columns.pop("labels", None)
+    path = str(data.files["train"])
+    name = guess_task(path, columns, "en")
     print(f"ℹ {visible(path)}: --pipeline {name}, told from the data.", file=sys.stderr)
     return name
-
-
-def _guessed(data: Data) -> str:
-    """Tell from the training data what is trained on it, and say so once."""
-    known = {key: value for key, value in data.columns.items() if value is not None}
-    own = tuple((key, value) for key, value in known.items() if key != "labels")
-    return _guess(str(data.files["train"]), own)
 
 
 def plan_runs(
@@ -127,15 +122,14 @@ def plan_runs(
     _check_path(output)
     tasks = _tasks(data)
     ngrams = (overrides or {}).get("paths.dictionary")
-    resolved = {
-        (name, arm.name): arm
-        for name, task in tasks.items()
-        for arm in resolve_arms(list(arms), task, ngrams, nltk_data)
-    }
-    plans = {
-        (name, arm): config_of(one, _source(configs, pipeline, tasks[name]))
-        for (name, arm), one in resolved.items()
-    }
+    plans, notes = {}, {}
+    sources = {name: _source(configs, pipeline, task) for name, task in tasks.items()}
+    resolve = Resolver(ngrams, nltk_data)
+    for (name, task), arm in product(tasks.items(), arms):
+        reader = read_with(config_of(arm, sources[name]), task)["train"]
+        resolved = resolve(arm, task, reader)
+        plans[name, arm.name] = config_of(resolved, sources[name])
+        notes[name, arm.name] = resolved.note
     _override(plans.values(), overrides or {})
     n_words = {}
     sizes: dict[str, list[int]] = {}
@@ -155,7 +149,7 @@ def plan_runs(
         digest = fingerprint(config)
         change(config, "training.logger", _logger(folder), RUNNER)
         words = n_words[name, arm.name]
-        note = resolved[name, arm.name].note
+        note = notes[name, arm.name]
         made.append(Run(name, arm.name, seed, folder, config, words, digest, note))
     return made
 

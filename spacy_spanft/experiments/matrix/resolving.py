@@ -12,43 +12,57 @@ from ..hook import NLTK_SEGMENTER, RANDOM_SEGMENTER, has_phrase_data, lengths_of
 from .arms import ArmConfig
 from .data import Data, docs_of
 
+_COLUMNS = ("text", "text_pair")
 # In a folder of data for NLTK: what must be said of those who learn from it.
 NOTE = "note.txt"
 
 
-def resolve_arms(
-    arms: list[ArmConfig],
-    data: Data,
-    dictionary: str | Path | None = None,
-    nltk_data: Path | None = None,
-) -> list[ArmConfig]:
-    """Fill in what arms leave open.
+class Resolver:
+    """Fills in what arms leave open."""
 
-    A random segmenter without lengths gets spans as long as those of the n-grams, so
-    that the two differ in where they cut alone. NLTK's chunker, where NLTK has no data
-    on this machine, gets a folder of data in the same format; if that has a note, the
-    arm has it too. {data} in the name of a dictionary is the folder of the task.
+    def __init__(self, dictionary: str | Path | None, nltk_data: Path | None) -> None:
+        """Remember what all arms share.
 
-    arms (list[ArmConfig]): The arms.
-    data (Data): The data of a task.
-    dictionary (Optional[Union[str, Path]]): That of the arms; None is the default one.
-    nltk_data (Optional[Path]): The folder of data for NLTK.
-    RETURNS (list[ArmConfig]): The arms as they are for this task.
-    """
-    found = []
-    lengths: list[float] = []
-    for arm in arms:
-        segmenter = arm.segmenter or {}
+        dictionary (Optional[Union[str, Path]]): The n-grams; None takes the default
+            ones.
+        nltk_data (Optional[Path]): The folder of data for NLTK.
+        """
+        self._dictionary = dictionary
+        self._nltk_data = nltk_data
+        self._lengths: dict[str, list[float]] = {}
+
+    def __call__(self, arm: ArmConfig, data: Data, reader: dict[str, Any]) -> ArmConfig:
+        """Fill in an arm.
+
+        A random segmenter without lengths gets spans as long as those of the n-grams,
+        so that the two differ in where they cut alone. NLTK's chunker, where NLTK has
+        no data on this machine, gets a folder of data in the same format; if that has
+        a note, the arm has it too. {data} in the name of a dictionary is the folder of
+        the task.
+
+        arm (ArmConfig): The arm.
+        data (Data): The data of a task.
+        reader (dict[str, Any]): The block that reads its training data.
+        RETURNS (ArmConfig): The arm as it is for this task.
+        """
+        segmenter, nltk_data = arm.segmenter or {}, self._nltk_data
         kind = segmenter.get("@segmenters")
         if kind == RANDOM_SEGMENTER and "lengths" not in segmenter:
-            lengths = lengths or lengths_of_ngrams(list(_docs(data)), dictionary)
-            arm = _with(arm, lengths=lengths)
-        elif kind == NLTK_SEGMENTER and nltk_data is not None and not has_phrase_data():
+            arm = _with(arm, lengths=self._lengths_of(data.files["train"], reader))
+        elif kind == NLTK_SEGMENTER and nltk_data and not has_phrase_data():
             arm = _with(arm, data_dir=nltk_data.resolve().as_posix())
             if (note := nltk_data / NOTE).exists():
                 arm = arm._replace(note=note.read_text("utf8").strip())
-        found.append(arm._replace(dictionary=_in_folder(arm.dictionary, data.folder)))
-    return found
+        return arm._replace(dictionary=_in_folder(arm.dictionary, data.folder))
+
+    def _lengths_of(self, file: Path, reader: dict[str, Any]) -> list[float]:
+        """Measure spans once for all arms that read the same texts."""
+        columns = [reader[key] for key in _COLUMNS if reader.get(key)]
+        key = f"{file}: {columns}"
+        if key not in self._lengths:
+            docs = list(_docs(file, columns))
+            self._lengths[key] = lengths_of_ngrams(docs, self._dictionary)
+        return self._lengths[key]
 
 
 def _with(arm: ArmConfig, **settings: Any) -> ArmConfig:
@@ -63,15 +77,12 @@ def _in_folder(dictionary: Any, folder: Path) -> Any:
     return dictionary
 
 
-def _docs(data: Data) -> Iterator[Doc]:
-    """Read the training texts, the two of a pair one after the other."""
-    file = data.files["train"]
+def _docs(file: Path, columns: list[str]) -> Iterator[Doc]:
+    """Read texts, the two of a pair one after the other."""
     if file.suffix == ".spacy":
         yield from docs_of(file)
         return
     nlp = spacy.blank("xx")
-    columns = {"label": None, **data.columns, "score": None, "labels": None}
-    pair = columns.pop("text_pair", None)
-    for text in filter(None, (columns.pop("text", "text"), pair)):
-        corpus = table_corpus(file, **{**columns, "text": text, "label": None})
+    for text in columns:
+        corpus = table_corpus(file, text=text, label=None)
         yield from (example.reference for example in corpus(nlp))
