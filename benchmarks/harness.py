@@ -14,7 +14,7 @@ from tqdm import tqdm
 from wasabi.tables import table
 
 from spacy_spanft.configs import task_config, to_text
-from spacy_spanft.errors import SpanftError
+from spacy_spanft.errors import SpanftError, without_code
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ def without_missing(
         try:
             check()
         except (ImportError, LookupError, OSError, SpanftError) as error:
-            reason = str(error).strip().split("\n")[0]
+            reason = without_code(error).strip().split("\n")[0]
             print(f"⚠ {name} is not measured: {reason}", flush=True)
             del left[name]
     return left

@@ -389,7 +389,7 @@ def test_add_looks_at_the_dictionary(tmp_path):
 def test_add_to_nothing(tmp_path):
     (tmp_path / "empty.txt").write_text("")
     done = run("add", tmp_path / "empty.txt", tmp_path / "new.cfg")
-    assert "✘ There is no component in this config" in done.stderr
+    assert "There is no component in this config" in done.stderr
 
 
 def test_colour_in_a_terminal(monkeypatch, nlp, dictionary):

@@ -279,5 +279,7 @@ def test_what_counts_most_in_the_pipeline_is_shown(folder):
     "arms", [{"a": "nomodel"}, ["nomodel"], "nomodel", None, {"a": None}]
 )
 def test_arms_of_another_shape(arms):
-    with pytest.raises(ComparisonError, match=r"^arms is .*, but must be a mapping"):
+    with pytest.raises(
+        ComparisonError, match=r"^\[SF\d+\] arms is .*, but must be a mapping"
+    ):
         compare(arms, "none.spacy")

@@ -43,7 +43,9 @@ def let_there_be(monkeypatch, cuda=None, cupy=False):
 )
 def test_what_is_missing_is_named(monkeypatch, cuda, cupy, expected):
     let_there_be(monkeypatch, cuda, cupy)
-    with pytest.raises(SpanftError, match=f"^GPU 0 was asked for, .*{expected}"):
+    with pytest.raises(
+        SpanftError, match=rf"^\[SF\d+\] GPU 0 was asked for, .*{expected}"
+    ):
         load("nonsense", 0)  # the pipeline is not to blame
 
 

@@ -173,7 +173,9 @@ def test_bad_arms(place, arms, expected):
 
 
 def test_no_file_of_arms(place):
-    with pytest.raises(SpanftError, match=r"^There is no file 'none.yml'.*[^.]\.$"):
+    with pytest.raises(
+        SpanftError, match=r"^\[SF001\] There is no file 'none.yml'.*[^.]\.$"
+    ):
         read_arms("none.yml")
 
 

@@ -376,7 +376,7 @@ class TestConfig:
     )
     def test_settings_that_nothing_reads(self, place, hint, data):
         section, _, name = place.partition(".")
-        expected = rf"^\[{section}\] {name} = 3 is .* nothing reads\. {hint}"
+        expected = rf"^\[SF\d+\] \[{section}\] {name} = 3 is .* nothing reads\. {hint}"
         with pytest.raises(SpanftError, match=expected):
             init_nlp(quick(data, **{place: 3}))
 
@@ -402,7 +402,9 @@ class TestConfig:
     )
     def test_numbers_that_cannot_be(self, place, value, data):
         section, _, name = place.rpartition(".")
-        expected = rf"^\[{section}\] {name} is {value}, but must be \S+ or .*more"
+        expected = (
+            rf"^\[SF\d+\] \[{section}\] {name} is {value}, but must be \S+ or .*more"
+        )
         with pytest.raises(SpanftError, match=expected) as error:
             init_nlp(quick(data, **{place: value}))
         assert "\n" not in str(error.value)
@@ -414,14 +416,14 @@ class TestConfig:
     def test_schedules_of_thinc_that_cannot_be(self, name, value, data):
         steps = {"warmup_steps": 1, "total_steps": 9, name: value}
         schedule = {"@schedules": "warmup_linear.v1", "initial_rate": 0.1, **steps}
-        expected = rf"^\[{RATE}\] {name} is {value}, but must be \d or more"
+        expected = rf"^\[SF\d+\] \[{RATE}\] {name} is {value}, but must be \d or more"
         with pytest.raises(SpanftError, match=expected.replace(".", r"\.", 2)):
             init_nlp(quick(data, **{RATE: schedule}))
 
     @pytest.mark.parametrize("size", [{"start": 0, "stop": 9}, {"start": 9, "stop": 0}])
     def test_schedules_of_batch_sizes_that_cannot_be(self, size, data):
         size |= {"@schedules": "compounding.v1", "compound": 1.1}
-        expected = r"^\[training\.batcher\.size\] (start|stop) is 0, but"
+        expected = r"^\[SF\d+\] \[training\.batcher\.size\] (start|stop) is 0, but"
         with pytest.raises(SpanftError, match=expected):
             init_nlp(quick(data, **{"training.batcher.size": size}))
 

@@ -225,7 +225,9 @@ class TestBlankTexts:
     def test_in_all_rows(self, nlp, pair_nlp, tmp_path):
         rows = [{"a": "", "b": " ", "label": "x"}] * 2
         path = write(tmp_path / "x.tsv", rows)
-        expected = r"^Not one of the 2 rows of .*x\.tsv' has text in column 'a'\. "
+        expected = (
+            r"^\[SF\d+\] Not one of the 2 rows of .*x\.tsv' has text in column 'a'\. "
+        )
         with pytest.raises(ReaderError, match=expected):
             read(table_corpus(path, text="a"), nlp)
         with pytest.raises(ReaderError, match=r"in column 'a', 'b'\. "):

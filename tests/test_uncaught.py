@@ -21,6 +21,7 @@ from thinc.api import require_gpu
 from spacy_spanft.cli import uncaught
 from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import ReaderError
+from spacy_spanft.errors.codes import CODES
 from spacy_spanft.training.checks.labels import warn_no_labels
 
 from . import interpreter
@@ -151,7 +152,7 @@ def test_what_spacy_and_others_say_is_shortened(hook, capsys, mistake, expected)
     ours, previous = hook
     ours(*caught(mistake))
     said = capsys.readouterr().err
-    assert re.match(f"✘ {expected}", said)
+    assert re.match(rf"✘ (\[SF\d+\] )?{expected}", said)
     assert said.count("\n") == 1
     assert len(said) < 500
     assert not previous
@@ -162,7 +163,10 @@ def test_an_output_that_is_a_file(hook, tmp_path, capsys):
     (tmp_path / "file").touch()
     output = tmp_path / "file" / "output"
     ours(*caught(lambda: train(__file__, output)))
-    assert capsys.readouterr().err == f"✘ {output}: Not a directory.\n"
+    assert (
+        capsys.readouterr().err
+        == f"✘ [{CODES['UNUSABLE_PATH']}] {output}: Not a directory.\n"
+    )
     assert not previous
 
 
@@ -270,7 +274,8 @@ def test_a_text_that_is_longer_than_the_encoder(hook, capsys, tmp_path):
     text = "new york " * 60
     ours(*caught(lambda: nlp(text)))
     assert re.fullmatch(
-        r"✘ A text has 1\d\d wordpieces, and the encoder has 64 positions\. Set .*\n",
+        r"✘ \[SF\d+\] A text has 1\d\d wordpieces, and the encoder has 64 positions\. "
+        r"Set .*\n",
         capsys.readouterr().err,
     )
     with pytest.raises(SystemExit), short_errors():

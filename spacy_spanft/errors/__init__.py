@@ -4,6 +4,7 @@ Everything a user can mend is raised as a `SpanftError`, so that the command
 line can print the message alone, without a traceback.
 """
 
+from .codes import WithCodes, without_code
 from .commands import CommandErrors
 from .data import DataErrors
 from .dictionaries import DictionaryErrors
@@ -25,6 +26,7 @@ __all__ = [
     "SpanftError",
     "Warnings",
     "shown",
+    "without_code",
 ]
 
 
@@ -67,5 +69,6 @@ class Errors(
     CommandErrors,
     MatrixErrors,
     PretrainingErrors,
+    metaclass=WithCodes,
 ):
-    """All messages of errors."""
+    """All messages of errors, each with its code."""

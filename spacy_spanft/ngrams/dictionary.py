@@ -8,7 +8,7 @@ from typing import get_args
 
 from typing_extensions import Self, Unpack
 
-from ..errors import CorpusError, DictionaryError, Errors, Warnings, shown
+from ..errors import CorpusError, DictionaryError, Errors, Warnings, shown, without_code
 from ..util.files import read_whole, write_whole
 from .counting.settings import (
     LARGEST_N,
@@ -388,7 +388,7 @@ class NgramDictionary(Mapping[str, int]):
             attr = header.get("attr", "LOWER")
             return cls._trusted(ngrams, words, attr, provenance)
         except (DictionaryError, TypeError, AttributeError) as error:
-            reason = f"its header says: {error}".rstrip(".")
+            reason = f"its header says: {without_code(error)}".rstrip(".")
             raise DictionaryError(
                 Errors.NOT_A_DICTIONARY.format(path=name, reason=reason)
             ) from error

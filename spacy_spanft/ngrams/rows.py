@@ -8,7 +8,7 @@ read one by one, and what is wrong is said.
 import re
 from itertools import islice
 
-from ..errors import DictionaryError, Errors
+from ..errors import DictionaryError, Errors, without_code
 from .counting.settings import LARGEST_N
 from .counts import LONGEST_COUNT, check, check_word
 
@@ -94,7 +94,7 @@ class Rows:
             try:
                 (check if " " in name else check_word)(name, counts[-1])
             except DictionaryError as error:
-                raise BadRow(line, str(error)) from error
+                raise BadRow(line, without_code(error)) from error
             if self._is_folded and name != name.lower():
                 raise BadRow(line, Errors.NOT_FOLDED.format(row=name[:80]))
         return names, counts

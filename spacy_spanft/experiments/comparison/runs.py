@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import ComparisonError, Errors
+from ...errors import ComparisonError, Errors, without_code
 from ...errors.visible import visible
 from ..facts import are_strings, read_text, to_object, value_of
 
@@ -165,7 +165,7 @@ def _stranger(path: Path, fingerprint: str) -> str | None:
     try:
         values = to_object(path, read_text(path))
     except ComparisonError as error:
-        return str(error).rstrip(".")
+        return without_code(error).rstrip(".")
     if values.get("fingerprint") == fingerprint:
         return None
     return "trained with other settings or data than the last matrix has"

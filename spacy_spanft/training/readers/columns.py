@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...errors import Errors, PairError, ReaderError, SpanftError, Warnings
+from ...errors import (
+    Errors,
+    PairError,
+    ReaderError,
+    SpanftError,
+    Warnings,
+    without_code,
+)
 from ...errors.shortening import listed
 from ...ml.pairs import check_separator, join_pair
 from .rows import Incomplete, Row, cell_of, check_choice
@@ -76,7 +83,7 @@ def text_of(row: Row, source: str, columns: Columns) -> str:
     try:
         return join_pair(first, second, columns.separator)
     except PairError as error:
-        raise ReaderError(f"{row.place} of {source}: {error}") from error
+        raise ReaderError(f"{row.place} of {source}: {without_code(error)}") from error
 
 
 def check_texts(rows: Sequence[Row], source: str, columns: Columns) -> None:

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Corpus as DocBins
 from spacy.training import Example
 
-from ...errors import Errors, PairError, ReaderError
+from ...errors import Errors, PairError, ReaderError, without_code
 from ...errors.shortening import listed, shown
 from ...ml.pairs import SEPARATOR, split_pair
 from ...ngrams.text.blocks import ErrorHandling
@@ -207,4 +207,4 @@ def _check_is_token(doc: Doc, separator: str, row: Row, source: str) -> None:
     try:
         split_pair(doc, separator)
     except PairError as error:
-        raise PairError(f"{row.place} of {source}: {error}") from error
+        raise PairError(f"{row.place} of {source}: {without_code(error)}") from error
