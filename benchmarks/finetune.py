@@ -23,7 +23,7 @@ from spacy.training.loop import train
 from spacy_spanft.pipeline.scorers import classification_scores
 
 from .harness import our_config
-from .matrix import Run, plan, run_missing, summarise
+from .matrix import Run, plan, run_missing, summarize
 from .plain_loop import fit_and_predict
 
 RATE = "training.optimizer.learn_rate"
@@ -116,7 +116,7 @@ def main(
             return run_plain(folder, kind, encoder, rate, run["seed"])
         return run_config(folder, kind, encoder, rate, run["seed"], run["arm"])
 
-    summarise(run_missing(results, list(plan(task, arm, seeds, rate=rate)), do))
+    summarize(run_missing(results, list(plan(task, arm, seeds, rate=rate)), do))
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def plan(
                 yield {"task": task, "arm": arm, "seed": seed, **settings}
 
 
-def summarise(done: list[Run]) -> None:
+def summarize(done: list[Run]) -> None:
     """Print mean and standard deviation over the seeds."""
     metrics = list(dict.fromkeys(name for one in done for name in one))
     metrics = [name for name in metrics if name not in (*_GROUP, "seed")]

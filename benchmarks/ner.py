@@ -29,7 +29,7 @@ from spacy_spanft.training.readers.conll import conll_corpus
 from spacy_spanft.training.readers.splits import split_in_three
 
 from .harness import our_config
-from .matrix import Run, plan, run_missing, summarise
+from .matrix import Run, plan, run_missing, summarize
 from .plain_tagger import batches_by_length, fit_and_tag
 
 RATE = "training.optimizer.learn_rate"
@@ -173,7 +173,7 @@ def main(
             found = run_plain(*how) if is_plain else run_config(*how, run["arm"])
             return scores_of(read(files, spacy.blank("en")), found)
 
-    summarise(
+    summarize(
         run_missing(results, list(plan(task, arm, seeds, rate=rate, epochs=epochs)), do)
     )
 

@@ -99,7 +99,7 @@ def main(
     tokenizer: Any = spacy.blank("en").tokenizer
     begin = time.perf_counter()
     n_tokens = sum(
-        len(doc) for doc in tqdm(tokenizer.pipe(read_lines(text)), "Tokenising")
+        len(doc) for doc in tqdm(tokenizer.pipe(read_lines(text)), "Tokenizing")
     )
     peer = time.perf_counter() - begin
     print(f"nlp.tokenizer alone: {peer:.1f} s for {n_tokens:,} tokens")

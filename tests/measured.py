@@ -63,7 +63,7 @@ class Page(HTMLParser):
         return [[" ".join(cell.split()) for cell in row] for row in self.tables[number]]
 
 
-def labelled(right, texts=None, **settings):
+def labeled(right, texts=None, **settings):
     """Measure a classifier that gets these texts right."""
     right = np.array(right, np.bool_)
     gold = np.zeros(len(right), np.int64)
@@ -94,7 +94,7 @@ def scored(gold, guess):
     """Measure a regressor that predicts these scores."""
     rows = np.stack([gold, guess], axis=1).astype(float)
     told = [[f"{x:.2f}" for x in values] for values in (gold, guess)]
-    return labelled([True] * len(rows))._replace(
+    return labeled([True] * len(rows))._replace(
         metric="cats_pearson",
         score=pearson(rows),
         rows=rows,

@@ -24,15 +24,15 @@ def count_ngrams(lines_of_tokens, max_n, min_count):
 
 
 def split_at_ascii_space(text):
-    """Split text that is tokenised already; <unk> is not a word."""
+    """Split text that is tokenized already; <unk> is not a word."""
     return [
         ["" if word == UNKNOWN else word for word in ASCII_SPACE.split(line) if word]
         for line in text.split("\n")
     ]
 
 
-def tokenise(text, tokenizer):
-    """Tokenise line by line."""
+def tokenize(text, tokenizer):
+    """Tokenize line by line."""
     return [[token.text for token in tokenizer(line)] for line in text.split("\n")]
 
 

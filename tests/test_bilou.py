@@ -241,7 +241,7 @@ def test_predictions_of_untrained_pipelines_are_valid(factory, seed):
 
 
 def test_entities_that_cannot_be_found_are_not_learnt():
-    """One ends with white space: what is around it is learnt all the same."""
+    """One ends with white space: what is around it is learned all the same."""
     train = [
         ("in New York \n is", [(3, 14, "LOC")]),
         ("in Bonn", [(3, 7, "LOC")]),

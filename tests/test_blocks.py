@@ -90,7 +90,7 @@ def test_nul_bytes(tmp_path):
 def test_offset_in_packed_text(tmp_path):
     path = tmp_path / "text.gz"
     path.write_bytes(gzip.compress(b"abc\xff"))
-    with pytest.raises(CorpusError, match="at byte 3 of the unpacked text"):
+    with pytest.raises(CorpusError, match="at byte 3 of the decompressed text"):
         read(path)
 
 
@@ -100,14 +100,16 @@ def test_offset_in_packed_text(tmp_path):
 def test_packed_file_cut_short(tmp_path, suffix, pack):
     path = tmp_path / f"text.{suffix}"
     path.write_bytes(pack(os.urandom(5000).hex().encode())[:2000])
-    with pytest.raises(CorpusError, match="cannot be unpacked"):
+    with pytest.raises(CorpusError, match="cannot be decompressed"):
         read(path)
 
 
 def test_wrong_ending(tmp_path):
     path = tmp_path / "text.gz"
     path.write_text("not packed at all\n" * 99)
-    with pytest.raises(CorpusError, match=r"cannot be unpacked .* its ending \(.gz\)"):
+    with pytest.raises(
+        CorpusError, match=r"cannot be decompressed .* its ending \(.gz\)"
+    ):
         read(path)
 
 

@@ -52,7 +52,7 @@ def train(folder, seed, texts=TRAIN, steps=20):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs that learnt it, and two that learnt the opposite."""
+    """Two runs that learned it, and two that learned the opposite."""
     folder = tmp_path_factory.mktemp("pipelines")
     wrong = [(text, "B" if cat == "A" else "A") for text, cat in TRAIN]
     (folder / "nothing").mkdir()

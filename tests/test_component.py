@@ -267,7 +267,7 @@ class TestInitialize:
             fresh("in der Stadt")
 
 
-class TestSerialisation:
+class TestSerialization:
     def test_bytes(self, pipeline):
         data = pipeline.to_bytes()
         other = spacy.blank("en")

@@ -231,8 +231,8 @@ def test_two_phases_train(name, single, entities, bert, tmp_path):
 
     weights = AutoModel.from_pretrained(bert).state_dict()
     (encoder,) = encoders(nlp)
-    learnt = {k for k, w in encoder.state_dict().items() if not w.equal(weights[k])}
-    assert {key.split(".")[0] for key in learnt} == {"embeddings", "encoder"}
+    learned = {k for k, w in encoder.state_dict().items() if not w.equal(weights[k])}
+    assert {key.split(".")[0] for key in learned} == {"embeddings", "encoder"}
     # It goes on from there, with the head alone again.
     more = (*more, f"{rate}.start_share", 0.99)
     sourced = load_config(config)

@@ -175,7 +175,7 @@ train_corpus = "corpora.train"
 """
 
 
-def initialise(train, dev):
+def initialize(train, dev):
     from spacy.training.initialize import init_nlp
 
     config = load_config_from_str(CONFIG.format(train=train, dev=dev))
@@ -190,7 +190,7 @@ class TestUnseenLabels:
         (tmp_path / "train").write_text("Bonn B-LOC\n")
         (tmp_path / "dev").write_text("Bonn B-LOC\nis O\nKohl B-PER\n")
         with pytest.warns(UserWarning, match="The dev data") as caught:
-            initialise(tmp_path / "train", tmp_path / "dev")
+            initialize(tmp_path / "train", tmp_path / "dev")
         found = [str(one.message) for one in caught if "dev data" in str(one.message)]
         names = ("ner", "bilou_ner", "spancat")
         for name, message in zip(names, found, strict=True):
@@ -201,13 +201,13 @@ class TestUnseenLabels:
         (tmp_path / "train").write_text("Bonn B-LOC\n")
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="The dev data")
-            initialise(tmp_path / "train", tmp_path / "train")
+            initialize(tmp_path / "train", tmp_path / "train")
 
     def test_an_error_in_dev_comes_before_training(self, tmp_path):
         (tmp_path / "train").write_text("Bonn B-LOC\n")
         (tmp_path / "dev").write_text("Bonn LOC\n")
         with pytest.raises(ReaderError, match=r"Line 1 of .*dev"):
-            initialise(tmp_path / "train", tmp_path / "dev")
+            initialize(tmp_path / "train", tmp_path / "dev")
 
 
 def test_what_spacy_convert_makes_of_it(nlp, tmp_path):

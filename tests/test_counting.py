@@ -11,7 +11,7 @@ from spacy_spanft.errors import CorpusError, DictionaryError
 from spacy_spanft.ngrams.counting import tokens, vocabulary
 from spacy_spanft.ngrams.text.blocks import blocks_from_texts
 
-from .reference import count_ngrams, split_at_ascii_space, tokenise
+from .reference import count_ngrams, split_at_ascii_space, tokenize
 
 NLP = spacy.blank("en")
 PIECES = [
@@ -74,7 +74,7 @@ def test_equals_counting_at_white_space(text, block_size, max_n, min_count):
 @given(text=texts, block_size=st.sampled_from([1, 7, 1000]), **settings)
 def test_equals_counting_what_the_tokenizer_gives(text, block_size, max_n, min_count):
     text = text.replace("<unk>", "unk")
-    lines = tokenise(text, NLP.tokenizer)
+    lines = tokenize(text, NLP.tokenizer)
     lower = [[word.lower() for word in line] for line in lines]
     how = {"tokenizer": NLP.tokenizer, "max_n": max_n, "min_count": min_count}
     assert count(text, block_size, **how) == count_ngrams(lower, max_n, min_count)
@@ -86,7 +86,7 @@ def test_equals_counting_what_the_tokenizer_gives(text, block_size, max_n, min_c
 @given(text=st.text(max_size=80), **settings)
 def test_equals_counting_on_any_text(text, max_n, min_count):
     text = text.replace("\0", "").replace("\r", " ")
-    lower = [[w.lower() for w in line] for line in tokenise(text, NLP.tokenizer)]
+    lower = [[w.lower() for w in line] for line in tokenize(text, NLP.tokenizer)]
     how = {"tokenizer": NLP.tokenizer, "max_n": max_n, "min_count": min_count}
     assert count(text, **how) == count_ngrams(lower, max_n, min_count)
 
@@ -113,7 +113,7 @@ def test_unknown_is_no_word_with_any_tokenizer():
 def test_an_ngram_needs_words_side_by_side():
     text = "a b\n\na , b\na  b\na\tb\na \nb"
     assert count(text, tokenizer="en", min_count=1) == {"a b": 1}
-    # In text that is tokenised already, white space only separates.
+    # In text that is tokenized already, white space only separates.
     assert count(text, tokenizer="whitespace", min_count=1) == {"a b": 3}
 
 
@@ -122,7 +122,7 @@ def test_special_case_across_white_space_is_tokenised_in_full():
     nlp.tokenizer.add_special_case("New York", [{ORTH: "New "}, {ORTH: "York"}])
     assert not tokens.works_by_chunk(nlp.tokenizer)
     text = "in New York today\nin New York today"
-    lower = [[w.lower() for w in line] for line in tokenise(text, nlp.tokenizer)]
+    lower = [[w.lower() for w in line] for line in tokenize(text, nlp.tokenizer)]
     expected = count_ngrams(lower, 5, 1)
     assert count(text, tokenizer=nlp.tokenizer, min_count=1) == expected
 
@@ -143,7 +143,7 @@ class Characters:
 def test_any_tokenizer_will_do(n_process):
     tokenizer = Characters(NLP.vocab)
     text = "纽约 很大\n纽约 不大\n" * 3
-    expected = count_ngrams(tokenise(text, tokenizer), 3, 2)
+    expected = count_ngrams(tokenize(text, tokenizer), 3, 2)
     assert expected == {"纽 约": 6, "很 大": 3, "不 大": 3}
     found = count(
         text, 8, tokenizer=tokenizer, max_n=3, min_count=2, n_process=n_process

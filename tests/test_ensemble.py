@@ -26,7 +26,7 @@ TEXTS = [f"{first} {second}" for first in WORDS for second in WORDS]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Three classifiers that learnt nothing, and differ in their seeds."""
+    """Three classifiers that learned nothing, and differ in their seeds."""
     folder = tmp_path_factory.mktemp("pipelines")
     for seed in range(3):
         spacy.util.fix_random_seed(seed)

@@ -12,12 +12,12 @@ from spacy_spanft.experiments.report.page import to_html
 from spacy_spanft.experiments.statistics.methods import MethodDifference
 from spacy_spanft.experiments.statistics.significance import Difference, holm_adjusted
 
-from .measured import Page, against, labelled, scored
+from .measured import Page, against, labeled, scored
 
 
 def told(method, scores=(0.8, 0.9), std=0.0, n_others=1, models_p=0.01):
     """Tell of arms whose runs have these scores, with a difference made up."""
-    runs = [[labelled([1])._replace(score=s + d) for d in (-std, std)] for s in scores]
+    runs = [[labeled([1])._replace(score=s + d) for d in (-std, std)] for s in scores]
     models = Difference(method.mean, method.low, method.high, models_p)
     others = [
         Arm(f"other{i}", runs[1], models, method._replace(p=method.p + 0.9 * (i > 0)))
@@ -101,7 +101,7 @@ def test_caveats(comparison, expected):
 
 
 def test_a_single_run_says_nothing_of_the_method(monkeypatch):
-    arms = {"base": [labelled([0] * 20)], "last": [labelled([1] * 20)]}
+    arms = {"base": [labeled([0] * 20)], "last": [labeled([1] * 20)]}
     found = against(arms, monkeypatch)
     assert found.arms[1].method is None
     sentence = "Is the method better? That cannot be said of arms with one run"
@@ -124,7 +124,7 @@ def test_disagreements_are_counted_and_chosen_by_rule(monkeypatch):
     last = [[1, 1, 0, 1, 1, 1], [1, 1, 0, 1, 1, 0], [0, 1, 0, 1, 1, 0]]
     middle = [[0] * 6]
     arms = {"base": base, "middle": middle, "last": last}
-    made = {name: [labelled(r) for r in runs] for name, runs in arms.items()}
+    made = {name: [labeled(r) for r in runs] for name, runs in arms.items()}
     found = disagreements(against(made, monkeypatch))
     assert [(side.better, side.worse, side.n) for side in found] == [
         ("last", "base", 4),
@@ -175,7 +175,7 @@ def test_disagreements_of_scores_and_of_spans(monkeypatch):
     rows = [np.array([[1, 0, 0], [1, 1, 0]]), np.array([[1, 0, 0], [1, 0, 0]])]
     arms = {
         name: [
-            labelled([1, 1])._replace(
+            labeled([1, 1])._replace(
                 metric="ents_f", rows=r, score_of=f_score, score=f_score(r), right=None
             )
         ]
@@ -189,8 +189,8 @@ def test_long_texts_are_cut_and_odd_spans_left_out(monkeypatch):
     text = "word " * 400
     spans = [(0, 9), (5, 14), (10, 14), (590, 605), (1000, 1004)]
     arms = {
-        "base": [labelled([0], [text], spans=[[]])],
-        "last": [labelled([1], [text], spans=[spans])],
+        "base": [labeled([0], [text], spans=[[]])],
+        "last": [labeled([1], [text], spans=[spans])],
     }
     shown = disagreements(against(arms, monkeypatch))[0].shown[0]
     # In front of the last white space that has a place.

@@ -22,7 +22,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    """Enough different chunks that several processes tokenise them."""
+    """Enough different chunks that several processes tokenize them."""
     rng = random.Random(0)
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
     with path.open("w", encoding="utf8") as file:

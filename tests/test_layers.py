@@ -25,7 +25,7 @@ def ragged(lengths, seed, dtype="f8", width=WIDTH):
 
 
 def make(layer, dtype="f8", seed=0):
-    """Initialise a layer with random weights, biases too."""
+    """Initialize a layer with random weights, biases too."""
     random = np.random.default_rng(seed)
     layer.initialize(X=ragged([2], 0, "f"))
     for node in layer.walk():

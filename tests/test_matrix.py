@@ -58,6 +58,22 @@ def test_plan(place):
     assert len({run.fingerprint for run in runs}) == len(runs)
 
 
+def test_a_config_may_be_merged_into_that_of_an_arm(place):
+    Path("mine.cfg").write_text("[training]\ndropout = 0.7\n\n[nlp]\nbatch_size = 3\n")
+    Path("arms.yml").write_text("arms: {a: {}, b: {overlay: mine.cfg}}")
+    a, b = plan("data/one", seeds=[0])
+    assert b.config["nlp"].pop("batch_size") == 3
+    assert b.config["training"].pop("dropout") == 0.7
+    a.config["nlp"].pop("batch_size", None)
+    a.config["training"].pop("dropout", None)
+    for one in (a, b):
+        one.config["training"].pop("logger")
+    assert a.config == b.config
+    Path("arms.yml").write_text("arms: {b: {overlay: none.cfg}}")
+    with pytest.raises(SpanftError, match=r"There is no file 'none\.cfg'"):
+        plan("data/one", seeds=[0])
+
+
 def test_the_data_may_name_its_configs(place):
     with pytest.raises(SpanftError, match=r"no task\.json in 'data/one'"):
         plan("data/one", configs="configs")

@@ -290,7 +290,7 @@ class TestOutput:
         assert any(key.startswith("mlm.cls.predictions.transform") for key in heads)
         assert "mlm.cls.predictions.decoder.weight" not in heads  # it is shared
         assert "sbo.positions.weight" in heads
-        # With nothing learnt in between, all is as it was.
+        # With nothing learned in between, all is as it was.
         settings = Settings(steps=1, warmup=1, eval_share=0.1, batch_size=4)
         pretrain(output, [text], tmp_path / "on", settings)
         on, before = weights(tmp_path / "on"), weights(output)

@@ -14,7 +14,7 @@ from spacy_spanft.experiments.report.reasons import Why, reasons, reasons_in_sub
 from spacy_spanft.explanation import explain
 
 from .commands import run
-from .measured import Page, against, labelled
+from .measured import Page, against, labeled
 from .test_explanation import MODELS, shake
 from .test_textcat import examples_for, make, train
 from .tiny import save_bert
@@ -96,7 +96,7 @@ def _golds(folder):
 
 def test_phrases_are_text_in_the_page(monkeypatch):
     evil = "<script>alert(1)</script>"
-    both = {"base": [labelled([0, 1])], "last": [labelled([1, 1])]}
+    both = {"base": [labeled([0, 1])], "last": [labeled([1, 1])]}
     found = against(both, monkeypatch)
     asked = []
 

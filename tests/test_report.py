@@ -18,7 +18,7 @@ from spacy_spanft.experiments.report.markdown import to_markdown_of_tasks
 from spacy_spanft.experiments.report.page import to_html
 from spacy_spanft.experiments.statistics.significance import holm_adjusted
 
-from .measured import Page, against, labelled
+from .measured import Page, against, labeled
 
 EVIL = "<script>alert('x')</script> & \"q\" </p><img src=x onerror=y> $x^2$ 🎉\x0b\x00"
 
@@ -43,7 +43,7 @@ def unescaped(cell):
 
 
 def test_names_in_markdown_stay_what_they_are(monkeypatch):
-    arms = {name: [labelled([1, 0])] for name in HOSTILE}
+    arms = {name: [labeled([1, 0])] for name in HOSTILE}
     found = against(arms, monkeypatch, data=EVIL)
     missing = Missing(9, [MissingRun(EVIL, "\x1b", EVIL)], HOSTILE[1:3])
     both = {name: found._replace(missing=missing) for name in HOSTILE[:3]}
@@ -88,10 +88,10 @@ def one(monkeypatch):
     more = {"texts": texts, "n_parameters": 1_031_000, "n_ngrams": 5000}
     arms = {
         "base": [
-            labelled(r, texts, spans=[[]] * 40, spans_per_doc=None) for r in right[:2]
+            labeled(r, texts, spans=[[]] * 40, spans_per_doc=None) for r in right[:2]
         ],
         EVIL: [
-            labelled(np.ones(40), words_per_second=w, seed=w, **more)
+            labeled(np.ones(40), words_per_second=w, seed=w, **more)
             for w in (1000, 2000)
         ],
     }
@@ -139,7 +139,7 @@ def test_the_tables_hold_the_numbers(one):
 def test_several_tasks_and_corrected_ps(one, monkeypatch):
     rows = np.arange(40)
     arms = {"base": rows % 2, "good": rows % 40, "same": rows % 2, "c": rows % 20}
-    runs = {k: [labelled(v, seed=s) for s in range(3)] for k, v in arms.items()}
+    runs = {k: [labeled(v, seed=s) for s in range(3)] for k, v in arms.items()}
     many = against(runs, monkeypatch)
     page = Page(to_html({"first": one, "second": many}))
     header, *rows = page.rows(0)
@@ -184,11 +184,11 @@ def test_whatever_is_hostile_is_text(one):
 
 
 def test_hostile_names_are_text_in_the_page(monkeypatch):
-    arms = {name: [labelled([1, 0])] for name in HOSTILE}
+    arms = {name: [labeled([1, 0])] for name in HOSTILE}
     found = against(arms, monkeypatch, data=EVIL)
     missing = Missing(9, [MissingRun(EVIL, "\x1b", EVIL)], HOSTILE)
     page = Page(to_html({EVIL: found._replace(missing=missing)}))
-    plain = Page(to_html({"task": against({"a": [labelled([1, 0])]}, monkeypatch)}))
+    plain = Page(to_html({"task": against({"a": [labeled([1, 0])]}, monkeypatch)}))
     here, there = ({tag for tag, _ in p.elements} for p in (page, plain))
     assert here - there <= {"a", "h3", "ol", "li", "mark", "clippath"}
     assert not [key for _, attrs in page.elements for key in attrs if key[:2] == "on"]
@@ -242,7 +242,7 @@ def test_it_can_be_read_by_all(one):
 
 
 def contrast(*colors):
-    """Compute the contrast of two colours as WCAG 2 has it."""
+    """Compute the contrast of two colors as WCAG 2 has it."""
     found = []
     for color in colors:
         parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -290,10 +290,10 @@ def test_curves_go_as_far_as_all_runs_do():
 def test_sizes_of_dictionaries(monkeypatch):
     right = np.arange(40)
     arms = {
-        "base": [labelled(right % 2, spans_per_doc=None)],
-        "random": [labelled(right % 3, spans_per_doc=2.5)],
-        "all": [labelled(right % 5, n_ngrams=100_000, spans_per_doc=4.0)],
-        "half": [labelled(right % 4, n_ngrams=50_000, spans_per_doc=3.0)],
+        "base": [labeled(right % 2, spans_per_doc=None)],
+        "random": [labeled(right % 3, spans_per_doc=2.5)],
+        "all": [labeled(right % 5, n_ngrams=100_000, spans_per_doc=4.0)],
+        "half": [labeled(right % 4, n_ngrams=50_000, spans_per_doc=3.0)],
     }
     both = against(arms, monkeypatch)
     spans, score = dictionary_sizes(both, looks(list(arms)), "d")

@@ -17,7 +17,7 @@ from spacy_spanft.experiments.report.tasks import task_of_runs
 from spacy_spanft.util import processes
 
 from .commands import run
-from .measured import Page, labelled
+from .measured import Page, labeled
 
 
 def write_runs(folder, arms=("base", "ours"), seeds=(10, 2), notes=None, own=False):
@@ -203,7 +203,7 @@ def measured(monkeypatch):
 
     def measure(path, setup):
         is_ours = "ours" in str(path)
-        return labelled([1 if is_ours else i % 2 for i in range(20)])
+        return labeled([1 if is_ours else i % 2 for i in range(20)])
 
     monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
     monkeypatch.setattr(tasks, "reasons_in_subprocess", lambda path, texts: [])

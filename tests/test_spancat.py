@@ -31,7 +31,7 @@ GROUPS = {
 
 
 def make_reducer(seed):
-    """Initialise with random weights, biases too."""
+    """Initialize with random weights, biases too."""
     random = np.random.default_rng(seed)
     layer = boundary_attention_reducer(HIDDEN)
     layer.initialize(X=Ragged(np.zeros((2, WIDTH), "f"), np.array([2], "i")))

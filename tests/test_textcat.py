@@ -135,8 +135,8 @@ def test_learns_saves_and_predicts_the_same(bert, model, component, tmp_path):
     train(nlp, examples, steps=40, rate=0.006)
     found = scores(nlp.pipe(TEXTS))
     gold = [cat for _, cat in TRAIN]
-    learnt = ["AB"[row.argmax()] for row in found]
-    assert [c for c, text in zip(learnt, TEXTS, strict=True) if text] == [
+    learned = ["AB"[row.argmax()] for row in found]
+    assert [c for c, text in zip(learned, TEXTS, strict=True) if text] == [
         c for c, text in zip(gold, TEXTS, strict=True) if text
     ]
     # A text without tokens too: spaCy itself gives zeros to a batch of such texts.

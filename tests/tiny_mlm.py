@@ -1,4 +1,4 @@
-"""More tiny models and texts, for masked language modelling."""
+"""More tiny models and texts, for masked language modeling."""
 
 import numpy as np
 

@@ -67,7 +67,7 @@ def trained(
 def fit(nlp: Language, examples: list[Example], epochs: int, seed: int) -> None:
     """Train a pipeline as spaCy's loop does.
 
-    nlp (Language): The pipeline, initialised.
+    nlp (Language): The pipeline, initialized.
     examples (list[Example]): What it is trained on.
     epochs (int): How often it sees each of them.
     seed (int): Shuffles them.

@@ -12,7 +12,7 @@ from .util import short_errors
 Base = Annotated[str, Argument(help="A config with a textcat, ner or spancat, best over a transformer", show_default=False)]  # noqa: E501
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; the default English one if there is none")]  # noqa: E501
-Components = Annotated[list[str] | None, Option("--component", "-c", help="A component that gets spans, any with a tok2vec; can be repeated. All text classifiers, entity recognisers and span categorisers if there is none", show_default=False)]  # noqa: E501
+Components = Annotated[list[str] | None, Option("--component", "-c", help="A component that gets spans, any with a tok2vec; can be repeated. All text classifiers, entity recognizers and span categorisers if there is none", show_default=False)]  # noqa: E501
 # fmt: on
 
 

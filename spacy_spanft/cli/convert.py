@@ -41,7 +41,7 @@ class Unit(Enum):
 
 
 # fmt: off
-Input = Annotated[str, Argument(help="A table (TSV, CSV or JSONL), or CoNLL's columns; .gz, .bz2 and .zst are unpacked", show_default=False)]  # noqa: E501
+Input = Annotated[str, Argument(help="A table (TSV, CSV or JSONL), or CoNLL's columns; .gz, .bz2 and .zst are decompressed", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Argument(help="The .spacy file to write", show_default=False)]
 Format = Annotated[InputFormat | None, Option("--format", "-f", help="What the input is; if left out, its ending tells")]  # noqa: E501
 Text = Annotated[str | None, Option(help="The column of the text, or of the first of two (text)", show_default=False)]  # noqa: E501

@@ -33,21 +33,21 @@ _ALIGNS: tuple[Literal["l", "r"], ...] = ("l", "r", "r")
 _N_CORES = os.cpu_count() or 1
 
 # fmt: off
-TextFiles = Annotated[list[str] | None, Argument(help="Text files, one text a line; .gz, .bz2 and .zst are unpacked; '-' is the standard input", show_default=False)]  # noqa: E501
+TextFiles = Annotated[list[str] | None, Argument(help="Text files, one text a line; .gz, .bz2 and .zst are decompressed; '-' is the standard input", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Option("--output", "-o", help="The dictionary file to write (.tsv.gz)")]  # noqa: E501
 Dataset = Annotated[str | None, Option(help="Instead of files: a dataset by its hub name, or a local folder")]  # noqa: E501
 Config = Annotated[str | None, Option(help="The dataset's configuration, e.g. wikitext-103-raw-v1")]  # noqa: E501
 Split = Annotated[str, Option(help="The dataset's split")]
 Column = Annotated[str, Option(help="The dataset's column that holds the text")]
 Lang = Annotated[str, Option("--lang", "-l", help="The language of the tokenizer")]
-Pretokenized = Annotated[bool, Option("--pretokenized", "-t", help="The text is tokenised already: split it at white space")]  # noqa: E501
+Pretokenized = Annotated[bool, Option("--pretokenized", "-t", help="The text is tokenized already: split it at white space")]  # noqa: E501
 Cased = Annotated[bool, Option("--cased", help="Do not fold case")]
 MaxN = Annotated[int, Option("--max-n", "-n", help="The largest n")]
 MinCount = Annotated[int, Option("--min-count", "-c", help="How often an n-gram must occur")]  # noqa: E501
 TopK = Annotated[int | None, Option("--top", "-k", help="Keep only the k best")]
 By = Annotated[RankBy, Option(help="What the best are ranked by")]
 BadBytes = Annotated[OnBadBytes, Option("--errors", help="What to do about bytes that are no text")]  # noqa: E501
-Processes = Annotated[int, Option("--n-process", help="How many processes tokenise")]
+Processes = Annotated[int, Option("--n-process", help="How many processes tokenize")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bars, no report")]
 DictionaryFile = Annotated[Path, Argument(help="A dictionary file", show_default=False)]
 # fmt: on

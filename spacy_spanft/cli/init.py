@@ -76,7 +76,7 @@ def init_cli(
     """
     with short_errors():
         from ..configs import guess_task, task_config, written
-        from ..errors import Errors, SpanftError
+        from ..errors import Errors, SpanftError, check_setting
         from ..ngrams.dictionary import NgramDictionary
         from ..util.files import check_target, write_whole
 
@@ -84,10 +84,9 @@ def init_cli(
             raise SpanftError(Errors.DICTIONARY_WITHOUT_SPANS)
         if train is None and dev is not None:
             raise SpanftError(Errors.DEV_WITHOUT_TRAIN)
-        if transformer is not None and not transformer.strip():
-            place = {"name": "--transformer", "value": transformer}
-            place["expected"] = "the name or the folder of an encoder"
-            raise SpanftError(Errors.BAD_SETTING.format(**place))
+        is_name = transformer is None or bool(transformer.strip())
+        expected = "the name or the folder of an encoder"
+        check_setting("--transformer", transformer, is_name, expected)
         blank(lang)  # says now if there is no such language
         if output != "-":
             check_target(output, [])

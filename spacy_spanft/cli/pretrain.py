@@ -30,7 +30,7 @@ class Precision(Enum):
 
 # fmt: off
 Model = Annotated[str, Option("--model", "-m", help="The model to begin with, by name or path", show_default=False)]  # noqa: E501
-Texts = Annotated[list[str], Option("--text", "-t", help="Text files, packed or not, with a text or paragraph a line; '-' is the standard input", show_default=False)]  # noqa: E501
+Texts = Annotated[list[str], Option("--text", "-t", help="Text files, compressed or not, with a text or paragraph a line; '-' is the standard input", show_default=False)]  # noqa: E501
 More = Annotated[list[str] | None, Argument(help="More text files", metavar="[FILE]...", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Option("--output", "-o", help="The folder to write", show_default=False)]  # noqa: E501
 Masking = Annotated[Unit, Option("--masking", help="What is masked at once")]

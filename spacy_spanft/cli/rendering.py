@@ -13,7 +13,7 @@ from wasabi.util import color
 
 from ..errors.visible import LAYOUT, visible
 
-# Two shades that black reads well on, taken in turns so that neighbours differ.
+# Two shades that black reads well on, taken in turns so that neighbors differ.
 _TERMINAL_COLORS = (153, 223)
 _PAGE_COLORS = ("#dbe4f0", "#c9e4de", "#f7d9c4", "#e2cfea", "#faedcb")
 
@@ -53,7 +53,7 @@ class Tally:
 
 
 def to_terminal(doc: Doc, key: str) -> str:
-    """Show the spans in colour, or in brackets where there is no colour.
+    """Show the spans in color, or in brackets where there is no color.
 
     doc (Doc): The Doc.
     key (str): The key in doc.spans.
@@ -61,15 +61,15 @@ def to_terminal(doc: Doc, key: str) -> str:
     """
     has_color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     parts = []
-    behind = 0
+    after = 0
     for index, span in enumerate(doc.spans[key]):
-        parts.append(visible(doc.text[behind : span.start_char], LAYOUT))
+        parts.append(visible(doc.text[after : span.start_char], LAYOUT))
         shade = _TERMINAL_COLORS[index % 2]
         text = visible(span.text, LAYOUT)
         marked = color(text, fg=16, bg=shade) if has_color else f"[{text}]"
         parts.append(marked)
-        behind = span.end_char
-    return "".join([*parts, visible(doc.text[behind:], LAYOUT)])
+        after = span.end_char
+    return "".join([*parts, visible(doc.text[after:], LAYOUT)])
 
 
 def to_json(doc: Doc, key: str) -> str:

@@ -53,7 +53,7 @@ Segmenter = Annotated[Cutter | None, Option("--segmenter", "-s", help="What cuts
 Code = Annotated[Path | None, Option("--code", "-c", help="A Python file that registers what the pipeline needs")]  # noqa: E501
 Model = Annotated[str | None, Option("--model", "-m", help="A pipeline that has a span_segmenter, by name or path")]  # noqa: E501
 Lang = Annotated[str | None, Option("--lang", "-l", help="The language of the tokenizer (en)")]  # noqa: E501
-Html = Annotated[Path | None, Option("--html", help="Write a page with the spans coloured")]  # noqa: E501
+Html = Annotated[Path | None, Option("--html", help="Write a page with the spans colored")]  # noqa: E501
 Jsonl = Annotated[bool, Option("--jsonl", help="Print a JSON object for each text")]
 # fmt: on
 

@@ -28,7 +28,7 @@ class OnBadBytes(Enum):
 
 @contextmanager
 def short_errors() -> Iterator[None]:
-    """Print what the user can mend as one message, without a traceback.
+    """Print what the user can fix as one message, without a traceback.
 
     SIGTERM, which is what batch systems and `kill` send, ends a command like Ctrl-C:
     in order, and with one line. Warnings have one line each as well.

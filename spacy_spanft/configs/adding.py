@@ -88,7 +88,7 @@ def add_spans(
     dictionary (Optional[Union[str, Path]]): The dictionary's file; None takes the
         default one.
     components (Sequence[str]): Their names; none takes all text classifiers, entity
-        recognisers and span categorisers.
+        recognizers and span categorisers.
     RETURNS (Added): The new config, which differs in the segmenter, the components'
         model blocks, annotating_components and, if it had none, after_init alone.
     """

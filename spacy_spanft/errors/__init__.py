@@ -1,6 +1,6 @@
-"""What goes wrong, in words: the problem, the value, and the mend.
+"""What goes wrong, in words: the problem, the value, and what to do.
 
-Everything a user can mend is raised as a `SpanftError`, so that the command
+Everything a user can fix is raised as a `SpanftError`, so that the command
 line can print the message alone, without a traceback.
 """
 
@@ -25,13 +25,14 @@ __all__ = [
     "ReaderError",
     "SpanftError",
     "Warnings",
+    "check_setting",
     "shown",
     "without_code",
 ]
 
 
 class SpanftError(ValueError):
-    """Wrong input that the user can mend."""
+    """Wrong input that the user can fix."""
 
 
 class CorpusError(SpanftError):
@@ -72,3 +73,23 @@ class Errors(
     metaclass=WithCodes,
 ):
     """All messages of errors, each with its code."""
+
+
+def check_setting(
+    name: str,
+    value: object,
+    is_right: bool,
+    expected: str,
+    error: type[SpanftError] = SpanftError,
+) -> None:
+    """Raise for a setting that cannot be.
+
+    name (str): What it is called where it is set.
+    value (object): What it is set to.
+    is_right (bool): Whether it can be.
+    expected (str): What it must be: "1 or more".
+    error (type[SpanftError]): What to raise.
+    """
+    if not is_right:
+        text = {"name": name, "value": value, "expected": expected}
+        raise error(Errors.BAD_SETTING.format(**text))

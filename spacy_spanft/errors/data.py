@@ -62,8 +62,8 @@ class DataErrors:
     )
     NO_LABEL_IN = (
         "{place} of {source} has no label: column {column!r} holds {value!r}. Rows "
-        "without labels, such as GLUE's test data, cannot be learnt from or scored; to "
-        "read them all the same, set label = null."
+        "without labels, such as GLUE's test data, cannot be learned from or scored; "
+        "to read them all the same, set label = null."
     )
     UNKNOWN_LABEL = (
         "{place} of {source} has the label {value!r}, but labels names only: {labels}."

@@ -24,8 +24,8 @@ class DictionaryErrors:
         "use errors='replace' (--errors replace)."
     )
     BAD_ARCHIVE = (
-        "{path!r} cannot be unpacked ({reason}). The file is cut short or damaged, "
-        "or its ending ({suffix}) does not name the way it was packed."
+        "{path!r} cannot be decompressed ({reason}). The file is cut short or damaged, "
+        "or its ending ({suffix}) does not name the way it was compressed."
     )
     BAD_ERRORS = "errors is {value!r}, but it must be 'strict' or 'replace'."
     NO_TEXT = "There is no text in {sources}: not a single word was read."
@@ -66,11 +66,11 @@ class DictionaryErrors:
     # Tokenizers
     NO_LANGUAGE = (
         "There is no spaCy tokenizer for {name!r} ({reason}). Use a language code "
-        "such as 'en', 'whitespace' for text that is tokenised already, or a "
+        "such as 'en', 'whitespace' for text that is tokenized already, or a "
         "tokenizer such as nlp.tokenizer."
     )
     WORKER_DIED = (
-        "A process that tokenised was killed, perhaps because memory ran out. Use "
+        "A process that tokenized was killed, perhaps because memory ran out. Use "
         "fewer of them: n_process (--n-process)."
     )
     UNKNOWN_SETTING = (
@@ -141,7 +141,7 @@ class DictionaryErrors:
         "{path} has format version {found}, but this spacy-spanft ({version}) reads "
         "up to version {known}. Upgrade: pip install --upgrade spacy-spanft"
     )
-    BOMB = "unpacked it is more than {ratio} times as large, and no dictionary is"
+    BOMB = "decompressed it is more than {ratio} times as large, and no dictionary is"
     LONG_LINE = "one of its lines is longer than {longest:,} bytes"
     BAD_LINE = "line {line}: {reason}"
     BAD_ROW = "{row!r} is not an n-gram, a tab and a count"

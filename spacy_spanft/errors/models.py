@@ -29,7 +29,7 @@ class ModelErrors:
         'config={{"overwrite": True}}.'
     )
     NO_DICTIONARY_SLOT = (
-        "The component {name!r} was given a dictionary at initialisation, but its "
+        "The component {name!r} was given a dictionary at initialization, but its "
         "segmenter {segmenter} takes none. Remove [initialize.components.{name}], or "
         "use @segmenters = 'spacy-spanft.NgramSegmenter.v1'."
     )
@@ -162,7 +162,7 @@ class ModelErrors:
     )
     NO_SUCH_SCORE = (
         "[training.score_weights] has {metric!r}, which no component computes, so it "
-        "would count as 0 and choose no model. {mend}. Computed are: {there}."
+        "would count as 0 and choose no model. {fix}. Computed are: {there}."
     )
     NO_POSITIVE_LABEL = (
         "positive_label = {label!r}, but the labels are: {labels}. Set it in the "
@@ -189,7 +189,7 @@ class ModelErrors:
         "expected."
     )
     NO_ENTITIES = (
-        "{name!r} has no labels: not one example that it is initialised with has an "
+        "{name!r} has no labels: not one example that it is initialized with has an "
         "entity (doc.ents). In training: is the path in [corpora.train] right, and is "
         "it read by the right @readers? spacy.Corpus.v1 reads .spacy files, "
         "spacy-spanft.ConllCorpus.v1 CoNLL's columns."

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from spacy.tokens import Doc
 
-from ..errors import Errors, SpanftError
+from ..errors import check_setting
 from .contributions import Contributions, Floats
 
 
@@ -68,10 +68,9 @@ class Explanation(NamedTuple):
         label = self.label if label is None else label
         for name, value in (("label", label), ("against", against)):
             others = [one for one in self.labels if name == "label" or one != label]
-            if value is not None and value not in others:
-                there = ", ".join(map(repr, others)) or "none, as there is one label"
-                place = {"name": name, "value": value, "expected": f"one of {there}"}
-                raise SpanftError(Errors.BAD_SETTING.format(**place))
+            there = ", ".join(map(repr, others)) or "none, as there is one label"
+            is_there = value is None or value in others
+            check_setting(name, value, is_there, f"one of {there}")
 
         def of(values: Floats) -> Any:
             mine = values[..., numbers[label]]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import Errors, SpanftError
+from ..errors import check_setting
 from .contributions import Floats
 from .explanation import Explanation
 
@@ -39,9 +39,7 @@ def phrases(
     RETURNS (dict[str, list[Phrase]]): By label, those that add something, what adds
         most first.
     """
-    if min_count < 1:
-        place = {"name": "min_count", "value": min_count, "expected": "1 or more"}
-        raise SpanftError(Errors.BAD_SETTING.format(**place))
+    check_setting("min_count", min_count, min_count >= 1, "1 or more")
     totals: dict[str, Floats] = {}
     counts: dict[str, int] = {}
     labels: tuple[str, ...] = ()

@@ -62,9 +62,9 @@ def check_spans_key(key: str) -> None:
 
 
 def mark_sample(docs: Sequence[Doc], key: str) -> None:
-    """Give Docs no spans, where they have none, for the initialisation of a model.
+    """Give Docs no spans, where they have none, for the initialization of a model.
 
-    spaCy initialises taggers and parsers with Docs that no component has seen, and
+    spaCy initializes taggers and parsers with Docs that no component has seen, and
     computes with them.
 
     docs (Sequence[Doc]): The Docs.
@@ -76,7 +76,7 @@ def mark_sample(docs: Sequence[Doc], key: str) -> None:
 
 
 def is_sample(doc: Doc) -> bool:
-    """Say whether a Doc is there for the initialisation of a model only.
+    """Say whether a Doc is there for the initialization of a model only.
 
     doc (Doc): The Doc.
     RETURNS (bool): Whether `mark_sample` marked it.
@@ -152,7 +152,7 @@ def align_pieces(
         rows, token = rows[kept], token[kept]
     piece = piece_of_token(spans, len(encoding.n_rows))[token]
     special = _special_rows(rows, encoding)
-    # A special row is a piece of its own, numbered behind all others so far.
+    # A special row is a piece of its own, numbered after all others so far.
     n_pieces = int(piece.max(initial=-1)) + 1
     rows = np.concatenate([rows, special])
     piece = np.concatenate([piece, n_pieces + np.arange(len(special))])
@@ -344,7 +344,7 @@ def _without_those_of_the_next(
 ) -> tuple[Ints, Ints]:
     """Take the first wordpiece of a word away from the word before it.
 
-    To spacy-transformers, the space behind a token is a part of it. The wordpieces of
+    To spacy-transformers, the space after a token is a part of it. The wordpieces of
     ALBERT and DeBERTa begin with that space, so both tokens have them.
     """
     token = np.repeat(np.arange(len(n_rows)), n_rows)

@@ -15,7 +15,7 @@ Floats = NDArray[np.floating]
 Bools = NDArray[np.bool_]
 
 OUT = 0
-# Behind O, each label has these four, in this order.
+# After O, each label has these four, in this order.
 _KINDS = "BILU"
 _B, _I, _L, _U = range(4)
 
@@ -46,7 +46,7 @@ def best_tags(scores: Floats, lengths: Sequence[int], allowed: Allowed) -> Ints:
     """Find the tags of the highest sum of scores that make entities.
 
     scores (Floats): The logarithms of the probabilities, (n_tokens, n_tags), those of
-        all Docs one behind the other.
+        all Docs one after the other.
     lengths (Sequence[int]): The number of tokens of each Doc.
     allowed (Allowed): What each token may be.
     RETURNS (Ints): The tags, (n_tokens,).
@@ -109,7 +109,7 @@ def _forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
     first, last = (np.zeros(len(scores), np.bool_) for _ in range(2))
     first[(ends - sizes)[sizes > 0]] = True
     last[ends[sizes > 0] - 1] = True
-    # Whether an entity may go on from the token before it, and to the one behind it.
+    # Whether an entity may go on from the token before it, and to the one after it.
     back = allowed.joined & ~first
     on = np.append(allowed.joined[1:], False) & ~last
     fine = {
@@ -124,7 +124,7 @@ def _forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
 
 
 def _fits(tags: Ints, sizes: Ints) -> Bools:
-    """Say of each tag whether it may stand behind the one before it."""
+    """Say of each tag whether it may stand after the one before it."""
     label, kind = _split(tags)
     is_open = (kind == _B) | (kind == _I)
     goes_on = (kind == _I) | (kind == _L)
@@ -137,7 +137,7 @@ def _fits(tags: Ints, sizes: Ints) -> Bools:
 def _viterbi(scores: Floats, sizes: Ints) -> Ints:
     """Find the best sequence of each Doc, all Docs side by side, token by token.
 
-    Behind O, L and U stands O, B or U of any label; behind B and I stands I or L of the
+    After O, L and U stands O, B or U of any label; after B and I stands I or L of the
     same label. So the best way to each tag goes over one of two cases, and a step costs
     as much as there are tags, not the square of it.
     """

@@ -15,7 +15,7 @@ class Pair(NamedTuple):
     """The two texts of a Doc.
 
     first (str): What stands before the separator.
-    second (Optional[str]): What stands behind it; None where there is no separator.
+    second (Optional[str]): What stands after it; None where there is no separator.
     separator (int): The index of its token; -1 where there is none.
     """
 

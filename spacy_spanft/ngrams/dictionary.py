@@ -115,7 +115,7 @@ class NgramDictionary(Mapping[str, int]):
         errors: ErrorHandling = "strict",
         **settings: Unpack[CountSettings],
     ) -> Self:
-        """Count the n-grams of text files, packed ones (.gz, .bz2, .zst) as well.
+        """Count the n-grams of text files, compressed ones (.gz, .bz2, .zst) as well.
 
         paths (Union[str, Path, Iterable]): The files; "-" is the standard input.
         errors (str): What to do about bytes that are no text: "strict" or "replace".
@@ -357,7 +357,7 @@ class NgramDictionary(Mapping[str, int]):
                 Errors.OTHER_ATTR.format(ours=self.attr, theirs=other.attr)
             )
 
-    # Serialisation
+    # Serialization
 
     def _to_table(self) -> Table:
         header = {"attr": self.attr, "provenance": self.provenance.to_dict()}

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from ..errors import DictionaryError, Errors
 
-# Dictionaries are 3 times as large unpacked, 5 times if made up by a program; a bomb of
-# zeros is 1,000 times as large.
+# Dictionaries are 3 times as large decompressed, 5 times if made up by a program; a
+# bomb of zeros is 1,000 times as large.
 LARGEST_RATIO = 50
 ALWAYS_ALLOWED = 1 << 26
 LONGEST_LINE = 1 << 24
@@ -17,12 +17,12 @@ _BLOCK_SIZE = 1 << 20
 
 
 class GzipLines:
-    """Reads the lines of what gzip has packed, and never much more than that."""
+    """Reads the lines of what gzip compressed, and never much more than that."""
 
     def __init__(self, data: bytes, name: str) -> None:
         """Begin to read.
 
-        data (bytes): The packed file.
+        data (bytes): The compressed file.
         name (str): What error messages call it.
         """
         self._name = name

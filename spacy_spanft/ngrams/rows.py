@@ -52,7 +52,7 @@ class Rows:
     def add(self, text: str) -> None:
         """Read more rows, none of which may have come before.
 
-        text (str): The rows, each with a newline behind it.
+        text (str): The rows, each with a newline after it.
         """
         names, counts = self._all_at_once(text) or self._one_by_one(text)
         n_before = len(self.counts)

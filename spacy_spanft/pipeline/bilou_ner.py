@@ -86,7 +86,7 @@ class BilouNER(TrainablePipe):
     Of all sequences of tags that make entities the most probable one is taken. No
     entity begins or ends with white space, crosses the beginning of a sentence, or
     overlaps one that is in doc.ents already. Where the gold data has such, nothing is
-    learnt from it.
+    learned from it.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
     which is that of the positive label.
 
     positive_label (Optional[str]): The positive label; None for the one that the
-        component was initialised with. Without any, there is no cats_f1.
+        component was initialized with. Without any, there is no cats_f1.
     RETURNS (Callable): Examples to scores.
     """
 

@@ -62,7 +62,7 @@ class TextRegressor(MultiLabel_TextCategorizer):
     """A `textcat_multilabel` with one label whose truth is anything from 0 to 1.
 
     spaCy's own refuses all but 0 and 1 for a truth. The loss is the same, the squared
-    difference between what is predicted and what is true, behind a logistic function.
+    difference between what is predicted and what is true, after a logistic function.
     In doc.cats, of the gold data and of the predictions, stands the score itself.
     """
 

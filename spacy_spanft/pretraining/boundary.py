@@ -17,7 +17,7 @@ class Boundaries(NamedTuple):
     rows (Tensor): Which sequence each is in, (n_tokens,).
     places (Tensor): Where it stands in it, (n_tokens,).
     left (Tensor): Where the last token before its span stands, (n_tokens,).
-    right (Tensor): Where the first token behind its span stands, (n_tokens,).
+    right (Tensor): Where the first token after its span stands, (n_tokens,).
     """
 
     rows: Tensor
@@ -37,8 +37,8 @@ def find_boundaries(labels: Tensor, attention_mask: Tensor) -> Boundaries:
     n_tokens = labels.shape[1]
     places = torch.arange(n_tokens, device=labels.device).expand_as(labels)
     left = places.masked_fill(is_masked, -1).cummax(1).values
-    behind = places.masked_fill(is_masked, n_tokens).flip(1)
-    right = behind.cummin(1).values.flip(1)
+    after = places.masked_fill(is_masked, n_tokens).flip(1)
+    right = after.cummin(1).values.flip(1)
     is_text = attention_mask.bool()
     is_there = right < n_tokens
     is_there &= is_text.gather(1, right.clamp(max=n_tokens - 1))

@@ -1,4 +1,4 @@
-"""The data collator: batches for masked language modelling, of any fast tokenizer."""
+"""The data collator: batches for masked language modeling, of any fast tokenizer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors, PretrainingError
+from ..errors import Errors, PretrainingError, check_setting
 from .masking import MAX_SHARE, Masking, Positions, choose
 from .words import NO_WORD, check_tokenizer, tells_words, words_of
 
@@ -56,19 +56,13 @@ class SpanMaskingCollator:
 
     def __post_init__(self) -> None:
         check_tokenizer(self.tokenizer)
-        if self.masking not in (units := get_args(Masking)):
-            expected = "one of " + ", ".join(map(repr, units))
-            about = {"name": "masking", "value": self.masking}
-            message = Errors.BAD_SETTING.format(expected=expected, **about)
-            raise PretrainingError(message)
+        expected = "one of " + ", ".join(map(repr, units := get_args(Masking)))
+        is_unit = self.masking in units
+        check_setting("masking", self.masking, is_unit, expected, PretrainingError)
         self._tells_words = tells_words(self.tokenizer)
-        if not 0 < self.share <= MAX_SHARE:
-            expected = f"more than 0, and {MAX_SHARE} at most"
-            raise PretrainingError(
-                Errors.BAD_SETTING.format(
-                    name="share", value=self.share, expected=expected
-                )
-            )
+        expected = f"more than 0, and {MAX_SHARE} at most"
+        is_share = 0 < self.share <= MAX_SHARE
+        check_setting("share", self.share, is_share, expected, PretrainingError)
         special = self.tokenizer.all_special_ids
         every = [*self.tokenizer.get_vocab().values(), *special]
         self._is_special = np.zeros(max(every) + 1, np.bool_)

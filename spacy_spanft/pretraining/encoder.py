@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import Errors, PretrainingError
+from ..errors import Errors, PretrainingError, check_setting
 from .settings import Settings
 from .words import check_tokenizer
 
@@ -76,13 +76,11 @@ def _reshape(config: Any, tokenizer: Any, settings: Settings) -> None:
     if width is not None:
         needed = ("hidden_size", "intermediate_size", "num_attention_heads")
         is_known = all(hasattr(config, key) for key in needed)
-        if not is_known or width % min(width, _HEAD_WIDTH):
-            expected = f"a multiple of {_HEAD_WIDTH}, or less than that"
-            if not is_known:
-                expected = f"left out: the config of {config.model_type!r} has others"
-            raise PretrainingError(
-                Errors.BAD_SETTING.format(name="width", value=width, expected=expected)
-            )
+        expected = f"a multiple of {_HEAD_WIDTH}, or less than that"
+        if not is_known:
+            expected = f"left out: the config of {config.model_type!r} has others"
+        is_right = is_known and width % min(width, _HEAD_WIDTH) == 0
+        check_setting("width", width, is_right, expected, PretrainingError)
         config.hidden_size = width
         config.intermediate_size = 4 * width
         config.num_attention_heads = max(1, width // _HEAD_WIDTH)
@@ -91,7 +89,7 @@ def _reshape(config: Any, tokenizer: Any, settings: Settings) -> None:
 def _max_length(config: Any, tokenizer: Any, settings: Settings) -> int:
     """Find how many tokens a sequence may have, special ones included."""
     n_positions = getattr(config, "max_position_embeddings", None) or _LONGEST
-    # RoBERTa and its like count positions from behind that of the padding.
+    # RoBERTa and its like count positions from after that of the padding.
     if config.model_type in _COUNT_FROM_PADDING:
         n_positions -= config.pad_token_id + 1
     most = min(n_positions, tokenizer.model_max_length)
@@ -99,11 +97,9 @@ def _max_length(config: Any, tokenizer: Any, settings: Settings) -> int:
     if asked is None:
         return min(most, _LONGEST)
     n_special = tokenizer.num_special_tokens_to_add()
-    if not n_special < asked <= most:
-        expected = f"from {n_special + 1} to {most}, which the encoder takes"
-        raise PretrainingError(
-            Errors.BAD_SETTING.format(name="max_length", value=asked, expected=expected)
-        )
+    expected = f"from {n_special + 1} to {most}, which the encoder takes"
+    is_right = n_special < asked <= most
+    check_setting("max_length", asked, is_right, expected, PretrainingError)
     return asked
 
 

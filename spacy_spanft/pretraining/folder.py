@@ -106,7 +106,7 @@ def save_encoder(objective: SpanObjective, tokenizer: Any, folder: Path) -> None
 
 
 def export(objective: SpanObjective, tokenizer: Any, output: Path) -> None:
-    """Write what was learnt: all of it first, then each file to its place.
+    """Write what was learned: all of it first, then each file to its place.
 
     objective (SpanObjective): The encoder and the heads.
     tokenizer (PreTrainedTokenizerFast): The tokenizer.
@@ -275,6 +275,6 @@ def _exported(output: Path) -> list[str]:
     try:
         names = _read_record(output).get(_FILES, [])
     except PretrainingError:
-        return []  # --overwrite mends it
+        return []  # --overwrite fixes it
     # They become paths, and the record is a file that anybody may have written.
     return [name for name in names if isinstance(name, str) and Path(name).name == name]

@@ -86,7 +86,7 @@ def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 @contextmanager
 def _masked_only(base: Any, is_masked: Tensor) -> Iterator[list[Tensor]]:
-    """Let the head that comes behind the encoder see the masked tokens alone.
+    """Let the head that comes after the encoder see the masked tokens alone.
 
     A head looks at each token by itself, and scores for a whole vocabulary are most
     of the memory of a step, so that they are computed for 15% of the tokens only.

@@ -49,9 +49,9 @@ def pretrain(
     """Pre-train an encoder.
 
     model (Union[str, Path]): The model to begin with, by name or path.
-    texts (Union[str, Path, Sequence[Union[str, Path]]]): A text file or several, packed
-        or not, with a text or a paragraph a line; an empty line ends a text of several
-        lines.
+    texts (Union[str, Path, Sequence[Union[str, Path]]]): A text file or several,
+        compressed or not, with a text or a paragraph a line; an empty line ends a text
+        of several lines.
     output (Union[str, Path]): The folder that spaCy can take as a transformer's name.
     settings (Optional[Settings]): The settings; None for those of the paper.
     resume (bool): Go on from the last checkpoint in the output.
@@ -229,7 +229,7 @@ def _make_trainer(
 
 
 def _perplexity(trainer: Any) -> float | None:
-    """Find the perplexity of what was learnt, if there is text to measure it on."""
+    """Find the perplexity of what was learned, if there is text to measure it on."""
     if trainer.eval_dataset is None:
         return None
     for entry in trainer.state.log_history:

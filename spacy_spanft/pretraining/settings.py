@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import Errors, PretrainingError
+from ..errors import Errors, PretrainingError, check_setting
 from ..ngrams.text.blocks import ErrorHandling
 from .masking import MAX_SHARE, Masking
 
@@ -101,11 +101,7 @@ class Settings:
             raise PretrainingError(message)
 
     def _check(self, name: str, is_sane: bool, expected: str) -> None:
-        if not is_sane:
-            value = getattr(self, name)
-            raise PretrainingError(
-                Errors.BAD_SETTING.format(name=name, value=value, expected=expected)
-            )
+        check_setting(name, getattr(self, name), is_sane, expected, PretrainingError)
 
     def _one_of(self, name: str, *values: str) -> None:
         expected = "one of " + ", ".join(map(repr, values))

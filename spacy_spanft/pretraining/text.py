@@ -24,7 +24,7 @@ _WORD, _SEGMENT = 1, 2  # the bits of a mark: what begins at a token
 def lines_of(paths: Iterable[str | Path], errors: ErrorHandling) -> Iterator[list[str]]:
     """Read text files.
 
-    paths (Iterable[Union[str, Path]]): The files, packed or not.
+    paths (Iterable[Union[str, Path]]): The files, compressed or not.
     errors (str): What to do about bytes that are no text.
     YIELDS (list[str]): Lines, without white space around them; empty ones too.
     """
@@ -115,14 +115,14 @@ def _joined(
 ) -> NDArray[np.bool_]:
     """Find the tokens that begin inside an n-gram, but not with it."""
     inside = np.zeros(len(begins), np.bool_)
-    for first, behind in ngrams:
-        low, high = np.searchsorted(begins, [first + 1, behind])
+    for first, after in ngrams:
+        low, high = np.searchsorted(begins, [first + 1, after])
         inside[low:high] = True
     return inside
 
 
 class Packer:
-    """Fills sequences with lines, one behind the other, and cuts between words."""
+    """Fills sequences with lines, one after the other, and cuts between words."""
 
     def __init__(self, length: int) -> None:
         """Make a packer.
@@ -146,7 +146,7 @@ class Packer:
             self._cut(self._length)
 
     def end(self) -> None:
-        """End the text: no sequence holds what comes before and what comes behind."""
+        """End the text: no sequence holds what comes before and what comes after."""
         self._cut(0)
 
     def _cut(self, rest: int) -> None:
@@ -248,18 +248,18 @@ class Sequences(NamedTuple):
         }
 
     def _numbers(self, begins: NDArray[np.bool_]) -> NDArray[np.int64]:
-        before, behind = [NO_WORD] * len(self.prefix), [NO_WORD] * len(self.suffix)
-        return self._between(np.cumsum(begins), before, behind)
+        before, after = [NO_WORD] * len(self.prefix), [NO_WORD] * len(self.suffix)
+        return self._between(np.cumsum(begins), before, after)
 
     @staticmethod
     def _between(
-        values: NDArray[Any], before: Sequence[int], behind: Sequence[int]
+        values: NDArray[Any], before: Sequence[int], after: Sequence[int]
     ) -> NDArray[np.int64]:
         n_before = len(before)
-        found = np.empty(n_before + len(values) + len(behind), np.int64)
+        found = np.empty(n_before + len(values) + len(after), np.int64)
         found[:n_before] = before
         found[n_before : n_before + len(values)] = values
-        found[n_before + len(values) :] = behind
+        found[n_before + len(values) :] = after
         return found
 
 
@@ -267,7 +267,7 @@ def special_tokens(tokenizer: Any) -> tuple[list[int], list[int]]:
     """Find the special tokens that the tokenizer puts around one text.
 
     tokenizer (PreTrainedTokenizerFast): The tokenizer.
-    RETURNS (tuple[list[int], list[int]]): Those before it, and those behind it.
+    RETURNS (tuple[list[int], list[int]]): Those before it, and those after it.
     """
     encoded = tokenizer("a", return_special_tokens_mask=True)
     is_text = np.flatnonzero(np.array(encoded["special_tokens_mask"]) == 0)

@@ -78,7 +78,7 @@ class NgramMatcher:
         RETURNS (Positions): The length of the longest match, 1 for none, (n_tokens,).
         """
         n_tokens = len(ids)
-        # One gap behind the last word, so that the next word can always be asked for.
+        # One gap after the last word, so that the next word can always be asked for.
         words = np.zeros(n_tokens + 1, np.uint32)
         words[:-1] = self._words.get(ids)
         is_start = np.zeros(n_tokens + 1, np.bool_)

@@ -142,7 +142,7 @@ class NgramSegmenter:
 
 
 def make_ngram_segmenter() -> NgramSegmenter:
-    """Make the segmenter in a config. Its dictionary is read at initialisation.
+    """Make the segmenter in a config. Its dictionary is read at initialization.
 
     RETURNS (NgramSegmenter): The segmenter.
     """

@@ -25,7 +25,7 @@ _ROUNDS = 2
 class NltkChunkSegmenter:
     """Cuts Docs into the chunks that NLTK finds.
 
-    NLTK tags and chunks the Doc's own tokens, so nothing is tokenised twice, and
+    NLTK tags and chunks the Doc's own tokens, so nothing is tokenized twice, and
     nothing needs to be aligned.
     """
 

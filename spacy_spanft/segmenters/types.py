@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 
 from ..errors import Errors, SpanftError, shown
 
-# The first token, the token behind the last, and perhaps a label.
+# The first token, the token after the last, and perhaps a label.
 Segment: TypeAlias = tuple[int, int] | tuple[int, int, str]
 # The spans of one Doc: disjoint and in order. Tokens in none of them stand alone.
 Segmentation: TypeAlias = Sequence[Segment]

@@ -43,7 +43,7 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
         )
     n_tokens = len(doc)
     segments: list[Segment] = []
-    behind = 0
+    after = 0
     for segment in segmentation:
         # Nearly all are pairs of ints, and a call would cost more than the check.
         is_pair = (
@@ -53,7 +53,7 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
             and type(segment[1]) is int
         )
         plain = segment if is_pair else _as_plain(segment)
-        if plain is None or not behind <= plain[0] < plain[1] <= n_tokens:
+        if plain is None or not after <= plain[0] < plain[1] <= n_tokens:
             raise SpanftError(
                 Errors.BAD_SEGMENT.format(
                     segmenter=segmenter,
@@ -63,7 +63,7 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
                 )
             )
         segments.append(plain)
-        behind = plain[1]
+        after = plain[1]
     return segments
 
 
@@ -115,9 +115,9 @@ def with_singletons(segmentation: Segmentation, n_tokens: int) -> Segmentation:
     RETURNS (Segmentation): Spans that cover the whole Doc.
     """
     filled: list[Segment] = []
-    behind = 0
+    after = 0
     for segment in chain(segmentation, [(n_tokens, n_tokens)]):
-        filled.extend((i, i + 1) for i in range(behind, segment[0]))
+        filled.extend((i, i + 1) for i in range(after, segment[0]))
         filled.append(segment)
-        behind = segment[1]
+        after = segment[1]
     return filled[:-1]

@@ -14,7 +14,7 @@ def read_corpus(nlp: Language, config: Any, setting: str) -> list[Example] | Non
     config (Config): Its config, interpolated.
     setting (str): "train_corpus" or "dev_corpus".
     RETURNS (Optional[list[Example]]): Its examples; None if there is none, as when only
-        labels are initialised.
+        labels are initialized.
     """
     name = config.get("training", {}).get(setting)
     try:

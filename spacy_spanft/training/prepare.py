@@ -1,4 +1,4 @@
-"""What is looked at, and set right, between initialisation and the first step."""
+"""What is looked at, and set right, between initialization and the first step."""
 
 import sys
 from collections.abc import Callable

@@ -5,7 +5,7 @@ from typing import Any
 
 from confection import Config
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, SpanftError, check_setting
 
 WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
 
@@ -28,10 +28,8 @@ def warmup_linear(
     RETURNS (Iterator[float]): The rate of each step.
     """
     for name, share in (("warmup_share", warmup_share), ("start_share", start_share)):
-        if not 0 <= share < 1:
-            expected = "a number from 0 to 1, and less than 1"
-            place = {"name": name, "value": share, "expected": expected}
-            raise SpanftError(Errors.BAD_SETTING.format(**place))
+        expected = "a number from 0 to 1, and less than 1"
+        check_setting(name, share, 0 <= share < 1, expected)
     return _rates(initial_rate, warmup_share, max_steps, start_share)
 
 

@@ -4,7 +4,7 @@ import sys
 from importlib.util import find_spec
 from textwrap import shorten
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, SpanftError, check_setting
 
 CPU = -1
 _LONGEST = 200
@@ -17,10 +17,8 @@ def select_gpu(gpu_id: int) -> None:
     """
     if gpu_id == CPU:
         return
-    if gpu_id < CPU:
-        expected = f"the number of a GPU, or {CPU} for the CPU"
-        place = {"name": "--gpu-id", "value": gpu_id, "expected": expected}
-        raise SpanftError(Errors.BAD_SETTING.format(**place))
+    expected = f"the number of a GPU, or {CPU} for the CPU"
+    check_setting("--gpu-id", gpu_id, gpu_id > CPU, expected)
     from thinc.api import require_gpu
 
     try:

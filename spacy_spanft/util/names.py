@@ -3,4 +3,4 @@
 SEGMENTER = "span_segmenter"
 # A group of spans carries the name of who wrote it.
 WRITER = "spacy_spanft.written_by"
-SAMPLE = "the initialisation of a model"
+SAMPLE = "the initialization of a model"

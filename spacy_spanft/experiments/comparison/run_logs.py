@@ -1,4 +1,4 @@
-"""What a folder of training runs says: how long each took, and how it learnt.
+"""What a folder of training runs says: how long each took, and how it learned.
 
 Beside its pipeline, each run has the file run.json, and log.jsonl, as spaCy's
 ConsoleLogger writes it.

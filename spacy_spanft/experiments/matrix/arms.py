@@ -60,6 +60,7 @@ class ArmConfig(NamedTuple):
     segmenter (Optional[dict]): The block of another segmenter.
     dictionary (Any): The dictionary: a file, or the block of a reader.
     block (dict): Settings of the block that looks at spans.
+    overlay (str): A .cfg whose blocks are merged into the config.
     set (dict): Any other settings, with dots: "training.dropout".
     note (str): What must be said of it beside its scores.
     """
@@ -70,6 +71,7 @@ class ArmConfig(NamedTuple):
     segmenter: dict[str, Any] | None = None
     dictionary: Any = None
     block: dict[str, Any] = {}  # noqa: RUF012 (never written to)
+    overlay: str = ""
     set: dict[str, Any] = {}  # noqa: RUF012
     note: str = ""
 
@@ -134,6 +136,8 @@ def config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     RETURNS (Config): The config, its variables not filled in.
     """
     config = _config_of(arm, source)
+    if arm.overlay:
+        config = config.merge(read_config(arm.overlay))
     changes: dict[str, Any] = {}
     if arm.segmenter is not None:
         changes[f"components.{SEGMENTER}.segmenter"] = arm.segmenter

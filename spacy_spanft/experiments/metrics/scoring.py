@@ -71,7 +71,7 @@ class Scored(NamedTuple):
 
 def accuracy(rows: Rows) -> float:
     """Compute the share of right labels."""
-    rows = _labelled(rows)
+    rows = _labeled(rows)
     return float(np.mean(rows[:, 0] == rows[:, 1])) if len(rows) else 0.0
 
 
@@ -81,7 +81,7 @@ def matthews(rows: Rows) -> float:
     As sklearn computes it, but without its checks: a bootstrap calls this thousands of
     times, and they take a hundred times as long as the score.
     """
-    rows = _labelled(rows).astype(np.int64)
+    rows = _labeled(rows).astype(np.int64)
     n_labels = int(rows.max(initial=-1)) + 1
     cells = np.bincount(rows[:, 0] * n_labels + rows[:, 1], minlength=n_labels**2)
     table = cells.reshape(n_labels, n_labels).astype(np.float64)
@@ -91,7 +91,7 @@ def matthews(rows: Rows) -> float:
     return float(both / np.sqrt(of_gold * of_guess)) if of_gold * of_guess else 0.0
 
 
-def _labelled(rows: Rows) -> Rows:
+def _labeled(rows: Rows) -> Rows:
     return rows[rows[:, 0] != NO_LABEL]
 
 

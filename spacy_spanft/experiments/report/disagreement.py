@@ -161,12 +161,12 @@ def _pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
         space = text.rfind(" ", _N_CHARACTERS - 60, _N_CHARACTERS)
         end = _N_CHARACTERS if space < 0 else space
     pieces = []
-    behind = 0
+    after = 0
     for number, (start, stop) in enumerate(spans):
-        if not behind <= start < stop <= end:
+        if not after <= start < stop <= end:
             continue
-        pieces.append(Piece(text[behind:start], None))
+        pieces.append(Piece(text[after:start], None))
         pieces.append(Piece(text[start:stop], number))
-        behind = stop
-    pieces.append(Piece(text[behind:end], None))
+        after = stop
+    pieces.append(Piece(text[after:end], None))
     return [piece for piece in pieces if piece.text]

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from ...util.extras import require
 
 INK, SOFT, RULE = "#1f2328", "#59636e", "#d8dee4"
-# Colours that the colour-blind tell apart too (after Okabe and Ito, and Tol): of the
+# Colors that the color-blind tell apart too (after Okabe and Ito, and Tol): of the
 # same meaning by day and by night, each with a contrast of 3 or more to the page.
 _PAIRS = {
     INK: "#e6edf3",
@@ -38,7 +38,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]
 class Look(NamedTuple):
     """How an arm is drawn.
 
-    color (str): The colour.
+    color (str): The color.
     marker (str): The marker.
     line (Any): The style of its lines.
     """
@@ -65,9 +65,9 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
 
 
 def dark_palette() -> dict[str, str]:
-    """Give the colours of dark pages, by the classes that `draw` gives to elements.
+    """Give the colors of dark pages, by the classes that `draw` gives to elements.
 
-    RETURNS (dict[str, str]): For each class its colour.
+    RETURNS (dict[str, str]): For each class its color.
     """
     return {_class(day): color for day, color in _PAIRS.items()}
 
@@ -195,7 +195,7 @@ def _rename_ids(root: ElementTree.Element, name: str) -> None:
 
 
 def _restyle(element: ElementTree.Element) -> None:
-    """Name the colours, which a dark page changes, and take the page's font."""
+    """Name the colors, which a dark page changes, and take the page's font."""
     style = element.get("style", "")
     found = re.findall(r"(fill|stroke): (#[0-9a-f]{6})", style)
     classes = [f"{kind}-{_class(color)}" for kind, color in found if color in _PAIRS]

@@ -91,12 +91,12 @@ def _score(axes: Any, y: int, arm: Arm, look: Look) -> None:
 def curves(
     trainings: Sequence[Training], looks: Mapping[str, Look], name: str
 ) -> Figure | None:
-    """Draw how the arms learnt.
+    """Draw how the arms learned.
 
     trainings (Sequence[Training]): The runs.
     looks (Mapping[str, Look]): How each arm is drawn; others are left out.
     name (str): What the figure is called in the page.
-    RETURNS (Optional[Figure]): The figure, if any run says how it learnt.
+    RETURNS (Optional[Figure]): The figure, if any run says how it learned.
     """
     found = {arm: _curve(trainings, arm) for arm in looks}
     found = {arm: curve for arm, curve in found.items() if len(curve[0])}

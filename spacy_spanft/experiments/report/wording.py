@@ -168,7 +168,7 @@ def amount(value: float | None, digits: int = 0) -> str:
     """Write a number.
 
     value (Optional[float]): The number, if known.
-    digits (int): How many digits behind the point.
+    digits (int): How many digits after the point.
     RETURNS (str): Such as "12,345", or nothing.
     """
     return "" if value is None else f"{value:,.{digits}f}"

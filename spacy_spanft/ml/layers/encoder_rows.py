@@ -27,7 +27,7 @@ class DocRows(NamedTuple):
 
     docs (list[Doc]): The Docs.
     vectors (Floats2d): All rows, one Doc after the other, (n_rows, width).
-    starts (list[int]): Where the rows of each Doc begin, and behind the last one.
+    starts (list[int]): Where the rows of each Doc begin, and after the last one.
     encodings (list[Encoding]): Which rows are those of which token, for each Doc.
     cls (Optional[list[int]]): Which of its rows stands for all of a Doc, -1 where none
         does; None if the encoder knows no wordpieces.
@@ -213,7 +213,7 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
     """Find out how wide the rows are."""
     source = model.layers[0]
     source.initialize(X=X)
-    # A transformer that is not this component's own has been initialised already.
+    # A transformer that is not this component's own has been initialized already.
     widths = [node.maybe_get_dim("nO") for node in source.walk()]
     width = source.maybe_get_dim("nO") or next(filter(None, widths), None)
     if width is None:

@@ -94,7 +94,7 @@ def pieces_of(model: Model[InT, OutT], X: InT, is_train: bool) -> list[Pieces]:
 
 
 def flatten(pieces: list[Pieces], X: InT) -> tuple[np.ndarray, ...]:
-    """Put the pieces of all Docs one behind the other, for one trip to the device.
+    """Put the pieces of all Docs one after the other, for one trip to the device.
 
     pieces (list[Pieces]): The pieces of each Doc.
     X (DocRows): The rows of all of them.
@@ -113,7 +113,7 @@ def flatten(pieces: list[Pieces], X: InT) -> tuple[np.ndarray, ...]:
 def init(
     model: Model[InT, OutT], X: Ragged | None = None, Y: OutT | None = None
 ) -> None:
-    """Initialise both layers with a sequence as wide as the encoder's rows."""
+    """Initialize both layers with a sequence as wide as the encoder's rows."""
     first, second = model.layers
     first.initialize(X=X)
     if X is not None:

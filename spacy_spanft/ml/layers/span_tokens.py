@@ -30,7 +30,7 @@ def span_tokens(
     """Make the layer.
 
     token_pooling (Model[Ragged, Floats2d]): Makes one vector of each token's rows.
-    window (Model[Ragged, Ragged]): Looks at a token and its neighbours in the span.
+    window (Model[Ragged, Ragged]): Looks at a token and its neighbors in the span.
     spans_key (Optional[str]): The key in doc.spans; None lets the window go over the
         whole Doc.
     keep_tokens (bool): Whether a token's own vector stands beside that of its window.
@@ -110,7 +110,7 @@ def _warn_of_cut(doc: Doc, counts: Ints) -> None:
 def init(
     model: Model[InT, OutT], X: Ragged | None = None, Y: OutT | None = None
 ) -> None:
-    """Initialise both layers with one row as wide as the encoder's."""
+    """Initialize both layers with one row as wide as the encoder's."""
     token_pooling, window = model.layers
     token_pooling.initialize(X=X)
     if X is not None:

@@ -26,10 +26,10 @@ def span_window(
     init_W: Callable[..., Any] = glorot_uniform_init,
     before: int = 0,
 ) -> Model[InT, OutT]:
-    """Make the layer: c_j = ReLU(W [t_j ... t_(j+k-1)] + b), zeros behind the end.
+    """Make the layer: c_j = ReLU(W [t_j ... t_(j+k-1)] + b), zeros after the end.
 
     No window is ever padded or copied together: W is k matrices, one for each place
-    in the window, and each is applied to the rows that have such a neighbour only.
+    in the window, and each is applied to the rows that have such a neighbor only.
 
     kernel_size (int): How many rows a window has (k).
     nO (Optional[int]): The width of the output; None for that of the input.
@@ -65,10 +65,10 @@ def forward(
     sequences = known(model.ops, X)
     rows = cast(Floats2d, sequences.dataXd)
     own = model.attrs["before"]
-    neighbours = _neighbours(model, sequences.on_host)
+    neighbors = _neighbours(model, sequences.on_host)
     Y = matmul(rows, W[own].T)
     Y += b
-    for place, at, offset in neighbours:
+    for place, at, offset in neighbors:
         Y[at - offset] += matmul(rows[at], W[place].T)
     is_on = Y > 0
     Y *= is_on
@@ -80,7 +80,7 @@ def forward(
         dX = matmul(d, W[own])
         dW = model.ops.xp.empty_like(W)
         dW[own] = matmul(d.T, rows)
-        for place, at, offset in neighbours:
+        for place, at, offset in neighbors:
             d_at = d[at - offset]
             dX[at] += matmul(d_at, W[place])
             dW[place] = matmul(d_at.T, rows[at])
@@ -96,7 +96,7 @@ def _neighbours(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, 
 
     RETURNS (list[tuple[int, Ints1d, int]]): For each place in the window but that of
         the row itself: the place, the rows that are there in some window, and how far
-        behind the window's own row they stand.
+        after the window's own row they stand.
     """
     starts = np.cumsum(lengths) - lengths
     position = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)

@@ -57,7 +57,7 @@ def forward(
 
 
 def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -> None:
-    """Initialise the pooling."""
+    """Initialize the pooling."""
     if X is not None:
         X = Ragged(X.dataXd, X.lengths[X.lengths > 0])
     model.layers[0].initialize(X=X, Y=Y)

@@ -41,7 +41,7 @@ def parameter_depths(encoder: Any) -> dict[str, int]:
             if default == 0:
                 late.add(parent)
         else:
-            # DeBERTa has embeddings behind the layers, and their norm beside them.
+            # DeBERTa has embeddings after the layers, and their norm beside them.
             found[name] = n_layers if parent in late else default
     return found
 

@@ -103,7 +103,7 @@ def shim_of(transformer: TransformerModel) -> Any:
 def parameter_groups(nlp: Language) -> dict[Key, ParameterGroup]:
     """Describe the parameters of a pipeline.
 
-    nlp (Language): The pipeline, initialised.
+    nlp (Language): The pipeline, initialized.
     RETURNS (dict[Key, ParameterGroup]): By the key that thinc gives to an optimizer.
     """
     found: dict[Key, ParameterGroup] = {}

@@ -1,7 +1,7 @@
 """Blocks of bytes to chunk ids: each white-space-delimited chunk seen once.
 
 A chunk is kept together with the white-space byte that closes it, so that one
-id tells the word as well as what comes behind it: `dog ` and `dog\\n` are two
+id tells the word as well as what comes after it: `dog ` and `dog\\n` are two
 chunks. Arrow's hash kernels do the work; Python never sees a single word.
 """
 
@@ -120,7 +120,7 @@ def joined_bytes(array: Any) -> bytes:
     """Read a binary array as one run of bytes.
 
     array (pa.LargeBinaryArray): The pieces.
-    RETURNS (bytes): All of them, one behind the other.
+    RETURNS (bytes): All of them, one after the other.
     """
     if not len(array):
         return b""

@@ -11,7 +11,7 @@ from .levels import Level, count_levels
 from .settings import Settings
 from .tokens import (
     get_tokenizer,
-    tokenise_lines,
+    tokenize_lines,
     words_at_whitespace,
     words_by_tokenizer,
     works_by_chunk,
@@ -51,7 +51,7 @@ def _count(
     attr, n_process, progress = settings.attr, settings.n_process, settings.progress
     tokenizer = get_tokenizer(settings.tokenizer)
     if tokenizer is not None and not works_by_chunk(tokenizer):
-        blocks = tokenise_lines(blocks, tokenizer, n_process=n_process)
+        blocks = tokenize_lines(blocks, tokenizer, n_process=n_process)
         tokenizer = None
     corpus = encode_corpus(_with_bar(blocks, progress))
     text, chunk_ids, separators = strip_separators(corpus.chunks)

@@ -74,7 +74,7 @@ def count_levels(
 def _count_pairs(
     level: list[Block], n_grams: int, min_count: int
 ) -> tuple[Codes, Codes, Counts]:
-    """Count the pairs of neighbours, and turn the level into the frequent ones.
+    """Count the pairs of neighbors, and turn the level into the frequent ones.
 
     RETURNS (tuple): The first and the second of each frequent pair, and its count.
     """

@@ -17,11 +17,11 @@ class CountSettings(TypedDict, total=False):
     """How to count, alike for every source of text.
 
     tokenizer (Union[str, Callable]): A language code ("en", the default), "whitespace"
-        for text that is tokenised already, or a tokenizer such as nlp.tokenizer.
+        for text that is tokenized already, or a tokenizer such as nlp.tokenizer.
     attr (str): "LOWER" (the default) folds case, "ORTH" leaves it.
     max_n (int): The largest n (5).
     min_count (int): How often an n-gram must occur to be kept (10).
-    n_process (int): How many processes tokenise (1).
+    n_process (int): How many processes tokenize (1).
     progress (bool): Show progress bars (False).
     """
 

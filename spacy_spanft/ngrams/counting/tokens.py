@@ -2,8 +2,8 @@
 
 spaCy's tokenizer looks at each white-space-delimited chunk by itself, so a corpus
 of 65 million chunks needs it for the two million distinct ones only. The result
-equals tokenising every line in full; a tokenizer that is not of this kind (that of
-Chinese, or one with special cases that hold a space) does tokenise every line.
+equals tokenizing every line in full; a tokenizer that is not of this kind (that of
+Chinese, or one with special cases that hold a space) does tokenize every line.
 """
 
 import re
@@ -27,7 +27,7 @@ from .chunks import split_lines
 from .settings import Attr, Tokenizer
 
 WHITESPACE = "whitespace"
-# What stands for a rare word in tokenised corpora such as WikiText: not a word.
+# What stands for a rare word in tokenized corpora such as WikiText: not a word.
 UNKNOWN = "<unk>"
 _IS_UNKNOWN = re.compile(rf"(?<!\S){re.escape(UNKNOWN)}(?!\S)")
 CHUNKS_PER_BATCH = 4096
@@ -82,7 +82,7 @@ def works_by_chunk(tokenizer: Tokenizer) -> bool:
 
 
 def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
-    """Take every chunk for a word: the text is tokenised already.
+    """Take every chunk for a word: the text is tokenized already.
 
     text (bytes): Distinct chunks, one a line.
     attr (str): "LOWER" folds case, "ORTH" leaves it.
@@ -96,7 +96,7 @@ def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
     if UNKNOWN in words:
         words[words.index(UNKNOWN)] = ""
     joined = "\n".join([*words, ""])
-    # A newline is no letter, so it changes nothing in how its neighbours are folded.
+    # A newline is no letter, so it changes nothing in how its neighbors are folded.
     folded = joined.lower() if attr == "LOWER" else joined
     return Words(lengths, folded.encode("utf8"))
 
@@ -109,7 +109,7 @@ def words_by_tokenizer(
     n_process: int = 1,
     progress: bool = False,
 ) -> Words:
-    """Tokenise every distinct chunk.
+    """Tokenize every distinct chunk.
 
     text (bytes): Distinct chunks, one a line.
     tokenizer (Callable): A tokenizer that works by chunk.
@@ -120,20 +120,20 @@ def words_by_tokenizer(
     """
     lines = split_lines(text)
     batches = _batches(text, lines)
-    tokenise = partial(tokenise_chunks, tokenizer=tokenizer, attr=attr)
+    tokenize = partial(tokenize_chunks, tokenizer=tokenizer, attr=attr)
     lengths: list[NDArray[np.int64]] = []
     words: list[bytes] = []
     with ExitStack() as stack:
         results: Iterable[Words]
         if n_process > 1 and len(lines) > CHUNKS_PER_BATCH:
-            pool = stack.enter_context(_processes(n_process, tokenise))
+            pool = stack.enter_context(_processes(n_process, tokenize))
             results = pool.map(_call, batches)
         else:
-            results = map(tokenise, batches)
+            results = map(tokenize, batches)
         bar = stack.enter_context(
             tqdm(
                 total=len(lines),
-                desc="Tokenising",
+                desc="Tokenizing",
                 unit=" chunks",
                 unit_scale=True,
                 disable=None if progress else True,
@@ -155,8 +155,8 @@ def _batches(text: bytes, lines: Any) -> Iterator[str]:
         yield text[ends[first] : ends[last]].decode("utf8")
 
 
-def tokenise_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
-    """Tokenise a batch of chunks at once.
+def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
+    """Tokenize a batch of chunks at once.
 
     text (str): Chunks, one a line. An empty one is a gap: between two separators
         the tokenizer puts a token of white space.
@@ -188,10 +188,10 @@ def tokenise_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
     return Words(np.array(lengths, np.int64), "\n".join([*words, ""]).encode("utf8"))
 
 
-def tokenise_lines(
+def tokenize_lines(
     blocks: Iterable[bytes], tokenizer: Tokenizer, *, n_process: int = 1
 ) -> Iterator[bytes]:
-    """Tokenise every line in full: the slow way, for any tokenizer.
+    """Tokenize every line in full: the slow way, for any tokenizer.
 
     blocks (Iterable[bytes]): Text in whole lines.
     tokenizer (Callable): The tokenizer.

@@ -30,7 +30,7 @@ class Vocabulary(NamedTuple):
 class ChunkWords(NamedTuple):
     """Which words each chunk is made of, as positions in one flat array.
 
-    words (Ids): Distinct chunk by distinct chunk its words, and a gap behind.
+    words (Ids): Distinct chunk by distinct chunk its words, and a gap after.
     starts (NDArray[np.int64]): For every chunk id, where its words begin.
     lengths (NDArray[np.int64]): For every chunk id, how many there are: with the
         gap if no n-gram may go on from this chunk to the next.
@@ -106,8 +106,8 @@ def expand_blocks(blocks: list[NDArray[np.int32]], chunks: ChunkWords) -> Iterat
         ids = blocks.pop()
         gaps = np.flatnonzero(is_end[ids])
         wanted = np.arange(_CHUNKS_PER_BLOCK, len(ids), _CHUNKS_PER_BLOCK)
-        behind = np.searchsorted(gaps, wanted)
-        cuts = np.unique(gaps[behind[behind < len(gaps)]] + 1)
+        after = np.searchsorted(gaps, wanted)
+        cuts = np.unique(gaps[after[after < len(gaps)]] + 1)
         for piece in np.split(ids, cuts):
             yield _expand(piece, chunks)
 

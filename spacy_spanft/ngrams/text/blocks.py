@@ -26,7 +26,7 @@ def blocks_from_files(
     errors: ErrorHandling = "strict",
     block_size: int = BLOCK_SIZE,
 ) -> Iterator[bytes]:
-    """Read text files, packed ones (.gz, .bz2, .zst) as well.
+    """Read text files, compressed ones (.gz, .bz2, .zst) as well.
 
     paths (Iterable[Union[str, Path]]): The files; "-" is the standard input.
     errors (str): "strict" raises at the first NUL byte or broken UTF-8 sequence,
@@ -106,7 +106,7 @@ def _open(path: str, packed: bool) -> BinaryIO:
 def _read_file(path: str, errors: ErrorHandling, block_size: int) -> Iterator[bytes]:
     suffix = Path(path).suffix
     packed = suffix in _PACKED
-    where = {"path": path, "packed": " of the unpacked text" if packed else ""}
+    where = {"path": path, "packed": " of the decompressed text" if packed else ""}
     offset, line = 0, 1
     try:
         with _open(path, packed) as file:

@@ -6,7 +6,7 @@ Or that end a training before its first step, or let it learn nothing.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...errors import Errors, SpanftError
+from ...errors import Errors, SpanftError, check_setting
 
 
 class _Limit(NamedTuple):
@@ -97,5 +97,4 @@ def _block(config: Any, place: str) -> Any:
 
 
 def _fail(place: str, name: str, value: Any, expected: str) -> None:
-    what = {"name": f"[{place}] {name}", "value": value, "expected": expected}
-    raise SpanftError(Errors.BAD_SETTING.format(**what))
+    check_setting(f"[{place}] {name}", value, False, expected)

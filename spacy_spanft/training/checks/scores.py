@@ -66,10 +66,10 @@ def _scores(nlp: Language, gold: list[Example]) -> dict[str, Any]:
 
 def _unknown(metric: str, there: Sequence[str]) -> str:
     scorer = _SCORERS.get(metric)
-    mend = (
+    fix = (
         f'Give the component [components.NAME.scorer] @scorers = "{scorer}"'
         if scorer
         else f"Take one of those, or {metric} = null"
     )
-    place = {"metric": metric, "there": ", ".join(there), "mend": mend}
+    place = {"metric": metric, "there": ", ".join(there), "fix": fix}
     return Errors.NO_SUCH_SCORE.format(**place)

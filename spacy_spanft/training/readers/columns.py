@@ -10,8 +10,8 @@ from ...errors import (
     Errors,
     PairError,
     ReaderError,
-    SpanftError,
     Warnings,
+    check_setting,
     without_code,
 )
 from ...errors.shortening import listed
@@ -45,10 +45,9 @@ def check_columns(columns: Columns) -> None:
     if columns.labels is not None and columns.score is not None:
         raise ReaderError(Errors.LABELS_AND_SCORE.format(score=columns.score))
     for name in (columns.labels or {}).values():
-        if not isinstance(name, str) or not name.strip() or _why_not_utf8(name):
-            expected = "a table of names, none of them empty"
-            place = {"name": "labels", "value": columns.labels, "expected": expected}
-            raise SpanftError(Errors.BAD_SETTING.format(**place))
+        is_name = isinstance(name, str) and name.strip() and not _why_not_utf8(name)
+        expected = "a table of names, none of them empty"
+        check_setting("labels", columns.labels, bool(is_name), expected)
     if columns.text_pair is not None:
         check_separator(columns.separator)
 

@@ -52,7 +52,7 @@ def conll_corpus(
     three or more is the part of speech. Blank lines end sentences, lines with
     -DOCSTART- documents.
 
-    path (Optional[Union[str, Path]]): The file, which may be packed.
+    path (Optional[Union[str, Path]]): The file, which may be compressed.
     unit (Literal["sentence", "document"]): What becomes one Doc.
     gold_tokens (bool): Whether the pipeline gets the file's own tokens, as published
         scores do, or cuts the text itself, as it will have to.

@@ -8,7 +8,7 @@ from typing import Literal
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import Errors, SpanftError
+from ...errors import check_setting
 from .columns import SCORE
 
 Corpus = Callable[[Language], Iterator[Example]]
@@ -32,9 +32,7 @@ def held_out_corpus(
     seed (int): Draws it.
     RETURNS (Callable[[Language], Iterator[Example]]): The part.
     """
-    if not 0 < share < 1:
-        text = {"name": "share", "value": share, "expected": "above 0 and below 1"}
-        raise SpanftError(Errors.BAD_SETTING.format(**text))
+    check_setting("share", share, 0 < share < 1, "above 0 and below 1")
 
     def read(nlp: Language) -> Iterator[Example]:
         examples = list(corpus(nlp))

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from spacy.language import Language
 
-from ...errors import Errors, ReaderError, SpanftError
+from ...errors import Errors, ReaderError, check_setting
 from ...errors.shortening import listed, shown
 from ...ngrams.text.blocks import ErrorHandling, blocks_from_files
 from ...ngrams.text.hub import load_split
@@ -49,9 +49,8 @@ def check_limit(limit: int) -> None:
 
     limit (int): How many; 0 for all.
     """
-    if not isinstance(limit, int) or limit < 0:
-        place = {"name": "limit", "value": limit, "expected": "0 (for all) or more"}
-        raise SpanftError(Errors.BAD_SETTING.format(**place))
+    is_right = isinstance(limit, int) and limit >= 0
+    check_setting("limit", limit, is_right, "0 (for all) or more")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
@@ -61,10 +60,8 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     value (Any): What it is set to.
     choices (Sequence[str]): What it can be.
     """
-    if value not in choices:
-        expected = " or ".join(f'"{choice}"' for choice in choices)
-        place = {"name": name, "value": value, "expected": expected}
-        raise SpanftError(Errors.BAD_SETTING.format(**place))
+    expected = " or ".join(f'"{choice}"' for choice in choices)
+    check_setting(name, value, value in choices, expected)
 
 
 def check_format(format: str | None) -> None:
@@ -113,7 +110,7 @@ def cell_of(row: Row, source: str, setting: str, column: str) -> Any:
 def columns_of(path: str | Path, *, format: Format | None = None) -> list[str]:
     """Read what the first line of a table holds, or the keys of the first JSON object.
 
-    path (Union[str, Path]): The file, which may be packed.
+    path (Union[str, Path]): The file, which may be compressed.
     format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
     RETURNS (list[str]): The names of the columns, if the file has any.
     """
@@ -135,7 +132,7 @@ def rows_from_file(
     errors: ErrorHandling = "strict",
     incomplete: Incomplete = "error",
 ) -> Iterator[Row]:
-    """Read a table, which may be packed (.gz, .bz2, .zst).
+    """Read a table, which may be compressed (.gz, .bz2, .zst).
 
     In TSV every tab separates and a quotation mark is one, as in GLUE's files; CSV
     knows quoted cells.
@@ -161,7 +158,7 @@ def rows_from_file(
 
 
 def read_text(path: str | Path, errors: ErrorHandling) -> str:
-    """Read all of a file, which may be packed.
+    """Read all of a file, which may be compressed.
 
     path (Union[str, Path]): The file.
     errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.

@@ -10,7 +10,7 @@ from spacy.vocab import Vocab
 
 from ...errors import Errors, ReaderError
 
-# No second tag behind a comma, which data of several annotators has.
+# No second tag after a comma, which data of several annotators has.
 _TAG = re.compile(r"O|[BILUES]-(?!\S*,[BIO]\b)\S+")
 # The other letters of BILUO and BIOES, in those of IOB.
 _IOB = {"U": "B", "S": "B", "L": "I", "E": "I"}

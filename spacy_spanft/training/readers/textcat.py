@@ -46,7 +46,7 @@ def table_corpus(
 ) -> Corpus:
     """Build `spacy-spanft.TableCorpus.v1`: Examples from a TSV, CSV or JSONL file.
 
-    path (Optional[Union[str, Path]]): The file, which may be packed. A .spacy file,
+    path (Optional[Union[str, Path]]): The file, which may be compressed. A .spacy file,
         or a folder of them, is read as spacy.Corpus.v1 does, whatever the columns; with
         a text_pair, each text in it must have a separator.
     text (str): The column of the text, or of the first of two.

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from spacy_transformers.layers import TransformerModel
 
-from ...errors import Errors, SpanftError, Warnings
+from ...errors import Errors, SpanftError, Warnings, check_setting
 from ...ml.optimizers.encoder_layers import parameter_depths
 from ...ml.optimizers.groups import bind, models, shim_of, transformers
 from ...util._compat import torch_module
@@ -55,19 +55,13 @@ def freeze_transformer(
         raise SpanftError(Errors.ONE_UNTIL.format(given=names))
     ((name, limit),) = given.items()
     if name == "until_share":
-        _check(name, limit, 0 <= limit <= 1, "a number from 0 to 1")
+        check_setting(name, limit, 0 <= limit <= 1, "a number from 0 to 1")
     else:
-        _check(name, limit, limit >= 0, "a whole number of 0 or more")
+        check_setting(name, limit, limit >= 0, "a whole number of 0 or more")
     if steps_per_layer is not None:
         least = "a whole number of 1 or more"
-        _check("steps_per_layer", steps_per_layer, steps_per_layer >= 1, least)
+        check_setting("steps_per_layer", steps_per_layer, steps_per_layer >= 1, least)
     return _Freezer(name, limit, steps_per_layer)
-
-
-def _check(name: str, value: Any, is_right: bool, expected: str) -> None:
-    if not is_right:
-        text = Errors.BAD_SETTING.format(name=name, value=value, expected=expected)
-        raise SpanftError(text)
 
 
 def group_parameters() -> BeforeUpdate:
