@@ -1,6 +1,8 @@
 """What can be set about pre-training."""
 
-from dataclasses import asdict, dataclass, replace
+# ruff: noqa: RUF009 (_setting gives a field, of which each instance has its own value)
+
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,67 +15,59 @@ _FOREVER = float("inf")
 _FREE = {"epochs", "steps", "save_every", "eval_every", "log_every", "workers"}
 
 
+def _setting(default: Any, meaning: str, flag: str | None = None) -> Any:
+    """Declare a setting, from which the option of the command is made, too."""
+    return field(default=default, metadata={"help": meaning, "flag": flag})
+
+
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one training.
+    """The settings of one training: each is an option of `spanft pretrain`, too."""
 
-    masking (str): What is masked at once: "tokens", "words", "spans" or "ngrams".
-    sbo (bool): Learn from the boundaries of spans, too.
-    share (float): The share of the tokens that is masked.
-    dictionary (Optional[Path]): The n-grams for masking = "ngrams"; None for the
-        default English ones.
-    lang (str): The language whose tokenizer finds the n-grams.
-    max_length (Optional[int]): How many tokens a sequence has at most; None for as
-        many as the encoder takes, 512 at most.
-    pack (bool): Fill sequences with the lines that follow, up to the next empty one.
-    errors (str): What to do about bytes that are no text.
-    from_scratch (bool): Begin with fresh weights, not with the model's.
-    layers (Optional[int]): From scratch: how many layers, if not the model's number.
-    width (Optional[int]): From scratch: how wide, if not as the model.
-    vocab_size (Optional[int]): From scratch: make a vocabulary of this size of the
-        text, of the same kind as the model's.
-    epochs (float): How often to pass over the text.
-    steps (Optional[int]): How often to change the weights, instead.
-    batch_size (int): How many sequences each GPU takes at once.
-    accumulate (int): How many such batches make one step.
-    learning_rate (float): The highest learning rate.
-    warmup (float): The share of the steps in which it rises; then it falls to 0.
-    weight_decay (float): How fast weights shrink.
-    precision (str): "fp32", or mixed with "fp16" or "bf16".
-    eval_share (float): The share of the sequences that is held out.
-    eval_every (int): After how many steps to measure on them.
-    save_every (int): After how many steps to save.
-    log_every (int): After how many steps to write the loss down.
-    workers (int): How many processes prepare batches; 0 for none beside this one.
-    seed (int): Another seed, other weights, order and masks.
-    """
-
-    masking: Masking = "spans"
-    sbo: bool = True
-    share: float = 0.15
-    dictionary: Path | None = None
-    lang: str = "en"
-    max_length: int | None = None
-    pack: bool = True
-    errors: ErrorHandling = "strict"
-    from_scratch: bool = False
-    layers: int | None = None
-    width: int | None = None
-    vocab_size: int | None = None
-    epochs: float = 1.0
-    steps: int | None = None
-    batch_size: int = 4
-    accumulate: int = 8
-    learning_rate: float = 1e-4
-    warmup: float = 0.1
-    weight_decay: float = 0.01
-    precision: Literal["fp32", "fp16", "bf16"] = "fp32"
-    eval_share: float = 0.01
-    eval_every: int = 500
-    save_every: int = 500
-    log_every: int = 50
-    workers: int = 0
-    seed: int = 0
+    masking: Masking = _setting("spans", "What is masked at once")
+    sbo: bool = _setting(True, "Predict spans from their boundaries, too")
+    share: float = _setting(0.15, "The share of the tokens that is masked")
+    dictionary: Path | None = _setting(
+        None, "The n-grams to mask; the default English ones if there is none", "-d"
+    )
+    lang: str = _setting("en", "The language whose tokenizer finds the n-grams", "-l")
+    max_length: int | None = _setting(
+        None,
+        "How many tokens a sequence has at most; else as many as the encoder takes, "
+        "up to 512",
+    )
+    pack: bool = _setting(
+        True, "Fill sequences with the lines that follow, up to the next empty one"
+    )
+    errors: ErrorHandling = _setting(
+        "strict", "What to do about bytes in the files that are no text"
+    )
+    from_scratch: bool = _setting(
+        False, "Begin with fresh weights, not with the model's"
+    )
+    layers: int | None = _setting(None, "From scratch: how many layers")
+    width: int | None = _setting(None, "From scratch: how wide they are")
+    vocab_size: int | None = _setting(
+        None, "From scratch: make a vocabulary of this size of the text"
+    )
+    epochs: float = _setting(1.0, "How often to pass over the text")
+    steps: int | None = _setting(None, "How often to change the weights, instead")
+    batch_size: int = _setting(
+        4, "How many sequences each GPU takes at once; more need more memory", "-b"
+    )
+    accumulate: int = _setting(8, "How many batches make one step")
+    learning_rate: float = _setting(1e-4, "The highest learning rate")
+    warmup: float = _setting(0.1, "The share of the steps in which it rises")
+    weight_decay: float = _setting(0.01, "How fast weights shrink")
+    precision: Literal["fp32", "fp16", "bf16"] = _setting(
+        "fp32", "fp16 and bf16 are mixed precision"
+    )
+    eval_share: float = _setting(0.01, "The share of the text that is held out")
+    eval_every: int = _setting(500, "After how many steps to measure on it")
+    save_every: int = _setting(500, "After how many steps to save")
+    log_every: int = _setting(50, "After how many steps to write the loss down")
+    workers: int = _setting(0, "How many processes prepare batches")
+    seed: int = _setting(0, "Another seed, other weights, order and masks")
 
     def __post_init__(self) -> None:
         self._one_of("masking", "tokens", "words", "spans", "ngrams")
