@@ -1,5 +1,6 @@
 """`python -m spacy spanft matrix` and `spanft experiment`."""
 
+import inspect
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ from ..errors import Errors, SpanftError
 from ..util.extras import require
 from ..util.files import check_folder
 from ..util.processes import begin_server
-from .util import short_errors
+from .util import short_errors, with_parameters
 
 if TYPE_CHECKING:
     from ..experiments.matrix import ArmConfig, Failure, Run
@@ -72,23 +73,7 @@ def matrix_cli(
 
 
 def experiment_cli(
-    ctx: Context,
-    arms: Arms,
-    data: Data,
-    output: Output,
-    metrics: Metrics,
-    pipeline: Pipeline = None,
-    configs: Configs = None,
-    transformer: Transformer = None,
-    dictionary: DictionaryFile = None,
-    nltk_data: NltkData = None,
-    arm: Only = None,
-    seeds: Seeds = 3,
-    seed: Seed = 0,
-    epochs: Epochs = 3,
-    jobs: Jobs = 1,
-    gpu_id: GpuId = "-1",
-    dry_run: DryRun = False,
+    ctx: Context, data: Data, output: Output, metrics: Metrics, **options: Any
 ) -> None:
     """Train as `matrix` does, compare on the test data, and write the report.
 
@@ -99,18 +84,21 @@ def experiment_cli(
         require("An experiment", "scipy", "matplotlib")
         check_folder(metrics)
         runs, gpus = _plan(ctx)
-        if dry_run:
+        if options["dry_run"]:
             print(list_runs(runs))
             return
         from ..experiments import run_experiment
 
         failures, tables = run_experiment(
-            runs, data, output, metrics, gpu_ids=gpus, n_jobs=jobs
+            runs, data, output, metrics, gpu_ids=gpus, n_jobs=options["jobs"]
         )
         tell_failures(failures)
         print(tables)
         check_failures(failures, len(runs))
         print(f"The report: {metrics / 'comparison.html'}")
+
+
+with_parameters(experiment_cli, inspect.signature(matrix_cli).parameters.values())
 
 
 def _plan(ctx: Context) -> "tuple[list[Run], list[int]]":

@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import fields
 from enum import Enum
 from pathlib import Path
@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from ..errors import Errors
 from ..pretraining.settings import Settings
-from .util import short_errors
+from .util import short_errors, with_parameters
 
 # fmt: off
 Model = Annotated[str, Option("--model", "-m", help="The model to begin with, by name or path", show_default=False)]  # noqa: E501
@@ -24,30 +24,21 @@ Overwrite = Annotated[bool, Option("--overwrite", help="Begin anew, whatever the
 # fmt: on
 
 
-def _with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each of the Settings, in place of **settings."""
-    signature = inspect.signature(command)
-    own = [one for one in signature.parameters.values() if one.kind != one.VAR_KEYWORD]
+def _options() -> Iterator[inspect.Parameter]:
+    """Make an option of each of the Settings."""
     hints = get_type_hints(Settings)
     for one in fields(Settings):
         kind, default = _kind(one.name, hints[one.name], one.default)
         flag = one.metadata["flag"]
         # A flag of one letter needs the long one beside it.
         flags = (f"--{one.name.replace('_', '-')}", flag) if flag else ()
-        option = Option(
-            *flags, help=one.metadata["help"], show_default=default is not None
+        about = {"help": one.metadata["help"], "show_default": default is not None}
+        yield inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=default,
+            annotation=Annotated[kind, Option(*flags, **about)],
         )
-        own.append(
-            inspect.Parameter(
-                one.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=Annotated[kind, option],
-            )
-        )
-    command.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in own}
-    return command
 
 
 def _kind(name: str, hint: Any, default: Any) -> tuple[Any, Any]:
@@ -58,7 +49,6 @@ def _kind(name: str, hint: Any, default: Any) -> tuple[Any, Any]:
     return words, words(default)
 
 
-@_with_settings
 def pretrain_cli(
     model: Model,
     text: Texts,
@@ -103,3 +93,6 @@ def pretrain_cli(
         if done.perplexity is not None:
             reached = f", held-out perplexity {done.perplexity:.2f}"
         print(f"✔ Wrote {output}: {done.steps:,} steps{reached}", file=sys.stderr)
+
+
+with_parameters(pretrain_cli, _options())
