@@ -17,7 +17,7 @@ from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.registry import registry
 
 if TYPE_CHECKING:
-    from ..explanation import Explanation
+    from ..explanation import Explanation as Explanation
 
 __all__ = [
     "NGRAM_SEGMENTER",

@@ -10,7 +10,7 @@ from ..comparison.written import is_written
 from ..hook import explained
 
 if TYPE_CHECKING:
-    from ...explanation import Explanation
+    from ..hook import Explanation
 
 _N_PHRASES = 5
 
