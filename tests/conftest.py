@@ -9,7 +9,7 @@ import spacy
 from hypothesis import settings
 
 from . import interpreter
-from .quick import few_exceptions, sort_entry_points
+from .experiments.quick import few_exceptions, sort_entry_points
 from .tiny import save_bert
 
 few_exceptions()
@@ -82,7 +82,7 @@ def corpus(tmp_path):
 
 @pytest.fixture(scope="session")
 def written_place(tmp_path_factory):
-    from .matrix_place import write_place
+    from .experiments.matrix_place import write_place
 
     folder = tmp_path_factory.mktemp("matrix")
     write_place(folder)

@@ -17,8 +17,8 @@ from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
 from spacy_spanft.training.regimes.freeze import freeze_transformer
 
-from . import regimes
 from .tiny import LISTENER, save_bert
+from .training import regimes
 
 pytestmark = [
     pytest.mark.gpu,

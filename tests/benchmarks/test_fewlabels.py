@@ -1,0 +1,166 @@
+"""The bench with few labels: it draws the same texts for all arms, and resumes."""
+
+import json
+from itertools import product
+
+import pytest
+
+from benchmarks.fewlabels import choices, summary, tasks, training
+from benchmarks.fewlabels.arms import ARMS, config_for
+from benchmarks.matrix import is_done, read_done, run_missing
+
+from .. import tiny
+
+CONLL = "the O\nthe B-person\nof I-person\n\n"
+SETTING = {"rate": 1e-3, "head_rate": 1e-3, "factor": 1}
+
+
+@pytest.fixture(autouse=True)
+def few_epochs(monkeypatch):
+    monkeypatch.setattr(choices, "EPOCHS", dict.fromkeys(choices.SIZES, 1))
+
+
+@pytest.fixture
+def data(tmp_path):
+    for name, task in tasks.TASKS.items():
+        for file in filter(None, (task.train, task.dev)):
+            path = tmp_path / "data" / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            n_texts = {"sentence": 1, "sentence1": 2}.get(task.text, 0)
+            header = {1: ["sentence"], 2: ["sentence1", "sentence2"]}.get(n_texts, [])
+            label = (lambda i: i % 5) if name == "STS-B" else (lambda i: i % 2)
+            rows = [
+                "\t".join([f"the united states {i}"] * n_texts + [str(label(i))])
+                for i in range(30)
+            ]
+            table = "\n".join(["\t".join([*header, "label"]), *rows]) + "\n"
+            path.write_text(table if n_texts else CONLL * 30, encoding="utf8")
+    return tmp_path / "data"
+
+
+def run_of(task, arm, **settings):
+    kinds = product(ARMS, choices.REGIMES, tasks.TASKS.values())
+    chosen = {choices.key_of(*kind): SETTING for kind in kinds}
+    found = (r for r in choices.runs(chosen, 1) if (r["task"], r["arm"]) == (task, arm))
+    return {**next(found), **settings}
+
+
+def test_all_arms_draw_the_same(data):
+    task = tasks.TASKS["CoLA"]
+    first, again = (tasks.draw(data, task, "dev", 10, 0) for _ in range(2))
+    assert first == again
+    assert first.train != tasks.draw(data, task, "dev", 10, 1).train
+    held_out = tasks.draw(data, task, "held-out", 10, 0)
+    assert held_out.train == first.train
+    assert not {*held_out.test} & {*held_out.pool}
+
+
+def test_a_task_without_dev_data_is_cut(data):
+    task = tasks.TASKS["WikiGold"]
+    parts = [tasks.draw(data, task, part, 10, 0) for part in ("dev", "held-out")]
+    assert [len(part.test) for part in parts] == [6, 4]
+    assert len(parts[0].pool) == 20
+
+
+@pytest.mark.parametrize("name", tasks.TASKS)
+def test_a_run_of_each_task_is_done_once(name, data, tmp_path):
+    results = tmp_path / "results.jsonl"
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    arm = {"STS-B": "task", "MRPC": "lower", "SST-2": "mean"}.get(name, "ngrams")
+    settings = {"size": 8, "regime": "head-first" if name == "CoLA" else "everything"}
+    run = run_of(name, arm, **settings)
+    done = run_missing(results, [run], lambda one: training.do(one, data, encoder))
+    assert is_done(run, done)
+    assert set(tasks.TASKS[name].metrics) <= set(done[0])
+    run_missing(results, [run], lambda one: pytest.fail("It was done already."))
+    assert read_done(results) == done
+
+
+def test_arms_and_regimes_change_the_config(tmp_path):
+    encoder = tiny.save_bert(tmp_path)
+    files = {"train": tmp_path / "train.tsv", "dev": tmp_path / "dev.tsv"}
+
+    def config_of(arm, regime):
+        run = run_of("CoLA", arm, regime=regime)
+        return config_for(tasks.TASKS["CoLA"], run, encoder, files, 10)
+
+    base = config_of("encoder", "everything")
+    assert base["training"]["optimizer"]["@optimizers"] == "Adam.v1"
+    first = config_of("encoder", "head-first")["training"]
+    assert first["before_update"]["until_share"] == 0.1
+    assert first["optimizer"]["head_rate"]["initial_rate"] == SETTING["head_rate"]
+    model = config_of("lower", "everything")["components"]["transformer"]["model"]
+    assert model["transformer_config"] == {"num_hidden_layers": 1}  # of two
+    summary = config_of("mean", "everything")["components"]["textcat"]["model"]
+    assert summary["summary"] == "mean"
+
+
+def test_one_that_was_stopped_goes_on(tmp_path):
+    results = tmp_path / "results.jsonl"
+    runs = [run_of("CoLA", arm) for arm in ("encoder", "ngrams")]
+
+    def stop(run):
+        if run["arm"] == "ngrams":
+            raise KeyboardInterrupt
+        return {"cats_matthews": 0.5}
+
+    with pytest.raises(KeyboardInterrupt):
+        run_missing(results, runs, stop)
+    seen = []
+    run_missing(results, runs, lambda run: seen.append(run) or {"cats_matthews": 0.6})
+    assert seen == [runs[1]]
+    assert len(read_done(results)) == 2
+
+
+def test_what_another_process_does_is_left_to_it(tmp_path):
+    results = tmp_path / "results.jsonl"
+    run = run_of("CoLA", "encoder")
+
+    def meanwhile(one):
+        run_missing(results, [run], lambda _: pytest.fail("It is being done."))
+        return {"cats_matthews": 0.5}
+
+    assert len(run_missing(results, [run], meanwhile)) == 1
+
+
+def test_runs_are_balanced():
+    chosen = {
+        choices.key_of(arm, "everything", tasks.TASKS["CoLA"]): SETTING for arm in ARMS
+    }
+    runs = list(choices.runs(chosen, 2))
+    assert [run["seed"] for run in runs] == sorted(run["seed"] for run in runs)
+    assert [*dict.fromkeys(run["size"] for run in runs)] == [300, 100, 1000]
+    n_texts = sum(bool(task.text) for task in tasks.TASKS.values())
+    of_a_seed = len(ARMS) + 2 * len(choices.CORE_ARMS)
+    assert len(runs) == 2 * n_texts * of_a_seed
+
+
+def test_the_best_setting_of_the_grid_is_chosen():
+    done = []
+    for run in choices.tuning_runs(["everything"]):
+        score = 0.9 if run["rate"] == 1e-4 else 0.5
+        metric = tasks.TASKS[run["task"]].metrics[0]
+        done.append(json.loads(json.dumps({**run, metric: score})))
+    chosen = choices.choose(done)
+    assert {one["rate"] for one in chosen.values()} == {1e-4}
+    assert "encoder · everything · tokens" in chosen
+    # Nothing is chosen before all tasks have a run.
+    assert not choices.choose(
+        [one for one in done if one["task"] == "SST-2" and one["arm"] == "cnn"]
+    )
+
+
+def test_differences_are_paired_by_seed():
+    assert summary.difference({0: 2.0, 1: 4.0, 2: 9.0}, {0: 1.0, 1: 3.0}) == (
+        "+1.0 (+1.0 to +1.0, n = 2)"
+    )
+    assert summary.interval([0.0, 2.0]) == pytest.approx(
+        (1 - 12.706, 1 + 12.706), abs=1e-3
+    )
+    runs = [
+        {**run_of("CoLA", arm), "seed": seed, "cats_matthews": score}
+        for arm, scores in {"encoder": (0.1, 0.2), "ngrams": (0.2, 0.4)}.items()
+        for seed, score in enumerate(scores)
+    ]
+    assert "+15.0 (-48.5 to +78.5, n = 2)" in summary.results_table(runs)
+    assert "+15.0 (-48.5 to +78.5, n = 2)" in summary.over_tasks(runs)

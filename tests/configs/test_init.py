@@ -1,0 +1,375 @@
+"""Configs that init writes: those of the top folder are such, and all train."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import spacy
+from confection import Config
+from spacy.tokens import DocBin, Span
+from spacy.util import load_config, load_model_from_config
+
+from spacy_spanft.cli.init import Pipeline, Regime
+from spacy_spanft.configs import (
+    REGIMES,
+    TASKS,
+    base,
+    guess_task,
+    make_config,
+    task_config,
+    to_text,
+)
+from spacy_spanft.configs.adding import add_spans
+from spacy_spanft.configs.sources import is_dataset
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ngrams.dictionary import NgramDictionary
+
+from ..commands import run
+
+ROOT = Path(__file__).parents[2]
+MADE = re.findall(
+    r"^\t\$\(INIT\) (configs/\S+) (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+)
+ALL = [
+    (task, spans, regime) for task in TASKS for spans in (0, 1) for regime in REGIMES
+]
+
+
+def flat(block, path=""):
+    found = {}
+    for key, value in block.items():
+        place = f"{path}.{key}" if path else key
+        found |= flat(value, place) if hasattr(value, "items") else {place: value}
+    return found
+
+
+def read(text):
+    return Config().from_str(text, interpolate=False)
+
+
+@pytest.mark.parametrize(("name", "options"), MADE, ids=[name for name, _ in MADE])
+def test_those_of_the_top_folder_are_made_so(name, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("configs").mkdir()
+    run("spanft", "init", name, *shlex.split(options))
+    stale = f"{name} is not what init writes any more: make configs"
+    assert Path(name).read_text() == (ROOT / name).read_text(), stale
+
+
+def test_all_of_the_top_folder_are_made():
+    there = {f"configs/{path.name}" for path in (ROOT / "configs").glob("*.cfg")}
+    assert there == {name for name, _ in MADE}
+
+
+def test_the_command_knows_what_there_is():
+    assert [one.value for one in Pipeline] == list(TASKS)
+    assert [one.value for one in Regime] == list(REGIMES)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_with_spans_is_the_base_with_spans(task):
+    """As `spanft add` puts them into a config of one's own."""
+    without = task_config(task, spans=False)
+    added = add_spans(without, None, [TASKS[task].component]).config
+    assert flat(task_config(task)) == flat(added)
+
+
+RATES = {
+    "everything": {"learn_rate": 2e-5},
+    "grouped": {"learn_rate": 2e-5, "head_rate": 1e-3},
+    "head-first": {"learn_rate": 2e-5, "head_rate": 1e-3},
+}
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+def test_rates_of_a_regime(regime):
+    config = read(make_config("ner", regime=regime)).interpolate()
+    block = {"optimizer": config["training"]["optimizer"]}
+    assert spacy.registry.resolve(block)["optimizer"].L2 == 0.01
+    names = [name for name in ("learn_rate", "head_rate") if name in block["optimizer"]]
+    rates = {name: block["optimizer"][name]["initial_rate"] for name in names}
+    assert rates == RATES[regime]
+    before = config["training"]["before_update"] or {}
+    is_first = before.get("until_share") == 0.1
+    assert is_first == (regime == "head-first")
+
+
+@pytest.mark.parametrize("spans", [False, True])
+@pytest.mark.parametrize("task", TASKS)
+def test_each_makes_a_pipeline(task, spans):
+    """Nothing is left open, and nothing is written that nobody knows."""
+    config = read(make_config(task, spans=spans))
+    nlp = load_model_from_config(config, auto_fill=True)
+    assert flat(config).items() <= flat(nlp.config).items()
+    segmenter = ["span_segmenter"] if spans else []
+    assert nlp.pipe_names == ["transformer", *segmenter, TASKS[task].component]
+
+
+def test_sections_stand_before_their_own(tmp_path):
+    config = base("spancat")
+    text = to_text(config)
+    assert read(text) == config
+    names = re.findall(r"^\[(.*)\]$", text, re.MULTILINE)
+    assert names[:4] == ["paths", "system", "nlp", "components"]
+    place = names.index("components.spancat")
+    inside = names[place + 1 : names.index("corpora")]
+    assert all(name.startswith("components.spancat.") for name in inside)
+    odd = read('[a]\nx = "\\n[b]\\n"\n\n[a.b]\ny = ["[c]"]\n\n[z]\n')
+    assert read(to_text(odd)) == odd
+
+
+def test_a_language_and_a_dictionary_of_ones_own(tmp_path):
+    path = tmp_path / "mine.tsv.gz"
+    NgramDictionary({"in der": 3}).to_disk(path)
+    out = tmp_path / "my config.cfg"
+    options = ("--lang", "de", "--dictionary", path, "--transformer", "x/y")
+    done = run("spanft", "init", out, "--pipeline", "ner", *options)
+    assert f"python -m spacy train '{out}' --output training" in done.stderr
+    config = load_config(out)
+    assert config["nlp"]["lang"] == "de"
+    assert config["paths"]["dictionary"] == str(path)
+    assert config["paths"]["transformer"] == "x/y"
+    plain = config.interpolate()["initialize"]["components"]["span_segmenter"]
+    assert plain["dictionary"] == str(path)
+
+
+def test_to_the_output(tmp_path):
+    done = run("spanft", "init", "-", "--pipeline", "score", "--no-spans")
+    assert done.stdout == make_config("score", spans=False)
+    assert done.stderr == ""
+
+
+class TestData:
+    """What init says of data, and that the config reads them."""
+
+    def table(self, name, rows):
+        Path(name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    @pytest.fixture(autouse=True)
+    def here(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+
+    def corpus(self, name="x.cfg", part="train"):
+        config = load_config(name).interpolate()
+        nlp = spacy.blank("en")
+        block = {"corpus": config["corpora"][part]}
+        return list(spacy.registry.resolve(block)["corpus"](nlp))
+
+    def test_a_table(self):
+        rows = [
+            {"body": f"a good film {i}", "kind": "yn"[i % 4 == 0]} for i in range(8)
+        ]
+        self.table("train.jsonl", rows)
+        self.table("dev.jsonl", [*rows[:2], {"body": "", "kind": "other"}])
+        columns = ("--text", "body", "--label", "kind")
+        files = ("--train", "train.jsonl", "--dev", "dev.jsonl")
+        done = run("spanft", "init", "x.cfg", *files, *columns)
+        said = done.stderr
+        assert (
+            "train.jsonl: 8 texts of 4 to 4 words (median 4); y 6 (75%), n 2 (25%)"
+            in said
+        )
+        assert "Texts of dev.jsonl are in train.jsonl, too, which makes" in said
+        assert "too good: 2." in said
+        assert "Labels of dev.jsonl alone, which nothing learns: 'other'." in said
+        assert "dev.jsonl has empty texts: 1." in said
+        assert "  python -m spacy train x.cfg --output training" in said
+        assert "--paths" not in said
+        config = load_config("x.cfg")
+        assert config["paths"]["train"] == "train.jsonl"
+        assert [x.reference.text for x in self.corpus()] == [r["body"] for r in rows]
+
+    def test_pairs_and_their_scores(self):
+        rows = [{"a": "one", "b": f"two {i}", "s": i / 2} for i in range(4)]
+        self.table("t.jsonl", rows)
+        columns = ("--text", "a", "--text-pair", "b", "--score", "s")
+        done = run(
+            "spanft", "init", "x.cfg", "-p", "score", "--train", "t.jsonl", *columns
+        )
+        said = done.stderr
+        assert "t.jsonl: 3 texts of 4 to 4 words (median 4); scores from 0 to" in said
+        assert "a fifth of t.jsonl, held out: 1 text of 4 to 4 words (median 4)" in said
+        assert "--paths.dev" not in said
+        told = run("spanft", "init", "-", "--train", "t.jsonl", *columns)
+        assert "--pipeline score: told from the data." in told.stderr
+
+    def test_columns_of_conll(self):
+        Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")
+        for task in ("ner", "bilou_ner", "spancat"):
+            files = ("--train", "t.conll", "--dev", "t.conll")
+            args = ("-p", task, *files, "--force")
+            done = run("spanft", "init", "x.cfg", *args)
+            assert (
+                "t.conll: 2 texts of 1 to 2 words (median 2); LOC 1 (100%)"
+                in done.stderr
+            )
+            (first, _) = self.corpus()
+            spans = first.reference.spans.get("sc", first.reference.ents)
+            assert [span.text for span in spans] == ["Paris"]
+
+    def test_spacys_own_format(self):
+        nlp = spacy.blank("en")
+        doc = nlp("a tag")
+        for token, tag in zip(doc, ("DT", "NN"), strict=True):
+            token.tag_ = tag
+        DocBin(docs=[doc]).to_disk("t.spacy")
+        files = ("--train", "t.spacy", "--dev", "t.spacy")
+        done = run("spanft", "init", "x.cfg", *files)
+        assert "--pipeline tagger: told from the data." in done.stderr
+        assert (
+            "t.spacy: 1 text of 2 to 2 words (median 2); DT 1 (50%), NN 1"
+            in done.stderr
+        )
+
+    def test_several_labels(self):
+        rows = [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}]
+        self.table("t.jsonl", rows)
+        args = ("spanft", "init", "x.cfg", "--train", "t.jsonl", "--dev", "t.jsonl")
+        done = run(*args, "--pipeline", "textcat", ok=False)
+        assert "2 texts of 't.jsonl' have several labels or none" in done.stderr
+        assert not Path("x.cfg").exists()
+        done = run(*args)
+        assert "--pipeline textcat_multilabel: told from the data." in done.stderr
+        assert "x 1 (50%), y 1 (50%)" in done.stderr
+
+    def test_what_docs_are_for(self):
+        nlp = spacy.blank("en")
+
+        def told(**annotations):
+            doc = nlp("in Paris")
+            for name, value in annotations.items():
+                if name == "spans":
+                    doc.spans["sc"] = [Span(doc, 1, 2, "LOC")]
+                else:
+                    setattr(doc, name, value)
+            DocBin(docs=[doc]).to_disk("t.spacy")
+            return guess_task("t.spacy", {}, "en")
+
+        assert told(cats={"x": 1.0, "y": 0.0}) == "textcat"
+        assert told(cats={"x": 1.0, "y": 1.0}) == "textcat_multilabel"
+        assert told(cats={"score": 0.3}) == "score"
+        assert told(ents=[Span(nlp("in Paris"), 1, 2, "LOC")]) == "bilou_ner"
+        assert told(spans=True) == "spancat"
+        with pytest.raises(SpanftError, match=r"Nothing is annotated in 't\.spacy'"):
+            told()
+
+    def test_long_texts(self):
+        rows = [{"text": "good " * n, "label": "x"} for n in (5, 200)] * 5
+        self.table("t.jsonl", rows)
+        files = ("--train", "t.jsonl", "--dev", "t.jsonl")
+        done = run("spanft", "init", "x.cfg", *files)
+        assert "50% of the texts are long: the transformer reads 384" in done.stderr
+        model = load_config("x.cfg")["components"]["transformer"]["model"]
+        assert (model["get_spans"]["window"], model["get_spans"]["stride"]) == (
+            384,
+            288,
+        )
+        assert model["tokenizer_config"]["model_max_length"] == 512
+        self.table("t.jsonl", [*rows[:1] * 40, *rows[1:2]])
+        done = run("spanft", "init", "x.cfg", *files, "--force")
+        assert "long" not in done.stderr
+
+    def test_a_dataset(self):
+        """Of the same form as on the hub, here in a folder."""
+        folder = Path("films")
+        folder.mkdir()
+        head = "---\nconfigs:\n- config_name: films\n  data_files:\n"
+        for split in ("train", "validation"):
+            rows = [{"text": f"{split} {i}", "label": "xy"[i % 2]} for i in range(6)]
+            self.table(folder / f"{split}.jsonl", rows)
+            head += f"  - split: {split}\n    path: {split}.jsonl\n"
+        (folder / "README.md").write_text(f"{head}---\n")
+        done = run("spanft", "init", "x.cfg", "--train", "films", "--dev", "films")
+        assert done.stderr.count("films: 6 texts of 2 to 2 words") == 2
+        for part, split in (("train", "train"), ("dev", "validation")):
+            texts = [example.reference.text for example in self.corpus(part=part)]
+            assert texts == [f"{split} {i}" for i in range(6)]
+        assert is_dataset("nyu-mll/glue:cola")
+        assert not is_dataset("data/train.csv")
+
+    def test_what_is_written_passes_the_checks_of_spacy(self, bert):
+        self.table(
+            "t.jsonl", [{"text": f"a {i}", "label": "xyz"[i % 3]} for i in range(150)]
+        )
+        run("spanft", "init", "x.cfg", "--train", "t.jsonl", "-t", bert)
+        run("debug", "config", "x.cfg")
+        said = run("debug", "data", "x.cfg").stdout
+        assert "120 training docs" in said
+        assert "30 evaluation docs" in said
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--train", "none.csv"), "none.csv"),
+            (("--train", "t.jsonl", "--text", "body"), "body"),
+            (
+                ("-p", "ner", "--train", "t.jsonl"),
+                "'t.jsonl' cannot be read for ner: its",
+            ),
+            (("-p", "ner", "--label", "x"), "--label cannot be set for ner, whose col"),
+            (
+                ("--score", "x"),
+                "--score cannot be set for textcat, whose columns are: 't",
+            ),
+            (("--train", "empty.jsonl"), "empty.jsonl"),
+        ],
+    )
+    def test_errors(self, options, message):
+        self.table("t.jsonl", [{"text": "a", "label": "x"}])
+        Path("empty.jsonl").write_text("")
+        done = run("spanft", "init", "x.cfg", *options, ok=False)
+        assert message in done.stderr
+        assert "✘" in done.stderr
+        assert not Path("x.cfg").exists()
+
+
+class TestErrors:
+    def test_another_language_without_a_dictionary(self, tmp_path):
+        done = run("spanft", "init", tmp_path / "x.cfg", "--lang", "de", ok=False)
+        assert (
+            "The default dictionary is English, and the language is 'de'."
+            in done.stderr
+        )
+        assert not (tmp_path / "x.cfg").exists()
+        with pytest.raises(SpanftError, match="default dictionary is English"):
+            make_config("ner", lang="de")
+        other = read(make_config("ner", lang="de", spans=False))
+        assert other["paths"]["transformer"] == "bert-base-multilingual-cased"
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--lang", "klingon"), "There is no tokenizer of the language 'klingon'"),
+            (("--transformer", " "), "--transformer is ' ', but must be the name or"),
+        ],
+    )
+    def test_what_there_is_not(self, options, message):
+        done = run("spanft", "init", "-", "--no-spans", *options, ok=False)
+        assert message in done.stderr
+
+    def test_a_config_that_is_there(self, tmp_path):
+        out = tmp_path / "x.cfg"
+        out.write_text("mine")
+        done = run("spanft", "init", out, ok=False)
+        assert "x.cfg' is there already. To write over it, add --force" in done.stderr
+        assert out.read_text() == "mine"
+        run("spanft", "init", out, "--force")
+        assert out.read_text() != "mine"
+
+    def test_a_dictionary_for_no_spans(self, tmp_path):
+        options = ("--no-spans", "--dictionary", "x.tsv.gz")
+        done = run("spanft", "init", "-", *options, ok=False)
+        assert (
+            "--dictionary is for spans, and --no-spans leaves them out" in done.stderr
+        )
+
+    def test_a_dictionary_that_is_not_there(self):
+        done = run("spanft", "init", "-", "--dictionary", "x.tsv.gz", ok=False)
+        assert "x.tsv.gz" in done.stderr
+
+    def test_a_name_that_would_end_the_comment(self, tmp_path):
+        text = make_config("textcat", name="a\n[nlp]\nb.cfg")
+        assert "[nlp]\nb" not in text
+        assert read(text)["nlp"]["lang"] == "en"

@@ -1,0 +1,285 @@
+"""Comparing pipelines: the tests of significance, the metrics, and the command."""
+
+import json
+import os
+import shutil
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from spacy.training import Example
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import ComparisonError, SpanftError
+from spacy_spanft.experiments.comparison import compare, comparing
+from spacy_spanft.experiments.comparison.measure import (
+    Setup,
+    measure,
+    measure_in_subprocess,
+    run_in_subprocess,
+)
+from spacy_spanft.experiments.comparison.predicting import Predictions
+from spacy_spanft.experiments.report import wording
+from spacy_spanft.experiments.report.markdown import to_markdown
+
+from ..commands import run
+from .measured import BOW
+
+TRAIN = [("good film", "A"), ("bad city", "B"), ("very good", "A"), ("so bad", "B")]
+TEST = TRAIN * 5
+# The default dictionary takes a second to load.
+NGRAMS = ["very good", "new york", "so far", "good morning", "united states"]
+
+
+def train(folder, seed, texts=TRAIN, steps=20):
+    spacy.util.fix_random_seed(seed)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter")
+    nlp.add_pipe("textcat", config={"model": BOW})
+    segmenter = nlp.get_pipe("span_segmenter")
+    segmenter.initialize(dictionary=NgramDictionary(dict.fromkeys(NGRAMS, 9)))
+    examples = [
+        Example.from_dict(nlp.make_doc(text), {"cats": {c: c == cat for c in "AB"}})
+        for text, cat in texts
+    ]
+    nlp.config["training"]["seed"] = seed
+    optimizer = nlp.initialize(lambda: examples)
+    for _ in range(steps):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    nlp.to_disk(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two runs that learned it, and two that learned the opposite."""
+    folder = tmp_path_factory.mktemp("pipelines")
+    wrong = [(text, "B" if cat == "A" else "A") for text, cat in TRAIN]
+    (folder / "nothing").mkdir()
+    (folder / "none.spacy").write_bytes(b"")
+    for seed in (0, 1):
+        train(folder / f"right{seed}", seed)
+        train(folder / f"wrong{seed}", seed, wrong)
+    nlp = spacy.blank("en")
+    docs = []
+    for text, cat in TEST:
+        doc = nlp(text)
+        doc.cats = {c: float(c == cat) for c in "AB"}
+        docs.append(doc)
+    DocBin(docs=docs).to_disk(folder / "test.spacy")
+    DocBin(docs=[]).to_disk(folder / "empty.spacy")
+    (folder / "broken.spacy").write_bytes(b"nothing")
+    DocBin(docs=[nlp("good film")]).to_disk(folder / "bare.spacy")
+    doc.cats = {"C": 1.0}
+    DocBin(docs=[doc]).to_disk(folder / "other.spacy")
+    (folder / "test.tsv").write_text("text\tlabel\ngood film\tA\n")
+    return folder
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Measure in this process: another one takes seconds to begin."""
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_arms(folder):
+    arms = {
+        kind: [folder / f"{kind}{i}" for i in (0, 1)] for kind in ("wrong", "right")
+    }
+    found = compare(arms, folder / "test.spacy", metric="cats_accuracy")
+    wrong, right = found.arms
+    assert (found.metric, found.n_docs) == ("cats_accuracy", 20)
+    assert (wrong.scores, right.scores) == ([0.0, 0.0], [1.0, 1.0])
+    assert wrong.models is wrong.method is None
+    assert right.models.mean == right.models.low == 1.0
+    # Nothing varies, so that nobody can be surer than the number of draws allows.
+    assert right.models.p == right.method.p == pytest.approx(2 / 1001)
+    assert (right.method.mean, right.method.low) == (1.0, 1.0)
+    assert right.method.is_paired
+    assert (right.mean, right.std) == (1.0, 0.0)
+    run = right.runs[0]
+    assert run.n_parameters == wrong.runs[0].n_parameters > 1000
+    assert run.words_per_second > 0
+    assert run.spans_per_doc is not None
+    assert run.answers[:2] == run.gold[:2] == ["A", "B"]
+    assert wrong.runs[0].answers[:2] == ["B", "A"]
+    assert wrong.runs[0].gold == right.runs[0].gold
+    assert run.spans[:4] == [[], [], [(0, 9)], []]
+    assert run.spans_per_doc == 0.25
+    assert run.n_ngrams == len(NGRAMS)
+    values = json.loads(json.dumps(found.to_json()))
+    assert values["arms"][1]["parameters_added"] == 0.0
+
+
+@pytest.mark.parametrize("metric", ["cats_matthews", "cats_macro_f", "cats_f1"])
+def test_batches_change_nothing(folder, tmp_path, metric):
+    """Nothing but what is scored is kept of a batch, labels of the data's own too."""
+    nlp = spacy.blank("en")
+    docs = []
+    for i, (text, cat) in enumerate(TEST):
+        doc = nlp(text)
+        doc.cats = {["C", "D"][i % 2] if i in (4, 9, 18) else cat: 1.0}
+        docs.append(doc)
+    DocBin(docs=docs).to_disk(tmp_path / "test.spacy")
+    setup = Setup(str(tmp_path / "test.spacy"), metric, "A")
+    whole = measure(str(folder / "right0"), setup)
+    config = folder / "right0" / "config.cfg"
+    few = tmp_path / "few"
+    shutil.copytree(folder / "right0", few)
+    text = config.read_text().replace("batch_size = 1000", "batch_size = 3", 1)
+    (few / "config.cfg").write_text(text)
+    batches = [len(batch) for batch in Predictions(str(few), setup.data)]
+    assert batches == [3] * 6 + [2]
+    found = measure(str(few), setup)
+    assert found.score == whole.score
+    assert (found.texts, found.answers, found.spans) == (*whole[5:7], whole.spans)
+    assert found.right.tolist() == whole.right.tolist()
+
+
+@pytest.mark.usefixtures("at_once")
+def test_from_the_command_line(folder, tmp_path):
+    arms = [f"base={folder}/wrong0", f"base={folder}/wrong1", f"ours={folder}/right0"]
+    done = run(
+        "spanft",
+        "compare",
+        *arms,
+        "--data",
+        folder / "test.spacy",
+        "-o",
+        tmp_path / "out",
+    )
+    assert "| ours | 1 | 100.0 | +100.0 |  | +100.0 to +100.0 |" in done.stdout
+    assert "| base | 2 | 0.0 ± 0.0 |" in done.stdout
+    values = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert [arm["name"] for arm in values["arms"]] == ["base", "ours"]
+    assert (tmp_path / "out" / "comparison.md").read_text() in done.stdout
+    assert "ours scores highest" in (tmp_path / "out" / "comparison.html").read_text()
+
+
+def test_in_a_process_of_its_own(folder):
+    found, here = (
+        one(str(folder / "right0"), Setup(str(folder / "test.spacy")))
+        for one in (measure_in_subprocess, measure)
+    )
+    assert (found.metric, found.score) == ("cats_score", 1.0)
+    assert (found.answers, found.texts) == (here.answers, here.texts)
+    assert found.score_of(found.rows[:3]) == here.score_of(here.rows[:3])
+    assert found.peak_memory != here.peak_memory
+
+
+def test_a_process_that_is_killed_is_told_with_its_arm(folder, monkeypatch):
+    monkeypatch.setattr(
+        comparing, "measure_in_subprocess", lambda *_: run_in_subprocess(os._exit, 1)
+    )
+    expected = "measured 'right0', of the arm 'ours', was killed"
+    with pytest.raises(ComparisonError, match=expected):
+        compare({"ours": ["right0"]}, folder / "test.spacy")
+
+
+@pytest.mark.parametrize(
+    ("path", "settings", "expected"),
+    [
+        ("nowhere", {}, "The pipeline 'nowhere' cannot be loaded"),
+        ("right0", {"data": "nothing.spacy"}, "There is no file 'nothing.spacy'"),
+        ("right0", {"data": "empty.spacy"}, "There are no rows in 'empty.spacy'"),
+        ("right0", {"data": ""}, "There is no file ''"),
+        ("right0", {"data": "x" * 5000}, "There is no file 'xxx"),
+        ("right0", {"data": "a\0b"}, "There is no file 'a"),
+        ("right0", {"data": "nothing"}, r"no \.spacy file in the folder 'nothing'"),
+        ("right0", {"data": "none.spacy"}, "'none.spacy' cannot be read"),
+        ("right0", {"data": "test.tsv"}, r"does not end in \.spacy"),
+        ("right0", {"data": "broken.spacy"}, "'broken.spacy' cannot be read"),
+        ("right0", {"data": "bare.spacy"}, "nothing to find in 'bare.spacy'"),
+        (
+            "right0",
+            {"data": "other.spacy"},
+            "labels 'C', and the pipeline 'right0' knows none of them: 'A', 'B'",
+        ),
+        (
+            "right0",
+            {"metric": "ents_f"},
+            "'right0' has no metric 'ents_f'. It has: cats_score, cats_macro_f, ",
+        ),
+        (
+            "right0",
+            {"metric": "cats_f1", "positive_label": "C"},
+            "positive label is 'C', but the labels of 'right0' are: 'A', 'B'",
+        ),
+    ],
+)
+def test_errors(folder, monkeypatch, path, settings, expected):
+    monkeypatch.chdir(folder)
+    with pytest.raises(SpanftError, match=expected):
+        measure(path, Setup(**{"data": "test.spacy", **settings}))
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["x="], "'x=' names no pipeline"),
+        (["nowhere"], "The pipeline 'nowhere' cannot be loaded"),
+        (["right0", "--n-resamples", "0"], "must be 1 or more"),
+    ],
+)
+def test_errors_are_short(folder, monkeypatch, args, expected):
+    monkeypatch.chdir(folder)
+    done = run("spanft", "compare", *args, "--data", "test.spacy", ok=False)
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_pipeline_without_segmenter(folder, tmp_path):
+    nlp = spacy.load(folder / "right0")
+    nlp.remove_pipe("span_segmenter")
+    nlp.to_disk(tmp_path / "model")
+    found = measure(tmp_path / "model", Setup(str(folder / "test.spacy")))
+    assert found.spans == [[]] * 20
+    assert found.spans_per_doc is None
+    assert found.n_ngrams is None
+
+
+@pytest.mark.usefixtures("at_once")
+def test_other_texts(folder, monkeypatch):
+    """The second pipeline reads half of the texts."""
+    with pytest.raises(ComparisonError, match="at least one pipeline"):
+        compare({}, folder / "test.spacy")
+    with pytest.raises(ComparisonError, match="at least one pipeline"):
+        compare({"a": []}, folder / "test.spacy")
+
+    def measure_less(path, setup):
+        found = measure(path, setup)
+        return found._replace(texts=found.texts[:10]) if path.endswith("1") else found
+
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure_less)
+    with pytest.raises(ComparisonError, match="pipelines of 'b' read other texts"):
+        compare(
+            {"a": [folder / "right0"], "b": [folder / "right1"]}, folder / "test.spacy"
+        )
+
+    def mean_something_else(path, setup):
+        return measure(path, setup)._replace(meaning=f"F ({path[-1]})")
+
+    monkeypatch.setattr(comparing, "measure_in_subprocess", mean_something_else)
+    arms = {"a": [folder / "right0"], "b": [folder / "right1"]}
+    with pytest.raises(ComparisonError, match=r"F \(0\) for 'a' and F \(1\) for 'b'"):
+        compare(arms, folder / "test.spacy")
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_counts_most_in_the_pipeline_is_shown(folder):
+    found = compare({"a": [folder / "right0"]}, folder / "test.spacy")
+    assert found.metric == "cats_score"
+    assert found.to_json()["metric_meaning"] == "macro F"
+    assert "cats_score (macro F) on 20 texts" in to_markdown(found)
+    assert wording.metric(found) == "Macro F"
+
+
+@pytest.mark.parametrize(
+    "arms", [{"a": "nomodel"}, ["nomodel"], "nomodel", None, {"a": None}]
+)
+def test_arms_of_another_shape(arms):
+    with pytest.raises(
+        ComparisonError, match=r"^\[SF\d+\] arms is .*, but must be a mapping"
+    ):
+        compare(arms, "none.spacy")

@@ -1,0 +1,159 @@
+"""Pipelines as one: against averages written out, and votes counted by hand."""
+
+import functools
+import json
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin, Span
+
+from spacy_spanft.errors import ComparisonError
+from spacy_spanft.experiments.comparison import compare, comparing, predicting
+from spacy_spanft.experiments.comparison.ensemble import (
+    elect,
+    measure_ensemble,
+    vote_of,
+)
+from spacy_spanft.experiments.comparison.measure import Setup, measure
+
+from ..commands import run
+from .measured import BOW, Page
+
+WORDS = ["good", "bad", "film", "city", "very", "so"]
+TEXTS = [f"{first} {second}" for first in WORDS for second in WORDS]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three classifiers that learned nothing, and differ in their seeds."""
+    folder = tmp_path_factory.mktemp("pipelines")
+    for seed in range(3):
+        spacy.util.fix_random_seed(seed)
+        nlp = spacy.blank("en")
+        nlp.config["training"]["seed"] = seed
+        textcat = nlp.add_pipe("textcat", config={"model": BOW})
+        for label in "ABC":
+            textcat.add_label(label)
+        nlp.initialize()
+        for node in textcat.model.walk():
+            for name in node.param_names:
+                value = np.random.default_rng(seed).normal(
+                    size=node.get_param(name).shape
+                )
+                node.set_param(name, value.astype("f"))
+        nlp.to_disk(folder / str(seed))
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    for i, doc in enumerate(docs):
+        doc.cats = {label: float(label == "ABC"[i % 3]) for label in "ABC"}
+    DocBin(docs=docs).to_disk(folder / "test.spacy")
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once():
+    """Load each pipeline once: that takes longer than whatever is tested here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(predicting, "load_model", load)
+        yield
+
+
+load = functools.cache(lambda path: spacy.load(str(path)))
+
+
+def averages(folder, runs):
+    """Average the scores of labels, and take the best."""
+    cats = [[doc.cats for doc in load(str(folder / run)).pipe(TEXTS)] for run in runs]
+    means = [
+        {c: sum(one[c] for one in row) / len(row) for c in "ABC"}
+        for row in zip(*cats, strict=True)
+    ]
+    return [max(one, key=one.get) for one in means]
+
+
+def test_scores_are_averaged(folder):
+    paths = [str(folder / str(seed)) for seed in range(3)]
+    setup = Setup(str(folder / "test.spacy"), "cats_accuracy")
+    found = measure_ensemble(paths, setup)
+    assert found.answers == averages(folder, ["0", "1", "2"])
+    alone = [measure(path, setup) for path in paths]
+    assert any(found.answers != one.answers for one in alone)
+    assert found.score == np.mean(
+        [a == g for a, g in zip(found.answers, found.gold, strict=True)]
+    )
+    assert found.n_parameters == sum(one.n_parameters for one in alone)
+    assert found.gold == alone[0].gold
+
+
+def test_spans_are_put_to_the_vote(nlp):
+    words = ["a", "b", "c", "d"]
+    votes = [
+        ([(0, 1, "X"), (2, 4, "X")], [(0, 2, "S"), (1, 3, "S")]),
+        ([(0, 1, "X"), (2, 3, "X")], [(0, 2, "S"), (1, 3, "S")]),
+        ([(0, 1, "Y"), (2, 4, "X")], [(0, 2, "T")]),
+    ]
+    docs = []
+    for i, (ents, spans) in enumerate(votes):
+        doc = Doc(nlp.vocab, words=words)
+        doc.ents = [Span(doc, *span) for span in ents]
+        doc.spans["sc"] = [Span(doc, *span) for span in spans]
+        doc.cats = {"yes": i / 2, "no": 1 - i / 2}
+        docs.append(doc)
+    docs[2].cats.pop("no")
+
+    def found(spans):
+        return [(span.start, span.end, span.label_) for span in spans]
+
+    def average(docs):
+        return elect(Doc(nlp.vocab, words=words), [vote_of(doc) for doc in docs])
+
+    made = average(docs)
+    assert found(made.ents) == [(0, 1, "X"), (2, 4, "X")]
+    assert found(made.spans["sc"]) == [(0, 2, "S"), (1, 3, "S")]
+    assert made.cats == {"yes": 0.5, "no": 0.5}
+    # Half of the votes are not enough, or spans that overlap could win.
+    assert found(average(docs[:2]).ents) == [(0, 1, "X")]
+    assert found(docs[0].ents) == votes[0][0]
+    assert found(average(docs[:1]).ents) == votes[0][0]
+    with pytest.raises(ComparisonError, match="into other tokens"):
+        average([docs[0], Doc(nlp.vocab, words=["a b", "c", "d"])])
+
+
+def test_an_ensemble_of_each_arm(folder, monkeypatch):
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+    monkeypatch.setattr(comparing, "measure_ensemble_in_subprocess", measure_ensemble)
+    arms = {
+        "two": [folder / "0", folder / "1"],
+        "one": [folder / "2"],
+        "three": [folder / "0", folder / "1", folder / "2"],
+    }
+    settings = {"metric": "cats_accuracy", "n_resamples": 50, "ensemble": True}
+    found = compare(arms, folder / "test.spacy", **settings)
+    assert [arm.name for arm in found.arms] == ["two", "one", "three"]
+    assert [arm.name for arm in found.ensembles] == ["two", "three"]
+    two, three = found.ensembles
+    assert two.runs[0].answers == averages(folder, ["0", "1"])
+    assert two.models is None
+    assert three.models.mean == pytest.approx(three.mean - two.mean)
+    values = json.loads(json.dumps(found.to_json()))
+    assert [arm["name"] for arm in values["ensembles"]] == ["two", "three"]
+    assert values["ensembles"][1]["parameters_added"] == 2.0
+    with pytest.raises(ComparisonError, match="No arm has several runs"):
+        compare({"one": [folder / "2"]}, folder / "test.spacy", ensemble=True)
+
+
+def test_from_the_command_line(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+    arms = [f"two={folder}/0", f"two={folder}/1", f"one={folder}/2"]
+    options = ["--data", folder / "test.spacy", "--ensemble", "-o", tmp_path]
+    done = run("spanft", "compare", *arms, *options)
+    assert "| two (ensemble) | 1 |" in done.stdout
+    assert "one (ensemble)" not in done.stdout
+    assert "compared with the ensemble of the first arm" in done.stdout
+    assert "Without an ensemble, as there is one run: one." in done.stdout
+    assert "1 of 3 pipelines measured: two" in done.stderr
+    page = Page((tmp_path / "comparison.html").read_text(encoding="utf8"))
+    (table,) = (
+        i for i, _ in enumerate(page.tables) if page.rows(i)[0][:2] == ["Arm", "Score"]
+    )
+    assert [row[0] for row in page.rows(table)[1:]] == ["two"]

@@ -1,0 +1,394 @@
+"""Which phrases decided: against the head written out, and the model's own scores."""
+
+import json
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc
+
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
+from spacy_spanft.ml.alignment import align_pieces, get_spans
+
+from ..commands import run
+from ..ml.test_textcat import (
+    ATTENTION,
+    MAX,
+    MODELS,
+    examples_for,
+    make,
+    span_model,
+    train,
+)
+from ..tiny import save_bert
+
+SUM = {"@layers": "reduce_sum.v1"}
+TEXTS = [
+    "this film is very good .",
+    "new york city is a bad and unbelievable city of the united states",
+    "",
+    "very good film",
+    "good",
+]
+MODELS = {
+    **{name: model for name, model in MODELS.items() if name != "cls"},
+    "max": span_model(MAX, MAX),
+    "sum": span_model(ATTENTION, SUM),
+}
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module", params=[0, 8], ids=["random", "trained"])
+def nlp(bert, name, request):
+    nlp = make(bert, MODELS[name], window=12)
+    train(nlp, examples_for(nlp), steps=request.param, rate=0.01)
+    shake(nlp.get_pipe("textcat").model)
+    return nlp
+
+
+def shake(model):
+    """Let biases be other than zero, and the scores far apart."""
+    chance = np.random.default_rng(0)
+    for node in model.walk():
+        if node.has_param("b") and node.name != "transformer":
+            b = node.get_param("b")
+            node.set_param("b", b + chance.normal(0, 0.1, b.shape).astype("f"))
+
+
+def logits(nlp, docs):
+    """Get the scores before the softmax, from the layer itself."""
+    model = nlp.get_pipe("textcat").model
+    output = model.get_ref("output_layer")
+    seen = []
+    forward = output._func
+    output._func = lambda layer, X, is_train: (
+        seen.append(X),
+        forward(layer, X, is_train),
+    )[1]
+    try:
+        model.predict(docs)
+    finally:
+        output._func = forward
+    return seen[0] @ output.get_param("W").T + output.get_param("b")
+
+
+def test_they_add_up_to_the_models_own_scores(nlp):
+    found = list(explain_pipe(nlp, TEXTS, batch_size=2))
+    docs = list(nlp.pipe(TEXTS))
+    expected = logits(nlp, docs)
+    for one, doc, row in zip(found, docs, expected, strict=True):
+        assert one.doc.text == doc.text
+        if not len(doc):
+            assert list(one.logits.values()) == [0.0, 0.0]
+            assert one.parts == []
+            continue
+        reasons = one.of("B")
+        total = sum(added for _, added in reasons.parts) + reasons.cls + reasons.bias
+        assert total == pytest.approx(reasons.total, abs=1e-4)
+        assert list(one.logits.values()) == pytest.approx(row.tolist(), abs=1e-4)
+        odds = np.exp(one.found.logits) / np.exp(one.found.logits).sum()
+        assert odds.tolist() == pytest.approx([doc.cats[c] for c in "AB"], abs=1e-5)
+
+
+def windows(layer, rows):
+    """Convolve one sequence, row by row."""
+    W, b = layer.get_param("W"), layer.get_param("b")
+    k = len(W)
+    return np.array(
+        [
+            b + sum(W[i] @ rows[j + i] for i in range(k) if j + i < len(rows))
+            for j in range(len(rows))
+        ]
+    )
+
+
+def test_cnns_written_out(bert):
+    """For each feature one window of spans wins, and each span in it adds its share."""
+    nlp = make(bert, MODELS["cnn-cnn"], window=12)
+    train(nlp, examples_for(nlp), steps=4, rate=0.01)
+    shake(nlp.get_pipe("textcat").model)
+    model = nlp.get_pipe("textcat").model
+    first, second = (n for n in model.walk() if n.name == "span_window")
+    output = model.get_ref("output_layer")
+    for found in explain_pipe(nlp, TEXTS[:2]):
+        X = model.get_ref("rows").predict([found.doc])
+        pieces = align_pieces(X.encodings[0], get_spans(found.doc, "ngrams"))
+        ends = np.cumsum(pieces.lengths)
+        spans = [
+            np.maximum(windows(first, X.vectors[pieces.rows[e - n : e]]), 0).max(axis=0)
+            for n, e in zip(pieces.lengths, ends, strict=True)
+        ]
+        made = windows(second, spans)
+        added, bias = np.zeros(len(spans)), output.get_param("b")[1]
+        weights = output.get_param("W")[1]
+        W, b = second.get_param("W"), second.get_param("b")
+        for feature, winner in enumerate(made.argmax(axis=0)):
+            if made[winner, feature] > 0:
+                bias += weights[feature] * b[feature]
+                for i in range(min(len(W), len(spans) - winner)):
+                    share = W[i, feature] @ spans[winner + i]
+                    added[winner + i] += weights[feature] * share
+        reasons = found.of("B")
+        assert [a for _, a in reasons.parts] == pytest.approx(added.tolist(), abs=1e-4)
+        assert reasons.bias == pytest.approx(float(bias), abs=1e-4)
+        cls = float(weights[made.shape[1] :] @ X.vectors[0])
+        assert reasons.cls == pytest.approx(cls, abs=1e-5)
+
+
+def test_parts_are_the_spans_and_the_tokens_between_them(bert):
+    nlp = make(bert, MODELS["cnn-cnn"], window=12)
+    train(nlp, examples_for(nlp))
+    found = explain(nlp, "it was a very good film in new york")
+    texts = ["it", "was", "a", "very good film", "in", "new york"]
+    assert [part.text for part in found.parts if part.text] == texts
+    assert [part.text for part in found.parts].count("") == 2  # [CLS] and [SEP]
+    assert all(
+        found.doc[part.start : part.end].text == part.text
+        for part in found.parts
+        if part.text
+    )
+
+
+def test_attention_has_weights(bert):
+    nlp = make(bert, MODELS["attention-attention"], window=12)
+    train(nlp, examples_for(nlp), steps=4)
+    found = explain(nlp, TEXTS[1]).found
+    assert found.weights.sum() == pytest.approx(1.0, abs=1e-5)
+    assert np.ptp(found.weights) > 0
+    nlp = make(bert, MODELS["cnn-cnn"])
+    train(nlp, examples_for(nlp))
+    assert explain(nlp, TEXTS[1]).found.weights is None
+
+
+def test_one_label_against_another(bert):
+    nlp = make(bert, MODELS["cnn-cnn"], window=12)
+    train(nlp, examples_for(nlp), steps=4, rate=0.01)
+    found = explain(nlp, TEXTS[0])
+    assert found.label == max(found.logits, key=found.logits.get)
+    assert {found.label, found.rival} == {"A", "B"}
+    against, a, b = found.of("A", "B"), found.of("A"), found.of("B")
+    assert against.total == pytest.approx(a.total - b.total, abs=1e-5)
+    for (part, x), (_, y), (_, z) in zip(against.parts, a.parts, b.parts, strict=True):
+        assert x == pytest.approx(y - z, abs=1e-5)
+        assert part in found.parts
+    values = [value for _, value in against.strongest()]
+    assert values == sorted(values, reverse=True)
+    assert len(against.strongest(2)) == 2
+
+
+def test_labels_that_do_not_exclude_each_other(bert):
+    nlp = make(bert, MODELS["cnn-cnn"], component="textcat_multilabel")
+    train(nlp, examples_for(nlp), steps=2)
+    found, doc = explain(nlp, TEXTS[0]), nlp(TEXTS[0])
+    for label, score in found.logits.items():
+        assert 1 / (1 + np.exp(-score)) == pytest.approx(doc.cats[label], abs=1e-5)
+    assert found.rival is None
+
+
+def test_phrases_of_a_corpus(bert):
+    """Means over all places where a phrase is, counted one by one."""
+    nlp = make(bert, MODELS["cnn-cnn"], window=12)
+    train(nlp, examples_for(nlp), steps=8, rate=0.01)
+    texts = [*TEXTS, "Very  good film", "this film is very bad ."]
+    found = phrases(explain_pipe(nlp, texts), min_count=2)
+    expected: dict = {"A": {}, "B": {}}
+    for one in explain_pipe(nlp, texts):
+        for label, other in ("AB", "BA"):
+            for part, added in one.of(label, other).parts:
+                if part.text:
+                    text = " ".join(part.text.lower().split())
+                    expected[label].setdefault(text, []).append(added)
+    for label, there in expected.items():
+        often = {text: added for text, added in there.items() if len(added) > 1}
+        means = {text: np.mean(added) for text, added in often.items()}
+        mine = {one.text: one for one in found[label]}
+        assert set(mine) == {text for text in means if means[text] > 0}
+        for text, one in mine.items():
+            assert one.n == len(often[text])
+            assert one.added == pytest.approx(means[text], abs=1e-5)
+        in_order = [one.added for one in found[label]]
+        assert in_order == sorted(in_order, reverse=True)
+    assert {one.text for label in "AB" for one in found[label]} == set(means)
+    assert "united states" in {
+        one.text
+        for of in phrases(explain_pipe(nlp, texts), min_count=1).values()
+        for one in of
+    }
+
+
+def test_phrases_of_one_text_in_three_labels(bert):
+    """What a phrase adds to all labels alike speaks for none of them."""
+    nlp = make(bert, MODELS["cnn-cnn"])
+    train(nlp, examples_for(nlp))
+    (one,) = explain_pipe(nlp, ["good"])
+    added = np.array([[3.0, 1.0, 1.0]], "f")
+    found = one.found._replace(of_pieces=added)
+    parts = [part for part in one.parts if part.text][:1]
+    three = one._replace(labels=("A", "B", "C"), parts=parts, found=found)
+    text = parts[0].text
+    assert phrases([three], min_count=1) == {
+        "A": [Phrase(text, 1, 2.0)],
+        "B": [],
+        "C": [],
+    }
+    several = three._replace(is_exclusive=False)
+    assert phrases([several], min_count=1)["B"] == [Phrase(text, 1, 1.0)]
+    assert phrases([three], min_count=2) == {"A": [], "B": [], "C": []}
+    assert phrases([]) == {}
+
+
+def gradients(model):
+    return [
+        node.get_grad(name).tolist()
+        for node in model.walk()
+        for name in node.grad_names
+        if node.has_grad(name)
+    ]
+
+
+def test_it_changes_nothing(bert):
+    """No gradient is left behind for the next step, and no annotation."""
+    nlp = make(bert, MODELS["cnn-cnn"])
+    train(nlp, examples_for(nlp))
+    model = nlp.get_pipe("textcat").model
+    before = model.to_bytes(), gradients(model)
+    found = explain(nlp, nlp.make_doc(TEXTS[0]))
+    assert (model.to_bytes(), gradients(model)) == before
+    assert isinstance(found.doc, Doc)
+
+
+@pytest.fixture(scope="module")
+def saved(bert, tmp_path_factory):
+    nlp = make(bert, MODELS["cnn-cnn"], window=12)
+    train(nlp, examples_for(nlp), steps=8, rate=0.01)
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    nlp.to_disk(folder)
+    return folder
+
+
+def numbers(text):
+    """Read a list of what adds up to a score."""
+    title, *lines = text.strip().split("\n")
+    return title, {line[9:].strip(): float(line[:9]) for line in lines}
+
+
+class TestCommand:
+    def test_lists(self, saved):
+        done = run("spanft", "explain", saved, "this film is very good", "new york")
+        first, second = done.stdout.strip().split("\n\n")
+        title, added = numbers(first)
+        assert {"this", "film", "(the whole text)", "(bias)"} <= {*added}
+        label, total = title.split(": ")
+        assert label.endswith(" (difference of logits)")
+        assert label[:8] in ("A, not B", "B, not A")
+        assert sum(added.values()) == pytest.approx(float(total), abs=0.05)
+        assert float(total) > 0
+        assert "new york" in numbers(second)[1]
+
+    def test_one_label_from_the_input(self, saved):
+        done = run("spanft", "explain", saved, "--label", "B", stdin="new york\n\n")
+        nlp = spacy.load(saved)
+        title, _ = numbers(done.stdout)
+        score = explain(nlp, "new york").logits["B"]
+        assert title == f"B (logit): {score:+.2f}"
+
+    def test_json_and_a_page(self, saved, tmp_path):
+        texts = ["very good film in new york", "<b>bad</b> & new york"]
+        options = ("--jsonl", "--html", tmp_path / "page.html")
+        done = run("spanft", "explain", saved, *texts, *options)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [row["text"] for row in rows] == texts
+        for row in rows:
+            parts = sum(part["added"] for part in row["parts"])
+            rest = row["whole_text"] + row["others"] + row["bias"]
+            assert parts + rest == pytest.approx(row["logit"], abs=1e-4)
+            assert all(
+                row["text"][part["start"] : part["end"]] == part["text"]
+                for part in row["parts"]
+            )
+        page = (tmp_path / "page.html").read_text("utf8")
+        assert "<b>bad" not in page
+        assert "&lt;" in page
+        for part in rows[0]["parts"]:
+            if abs(part["added"]) >= 0.01:
+                assert f"{part['added']:+.2f}" in page
+
+    def test_no_texts(self, saved):
+        done = run("spanft", "explain", saved, stdin="\n", ok=False)
+        assert "✘" in done.stderr
+
+    def test_texts_and_a_file(self, saved):
+        done = run("spanft", "explain", saved, "a", "--file", "b.txt", ok=False)
+        assert "not both" in done.stderr
+
+
+class TestPhrases:
+    def test_table_and_json(self, saved, tmp_path):
+        file = tmp_path / "texts.txt"
+        file.write_text("\n".join([*TEXTS, *TEXTS]), "utf8")
+        nlp = spacy.load(saved)
+        texts = [text for text in [*TEXTS, *TEXTS] if text]
+        found = phrases(explain_pipe(nlp, texts), min_count=2)
+        done = run("spanft", "phrases", saved, "--file", file, "-m", 2, "--jsonl")
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        expected = [
+            {"label": label, **one._asdict()}
+            for label in "AB"
+            for one in found[label][:10]
+        ]
+        assert rows == expected
+        options = ("-m", 2, "-n", 1, "--label", "B")
+        done = run("spanft", "phrases", saved, "--file", file, *options)
+        _, heading, _, row, *_ = done.stdout.split("\n")
+        best = found["B"][0]
+        assert heading.split() == ["adds", "found", "B"]
+        assert row.split(None, 2) == [f"{best.added:+.2f}", str(best.n), best.text]
+
+    def test_nothing_often_enough(self, saved):
+        done = run("spanft", "phrases", saved, "good")
+        assert "no phrase found 3 times or more speaks for it" in done.stdout
+
+    def test_no_such_label(self, saved):
+        done = run("spanft", "phrases", saved, "good", "--label", "C", ok=False)
+        assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
+        with pytest.raises(SpanftError, match="min_count is 0, but must be 1 or more"):
+            phrases([], min_count=0)
+
+
+class TestErrors:
+    def test_no_such_label(self, bert):
+        nlp = make(bert, MODELS["cnn-cnn"])
+        train(nlp, examples_for(nlp))
+        with pytest.raises(
+            SpanftError, match="label is 'C', but must be one of 'A', 'B'"
+        ):
+            explain(nlp, TEXTS[0]).of("C")
+        with pytest.raises(SpanftError, match="against is 'B', but must be one of 'A'"):
+            explain(nlp, TEXTS[0]).of("B", "B")
+
+    def test_no_spans(self):
+        nlp = spacy.blank("en")
+        nlp.add_pipe("textcat")
+        with pytest.raises(SpanftError, match="No component of this pipeline"):
+            explain(nlp, TEXTS[0])
+
+    def test_a_pooling_that_is_not_linear(self, bert, monkeypatch):
+        nlp = make(bert, MODELS["cnn-cnn"])
+        train(nlp, examples_for(nlp))
+        pooling = next(
+            n for n in nlp.get_pipe("textcat").model.walk() if n.name == "span_pool"
+        ).layers[1]
+        node = next(n for n in pooling.walk() if n.name == "span_window")
+        monkeypatch.setattr(node, "name", "cubes")
+        with pytest.raises(SpanftError, match="not known with 'with_nonempty"):
+            explain(nlp, TEXTS[0])

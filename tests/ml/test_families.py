@@ -1,0 +1,212 @@
+"""Encoders of every family: trained, saved, loaded, aligned, and with pairs of texts.
+
+DOCS has what breaks alignments: an empty Doc in the middle of the batch, white space
+that is a token, characters that no vocabulary holds, and capital letters.
+"""
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Span
+from spacy.training import Example
+from spacy.util import load_config
+
+from spacy_spanft import NgramDictionary, join_pair
+from spacy_spanft.ml.alignment import encoding_of_wordpieces
+
+from ..made_configs import CONFIGS
+from ..tiny import FAMILIES, save_encoder
+
+pytest.importorskip("spacy_transformers")
+
+DOCS = [
+    "New York is not a very good city.",
+    "the  film \n was unbelievable",
+    "",
+    "\u6771 \U0001f600 in the united states",
+    "  un\u00fcbelievable, caf\u00e9! ",
+]
+PAIRS = [
+    ("New York is a city.", "it is not  bad"),
+    ("", "good"),
+    ("\u6771 film", " \U0001f600 "),
+    ("very bad city " * 9, "very good film " * 8),
+]
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def encoder(request, tmp_path_factory):
+    """Save an encoder that cuts nothing off."""
+    folder = tmp_path_factory.mktemp("encoder") / request.param
+    return save_encoder(folder, request.param, max_length=60)
+
+
+def make(name, encoder, **settings):
+    overrides = {"paths.transformer": str(encoder), **settings}
+    config = load_config(CONFIGS / f"{name}.cfg", overrides=overrides)
+    limit = config["components"]["transformer"]["model"]["tokenizer_config"]
+    limit["model_max_length"] = 60
+    spacy.util.fix_random_seed(0)
+    return spacy.util.load_model_from_config(config.interpolate(), auto_fill=True)
+
+
+def examples_of(nlp):
+    """Give each Doc a label, and those that begin with New York an entity."""
+    found = []
+    for i, text in enumerate(DOCS):
+        reference = nlp.make_doc(text)
+        reference.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
+        if text.startswith("New York"):
+            reference.ents = [Span(reference, 0, 2, "GPE")]
+        found.append(Example(nlp.make_doc(text), reference))
+    return found
+
+
+def train(nlp):
+    """Train two steps, and give the losses and which weights of the encoder moved."""
+    examples = examples_of(nlp)
+    optimizer = nlp.initialize(lambda: examples)
+    segmenter = nlp.get_pipe("span_segmenter")
+    segmenter.initialize(dictionary=NgramDictionary({"new york": 2, "the film": 2}))
+    optimizer.learn_rate = 0.01
+    model = nlp.get_pipe("transformer").model.transformer
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    losses = []
+    for _ in range(2):
+        found = nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+        losses.append(found[nlp.pipe_names[-1]])
+    moved = {n for n, p in model.named_parameters() if not p.equal(before[n])}
+    return losses, moved
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("textcat_spanft", lambda doc: doc.cats["A"]),
+        ("ner_spanft", lambda doc: doc.to_json()["ents"]),
+    ],
+)
+def test_trains_saves_and_loads(encoder, tmp_path, name, said):
+    nlp = make(name, encoder)
+    losses, moved = train(nlp)
+    assert all(np.isfinite(losses))
+    assert losses[0] > 0
+    assert any("embeddings" in weight for weight in moved)
+    assert any("layer" in weight for weight in moved)
+    docs = list(nlp.pipe(DOCS))
+    nlp.to_disk(tmp_path)
+    again = list(spacy.load(tmp_path).pipe(DOCS))
+    for one, other in zip(docs, again, strict=True):
+        assert said(one) == said(other)
+        if len(one):
+            vectors, expected = (
+                d._.trf_data.model_output.last_hidden_state for d in (other, one)
+            )
+            np.testing.assert_allclose(vectors, expected, atol=1e-5)
+            assert np.isfinite(expected).all()
+
+
+def rows_by_token(nlp, docs):
+    """Give the wordpieces of each token of each Doc, as the heads see them."""
+    layers = nlp.get_pipe("textcat").model.walk()
+    layer = next(layer for layer in layers if layer.name == "wordpiece_rows")
+    transformer = nlp.get_pipe("transformer")
+    transformer.set_annotations(docs, transformer.predict(docs))
+    for encoding in layer.predict(docs).encodings:
+        cuts = np.cumsum(encoding.n_rows)[:-1]
+        yield [sorted(rows.tolist()) for rows in np.split(encoding.rows, cuts)]
+
+
+def expected_rows(text, offsets, token, begin=0):
+    """Give the wordpieces with characters of a token, or of nothing but space behind.
+
+    begin (int): Where the text, in which the offsets count, begins in the Doc.
+    """
+    start, end = token.idx - begin, token.idx - begin + len(token)
+    found = []
+    for i, (a, b) in enumerate(offsets):
+        is_space = text[a:b].isspace()
+        inside = text[max(a, start) : max(start, min(b, end + is_space))]
+        if inside.strip() or (inside and is_space):
+            found.append(i)
+    return found
+
+
+def test_every_token_has_its_wordpieces(encoder):
+    nlp = make("textcat_spanft", encoder)
+    nlp.initialize(lambda: examples_of(nlp))
+    tokenizer = nlp.get_pipe("transformer").model.tokenizer
+    docs = [nlp.make_doc(text) for text in DOCS]
+    for doc, rows in zip(docs, rows_by_token(nlp, docs), strict=True):
+        if not len(doc):
+            continue
+        text = doc[:].text  # without space at its end, as the encoder gets it
+        encoded = tokenizer(text, return_offsets_mapping=True)
+        for token, mine in zip(doc, rows, strict=True):
+            assert mine == expected_rows(text, encoded.offset_mapping, token)
+            assert mine or token.is_space, token
+
+
+@given(
+    tokens=st.lists(
+        st.tuples(st.lists(st.integers(0, 6), unique=True, max_size=3), st.booleans()),
+        max_size=5,
+    )
+)
+def test_only_space_keeps_tokens_from_sharing(tokens):
+    """Against a plain loop: of a word cut in two, both have the wordpiece."""
+    rows = [sorted(own) for own, _ in tokens]
+    expected = [
+        [r for r in own if not (apart and r in following)]
+        for own, following, (_, apart) in zip(
+            rows, [*rows, []][1:], tokens, strict=True
+        )
+    ]
+    encoding = encoding_of_wordpieces(
+        np.array([r for own in rows for r in own], np.int64),
+        np.array([len(own) for own in rows], np.int64),
+        [7],
+        7,
+        np.array([apart for _, apart in tokens], bool),
+    )
+    assert encoding.rows.tolist() == [r for own in expected for r in own]
+    assert encoding.n_rows.tolist() == [len(own) for own in expected]
+
+
+def test_pairs_are_those_of_hugging_face(encoder):
+    nlp = make("pair_spanft", encoder)
+    nlp.initialize(lambda: examples_of(nlp))
+    model = nlp.get_pipe("transformer").model
+    docs = [nlp.make_doc(join_pair(*pair)) for pair in PAIRS]
+    inputs, tokenizer = model.predict(docs).wordpieces, model.tokenizer
+    width = inputs.input_ids.shape[1]
+    for i, rows in enumerate(rows_by_token(nlp, docs)):
+        (one, two), doc = PAIRS[i], docs[i]
+        # As a batch of one, where an empty second text is one, too.
+        how = {"truncation": True, "return_offsets_mapping": True}
+        encoded = tokenizer([one], [two], **how)
+        expected = {key: value[0] for key, value in encoded.items()}
+        n = len(expected["input_ids"])
+        for key in tokenizer.model_input_names:
+            assert getattr(inputs, key)[i, :n].tolist() == expected[key]
+        assert not inputs.attention_mask[i, n:].any()
+        if "token_type_ids" not in tokenizer.model_input_names:
+            assert inputs.token_type_ids is None
+        is_cut = len(tokenizer([one], [two])["input_ids"][0]) > n
+        sides = [*encoded.encodings[0].sequence_ids, *[None] * (width - n)]
+        for token, mine in zip(doc, rows, strict=True):
+            assert mine or token.is_space or is_cut
+            if token.text == "[SEP]":
+                ids = {expected["input_ids"][row] for row in mine}
+                assert ids == {tokenizer.sep_token_id}
+                continue
+            side = int(token.idx >= len(doc.text) - len(two))
+            begin = side and len(doc.text) - len(two)
+            offsets = [
+                span if its == side else (0, 0)
+                for span, its in zip(expected["offset_mapping"], sides, strict=False)
+            ]
+            text = (one, two)[side]
+            assert mine == expected_rows(text, offsets, token, begin), (token, text)

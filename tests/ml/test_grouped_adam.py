@@ -1,0 +1,300 @@
+"""Adam by groups: thinc's own where they are alike, PyTorch's where they are not."""
+
+import gc
+from itertools import islice
+
+import numpy as np
+import pytest
+import spacy
+import torch
+from thinc.api import Adam, warmup_linear
+
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
+from spacy_spanft.ml.optimizers.groups import (
+    models,
+    parameter_groups,
+    shim_of,
+    transformers,
+)
+from spacy_spanft.training.regimes import bind
+from spacy_spanft.training.regimes.freeze import freeze_transformer, group_parameters
+
+from ..training.regimes import encoders, hash_of, head_weights, initialized, make, step
+
+SETTINGS = {"beta1": 0.8, "beta2": 0.99, "eps": 1e-6, "L2": 0.1, "grad_clip": 0.5}
+DEPTHS = {"embeddings": 2, "encoder.layer.0": 1, "encoder.layer.1": 0, "pooler": 0}
+
+
+def shims(nlp):
+    found = (one for model in models(nlp).values() for one in transformers(model))
+    return [shim_of(one) for one in found]
+
+
+def exchange(nlp, draw):
+    """Give new values to all parameters and gradients, by the keys of an optimizer.
+
+    draw(key, weights) gives a weight and a gradient.
+    """
+    for model in models(nlp).values():
+        for node in model.walk():
+            for name in node.param_names:
+                if node.has_param(name):
+                    found = draw((node.id, name), node.get_param(name))
+                    node.set_param(name, found[0])
+                    node.set_grad(name, found[1])
+            for shim in node.shims:
+                for name, parameter in shim._model.named_parameters():
+                    found = draw((shim.id, name), parameter.detach().numpy())
+                    parameter.data = torch.tensor(found[0])
+                    parameter.grad = torch.tensor(found[1])
+
+
+def weights(nlp):
+    """Copy all weights, by the same keys."""
+    found = {}
+
+    def note(key, weight):
+        found[key] = weight.copy()
+        return weight.copy(), np.zeros_like(weight)
+
+    exchange(nlp, note)
+    return found
+
+
+@pytest.mark.parametrize("decay", [True, False])
+@pytest.mark.parametrize("averages", [True, False])
+@pytest.mark.parametrize("heads", [["textcat"], ["textcat", "ner"]])
+def test_alike_it_is_thincs(bert, heads, averages, decay):
+    """To the last bit, with all that thinc's has, also with equal rates given."""
+    more = {"L2_is_weight_decay": decay, "use_averages": averages, **SETTINGS}
+    rate = lambda: warmup_linear(0.01, 2, 8)  # noqa: E731
+    found = []
+    for make_optimizer in (
+        lambda: Adam(rate(), **more),
+        lambda: grouped_adam(rate(), decay_biases_and_norms=True, **more),
+        lambda: grouped_adam(
+            0.5,
+            **{"transformer_rate": rate(), "head_rate": rate()},
+            **{"decay_biases_and_norms": True, **more},
+        ),
+    ):
+        nlp, examples = initialized(make(bert, *heads))
+        adam = make_optimizer()
+        for n in range(5):
+            group_parameters()(nlp, {"step": n, "epoch": 0})
+            step(nlp, examples, adam)
+        averaged = [] if not averages else list(adam.averages.values())
+        found.append((hash_of(nlp), [*head_weights(nlp), *averaged]))
+    for one, others in found[1:]:
+        assert one == found[0][0]
+        for ours, theirs in zip(others, found[0][1], strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def expected_group(name, is_transformer):
+    """Say by hand what a parameter is to get: part, depth, whether it decays."""
+    if not is_transformer:
+        return "head", 0, name not in ("b", "c", "G")
+    depth = next(depth for prefix, depth in DEPTHS.items() if name.startswith(prefix))
+    return "transformer", depth, not name.endswith("bias") and "Norm" not in name
+
+
+@pytest.mark.parametrize("peer", [torch.optim.Adam, torch.optim.AdamW])
+def test_groups_are_those_of_pytorch(bert, peer):
+    """The same weights and gradients, with groups and schedules made by hand."""
+    nlp, _ = initialized(make(bert))
+    bind(nlp)
+    ids = {shim.id for shim in shims(nlp)}
+    # AdamW shrinks a weight before its step, thinc after it, which differs by the
+    # square of the rate.
+    rates = {"transformer": (5e-4, 2, 8), "head": (1e-3, 1, 9)}
+    ours = grouped_adam(
+        9.0,
+        transformer_rate=warmup_linear(*rates["transformer"]),
+        head_rate=warmup_linear(*rates["head"]),
+        **{"layer_decay": 0.5, "L2": 0.3, "grad_clip": 0.0},
+        L2_is_weight_decay=peer is torch.optim.AdamW,
+    )
+    random = np.random.default_rng(0)
+    normal = lambda weight: random.normal(size=weight.shape).astype("f")  # noqa: E731
+    exchange(nlp, lambda key, weight: (normal(weight), normal(weight)))
+    theirs = {
+        key: torch.nn.Parameter(torch.tensor(w)) for key, w in weights(nlp).items()
+    }
+    groups, factors = [], []
+    for (number, name), parameter in theirs.items():
+        part, depth, decays = expected_group(name, number in ids)
+        decay = {"weight_decay": 0.3 if decays else 0.0}
+        groups.append({"params": [parameter], "lr": 0.5**depth, **decay})
+        factors.append([*islice(warmup_linear(*rates[part]), 7)].__getitem__)
+    reference = peer(groups)
+    schedule = torch.optim.lr_scheduler.LambdaLR(reference, factors)
+    before = weights(nlp)
+    for _ in range(6):
+
+        def draw(key, weight):
+            gradient = normal(weight)
+            theirs[key].grad = torch.tensor(gradient)
+            return weight, gradient
+
+        exchange(nlp, draw)
+        reference.step()
+        schedule.step()
+        for _, component in nlp.pipeline:
+            component.finish_update(ours)
+        ours.step_schedules()
+    for key, weight in weights(nlp).items():
+        expected = theirs[key].detach().numpy()
+        np.testing.assert_allclose(weight, expected, atol=1e-5, err_msg=str(key))
+        assert np.abs(expected - before[key]).max() > 1e-4
+
+
+def test_groups_of_a_pipeline(bert):
+    nlp, _ = initialized(make(bert, "textcat", "ner"))
+    other = nlp.add_pipe("tagger")
+    other.add_label("N")
+    nlp.initialize()
+    found = parameter_groups(nlp)
+    (shim,) = shims(nlp)
+    for name, depth, special in [
+        ("pooler.dense.weight", 0, False),
+        ("encoder.layer.1.output.LayerNorm.weight", 0, True),
+        ("encoder.layer.0.output.dense.bias", 1, True),
+        ("embeddings.word_embeddings.weight", 2, False),
+    ]:
+        assert found[shim.id, name] == ("transformer", depth, special)
+    for name, part in (("textcat", "head"), ("ner", "head"), ("tagger", "rest")):
+        nodes = list(nlp.get_pipe(name).model.walk())
+        keys = [(node.id, name) for node in nodes for name in node.param_names]
+        assert keys
+        assert {found[key].part for key in keys} == {part}
+        norms = [node for node in nodes if node.name == "layernorm"]
+        assert all(found[node.id, "G"].is_bias_or_norm for node in norms)
+        assert norms or name != "tagger"
+
+
+def test_rest_gets_the_rate_that_is_left(bert):
+    nlp, examples = initialized(make(bert))
+    nlp.add_pipe("tagger").add_label("N")
+    nlp.initialize()
+    bind(nlp)
+    before = weights(nlp)
+    adam = grouped_adam(0.0, transformer_rate=0.0, head_rate=0.1)
+    step(nlp, examples, adam)
+    changed = {k for k, w in weights(nlp).items() if not np.array_equal(w, before[k])}
+    groups = parameter_groups(nlp)
+    assert {groups[key].part for key in changed} == {"head"}
+
+
+def test_without_a_transformer():
+    """All is "rest"; a rate that nothing learns at is worth a warning."""
+    found = []
+    for make_optimizer in (Adam, grouped_adam):
+        spacy.util.fix_random_seed(0)
+        nlp = spacy.blank("en")
+        nlp.add_pipe("textcat")
+        nlp, examples = initialized(nlp)
+        bind(nlp)
+        settings = {"L2": 0.0, "use_averages": False}
+        adam = make_optimizer(0.01, **settings)
+        for _ in range(3):
+            step(nlp, examples, adam)
+        found.append(head_weights(nlp))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    adam = grouped_adam(0.01, transformer_rate=0.1, head_rate=0.1, layer_decay=0.9)
+    with pytest.warns(UserWarning, match="at that rate") as warned:
+        step(nlp, examples, adam)
+    names = [str(one.message).split(" has ")[1].split(",")[0] for one in warned]
+    assert names == ["transformer_rate", "head_rate", "layer_decay"]
+
+
+def test_frozen_first(bert):
+    """What thaws has Adam's corrections of a first update, and its own schedule."""
+    nlp, examples = initialized(make(bert))
+    freeze = freeze_transformer(until_step=3)
+    adam = grouped_adam(0.1, transformer_rate=0.01, L2=0.1)
+    before = hash_of(nlp)
+    (shim,) = shims(nlp)
+    for n in range(5):
+        freeze(nlp, {"step": n, "epoch": 0})
+        step(nlp, examples, adam)
+        counts = {adam.nr_update.get((shim.id, name), 0) for name, _ in named(nlp)}
+        assert counts - {0} == ({n - 2} if n > 2 else set())
+        assert (hash_of(nlp) == before) == (n < 3)
+
+
+def named(nlp):
+    return encoders(nlp)[0].named_parameters()
+
+
+def test_copies_have_moments_of_their_own(bert):
+    """What replaces a listener keeps the id of the original: Adam would mix them up."""
+    nlp, examples = initialized(make(bert, "textcat", "ner"))
+    nlp.replace_listeners("transformer", "ner", ["model.tok2vec"])
+    one, other = shims(nlp)
+    assert one.id == other.id
+    adam = grouped_adam(0.01)
+    for n in range(2):
+        group_parameters()(nlp, {"step": n, "epoch": 0})
+        step(nlp, examples, adam)
+    assert one.id != other.id
+    name = "encoder.layer.0.output.dense.weight"
+    assert [adam.nr_update[shim.id, name] for shim in (one, other)] == [2, 2]
+    groups = parameter_groups(nlp)
+    assert groups[one.id, name] == groups[other.id, name] == ("transformer", 1, False)
+
+
+def test_parameters_that_come_later(bert):
+    nlp, examples = initialized(make(bert))
+    bind(nlp)
+    adam = grouped_adam(0.01, layer_decay=0.9)
+    step(nlp, examples, adam)
+    nlp.add_pipe("tagger").add_label("N")
+    nlp.get_pipe("tagger").initialize(lambda: examples, nlp=nlp)
+    step(nlp, examples, adam)
+
+
+class TestErrors:
+    def test_not_bound(self, bert):
+        """Another pipeline's being bound does not help."""
+        other, _ = initialized(make(bert))
+        bind(other)
+        nlp, examples = initialized(make(bert))
+        nlp.update(examples, sgd=False)
+        finish = nlp.get_pipe("transformer").finish_update
+        with pytest.raises(SpanftError, match=r"(?s)group_parameters\.v1.*bind\(nlp\)"):
+            finish(grouped_adam(0.1))
+
+    def test_a_pipeline_is_not_kept(self, bert):
+        nlp, examples = initialized(make(bert))
+        bind(nlp)
+        adam = grouped_adam(0.1)
+        model = nlp.get_pipe("textcat").model
+        key = next((n.id, "W") for n in model.walk() if "W" in n.param_names)
+        del nlp, examples, model
+        gc.collect()
+        with pytest.raises(SpanftError, match="does not know the parameter 'W'"):
+            adam(key, np.zeros(3, "f"), np.zeros(3, "f"))
+
+    @pytest.mark.parametrize("decay", [0.0, 1.1, -1.0, float("nan")])
+    def test_layer_decay(self, decay):
+        with pytest.raises(SpanftError, match=f"layer_decay is {decay}, but"):
+            grouped_adam(0.1, layer_decay=decay)
+
+    @pytest.mark.parametrize("name", ["learn", "transformer", "head"])
+    def test_negative_rates(self, name):
+        rates = {"learn_rate": 0.1, f"{name}_rate": -0.1}
+        with pytest.raises(SpanftError, match=f"{name}_rate is -0.1, but must be 0"):
+            grouped_adam(**rates)
+
+    def test_no_layers(self, bert, monkeypatch):
+        nlp, _ = initialized(make(bert))
+        (shim,) = shims(nlp)
+        monkeypatch.setattr(shim, "_model", torch.nn.Linear(2, 2))
+        bind(nlp)
+        arrays = np.zeros((2, 2), "f"), np.ones((2, 2), "f")
+        grouped_adam(0.1)((shim.id, "weight"), *arrays)
+        with pytest.raises(SpanftError, match="layer_decay"):
+            grouped_adam(0.1, layer_decay=0.5)((shim.id, "weight"), *arrays)

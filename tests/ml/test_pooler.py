@@ -1,0 +1,132 @@
+"""BERT's pooler in front of a classifier: as in Hugging Face's own."""
+
+import numpy as np
+import pytest
+import spacy
+import torch
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import Adam, Model
+
+from spacy_spanft.ml.layers.pooler import pooler
+from spacy_spanft.training.prepare import prepare_training
+
+from ..tiny import LISTENER, save_encoder, transformer_config
+
+pytest.importorskip("spacy_transformers")
+
+TEXTS = ["good", "the film was not very good", "a bad city", "new york"]
+ARCHITECTURES = ("spacy-spanft.ClsTextCat.v1", "spacy-spanft.SpanTextCat.v1")
+
+
+def make(folder, architecture=ARCHITECTURES[0]):
+    """Make a pipeline as `spacy train` does, up to the first step."""
+    nlp = spacy.blank("en")
+    spacy.util.fix_random_seed(0)
+    nlp.add_pipe("transformer", config={"model": transformer_config(folder)["model"]})
+    settings = {"exclusive_classes": True, "tok2vec": LISTENER, "pooler": True}
+    if "Span" in architecture:
+        nlp.add_pipe("span_segmenter")
+        nlp.config["training"]["annotating_components"] = ["span_segmenter"]
+        pooling = {"@architectures": "spacy-spanft.MaxPooling.v1"}
+        settings |= {"span_pooling": pooling, "doc_pooling": pooling}
+    settings["@architectures"] = architecture
+    textcat = nlp.add_pipe("textcat", config={"model": settings})
+    for label in "AB":
+        textcat.add_label(label)
+    nlp.config["initialize"]["after_init"] = {
+        "@callbacks": "spacy-spanft.prepare_training.v1"
+    }
+    return nlp
+
+
+def initialized(folder, *more):
+    nlp = make(folder, *more)
+    nlp.initialize()
+    return nlp
+
+
+def the_pooler(nlp):
+    return next(
+        node for node in nlp.get_pipe("textcat").model.walk() if node.name == "pooler"
+    )
+
+
+def test_forward_and_gradients_are_those_of_pytorch():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(5, 7)).astype("f")
+    layer = pooler()
+    layer.initialize(X=X)
+    layer.set_param("b", random.normal(size=7).astype("f"))
+    Y, backprop = layer(X, is_train=True)
+    dY = random.normal(size=Y.shape).astype("f")
+    W, b, x = (
+        torch.tensor(array, requires_grad=True)
+        for array in (layer.get_param("W"), layer.get_param("b"), X)
+    )
+    expected = torch.tanh(torch.nn.functional.linear(x, W, b))
+    expected.backward(torch.from_numpy(dY))
+    np.testing.assert_allclose(Y, expected.detach().numpy(), atol=1e-6)
+    assert backprop(dY) == pytest.approx(x.grad.numpy(), abs=1e-6)
+    assert layer.get_grad("W") == pytest.approx(W.grad.numpy(), abs=1e-5)
+    assert layer.get_grad("b") == pytest.approx(b.grad.numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("family", ["bert", "albert"])
+def test_scores_are_those_of_hugging_face(family, tmp_path):
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    folder = save_encoder(tmp_path / family, family)
+    nlp = initialized(folder)
+    theirs = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    output = nlp.get_pipe("textcat").model.get_ref("output_layer")
+    with torch.no_grad():
+        theirs.classifier.weight.normal_(0, 2.0)
+        output.set_param("W", theirs.classifier.weight.numpy().copy())
+        output.set_param("b", theirs.classifier.bias.numpy().copy())
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        batch = tokenizer(TEXTS, padding=True, return_tensors="pt")
+        expected = theirs(**batch).logits.softmax(dim=1)[:, 0].tolist()
+    assert np.ptp(expected) > 1e-4
+    found = [doc.cats["A"] for doc in nlp.pipe(TEXTS)]
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_learns_and_stays(architecture, tmp_path):
+    nlp = initialized(save_encoder(tmp_path / "bert"), architecture)
+    before = the_pooler(nlp).get_param("W").copy()
+    theirs = nlp.get_pipe("transformer").model.transformer.pooler.dense.weight
+    assert np.array_equal(before, theirs.detach().numpy())
+    examples = [
+        Example.from_dict(nlp.make_doc(t), {"cats": {"A": i % 2, "B": 1 - i % 2}})
+        for i, t in enumerate(TEXTS)
+    ]
+    optimizer = Adam(0.01)
+    for _ in range(3):
+        nlp.update(examples, sgd=optimizer, annotates=nlp.pipe_names[1:-1])
+    after = the_pooler(nlp).get_param("W").copy()
+    assert not np.array_equal(after, before)
+    assert np.array_equal(before, theirs.detach().numpy())
+    nlp.to_disk(tmp_path / "model")
+    again = spacy.load(tmp_path / "model")
+    assert np.array_equal(the_pooler(again).get_param("W"), after)
+    assert again("new york").cats == nlp("new york").cats
+    # What is trained on is no new one, and keeps its weights.
+    with again.select_pipes(disable=["textcat"]):
+        prepare_training()(again)
+    assert np.array_equal(the_pooler(again).get_param("W"), after)
+
+
+def test_after_it_texts_without_tokens_score_nothing(tmp_path):
+    nlp = initialized(save_encoder(tmp_path / "bert"))
+    the_pooler(nlp).set_param("b", np.ones(16, "f"))
+    docs = nlp.pipe(["good", Doc(nlp.vocab), "bad"], as_tuples=False)
+    assert [any(doc.cats.values()) for doc in docs] == [True, False, True]
+
+
+def test_an_encoder_without_pooler(tmp_path):
+    nlp = make(save_encoder(tmp_path / "electra", "electra"))
+    with pytest.warns(UserWarning, match="pooler of 'textcat' begins with random"):
+        nlp.initialize()
+    assert isinstance(the_pooler(nlp), Model)

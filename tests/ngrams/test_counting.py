@@ -1,0 +1,206 @@
+"""Counting equals counting: whatever the text, the tokenizer and the block size."""
+
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.symbols import ORTH
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import CorpusError, DictionaryError
+from spacy_spanft.ngrams.counting import tokens, vocabulary
+from spacy_spanft.ngrams.text.blocks import blocks_from_texts
+
+from ..ml.reference import count_ngrams, split_at_ascii_space, tokenize
+
+NLP = spacy.blank("en")
+PIECES = [
+    *("a", "b", "The", "the", "THE", "New", "York", "don't", "U.S.", "8)", ":)", "xD"),
+    *(
+        "3.5",
+        "ΑΣ",
+        "İstanbul",
+        "ß",
+        "e\u0301",
+        "🙂",
+        "שלום",
+        "<unk>",
+        "unk",
+        "--",
+        "(a",
+    ),
+    *(
+        "b).",
+        "a\u00a0b",
+        "\u00a0",
+        "\u2028",
+        "well-known",
+        "a/b",
+        "@-@",
+        "...",
+        "can't",
+    ),
+]
+SPACES = [" ", " ", " ", " ", "  ", "\t", "\n", " \n", "\n\n", "\r\n", "\x0b", "\x1c"]
+texts = st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(SPACES)), max_size=60
+).map(lambda pairs: "".join(piece + space for piece, space in pairs))
+settings = {"max_n": st.integers(2, 6), "min_count": st.integers(1, 3)}
+
+
+def count(text, block_size=1 << 20, **how):
+    """Count a text; an empty one is an error for users, but not here."""
+    blocks = blocks_from_texts(text.split("\n"), block_size=block_size)
+    try:
+        return dict(NgramDictionary.from_blocks(blocks, ["test"], **how))
+    except CorpusError as error:
+        if "not a single word" not in str(error):
+            raise
+        return {}
+
+
+@pytest.mark.filterwarnings("ignore:Not a single n-gram")
+@given(text=texts, block_size=st.sampled_from([1, 7, 1000]), **settings)
+def test_equals_counting_at_white_space(text, block_size, max_n, min_count):
+    lines = split_at_ascii_space(text)
+    how = {"tokenizer": "whitespace", "max_n": max_n, "min_count": min_count}
+    lower = [[word.lower() for word in line] for line in lines]
+    assert count(text, block_size, **how) == count_ngrams(lower, max_n, min_count)
+    cased = count(text, block_size, attr="ORTH", **how)
+    assert cased == count_ngrams(lines, max_n, min_count)
+
+
+@pytest.mark.filterwarnings("ignore:Not a single n-gram")
+@given(text=texts, block_size=st.sampled_from([1, 7, 1000]), **settings)
+def test_equals_counting_what_the_tokenizer_gives(text, block_size, max_n, min_count):
+    text = text.replace("<unk>", "unk")
+    lines = tokenize(text, NLP.tokenizer)
+    lower = [[word.lower() for word in line] for line in lines]
+    how = {"tokenizer": NLP.tokenizer, "max_n": max_n, "min_count": min_count}
+    assert count(text, block_size, **how) == count_ngrams(lower, max_n, min_count)
+    cased = count(text, block_size, attr="ORTH", **how)
+    assert cased == count_ngrams(lines, max_n, min_count)
+
+
+@pytest.mark.filterwarnings("ignore:Not a single n-gram")
+@given(text=st.text(max_size=80), **settings)
+def test_equals_counting_on_any_text(text, max_n, min_count):
+    text = text.replace("\0", "").replace("\r", " ")
+    lower = [[w.lower() for w in line] for line in tokenize(text, NLP.tokenizer)]
+    how = {"tokenizer": NLP.tokenizer, "max_n": max_n, "min_count": min_count}
+    assert count(text, **how) == count_ngrams(lower, max_n, min_count)
+
+
+def test_small_blocks_and_several_processes_count_the_same(monkeypatch):
+    text = "\n".join(
+        f"w{i} the new york times of w{i % 7} in the united states isn't it"
+        for i in range(300)
+    )
+    expected = count(text, min_count=3)
+    assert expected["the united states"] == 300
+    monkeypatch.setattr(tokens, "CHUNKS_PER_BATCH", 16)
+    monkeypatch.setattr(vocabulary, "_CHUNKS_PER_BLOCK", 10)
+    assert count(text, min_count=3, n_process=2) == expected
+    assert count(text, min_count=3, block_size=50) == expected
+
+
+def test_unknown_is_no_word_with_any_tokenizer():
+    text = "<unk> a b <unk> a b <unk>\n<unk>\na <unk> b"
+    for tokenizer in ("whitespace", "en", lambda line: NLP.tokenizer(line)):
+        assert count(text, tokenizer=tokenizer, min_count=1) == {"a b": 2}
+
+
+def test_an_ngram_needs_words_side_by_side():
+    text = "a b\n\na , b\na  b\na\tb\na \nb"
+    assert count(text, tokenizer="en", min_count=1) == {"a b": 1}
+    # In text that is tokenized already, white space only separates.
+    assert count(text, tokenizer="whitespace", min_count=1) == {"a b": 3}
+
+
+def test_special_case_across_white_space_is_tokenised_in_full():
+    nlp = spacy.blank("en")
+    nlp.tokenizer.add_special_case("New York", [{ORTH: "New "}, {ORTH: "York"}])
+    assert not tokens.works_by_chunk(nlp.tokenizer)
+    text = "in New York today\nin New York today"
+    lower = [[w.lower() for w in line] for line in tokenize(text, nlp.tokenizer)]
+    expected = count_ngrams(lower, 5, 1)
+    assert count(text, tokenizer=nlp.tokenizer, min_count=1) == expected
+
+
+class Characters:
+    """A tokenizer that is not rule-based: every character is a token."""
+
+    def __init__(self, vocab):
+        self.vocab = vocab
+
+    def __call__(self, text):
+        return spacy.tokens.Doc(
+            self.vocab, words=list(text), spaces=[False] * len(text)
+        )
+
+
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_any_tokenizer_will_do(n_process):
+    tokenizer = Characters(NLP.vocab)
+    text = "纽约 很大\n纽约 不大\n" * 3
+    expected = count_ngrams(tokenize(text, tokenizer), 3, 2)
+    assert expected == {"纽 约": 6, "很 大": 3, "不 大": 3}
+    found = count(
+        text, 8, tokenizer=tokenizer, max_n=3, min_count=2, n_process=n_process
+    )
+    assert found == expected
+
+
+def test_words_and_tokens_are_counted():
+    found = NgramDictionary.from_texts(["a b , a b c", "a b"], min_count=2)
+    assert dict(found) == {"a b": 3}
+    assert dict(found.words) == {"a": 3, "b": 3}
+    assert found.provenance.n_tokens == 8
+    assert found.provenance.sources == ("texts",)
+    assert found.provenance.min_count == 2
+
+
+def test_a_very_long_line():
+    found = NgramDictionary.from_texts(["to be or not " * 250_000], min_count=1)
+    assert found["to be or not"] == 250_000
+    assert found["not to be or not"] == 249_999
+
+
+def test_nothing_frequent_is_a_warning_that_names_the_threshold():
+    with pytest.warns(UserWarning, match=r"occurs 7 times or more .* 3 tokens"):
+        assert len(NgramDictionary.from_texts(["a b c"], min_count=7)) == 0
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["  \n "]])
+def test_no_text_is_an_error(texts):
+    with pytest.raises(CorpusError, match="not a single word was read"):
+        NgramDictionary.from_texts(texts)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"max_n": 1}, "max_n is 1, but it must be a whole number from 2"),
+        ({"max_n": 0}, "max_n is 0"),
+        ({"max_n": 2.5}, r"max_n is 2\.5"),
+        (
+            {"min_count": -3},
+            "min_count is -3, but it must be a whole number of 1 or more",
+        ),
+        ({"min_count": 0}, "min_count is 0"),
+        ({"min_count": True}, "min_count is True"),
+        ({"attr": "LEMMA"}, "attr is 'LEMMA', but it must be 'LOWER' or 'ORTH'"),
+        ({"n_process": 0}, "n_process is 0"),
+        ({"tokenizer": "klingon"}, "no spaCy tokenizer for 'klingon'"),
+    ],
+)
+def test_wrong_settings(how, message):
+    with pytest.raises((CorpusError, DictionaryError), match=message):
+        NgramDictionary.from_texts(["a b"], **how)
+
+
+def test_one_string_is_not_a_list_of_texts():
+    with pytest.raises(CorpusError, match="texts is one single string"):
+        NgramDictionary.from_texts("a b c")
+    with pytest.raises(CorpusError, match="Text 1 is a int, not a string"):
+        NgramDictionary.from_texts(["a", 3])

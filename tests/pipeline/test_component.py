@@ -1,0 +1,486 @@
+"""The component's contract."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
+from spacy.util import registry as spacy_registry
+
+from spacy_spanft import default_dictionary
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.pipeline.span_segmenter import SpanSegmenter
+from spacy_spanft.segmenters import registry
+from spacy_spanft.segmenters.ngram import NgramSegmenter
+from spacy_spanft.segmenters.writing import with_singletons, write_spans
+
+from .. import interpreter
+
+TEXTS = [
+    "New York City is in the United States.",
+    "",
+    "   ",
+    "🙂 new\u00a0york 🙂 United Airlines",
+    "שלום עולם new york",
+    "the United States of America",
+    "nothing here",
+]
+SPANS = [
+    ["New York City", "United States"],
+    [],
+    [],
+    ["United Airlines"],
+    ["new york"],
+    ["the United States of America"],
+    [],
+]
+
+
+@pytest.fixture
+def pipeline(dictionary):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter")
+    nlp.get_pipe("span_segmenter").initialize(nlp=nlp, dictionary=dictionary)
+    return nlp
+
+
+def texts_of(docs, key="ngrams"):
+    return [[span.text for span in doc.spans[key]] for doc in docs]
+
+
+def places_of(docs, key="ngrams"):
+    return [
+        [(s.start, s.end, s.start_char, s.end_char, s.label_) for s in doc.spans[key]]
+        for doc in docs
+    ]
+
+
+def test_works_with_nothing_else():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter")
+    doc = nlp("The President of the United States lives in New York City.")
+    assert "New York City" in texts_of([doc])[0]
+
+
+def test_call_and_pipe(pipeline):
+    docs = [pipeline(text) for text in TEXTS]
+    assert texts_of(docs) == SPANS
+    for batch_size in (1, 2, 1000):
+        piped = list(pipeline.pipe(TEXTS, batch_size=batch_size))
+        assert places_of(piped) == places_of(docs)
+        component = pipeline.get_pipe("span_segmenter")
+        made = (pipeline.make_doc(text) for text in TEXTS)
+        assert places_of(component.pipe(made, batch_size=batch_size)) == places_of(docs)
+
+
+def test_two_processes(pipeline):
+    docs = list(pipeline.pipe(TEXTS * 3, n_process=2, batch_size=4))
+    assert texts_of(docs) == SPANS * 3
+
+
+def test_pickle_as_for_spawned_processes(pipeline):
+    component = pickle.loads(pickle.dumps(pipeline.get_pipe("span_segmenter")))
+    assert texts_of(component.pipe(map(pipeline.make_doc, TEXTS))) == SPANS
+
+
+def test_is_known_to_analyze_pipes(pipeline):
+    summary = pipeline.analyze_pipes()["summary"]["span_segmenter"]
+    assert summary["assigns"] == ["doc.spans"]
+    assert not summary["retokenizes"]
+
+
+spans_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)
+
+
+@given(steps=spans_lists, labels=st.lists(st.sampled_from(["", "NP"]), min_size=6))
+def test_fast_writing_equals_slicing(nlp, steps, labels):
+    segments, at = [], 0
+    for (gap, length), label in zip(steps, labels, strict=False):
+        segments.append((at + gap, at + gap + length, *[label] * bool(label)))
+        at += gap + length
+    words = ["wörd🙂"[: 1 + i % 6] for i in range(at + 1)]
+    doc = Doc(nlp.vocab, words=words, spaces=[i % 3 > 0 for i in range(len(words))])
+    plain = [Span(doc, s, e, *label) for s, e, *label in segments]
+    write_spans(doc, segments, key="x", writer="me")
+    fast = list(doc.spans["x"])
+    assert fast == plain
+    assert [span.text for span in fast] == [span.text for span in plain]
+    attributes = ("start", "end", "start_char", "end_char", "label_", "kb_id", "id")
+    for ours, theirs in zip(fast, plain, strict=True):
+        assert [getattr(ours, a) for a in attributes] == [
+            getattr(theirs, a) for a in attributes
+        ]
+
+
+def test_with_singletons(dictionary):
+    assert with_singletons([(1, 3), (3, 5, "x")], 7) == [
+        *((0, 1), (1, 3), (3, 5, "x"), (5, 6), (6, 7))
+    ]
+    assert with_singletons([], 2) == [(0, 1), (1, 2)]
+    assert with_singletons([], 0) == []
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter", config={"singletons": True, "spans_key": "all"})
+    nlp.get_pipe("span_segmenter").initialize(nlp=nlp, dictionary=dictionary)
+    assert texts_of(nlp.pipe(["in New York .", ""]), "all") == [
+        ["in", "New York", "."],
+        [],
+    ]
+
+
+def test_a_long_doc(pipeline):
+    doc = Doc(pipeline.vocab, words=["new", "york"] * 50_000)
+    assert len(pipeline.get_pipe("span_segmenter")(doc).spans["ngrams"]) == 50_000
+
+
+class TestKeys:
+    def test_taken_by_another(self, pipeline):
+        doc = pipeline.make_doc("new york")
+        doc.spans["ngrams"] = [doc[0:1]]
+        with pytest.raises(
+            SpanftError, match=r"doc.spans\['ngrams'\] is there already"
+        ):
+            pipeline(doc)
+        with pytest.raises(SpanftError, match="overwrite"):
+            list(pipeline.pipe([doc]))
+        pipeline.get_pipe("span_segmenter").overwrite = True
+        assert texts_of([pipeline(doc)]) == [["new york"]]
+
+    def test_own_spans_are_written_again(self, pipeline):
+        doc = pipeline("new york")
+        from_json = Doc(pipeline.vocab).from_json(doc.to_json())
+        joined = Doc.from_docs([doc, pipeline("united states")])
+        assert texts_of(map(pipeline, [from_json, joined])) == [
+            ["new york"],
+            ["new york", "united states"],
+        ]
+        again = Doc(pipeline.vocab).from_bytes(doc.to_bytes())
+        stored = next(DocBin(docs=[doc]).get_docs(pipeline.vocab))
+        for seen in (doc, again, stored):
+            assert texts_of([pipeline(seen)]) == [["new york"]]
+
+    def test_two_of_them(self, dictionary):
+        nlp = spacy.blank("en")
+        for name in ("one", "two"):
+            component = nlp.add_pipe(
+                "span_segmenter", name=name, config={"spans_key": name}
+            )
+            component.initialize(nlp=nlp, dictionary=dictionary)
+        doc = nlp("new york")
+        assert texts_of([doc], "one") == texts_of([doc], "two") == [["new york"]]
+        nlp.get_pipe("two").spans_key = "one"
+        with pytest.raises(SpanftError, match="not written by 'two' but by 'one'"):
+            nlp("new york")
+
+    def test_other_keys_are_left_alone(self, pipeline):
+        doc = pipeline.make_doc("new york")
+        doc.spans["sc"] = [doc[0:1]]
+        assert texts_of([pipeline(doc)], "sc") == [["new"]]
+
+
+class TestInitialize:
+    def config(self, path):
+        return {
+            "nlp": {"lang": "en", "pipeline": ["span_segmenter"]},
+            "components": {"span_segmenter": {"factory": "span_segmenter"}},
+            "initialize": {"components": {"span_segmenter": {"dictionary": str(path)}}},
+        }
+
+    def test_reads_the_dictionary_once_and_keeps_it(self, dictionary, tmp_path):
+        path = tmp_path / "build" / "a.tsv.gz"
+        dictionary.to_disk(path)
+        nlp = spacy.util.load_model_from_config(self.config(path), auto_fill=True)
+        nlp.initialize()
+        assert texts_of(nlp.pipe(TEXTS)) == SPANS
+        nlp.to_disk(tmp_path / "pipeline")
+        path.unlink()  # the build paths need not be there later, nor elsewhere
+        code = (
+            f"import spacy; nlp = spacy.load({str(tmp_path / 'pipeline')!r});"
+            f"print([[s.text for s in d.spans['ngrams']] for d in nlp.pipe({TEXTS!r})])"
+        )
+        done = interpreter.run("-c", code, cwd=tmp_path)
+        assert done.stdout.strip() == str(SPANS), done.stderr
+
+    def test_reader_that_cuts(self, dictionary, tmp_path):
+        dictionary.to_disk(tmp_path / "a.tsv.gz")
+        config = self.config(tmp_path)
+        config["initialize"]["components"]["span_segmenter"]["dictionary"] = {
+            "@readers": "spacy-spanft.NgramDictionary.v1",
+            "path": str(tmp_path / "a.tsv.gz"),
+            "top_k": 1,
+            "min_count": 2,
+        }
+        nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+        nlp.initialize()
+        assert texts_of([nlp("new york in the united states")]) == [["new york"]]
+
+    def test_missing_file(self, tmp_path):
+        config = self.config(tmp_path / "missing.tsv.gz")
+        nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+        with pytest.raises(SpanftError, match=r"no file .*missing"):
+            nlp.initialize()
+
+    def test_segmenter_that_takes_none(self, dictionary):
+        nlp = spacy.blank("en")
+        segmenter = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
+        component = nlp.add_pipe("span_segmenter", config={"segmenter": segmenter})
+        component.initialize(nlp=nlp)
+        with pytest.raises(SpanftError, match=r"Remove \[initialize.components"):
+            component.initialize(nlp=nlp, dictionary=dictionary)
+
+    def test_annotates_in_training(self, pipeline, monkeypatch):
+        textcat = pipeline.add_pipe("textcat")
+        textcat.add_label("A")
+        textcat.add_label("B")
+        cats = {"A": 1.0, "B": 0.0}
+        example = Example.from_dict(pipeline.make_doc("new york"), {"cats": cats})
+        optimizer = pipeline.initialize(lambda: [example])
+        component = pipeline.get_pipe("span_segmenter")
+        seen = []
+        monkeypatch.setattr(
+            component,
+            "set_annotations",
+            lambda docs, spans: (
+                SpanSegmenter.set_annotations(component, docs, spans),
+                seen.extend(texts_of(docs)),
+            ),
+        )
+        for _ in range(2):
+            pipeline.update([example], sgd=optimizer, annotates=["span_segmenter"])
+        assert seen == [["new york"]] * 2
+
+    def test_dictionary_for_another_language(self, dictionary):
+        nlp = spacy.blank("de")
+        component = nlp.add_pipe("span_segmenter")
+        with pytest.warns(UserWarning, match="language 'de' with the default"):
+            nlp("in der Stadt")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            nlp("once is enough")
+            fresh = spacy.blank("de")
+            component = fresh.add_pipe("span_segmenter")
+            component.initialize(nlp=fresh, dictionary=dictionary)
+            fresh("in der Stadt")
+
+
+class TestSerialization:
+    def test_bytes(self, pipeline):
+        data = pipeline.to_bytes()
+        other = spacy.blank("en")
+        other.add_pipe("span_segmenter")
+        other.from_bytes(data)
+        assert other.to_bytes() == data
+        assert texts_of(other.pipe(TEXTS)) == SPANS
+
+    def test_disk(self, pipeline, tmp_path):
+        pipeline.to_disk(tmp_path / "a")
+        other = spacy.load(tmp_path / "a")
+        assert texts_of(other.pipe(TEXTS)) == SPANS
+        other.to_disk(tmp_path / "b")
+        name = "span_segmenter/segmenter/dictionary.tsv.gz"
+        assert (tmp_path / "a" / name).read_bytes() == (
+            tmp_path / "b" / name
+        ).read_bytes()
+
+    def test_segmenter_without_data(self, tmp_path):
+        nlp = spacy.blank("en")
+        segmenter = {"@segmenters": "spacy-spanft.RandomSegmenter.v1", "seed": 7}
+        nlp.add_pipe("span_segmenter", config={"segmenter": segmenter})
+        nlp.to_disk(tmp_path)
+        doc = "a b c d e f g h i j k l m n o p"
+        assert places_of([spacy.load(tmp_path)(doc)]) == places_of([nlp(doc)])
+        nlp.from_bytes(nlp.to_bytes())
+
+    def test_data_that_is_missing_or_damaged(self, pipeline, tmp_path):
+        pipeline.to_disk(tmp_path)
+        file = tmp_path / "span_segmenter" / "segmenter" / "dictionary.tsv.gz"
+        file.write_bytes(file.read_bytes()[:50])
+        with pytest.raises(SpanftError, match=r"dictionary.tsv.gz is damaged"):
+            spacy.load(tmp_path)
+        file.unlink()
+        with pytest.raises(SpanftError, match="does not hold the segmenter's data"):
+            spacy.load(tmp_path)
+        assert spacy.load(tmp_path, exclude=["span_segmenter"])
+
+
+class TestCustomSegmenters:
+    def make(self, segmenter):
+        nlp = spacy.blank("en")
+        component = SpanSegmenter(nlp, segmenter=segmenter)
+        return lambda text: component(nlp.make_doc(text))
+
+    def test_registered(self):
+        @registry.segmenters("test.first_two.v1")
+        def make():
+            return lambda docs: [[(0, 2, "HEAD")] if len(d) > 1 else [] for d in docs]
+
+        nlp = spacy.blank("en")
+        config = {"segmenter": {"@segmenters": "test.first_two.v1"}}
+        nlp.add_pipe("span_segmenter", config=config)
+        assert places_of([nlp("a b c")]) == [[(0, 2, 0, 3, "HEAD")]]
+
+    @pytest.mark.parametrize(
+        "spans",
+        [
+            [(0, 3), (2, 4)],
+            [(2, 3), (0, 1)],
+            [(0, 5)],
+            [(-1, 2)],
+            [(1, 1)],
+            [(2, 1)],
+            [(0,)],
+            [0, 2],
+            [(0, 2, "A", "B")],
+            [(0, 2, None)],
+            [(0.0, 2.7)],
+            [None],
+            ["ab"],
+        ],
+    )
+    def test_wrong_spans(self, spans):
+        with pytest.raises(SpanftError, match=r"gave the span .* a Doc of 4 tokens"):
+            self.make(lambda docs: [spans])("a b c d")
+
+    def test_spans_of_spacy_and_numbers_of_numpy(self):
+        cut = self.make(lambda docs: [[doc[0:2], [2, 3]] for doc in docs])
+        doc = cut("a b c d")
+        assert texts_of([doc]) == [["a b", "c"]]
+        cut = self.make(lambda docs: [np.array([[1, 3]]).tolist() for _ in docs])
+        doc = cut("a b c d")
+        assert texts_of([doc]) == [["b c"]]
+        cut = self.make(lambda docs: [[tuple(np.array([1, 3]))] for _ in docs])
+        doc = cut("a b c d")
+        assert texts_of([doc]) == [["b c"]]
+
+    @pytest.mark.parametrize("result", [None, 3, (x for x in ())])
+    def test_no_list(self, result):
+        with pytest.raises(SpanftError, match="It must give a list"):
+            self.make(lambda docs: result)("a b")
+        with pytest.raises(SpanftError, match="It must give a list"):
+            self.make(lambda docs: [result])("a b")
+
+    def test_data_is_saved(self, tmp_path):
+        class Remembering:
+            def __init__(self):
+                self.data = b"none"
+
+            def __call__(self, docs):
+                return [[] for _ in docs]
+
+            def to_bytes(self):
+                return self.data
+
+            def from_bytes(self, data):
+                self.data = data
+
+        registry.segmenters("test.remembering.v1", func=Remembering)
+        nlp = spacy.blank("en")
+        config = {"segmenter": {"@segmenters": "test.remembering.v1"}}
+        nlp.add_pipe("span_segmenter", config=config).segmenter.data = b"DATA"
+        nlp.to_disk(tmp_path)
+        for other in (spacy.load(tmp_path), spacy.blank("en")):
+            if not other.pipe_names:
+                other.add_pipe("span_segmenter", config=config)
+                other.from_bytes(nlp.to_bytes())
+            assert other.get_pipe("span_segmenter").segmenter.data == b"DATA"
+        (tmp_path / "span_segmenter" / "segmenter").unlink()
+        with pytest.raises(SpanftError, match="does not hold the segmenter's data"):
+            spacy.load(tmp_path)
+
+    def test_wrong_number(self):
+        with pytest.raises(SpanftError, match="got 1 Docs, but gave 0 results"):
+            self.make(lambda docs: [])("a b")
+
+    def test_error_handler(self, pipeline):
+        pipeline.set_error_handler(spacy.util.ignore_error)
+        bad, good = pipeline.make_doc("new york"), pipeline.make_doc("new york")
+        bad.spans["ngrams"] = [bad[0:1]]
+        assert texts_of(pipeline.pipe([bad, good], batch_size=1)) == [["new york"]]
+
+
+def test_names_are_registered():
+    names = {
+        "factories": ["bilou_ner", "span_segmenter", "text_regressor"],
+        "segmenters": [
+            "spacy-spanft.NgramSegmenter.v1",
+            "spacy-spanft.NltkChunkSegmenter.v1",
+            "spacy-spanft.RandomSegmenter.v1",
+        ],
+        "architectures": [
+            "spacy-spanft.AttentionPooling.v1",
+            "spacy-spanft.BilouTagger.v1",
+            "spacy-spanft.ClsTextCat.v1",
+            "spacy-spanft.CnnPooling.v1",
+            "spacy-spanft.FirstPooling.v1",
+            "spacy-spanft.MaxPooling.v1",
+            "spacy-spanft.PairTransformerModel.v1",
+            "spacy-spanft.SpanTextCat.v1",
+            "spacy-spanft.SpanTok2Vec.v1",
+            "spacy-spanft.Tok2VecPairTransformer.v1",
+        ],
+        "callbacks": [
+            "spacy-spanft.check_span_groups.v1",
+            "spacy-spanft.freeze_transformer.v1",
+            "spacy-spanft.group_parameters.v1",
+            "spacy-spanft.prepare_training.v1",
+            "spacy-spanft.warn_unseen_labels.v1",
+        ],
+        "layers": [
+            "spacy-spanft.BoundaryAttentionReducer.v1",
+            "spacy-spanft.LinearCrossEntropy.v1",
+        ],
+        "misc": ["spacy-spanft.segment_suggester.v1"],
+        "optimizers": ["spacy-spanft.GroupedAdam.v1"],
+        "readers": [
+            "spacy-spanft.ConllCorpus.v1",
+            "spacy-spanft.DatasetCorpus.v1",
+            "spacy-spanft.HeldOutCorpus.v1",
+            "spacy-spanft.NerDataset.v1",
+            "spacy-spanft.NgramDictionary.v1",
+            "spacy-spanft.TableCorpus.v1",
+        ],
+        "scorers": [
+            "spacy-spanft.classification_scorer.v1",
+            "spacy-spanft.regression_scorer.v1",
+        ],
+        "tokenizers": ["spacy-spanft.PairTokenizer.v1"],
+    }
+    for group, expected in names.items():
+        found = getattr(spacy_registry, group).get_all()
+        assert set(expected) <= set(found)
+        ours = [name for name in found if name.startswith("spacy-spanft.")]
+        assert sorted(ours) == [n for n in expected if n.startswith("spacy-spanft.")]
+
+
+def test_wrong_config_is_a_validation_error():
+    from thinc.api import ConfigValidationError
+
+    nlp = spacy.blank("en")
+    with pytest.raises(ConfigValidationError, match="spans_key"):
+        nlp.add_pipe("span_segmenter", config={"spans_key": ["a"]})
+    for wrong in (None, "x"):
+        with pytest.raises(ConfigValidationError, match="segmenter"):
+            nlp.add_pipe("span_segmenter", config={"segmenter": wrong})
+    component = nlp.add_pipe("span_segmenter")
+    with pytest.raises(
+        SpanftError, match="is a dict, but it must be an NgramDictionary"
+    ):
+        component.initialize(dictionary={"new york": 3})
+
+
+def test_default_dictionary_is_shared():
+    assert NgramSegmenter().dictionary is NgramSegmenter().dictionary
+    assert NgramSegmenter().dictionary is default_dictionary()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({"spans_key": ""}, "spans_key is ''"), ({"separator": ""}, "separator is ''")],
+)
+def test_settings_that_mean_nothing(settings, expected):
+    with pytest.raises(SpanftError, match=expected):
+        spacy.blank("en").add_pipe("span_segmenter", config=settings)

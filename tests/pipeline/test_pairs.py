@@ -1,0 +1,352 @@
+"""Two texts in one Doc: joining, splitting, and what the encoder gets."""
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_spanft import NgramDictionary, join_pair, join_pairs
+from spacy_spanft.errors import PairError
+from spacy_spanft.ml.pairs import split_pair
+
+from ..tiny import LISTENER, save_bert, save_encoder
+
+pytest.importorskip("spacy_transformers")
+
+texts = st.text(alphabet="ab .,\u00a0\t\n'é😀[]SEP", max_size=30)
+PAIRS = [
+    ("the film was very good", "it is not bad !"),
+    ("unbelievable", "a  film in new york , the city  that is new"),
+    ("", "good"),
+    ("bad", ""),
+    (" new york", "walking  "),
+    ("new york city is in the united states " * 3, "the film was good"),
+    ("good", "this is a very very very very very long text in new york city " * 2),
+    ("very bad city " * 9, "very good film " * 8),
+    ("x" * 60, "y"),
+]
+
+
+@pytest.fixture(scope="module")
+def blank():
+    return make_blank()
+
+
+def make_blank(separator="[SEP]"):
+    tokenizer = {
+        "@tokenizers": "spacy-spanft.PairTokenizer.v1",
+        "separator": separator,
+    }
+    return spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
+
+
+@given(first=texts, second=texts)
+def test_a_pair_splits_into_what_was_joined(blank, first, second):
+    if "[SEP]" in first:
+        with pytest.raises(PairError, match="could tell where it ends"):
+            join_pair(first, second)
+        return
+    pair = split_pair(blank.make_doc(join_pair(first, second)))
+    assert (pair.first, pair.second) == (first, second)
+
+
+def test_single_texts_have_no_second(blank):
+    assert split_pair(blank.make_doc("one text")) == ("one text", None, -1)
+
+
+def test_only_the_first_separator_counts(blank):
+    pair = split_pair(blank.make_doc("a [SEP] b [SEP] c"))
+    assert pair == ("a", "b [SEP] c", 1)
+
+
+def test_what_is_no_pair():
+    for pairs in (["ab"], [("a", "b", "c")], [("a", None)]):
+        with pytest.raises(PairError, match=r"no pair of texts\. Give two strings"):
+            list(join_pairs(pairs))
+
+
+def test_joined_by_no_separator(blank):
+    with pytest.raises(PairError, match="The separator is ''"):
+        join_pair("a", "b", "")
+    with pytest.raises(PairError, match="The separator is ''"):
+        split_pair(blank("a [SEP] b"), "")
+
+
+def test_a_single_text_in_a_pipeline_for_pairs_is_warned_of_once(pipeline, tmp_path):
+    pipeline.to_disk(tmp_path)
+    nlp = spacy.load(tmp_path)
+    list(nlp.pipe(join_pairs(PAIRS)))
+    with pytest.warns(UserWarning, match=r"no separator '\[SEP\]'.*: 'a single text'"):
+        nlp("a single text")
+    nlp("another one")
+
+
+def test_another_separator():
+    nlp = make_blank("|||")
+    assert split_pair(nlp("a||| ||| b"), "|||")[:2] == ("a|||", "b")
+
+
+@pytest.mark.parametrize("separator", ["", "a b", " "])
+def test_separators_that_are_none(separator):
+    with pytest.raises(PairError, match="without white space"):
+        make_blank(separator)
+
+
+def test_a_tokenizer_that_does_not_know_the_separator(nlp):
+    with pytest.raises(PairError, match=r"PairTokenizer\.v1"):
+        split_pair(nlp("a [SEP] b"))
+
+
+def test_a_separator_without_space_around_it(blank):
+    with pytest.raises(PairError, match="white space on both sides"):
+        split_pair(blank("one[SEP]two"))
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta"])
+def encoder(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("encoder") / request.param
+    return save_encoder(folder, request.param)
+
+
+def make(encoder, **model):
+    """Make a pipeline of a pair transformer and a classifier over spans."""
+    pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
+    transformer = {
+        "@architectures": "spacy-spanft.PairTransformerModel.v1",
+        "name": str(encoder),
+        "tokenizer_config": {"use_fast": True},
+        **model,
+    }
+    textcat = {
+        "@architectures": "spacy-spanft.SpanTextCat.v1",
+        "tok2vec": LISTENER,
+        "span_pooling": pooling,
+        "doc_pooling": pooling,
+        "exclusive_classes": True,
+    }
+    pipeline = ["transformer", "span_segmenter", "textcat"]
+    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
+    config = {
+        "nlp": {"lang": "en", "pipeline": pipeline, "tokenizer": tokenizer},
+        "components": {
+            "transformer": {"factory": "transformer", "model": transformer},
+            "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
+            "textcat": {"factory": "textcat", "model": textcat},
+        },
+    }
+    spacy.util.fix_random_seed(0)
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    nlp.get_pipe("span_segmenter").initialize(
+        dictionary=NgramDictionary({"new york": 2, "united states": 2})
+    )
+    for label in "AB":
+        nlp.get_pipe("textcat").add_label(label)
+    nlp.initialize()
+    return nlp
+
+
+@pytest.fixture(scope="module")
+def pipeline(encoder):
+    return make(encoder)
+
+
+def encode(nlp, texts):
+    model = nlp.get_pipe("transformer").model
+    return model.predict([nlp.make_doc(text) for text in texts])
+
+
+def assert_like_hugging_face(nlp, texts, pairs):
+    """Compare with the tokenizer called on the pairs, None for single texts."""
+    found = encode(nlp, texts).wordpieces
+    tokenizer = nlp.get_pipe("transformer").model.tokenizer
+    for i, (first, second) in enumerate(pairs):
+        # As a batch of one: of a single pair with nothing in the second text, Hugging
+        # Face makes a single text, but not so in a batch.
+        batch = ([first],) if second is None else ([first], [second])
+        expected = {key: v[0] for key, v in tokenizer(*batch, truncation=True).items()}
+        n = len(expected["input_ids"])
+        assert found.input_ids[i, :n].tolist() == expected["input_ids"]
+        assert found.attention_mask[i, :n].tolist() == expected["attention_mask"]
+        assert (found.input_ids[i, n:] == tokenizer.pad_token_id).all()
+        assert not found.attention_mask[i, n:].any()
+        assert found.lengths[i] == n
+        if "token_type_ids" in expected:
+            types = found.token_type_ids[i, :n].tolist()
+            assert types == expected["token_type_ids"]
+        else:
+            assert found.token_type_ids is None
+
+
+def test_the_encoder_gets_what_hugging_face_makes_of_a_pair(pipeline):
+    assert_like_hugging_face(pipeline, list(join_pairs(PAIRS)), PAIRS)
+
+
+@pytest.mark.filterwarnings("ignore:A text has no separator")
+def test_pairs_and_single_texts_in_one_batch(pipeline):
+    pairs = [("the film was good", None), PAIRS[0], ("very bad city " * 20, None)]
+    texts = [a if b is None else join_pair(a, b) for a, b in pairs]
+    assert_like_hugging_face(pipeline, texts, pairs)
+
+
+@given(first=texts, second=texts)
+def test_any_pair(pipeline, first, second):
+    if "[SEP]" in first or "[SEP]" in second:
+        return
+    assert_like_hugging_face(pipeline, [join_pair(first, second)], [(first, second)])
+
+
+def test_each_token_has_its_wordpieces(pipeline):
+    """Tokens and wordpieces say the same, on both sides of the separator."""
+    tokenizer = pipeline.get_pipe("transformer").model.tokenizer
+    text = join_pair("the good film", "is not in new york")
+    doc = pipeline.make_doc(text)
+    data = encode(pipeline, [text]).doc_data[0]
+    ids = data.wordpieces.input_ids.ravel()
+    starts = np.cumsum(data.align.lengths) - data.align.lengths
+    for token, start, n in zip(doc, starts, data.align.lengths, strict=True):
+        mine = ids[data.align.dataXd[start : start + n].ravel()].tolist()
+        if token.text == "[SEP]":
+            assert set(mine) == {tokenizer.sep_token_id}
+        else:
+            assert tokenizer.decode(mine).strip() == token.text
+    # [CLS] and the last [SEP] belong to no token.
+    assert set(range(len(ids))) - set(data.align.dataXd.ravel().tolist()) == {
+        0,
+        len(ids) - 1,
+    }
+
+
+def test_truncated_tokens_have_no_wordpieces(pipeline):
+    text = join_pair("very bad city " * 9, "very good film " * 8)
+    data = encode(pipeline, [text]).doc_data[0]
+    assert (data.align.lengths == 0).any()
+    assert data.align.dataXd.max() < data.wordpieces.input_ids.size
+
+
+@pytest.mark.filterwarnings("ignore:A text has no separator")
+def test_pipes_save_load_and_predict_the_same(pipeline, tmp_path):
+    texts = ["", *join_pairs(PAIRS), "", "a single text"]
+    found = [doc.cats["A"] for doc in pipeline.pipe(texts)]
+    full = [bool(text) for text in texts]
+    alone = [pipeline(text).cats["A"] for text in texts]
+    np.testing.assert_allclose(np.array(found)[full], np.array(alone)[full], atol=1e-5)
+    pipeline.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    assert [t.text for t in again("a [SEP] b")] == ["a", "[SEP]", "b"]
+    cats = [doc.cats["A"] for doc in again.pipe(texts)]
+    np.testing.assert_allclose(cats, found, atol=1e-6)
+
+
+def test_replaced_listeners(encoder, tmp_path):
+    nlp = make(encoder)
+    texts = list(join_pairs(PAIRS))
+    expected = [doc.cats["A"] for doc in nlp.pipe(texts)]
+    nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
+    nlp.remove_pipe("transformer")
+    nlp.to_disk(tmp_path)
+    for one in (nlp, spacy.load(tmp_path)):
+        found = [doc.cats["A"] for doc in one.pipe(texts)]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_learns_pairs(encoder):
+    """The label says whether both texts are the same: no text alone tells."""
+    from spacy.training import Example
+
+    nlp = make(encoder)
+    sides = ["good", "bad", "new york", "city"]
+    examples = [
+        Example.from_dict(
+            nlp.make_doc(join_pair(one, two)),
+            {"cats": {"A": float(one == two), "B": float(one != two)}},
+        )
+        for one in sides
+        for two in sides
+    ]
+    optimizer = nlp.create_optimizer()
+    optimizer.learn_rate = 0.005
+    for _ in range(150):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    for example in examples:
+        gold = example.reference.cats
+        assert max(nlp(example.text).cats.items(), key=lambda c: c[1])[0] == max(
+            gold, key=gold.get
+        )
+
+
+class TestSegmenter:
+    """No span crosses the separator."""
+
+    def cut(self, segmenter, **settings):
+        nlp = make_blank()
+        config = {"segmenter": segmenter, "separator": "[SEP]", **settings}
+        nlp.add_pipe("span_segmenter", config=config)
+        return nlp
+
+    def test_ngrams(self):
+        nlp = self.cut({"@segmenters": "spacy-spanft.NgramSegmenter.v1"})
+        ngrams = {"new york": 2, "york [sep] city": 2, "[sep] city": 2, "city hall": 1}
+        component = nlp.get_pipe("span_segmenter")
+        component.initialize(dictionary=NgramDictionary(ngrams))
+        doc = nlp("New York [SEP] city hall")
+        assert [s.text for s in doc.spans["ngrams"]] == ["New York", "city hall"]
+        docs = list(nlp.pipe(["in New York", "New York [SEP] city hall", "[SEP]", ""]))
+        counts = [len(doc.spans["ngrams"]) for doc in docs]
+        assert counts == [1, 2, 0, 0]
+
+    @pytest.mark.parametrize("singletons", [False, True])
+    def test_at_random(self, singletons):
+        segmenter = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
+        segmenter["lengths"] = [0, 0, 1]
+        nlp = self.cut(segmenter, singletons=singletons)
+
+        @given(n=st.integers(0, 12), m=st.integers(0, 12))
+        def check(n, m):
+            doc = nlp(" ".join([*["word"] * n, "[SEP]", *["other"] * m]))
+            for span in doc.spans["ngrams"]:
+                assert len(span) == 1 or "[SEP]" not in span.text
+            covered = sum(len(span) for span in doc.spans["ngrams"])
+            if singletons:
+                assert covered == len(doc)
+
+        check()
+
+    def test_without_separator_nothing_is_kept_apart(self):
+        nlp = make_blank()
+        nlp.add_pipe("span_segmenter").initialize(
+            dictionary=NgramDictionary({"york [sep] city": 2})
+        )
+        doc = nlp("New York [SEP] city")
+        assert [span.text for span in doc.spans["ngrams"]] == ["York [SEP] city"]
+
+
+class TestErrors:
+    @pytest.mark.filterwarnings("ignore:A text has no separator")
+    def test_no_separator_in_the_tokenizer(self, encoder):
+        nlp = make(encoder)
+        tokenizer = nlp.get_pipe("transformer").model.tokenizer
+        tokenizer.sep_token = None
+        with pytest.raises(PairError, match="has no separator"):
+            nlp("a [SEP] b")
+        assert nlp("a").cats
+
+    def test_a_transformer_with_another_separator(self, encoder, tmp_path):
+        from spacy_spanft.training.readers.textcat import table_corpus
+
+        nlp = make(encoder, separator="</s>")
+        (tmp_path / "x.tsv").write_text("text\tother\tlabel\na\tb\t1\n")
+        corpus = table_corpus(tmp_path / "x.tsv", text_pair="other")
+        with pytest.raises(PairError, match="'transformer' has separator = '</s>'"):
+            list(corpus(nlp))
+
+    def test_slow_tokenizer(self, tmp_path):
+        folder = save_bert(tmp_path / "bert")
+        nlp = make(folder, tokenizer_config={"use_fast": False})
+        with pytest.raises(PairError, match="use_fast = true"):
+            nlp("a [SEP] b")
+
+    def test_the_pipeline_has_another_tokenizer(self, pipeline, nlp):
+        doc = nlp("a [SEP] b")
+        with pytest.raises(PairError, match=r"PairTokenizer\.v1"):
+            pipeline.get_pipe("transformer").predict([doc])

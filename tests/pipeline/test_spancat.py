@@ -1,0 +1,234 @@
+"""Span classification: the reducer, the suggester, and both in spaCy's spancat."""
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Span
+from spacy.training import Example
+from thinc.types import Ragged
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.layers.cross_entropy_output import linear_cross_entropy
+from spacy_spanft.ml.layers.span_reducer import boundary_attention_reducer
+from spacy_spanft.pipeline.suggesters import segment_suggester
+
+from ..ml.test_layers import torch_attention
+from ..tiny import LISTENER, transformer_config
+
+torch = pytest.importorskip("torch")
+
+WIDTH, HIDDEN = 5, 3
+GROUPS = {
+    "United Airlines Holding flew to New York": [
+        *((0, 2, "ORG"), (0, 3, "ORG"), (5, 7, "LOC"), (5, 6, "ADJ"))
+    ],
+    "": [],
+    "the united states of america": [(1, 5, "LOC"), (4, 5, "LOC")],
+}
+
+
+def make_reducer(seed):
+    """Initialize with random weights, biases too."""
+    random = np.random.default_rng(seed)
+    layer = boundary_attention_reducer(HIDDEN)
+    layer.initialize(X=Ragged(np.zeros((2, WIDTH), "f"), np.array([2], "i")))
+    for node in layer.walk():
+        for name in node.param_names:
+            shape = node.get_param(name).shape
+            node.set_param(name, random.normal(scale=0.5, size=shape))
+    return layer
+
+
+@given(
+    lengths=st.lists(st.integers(0, 6), min_size=1, max_size=8),
+    seed=st.integers(0, 99),
+)
+def test_reducer_equals_plain_torch(lengths, seed):
+    layer = make_reducer(seed)
+    random = np.random.default_rng(seed)
+    vectors = random.normal(size=(sum(lengths), WIDTH))
+    X = Ragged(vectors, np.array(lengths, "i"))
+    rows = torch.tensor(X.dataXd, requires_grad=True)
+    nodes = [node for node in layer.walk() if node.param_names]
+    weights = [
+        {
+            name: torch.tensor(node.get_param(name), requires_grad=True)
+            for name in node.param_names
+        }
+        for node in nodes
+    ]
+    # Breadth first: the attention stands one step higher than the others.
+    attention, *ends = sorted(weights, key=lambda params: "w" not in params)
+    full = [part for part in torch.split(rows, lengths) if len(part)]
+
+    def feed_forward(vectors, of):
+        hidden = torch.relu(vectors @ of["W"].T + of["b"])
+        return hidden @ of["V"].T + of["c"]
+
+    pooled = rows.new_zeros(len(lengths), 2 * HIDDEN + WIDTH)
+    if full:
+        is_full = torch.tensor(lengths) > 0
+        heads, tails = (torch.stack([part[i] for part in full]) for i in (0, -1))
+        sizes = [len(part) for part in full]
+        summary = torch_attention(
+            rows, sizes, *(attention[name] for name in ("W", "b", "w"))
+        )
+        both = map(feed_forward, (heads, tails), ends)
+        pooled[is_full] = torch.cat([*both, summary], dim=1)
+    Y, backprop = layer(X, is_train=True)
+    np.testing.assert_allclose(Y, pooled.detach(), atol=1e-10, rtol=1e-10)
+    if not full:
+        return
+    dY = random.normal(size=Y.shape)
+    (pooled * torch.tensor(dY)).sum().backward()
+    np.testing.assert_allclose(backprop(dY).dataXd, rows.grad, atol=1e-10, rtol=1e-10)
+    for node, params in zip(nodes, weights, strict=True):
+        for name, tensor in params.items():
+            np.testing.assert_allclose(
+                node.get_grad(name), tensor.grad, atol=1e-10, rtol=1e-10
+            )
+
+
+def test_scorer_has_the_gradient_of_cross_entropy():
+    random = np.random.default_rng(0)
+    layer = linear_cross_entropy(2, WIDTH)
+    layer.initialize()
+    layer.layers[0].set_param("W", random.normal(size=(2, WIDTH)).astype("f"))
+    X = random.normal(size=(7, WIDTH)).astype("f")
+    target = (random.random((7, 2)) < 0.5).astype("f")
+    Y, backprop = layer(X, is_train=True)
+    rows, W = (
+        torch.tensor(array, requires_grad=True)
+        for array in (X, layer.layers[0].get_param("W"))
+    )
+    scores = torch.sigmoid(rows @ W.T)
+    np.testing.assert_allclose(Y, scores.detach(), atol=1e-6)
+    loss = torch.nn.functional.binary_cross_entropy(
+        scores, torch.tensor(target), reduction="sum"
+    )
+    loss.backward()
+    dX = backprop(Y - target)  # as spancat does
+    np.testing.assert_allclose(dX, rows.grad, atol=1e-5)
+    np.testing.assert_allclose(layer.layers[0].get_grad("W"), W.grad, atol=1e-5)
+
+
+@given(
+    n_tokens=st.lists(st.integers(0, 9), min_size=1, max_size=4),
+    min_size=st.integers(1, 3),
+    max_size=st.integers(0, 5),
+    seed=st.integers(0, 99),
+)
+def test_suggester_gives_each_ngram_and_segment_once(
+    nlp, n_tokens, min_size, max_size, seed
+):
+    if max_size:
+        max_size = max(max_size, min_size)
+    random = np.random.default_rng(seed)
+    docs, expected = [], []
+    for n in n_tokens:
+        doc = nlp.make_doc(" ".join("abcdefghi"[:n]))
+        ends = random.integers(0, n + 1, size=(3, 2)) if n else []
+        segments = [(int(min(e)), int(max(e))) for e in ends if e[0] != e[1]]
+        doc.spans["x"] = [Span(doc, a, b) for a, b in segments]
+        docs.append(doc)
+        grams = {(a, a + k) for k in range(min_size, max_size + 1) for a in range(n)}
+        expected.append({(a, b) for a, b in grams if b <= n} | set(segments))
+    found = segment_suggester("x", min_size, max_size)(docs)
+    assert found.lengths.tolist() == [len(one) for one in expected]
+    rows = iter(map(tuple, found.dataXd.tolist()))
+    for one in expected:
+        assert {next(rows) for _ in one} == one
+
+
+def test_settings_of_the_suggester():
+    with pytest.raises(SpanftError, match="spans_key is ''"):
+        segment_suggester(spans_key="")
+    with pytest.raises(SpanftError, match="min_size is 0"):
+        segment_suggester(min_size=0)
+    with pytest.raises(SpanftError, match="max_size is 2, but must be 0, or min_size"):
+        segment_suggester(min_size=3, max_size=2)
+    with pytest.raises(SpanftError, match="hidden_size is 0"):
+        boundary_attention_reducer(0)
+
+
+def test_suggester_without_segmenter(nlp):
+    with pytest.raises(SpanftError, match="annotating_components"):
+        segment_suggester()([nlp.make_doc("no spans here")])
+
+
+SUGGESTERS = {
+    "segments": {"@misc": "spacy-spanft.segment_suggester.v1", "max_size": 2},
+    "ngrams": {
+        "@misc": "spacy.ngram_range_suggester.v1",
+        "min_size": 1,
+        "max_size": 4,
+    },
+    "preset": {"@misc": "spacy.preset_spans_suggester.v1", "spans_key": "ngrams"},
+}
+
+
+def make(bert, factory, suggester):
+    spacy.util.fix_random_seed(0)
+    exclusive = factory == "spancat_singlelabel"
+    scorer = "Softmax.v2" if exclusive else "spacy-spanft.LinearCrossEntropy.v1"
+    reducer = "spacy-spanft.BoundaryAttentionReducer.v1"
+    model = {
+        "@architectures": "spacy.SpanCategorizer.v1",
+        "scorer": {"@layers": scorer},
+        "reducer": {"@layers": reducer, "hidden_size": 16},
+        "tok2vec": {
+            "@architectures": "spacy-spanft.SpanTok2Vec.v1",
+            "tok2vec": LISTENER,
+            "token_pooling": {"@layers": "reduce_first.v1"},
+        },
+    }
+    config = {
+        "nlp": {"lang": "en", "pipeline": ["transformer", "span_segmenter", factory]},
+        "components": {
+            "transformer": transformer_config(bert, 6, 4),
+            "span_segmenter": {"factory": "span_segmenter"},
+            factory: {"factory": factory, "model": model, "suggester": suggester},
+        },
+    }
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    ngrams = {"united airlines holding": 3, "new york": 3}
+    ngrams |= {"united states of america": 2}
+    nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(ngrams))
+    return nlp
+
+
+def examples_for(nlp):
+    found = []
+    for text, group in GROUPS.items():
+        doc = nlp.make_doc(text)
+        reference = doc.copy()
+        reference.spans["sc"] = [Span(reference, a, b, label) for a, b, label in group]
+        found.append(Example(doc, reference))
+    return found
+
+
+def spans(docs):
+    return [sorted((s.start, s.end, s.label_) for s in doc.spans["sc"]) for doc in docs]
+
+
+@pytest.mark.parametrize("factory", ["spancat", "spancat_singlelabel"])
+@pytest.mark.parametrize("suggester", SUGGESTERS)
+def test_spancat_learns_saves_and_loads(bert, factory, suggester, tmp_path):
+    nlp = make(bert, factory, SUGGESTERS[suggester])
+    examples = examples_for(nlp)
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.learn_rate = 0.003
+    for _ in range(120):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    found = spans(nlp.pipe(GROUPS))
+    gold = [sorted(group) for group in GROUPS.values()]
+    if suggester == "preset":  # which offers the segments alone
+        gold = [[(0, 3, "ORG"), (5, 7, "LOC")], [], [(1, 5, "LOC")]]
+    assert found == gold
+    assert spans(map(nlp, GROUPS)) == found
+    nlp.to_disk(tmp_path)
+    assert spans(spacy.load(tmp_path).pipe(GROUPS)) == found
+    assert spans(nlp.pipe(["", ""])) == [[], []]

@@ -1,0 +1,440 @@
+"""Span masking: what is drawn, which tokens are words, and the data collator."""
+
+import itertools
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils.data import DataLoader
+from transformers import AutoTokenizer, BertTokenizer
+
+from spacy_spanft.errors import PretrainingError
+from spacy_spanft.pretraining import SpanMaskingCollator
+from spacy_spanft.pretraining.collator import IGNORED
+from spacy_spanft.pretraining.collator import _draw_fates as draw_fates
+from spacy_spanft.pretraining.masking import (
+    LONGEST,
+    choose_ngrams,
+    choose_spans,
+    choose_words,
+    span_lengths,
+)
+from spacy_spanft.pretraining.masking import _arrange as arrange
+from spacy_spanft.pretraining.words import NO_WORD, tells_words, word_starts, words_of
+
+from ..tiny import save_bert, save_encoder
+from .tiny_mlm import albert_tokenizer
+
+TEXT = "The unbelievable film, it wasn't very  good: New York walks (again)!"
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    folder = save_bert(tmp_path_factory.mktemp("bert"), max_length=128)
+    return AutoTokenizer.from_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory):
+    folder = save_encoder(tmp_path_factory.mktemp("roberta"), "roberta", max_length=128)
+    return AutoTokenizer.from_pretrained(folder)
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta", "albert"])
+def tokenizer(request):
+    if request.param == "albert":
+        return albert_tokenizer()
+    return request.getfixturevalue(request.param)
+
+
+def true_lengths(longest=LONGEST):
+    """Write the clipped geometric distribution out."""
+    weights = [0.2 * 0.8**k for k in range(longest)]
+    return [weight / sum(weights) for weight in weights]
+
+
+class TestLengths:
+    def test_mean_is_that_of_the_paper(self):
+        assert span_lengths() == pytest.approx(true_lengths())
+        assert span_lengths() @ np.arange(1, 11) == pytest.approx(3.8, abs=0.005)
+
+    # The shortest run that has room for all lengths, and a long one.
+    @pytest.mark.parametrize("n_words", [13, 30, 97])
+    def test_neither_the_budget_nor_the_ends_bias_them(self, n_words):
+        random = np.random.default_rng(0)
+        drawn = [choose_spans(n_words, 0.15, random).lengths for _ in range(12_000)]
+        lengths = np.concatenate(drawn)
+        shares = np.bincount(lengths, minlength=11)[1:] / len(lengths)
+        # Four standard errors.
+        error = 4 * np.sqrt(np.array(true_lengths()) / len(lengths))
+        assert (np.abs(shares - true_lengths()) < error).all()
+        words = np.array([sum(some) for some in drawn])
+        assert words.mean() == pytest.approx(
+            0.15 * n_words, abs=4 * words.std() / len(words) ** 0.5
+        )
+
+    @pytest.mark.parametrize("n_words", [1, 2, 5, 9, 12])
+    def test_of_short_runs_the_share_is_exact(self, n_words):
+        random = np.random.default_rng(0)
+        drawn = [choose_spans(n_words, 0.15, random).lengths for _ in range(12_000)]
+        words = np.array([sum(some) for some in drawn])
+        assert words.mean() == pytest.approx(
+            0.15 * n_words, abs=4 * words.std() / len(words) ** 0.5
+        )
+        assert words.max() <= max(1, n_words - 1)
+
+    @given(st.integers(1, 60), st.floats(0.01, 0.4), st.integers(0, 999))
+    def test_spans_are_apart_and_inside(self, n_words, share, seed):
+        starts, lengths = choose_spans(n_words, share, np.random.default_rng(seed))
+        assert len(starts) == len(lengths)
+        assert (lengths >= 1).all()
+        assert (lengths <= LONGEST).all()
+        if len(starts):
+            assert starts[0] >= 0
+            assert starts[-1] + lengths[-1] <= n_words
+            assert (starts[1:] > (starts + lengths)[:-1]).all()
+            assert lengths.sum() < n_words or n_words == 1
+
+    def test_all_arrangements_are_equally_likely(self):
+        random, lengths = np.random.default_rng(0), np.array([2, 1, 3])
+        possible = {
+            (a, b, c)
+            for a, b, c in itertools.product(range(10), repeat=3)
+            if a + 2 < b and b + 1 < c and c + 3 <= 10
+        }
+        n = 500 * len(possible)
+        found = Counter(tuple(arrange(10, lengths, random).tolist()) for _ in range(n))
+        assert set(found) == possible
+        assert max(abs(count - 500) for count in found.values()) < 4.5 * 500**0.5
+
+
+def test_words_are_equally_likely():
+    random = np.random.default_rng(0)
+    drawn = [choose_words(7, 0.15, random) for _ in range(10_000)]
+    counts = np.bincount(np.concatenate([c.starts for c in drawn]), minlength=7)
+    assert counts / 10_000 == pytest.approx(0.15, abs=0.015)
+    assert all(len(set(c.starts.tolist())) == len(c.starts) for c in drawn)
+
+
+class TestNgrams:
+    def test_are_masked_whole_and_apart(self):
+        bounds = np.array([3, 4, 6, 9, 10, 15, 16, 17, 18, 20, 23, 24])
+        pieces = set(itertools.pairwise(bounds.tolist()))
+        random, words = np.random.default_rng(0), []
+        for _ in range(8000):
+            starts, lengths = choose_ngrams(bounds, np.diff(bounds), 0.2, random)
+            ends = starts + lengths
+            assert set(zip(starts.tolist(), ends.tolist(), strict=True)) <= pieces
+            assert (starts[1:] > ends[:-1]).all()
+            assert (lengths > 1).all()  # there are enough of them
+            words.append(lengths.sum())
+        share = np.mean(words) / 21
+        assert share == pytest.approx(0.2, abs=4 * np.std(words) / 21 / 8000**0.5)
+
+    def test_words_stand_in(self):
+        bounds = np.array([*range(21), 22, *range(23, 43)])
+        random = np.random.default_rng(0)
+        sizes = np.diff(bounds)
+        drawn = [choose_ngrams(bounds, sizes, 0.2, random) for _ in range(3000)]
+        assert np.mean([c.lengths.sum() for c in drawn]) == pytest.approx(8.4, abs=0.1)
+        assert all((c.lengths == 2).sum() == 1 for c in drawn)
+
+    def test_the_share_is_that_of_tokens(self):
+        """Words of n-grams have fewer tokens than others, which must not tell."""
+        bounds = np.array([0, 1, 3, 4, 5, 7, 8, 9, 11, 12])
+        sizes = np.array([4, 2, 3, 5, 2, 1, 6, 3, 4])
+        tokens_of = dict(zip(bounds.tolist(), sizes.tolist(), strict=False))
+        random = np.random.default_rng(0)
+        drawn = [choose_ngrams(bounds, sizes, 0.15, random) for _ in range(8000)]
+        n_tokens = [sum(tokens_of[s] for s in one.starts.tolist()) for one in drawn]
+        error = 4 * np.std(n_tokens) / len(n_tokens) ** 0.5
+        assert np.mean(n_tokens) == pytest.approx(0.15 * sizes.sum(), abs=error)
+        assert np.mean([(one.lengths > 1).all() for one in drawn]) > 0.9
+
+
+class TestWords:
+    def test_are_the_tokenizers_own(self, tokenizer):
+        encoded = tokenizer(TEXT)
+        words = words_of(encoded, tokenizer)
+        special = [i for i, word in enumerate(words) if word == NO_WORD]
+        assert special == [0, len(words) - 1]
+        for i in range(1, len(words) - 2):
+            same = encoded.word_ids()[i] == encoded.word_ids()[i + 1]
+            assert (words[i] == words[i + 1]) == same
+
+    def test_offsets_never_split_a_word(self, tokenizer):
+        encoded = tokenizer(TEXT, return_offsets_mapping=True)
+        names = ("input_ids", "offset_mapping")
+        words = words_of({name: encoded[name] for name in names}, tokenizer)
+        spans = {}
+        for word, (begin, end) in zip(words, encoded["offset_mapping"], strict=True):
+            if end > begin:
+                spans.setdefault(word, []).append((begin, end))
+        whole = [TEXT[some[0][0] : some[-1][1]].strip() for some in spans.values()]
+        found = [word for word in whole if word]
+        model = tokenizer.backend_tokenizer.model
+        if getattr(model, "continuing_subword_prefix", None):  # WordPiece
+            own = tokenizer(TEXT).word_ids()
+            assert len(found) == max(i for i in own if i is not None) + 1
+            found = "".join(found)
+            assert found == TEXT.replace(" ", "")
+        else:
+            assert found == TEXT.split()
+
+    def test_white_space_where_the_tokenizer_knows_no_words(self, roberta):
+        from tokenizers import pre_tokenizers
+
+        tokenizer = albert_tokenizer()
+        assert tells_words(tokenizer)
+        assert tells_words(roberta)
+        backend = tokenizer.backend_tokenizer
+        backend.pre_tokenizer = pre_tokenizers.Metaspace(split=False)
+        assert not tells_words(tokenizer)
+        encoding = tokenizer("new york  cinema", add_special_tokens=False).encodings[0]
+        assert set(encoding.word_ids) == {0}
+        starts = word_starts(encoding, "new york  cinema", by_space=True)
+        tokens = np.split(np.array(encoding.tokens), np.flatnonzero(starts)[1:])
+        joined = ["".join(some).replace("▁", "") for some in tokens]
+        assert [word for word in joined if word] == ["new", "york", "cinema"]
+        # The collator gets the whole text as one word.
+        text = "new york city is big " * 20
+        collator = SpanMaskingCollator(tokenizer, seed=1)
+        labels = collator([tokenizer(text) for _ in range(8)])["labels"]
+        assert 0 < (labels != IGNORED).float().mean() < 0.3
+
+    def test_nothing_tells(self, bert):
+        feature = {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1]}
+        with pytest.raises(
+            PretrainingError, match=r"'input_ids', 'attention_mask'.*Gi"
+        ):
+            SpanMaskingCollator(bert)([feature])
+
+
+def example(random, tokenizer, n_words, most=4):
+    """Make a sequence of random words of one to `most` tokens."""
+    sizes = random.integers(1, most + 1, n_words)
+    words = np.repeat(np.arange(n_words), sizes)
+    ids = random.integers(5, len(tokenizer), len(words))
+    cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
+    return {
+        "input_ids": np.concatenate([[cls], ids, [sep]]),
+        "word_ids": np.concatenate([[NO_WORD], words, [NO_WORD]]),
+    }
+
+
+def runs(mask):
+    """Find where masked tokens begin and end."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask, [0]])))
+    return edges.reshape(-1, 2)
+
+
+class Tally:
+    """What was masked in many sequences."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.n_tokens = self.n_masked = self.n_spans = self.n_words = 0
+        self.fates = Counter()
+        self.by_token = Counter()
+
+    def add(self, feature, masked):
+        before, words = feature["input_ids"], feature["word_ids"]
+        is_masked = masked.labels != IGNORED
+        assert (masked.labels[is_masked] == before[is_masked]).all()
+        assert (masked.ids[~is_masked] == before[~is_masked]).all()
+        assert not np.isin(before[is_masked], self.tokenizer.all_special_ids).any()
+        self.n_tokens += int((words != NO_WORD).sum())
+        self.n_masked += int(is_masked.sum())
+        for begin, end in runs(is_masked):
+            assert words[begin - 1] != words[begin]
+            assert words[end - 1] != words[end]
+            self.n_spans += 1
+            self.n_words += 1 + int(words[end - 1] - words[begin])
+            now, then = masked.ids[begin:end], before[begin:end]
+            is_mask = now == self.tokenizer.mask_token_id
+            assert is_mask.all() or not is_mask.any()
+            fate = "mask" if is_mask[0] else "kept" if (now == then).all() else "random"
+            self.fates[fate] += 1
+            self.by_token[fate] += end - begin
+
+
+def test_a_million_tokens(bert):
+    random = np.random.default_rng(0)
+    collator = SpanMaskingCollator(bert, seed=1)
+    tally = Tally(bert)
+    number = 0
+    while tally.n_tokens < 1_000_000:
+        feature = example(random, bert, int(random.integers(40, 110)), most=3)
+        feature["key"] = (1, number)
+        tally.add(feature, collator.mask(feature))
+        number += 1
+    assert tally.n_words / tally.n_spans == pytest.approx(3.8, abs=0.05)
+    assert tally.n_masked / tally.n_tokens == pytest.approx(0.15, abs=0.002)
+    # Spans have fates, tokens only what their span has, so their shares vary more.
+    for counts, error in ((tally.fates, 0.005), (tally.by_token, 0.01)):
+        total = counts.total()
+        assert counts["mask"] / total == pytest.approx(0.8, abs=error)
+        assert counts["random"] / total == pytest.approx(0.1, abs=error)
+        assert counts["kept"] / total == pytest.approx(0.1, abs=error)
+
+
+@pytest.mark.parametrize("n_spans", [1, 2, 7])
+def test_fates_are_even(n_spans):
+    random = np.random.default_rng(0)
+    drawn = np.array([draw_fates(n_spans, random) for _ in range(6000)])
+    for place in range(n_spans):  # each span by itself
+        counts, _ = np.histogram(drawn[:, place], 10, (0, 1))
+        assert counts / 6000 == pytest.approx(0.1, abs=0.016)
+    assert len(draw_fates(0, random)) == 0
+
+
+@pytest.mark.parametrize("masking", ["tokens", "words", "ngrams"])
+def test_other_units_have_the_same_share(bert, masking):
+    random = np.random.default_rng(0)
+    collator = SpanMaskingCollator(bert, masking, share=0.2)
+    n_tokens = n_masked = n_split = n_long = 0
+    for number in range(600):
+        feature = example(random, bert, 80)
+        words = feature["word_ids"]
+        segments = np.where(words == NO_WORD, NO_WORD, words // 2)
+        feature |= {"segment_ids": segments, "key": (1, number)}
+        masked = collator.mask(feature)
+        is_masked = masked.labels != IGNORED
+        n_tokens += len(words) - 2
+        n_masked += is_masked.sum()
+        for begin, end in runs(is_masked):
+            n_split += words[begin] == words[begin - 1] or words[end - 1] == words[end]
+            n_long += len(set(words[begin:end])) == 2
+            if masking == "ngrams":
+                assert words[begin] % 2 == 0
+                assert words[end - 1] == words[begin] + 1
+    assert n_masked / n_tokens == pytest.approx(0.2, abs=0.005)
+    assert (n_split > 0) == (masking == "tokens")
+    assert n_long > 0
+
+
+class TestCollator:
+    def test_works_alone(self, tokenizer):
+        texts = [TEXT * 3, "new york", "", TEXT]
+        batch = SpanMaskingCollator(tokenizer)([tokenizer(text) for text in texts])
+        plain = tokenizer(texts, padding=True, return_tensors="pt")
+        assert (batch["attention_mask"] == plain["attention_mask"]).all()
+        is_masked = batch["labels"] != IGNORED
+        assert is_masked[0].any()
+        assert (batch["labels"][is_masked] == plain["input_ids"][is_masked]).all()
+        kept = batch["input_ids"][~is_masked]
+        assert (kept == plain["input_ids"][~is_masked]).all()
+
+    def test_special_tokens_inside_stay(self, tokenizer):
+        mask, sep = tokenizer.mask_token, tokenizer.sep_token
+        text = f"new york {mask} city, {sep} very good {tokenizer.unk_token} film 漢字 "
+        encoded = tokenizer(text * 4)
+        ids = np.array(encoded["input_ids"])
+        special = np.isin(ids, tokenizer.all_special_ids)
+        collator = SpanMaskingCollator(tokenizer, share=0.4)
+        for seed in range(50):
+            masked = collator.mask({**encoded, **_words(encoded), "key": (seed,)})
+            assert (masked.labels[special] == IGNORED).all()
+            assert (masked.ids[special] == ids[special]).all()
+        assert special.sum() >= 14
+
+    def test_nothing_special_is_put_in(self, bert):
+        # Half of all random tokens would be special if they were not left out.
+        feature = example(np.random.default_rng(0), bert, 200)
+        seen = set()
+        for seed in range(200):
+            seen |= set(
+                SpanMaskingCollator(bert, seed=seed)
+                .mask({**feature, "key": ()})
+                .ids.tolist()
+            )
+        special = set(bert.all_special_ids)
+        assert seen & special == {2, 3, 4}  # [CLS], [SEP] and [MASK]
+        assert len(seen) == len(bert) - 2  # and all others
+
+    def test_pairs(self, bert):
+        one = bert("new york city is it", "the unbelievable film")
+        two = bert("a", "b")
+        batch = SpanMaskingCollator(bert, share=0.4)([one, two])
+        expected = bert.pad([one, two], return_tensors="pt")
+        assert (batch["token_type_ids"] == expected["token_type_ids"]).all()
+        separators = expected["input_ids"] == bert.sep_token_id
+        assert (batch["labels"][separators] == IGNORED).all()
+
+    def test_chance_is_in_the_key_alone(self, bert):
+        random = np.random.default_rng(0)
+        examples = [
+            {**example(random, bert, 30), "key": (1, number)} for number in range(8)
+        ]
+        collator = SpanMaskingCollator(bert, seed=-3)
+        alone = [collator.mask(feature) for feature in examples]
+        torch.manual_seed(5)
+        np.random.seed(5)
+        for workers in (0, 2):
+            loader = DataLoader(examples, 3, collate_fn=collator, num_workers=workers)
+            rows = [row for batch in loader for row in batch["input_ids"]]
+            for row, masked in zip(rows, alone, strict=True):
+                assert row[: len(masked.ids)].tolist() == masked.ids.tolist()
+        others = [
+            SpanMaskingCollator(bert, seed=4).mask(examples[0]),
+            collator.mask({**examples[0], "key": (2, 0)}),
+            collator.mask({**examples[0], "key": (1, 1)}),
+        ]
+        assert all(o.labels.tolist() != alone[0].labels.tolist() for o in others)
+
+    def test_without_a_key_chance_is_pytorchs(self, bert):
+        collator = SpanMaskingCollator(bert)
+        feature = example(np.random.default_rng(0), bert, 40)
+        draws = []
+        for seed in (1, 2, 1):
+            torch.manual_seed(seed)
+            draws.append(collator.mask(feature).labels.tolist())
+        assert draws[0] == draws[2] != draws[1]
+        assert collator.mask(feature).labels.tolist() != draws[2]
+
+    @pytest.mark.parametrize("side", ["left", "right"])
+    def test_padding_of_others_stays(self, bert, side, monkeypatch):
+        monkeypatch.setattr(bert, "padding_side", side)
+        texts = ["new york", "new york is very good"]
+        padded = [bert(text, padding="max_length", max_length=20) for text in texts]
+        collator = SpanMaskingCollator(bert, share=0.4)
+        for features in (padded, [bert(text) for text in texts]):
+            batch = collator(features)
+            width = batch["input_ids"].shape[1]
+            expected = bert(texts, padding="max_length", max_length=width)
+            for name in ("attention_mask", "token_type_ids"):
+                assert batch[name].tolist() == expected[name]
+            is_seen = batch["attention_mask"].bool()
+            assert (batch["input_ids"][~is_seen] == bert.pad_token_id).all()
+            assert (batch["labels"][~is_seen] == IGNORED).all()
+
+    def test_refuses_what_cannot_be_masked(self, bert):
+        with pytest.raises(PretrainingError, match="'chance', but must be one of"):
+            SpanMaskingCollator(bert, masking="chance")
+
+    def test_refuses_a_tokenizer_without_mask(self, bert):
+        bare = AutoTokenizer.from_pretrained(bert.name_or_path, mask_token=None)
+        with pytest.raises(PretrainingError, match="has no mask token"):
+            SpanMaskingCollator(bare)
+
+    def test_refuses_a_slow_tokenizer(self, bert):
+        slow = BertTokenizer.from_pretrained(bert.name_or_path)
+        with pytest.raises(PretrainingError, match="a BertTokenizer, is not a fast"):
+            SpanMaskingCollator(slow)
+
+    @pytest.mark.parametrize("share", [0, -1, 0.5, float("nan")])
+    def test_refuses_a_share(self, bert, share):
+        with pytest.raises(PretrainingError, match=re.escape(f"share is {share}, but")):
+            SpanMaskingCollator(bert, share=share)
+
+    def test_ngrams_need_segments(self, bert):
+        with pytest.raises(PretrainingError, match="segment_ids"):
+            SpanMaskingCollator(bert, "ngrams")([bert(TEXT)])
+
+
+def _words(encoded):
+    return {"input_ids": encoded["input_ids"], "word_ids": encoded.word_ids()}

@@ -1,0 +1,370 @@
+"""The project: every workflow runs, is run once, and ends in a report."""
+
+import json
+import random
+import shutil
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+from spacy.tokens import DocBin
+
+from spacy_spanft import NgramDictionary, default_dictionary
+from spacy_spanft.experiments.experiment import tasks_of
+from spacy_spanft.experiments.matrix import read_arms
+
+from .. import interpreter
+from ..commands import run as spacy_command
+from ..experiments.test_runs import break_runs
+from .task_data import LAYOUTS, write_layout
+
+ROOT = Path(__file__).parents[2]
+PROJECT = ROOT / "project"
+SCRIPTS = PROJECT / "scripts"
+REPORTS = ("comparison.html", "comparison.json", "comparison.md")
+
+
+def run(*args, cwd, ok=True):
+    """Run `spacy project`; what it runs are processes of their own."""
+
+    def run_python(command, **how):
+        assert command[0] == sys.executable
+        done = interpreter.run(*command[1:])
+        print(done.stdout, done.stderr)
+        if done.returncode:
+            sys.exit(done.returncode)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weasel.cli.run.run_command", run_python)
+        done = spacy_command("project", *args, cwd=cwd, ok=ok)
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def project():
+    return srsly.read_yaml(PROJECT / "project.yml")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    ignored = shutil.ignore_patterns("assets", "corpus", "training", "metrics")
+    folder = tmp_path_factory.mktemp("copy") / "project"
+    shutil.copytree(PROJECT, folder, ignore=ignored)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scripts_path():
+    """Let the project's scripts be imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPTS))
+        yield
+
+
+def outputs_of(project, workflow, copy, **changed):
+    """Name what a workflow says that it makes."""
+    values = {**project["vars"], **changed}
+    commands = {command["name"]: command for command in project["commands"]}
+    found = []
+    for name in project["workflows"][workflow]:
+        for output in commands[name]["outputs"]:
+            for key, value in values.items():
+                output = output.replace(f"${{vars.{key}}}", str(value))
+            found.append(copy / output)
+    return found
+
+
+def check_report(folder, arms):
+    """Read the three reports, and say which scores they have."""
+    values = json.loads((folder / "comparison.json").read_text())
+    table = (folder / "comparison.md").read_text()
+    page = (folder / "comparison.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<svg" in page
+    for task, found in values["tasks"].items():
+        assert [arm["name"] for arm in found["arms"]] == arms
+        assert f"## {task}" in table
+        assert {training["arm"] for training in found["trainings"]} == set(arms)
+        assert all(f"| {arm} |" in table and arm in page for arm in arms)
+    return values["tasks"]
+
+
+def names(file):
+    return [arm.name for arm in read_arms(PROJECT / "arms" / file)]
+
+
+SMALL = (
+    *("--vars.demo_scale", 0.03, "--vars.demo_epochs", 1, "--vars.demo_seeds", 1),
+    *("--vars.demo_min_count", 10),
+)
+
+
+def test_demo(project, copy, scripts_path):
+    import demo_language
+
+    said = run("run", "demo", ".", *SMALL, cwd=copy)
+    assert "| ngrams | 1 |" in said
+    assert f"The report: {Path('metrics', 'demo', 'comparison.html')}" in said
+    assert all(path.exists() for path in outputs_of(project, "demo", copy))
+    tasks = check_report(copy / "metrics" / "demo", ["encoder", "random", "ngrams"])
+    (found,) = tasks.values()
+    assert (found["metric"], found["n_docs"]) == ("cats_accuracy", 15)
+    ngrams = NgramDictionary.from_disk(copy / "corpus" / "demo" / "ngrams.tsv.gz")
+    pairs = {
+        phrase[:2] for kind in demo_language.EXPRESSIONS.values() for phrase in kind
+    }
+    known = dict.fromkeys((True, False), 0)
+    for pair in product(demo_language.ADJECTIVES, demo_language.NOUNS):
+        known[pair in pairs] += " ".join(pair) in ngrams
+    # What says nothing is half as frequent: here, of so few texts, some of it is known.
+    assert known[True] > 0.8 * len(pairs)
+    assert known[False] < 0.3 * len(pairs)
+    again = run("run", "demo", ".", *SMALL, cwd=copy)
+    assert again.count("nothing changed") == 4
+    # Another number of seeds trains and reports again; the data stay.
+    more = run("run", "demo", ".", *SMALL, "--vars.demo_seeds", 2, cwd=copy)
+    assert more.count("nothing changed") == 3
+    assert "| ngrams | 2 |" in more
+    spans = run("run", "spans", ".", *SMALL, cwd=copy)
+    assert spans.count("nothing changed") == 2
+    assert all(path.exists() for path in outputs_of(project, "spans", copy))
+
+
+def test_demo_full(project, copy):
+    run("run", "demo-full", ".", *SMALL, cwd=copy)
+    assert all(path.exists() for path in outputs_of(project, "demo-full", copy))
+    folder = copy / "metrics" / "demo-full"
+    tasks = check_report(folder, names("segmenters.yml"))
+    assert [found["metric"] for found in tasks.values()] == ["cats_accuracy", "ents_f"]
+    assert all(found["n_docs"] == 15 for found in tasks.values())
+
+
+@pytest.fixture(scope="module")
+def ngrams(tmp_path_factory):
+    """A dictionary that has a few more n-grams than the smallest that is cut."""
+    path = tmp_path_factory.mktemp("ngrams") / "ngrams.tsv.gz"
+    counts = {f"the film{i}": 2000 - i for i in range(1100)}
+    NgramDictionary({**counts, "new york": 9}).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory, bert, ngrams):
+    """Settings for a few texts of a real task's form, a small encoder, one seed."""
+    folder = tmp_path_factory.mktemp("data")
+    for layout in ("cola", "wnut17"):
+        write_layout(layout, folder / LAYOUTS[layout][0])
+    return (
+        *("--vars.data_dir", folder, "--vars.transformer", bert, "--vars.limit", 8),
+        *("--vars.seeds", 1, "--vars.epochs", 1, "--vars.jobs", 2),
+        *("--vars.base_dictionary", ngrams),
+    )
+
+
+def test_textcat(project, copy, settings):
+    run("run", "textcat", ".", *settings, cwd=copy)
+    assert all(path.exists() for path in outputs_of(project, "textcat", copy))
+    folder = copy / "metrics" / "cola"
+    tasks = check_report(folder / "spans", ["encoder", "ngrams"])
+    assert tasks["cola"]["metric"] == "cats_matthews"
+    again = run("run", "textcat", ".", *settings, cwd=copy)
+    assert again.count("nothing changed") == 3
+    other = run("run", "textcat", ".", *settings, "--vars.arms", "regimes", cwd=copy)
+    assert other.count("nothing changed") == 2
+    check_report(folder / "regimes", names("regimes.yml"))
+
+
+def test_ner(project, copy, settings):
+    said = run("run", "ner", ".", *settings, cwd=copy, ok=False)
+    assert "'cola' is no task of kind 'ner'. These are: conll2003, wnut17" in said
+    run("run", "ner", ".", *settings, "--vars.task", "wnut17", cwd=copy)
+    made = outputs_of(project, "ner", copy, task="wnut17")
+    assert all(path.exists() for path in made)
+    folder = copy / "metrics" / "wnut17" / "spans"
+    check_report(folder, ["encoder", "ngrams"])
+    train = copy / "training" / "wnut17" / "spans" / "wnut17"
+    assert "bilou_ner" in (train / "encoder" / "0" / "config.cfg").read_text()
+    more = ("--vars.task", "wnut17", "--vars.pipeline", "ner")
+    run("run", "ner", ".", *settings, *more, cwd=copy)
+    assert "bilou_ner" not in (train / "encoder" / "0" / "config.cfg").read_text()
+
+
+@pytest.fixture(scope="module")
+def nltk_data(scripts_path, copy):
+    """Put data for NLTK where the project looks for it."""
+    import make_demo
+    from demo_language import make_sentence
+
+    chance = random.Random(0)
+    sentences = [make_sentence(chance, ["PLACE"]) for _ in range(20)]
+    make_demo.write_nltk_data(copy / "assets" / "nltk_data", sentences)
+
+
+@pytest.mark.usefixtures("nltk_data")
+def test_all_files_of_arms(project, copy, settings):
+    for arms in ("segmenters", "encoders", "dictionaries", "sizes"):
+        run("run", "textcat", ".", *settings, "--vars.arms", arms, cwd=copy)
+        made = outputs_of(project, "textcat", copy, arms=arms)
+        assert all(path.exists() for path in made)
+        check_report(copy / "metrics" / "cola" / arms, names(f"{arms}.yml"))
+    n_ngrams = {
+        name: len(
+            NgramDictionary.from_disk(copy / "corpus" / "cola" / f"{name}.tsv.gz")
+        )
+        for name in ("default", "task", "merged")
+    }
+    assert n_ngrams["default"] == 1101
+    # The task's texts are too few for n-grams of their own.
+    assert n_ngrams["task"] == 0
+    assert n_ngrams["merged"] == 1101
+    sizes = json.loads(
+        (copy / "metrics" / "cola" / "sizes" / "comparison.json").read_text()
+    )
+    arms = {arm["name"]: arm for arm in sizes["tasks"]["cola"]["arms"]}
+    assert arms["top-0"]["spans_per_doc"] == 0
+    assert arms["top-0"]["n_ngrams"] == 0
+    assert arms["top-1000"]["n_ngrams"] == 1000
+    assert arms["random"]["n_ngrams"] is None
+
+
+@pytest.mark.usefixtures("scripts_path")
+def test_the_default_dictionary_is_that_of_the_package(tmp_path):
+    import dictionaries
+
+    docs = [spacy.blank("en")("new york city")] * 3
+    DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
+    dictionaries.main(tmp_path)
+    found = {
+        name: NgramDictionary.from_disk(tmp_path / f"{name}.tsv.gz")
+        for name in ("default", "task", "merged")
+    }
+    default = default_dictionary()
+    assert found["default"] == default
+    assert found["task"]["new york city"] == 3
+    assert found["merged"]["new york city"] == default["new york city"] + 3
+
+
+def test_a_report_of_an_incomplete_matrix_says_so(tmp_path):
+    break_runs(tmp_path / "training" / "cola")
+    (tmp_path / "cola").mkdir()
+    (tmp_path / "cola" / "test.spacy").touch()
+    ((name, task),) = tasks_of(tmp_path / "cola", tmp_path / "training")
+    assert (name, list(task.arms)) == ("cola", ["base", "ours"])
+    assert (len(task.missing.runs), task.missing.n_runs) == (10, 12)
+
+
+@pytest.mark.usefixtures("scripts_path")
+def test_nltk_data_that_is_nowhere(tmp_path, monkeypatch, capsys):
+    import nltk
+    import nltk_data
+
+    def fail(name, *args, **settings):
+        raise ValueError(f"Error loading {name}:\nno network")
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", fail)
+    with pytest.raises(SystemExit, match="1"):
+        nltk_data.main(tmp_path / "data")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "averaged_perceptron_tagger_eng is not on this machine" in said
+    assert "no network" in said
+    assert "NLTK_DATA" in said
+
+
+@pytest.mark.usefixtures("scripts_path")
+def test_nltk_data_is_downloaded_once(tmp_path, monkeypatch):
+    import nltk
+    import nltk_data
+
+    found = []
+
+    def download(name, folder, **settings):
+        kind = "corpora" if name == "conll2000" else "taggers"
+        (folder / kind / name).mkdir(parents=True)
+        found.append(name)
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", download)
+    for _ in range(2):
+        nltk_data.main(tmp_path / "data")
+    assert found == ["averaged_perceptron_tagger_eng", "conll2000"]
+
+
+@pytest.mark.usefixtures("scripts_path")
+def test_the_language_says_nothing_by_single_words():
+    import demo_language
+
+    counts = {
+        kind: sorted(word for phrase in phrases for word in phrase)
+        for kind, phrases in demo_language.EXPRESSIONS.items()
+    }
+    assert counts["PLACE"] == counts["THING"]
+    both = [p for phrases in demo_language.EXPRESSIONS.values() for p in phrases]
+    # No expression is another one's beginning, so none is taken for another.
+    pairs = [phrase[:2] for phrase in both]
+    assert len(set(pairs)) == len(pairs)
+
+
+@pytest.mark.usefixtures("scripts_path")
+def test_demo_data(tmp_path):
+    import make_demo
+
+    for name in ("a", "b"):
+        make_demo.main(tmp_path / name, seed=3, scale=0.02)
+        make_demo.main(tmp_path / name / "nltk_data", seed=3, scale=0.02, nltk=True)
+    files = [p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.*")]
+    assert len(files) == 15
+    for file in files:
+        assert (tmp_path / "a" / file).read_bytes() == (
+            tmp_path / "b" / file
+        ).read_bytes()
+    vocab = spacy.blank("en").vocab
+    texts = []
+    for task in ("textcat", "ner"):
+        for part in ("train", "dev", "test"):
+            file = tmp_path / "a" / task / f"{part}.spacy"
+            docs = list(DocBin().from_disk(file).get_docs(vocab))
+            texts += [doc.text for doc in docs]
+            has = "ents" if task == "ner" else "cats"
+            assert all(getattr(doc, has) for doc in docs)
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["--gpu-id", "99"], "GPU 99 was asked for, but cannot be used"),
+        (["--arm", "nothing"], "There is no arm 'nothing'. There are: encoder, cnn"),
+        (["--data", "nowhere"], "There is no folder 'nowhere'"),
+        (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
+        (["--pipeline", "nothing"], "'nothing' is no pipeline that can be trained on"),
+        (["--pipeline", "ner", "--configs", "configs"], "Leave one of them out"),
+        (["--metrics", "file"], "'file' is a file"),
+    ],
+)
+def test_errors_are_short(tmp_path, monkeypatch, args, expected):
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("file").touch()
+    for part in ("train", "dev"):
+        doc = spacy.blank("en")("new york")
+        doc.cats = {"A": 1.0, "B": 0.0}
+        DocBin(docs=[doc]).to_disk(f"data/{part}.spacy")
+    command = ["spanft", "experiment", PROJECT / "arms" / "segmenters.yml"]
+    usual = {"--data": "data", "--output": "out", "--metrics": "metrics"}
+    usual |= {} if not args or "configs" in args else {"--pipeline": "textcat"}
+    given = usual | dict(zip(args[::2], args[1::2], strict=True))
+    command += [one for pair in given.items() for one in pair]
+    done = spacy_command(*command, ok=False)
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not Path("out").exists()
+
+
+def test_readme_is_what_the_project_says(copy):
+    run("document", ".", "--output", "new.md", cwd=copy)
+    expected = (copy / "new.md").read_text(encoding="utf8")
+    assert (PROJECT / "README.md").read_text(encoding="utf8") == expected

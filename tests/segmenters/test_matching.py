@@ -1,0 +1,127 @@
+"""Greedy longest matches, against ten plain lines."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from spacy_spanft import NgramDictionary, default_dictionary
+from spacy_spanft.segmenters.hashtable import HashTable
+from spacy_spanft.segmenters.matcher import NgramMatcher, take_from_head
+from spacy_spanft.segmenters.ngram import NgramSegmenter
+
+from ..ml.reference import greedy_longest
+
+uint64 = st.integers(1, 2**64 - 1)
+tokens = st.sampled_from(["a", "b", "c", "Root", "mark", "number", "é", ".", " "])
+ngrams = st.lists(tokens.filter(str.strip), min_size=2, max_size=6).map(" ".join)
+dictionaries = st.dictionaries(ngrams, st.integers(1, 9), max_size=15)
+batches = st.lists(st.lists(tokens, max_size=14), max_size=6)
+
+
+@given(
+    entries=st.dictionaries(uint64, st.integers(1, 2**32 - 1), max_size=200),
+    others=st.lists(uint64, max_size=50),
+)
+def test_hash_table_is_a_dict(entries, others):
+    keys = np.array(list(entries), np.uint64)
+    table = HashTable(keys, np.array(list(entries.values()), np.uint32))
+    asked = [*entries, *others, 0]
+    found = table.get(np.array(asked, np.uint64))
+    assert found.tolist() == [entries.get(key, 0) for key in asked]
+
+
+@given(lengths=st.lists(st.integers(1, 6), max_size=40))
+def test_walk_from_head(lengths):
+    lengths = [min(n, len(lengths) - i) for i, n in enumerate(lengths)]
+    expected, at = [], 0
+    while at < len(lengths):
+        expected.append(at)
+        at += lengths[at]
+    assert take_from_head(np.array(lengths, np.int64)).tolist() == expected
+
+
+@pytest.mark.filterwarnings("ignore:The dictionary of the segmenter has no n-grams")
+@given(dictionary=dictionaries, batch=batches, attr=st.sampled_from(["LOWER", "ORTH"]))
+def test_equals_greedy_longest_match(nlp, dictionary, batch, attr):
+    found = NgramDictionary(dictionary, attr=attr)
+    docs = [Doc(nlp.vocab, words=words) for words in batch]
+    segmentations = NgramSegmenter(found)(docs)
+    for words, spans in zip(batch, segmentations, strict=True):
+        if attr == "LOWER":
+            words = [word.lower() for word in words]
+        assert spans == greedy_longest(words, set(found), 6)
+
+
+@pytest.mark.filterwarnings("ignore:The dictionary of the segmenter has no n-grams")
+@given(dictionary=dictionaries, batch=batches)
+def test_a_batch_is_its_docs(nlp, dictionary, batch):
+    segmenter = NgramSegmenter(NgramDictionary(dictionary))
+    docs = [Doc(nlp.vocab, words=words) for words in batch]
+    assert segmenter(docs) == [segmenter([doc])[0] for doc in docs]
+
+
+def test_default_dictionary_on_text(nlp):
+    words = (
+        "the united states of america and new york city in the end of " * 50
+    ).split()
+    found = NgramSegmenter()([Doc(nlp.vocab, words=words)])[0]
+    assert found == greedy_longest(words, default_dictionary(), 5)
+    assert len(found) > 100
+
+
+def test_a_match_at_the_very_end(nlp):
+    segmenter = NgramSegmenter(NgramDictionary({"new york": 1, "new york city": 1}))
+    assert segmenter([nlp("in New York City"), nlp("in New York")]) == [
+        [(1, 4)],
+        [(1, 3)],
+    ]
+
+
+@pytest.mark.parametrize("word", ["mark", "root", "number", "IS_ALPHA", "LOWER"])
+def test_symbols_are_words(nlp, word):
+    """spaCy's symbols have small ids in the StringStore, not hashes."""
+    segmenter = NgramSegmenter(NgramDictionary({f"the {word} is": 1}, attr="ORTH"))
+    assert segmenter([nlp(f"so the {word} is")]) == [[(1, 4)]]
+
+
+def test_prefixes_need_not_be_ngrams(nlp):
+    segmenter = NgramSegmenter(NgramDictionary({"a b c d": 1, "b c": 1}))
+    assert segmenter([nlp("a b c e a b c d")]) == [[(1, 3), (4, 8)]]
+
+
+def test_empty_dictionary_and_no_docs(nlp):
+    with pytest.warns(UserWarning, match="no n-grams: every token stays by itself"):
+        segmenter = NgramSegmenter(NgramDictionary({}))
+    assert segmenter([nlp("a b"), nlp("")]) == [[], []]
+    assert segmenter([]) == []
+    segmenter = NgramSegmenter()
+    with pytest.warns(UserWarning, match="no n-grams"):
+        segmenter.initialize(nlp, NgramDictionary({}))
+    assert NgramMatcher([]).max_n == 0
+
+
+def test_looks_no_further_than_texts_match(nlp, monkeypatch):
+    """However long the longest n-gram is."""
+    segmenter = NgramSegmenter(NgramDictionary({"a " * 254 + "b": 1, "a b c": 1}))
+    segmenter([])
+    asked = []
+    get = HashTable.get
+    monkeypatch.setattr(
+        HashTable,
+        "get",
+        lambda table, keys: asked.append(len(keys)) or get(table, keys),
+    )
+    assert segmenter([nlp("a b d")]) == [[]]
+    assert len(asked) < 5
+
+
+def test_long_doc_and_many_docs(nlp):
+    segmenter = NgramSegmenter(NgramDictionary({"a b": 1}))
+    long = Doc(nlp.vocab, words=["a", "b"] * 50_000)
+    short = Doc(nlp.vocab, words=["b", "a"])
+    found = segmenter([short, long, short, *[short] * 20_000])
+    assert len(found[1]) == 50_000
+    assert not found[0]
+    assert not found[2]

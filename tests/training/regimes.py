@@ -1,0 +1,119 @@
+"""What the tests of training regimes share: pipelines, and a step of spaCy's loop."""
+
+import hashlib
+
+import spacy
+from spacy.training import Example
+from spacy.training.loop import subdivide_batch
+from thinc.api import Adam
+
+from spacy_spanft.ml.optimizers.groups import models, shim_of, transformers
+
+from ..tiny import LISTENER, transformer_config
+
+TEXTS = ("new york was very good", "", "this film is bad", "it is new york city")
+CLASSIFIER = {
+    "@architectures": "spacy-spanft.ClsTextCat.v1",
+    "exclusive_classes": True,
+    "dropout": 0.0,
+}
+PARSER = {
+    "@architectures": "spacy.TransitionBasedParser.v2",
+    "state_type": "ner",
+    "extra_state_tokens": False,
+    "hidden_width": 8,
+    "maxout_pieces": 2,
+    "use_upper": False,
+}
+HEADS = {"textcat": CLASSIFIER, "ner": PARSER}
+
+
+def make(bert, *heads, own=False, pairs=False, **settings):
+    """Make a pipeline: a transformer that the heads share, or one for each of them."""
+    component = transformer_config(bert)
+    model = component["model"]
+    model.update(settings)
+    if pairs:
+        del model["get_spans"]
+        model["@architectures"] = "spacy-spanft.PairTransformerModel.v1"
+    tok2vec = LISTENER
+    if own:
+        pooling = {"pooling": LISTENER["pooling"], "grad_factor": 1.0}
+        tok2vec = {**model, **pooling}
+        tok2vec["@architectures"] = "spacy-transformers.Tok2VecTransformer.v3"
+    heads = heads or ("textcat",)
+    components = {} if own else {"transformer": component}
+    components |= {
+        name: {"factory": name, "model": {**HEADS[name], "tok2vec": tok2vec}}
+        for name in heads
+    }
+    config = {"nlp": {"lang": "en", "pipeline": [*components]}}
+    config["components"] = components
+    spacy.util.fix_random_seed(0)
+    return spacy.util.load_model_from_config(config, auto_fill=True)
+
+
+def initialized(nlp):
+    """Give a pipeline and its examples, with an empty text among them."""
+    examples = []
+    for i, text in enumerate(TEXTS):
+        at = text.find("new york")
+        entities = [] if at < 0 else [(at, at + 8, "X")]
+        gold = {"cats": {"A": i % 2, "B": 1 - i % 2}, "entities": entities}
+        examples.append(Example.from_dict(nlp.make_doc(text), gold))
+    nlp.initialize(lambda: examples)
+    return nlp, examples
+
+
+def step(nlp, examples, optimizer, accumulate=1, **settings):
+    """Do what spaCy's loop does in a step."""
+    for batch in subdivide_batch(examples, accumulate):
+        nlp.update(batch, sgd=False, **settings)
+    for name, component in nlp.pipeline:
+        if name not in settings.get("exclude", ()):
+            component.finish_update(optimizer)
+    optimizer.step_schedules()
+
+
+def encoders(nlp):
+    """Get the PyTorch modules of a pipeline."""
+    found = (one for model in models(nlp).values() for one in transformers(model))
+    return [shim_of(one)._model for one in found]
+
+
+def hash_of(nlp, prefix=""):
+    """Hash what is in the encoders, bit by bit."""
+    digest = hashlib.sha256()
+    for encoder in encoders(nlp):
+        for name, tensor in encoder.state_dict().items():
+            if name.startswith(prefix):
+                digest.update(name.encode() + tensor.cpu().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def head_weights(nlp):
+    """Get all parameters of thinc's own, which are those of the heads."""
+    return [
+        node.get_param(name).copy()
+        for model in models(nlp).values()
+        for node in model.walk()
+        for name in node.param_names
+        if node.has_param(name)
+    ]
+
+
+def optimizer():
+    return Adam(0.01, L2=0.1, L2_is_weight_decay=True, use_averages=False)
+
+
+def learns(nlp):
+    """Tell whether nothing is left of a freeze."""
+    found = [one for model in models(nlp).values() for one in transformers(model)]
+    return all(
+        parameter.requires_grad
+        for one in found
+        for parameter in shim_of(one)._model.parameters()
+    ) and not any(
+        "finish_update" in vars(shim_of(one)) or "predict" in one._func.__name__
+        for one in found
+    )
