@@ -37,19 +37,19 @@ class Regime(str, Enum):
 
 # fmt: off
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
-Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="What is trained: labels of texts or of pairs of texts, scores of pairs, entities, spans, tags; told from --train where there is none, else textcat", show_default=False)]  # noqa: E501
+Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="What is trained: labels of texts or of pairs of texts, scores of pairs, entities, spans, tags; detected from --train if not given, otherwise textcat", show_default=False)]  # noqa: E501
 Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
-Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; BERT's if there is none", show_default=False)]  # noqa: E501
-DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; the default English ones if there is none", show_default=False)]  # noqa: E501
-HowTrained = Annotated[Regime, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head alone at first")]  # noqa: E501
+Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased", show_default=False)]  # noqa: E501
+DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; default: the built-in English dictionary", show_default=False)]  # noqa: E501
+HowTrained = Annotated[Regime, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head first")]  # noqa: E501
 Train = Annotated[str | None, Option("--train", help="The training data: a TSV, CSV or JSONL file, CoNLL's columns, spaCy's own format, or a dataset of `datasets`: a folder, or NAME or NAME:CONFIG on the hub", show_default=False)]  # noqa: E501
-Dev = Annotated[str | None, Option("--dev", help="The data that is scored while training; without it, a fifth of --train is held out", show_default=False)]  # noqa: E501
+Dev = Annotated[str | None, Option("--dev", help="The data to evaluate on during training; without it, a fifth of --train is held out; a dataset gives its validation split", show_default=False)]  # noqa: E501
 Text = Annotated[str | None, Option("--text", help="The column of the text", show_default=False)]  # noqa: E501
 TextPair = Annotated[str | None, Option("--text-pair", help="The column of the second text", show_default=False)]  # noqa: E501
 Label = Annotated[str | None, Option("--label", help="The column of the label", show_default=False)]  # noqa: E501
 Score = Annotated[str | None, Option("--score", help="The column of the score", show_default=False)]  # noqa: E501
-NoSpans = Annotated[bool, Option("--no-spans", help="The baseline: the same without phrases")]  # noqa: E501
-Force = Annotated[bool, Option("--force", "-F", help="Write over a config that is there")]  # noqa: E501
+NoSpans = Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans")]  # noqa: E501
+Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing config")]
 # fmt: on
 
 
@@ -71,8 +71,8 @@ def init_cli(
 ) -> None:
     """Write a config that trains a pipeline with spans, or its baseline.
 
-    With --train it looks into the data: it says what is there and what may be wrong,
-    and chooses how they are read.
+    With --train it inspects the data, reports possible problems, and picks a suitable
+    reader.
     """
     with short_errors():
         from ..configs import guess_task, task_config, written
@@ -98,7 +98,7 @@ def init_cli(
         task = pipeline.value if pipeline else Pipeline.textcat.value
         if pipeline is None and train is not None:
             task = guess_task(train, _given(columns), lang)
-            print(f"ℹ --pipeline {task}: told from the data.", file=sys.stderr)
+            print(f"ℹ Detected from the data: --pipeline {task}", file=sys.stderr)
         made: dict[str, Any] = {"spans": not no_spans, "regime": regime.value}
         config = task_config(
             task,
@@ -127,13 +127,17 @@ def _given(values: dict[str, str | None]) -> dict[str, str]:
 
 def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
     """Say what is in the data, and fit the config to it."""
-    from ..configs import concerns, fit_window, look, told
+    from ..configs import concerns, fit_range, fit_window, look, told
 
-    names = {"train": train, "dev": dev or f"a fifth of {train}, held out"}
+    names = {"train": train, "dev": dev or f"held out from {train} (20%)"}
     seen = {part: look(config, task, part) for part in names}
     for part, one in seen.items():
         print(f"ℹ {visible(told(names[part], one))}", file=sys.stderr)
-    if (said := fit_window(config, task, seen["train"])) is not None:
+    fitted = (
+        fit_window(config, task, seen["train"]),
+        fit_range(config, task, seen.values()),
+    )
+    for said in filter(None, fitted):
         print(f"ℹ {said}", file=sys.stderr)
     for sentence in concerns(task, names, seen):
         print(f"⚠ {visible(sentence)}", file=sys.stderr)

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 Arms = Annotated[Path, Argument(help="The arms: what each changes in a config (YAML)", show_default=False)]  # noqa: E501
 Data = Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train.spacy and dev.spacy, or tables (.tsv, .csv, .jsonl); may be repeated", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Option("--output", "-o", help="The folder of the runs, each in TASK/ARM/SEED", show_default=False)]  # noqa: E501
-Pipeline = Annotated[str | None, Option("--pipeline", "-p", help="What is trained, as `spanft init` calls it; else a task.json beside the data says so ({\"pipeline\": \"textcat\"}), or it is told from the data", show_default=False)]  # noqa: E501
+Pipeline = Annotated[str | None, Option("--pipeline", "-p", help="What is trained, as `spanft init` calls it; else a task.json beside the data says so ({\"pipeline\": \"textcat\"}), or it is detected from the data", show_default=False)]  # noqa: E501
 Configs = Annotated[str | None, Option("--configs", "-c", help="Configs of your own: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if task.json has a \"config\"", show_default=False)]  # noqa: E501
 Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder", show_default=False)]  # noqa: E501
-DictionaryFile = Annotated[str | None, Option("--dictionary", help="The n-grams; the default English ones if there is none", show_default=False)]  # noqa: E501
+DictionaryFile = Annotated[str | None, Option("--dictionary", help="The n-grams; default: the built-in English dictionary", show_default=False)]  # noqa: E501
 NltkData = Annotated[Path | None, Option("--nltk-data", help="Data for NLTK, if it has none of its own", show_default=False)]  # noqa: E501
 Only = Annotated[list[str] | None, Option("--arm", help="Only this arm; may be repeated", show_default=False)]  # noqa: E501
 Seeds = Annotated[int, Option("--seeds", help="How many seeds")]
 Seed = Annotated[int, Option("--seed", help="The first seed")]
-Epochs = Annotated[int, Option("--epochs", "-e", help="How often a training sees each text")]  # noqa: E501
+Epochs = Annotated[int, Option("--epochs", "-e", help="Number of epochs")]
 Jobs = Annotated[int, Option("--jobs", "-j", help="How many trainings at the same time")]  # noqa: E501
 GpuId = Annotated[str, Option("--gpu-id", "-g", help="The GPU; several for --jobs: 0,1, or 0,0 to share one; -1 for the CPU")]  # noqa: E501
 DryRun = Annotated[bool, Option("--dry-run", help="Only list the runs")]
@@ -55,7 +55,7 @@ def matrix_cli(
     gpu_id: GpuId = "-1",
     dry_run: DryRun = False,
 ) -> None:
-    """Train every arm with every seed on every task, and go on where it was.
+    """Train every arm with every seed on every task, and resume after an interruption.
 
     Settings for all configs are given as to `spacy train`: --training.max_steps 10.
     """
@@ -77,7 +77,7 @@ def experiment_cli(
 ) -> None:
     """Train as `matrix` does, compare on the test data, and write the report.
 
-    The folder of each task has test data beside train and dev: test.spacy, test.csv.
+    The folder of each task must also contain test data: test.spacy or test.csv.
     """
     with short_errors():
         # Before hours of training.

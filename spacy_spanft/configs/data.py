@@ -121,12 +121,18 @@ def concerns(
         if TASKS[task].component == "textcat" and one.n_several:
             place = {"path": files[part], "n": one.n_several}
             raise SpanftError(Errors.SEVERAL_LABELS.format(**place))
+    train = seen["train"]
+    if task == "score" and train.scores and min(train.scores) == max(train.scores):
+        found.append(f"All scores of {files['train']} are {train.scores[0]:g}.")
+    elif task != "score" and len(train.labels) < (2 if task in COLUMNS else 1):
+        there = listed(list(train.labels)) if train.labels else "none"
+        found.append(f"{files['train']} has too few labels to learn: {there}.")
     if len(seen) == 2:
-        train, dev = seen["train"], seen["dev"]
+        dev = seen["dev"]
         if both := len(train.texts & dev.texts - {""}):
-            where = f"{files['dev']} are in {files['train']}, too"
-            found.append(f"Texts of {where}, which makes scores too good: {both:,}.")
+            where = f"{files['dev']} also occur in {files['train']}"
+            found.append(f"{both:,} texts of {where}; scores will be inflated.")
         if alone := sorted(dev.labels.keys() - train.labels.keys()):
-            where = f"{files['dev']} alone"
-            found.append(f"Labels of {where}, which nothing learns: {listed(alone)}.")
+            where = f"in {files['dev']}, so that nothing learns them"
+            found.append(f"Labels that occur only {where}: {listed(alone)}.")
     return found

@@ -1,7 +1,8 @@
 """What a pipeline is to be trained for, and how long its texts are, told from data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
+from math import ceil, floor
 from typing import Any
 
 import spacy
@@ -10,11 +11,14 @@ from confection import Config
 from ..errors import Errors, SpanftError
 from ..training.readers.columns import SCORE
 from ..training.readers.conll import CONLL_ENDING
+from ..training.readers.rows import columns_of
 from ..training.readers.textcat import is_docbins
 from .bases import TASKS, base
 from .data import Seen, corpus_of, look
 from .sources import is_dataset, set_sources
 
+# What GLUE calls the texts of a pair, and our configs.
+_PAIR = {"sentence1", "sentence2"}
 # So many Docs tell what is in a file.
 _N_DOCS = 1000
 # Windows of a classifier whose texts are long, in tokens, and the wordpieces of one.
@@ -38,8 +42,11 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
         return "pair"
     if CONLL_ENDING.search(path):
         return "bilou_ner"
-    if not is_dataset(path) and is_docbins(path):
-        return _task_of_docs(path, lang)
+    if not is_dataset(path):
+        if is_docbins(path):
+            return _task_of_docs(path, lang)
+        if "text" not in columns and set(columns_of(path)) >= _PAIR:
+            return "pair"
     config = base("textcat")
     config["nlp"]["lang"] = lang
     set_sources(config, "textcat", {"train": path, "dev": path}, columns)
@@ -71,6 +78,30 @@ def fit_window(config: Config, task: str, seen: Seen) -> str | None:
     return (
         f"{share:.0%} of the texts are long: the transformer reads {_LONG['window']} "
         f"tokens at a time, which takes more memory."
+    )
+
+
+def fit_range(config: Config, task: str, seen: Iterable[Seen]) -> str | None:
+    """Let a regressor have the range of the scores, if it is another one.
+
+    config (Config): The config, which is changed.
+    task (str): The name of one of TASKS.
+    seen (Iterable[Seen]): The data.
+    RETURNS (Optional[str]): What was done, in words.
+    """
+    if task != "score":
+        return None
+    block = config["components"][TASKS[task].component]
+    scores = [score for one in seen for score in one.scores]
+    low, high = min(scores), max(scores)
+    if block["low"] <= low and high <= block["high"] and high > block["low"] + 1:
+        return None
+    block["low"], block["high"] = (
+        float(floor(low)),
+        float(max(ceil(high), floor(low) + 1)),
+    )
+    return (
+        f"The scores are learned on a scale from {block['low']:g} to {block['high']:g}."
     )
 
 

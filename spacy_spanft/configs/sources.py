@@ -71,8 +71,9 @@ def is_dataset(path: str) -> bool:
     path (str): A path, or the name of a dataset.
     RETURNS (bool): Whether it is a folder with other files than spaCy's, or a name.
     """
-    if Path(path).is_dir():
-        files = [file for file in Path(path).rglob("*") if file.is_file()]
+    folder = Path(path.partition(":")[0])
+    if folder.is_dir():
+        files = [file for file in folder.rglob("*") if file.is_file()]
         return bool(files) and not any(file.suffix == ".spacy" for file in files)
     is_name = _HUB_NAME.fullmatch(path) and not _FILE_ENDING.search(path)
     return bool(is_name) and not Path(path).exists()

@@ -10,7 +10,7 @@ class DataErrors:
     # Readers
     NO_COLUMN_IN = (
         "{setting} = {column!r}, but there is no such column in {source}, {place}. It "
-        "has: {columns}."
+        'has: {columns}. Name the right one: {setting} = "..." (--{option} NAME).'
     )
     NO_FORMAT = (
         "{path!r} does not end in .tsv, .csv or .jsonl. Say what it is with "
@@ -34,10 +34,10 @@ class DataErrors:
         "{place} of {source} has {cells}, but there are {expected} columns: {columns}."
     )
     BAD_HEADER = "{place} names the column {column!r} twice."
-    BAD_JSON = "{place} of {source} is no JSON object: {reason}."
-    BAD_CSV = "{place} of {source} is no CSV: {reason}."
+    BAD_JSON = "{place} of {source} is not a JSON object: {reason}."
+    BAD_CSV = "{place} of {source} is not valid CSV: {reason}."
     NO_TEXT_AT_ALL = (
-        "Not one of the {n_rows:,} rows of {source} has text in column {columns}. Name "
+        "None of the {n_rows:,} rows of {source} has text in column {columns}. Name "
         "another column (text = ...), or another file."
     )
     NO_TEXT_IN = (
@@ -194,6 +194,19 @@ class DataErrors:
     NO_SUCH_COLUMNS = (
         "{options} cannot be set for {task}, whose columns are: {columns}. Remove it, "
         "or name another --pipeline."
+    )
+    OTHER_PART = (
+        "[corpora.{name}] has part = {part!r}, so that the dev data are among those "
+        'that are learned from. Set part = "{name}".'
+    )
+    OTHER_PARTS = (
+        "[corpora.train] and [corpora.dev] are parts of a corpus that differ in "
+        "{names}, so that texts of one can be in the other. Set the same in both."
+    )
+    NOTHING_HELD_OUT = (
+        "Nothing can be held out: the training data has {n_rows:,} rows and "
+        "{n_texts:,} different texts, and it takes two. Add rows, or name dev data "
+        "(--dev)."
     )
     NO_TASK_IN = (
         "Nothing is annotated in {path!r} that could be learned. Name what is trained "

@@ -4,9 +4,11 @@
 class MatrixErrors:
     """Messages with named gaps, filled with `str.format`."""
 
-    BAD_ARMS = "{path} is no file of arms: {reason}."
+    BAD_ARMS = "{path} is not an arms file: {reason}."
     NO_PLACE = "{who} sets {place!r}, but the config has no such section."
-    NO_SETTING = "{who} sets {place!r}, which nobody reads. Known are: {known}."
+    NO_SETTING = (
+        "{who} sets {place!r}, which is not a known setting. Known are: {known}."
+    )
     RUNNER_SETS = (
         "{place!r} cannot be set: the runner does that, as it is what tells the runs "
         "apart (--seed, --seeds, --data)."
@@ -17,10 +19,10 @@ class MatrixErrors:
         "Give it the config `spanft`."
     )
     NOT_REGISTERED = (
-        "{who} sets {place!r} to {name}, which nobody registered. Those of "
+        "{who} sets {place!r} to {name}, which is not registered. Those of "
         "spacy-spanft are: {known}."
     )
-    BAD_SETTINGS = "{who} has settings that cannot be: {reasons}."
+    BAD_SETTINGS = "{who} has invalid settings: {reasons}."
     NO_DICTIONARY = (
         "{who} cuts with the dictionary {path!r}, but there is no such file (seen from "
         "{cwd!r}). Build it first: python -m spacy spanft dictionary build"
@@ -80,7 +82,7 @@ class MatrixErrors:
         "them, or let trainings share: --gpu-id {again}"
     )
     TAKEN = (
-        "Another matrix is at work in '{folder}': {who}. Wait until it ends, or name "
+        "Another matrix is running in '{folder}': {who}. Wait until it ends, or name "
         "another --output."
     )
     FAILED = "{failed} of {all} runs failed. The others are done."

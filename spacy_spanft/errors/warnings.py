@@ -122,3 +122,7 @@ class Warnings:
         "{names} count the same ({weight}) in [training.score_weights] of {path!r}: "
         "{name} is taken. Name another with --metric."
     )
+    HELD_OUT_ALONE = (
+        "Labels that the held-out texts alone have, which nothing learns: {labels}. "
+        "Add texts with them, or name dev data of your own (--dev)."
+    )

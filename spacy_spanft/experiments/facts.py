@@ -38,7 +38,7 @@ def to_object(path: Path, text: str) -> dict[str, Any]:
             Errors.BAD_RUNS.format(path=path, reason=error)
         ) from error
     if not isinstance(values, dict):
-        reason = f"{text.strip()[:40]!r} is no JSON object"
+        reason = f"{text.strip()[:40]!r} is not a JSON object"
         raise ComparisonError(Errors.BAD_RUNS.format(path=path, reason=reason))
     return values
 

@@ -13,6 +13,7 @@ from .batch_count import count_batches
 from .checks.labels import warn_no_labels, warn_similar_labels, warn_unseen_labels
 from .checks.names import check_initialized, check_names
 from .checks.numbers import check_batches, check_numbers
+from .checks.parts import check_parts
 from .checks.scores import check_scores
 from .checks.settings import check_classifiers, check_spans, warn_unused_paths
 from .corpora import read_corpus
@@ -43,6 +44,7 @@ def _prepare(nlp: Language) -> None:
     check_names()
     check_initialized(nlp, config)
     check_numbers(config)
+    check_parts(config)
     check_classifiers(nlp, config)
     check_spans(nlp, config)
     warn_unused_paths(nlp.config)

@@ -226,7 +226,7 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.csv", "--no-label --text a --text-pair a", "are both the column 'a'"),
         ("x.csv", "--score text", "--text and --score are both the column 'text'"),
         ("x.txt", "", r'format = "tsv" \(--format tsv\)'),
-        ("empty.tsv", "", "Not one of the 2 rows of .*empty.tsv' has text"),
+        ("empty.tsv", "", "None of the 2 rows of .*empty.tsv' has text"),
         ("x.csv", "--separator <>", "'<>' stands between two texts, but"),
         ("x.csv", "--labels good", "must be as 0=bad,1=good, or a JSON object"),
         ("x.csv", "--labels {", "--labels is no JSON: Expecting property name"),
@@ -234,7 +234,7 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.csv", "--lang qq", "no tokenizer of the language 'qq'"),
         ("x.csv", "--limit -1", "limit is -1, but must be 0"),
         ("x.csv", "--format jsonl --header a", "header names the columns of TSV"),
-        ("x.csv", "--format jsonl", "Line 1 of .* is no JSON object"),
+        ("x.csv", "--format jsonl", "Line 1 of .* is not a JSON object"),
         (
             "x.conll",
             "--text words --no-label",

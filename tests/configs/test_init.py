@@ -171,9 +171,14 @@ class TestData:
             "train.jsonl: 8 texts of 4 to 4 words (median 4); y 6 (75%), n 2 (25%)"
             in said
         )
-        assert "Texts of dev.jsonl are in train.jsonl, too, which makes" in said
-        assert "too good: 2." in said
-        assert "Labels of dev.jsonl alone, which nothing learns: 'other'." in said
+        assert (
+            "2 texts of dev.jsonl also occur in train.jsonl; scores will be inflated."
+            in said
+        )
+        assert (
+            "Labels that occur only in dev.jsonl, so that nothing learns them: 'other'."
+            in said
+        )
         assert "dev.jsonl has empty texts: 1." in said
         assert "  python -m spacy train x.cfg --output training" in said
         assert "--paths" not in said
@@ -190,10 +195,10 @@ class TestData:
         )
         said = done.stderr
         assert "t.jsonl: 3 texts of 4 to 4 words (median 4); scores from 0 to" in said
-        assert "a fifth of t.jsonl, held out: 1 text of 4 to 4 words (median 4)" in said
+        assert "held out from t.jsonl (20%): 1 text of 4 to 4 words (median 4)" in said
         assert "--paths.dev" not in said
         told = run("spanft", "init", "-", "--train", "t.jsonl", *columns)
-        assert "--pipeline score: told from the data." in told.stderr
+        assert "Detected from the data: --pipeline score" in told.stderr
 
     def test_columns_of_conll(self):
         Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")
@@ -217,7 +222,7 @@ class TestData:
         DocBin(docs=[doc]).to_disk("t.spacy")
         files = ("--train", "t.spacy", "--dev", "t.spacy")
         done = run("spanft", "init", "x.cfg", *files)
-        assert "--pipeline tagger: told from the data." in done.stderr
+        assert "Detected from the data: --pipeline tagger" in done.stderr
         assert (
             "t.spacy: 1 text of 2 to 2 words (median 2); DT 1 (50%), NN 1"
             in done.stderr
@@ -231,7 +236,7 @@ class TestData:
         assert "2 texts of 't.jsonl' have several labels or none" in done.stderr
         assert not Path("x.cfg").exists()
         done = run(*args)
-        assert "--pipeline textcat_multilabel: told from the data." in done.stderr
+        assert "Detected from the data: --pipeline textcat_multilabel" in done.stderr
         assert "x 1 (50%), y 1 (50%)" in done.stderr
 
     def test_what_docs_are_for(self):
@@ -254,6 +259,44 @@ class TestData:
         assert told(spans=True) == "spancat"
         with pytest.raises(SpanftError, match=r"Nothing is annotated in 't\.spacy'"):
             told()
+
+    def test_pairs_are_told_by_their_columns(self):
+        rows = [
+            {"sentence1": "a", "sentence2": f"b {i}", "label": "xy"[i % 2]}
+            for i in range(10)
+        ]
+        self.table("t.jsonl", rows)
+        done = run("spanft", "init", "-", "--train", "t.jsonl")
+        assert "Detected from the data: --pipeline pair" in done.stderr
+
+    def test_the_range_of_scores(self):
+        columns = ("--text", "a", "--text-pair", "b", "--score", "s")
+        for scores, expected in (
+            ([0, 100.3], (0.0, 101.0)),
+            ([0, 4.5], (0.0, 5.0)),
+            ([0.1, 0.9], (0.0, 1.0)),
+            ([-2.5, 2], (-3.0, 2.0)),
+        ):
+            rows = [{"a": "x", "b": f"{i}", "s": scores[i % 2]} for i in range(20)]
+            self.table("t.jsonl", rows)
+            done = run("spanft", "init", "x.cfg", "--train", "t.jsonl", *columns, "-F")
+            block = load_config("x.cfg")["components"]["text_regressor"]
+            assert (block["low"], block["high"]) == expected
+            told = f"on a scale from {expected[0]:g} to {expected[1]:g}"
+            assert (told in done.stderr) == (expected != (0.0, 5.0))
+
+    def test_what_cannot_be_learned(self):
+        self.table("t.jsonl", [{"text": f"{i}", "label": "x"} for i in range(9)])
+        done = run("spanft", "init", "-", "--train", "t.jsonl")
+        assert "t.jsonl has too few labels to learn: 'x'." in done.stderr
+        self.table(
+            "t.jsonl", [{"text": "same", "label": "xy"[i % 2]} for i in range(9)]
+        )
+        done = run("spanft", "init", "-", "--train", "t.jsonl", ok=False)
+        assert "has 9 rows and 1 different texts" in done.stderr
+        Path("t.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
+        done = run("spanft", "init", "-", "--train", "t.conll")
+        assert "t.conll has too few labels to learn: none." in done.stderr
 
     def test_long_texts(self):
         rows = [{"text": "good " * n, "label": "x"} for n in (5, 200)] * 5

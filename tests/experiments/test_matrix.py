@@ -131,7 +131,7 @@ def test_any_file_that_a_config_names_is_looked_at(place):
     ("arms", "expected"),
     [
         ("[]", "no list of arms under"),
-        ("arms: {", "is no file of arms"),
+        ("arms: {", "is not an arms file"),
         ("arms: {a: 3}", "the arm 'a' is 3"),
         ("arms: {a: {configs: x}}", "'configs'; known are config, regime"),
         ("arms: {a: {block: x}}", "'block' of the arm 'a' is 'x'"),
@@ -153,12 +153,15 @@ def test_any_file_that_a_config_names_is_looked_at(place):
         ("arms: &a {b: *a}", "it has more than 10,000 values"),
         ("arms: {a: {set: {training.max_steps: x}}}", "max_steps' is 'x', but must be"),
         ("arms: {a: {set: {training.dropout: '${x.y}'}}}", "variable that nothing is"),
-        ("arms: {a: {segmenter: {'@segmenters': x}}}", "'x', which nobody registered."),
+        ("arms: {a: {segmenter: {'@segmenters': x}}}", "'x', which is not registered."),
         ("arms: {a: {set: {components.textcat.factory: x}}}", "bilou_ner, span_segm"),
         ("arms: {a: {set: {paths.transfomer: x}}}", "Known are: dev, train"),
         ("arms: {a: {config: none}}", "There is no file 'configs/tiny_none.cfg'"),
         ("arms: {a: {set: {train.x: 1}}}", "the arm 'a' sets 'train.x'"),
-        ("arms: {a: {set: {training.x: 1}}}", "'training.x', which nobody reads"),
+        (
+            "arms: {a: {set: {training.x: 1}}}",
+            "'training.x', which is not a known setting",
+        ),
         ("arms: {a: {set: {system.seed: 1}}}", "'system.seed' cannot be set"),
         ("arms: {a: {set: {paths.dev: x}}}", "'paths.dev' cannot be set"),
         ("arms: {a: {config: baseline, block: {x: 1}}}", "has none of these"),
@@ -232,7 +235,10 @@ def test_bad_data(place):
         (["--epochs", "-1"], "--epochs is -1"),
         (["--jobs", "-1", "--dry-run"], "--jobs is -1"),
         (["--jobs", "0", "--dry-run"], "--jobs is 0"),
-        (["--paths.transfomer", "x"], "'paths.transfomer', which nobody reads. Known "),
+        (
+            ["--paths.transfomer", "x"],
+            "'paths.transfomer', which is not a known setting. Known ",
+        ),
         (["--output", "${paths.train}"], "has '${', which is a variable in a config"),
         (["--epochs", "0"], "--epochs is 0"),
         (["--jobs", "0"], "--jobs is 0"),
@@ -243,7 +249,10 @@ def test_bad_data(place):
         (["--gpu-id", "3", "--jobs", "2"], "let trainings share: --gpu-id 3,3"),
         (["--gpu-id", "-1", "--epochs", "0"], "--epochs is 0"),
         (["--nowhere.x", "1"], "the command line sets 'nowhere.x'"),
-        (["--training.x", "1"], "'training.x', which nobody reads. Known are: "),
+        (
+            ["--training.x", "1"],
+            "'training.x', which is not a known setting. Known are: ",
+        ),
         (["--nothing", "1"], "is no setting"),
         (["--output", "arms.yml"], "'arms.yml' is a file. Name a folder"),
     ],
@@ -300,7 +309,7 @@ def test_a_path_that_some_configs_have_may_be_given(place):
     config.write_text(config.read_text().replace("train = null", "x = 1\ntrain = null"))
     for run in plan("data/one", seeds=[0], overrides={"paths.x": 2}):
         assert run.config["paths"]["x"] == 2
-    with pytest.raises(SpanftError, match=r"'paths\.y', which nobody reads"):
+    with pytest.raises(SpanftError, match=r"'paths\.y', which is not a known setting"):
         plan("data/one", overrides={"paths.y": 2})
 
 

@@ -69,7 +69,7 @@ def test_folders_of_runs(tmp_path):
     ("file", "text", "expected"),
     [
         ("arms.json", None, r"cola' is no folder of runs: it has no arms\.json"),
-        ("arms.json", "[]", r"arms\.json is damaged: '\[\]' is no JSON object"),
+        ("arms.json", "[]", r"arms\.json is damaged: '\[\]' is not a JSON object"),
         ("arms.json", "{}", "'arms' is missing, which must be a list of folders'"),
         ("arms.json", '{"arms": []}', r"'arms' is \[\], but must be"),
         ("arms.json", '{"arms": ["a", "a"]}', "'arms' is"),
@@ -89,7 +89,7 @@ def test_folders_of_runs(tmp_path):
         (
             "base/2/run.json",
             "null",
-            r"2.run\.json is damaged: 'null' is no JSON object",
+            r"2.run\.json is damaged: 'null' is not a JSON object",
         ),
         ("base/2/run.json", "{", r"2.run\.json is damaged: Expecting property"),
         ("base/2/run.json", '{"arm": "other"}', "must be 'base', as its folder is"),
@@ -167,7 +167,7 @@ def test_whatever_is_missing_is_named_with_its_reason(tmp_path):
     assert reasons["base/1"] == r"failed: ValueError: no \x1b[2J memory at all"
     assert "no folder model beside run.json" in reasons["base/2"]
     assert reasons["base/3"] == reasons["never/3"] == never
-    assert "is damaged: 'null' is no JSON object" in reasons["ours/0"]
+    assert "is damaged: 'null' is not a JSON object" in reasons["ours/0"]
     assert "is damaged: maximum recursion" in reasons["ours/1"]
     assert "other settings or data" in reasons["ours/2"]
     assert found.told() == [

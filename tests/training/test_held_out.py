@@ -7,7 +7,8 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_spanft.errors import SpanftError
+from spacy_spanft.errors import ReaderError, SpanftError
+from spacy_spanft.training.checks.parts import check_parts
 from spacy_spanft.training.readers.held_out import held_out_corpus
 
 NLP = spacy.blank("en")
@@ -51,7 +52,8 @@ def test_a_label_of_two_texts_is_in_both_parts_and_of_one_in_train():
     train, dev = parts(of_labels("aaab" + "cc"))
     assert len(dev) == 2
     assert "text 3" in train
-    assert len(parts(of_labels("abc"))[1]) == 1
+    with pytest.warns(UserWarning, match="which nothing learns"):
+        assert len(parts(of_labels("abc"))[1]) == 1
 
 
 def test_a_text_that_is_there_twice_is_in_one_part():
@@ -84,7 +86,45 @@ def test_entities_by_the_rarest():
     assert sum(int(text.split()[2]) < 5 for text in dev) == 1
 
 
-@pytest.mark.parametrize("share", [0, 1, -0.2, 1.5])
+def test_labels_that_are_held_out_alone_are_warned_of():
+    examples = of_labels("abcdefgh")
+    with pytest.warns(UserWarning, match="Labels that the held-out texts alone have"):
+        list(held_out_corpus(lambda nlp: iter(examples), "dev")(NLP))
+
+
+def test_too_few_texts():
+    examples = [of_labels("a")[0] for _ in range(3)]
+    with pytest.raises(ReaderError, match="has 3 rows and 1 different texts"):
+        list(held_out_corpus(lambda nlp: iter(examples), "dev")(NLP))
+
+
+PARTS = {
+    name: {"@readers": "spacy-spanft.HeldOutCorpus.v1", "part": name, "share": 0.2}
+    for name in ("train", "dev")
+}
+
+
+def test_parts_that_are_two():
+    check_parts({"corpora": PARTS})
+    check_parts({"corpora": {"train": PARTS["train"], "dev": {"@readers": "x"}}})
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("dev", {"part": "train"}, r"\[corpora\.dev\] has part = 'train'"),
+        ("train", {"part": "dev"}, r"\[corpora\.train\] has part = 'dev'"),
+        ("dev", {"share": 0.5}, "differ in share, so"),
+        ("dev", {"seed": 5}, "differ in seed, so"),
+    ],
+)
+def test_parts_that_overlap(name, change, message):
+    corpora = {**PARTS, name: {**PARTS[name], **change}}
+    with pytest.raises(SpanftError, match=message):
+        check_parts({"corpora": corpora})
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.2, 1.5, "nan", True])
 def test_a_share_that_cannot_be(share):
-    with pytest.raises(SpanftError, match=r"share is .*, but must be above 0"):
+    with pytest.raises(SpanftError, match=r"share is .*, but must be a number above 0"):
         held_out_corpus(lambda nlp: iter([]), "dev", share)

@@ -226,7 +226,7 @@ class TestBlankTexts:
         rows = [{"a": "", "b": " ", "label": "x"}] * 2
         path = write(tmp_path / "x.tsv", rows)
         expected = (
-            r"^\[SF\d+\] Not one of the 2 rows of .*x\.tsv' has text in column 'a'\. "
+            r"^\[SF\d+\] None of the 2 rows of .*x\.tsv' has text in column 'a'\. "
         )
         with pytest.raises(ReaderError, match=expected):
             read(table_corpus(path, text="a"), nlp)
@@ -288,7 +288,7 @@ class TestErrors:
                 {"text": "sentence", "score": "label", "labels": {"1": "x"}},
                 "leave one of them out",
             ),
-            ({"text": "sentence", "format": "jsonl"}, "Line 1 .* is no JSON object"),
+            ({"text": "sentence", "format": "jsonl"}, "Line 1 .* is not a JSON object"),
         ],
     )
     def test_settings(self, nlp, tmp_path, settings, expected):
@@ -314,8 +314,8 @@ class TestErrors:
             ("x.tsv", "text\ttext\na\tb\n", "Line 1 of .* 'text' twice"),
             ("x.tsv", "text\tlabel\na\t \n", "Line 2 .* has no label: .* holds ' '"),
             ("x.csv", 'text,label\na,b\n"open\n', "Line 3 .* is never closed"),
-            ("x.csv", 'text,label\n"open,b\n"c",d\n', "Line 2 .* is no CSV"),
-            ("x.jsonl", '{"text": "a"}\n{', "Line 2 .* is no JSON"),
+            ("x.csv", 'text,label\n"open,b\n"c",d\n', "Line 2 .* is not valid CSV"),
+            ("x.jsonl", '{"text": "a"}\n{', "Line 2 .* is not a JSON"),
             ("x.jsonl", "[1]\n", "it is a list"),
             ("x.jsonl", '{"text": null, "label": "x"}', "has None in column 'text'"),
             ("x.jsonl", '{"text": 3, "label": "x"}', "not a text"),

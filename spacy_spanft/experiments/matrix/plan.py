@@ -82,7 +82,7 @@ def _guessed(data: Data) -> str:
     columns.pop("labels", None)
     path = str(data.files["train"])
     name = guess_task(path, columns, "en")
-    print(f"ℹ {visible(path)}: --pipeline {name}, told from the data.", file=sys.stderr)
+    print(f"ℹ Detected from {visible(path)}: --pipeline {name}", file=sys.stderr)
     return name
 
 

@@ -69,7 +69,7 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
         return datasets.load_dataset(name, config, split=split, streaming=streaming)
     except CorpusError:
         raise
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except Exception as error:  # whatever YAML, Arrow and others say of what is there
         raise CorpusError(
             Errors.NO_DATASET.format(name=name, reason=str(error))
         ) from error

@@ -1,6 +1,7 @@
 """A corpus in one piece as two: a part to train on, and one that is held out."""
 
 import random
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
@@ -8,7 +9,8 @@ from typing import Literal
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import check_setting
+from ...errors import Errors, ReaderError, Warnings, check_setting
+from ...errors.shortening import listed
 from .columns import SCORE
 
 Corpus = Callable[[Language], Iterator[Example]]
@@ -32,17 +34,35 @@ def held_out_corpus(
     seed (int): Draws it.
     RETURNS (Callable[[Language], Iterator[Example]]): The part.
     """
-    check_setting("share", share, 0 < share < 1, "above 0 and below 1")
+    is_share = isinstance(share, float) and 0 < share < 1
+    check_setting("share", share, is_share, "a number above 0 and below 1")
 
     def read(nlp: Language) -> Iterator[Example]:
         examples = list(corpus(nlp))
         is_held_out = held_out(examples, share, seed)
         wanted = part == "dev"
+        if wanted:
+            _check(examples, is_held_out)
         for example, is_dev in zip(examples, is_held_out, strict=True):
             if is_dev == wanted:
                 yield example
 
     return read
+
+
+def _check(examples: Sequence[Example], is_held_out: Sequence[bool]) -> None:
+    """Raise if nothing is held out; warn of labels that nothing else has."""
+    if not any(is_held_out):
+        n_texts = len({example.reference.text for example in examples})
+        text = {"n_rows": len(examples), "n_texts": n_texts}
+        raise ReaderError(Errors.NOTHING_HELD_OUT.format(**text))
+    labels: dict[bool, set[str]] = {True: set(), False: set()}
+    for example, is_dev in zip(examples, is_held_out, strict=True):
+        labels[is_dev] |= _labels(example)
+    if alone := sorted(labels[True] - labels[False]):
+        warnings.warn(
+            Warnings.HELD_OUT_ALONE.format(labels=listed(alone)), stacklevel=2
+        )
 
 
 def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]:

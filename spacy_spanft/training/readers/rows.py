@@ -98,6 +98,7 @@ def cell_of(row: Row, source: str, setting: str, column: str) -> Any:
         raise ReaderError(
             Errors.NO_COLUMN_IN.format(
                 setting=setting,
+                option=setting.replace("_", "-"),
                 column=column,
                 source=source,
                 place=row.place.lower(),
