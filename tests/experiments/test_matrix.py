@@ -4,14 +4,20 @@ import shutil
 from pathlib import Path
 
 import pytest
+import spacy
 from confection import Config
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
+from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.experiments.matrix import read_arms
+from spacy_spanft.experiments.hook import RANDOM_SEGMENTER
+from spacy_spanft.experiments.matrix import ArmConfig, read_arms
 from spacy_spanft.experiments.matrix.arms import config_of
+from spacy_spanft.experiments.matrix.data import find_data
 from spacy_spanft.experiments.matrix.fingerprint import fingerprint
+from spacy_spanft.experiments.matrix.resolving import Resolver
+from spacy_spanft.segmenters.coverage import piece_lengths
 
 from ..commands import run as spacy_command
 from ..made_configs import CONFIGS
@@ -56,6 +62,29 @@ def test_plan(place):
     assert runs[-1].config["training"]["max_steps"] == 4
     assert runs[-1].folder.parts == ("out", "two", "ngrams", "4")
     assert len({run.fingerprint for run in runs}) == len(runs)
+
+
+def test_random_spans_are_as_long_as_the_n_grams(place):
+    """Of data in either form; lengths that are given stay."""
+    texts = [f"A {'Good' if i % 2 else 'bad'} film {i}" for i in range(9)]
+    docs = [spacy.blank("en")(text) for text in texts]
+    ngrams = NgramDictionary.from_disk("tiny.tsv.gz")
+    expected = [round(share, 4) for share in piece_lengths(docs, ngrams)]
+    assert expected == [0.6667, 0.3333]
+    rows = "".join(f"{text}\tx\n" for text in texts)
+    Path("binary").mkdir()
+    Path("table").mkdir()
+    for part in ("train", "dev"):
+        DocBin(docs=docs).to_disk(f"binary/{part}.spacy")
+        Path(f"table/{part}.tsv").write_text(f"words\tkind\n{rows}")
+    for name in ("binary", "table"):
+        arm = ArmConfig("a", segmenter={"@segmenters": RANDOM_SEGMENTER})
+        resolve = Resolver("tiny.tsv.gz", None)
+        found = resolve(arm, find_data(name), {"text": "words", "text_pair": None})
+        assert found.segmenter["lengths"] == expected
+        given = {"@segmenters": RANDOM_SEGMENTER, "lengths": [0, 1]}
+        arm = ArmConfig("a", segmenter=given)
+        assert resolve(arm, find_data(name), {}).segmenter == given
 
 
 def test_a_config_may_be_merged_into_that_of_an_arm(place):

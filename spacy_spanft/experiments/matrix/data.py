@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import spacy
 from confection import Config
 from spacy.tokens import Doc, DocBin
-from spacy.vocab import Vocab
 
 from ...errors import Errors, SpanftError, shown
 from ...training.readers.textcat import table_corpus
@@ -133,8 +132,10 @@ def docs_of(file: Path) -> list[Doc]:
     file (Path): The file.
     RETURNS (list[Doc]): The Docs.
     """
+    # A Vocab() of its own would know no token in lower case.
+    vocab = spacy.blank("xx").vocab
     try:
-        return list(DocBin().from_disk(file).get_docs(Vocab()))
+        return list(DocBin().from_disk(file).get_docs(vocab))
     except Exception as error:  # whatever zlib and msgpack say of a broken file
         raise SpanftError(Errors.BAD_DATA.format(path=file)) from error
 
