@@ -6,11 +6,8 @@ from pathlib import Path
 
 from ..errors import ComparisonError, Errors
 from .matrix import Failure, Run, run_matrix
-from .matrix.data import ENDINGS
+from .matrix.data import ENDINGS, TASK
 from .report.tasks import Task, compare_tasks, table_of, task_of_runs, write_reports
-
-# Facts about the data of a task.
-_TASK = "task.json"
 
 
 def run_experiment(
@@ -68,7 +65,7 @@ def tasks_of(folder: Path, output: Path) -> Iterator[tuple[str, Task]]:
     output (Path): Where the runs are: OUTPUT/FOLDER/ARM/SEED.
     YIELDS (tuple[str, Task]): The name of a task, and the task.
     """
-    file = folder / _TASK
+    file = folder / TASK
     about = json.loads(file.read_text("utf8")) if file.exists() else {}
     how = (about.get("metric"), about.get("positive_label"))
     name = folder.resolve().name

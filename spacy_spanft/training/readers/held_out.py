@@ -75,17 +75,16 @@ def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]
     RETURNS (list[bool]): Whether each is.
     """
     texts = [example.reference.text for example in examples]
-    first = {text: i for i, text in reversed(list(enumerate(texts)))}
+    left = set(texts)
     strata: dict[str, list[str]] = defaultdict(list)
     for text, stratum in zip(texts, _strata(examples, share), strict=True):
         strata[stratum].append(text)
     chance = random.Random(seed)
     drawn: set[str] = set()
     for _, members in sorted(strata.items()):
-        # Each text once, with the label that it has first.
-        own = [text for text in dict.fromkeys(members) if text in first]
-        for text in own:
-            del first[text]
+        # Each text once, whatever other labels it has elsewhere.
+        own = [text for text in dict.fromkeys(members) if text in left]
+        left -= set(own)
         n = round(share * len(own)) or int(len(own) > 1)
         drawn.update(chance.sample(own, n))
     if not drawn and len(once := list(dict.fromkeys(texts))) > 1:
