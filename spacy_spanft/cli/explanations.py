@@ -28,7 +28,6 @@ _ONE_LABEL = "E867"
 def message_of(error: BaseException, trace: TracebackType | None) -> str | None:
     """Say in one line what the user can do about an error.
 
-    error (BaseException): The error.
     trace (Optional[TracebackType]): Where it was raised.
     RETURNS (Optional[str]): The message; None if the traceback says it better.
     """

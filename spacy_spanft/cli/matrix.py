@@ -134,7 +134,6 @@ def _plan(ctx: Context) -> "tuple[list[Run], list[int]]":
 def choose_arms(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig]":
     """Keep the arms that were asked for.
 
-    arms (list[ArmConfig]): All arms.
     names (Optional[list[str]]): The names of some; None keeps all.
     RETURNS (list[ArmConfig]): Those, in their old order.
     """
@@ -196,7 +195,6 @@ def check_failures(failures: "list[Failure]", n_runs: int) -> None:
 def list_runs(runs: "list[Run]") -> str:
     """Show which runs there are, and which of them are done.
 
-    runs (list[Run]): The runs.
     RETURNS (str): A table.
     """
     steps = (run.config["training"]["max_steps"] for run in runs)

@@ -30,7 +30,6 @@ class Tally:
     def watch(self, docs: Iterable[Doc], key: str) -> Iterator[Doc]:
         """Pass Docs on, and count.
 
-        docs (Iterable[Doc]): The Docs.
         key (str): The key in doc.spans.
         YIELDS (Doc): The same Docs.
         """
@@ -55,7 +54,6 @@ class Tally:
 def to_terminal(doc: Doc, key: str) -> str:
     """Show the spans in color, or in brackets where there is no color.
 
-    doc (Doc): The Doc.
     key (str): The key in doc.spans.
     RETURNS (str): The text, with the spans in it marked.
     """
@@ -75,7 +73,6 @@ def to_terminal(doc: Doc, key: str) -> str:
 def to_json(doc: Doc, key: str) -> str:
     """Write a Doc and its spans as one line of JSON.
 
-    doc (Doc): The Doc.
     key (str): The key in doc.spans.
     RETURNS (str): The JSON.
     """
@@ -96,7 +93,6 @@ def to_json(doc: Doc, key: str) -> str:
 def to_html(docs: Iterable[Doc], key: str) -> str:
     """Make a page with displaCy. A span's label is that of the chunker, or its length.
 
-    docs (Iterable[Doc]): The Docs.
     key (str): The key in doc.spans.
     RETURNS (str): The page.
     """

@@ -113,7 +113,6 @@ def load_pipeline(
     model (Optional[str]): A pipeline with a span_segmenter; None makes a blank one.
     lang (str): The language of the blank one.
     segmenter (Cutter): What cuts.
-    dictionary (Optional[Path]): The dictionary.
     code (Optional[Path]): A Python file to run before.
     RETURNS (tuple[Language, str]): The pipeline, and the key in doc.spans of the first
         component in it that cuts.

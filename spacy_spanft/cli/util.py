@@ -123,7 +123,6 @@ def with_parameters(
 ) -> Callable[..., None]:
     """Give a command more parameters for typer to see, in the place of **others.
 
-    command (Callable): The command.
     more (Iterable[Parameter]): The parameters. Those that it has already are kept.
     RETURNS (Callable): The command.
     """

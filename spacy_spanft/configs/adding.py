@@ -38,7 +38,6 @@ _LISTENER = {
 class Added(NamedTuple):
     """A config with spans, and what was changed in it.
 
-    config (Config): The config.
     changes (list[str]): What was done, in words.
     """
 
@@ -50,7 +49,6 @@ def read_config(path: str | Path) -> Config:
     """Read a config without filling in its variables.
 
     path (Union[str, Path]): The file.
-    RETURNS (Config): The config.
     """
     read_whole(path)  # says plainly what is wrong with the path
     try:

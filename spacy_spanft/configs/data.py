@@ -25,7 +25,6 @@ class Seen(NamedTuple):
     n_words (list[int]): How many words each text has.
     labels (Counter[str]): How many texts, entities or spans have each label.
     scores (list[float]): The score of each text, if they have any.
-    texts (set[str]): The texts.
     n_several (int): How many texts have several labels, or none.
     """
 

@@ -14,7 +14,6 @@ def to_text(config: Config) -> str:
     Config.to_str puts all sections of a level before those of the next one, so that the
     parts of a model stand far from it.
 
-    config (Config): The config.
     RETURNS (str): Its text.
     """
     text = config.to_str(interpolate=False)

@@ -39,7 +39,6 @@ def shown(value: Any) -> str:
 def listed(values: Collection[Any]) -> str:
     """Show the first values of many, and how many more there are.
 
-    values (Collection[Any]): The values.
     RETURNS (str): Their `repr`, with commas between them; "none" if there are none.
     """
     names = _cut(", ".join(map(shown, islice(values, _N_LISTED))), _LONGEST_TEXT - 50)

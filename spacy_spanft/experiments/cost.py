@@ -12,7 +12,6 @@ _MEGA = 1_000_000
 def n_parameters(nlp: Language) -> int:
     """Count the weights of a pipeline, of its transformer too.
 
-    nlp (Language): The pipeline.
     RETURNS (int): Their number.
     """
     total = 0

@@ -54,7 +54,6 @@ def value_of(
 
     path (Path): The file that it comes from, for errors.
     values (dict[str, Any]): The object.
-    key (str): The key.
     is_right (Callable[[Any], bool]): Whether a value may be there.
     expected (str): What may be there, in words.
     RETURNS (Any): The value.

@@ -66,7 +66,6 @@ def to_html(explained: Iterable[tuple[Explanation, Reasons]]) -> str:
 def to_json(explanation: Explanation, reasons: Reasons) -> str:
     """Write an explanation as one line of JSON.
 
-    explanation (Explanation): The explanation.
     reasons (Reasons): What speaks for the label that was asked for.
     RETURNS (str): The JSON.
     """

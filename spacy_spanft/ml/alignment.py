@@ -51,10 +51,7 @@ class Pieces(NamedTuple):
 
 
 def check_spans_key(key: str) -> None:
-    """Raise for a key that doc.spans cannot be meant to have.
-
-    key (str): The key.
-    """
+    """Raise for a key that doc.spans cannot be meant to have."""
     if not key:
         expected = 'the name of a key in doc.spans, such as "ngrams"'
         place = {"name": "spans_key", "value": key, "expected": expected}
@@ -67,7 +64,6 @@ def mark_sample(docs: Sequence[Doc], key: str) -> None:
     spaCy initializes taggers and parsers with Docs that no component has seen, and
     computes with them.
 
-    docs (Sequence[Doc]): The Docs.
     key (str): The key in doc.spans.
     """
     for doc in docs:
@@ -78,7 +74,6 @@ def mark_sample(docs: Sequence[Doc], key: str) -> None:
 def is_sample(doc: Doc) -> bool:
     """Say whether a Doc is there for the initialization of a model only.
 
-    doc (Doc): The Doc.
     RETURNS (bool): Whether `mark_sample` marked it.
     """
     return any(group.attrs.get(WRITER) == SAMPLE for group in doc.spans.values())
@@ -87,7 +82,6 @@ def is_sample(doc: Doc) -> bool:
 def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     """Read the spans of a Doc, and check that they can be pooled.
 
-    doc (Doc): The Doc.
     key (str): The key in doc.spans.
     is_train (bool): Whether a model learns from them, so that what `mark_sample` wrote
         does not count.
@@ -105,7 +99,6 @@ def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
 def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     """Read the spans of a Doc, which may overlap.
 
-    doc (Doc): The Doc.
     key (str): The key in doc.spans.
     is_train (bool): Whether what `mark_sample` wrote does not count.
     RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
@@ -292,7 +285,6 @@ def encoding_of_tokens(n_tokens: int) -> Encoding:
     """Describe an encoder that gives one row for each token, and nothing else.
 
     n_tokens (int): The number of tokens.
-    RETURNS (Encoding): The encoding.
     """
     everything = np.arange(n_tokens)
     ones = np.ones(n_tokens, np.int64)
@@ -318,7 +310,6 @@ def encoding_of_wordpieces(
         the next one, or are white space: they share no wordpiece with it.
     begins (Optional[Sequence[int]]): Where the wordpieces of each window begin; None
         if no padding comes before them.
-    RETURNS (Encoding): The encoding.
     """
     rows, n_rows = np.asarray(rows, np.int64).ravel(), np.asarray(n_rows, np.int64)
     if is_apart is not None:
@@ -332,7 +323,6 @@ def encoding_of_wordpieces(
 def tokens_apart(doc: Doc) -> NDArray[np.bool_]:
     """Say which tokens share no wordpiece with the next one.
 
-    doc (Doc): The Doc.
     RETURNS (NDArray): Whether white space is between them, or one is white space.
     """
     flags: NDArray[Any] = doc.to_array([SPACY, IS_SPACE])

@@ -36,7 +36,6 @@ class Allowed(NamedTuple):
 def tag_names(labels: Iterable[str]) -> list[str]:
     """Name the tags of some labels, in the order of a model's outputs.
 
-    labels (Iterable[str]): The labels.
     RETURNS (list[str]): O, and then B, I, L and U of each label.
     """
     return ["O", *(f"{kind}-{label}" for label in labels for kind in _KINDS)]

@@ -25,10 +25,7 @@ class Pair(NamedTuple):
 
 
 def check_separator(separator: str) -> None:
-    """Raise for a separator that could not be a token by itself.
-
-    separator (str): The separator.
-    """
+    """Raise for a separator that could not be a token by itself."""
     if not separator or separator.split() != [separator]:
         raise PairError(Errors.BAD_SEPARATOR.format(separator=separator))
 
@@ -68,7 +65,6 @@ def join_pairs(
 def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
     """Find the two texts of a Doc again, exactly as `join_pair` got them.
 
-    doc (Doc): The Doc.
     separator (str): What its tokenizer took for a separator. Only the first one counts.
     RETURNS (Pair): The texts.
     """

@@ -39,7 +39,6 @@ def check(ngram: object, count: object) -> None:
     """Raise unless this is an n-gram and its count.
 
     ngram (object): The n-gram: words with single spaces between them.
-    count (object): The count.
     """
     if not isinstance(ngram, str) or not _is_text(ngram):
         raise DictionaryError(Errors.BAD_NGRAM.format(ngram=shown(ngram)))
@@ -53,11 +52,7 @@ def check(ngram: object, count: object) -> None:
 
 
 def check_word(word: object, count: object) -> None:
-    """Raise unless this is a word and its count.
-
-    word (object): The word.
-    count (object): The count.
-    """
+    """Raise unless this is a word and its count."""
     if not isinstance(word, str) or not _is_text(word) or word.split() != [word]:
         raise DictionaryError(Errors.BAD_WORD.format(word=shown(word)))
     _check_count(word, count)

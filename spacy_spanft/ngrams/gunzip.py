@@ -93,7 +93,6 @@ class GzipLines:
 def reason_of(error: Exception) -> str:
     """Say what a library says, as a part of a sentence.
 
-    error (Exception): Its error.
     RETURNS (str): The reason.
     """
     text = str(error) or type(error).__name__

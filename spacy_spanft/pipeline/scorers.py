@@ -53,7 +53,6 @@ def classification_scores(
 
     gold (Sequence[str]): The right labels.
     guess (Sequence[str]): The predicted ones.
-    positive_label (Optional[str]): The positive label.
     RETURNS (dict[str, Any]): cats_accuracy, cats_matthews and cats_f1, None without
         anything to score.
     """

@@ -19,7 +19,6 @@ class Start(NamedTuple):
     """What training begins with.
 
     config (PretrainedConfig): The shape of the encoder.
-    tokenizer (PreTrainedTokenizerFast): Its tokenizer.
     max_length (int): How many tokens a sequence has at most.
     """
 
@@ -114,7 +113,6 @@ def make(name: str, start: Start, settings: Settings, has_heads: bool) -> Any:
 
     name (str): The model, by name or path.
     start (Start): What was found.
-    settings (Settings): The settings.
     has_heads (bool): Whether its heads will be read, so that none is missing.
     RETURNS (PreTrainedModel): A model of AutoModelForMaskedLM.
     """

@@ -79,7 +79,6 @@ def save_encoder(objective: SpanObjective, tokenizer: Any, folder: Path) -> None
     """Write an encoder, its tokenizer and its heads.
 
     objective (SpanObjective): The encoder and the heads.
-    tokenizer (PreTrainedTokenizerFast): The tokenizer.
     folder (Path): Where to.
     """
     from safetensors import SafetensorError
@@ -109,7 +108,6 @@ def export(objective: SpanObjective, tokenizer: Any, output: Path) -> None:
     """Write what was learned: all of it first, then each file to its place.
 
     objective (SpanObjective): The encoder and the heads.
-    tokenizer (PreTrainedTokenizerFast): The tokenizer.
     output (Path): The folder.
     """
     temporary = output / f".{uuid.uuid4().hex}"
@@ -180,8 +178,6 @@ def check_checkpoint(checkpoint: Path) -> None:
     """Raise if a file of a checkpoint was damaged since.
 
     PyTorch's files are zip archives, with checksums.
-
-    checkpoint (Path): The checkpoint.
     """
     for file in sorted(checkpoint.glob("*.pt*")):
         try:
@@ -246,7 +242,6 @@ def begin(output: Path, record: dict[str, Any], settings: Settings, new: bool) -
 
     output (Path): The folder.
     record (dict[str, Any]): What must stay as it is.
-    settings (Settings): All settings.
     new (bool): Remove what another training wrote.
     """
     files = _exported(output)

@@ -33,7 +33,6 @@ def check_memory(
     config (PretrainedConfig): The shape of the encoder.
     n_weights (int): How many weights it and its heads have.
     length (int): How many tokens the longest sequence has.
-    settings (Settings): The settings.
     device (str): Where it is trained: "cpu", "cuda", ...
     """
     there = memory_of(device)
@@ -64,7 +63,6 @@ def memory_needed(
     config (PretrainedConfig): The shape of the encoder.
     n_weights (int): How many weights it and its heads have.
     length (int): How many tokens the longest sequence has.
-    settings (Settings): The settings.
     device (str): Where it is trained.
     RETURNS (float): The bytes, within a third or so.
     """

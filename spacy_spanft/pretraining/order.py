@@ -44,7 +44,6 @@ class Passes:
     ) -> None:
         """Make a data set.
 
-        sequences (Sequences): The sequences.
         indices (NDArray[np.int64]): Which of them to pass over.
         n_examples (int): How many are read in all.
         seed (int): Another seed, another order.
@@ -77,7 +76,6 @@ class HeldOut:
     def __init__(self, sequences: Sequences, indices: NDArray[np.int64]) -> None:
         """Make a data set.
 
-        sequences (Sequences): The sequences.
         indices (NDArray[np.int64]): Which of them are held out.
         """
         self._sequences = sequences

@@ -54,7 +54,6 @@ class LineEncoder:
     ) -> None:
         """Make an encoder.
 
-        tokenizer (PreTrainedTokenizerFast): The tokenizer.
         dictionary (Optional[NgramDictionary]): Marks its n-grams; None marks none.
         lang (str): The language whose tokenizer finds them.
         """
@@ -136,10 +135,7 @@ class Packer:
         self._sizes: list[int] = []
 
     def add(self, line: Encoded) -> None:
-        """Go on with a line.
-
-        line (Encoded): The line.
-        """
+        """Go on with a line."""
         self._lines.append(line)
         self._n_waiting += len(line.ids)
         if self._n_waiting >= _PACK_SIZE:
@@ -172,7 +168,6 @@ class Packer:
 
         prefix (Sequence[int]): The special tokens at the head of each.
         suffix (Sequence[int]): Those at its end.
-        RETURNS (Sequences): The sequences.
         """
         self.end()
         nothing = Encoded(np.zeros(0, np.int32), np.zeros(0, np.uint8))
@@ -266,7 +261,6 @@ class Sequences(NamedTuple):
 def special_tokens(tokenizer: Any) -> tuple[list[int], list[int]]:
     """Find the special tokens that the tokenizer puts around one text.
 
-    tokenizer (PreTrainedTokenizerFast): The tokenizer.
     RETURNS (tuple[list[int], list[int]]): Those before it, and those after it.
     """
     encoded = tokenizer("a", return_special_tokens_mask=True)
@@ -286,11 +280,9 @@ def read_sequences(
 
     blocks (Iterable[Sequence[str]]): Lines, many at once.
     encode (LineEncoder): Turns them into tokens.
-    tokenizer (PreTrainedTokenizerFast): The tokenizer.
     max_length (int): How many tokens a sequence has at most, special ones included.
     pack (bool): Fill sequences with the lines that follow, up to the next empty line;
         otherwise each line begins a new one.
-    RETURNS (Sequences): The sequences.
     """
     prefix, suffix = special_tokens(tokenizer)
     packer = Packer(max_length - len(prefix) - len(suffix))

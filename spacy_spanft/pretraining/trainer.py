@@ -97,9 +97,7 @@ def arguments(output: Path, settings: Settings, n_steps: int) -> TrainingArgumen
     """Tell the Trainer what is set.
 
     output (Path): The folder.
-    settings (Settings): The settings.
     n_steps (int): How many steps there are.
-    RETURNS (TrainingArguments): Its arguments.
     """
     import torch
 

@@ -13,10 +13,7 @@ _SPACES = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write a space
 
 
 def check_tokenizer(tokenizer: Any) -> None:
-    """Raise for a tokenizer that cannot mask, or cannot tell words.
-
-    tokenizer (PreTrainedTokenizerBase): The tokenizer.
-    """
+    """Raise for a tokenizer that cannot mask, or cannot tell words."""
     name = tokenizer.name_or_path or type(tokenizer).__name__
     if not tokenizer.is_fast:
         kind = type(tokenizer).__name__
@@ -30,7 +27,6 @@ def tells_words(tokenizer: Any) -> bool:
 
     Some take a text as one word, white space included.
 
-    tokenizer (PreTrainedTokenizerFast): The tokenizer.
     RETURNS (bool): Whether its `word_ids` are words.
     """
     ids = tokenizer("a a", add_special_tokens=False).word_ids()
@@ -41,7 +37,6 @@ def word_starts(encoding: Any, text: str, by_space: bool) -> NDArray[np.bool_]:
     """Find the tokens that begin a word.
 
     encoding (tokenizers.Encoding): The text in tokens, without special ones around it.
-    text (str): The text.
     by_space (bool): Look at the text's white space too, which takes longer.
     RETURNS (NDArray[np.bool_]): One for each token.
     """
@@ -59,7 +54,6 @@ def words_of(
 
     feature (Mapping[str, Any]): What the tokenizer gave for one text, or a dict with
         `word_ids` (None for special tokens) or `offset_mapping` beside `input_ids`.
-    tokenizer (PreTrainedTokenizerFast): The tokenizer.
     has_words (bool): Whether it tells words by itself, see `tells_words`.
     RETURNS (NDArray[np.int64]): The number of the word, NO_WORD for special tokens.
     """

@@ -47,7 +47,6 @@ class Coverage(NamedTuple):
 
     n_tokens (int): The tokens of the text.
     n_covered (int): Those inside a match.
-    n_sentences (int): The sentences.
     n_spans (int): The spans, a token outside of all matches counted as one.
     """
 
@@ -118,8 +117,6 @@ def coverage(docs: list[Doc], dictionary: NgramDictionary) -> Coverage:
     """Measure how much of some Docs is inside n-grams.
 
     docs (list[Doc]): The Docs, with sentences.
-    dictionary (NgramDictionary): The dictionary.
-    RETURNS (Coverage): The coverage.
     """
     n_tokens = sum(len(doc) for doc in docs)
     # What is left of a small text without its held-out part may well be empty.
@@ -133,7 +130,6 @@ def coverage(docs: list[Doc], dictionary: NgramDictionary) -> Coverage:
 def piece_lengths(docs: list[Doc], dictionary: NgramDictionary) -> list[float]:
     """Measure which share of the pieces has one token, which two, and so on.
 
-    docs (list[Doc]): The Docs.
     dictionary (NgramDictionary): Cuts them; tokens in no span are pieces too.
     RETURNS (list[float]): The shares, as the random segmenter takes them.
     """

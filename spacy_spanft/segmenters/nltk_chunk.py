@@ -133,10 +133,7 @@ def _feature(word: str, tag: str) -> str:
 
 @lru_cache
 def load_tagger() -> Any:
-    """Load NLTK's English part-of-speech tagger.
-
-    RETURNS (nltk.tag.PerceptronTagger): The tagger.
-    """
+    """Load NLTK's English part-of-speech tagger."""
     from nltk.tag import PerceptronTagger
 
     return PerceptronTagger()
@@ -144,10 +141,7 @@ def load_tagger() -> Any:
 
 @lru_cache
 def load_entity_chunker() -> Any:
-    """Load NLTK's pre-trained named-entity chunker.
-
-    RETURNS (nltk.chunk.Maxent_NE_Chunker): The chunker.
-    """
+    """Load NLTK's pre-trained named-entity chunker."""
     from nltk.chunk import ne_chunker
 
     return ne_chunker(fmt="binary")
@@ -155,10 +149,7 @@ def load_entity_chunker() -> Any:
 
 @lru_cache
 def load_phrase_chunker() -> Any:
-    """Train the phrase chunker on NLTK's conll2000 corpus, in about ten seconds.
-
-    RETURNS (PhraseChunker): The chunker.
-    """
+    """Train the phrase chunker on NLTK's conll2000 corpus, in about ten seconds."""
     from nltk.corpus import conll2000
 
     return PhraseChunker(conll2000.chunked_sents("train.txt"))

@@ -19,7 +19,6 @@ def split_at_separators(
 ) -> list[Segmentation]:
     """Cut a Doc once more, each text by itself, where a span holds the separator.
 
-    docs (Sequence[Doc]): The Docs.
     segmentations (list[Segmentation]): The spans of each.
     separator (str): The text of the token between two texts.
     segment (Callable): Cuts Docs.

@@ -15,9 +15,7 @@ from .types import Segment, Segmentation
 def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) -> None:
     """Set doc.spans[key].
 
-    doc (Doc): The Doc.
     segmentation (Segmentation): Its spans, disjoint and in order; see `checked`.
-    key (str): The key.
     writer (str): The name of the component.
     """
     # Half the time of doc[start:end], and it takes the label if there is one.
@@ -30,7 +28,6 @@ def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) 
 def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentation:
     """Check what a segmenter gave: anybody can register one.
 
-    doc (Doc): The Doc.
     segmentation (Segmentation): Its spans. Spans of spaCy's will do as well.
     segmenter (str): What error messages call the segmenter.
     RETURNS (Segmentation): The spans as tuples.
@@ -87,7 +84,6 @@ def other_writer(
 ) -> str | None:
     """Say who else wrote spans under a key.
 
-    doc (Doc): The Doc.
     segmentation (Segmentation): What would be written now. If the very same is there,
         nothing is lost: `Doc.from_json` and `Doc.from_docs` drop the writer's name.
     key (str): The key in doc.spans.

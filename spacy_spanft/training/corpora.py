@@ -10,7 +10,6 @@ from spacy.util import dot_to_object, resolve_dot_names
 def read_corpus(nlp: Language, config: Any, setting: str) -> list[Example] | None:
     """Read the corpus that a setting of [training] names.
 
-    nlp (Language): The pipeline.
     config (Config): Its config, interpolated.
     setting (str): "train_corpus" or "dev_corpus".
     RETURNS (Optional[list[Example]]): Its examples; None if there is none, as when only

@@ -36,7 +36,6 @@ def warmup_linear(
 def first_step(share: float, max_steps: int) -> int:
     """Find the step that follows on a share of all steps.
 
-    share (float): The share.
     max_steps (int): The step that training ends with. spaCy's loop goes on until that
         is done, and the first one is step 0.
     RETURNS (int): The step.

@@ -98,7 +98,6 @@ def _remove_litter(target: Path) -> None:
 def _lock(file: int, *, wait: bool = False) -> bool:
     """Lock a file as long as it is open, which ends when the program does.
 
-    file (int): The file.
     wait (bool): Wait for others who have it locked.
     RETURNS (bool): Whether it is locked now: not if another program has locked it, or
         if files cannot be locked there.

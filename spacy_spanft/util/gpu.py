@@ -33,7 +33,6 @@ def select_gpu(gpu_id: int) -> None:
 def why_not(gpu_id: int, reason: str) -> str:
     """Say what a GPU lacks, and what to install.
 
-    gpu_id (int): The GPU.
     reason (str): What thinc or CUDA says of it.
     RETURNS (str): A message.
     """

@@ -33,7 +33,6 @@ def fresh_pool(n_workers: int = 1) -> ProcessPoolExecutor:
 
     n_workers (int): How many processes there are. With one, whatever is submitted runs
         in the same process; for a process each, make a pool each.
-    RETURNS (ProcessPoolExecutor): The pool.
     """
     return ProcessPoolExecutor(
         n_workers,

@@ -81,7 +81,6 @@ def measure_ensemble(paths: Sequence[str], setup: Setup) -> Measured:
 def vote_of(doc: Doc) -> Vote:
     """Keep what was predicted for a text.
 
-    doc (Doc): The Doc.
     RETURNS (Vote): What it says.
     """
     groups = {key: _keys(group) for key, group in doc.spans.items()}
@@ -95,7 +94,6 @@ def elect(doc: Doc, votes: Sequence[Vote]) -> Doc:
     half of the votes have it; as no Doc has entities that overlap, these do not either.
 
     doc (Doc): The Doc, without predictions.
-    votes (Sequence[Vote]): The votes.
     RETURNS (Doc): The same Doc.
     """
     words = _hash(doc)

@@ -40,12 +40,9 @@ class Setup(NamedTuple):
 class Measured(NamedTuple):
     """What was found.
 
-    metric (str): The metric.
-    score (float): The score.
     rows (Rows): What there is to say of each Doc.
     score_of (Callable[[Rows], float]): Makes a score of such rows.
     right (Optional[Rows]): Which Docs have the right label, where they have one.
-    texts (list[str]): The texts.
     answers (list[str]): What was predicted for each text, in words.
     n_parameters (Optional[int]): The number of weights. This and what follows is None
         where it is not known, as of predictions in a file.
@@ -122,7 +119,6 @@ def open_predictions(path: str, setup: Setup) -> Predictions | WrittenPrediction
 
     path (str): The pipeline, by name or path, or the file.
     setup (Setup): What it is measured with.
-    RETURNS (Union[Predictions, WrittenPredictions]): The predictions.
     """
     data, metric, positive_label, gpu_id, reference = setup
     if is_written(path):
@@ -156,7 +152,6 @@ def describe(
     """Score predictions, and say what is to be said of them.
 
     batches (Iterable[list[Example]]): The predictions.
-    nlp (Language): The pipeline.
     path (str): Its name or path.
     setup (Setup): What they are scored with.
     seconds (Callable[[], float]): Says how long they took, once all have come.

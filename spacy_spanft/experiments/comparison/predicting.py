@@ -119,7 +119,6 @@ def _corpus(nlp: Language, data: str) -> Any:
 def is_there(path: str) -> bool:
     """Say whether a path exists, whatever it looks like.
 
-    path (str): The path.
     RETURNS (bool): Whether it exists; not if it cannot be the name of a file.
     """
     try:

@@ -26,7 +26,6 @@ class Training(NamedTuple):
     """A finished training run.
 
     arm (str): The arm it belongs to.
-    seed (int): Its seed.
     seconds (float): How long it took.
     words_per_second (float): How many words it was trained with in a second.
     peak_memory (Optional[float]): The most memory it had, in MB, if known.
@@ -44,7 +43,6 @@ class Training(NamedTuple):
 def read_trainings(folder: str | Path) -> list[Training]:
     """Read the finished runs of a folder.
 
-    folder (Union[str, Path]): The folder.
     RETURNS (list[Training]): The runs, in the order of the arms, then of the seeds.
     """
     return [_training(run, arm) for arm, run in finished(folder)]

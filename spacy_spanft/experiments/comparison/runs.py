@@ -22,8 +22,6 @@ _N_NAMED = 8
 class MissingRun(NamedTuple):
     """A run that a matrix should have done, and that cannot be compared.
 
-    arm (str): Its arm.
-    seed (str): Its seed.
     reason (str): Why it is missing.
     """
 
@@ -82,7 +80,6 @@ class _Matrix(NamedTuple):
 def arms_of(folder: str | Path) -> dict[str, list[Path]]:
     """Find the pipelines of the finished runs of a folder, for `compare`.
 
-    folder (Union[str, Path]): The folder.
     RETURNS (dict[str, list[Path]]): The pipelines of each arm in the order of the
         seeds, the baseline first. An arm without a finished run is left out.
     """
@@ -99,7 +96,6 @@ def arms_of(folder: str | Path) -> dict[str, list[Path]]:
 def notes_of(folder: str | Path) -> dict[str, str]:
     """Read what must be said of the arms of a folder.
 
-    folder (Union[str, Path]): The folder.
     RETURNS (dict[str, str]): What must be said of each arm, where there is anything.
     """
     return _read(folder).notes
@@ -108,7 +104,6 @@ def notes_of(folder: str | Path) -> dict[str, str]:
 def finished(folder: str | Path) -> list[tuple[str, Path]]:
     """Find the runs that can be compared.
 
-    folder (Union[str, Path]): The folder.
     RETURNS (list[tuple[str, Path]]): The arm and the folder of each, in the order of
         the arms, then of the seeds.
     """
@@ -119,7 +114,6 @@ def finished(folder: str | Path) -> list[tuple[str, Path]]:
 def missing_of(folder: str | Path) -> Missing:
     """Find the runs that should be there, and cannot be compared.
 
-    folder (Union[str, Path]): The folder.
     RETURNS (Missing): What is missing, and why.
     """
     matrix = _read(folder)

@@ -26,7 +26,6 @@ _ENDING = ".jsonl"
 def is_written(path: str) -> bool:
     """Say whether a path names predictions, and no pipeline.
 
-    path (str): The path.
     RETURNS (bool): Whether it is a file of JSON lines.
     """
     return Path(path).suffix == _ENDING

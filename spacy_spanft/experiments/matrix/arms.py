@@ -129,7 +129,6 @@ def _is_plain(value: Any) -> bool:
 def config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     """Make the config of an arm.
 
-    arm (ArmConfig): The arm.
     source (Union[Pipeline, Path]): The pipeline, whose configs are those of `init`; or
         where files of one's own are: "configs/textcat" for configs/textcat_baseline.cfg
         and configs/textcat_spanft.cfg.
@@ -175,7 +174,6 @@ def change(
 ) -> None:
     """Change a setting or a block of a config in place.
 
-    config (Config): The config.
     place (str): Where, with dots. Its section must be there.
     value (Any): The new value.
     who (str): Who wants it, for the error.

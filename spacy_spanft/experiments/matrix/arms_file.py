@@ -45,7 +45,6 @@ def bad_arms(path: str | Path, reason: str) -> SpanftError:
 
     path (Union[str, Path]): The file.
     reason (str): What is wrong.
-    RETURNS (SpanftError): The error.
     """
     return SpanftError(Errors.BAD_ARMS.format(path=path, reason=reason))
 

@@ -47,10 +47,7 @@ class Data(NamedTuple):
 
 
 def check_data(folder: str | Path) -> None:
-    """Raise if a folder is not that of a task.
-
-    folder (Union[str, Path]): The folder.
-    """
+    """Raise if a folder is not that of a task."""
     for part in PARTS:
         _file_of(Path(folder), part)
 
@@ -62,7 +59,6 @@ def find_data(folder: str | Path) -> Data:
         (.tsv, .csv or .jsonl). A task.json in it may say what is trained on it
         ("pipeline"), which configs of one's own are for it ("config"), and what is in
         the columns of tables ("columns").
-    RETURNS (Data): The data.
     """
     folder = Path(folder)
     files = {part: _file_of(folder, part) for part in PARTS}
@@ -93,7 +89,6 @@ def read_with(config: Config, data: Data) -> dict[str, dict[str, Any]]:
     """Say how a config reads the data of a task, whatever it reads elsewhere.
 
     config (Config): The config. If it reads tables, their columns are as it says.
-    data (Data): The data.
     RETURNS (dict[str, dict[str, Any]]): The block of a reader for each part.
     """
     found = {}
@@ -114,7 +109,6 @@ def read_with(config: Config, data: Data) -> dict[str, dict[str, Any]]:
 def sizes_of(file: Path, reader: dict[str, Any]) -> list[int]:
     """Count the words of each text in a part.
 
-    file (Path): The file.
     reader (dict[str, Any]): The block of its reader, its variables filled in.
     RETURNS (list[int]): The numbers of words.
     """
@@ -127,11 +121,7 @@ def sizes_of(file: Path, reader: dict[str, Any]) -> list[int]:
 
 
 def docs_of(file: Path) -> list[Doc]:
-    """Read spaCy's binary data.
-
-    file (Path): The file.
-    RETURNS (list[Doc]): The Docs.
-    """
+    """Read spaCy's binary data."""
     # A Vocab() of its own would know no token in lower case.
     vocab = spacy.blank("xx").vocab
     try:

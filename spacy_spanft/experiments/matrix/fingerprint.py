@@ -15,7 +15,6 @@ _NAMES = {"path", "name", "transformer", "dictionary", "vectors", "source"}
 def fingerprint(config: Config) -> str:
     """Digest a config, and all files and folders that it names.
 
-    config (Config): The config.
     RETURNS (str): The digest: another one if anything changed.
     """
     plain = config.interpolate()

@@ -13,7 +13,6 @@ _TAKEN = ("arms.json",)
 def fault_of(name: str) -> str | None:
     """Say why a name cannot be that of a folder, on any system.
 
-    name (str): The name.
     RETURNS (Optional[str]): The reason; None if it can.
     """
     if not name:
@@ -39,7 +38,6 @@ def fault_of(name: str) -> str | None:
 def folded(name: str) -> str:
     """Give what names have in common that are the same folder on some systems.
 
-    name (str): The name.
     RETURNS (str): The name without case, its accents composed.
     """
     return unicodedata.normalize("NFC", name.casefold())
@@ -48,7 +46,6 @@ def folded(name: str) -> str:
 def same_folder(names: Iterable[str]) -> tuple[str, str] | None:
     """Find two names that would be the same folder, on some systems at least.
 
-    names (Iterable[str]): The names.
     RETURNS (Optional[tuple[str, str]]): The first two; None if all differ.
     """
     seen: dict[str, str] = {}

@@ -15,7 +15,6 @@ class Progress:
     def __init__(self, runs: Sequence[Run], left: Sequence[Run], n_jobs: int) -> None:
         """Say how much there is to do.
 
-        runs (Sequence[Run]): All runs.
         left (Sequence[Run]): Those that are to be done.
         n_jobs (int): How many run at the same time.
         """
@@ -52,7 +51,6 @@ class Progress:
     def finish(self, run: Run, seconds: float, score: float | None) -> None:
         """Tell of a run that is done.
 
-        run (Run): The run.
         seconds (float): How long it took.
         score (Optional[float]): The score of its best evaluation.
         """
@@ -67,7 +65,6 @@ class Progress:
     def fail(self, run: Run, reason: str) -> None:
         """Tell of a run that failed.
 
-        run (Run): The run.
         reason (str): Why.
         """
         self._count(run)

@@ -40,7 +40,6 @@ class Resolver:
         a note, the arm has it too. {data} in the name of a dictionary is the folder of
         the task.
 
-        arm (ArmConfig): The arm.
         data (Data): The data of a task.
         reader (dict[str, Any]): The block that reads its training data.
         RETURNS (ArmConfig): The arm as it is for this task.

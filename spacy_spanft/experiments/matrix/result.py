@@ -17,8 +17,6 @@ _ALWAYS = ("config.cfg", "meta.json", "tokenizer", "vocab/strings.json")
 def state_of(folder: Path, fingerprint: str) -> State:
     """Say whether a run was done.
 
-    folder (Path): Its folder.
-    fingerprint (str): Its fingerprint.
     RETURNS (Literal["done", "changed", "damaged", "new"]): "changed" if it was done
         with other settings or files, "damaged" if something of it is gone or cut.
     """
@@ -38,7 +36,6 @@ def state_of(folder: Path, fingerprint: str) -> State:
 def sizes_in(folder: Path) -> dict[str, int]:
     """List the files of a folder, and of those in it.
 
-    folder (Path): The folder.
     RETURNS (dict[str, int]): Their paths in it, and their sizes.
     """
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())

@@ -43,9 +43,7 @@ class Failure(NamedTuple):
 class Job(NamedTuple):
     """A run that is at work.
 
-    run (Run): The run.
     folder (Path): Where it writes to.
-    process (Any): Its process.
     gpu_id (int): The GPU that it has; -1 for the CPU.
     """
 

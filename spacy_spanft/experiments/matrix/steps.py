@@ -47,7 +47,6 @@ def set_steps(
 def n_epochs(config: Config, n_docs: int) -> float:
     """Say how often a config sees each text.
 
-    config (Config): The config.
     n_docs (int): How many texts there are to train on.
     RETURNS (float): How often.
     """

@@ -97,7 +97,6 @@ def of_score(scored: Scored) -> list[Metric]:
     """Give the metrics of `text_regressor`.
 
     scored (Scored): The component.
-    RETURNS (list[Metric]): The metrics.
     """
     label = scored.component.label
 

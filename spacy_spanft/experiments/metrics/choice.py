@@ -31,12 +31,10 @@ def metric_of(
 ) -> Metric:
     """Choose the metric of a pipeline.
 
-    nlp (Language): The pipeline.
     name (Optional[str]): The name of a metric; None takes what counts most in the
         pipeline's own [training.score_weights].
     positive (Optional[str]): The positive label, for cats_f1.
     path (str): What the pipeline is called in errors.
-    RETURNS (Metric): The metric.
     """
     path = path or nlp.meta["name"]
     known = _metrics(nlp, positive, path)

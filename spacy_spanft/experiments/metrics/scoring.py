@@ -56,9 +56,7 @@ class Scored(NamedTuple):
     """A component whose predictions are scored.
 
     path (str): The pipeline, by name or path.
-    nlp (Language): The pipeline.
     name (str): The component's name in it.
-    component (Any): The component.
     positive (Optional[str]): The positive label that was asked for, for cats_f1.
     """
 

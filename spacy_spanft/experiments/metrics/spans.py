@@ -16,7 +16,6 @@ def of_entities(scored: Scored) -> list[Metric]:
     """Give the metrics of `ner`, F1 first.
 
     scored (Scored): The component.
-    RETURNS (list[Metric]): The metrics.
     """
     return _of_counts("ents", _entity_counts, _words_of_spans(None))
 
@@ -25,7 +24,6 @@ def of_spans(scored: Scored) -> list[Metric]:
     """Give the metrics of `spancat`, F1 first.
 
     scored (Scored): The component.
-    RETURNS (list[Metric]): The metrics.
     """
     key = scored.component.key
 

@@ -18,7 +18,6 @@ Errors = NDArray[np.float64]  # how wrong the answer to each text is
 class Answer(NamedTuple):
     """What an arm answered.
 
-    arm (str): The arm.
     words (str): The answer: what most of its runs gave, or the mean of scores.
     is_right (Optional[bool]): Whether most runs are right; None where half of them
         are, and for scores, which are nearer or less near.
@@ -81,7 +80,6 @@ def disagreements(comparison: Comparison, n_shown: int = 12) -> list[Side]:
     Better means right in most runs where the other is wrong in most; for scores, nearer
     to the right one.
 
-    comparison (Comparison): The comparison.
     n_shown (int): How many texts to show, half of each side if there are as many.
     RETURNS (list[Side]): Where the last arm is better, then where the first is; nothing
         if there is one arm only.

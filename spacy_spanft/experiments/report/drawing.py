@@ -38,8 +38,6 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]
 class Look(NamedTuple):
     """How an arm is drawn.
 
-    color (str): The color.
-    marker (str): The marker.
     line (Any): The style of its lines.
     """
 
@@ -84,7 +82,6 @@ def clean(text: str) -> str:
 def label(name: str, size: int = 24) -> str:
     """Shorten a name so that it has a place in a figure: paths differ at both ends.
 
-    name (str): The name.
     size (int): How many characters it may have.
     RETURNS (str): The name, or its beginning and end.
     """
@@ -140,7 +137,6 @@ def drawing(name: str, height: float = _SIZE[1]) -> Iterator[tuple[Any, Any]]:
 def to_svg(figure: Any, name: str, description: str) -> str:
     """Write a figure so that it can stand inside a page, beside others.
 
-    figure (Figure): The figure.
     name (str): What it is called in the page.
     description (str): What it shows, for those who do not see it.
     RETURNS (str): An element <svg>.

@@ -26,10 +26,8 @@ class Figure(NamedTuple):
 def scores(comparison: Comparison, looks: Mapping[str, Look], name: str) -> Figure:
     """Draw the score of each arm, and of each of its runs.
 
-    comparison (Comparison): The comparison.
     looks (Mapping[str, Look]): How each arm is drawn.
     name (str): What the figure is called in the page.
-    RETURNS (Figure): The figure.
     """
     arms = comparison.arms
     n_most = max(len(arm.runs) for arm in arms)
@@ -181,7 +179,6 @@ def dictionary_sizes(
 ) -> list[Figure]:
     """Draw spans and scores against the size of the dictionary.
 
-    comparison (Comparison): The comparison.
     looks (Mapping[str, Look]): How each arm is drawn.
     name (str): What the figures are called in the page.
     RETURNS (list[Figure]): The figures; none where all dictionaries are as large.

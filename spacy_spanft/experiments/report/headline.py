@@ -20,7 +20,6 @@ _ONE_RUN = (
 def corrected(comparison: Comparison) -> dict[str, float]:
     """Correct the methods' p-values for how many arms are compared with the first.
 
-    comparison (Comparison): The comparison.
     RETURNS (dict[str, float]): The corrected p-value of each arm that has one.
     """
     ps = {arm.name: arm.method.p for arm in comparison.arms if arm.method}
@@ -30,7 +29,6 @@ def corrected(comparison: Comparison) -> dict[str, float]:
 def meanings(comparison: Comparison) -> list[str]:
     """Say what the two intervals and the p-value of a table answer.
 
-    comparison (Comparison): The comparison.
     RETURNS (list[str]): Sentences.
     """
     methods = [arm.method for arm in comparison.arms if arm.method]
@@ -51,7 +49,6 @@ def meanings(comparison: Comparison) -> list[str]:
 def headline(comparison: Comparison) -> str:
     """Say which arm is best, by how much, and whether that could be chance.
 
-    comparison (Comparison): The comparison.
     RETURNS (str): A sentence, after those that say which runs are missing.
     """
     return " ".join([*comparison.missing.told(), _finding(comparison)])
@@ -105,7 +102,6 @@ def _chance(found: MethodDifference, after: dict[str, float], name: str) -> str:
 def caveats(comparison: Comparison) -> list[str]:
     """Say what the headline leaves out.
 
-    comparison (Comparison): The comparison.
     RETURNS (list[str]): Sentences.
     """
     return [*gaps(comparison), *_doubts(comparison)]
@@ -114,7 +110,6 @@ def caveats(comparison: Comparison) -> list[str]:
 def gaps(comparison: Comparison) -> list[str]:
     """Say of which runs the comparison knows nothing.
 
-    comparison (Comparison): The comparison.
     RETURNS (list[str]): Sentences.
     """
     said = [f"Missing {reason}" for reason in comparison.missing.reasons()]

@@ -17,7 +17,6 @@ _HEADER = (
 def to_markdown(comparison: Comparison, notes: Mapping[str, str] | None = None) -> str:
     """Write a comparison as a table.
 
-    comparison (Comparison): The comparison.
     notes (Optional[Mapping[str, str]]): What must be said of arms.
     RETURNS (str): Markdown.
     """

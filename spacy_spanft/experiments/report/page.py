@@ -48,7 +48,6 @@ def to_html(
     comparisons (Mapping[str, Comparison]): The comparison of each task.
     trainings (Optional[Mapping[str, list[Training]]]): How the arms of a task were
         trained.
-    title (str): The title.
     notes (Optional[Mapping[str, str]]): What must be said of arms.
     explain (Optional[Mapping[str, Callable]]): For a task, what says why the last arm
         answers texts as it does: from texts with what is right for them.

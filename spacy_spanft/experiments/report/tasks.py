@@ -53,8 +53,6 @@ def task_of_runs(
 
     folder (Union[str, Path]): The folder of a task, with ARM/SEED in it.
     data (Union[str, Path]): The test data.
-    metric (Optional[str]): The metric.
-    positive_label (Optional[str]): The positive label.
     allow_missing (bool): Whether to go on without the runs that failed, or are missing
         otherwise: the reports say so. Else they are an error.
     RETURNS (Task): What is there to compare.
@@ -77,7 +75,6 @@ def compare_tasks(
 ) -> dict[str, Comparison]:
     """Compare the arms of each task.
 
-    tasks (Mapping[str, Task]): The tasks.
     gpu_id (int): The GPU; -1 for the CPU.
     n_resamples (int): How often the bootstrap draws.
     ensemble (bool): Whether to measure the runs of each arm as one pipeline, too.
@@ -100,7 +97,6 @@ def compare_tasks(
 def table_of(tasks: Mapping[str, Task], found: Mapping[str, Comparison]) -> str:
     """Write the comparisons as tables in Markdown.
 
-    tasks (Mapping[str, Task]): The tasks.
     found (Mapping[str, Comparison]): What was found of each.
     RETURNS (str): Markdown; without a heading if there is one task that has no runs.
     """
@@ -118,7 +114,6 @@ def write_reports(
     The page comes last, as it needs a library more; without it there is a warning.
 
     output (Path): The folder.
-    tasks (Mapping[str, Task]): The tasks.
     found (Mapping[str, Comparison]): What was found of each.
     """
     text = json.dumps(_values(tasks, found), indent=2) + "\n"

@@ -31,7 +31,6 @@ _ENSEMBLES = (
 def metric(comparison: Comparison) -> str:
     """Name the metric as a paper does.
 
-    comparison (Comparison): The comparison.
     RETURNS (str): Such as "Accuracy".
     """
     name, meaning = comparison.metric, comparison.meaning
@@ -47,7 +46,6 @@ def metric(comparison: Comparison) -> str:
 def ensembles(comparison: Comparison) -> str:
     """Say what an ensemble is, and which arms have none.
 
-    comparison (Comparison): The comparison.
     RETURNS (str): Sentences.
     """
     there = {arm.name for arm in comparison.ensembles}

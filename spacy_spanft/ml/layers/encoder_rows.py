@@ -25,7 +25,6 @@ from ..alignment import (
 class DocRows(NamedTuple):
     """The vectors of a batch of Docs. Their gradient is that of the vectors alone.
 
-    docs (list[Doc]): The Docs.
     vectors (Floats2d): All rows, one Doc after the other, (n_rows, width).
     starts (list[int]): Where the rows of each Doc begin, and after the last one.
     encodings (list[Encoding]): Which rows are those of which token, for each Doc.

@@ -39,7 +39,6 @@ def small_normal_init(ops: Any, shape: tuple[int, ...]) -> Any:
     all along: see benchmarks/finetune.py.
 
     ops (Ops): Where the weights are.
-    shape (tuple[int, ...]): Their shape.
     RETURNS (FloatsXd): The weights.
     """
     return ops.asarray(np.random.normal(0, 0.02, shape), dtype="f")

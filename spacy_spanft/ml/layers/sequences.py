@@ -31,7 +31,6 @@ class Sequences(Ragged):
         """Give sequences of the same lengths with other rows.
 
         data (Floats2d): The rows.
-        RETURNS (Sequences): The sequences.
         """
         return Sequences(data, self.lengths, self.on_host)
 

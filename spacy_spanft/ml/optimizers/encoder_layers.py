@@ -14,7 +14,6 @@ def parameter_depths(encoder: Any) -> dict[str, int]:
     hold parts of the same layers; lists elsewhere, as those of a decoder, hold more
     layers on top.
 
-    encoder (torch.nn.Module): The encoder.
     RETURNS (dict[str, int]): The depth by the parameter's name: 0 for the top layer and
         all above it, the number of layers for the embeddings and all below the layers.
         Empty for an encoder without numbered layers.
@@ -84,7 +83,6 @@ def _prefixes(name: str) -> Iterator[str]:
 def is_bias_or_norm(encoder: Any) -> dict[str, bool]:
     """Tell which parameters of a PyTorch module are biases, or belong to a norm.
 
-    encoder (torch.nn.Module): The module.
     RETURNS (dict[str, bool]): Whether it is one, by the parameter's name.
     """
     norms = {

@@ -123,7 +123,6 @@ class GroupedAdam(Optimizer):
 
         key (Key): The id of a layer and the name of its parameter.
         weights (FloatsXd): The parameter.
-        gradient (FloatsXd): Its gradient.
         lr_scale (float): What its rate is multiplied with.
         RETURNS (Tuple[FloatsXd, FloatsXd]): The updated parameter, and zeros.
         """

@@ -73,7 +73,6 @@ def groups_with(key: Key) -> dict[Key, ParameterGroup]:
 def models(nlp: Language) -> dict[str, Model[Any, Any]]:
     """Find the models of a pipeline.
 
-    nlp (Language): The pipeline.
     RETURNS (dict[str, Model]): By the names of their components.
     """
     found = (
@@ -86,17 +85,12 @@ def transformers(model: Model[Any, Any]) -> list[TransformerModel]:
     """Find the transformers in a component: a shared one, or those of its own.
 
     model (Model): The component's model.
-    RETURNS (list[TransformerModel]): The transformers.
     """
     return [node for node in model.walk() if isinstance(node, TransformerModel)]
 
 
 def shim_of(transformer: TransformerModel) -> Any:
-    """Get what holds a transformer's PyTorch module.
-
-    transformer (TransformerModel): The transformer.
-    RETURNS (HFShim): Its shim.
-    """
+    """Get what holds a transformer's PyTorch module."""
     return transformer.layers[0].shims[0]
 
 

@@ -38,7 +38,6 @@ def count_blocks(blocks: Iterable[bytes], settings: Settings) -> NgramCounts:
 
     blocks (Iterable[bytes]): Text in whole lines, as `corpus.blocks` yields it.
     settings (Settings): How to count.
-    RETURNS (NgramCounts): The counts.
     """
     vocabulary, levels = _count(blocks, settings)
     ngrams, words = _to_strings(levels, vocabulary)

@@ -82,7 +82,6 @@ def check_limits(max_n: int, min_count: int) -> None:
 def is_whole(value: object) -> bool:
     """Say whether a value is a whole number; True and False are none.
 
-    value (object): The value.
     RETURNS (bool): Whether it is one, numpy's included.
     """
     return isinstance(value, Integral) and not isinstance(value, bool)

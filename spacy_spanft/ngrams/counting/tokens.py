@@ -69,7 +69,6 @@ def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
 def works_by_chunk(tokenizer: Tokenizer) -> bool:
     """Say whether a tokenizer looks at each white-space-delimited chunk by itself.
 
-    tokenizer (Callable): The tokenizer.
     RETURNS (bool): True for spaCy's rule-based tokenizer, unless one of its special
         cases spans white space.
     """
@@ -194,7 +193,6 @@ def tokenize_lines(
     """Tokenize every line in full: the slow way, for any tokenizer.
 
     blocks (Iterable[bytes]): Text in whole lines.
-    tokenizer (Callable): The tokenizer.
     n_process (int): How many processes to use.
     YIELDS (bytes): The tokens with single spaces between them; a line ends where no
         n-gram may go on.

@@ -85,7 +85,6 @@ def rank_words(
 def is_word(token: str) -> bool:
     """Say whether an n-gram may hold a token.
 
-    token (str): The token.
     RETURNS (bool): Whether it has a letter or a digit, and no white space.
     """
     return any(map(str.isalnum, token)) and token.split() == [token]

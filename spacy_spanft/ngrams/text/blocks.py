@@ -48,7 +48,6 @@ def blocks_from_texts(
 ) -> Iterator[bytes]:
     """Join texts into blocks. A text may hold several lines.
 
-    texts (Iterable[str]): The texts.
     block_size (int): How many characters to join at once.
     YIELDS (bytes): Whole lines.
     """

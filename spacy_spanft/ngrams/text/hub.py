@@ -20,7 +20,6 @@ def texts_from_dataset(
     name (str): The dataset's name on the hub ("wikitext"), or a local folder: one
         that `Dataset.save_to_disk` wrote, or one of JSONL, CSV, Parquet or text files.
     config (Optional[str]): The dataset's configuration ("wikitext-103-raw-v1").
-    split (str): The split.
     column (str): The column that holds the text.
     streaming (bool): Read while downloading, without keeping a copy.
     YIELDS (str): The texts; empty cells are passed over.
@@ -48,7 +47,6 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
 
     name (str): Its name on the hub, or a local folder.
     config (Optional[str]): Its configuration.
-    split (str): The split.
     streaming (bool): Read while downloading, without keeping a copy.
     RETURNS (Union[Dataset, IterableDataset]): The split.
     """

@@ -64,7 +64,6 @@ def _check(nlp: Language) -> None:
 def warn_unseen_labels(nlp: Language, dev: Iterable[Example]) -> None:
     """Warn of labels of the dev data that a component does not know.
 
-    nlp (Language): The pipeline.
     dev (Iterable[Example]): The dev data.
     """
     components = _components(nlp)
@@ -79,20 +78,14 @@ def warn_unseen_labels(nlp: Language, dev: Iterable[Example]) -> None:
 
 
 def warn_no_labels(nlp: Language) -> None:
-    """Warn of components that were initialized without any label.
-
-    nlp (Language): The pipeline.
-    """
+    """Warn of components that were initialized without any label."""
     for name, (component, _) in _components(nlp).items():
         if not component.labels:
             warnings.warn(Warnings.NO_LABELS.format(name=name), stacklevel=2)
 
 
 def warn_similar_labels(nlp: Language) -> None:
-    """Warn of labels that are the same but for white space or capital letters.
-
-    nlp (Language): The pipeline.
-    """
+    """Warn of labels that are the same but for white space or capital letters."""
     for name, (component, _) in _components(nlp).items():
         alike: dict[str, list[str]] = {}
         for label in component.labels:

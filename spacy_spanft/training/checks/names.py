@@ -54,7 +54,6 @@ def check_initialized(nlp: Language, config: Any) -> None:
     spaCy passes over it, so that a component begins with defaults: a segmenter with
     another dictionary.
 
-    nlp (Language): The pipeline.
     config (Config): Its config, interpolated.
     """
     # Those that are frozen, or sourced, are disabled while others are initialized.

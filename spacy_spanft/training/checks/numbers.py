@@ -13,7 +13,6 @@ class _Limit(NamedTuple):
     """What a setting must be.
 
     place (str): Its section, with dots.
-    name (str): Its name.
     lowest (float): The lowest number it can be.
     note (str): What that number stands for, if it is no usual one.
     """

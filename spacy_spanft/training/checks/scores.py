@@ -28,7 +28,6 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
 
     spaCy takes it for 0, so that the first model, the untrained one, stays the best.
 
-    nlp (Language): The pipeline.
     config (Config): Its config, interpolated.
     dev (Sequence[Example]): The dev data.
     """

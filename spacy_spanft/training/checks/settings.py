@@ -23,7 +23,6 @@ _DEFAULT_PATHS = {"vectors", "init_tok2vec"}
 def check_classifiers(nlp: Language, config: Any) -> None:
     """Raise for a text classifier whose model learns another thing than it does.
 
-    nlp (Language): The pipeline.
     config (Config): Its config, interpolated.
     """
     for name in nlp.pipe_names:
@@ -46,7 +45,6 @@ def check_classifiers(nlp: Language, config: Any) -> None:
 def check_spans(nlp: Language, config: Any) -> None:
     """Raise for spans that the component that reads them would not get.
 
-    nlp (Language): The pipeline.
     config (Config): Its config, interpolated.
     """
     # Those that are frozen, or sourced, are disabled while others are initialized.

@@ -55,7 +55,6 @@ def check_columns(columns: Columns) -> None:
 def is_left_out(row: Row, source: str, columns: Columns) -> bool:
     """Tell whether a row has no label, and rows without labels are not wanted.
 
-    row (Row): The row.
     source (str): Where it comes from, for the message.
     columns (Columns): What is where in it.
     RETURNS (bool): Whether to leave it out.
@@ -70,7 +69,6 @@ def is_left_out(row: Row, source: str, columns: Columns) -> bool:
 def text_of(row: Row, source: str, columns: Columns) -> str:
     """Read the text of a row, or join the two of a pair.
 
-    row (Row): The row.
     source (str): Where it comes from, for the message.
     columns (Columns): What is where in it.
     RETURNS (str): The text.
@@ -111,7 +109,6 @@ def cats_of(
 ) -> list[dict[str, float]]:
     """Give each row its cats, with all labels of all rows.
 
-    rows (Sequence[Row]): The rows.
     source (str): Where they come from, for the message.
     columns (Columns): What is where in them.
     RETURNS (list[dict[str, float]]): The cats of each.

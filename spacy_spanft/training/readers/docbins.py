@@ -17,7 +17,6 @@ _LONGEST_LABEL = 30
 class Converted(NamedTuple):
     """Docs in spaCy's format, and what is in them.
 
-    docs (DocBin): The Docs.
     labels (Counter[str]): How many texts or entities have each label.
     scores (list[float]): The score of each text, if they have any.
     n_empty (int): How many texts without a token were left out, as spaCy leaves them
@@ -50,11 +49,9 @@ def convert(
 ) -> Converted:
     """Put what is known of Examples into spaCy's own format.
 
-    examples (Iterable[Example]): The Examples.
     score (bool): Whether the texts have scores, and not labels.
     gold_tokens (bool): Whether a pipeline gets the Docs' own tokens, where these do not
         tell where white space stands: those of CoNLL's columns.
-    RETURNS (Converted): The Docs.
     """
     docs = DocBin()
     labels: Counter[str] = Counter()

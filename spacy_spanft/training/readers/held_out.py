@@ -68,7 +68,6 @@ def _check(examples: Sequence[Example], is_held_out: Sequence[bool]) -> None:
 def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]:
     """Say which examples are held out.
 
-    examples (Sequence[Example]): The examples.
     share (float): How much of each label is held out, one text at least if there are
         several.
     seed (int): Draws it.

@@ -76,8 +76,6 @@ def check_format(format: str | None) -> None:
 def check_length(nlp: Language, text: str, place: str) -> None:
     """Raise for a text that the pipeline takes for too long.
 
-    nlp (Language): The pipeline.
-    text (str): The text.
     place (str): Where it stands, for the message.
     """
     if len(text) > nlp.max_length:
@@ -88,10 +86,8 @@ def check_length(nlp: Language, text: str, place: str) -> None:
 def cell_of(row: Row, source: str, setting: str, column: str) -> Any:
     """Read one cell of a row.
 
-    row (Row): The row.
     source (str): Where it comes from, for the message.
     setting (str): The setting that names the column, for the message.
-    column (str): The column.
     RETURNS (Any): What is in it.
     """
     if column not in row.cells:
@@ -145,7 +141,6 @@ def rows_from_file(
     errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
     incomplete (Literal["error", "skip"]): Whether to raise for lines of a table that
         have other than its number of cells, or to leave them out.
-    YIELDS (Row): The rows.
     """
     format = _format_of(path, format)
     source = shown(str(path))
@@ -176,8 +171,6 @@ def rows_from_dataset(
 
     name (str): Its name on the hub, or a local folder.
     config (Optional[str]): Its configuration.
-    split (str): The split.
-    YIELDS (Row): The rows.
     """
     dataset = load_split(name, config, split, streaming=False)
     names = {

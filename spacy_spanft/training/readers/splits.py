@@ -12,7 +12,6 @@ SEED = 0
 def split_in_three(rows: Sequence[T], seed: int = SEED) -> dict[str, list[T]]:
     """Shuffle rows, and cut them into 80% to train, 10% dev and 10% test data.
 
-    rows (Sequence[T]): The rows.
     seed (int): Where chance begins.
     RETURNS (dict[str, list[T]]): The parts by their names.
     """
@@ -36,7 +35,6 @@ def split_off(
 ) -> tuple[list[T], list[T]]:
     """Draw some rows, so that no other row says the same as one of them.
 
-    rows (Sequence[T]): The rows.
     n (int): How many to draw.
     key (Callable[[T], Hashable]): What a row says.
     taken (Container[Hashable]): What is said elsewhere: such rows are left out.

@@ -19,7 +19,6 @@ _IOB = {"U": "B", "S": "B", "L": "I", "E": "I"}
 def check_tag(tag: str, place: str) -> None:
     """Raise for what is no tag.
 
-    tag (str): The tag.
     place (str): Where it stands, for the message.
     """
     if _TAG.fullmatch(tag):
@@ -42,7 +41,6 @@ def doc_of_tags(
     words (Sequence[Sequence[str]]): The tokens of each sentence.
     tags (Sequence[Sequence[str]]): Their tags, which have been checked.
     pos (Optional[list[str]]): The part of speech of each token.
-    RETURNS (Doc): The Doc.
     """
     # A sentence at a time: in IOB1, I- at its beginning begins an entity.
     biluo = [iob_to_biluo([_iob(tag) for tag in sentence]) for sentence in tags]
@@ -60,11 +58,8 @@ def example_of(
 ) -> Example:
     """Make an Example of a Doc with entities.
 
-    nlp (Language): The pipeline.
-    reference (Doc): The Doc.
     spans_key (Optional[str]): A key in doc.spans for the entities too, for spancat.
     gold_tokens (bool): Whether the pipeline gets the Doc's own tokens.
-    RETURNS (Example): The Example.
     """
     if spans_key is not None:
         reference.spans[spans_key] = list(reference.ents)

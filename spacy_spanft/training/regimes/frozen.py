@@ -71,10 +71,7 @@ def freeze_for_update(
 
 
 def restore(transformer: TransformerModel) -> None:
-    """Put back what `freeze_for_update` changed, if its update was never finished.
-
-    transformer (TransformerModel): The transformer.
-    """
+    """Put back what `freeze_for_update` changed, if its update was never finished."""
     finish_update = vars(shim_of(transformer)).get("finish_update")
     holder = getattr(finish_update, "__self__", None)
     if isinstance(holder, _Frozen):
