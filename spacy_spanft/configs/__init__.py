@@ -1,7 +1,7 @@
 """The configs of all tasks, declared once: a base each, and what is changed in it."""
 
 from .bases import TASKS, Task, base
-from .data import Seen, concerns, look, told
+from .data import Seen, concerns, look, tokenizer_of, told
 from .guessing import fit_range, fit_window, guess_task
 from .making import make_config, task_config, written
 from .regimes import REGIMES
@@ -21,6 +21,7 @@ __all__ = [
     "make_config",
     "task_config",
     "to_text",
+    "tokenizer_of",
     "told",
     "written",
 ]

@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 import spacy
 from confection import Config
-from spacy.training import Corpus, Example
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Corpus
 from spacy.util import registry
 
 from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
+from ..training.gold import cats_in, entities_in, spans_in, tags_in
 from ..training.readers.columns import SCORE
 from .bases import TASKS
 from .sources import COLUMNS, DOCBINS
@@ -44,8 +47,7 @@ def look(config: Config, task: str, part: str) -> Seen:
     RETURNS (Seen): What is there.
     """
     plain = config.interpolate()
-    tokenizer = {k: v for k, v in plain["nlp"].items() if k == "tokenizer"}
-    nlp = spacy.blank(plain["nlp"]["lang"], config={"nlp": tokenizer})
+    nlp = tokenizer_of(plain)
     corpus = corpus_of(plain["corpora"][part])
     seen = Seen([], Counter(), [], set(), 0)
     n_several = 0
@@ -56,13 +58,22 @@ def look(config: Config, task: str, part: str) -> Seen:
         if task == "score":
             seen.scores.append(doc.cats[SCORE])
             continue
-        labels = list(_labels(example, task))
+        labels = list(_labels(doc, task))
         seen.labels.update(labels)
         n_several += len(labels) != 1
     if not seen.n_words:
         source = repr(plain["paths"][part] or plain["paths"]["train"])
         raise SpanftError(Errors.NO_ROWS.format(source=source))
     return seen._replace(n_several=n_several)
+
+
+def tokenizer_of(config: Config) -> Language:
+    """Make an empty pipeline whose tokenizer is that of a config.
+
+    config (Config): The config, its variables filled in.
+    """
+    tokenizer = {k: v for k, v in config["nlp"].items() if k == "tokenizer"}
+    return spacy.blank(config["nlp"]["lang"], config={"nlp": tokenizer})
 
 
 def corpus_of(block: dict[str, Any]) -> Any:
@@ -72,16 +83,10 @@ def corpus_of(block: dict[str, Any]) -> Any:
     return registry.resolve({"corpus": block})["corpus"]
 
 
-def _labels(example: Example, task: str) -> Iterator[str]:
-    doc = example.reference
+def _labels(doc: Doc, task: str) -> Iterator[str]:
     if task in COLUMNS:
-        yield from (label for label, value in doc.cats.items() if value == 1)
-    elif task == "tagger":
-        yield from (token.tag_ for token in doc if token.tag_)
-    elif task == "spancat":
-        yield from (span.label_ for group in doc.spans.values() for span in group)
-    else:
-        yield from (entity.label_ for entity in doc.ents)
+        return cats_in(doc)
+    return {"tagger": tags_in, "spancat": spans_in}.get(task, entities_in)(doc)
 
 
 def told(path: str, seen: Seen) -> str:

@@ -166,6 +166,14 @@ class CommandErrors:
         "There is no test data in '{folder}', on which the arms are compared. Put a "
         "test.spacy there, or a test.csv, .tsv or .jsonl."
     )
+    NO_GOLD_LABELS = (
+        "No text of '{path}' has a label, an entity or a span, so that nothing can be "
+        "compared on it. The training data has: {known}."
+    )
+    OTHER_TEST_LABELS = (
+        "'{path}' has the labels {there}, and the training data has none of them: "
+        "{known}."
+    )
     NO_EXTRA = (
         "{feature} needs {missing}, which is not installed: "
         'pip install "spacy-spanft[{extra}]"'

@@ -1,12 +1,12 @@
 """An experiment from its arms to its report: trained, compared, written."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..errors import ComparisonError, Errors
+from ..errors import ComparisonError
+from .data_check import check_test_data
 from .matrix import Failure, Run, run_matrix
-from .matrix.data import ENDINGS, TASK
+from .matrix.data import Data, find_data
 from .report.tasks import Task, compare_tasks, table_of, task_of_runs, write_reports
 
 
@@ -30,46 +30,30 @@ def run_experiment(
     RETURNS (tuple[list[Failure], str]): The runs that failed, and the tables of the
         comparison in Markdown; they are "" if there is nothing to compare.
     """
-    for folder in data:
-        check_test_data(folder)  # before hours of training
+    found = list(map(find_data, data))
+    for one in found:
+        check_test_data(one, runs)  # before hours of training
     failures = run_matrix(runs, gpu_id=gpu_ids, n_jobs=n_jobs)
-    tasks = {name: task for folder in data for name, task in tasks_of(folder, output)}
+    tasks = {name: task for one in found for name, task in tasks_of(one, output)}
     try:
-        found = compare_tasks(tasks, gpu_id=gpu_ids[0])
+        compared = compare_tasks(tasks, gpu_id=gpu_ids[0])
     except ComparisonError:
         if not failures:  # else that is why there is nothing to compare
             raise
         return failures, ""
-    write_reports(metrics, tasks, found)
-    return failures, table_of(tasks, found)
+    write_reports(metrics, tasks, compared)
+    return failures, table_of(tasks, compared)
 
 
-def check_test_data(folder: Path) -> None:
-    """Raise if a folder has no test data.
+def tasks_of(data: Data, output: Path) -> Iterator[tuple[str, Task]]:
+    """Make a task of each test set that some data have.
 
-    folder (Path): The folder of a task.
-    """
-    if not _test_files(folder):
-        raise ComparisonError(Errors.NO_TEST_DATA.format(folder=folder))
-
-
-def _test_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("test*.*") if path.suffix in ENDINGS)
-
-
-def tasks_of(folder: Path, output: Path) -> Iterator[tuple[str, Task]]:
-    """Make a task of each test set in a folder: test.csv, or test_mismatched.spacy.
-
-    folder (Path): The folder of the data. Its task.json may say the "metric", and the
-        "positive_label" that F1 is about.
     output (Path): Where the runs are: OUTPUT/FOLDER/ARM/SEED.
     YIELDS (tuple[str, Task]): The name of a task, and the task.
     """
-    file = folder / TASK
-    about = json.loads(file.read_text("utf8")) if file.exists() else {}
-    how = (about.get("metric"), about.get("positive_label"))
-    name = folder.resolve().name
-    for path in _test_files(folder):
+    name = data.folder.resolve().name
+    how = (data.metric, data.positive_label)
+    for path in data.tests:
         rest = path.stem.removeprefix("test").strip("_")
         # A run that failed is no reason to keep quiet about the others.
         task = task_of_runs(output / name, path, *how, allow_missing=True)

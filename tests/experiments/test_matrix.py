@@ -109,7 +109,7 @@ def test_the_data_may_name_its_configs(place):
     task = place / "data" / "one" / "task.json"
     task.write_text('{"config": "tiny"}')
     assert len(plan("data/one", configs="configs", seeds=[0])) == 3
-    for bad in ('{"config": "../tiny"}', '{"config": 3}', "[]", "{"):
+    for bad in ('{"config": "../tiny"}', '{"config": 3}', '{"confg": "x"}', "[]", "{"):
         task.write_text(bad)
         with pytest.raises(SpanftError, match=r"task\.json does not say"):
             plan("data/one", configs="configs")

@@ -15,6 +15,7 @@ from spacy.tokens import DocBin
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.experiment import tasks_of
 from spacy_spanft.experiments.matrix import read_arms
+from spacy_spanft.experiments.matrix.data import find_data
 
 from .. import interpreter
 from ..commands import run as spacy_command
@@ -250,8 +251,10 @@ def test_the_default_dictionary_is_that_of_the_package(tmp_path):
 def test_a_report_of_an_incomplete_matrix_says_so(tmp_path):
     break_runs(tmp_path / "training" / "cola")
     (tmp_path / "cola").mkdir()
-    (tmp_path / "cola" / "test.spacy").touch()
-    ((name, task),) = tasks_of(tmp_path / "cola", tmp_path / "training")
+    for part in ("train", "dev", "test"):
+        (tmp_path / "cola" / f"{part}.spacy").touch()
+    data = find_data(tmp_path / "cola")
+    ((name, task),) = tasks_of(data, tmp_path / "training")
     assert (name, list(task.arms)) == ("cola", ["base", "ours"])
     assert (len(task.missing.runs), task.missing.n_runs) == (10, 12)
 

@@ -6,6 +6,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from confection import Config
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
@@ -60,14 +61,17 @@ class Predictions:
             torch.cuda.synchronize(self._gpu_id)
 
 
-def read_examples(nlp: Language, data: str) -> Iterator[Example]:
+def read_examples(
+    nlp: Language, data: str, config: Config | None = None
+) -> Iterator[Example]:
     """Read the test data.
 
     nlp (Language): The pipeline that is to predict them.
     data (str): DocBins, or what the pipeline's own dev corpus reads.
+    config (Optional[Config]): Its config, if the pipeline is only to become one.
     YIELDS (Example): Texts without annotations, beside those with the right ones.
     """
-    corpus = _corpus(nlp, data)
+    corpus = _corpus(config or nlp.config, data)
     n_examples = 0
     try:
         for example in corpus(nlp):
@@ -98,7 +102,7 @@ def load(path: str, gpu_id: int) -> Language:
         ) from error
 
 
-def _corpus(nlp: Language, data: str) -> Any:
+def _corpus(config: Config, data: str) -> Any:
     """Read DocBins, or anything else as the pipeline's own dev data was read."""
     path = Path(data)
     if not data or not is_there(data):
@@ -107,7 +111,7 @@ def _corpus(nlp: Language, data: str) -> Any:
         raise ComparisonError(Errors.NO_DOCBINS.format(path=data))
     if path.is_dir() or path.suffix == ".spacy":
         return Corpus(path)
-    block = dict(nlp.config.interpolate().get("corpora", {}).get("dev", {}))
+    block = dict(config.interpolate().get("corpora", {}).get("dev", {}))
     if "corpus" in block:  # of which the dev data are a part
         block = dict(block["corpus"])
     if block.get("@readers", "spacy.Corpus.v1") == "spacy.Corpus.v1":

@@ -19,7 +19,19 @@ ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl")
 # Facts about the data of a task.
 TASK = "task.json"
 TABLE_CORPUS = "spacy-spanft.TableCorpus.v1"
-# What task.json may say of the columns of tables.
+# What it may say beside those that are written for people: "task", "labels" and so on.
+_FACTS = ("pipeline", "config", "columns", "metric", "positive_label")
+_NOTES = (
+    "task",
+    "kind",
+    "labels",
+    "lang",
+    "transformer",
+    "counts",
+    "left_out",
+    "source",
+)
+# What it may say of the columns of tables.
 _COLUMNS = {"text": str, "text_pair": str, "label": str, "labels": dict, "score": str}
 # What is that of the file which a config reads elsewhere, and not of the task.
 _NOT_COLUMNS = {"@readers", "path", "format", "limit"}
@@ -33,17 +45,27 @@ class Data(NamedTuple):
     config (Optional[str]): What it says of configs of one's own: "textcat" for
         textcat_spanft.cfg.
     columns (dict[str, Any]): What it says of the columns of tables.
+    metric (Optional[str]): The metric that it says the arms are compared by.
+    positive_label (Optional[str]): The label that it says F1 is about.
     """
 
     files: dict[str, Path]
-    pipeline: str | None
-    config: str | None
-    columns: dict[str, Any]
+    pipeline: str | None = None
+    config: str | None = None
+    columns: dict[str, Any] = {}  # noqa: RUF012 (never written to)
+    metric: str | None = None
+    positive_label: str | None = None
 
     @property
     def folder(self) -> Path:
         """Give the folder of the task."""
         return self.files["train"].parent
+
+    @property
+    def tests(self) -> list[Path]:
+        """Find its test data: test.csv, or test_mismatched.spacy; perhaps none."""
+        found = sorted(self.folder.glob("test*.*"))
+        return [path for path in found if path.suffix in ENDINGS]
 
 
 def check_data(folder: str | Path) -> None:
@@ -62,7 +84,12 @@ def find_data(folder: str | Path) -> Data:
     """
     folder = Path(folder)
     files = {part: _file_of(folder, part) for part in PARTS}
-    file = folder / TASK
+    facts = _facts_of(folder / TASK)
+    return Data(files, **{key: facts[key] for key in _FACTS if key in facts})
+
+
+def _facts_of(file: Path) -> dict[str, Any]:
+    """Read what task.json says of a task, if there is one."""
     try:
         facts = json.loads(file.read_text("utf8")) if file.exists() else {}
     except (ValueError, RecursionError) as error:
@@ -70,19 +97,26 @@ def find_data(folder: str | Path) -> Data:
     if not isinstance(facts, dict):
         reason = f"it is {shown(facts)}, not an object"
         raise SpanftError(Errors.BAD_TASK.format(path=file, reason=reason))
-    pipeline, config = facts.get("pipeline"), facts.get("config")
-    columns = facts.get("columns", {})
-    reason = ""
-    # It becomes a part of a path.
-    if not isinstance(config, str | None) or re.search(r"[^\w-]", config or ""):
-        reason = f"its config is {shown(config)}"
-    elif not isinstance(pipeline, str | None):
-        reason = f"its pipeline is {shown(pipeline)}"
-    elif not isinstance(columns, dict) or not all(map(_is_column, columns.items())):
-        reason = f"its columns are {shown(columns)}; known are {', '.join(_COLUMNS)}"
-    if reason:
-        raise SpanftError(Errors.BAD_TASK.format(path=file, reason=reason))
-    return Data(files, pipeline, config, columns)
+    if (fault := _fault_of(facts)) is not None:
+        raise SpanftError(Errors.BAD_TASK.format(path=file, reason=fault))
+    return facts
+
+
+def _fault_of(facts: dict[str, Any]) -> str | None:
+    """Say what is wrong with what a task.json says."""
+    for key, value in facts.items():
+        if key == "columns":
+            if not isinstance(value, dict) or not all(map(_is_column, value.items())):
+                known = ", ".join(_COLUMNS)
+                return f"its columns are {shown(value)}; known are {known}"
+        elif key in _FACTS:
+            # A config becomes a part of a path.
+            is_path = key != "config" or not re.search(r"[^\w-]", str(value or ""))
+            if not isinstance(value, str | None) or not is_path:
+                return f"its {key} is {shown(value)}"
+        elif key not in _NOTES:
+            return f"it has {shown(key)}; known are {', '.join(_FACTS)}"
+    return None
 
 
 def read_with(config: Config, data: Data) -> dict[str, dict[str, Any]]:

@@ -10,22 +10,23 @@ from spacy.training import Example
 
 from ...errors import Errors, SpanftError, Warnings
 from ..corpora import read_corpus
+from ..gold import cats_in, entities_in, spans_in, tags_in
 
 
 def _entities(component: Any, doc: Doc) -> Iterable[str]:
-    return (ent.label_ for ent in doc.ents)
+    return entities_in(doc)
 
 
 def _spans(component: Any, doc: Doc) -> Iterable[str]:
-    return (span.label_ for span in doc.spans.get(component.key, []))
+    return spans_in(doc, component.key)
 
 
 def _cats(component: Any, doc: Doc) -> Iterable[str]:
-    return (label for label, truth in doc.cats.items() if truth)
+    return cats_in(doc)
 
 
 def _tags(component: Any, doc: Doc) -> Iterable[str]:
-    return (token.tag_ for token in doc if token.tag_)
+    return tags_in(doc)
 
 
 _SPANCATS = ("spancat", "spancat_singlelabel")

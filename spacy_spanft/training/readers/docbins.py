@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import DocBin
 from spacy.training import Example
 
+from ..gold import cats_in, entities_in
 from .columns import SCORE
 
 # How many labels are listed, and how many characters of each.
@@ -66,15 +67,10 @@ def convert(
             doc.has_unknown_spaces = False
         if score:
             scores.append(doc.cats[SCORE])
-        labels.update(_labels_of(doc))
+        labels.update([*cats_in(doc), *entities_in(doc)])
         docs.add(doc)
     return Converted(docs, labels, scores, n_empty)
 
 
 def _cut(label: str) -> str:
     return f"{label[:_LONGEST_LABEL]}..." if len(label) > _LONGEST_LABEL else label
-
-
-def _labels_of(doc: Doc) -> list[str]:
-    labels = [label for label, value in doc.cats.items() if value == 1]
-    return labels + [entity.label_ for entity in doc.ents]

@@ -11,6 +11,7 @@ from spacy.training import Example
 
 from ...errors import Errors, ReaderError, Warnings, check_setting
 from ...errors.shortening import listed
+from ..gold import labels_in
 from .columns import SCORE
 
 Corpus = Callable[[Language], Iterator[Example]]
@@ -58,7 +59,7 @@ def _check(examples: Sequence[Example], is_held_out: Sequence[bool]) -> None:
         raise ReaderError(Errors.NOTHING_HELD_OUT.format(**text))
     labels: dict[bool, set[str]] = {True: set(), False: set()}
     for example, is_dev in zip(examples, is_held_out, strict=True):
-        labels[is_dev] |= _labels(example)
+        labels[is_dev].update(labels_in(example.reference))
     if alone := sorted(labels[True] - labels[False]):
         warnings.warn(
             Warnings.HELD_OUT_ALONE.format(labels=listed(alone)), stacklevel=2
@@ -95,7 +96,7 @@ def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]
 def _strata(examples: Sequence[Example], share: float) -> list[str]:
     """Name what of each example is as frequent in both parts."""
     scores = [example.reference.cats.get(SCORE) for example in examples]
-    labels = [_labels(example) for example in examples]
+    labels = [set(labels_in(example.reference)) for example in examples]
     if not any(labels) and None not in scores:
         ranks = sorted(range(len(scores)), key=lambda i: (scores[i], i))
         n_parts = max(1, min(_N_QUANTILES, int(share * len(scores))))
@@ -103,11 +104,3 @@ def _strata(examples: Sequence[Example], share: float) -> list[str]:
         return [str(places[i]) for i in range(len(scores))]
     counts = Counter(label for own in labels for label in own)
     return [min(own, key=lambda one: (counts[one], one), default="") for own in labels]
-
-
-def _labels(example: Example) -> set[str]:
-    doc = example.reference
-    found = {label for label, value in doc.cats.items() if value == 1}
-    found -= {SCORE} if set(doc.cats) == {SCORE} else set()
-    found |= {entity.label_ for entity in doc.ents}
-    return found | {span.label_ for group in doc.spans.values() for span in group}
