@@ -17,6 +17,7 @@ def run(*args, cwd=".", ok=True, stdin=None):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
             done = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
     finally:
         os.chdir(before)

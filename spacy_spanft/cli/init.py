@@ -21,6 +21,7 @@ class Pipeline(str, Enum):
     textcat_multilabel = "textcat_multilabel"
     pair = "pair"
     score = "score"
+    text_score = "text_score"
     ner = "ner"
     bilou_ner = "bilou_ner"
     spancat = "spancat"
@@ -37,7 +38,7 @@ class Regime(str, Enum):
 
 # fmt: off
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
-Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="What is trained: labels of texts or of pairs of texts, scores of pairs, entities, spans, tags; detected from --train if not given, otherwise textcat", show_default=False)]  # noqa: E501
+Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="What is trained: labels or scores of texts or of pairs of texts, entities, spans, tags; detected from --train if not given, otherwise textcat", show_default=False)]  # noqa: E501
 Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
 Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; default: the built-in English dictionary", show_default=False)]  # noqa: E501
@@ -127,7 +128,7 @@ def _given(values: dict[str, str | None]) -> dict[str, str]:
 
 def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
     """Say what is in the data, and fit the config to it."""
-    from ..configs import concerns, fit_range, fit_window, look, told
+    from ..configs import concerns, fit_range, fit_window, guess_task, look, told
 
     names = {"train": train, "dev": dev or f"held out from {train} (20%)"}
     seen = {part: look(config, task, part) for part in names}
@@ -141,6 +142,10 @@ def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
         print(f"ℹ {said}", file=sys.stderr)
     for sentence in concerns(task, names, seen):
         print(f"⚠ {visible(sentence)}", file=sys.stderr)
+    if not seen["train"].labels and not seen["train"].scores:
+        other = guess_task(train, {}, config["nlp"]["lang"])
+        if other != task:
+            print(f"⚠ It looks like data for --pipeline {other}.", file=sys.stderr)
 
 
 def _command(config: str) -> str:

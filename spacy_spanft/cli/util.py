@@ -102,15 +102,20 @@ def _signals() -> Iterator[list[int]]:
 
 @contextmanager
 def _short_warnings() -> Iterator[None]:
-    """Print warnings as one message each, without the line of code they come from."""
+    """Print each warning as one message, once, without the line it comes from."""
     with warnings.catch_warnings():
         before = warnings.showwarning
+        # Data may be read several times; Python itself forgets what it has shown.
+        warnings.simplefilter("always", UserWarning, append=True)
+        shown: set[str] = set()
 
         def show(
             message: Warning | str, category: type[Warning], *args: Any, **more: Any
         ) -> None:
             if category is UserWarning:
-                print(f"⚠ {visible(str(message))}", file=sys.stderr)
+                if (text := visible(str(message))) not in shown:
+                    print(f"⚠ {text}", file=sys.stderr)
+                shown.add(text)
             else:  # for those who program: they need to know where
                 before(message, category, *args, **more)
 

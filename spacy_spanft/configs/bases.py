@@ -17,12 +17,14 @@ class Task(NamedTuple):
     what (str): What it finds, in words.
     data (str): The ending of its data.
     note (str): What there is to know of it.
+    parts (tuple[str, ...]): What its config is made of, beside what is its own.
     """
 
     component: str
     what: str
     data: str = "spacy"
     note: str = ""
+    parts: tuple[str, ...] = ()
 
 
 _WINDOWS = "Long texts are read in windows that overlap: nothing is cut off."
@@ -31,20 +33,28 @@ _PAIRS = (
     "The data are two columns of texts in a TSV, CSV or JSONL file, named below as in "
     'GLUE. A trained pipeline takes "one text [SEP] another".'
 )
+_SCORE = 'The score is in doc.cats["score"].'
+REGRESSOR = "text_regressor"
 TASKS = {
     "textcat": Task("textcat", "Text classification, one label a text"),
     "textcat_multilabel": Task(
         "textcat_multilabel", "Text classification, any number of labels a text"
     ),
     "pair": Task(
-        "textcat", "Text classification, one label a pair of texts", "tsv", _PAIRS
+        "textcat",
+        "Text classification, one label a pair of texts",
+        "tsv",
+        _PAIRS,
+        ("textcat", "pairs"),
     ),
     "score": Task(
-        "text_regressor",
+        REGRESSOR,
         "A score for a pair of texts, such as how alike they are",
         "tsv",
-        f'{_PAIRS} The score is in doc.cats["score"].',
+        f"{_PAIRS} {_SCORE}",
+        ("text_score", "pairs"),
     ),
+    "text_score": Task(REGRESSOR, "A score of a text", note=f"{_WINDOWS} {_SCORE}"),
     "ner": Task("ner", "Named entities, transition-based", note=_ENTITIES),
     "bilou_ner": Task(
         "bilou_ner", "Named entities by BILUO tags, a linear layer", note=_ENTITIES
@@ -64,7 +74,8 @@ def base(task: str) -> Config:
         language nor a transformer yet.
     """
     config = _read(_COMMON)
-    _merge(config, _read(task))
+    for name in (*TASKS[task].parts, task):
+        _merge(config, _read(name))
     config["nlp"]["pipeline"] = ["transformer", TASKS[task].component]
     return config
 

@@ -16,7 +16,7 @@ from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
 from ..training.gold import cats_in, entities_in, spans_in, tags_in
 from ..training.readers.columns import SCORE
-from .bases import TASKS
+from .bases import REGRESSOR, TASKS
 from .sources import COLUMNS, DOCBINS
 
 _N_SHOWN = 10
@@ -55,7 +55,7 @@ def look(config: Config, task: str, part: str) -> Seen:
         doc = example.reference
         seen.n_words.append(len(doc))
         seen.texts.add(doc.text)
-        if task == "score":
+        if TASKS[task].component == REGRESSOR:
             seen.scores.append(doc.cats[SCORE])
             continue
         labels = list(_labels(doc, task))
@@ -101,6 +101,8 @@ def told(path: str, seen: Seen) -> str:
     head = f"{path}: {size} words (median {median(words):.0f})"
     if seen.scores:
         return f"{head}; scores from {min(seen.scores):g} to {max(seen.scores):g}"
+    if not seen.labels:
+        return head
     most = seen.labels.most_common(_N_SHOWN)
     total = seen.labels.total()
     shares = ", ".join(f"{label} {k:,} ({k / total:.0%})" for label, k in most)
@@ -126,11 +128,12 @@ def concerns(
             place = {"path": files[part], "n": one.n_several}
             raise SpanftError(Errors.SEVERAL_LABELS.format(**place))
     train = seen["train"]
-    if task == "score" and train.scores and min(train.scores) == max(train.scores):
+    if len(set(train.scores)) == 1:
         found.append(f"All scores of {files['train']} are {train.scores[0]:g}.")
-    elif task != "score" and len(train.labels) < (2 if task in COLUMNS else 1):
-        there = listed(list(train.labels)) if train.labels else "none"
-        found.append(f"{files['train']} has too few labels to learn: {there}.")
+    elif not train.scores and len(train.labels) < (2 if task in COLUMNS else 1):
+        few = f"too few labels to learn: {listed(list(train.labels))}"
+        there = few if train.labels else f"nothing that {task} learns"
+        found.append(f"{files['train']} has {there}.")
     if len(seen) == 2:
         dev = seen["dev"]
         if both := len(train.texts & dev.texts - {""}):

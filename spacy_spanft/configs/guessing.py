@@ -9,14 +9,17 @@ import spacy
 from confection import Config
 
 from ..errors import Errors, SpanftError
+from ..ml.pairs import SEPARATOR
 from ..training.readers.columns import SCORE
 from ..training.readers.conll import CONLL_ENDING
 from ..training.readers.rows import columns_of
 from ..training.readers.textcat import is_docbins
-from .bases import TASKS, base
+from .bases import REGRESSOR, TASKS, base
 from .data import Seen, corpus_of, look
 from .sources import is_dataset, set_sources
 
+# What reads [CLS] of the first window.
+_OF_TEXTS = ("textcat", "textcat_multilabel", REGRESSOR)
 # What GLUE calls the texts of a pair, and our configs.
 _PAIR = {"sentence1", "sentence2"}
 # So many Docs tell what is in a file.
@@ -36,17 +39,17 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
     lang (str): The code of the language.
     RETURNS (str): The name of one of TASKS.
     """
-    if "score" in columns:
-        return "score"
     if "text_pair" in columns:
-        return "pair"
+        return "score" if "score" in columns else "pair"
     if CONLL_ENDING.search(path):
         return "bilou_ner"
     if not is_dataset(path):
         if is_docbins(path):
             return _task_of_docs(path, lang)
         if "text" not in columns and set(columns_of(path)) >= _PAIR:
-            return "pair"
+            return "score" if "score" in columns else "pair"
+    if "score" in columns:
+        return "text_score"
     config = base("textcat")
     config["nlp"]["lang"] = lang
     set_sources(config, "textcat", {"train": path, "dev": path}, columns)
@@ -65,7 +68,7 @@ def fit_window(config: Config, task: str, seen: Seen) -> str | None:
     RETURNS (Optional[str]): What was done, in words.
     """
     spans = config["components"]["transformer"]["model"].get("get_spans", {})
-    if not TASKS[task].component.startswith("textcat") or "window" not in spans:
+    if TASKS[task].component not in _OF_TEXTS or "window" not in spans:
         return None
     n_long = sum(n > spans["stride"] for n in seen.n_words)
     if n_long <= _SHARE_CUT * len(seen.n_words):
@@ -89,7 +92,7 @@ def fit_range(config: Config, task: str, seen: Iterable[Seen]) -> str | None:
     seen (Iterable[Seen]): The data.
     RETURNS (Optional[str]): What was done, in words.
     """
-    if task != "score":
+    if TASKS[task].component != REGRESSOR:
         return None
     block = config["components"][TASKS[task].component]
     scores = [score for one in seen for score in one.scores]
@@ -112,7 +115,8 @@ def _task_of_docs(path: str, lang: str) -> str:
     docs = [example.reference for example in examples]
     if any(doc.cats for doc in docs):
         if all(set(doc.cats) <= {SCORE} for doc in docs):
-            return "score"
+            is_pair = any(SEPARATOR in doc.text for doc in docs)
+            return "score" if is_pair else "text_score"
         n_labels = {sum(value == 1 for value in doc.cats.values()) for doc in docs}
         return "textcat" if n_labels == {1} else "textcat_multilabel"
     if any(doc.ents for doc in docs):

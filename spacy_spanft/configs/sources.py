@@ -27,6 +27,7 @@ COLUMNS = {
     "textcat_multilabel": ("text", "label"),
     "pair": ("text", "text_pair", "label"),
     "score": ("text", "text_pair", "score"),
+    "text_score": ("text", "score"),
 }
 
 

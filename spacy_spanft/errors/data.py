@@ -10,7 +10,7 @@ class DataErrors:
     # Readers
     NO_COLUMN_IN = (
         "{setting} = {column!r}, but there is no such column in {source}, {place}. It "
-        'has: {columns}. Name the right one: {setting} = "..." (--{option} NAME).'
+        'has: {columns}.{hint} Name the right one: {setting} = "..." (--{option} NAME).'
     )
     NO_FORMAT = (
         "{path!r} does not end in .tsv, .csv or .jsonl. Say what it is with "
@@ -31,7 +31,8 @@ class DataErrors:
         "header = [...]."
     )
     BAD_CELLS = (
-        "{place} of {source} has {cells}, but there are {expected} columns: {columns}."
+        "{place} of {source} has {cells}, but the table has {expected}: {columns}."
+        "{hint}"
     )
     BAD_HEADER = "{place} names the column {column!r} twice."
     BAD_JSON = "{place} of {source} is not a JSON object: {reason}."

@@ -112,6 +112,7 @@ def train(config, data, bert, folder, *more, n_steps=20):
         ("textcat", "textcat"),
         ("pair", "textcat"),
         ("score", "text_regressor"),
+        ("text_score", "text_regressor"),
         ("ner", "ner"),
         ("bilou_ner", "bilou_ner"),
         ("spancat", "spancat"),

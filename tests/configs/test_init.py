@@ -242,8 +242,8 @@ class TestData:
     def test_what_docs_are_for(self):
         nlp = spacy.blank("en")
 
-        def told(**annotations):
-            doc = nlp("in Paris")
+        def told(text="in Paris", **annotations):
+            doc = nlp(text)
             for name, value in annotations.items():
                 if name == "spans":
                     doc.spans["sc"] = [Span(doc, 1, 2, "LOC")]
@@ -254,7 +254,8 @@ class TestData:
 
         assert told(cats={"x": 1.0, "y": 0.0}) == "textcat"
         assert told(cats={"x": 1.0, "y": 1.0}) == "textcat_multilabel"
-        assert told(cats={"score": 0.3}) == "score"
+        assert told(cats={"score": 0.3}) == "text_score"
+        assert told("a [SEP] b", cats={"score": 0.3}) == "score"
         assert told(ents=[Span(nlp("in Paris"), 1, 2, "LOC")]) == "bilou_ner"
         assert told(spans=True) == "spancat"
         with pytest.raises(SpanftError, match=r"Nothing is annotated in 't\.spacy'"):
@@ -268,6 +269,34 @@ class TestData:
         self.table("t.jsonl", rows)
         done = run("spanft", "init", "-", "--train", "t.jsonl")
         assert "Detected from the data: --pipeline pair" in done.stderr
+
+    def test_scores_of_single_texts(self):
+        rows = [{"text": f"text {i}", "stars": i % 5} for i in range(20)]
+        self.table("t.jsonl", rows)
+        options = ("--train", "t.jsonl", "--score", "stars")
+        done = run("spanft", "init", "x.cfg", *options)
+        assert "Detected from the data: --pipeline text_score" in done.stderr
+        assert "scores from 0 to 4" in done.stderr
+        assert {example.reference.cats["score"] for example in self.corpus()} <= {
+            *range(5)
+        }
+
+    def test_a_warning_is_given_once(self):
+        rows = [
+            {"text": f"text {i}" if i else "", "label": "xy"[i % 2]} for i in range(9)
+        ]
+        self.table("t.jsonl", rows)
+        done = run("spanft", "init", "-", "--train", "t.jsonl")
+        assert done.stderr.count("have no text in column") == 1
+
+    def test_data_for_something_else(self):
+        docs = [spacy.blank("en")(f"text {i}") for i in range(9)]
+        for i, doc in enumerate(docs):
+            doc.cats = {"x": float(i % 2), "y": float(i % 2 == 0)}
+        DocBin(docs=docs).to_disk("t.spacy")
+        done = run("spanft", "init", "-", "--train", "t.spacy", "-p", "ner")
+        assert "t.spacy has nothing that ner learns" in done.stderr
+        assert "It looks like data for --pipeline textcat." in done.stderr
 
     def test_the_range_of_scores(self):
         columns = ("--text", "a", "--text-pair", "b", "--score", "s")
@@ -296,7 +325,7 @@ class TestData:
         assert "has 9 rows and 1 different texts" in done.stderr
         Path("t.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
         done = run("spanft", "init", "-", "--train", "t.conll")
-        assert "t.conll has too few labels to learn: none." in done.stderr
+        assert "t.conll has nothing that bilou_ner learns." in done.stderr
 
     def test_long_texts(self):
         rows = [{"text": "good " * n, "label": "x"} for n in (5, 200)] * 5

@@ -302,7 +302,7 @@ class TestErrors:
             (
                 "x.tsv",
                 "text\tlabel\na\tb\tc\n",
-                "Line 2 .* has 3 cells, but there are 2",
+                "Line 2 .* has 3 cells, but the table has 2",
             ),
             (
                 "x.tsv",
@@ -404,7 +404,7 @@ class TestErrors:
         (tmp_path / "x.tsv").write_text(f"{header}\na\tb\n")
         with pytest.raises(ReaderError, match="'9' and 19,990 more") as caught:
             read(table_corpus(tmp_path / "x.tsv"), nlp)
-        assert "has 2 cells, but there are 20000 columns: '0', '1', " in str(
+        assert "has 2 cells, but the table has 20000 columns: '0', '1', " in str(
             caught.value
         )
 

@@ -104,11 +104,8 @@ def load(path: str, gpu_id: int) -> Language:
 
 def _corpus(config: Config, data: str) -> Any:
     """Read DocBins, or anything else as the pipeline's own dev data was read."""
+    check_place(data)
     path = Path(data)
-    if not data or not is_there(data):
-        raise ComparisonError(Errors.NOT_FOUND.format(path=data, cwd=str(Path.cwd())))
-    if path.is_dir() and next(path.rglob("*.spacy"), None) is None:
-        raise ComparisonError(Errors.NO_DOCBINS.format(path=data))
     if path.is_dir() or path.suffix == ".spacy":
         return Corpus(path)
     block = dict(config.interpolate().get("corpora", {}).get("dev", {}))
@@ -118,6 +115,15 @@ def _corpus(config: Config, data: str) -> Any:
         raise ComparisonError(Errors.NOT_DOCBINS.format(path=data))
     found: Any = registry.resolve({"corpus": {**block, "path": data}})["corpus"]
     return found
+
+
+def check_place(data: str) -> None:
+    """Raise for test data that are not there, and for a folder of something else."""
+    if not data or not is_there(data):
+        raise ComparisonError(Errors.NOT_FOUND.format(path=data, cwd=str(Path.cwd())))
+    path = Path(data)
+    if path.is_dir() and next(path.rglob("*.spacy"), None) is None:
+        raise ComparisonError(Errors.NO_DOCBINS.format(path=data))
 
 
 def is_there(path: str) -> bool:

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from spacy.language import Language
 
 from ...errors import Errors, ReaderError, check_setting
-from ...errors.shortening import listed, shown
+from ...errors.shortening import listed, meant, shown
 from ...ngrams.text.blocks import ErrorHandling, blocks_from_files
 from ...ngrams.text.hub import load_split
 
@@ -27,6 +27,8 @@ _PACKED = (".gz", ".bz2", ".zst")
 # The csv module refuses longer cells than 131,072 characters unless told otherwise.
 _LONGEST_CELL = 2**31 - 1
 
+# What spreadsheets also put between cells.
+_OTHER_SEPARATORS = (";", "\t", "|", ",")
 # What the csv module says, in words that tell where to look.
 _CSV_REASONS = {
     "unexpected end of data": "a quotation mark in it is never closed",
@@ -99,6 +101,7 @@ def cell_of(row: Row, source: str, setting: str, column: str) -> Any:
                 source=source,
                 place=row.place.lower(),
                 columns=listed(row.cells),
+                hint=_separator_in(row.cells) or meant(column, row.cells),
             )
         )
     return row.cells[column]
@@ -254,13 +257,25 @@ def _table_rows(
             yield Row(f"Line {number}", dict(zip(columns, cells, strict=True)))
         elif incomplete == "error":
             found = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-            n = {"cells": found, "expected": len(columns)}
+            wanted = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+            n = {"cells": found, "expected": wanted}
             where = {"place": f"Line {number}", "source": source}
-            names = listed(columns)
-            raise ReaderError(Errors.BAD_CELLS.format(**where, **n, columns=names))
+            names = {"columns": listed(columns), "hint": _separator_in(columns)}
+            raise ReaderError(Errors.BAD_CELLS.format(**where, **n, **names))
     if first and not number:
         only = {"source": source, "line": first, "columns": listed(columns)}
         raise ReaderError(Errors.ONLY_HEADER.format(**only))
+
+
+def _separator_in(columns: Collection[str]) -> str:
+    """Hint at what else may separate the columns of a table that has only one."""
+    for separator in _OTHER_SEPARATORS if len(columns) == 1 else ():
+        if separator in next(iter(columns)):
+            return (
+                f" Are its columns separated by {separator!r}? Save it with commas "
+                f"(.csv) or tabs (.tsv)."
+            )
+    return ""
 
 
 def _check_header(columns: list[str], place: str) -> None:
