@@ -40,7 +40,7 @@ class Regime(str, Enum):
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
 Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="What is trained: labels or scores of texts or of pairs of texts, entities, spans, tags; detected from --train if not given, otherwise textcat", show_default=False)]  # noqa: E501
 Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
-Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased", show_default=False)]  # noqa: E501
+Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased, or what `spacy init config` takes for the language", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; default: the built-in English dictionary", show_default=False)]  # noqa: E501
 HowTrained = Annotated[Regime, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head first")]  # noqa: E501
 Train = Annotated[str | None, Option("--train", help="The training data: a TSV, CSV or JSONL file, CoNLL's columns, spaCy's own format, or a dataset of `datasets`: a folder, or NAME or NAME:CONFIG on the hub", show_default=False)]  # noqa: E501

@@ -17,8 +17,8 @@ from .regimes import REGIMES
 from .sources import set_sources
 from .writing import to_text
 
-ENCODERS = {"en": "bert-base-uncased"}
-ANY_ENCODER = "bert-base-multilingual-cased"
+# The paper's; for other languages spaCy recommends one.
+_ENGLISH_ENCODER = "bert-base-uncased"
 _WIDTH = 86
 
 
@@ -39,7 +39,8 @@ def task_config(
     spans (bool): Whether phrases are looked at; without them it is the baseline.
     regime (str): The name of one of REGIMES.
     lang (str): The code of the language.
-    transformer (Optional[str]): The name or folder of the encoder; None takes BERT's.
+    transformer (Optional[str]): The name or folder of the encoder; None takes BERT's,
+        and for other languages than English the one that `spacy init config` takes.
     dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the
         default dictionary, which is English.
     files (Optional[Mapping[str, str]]): The files of "train" and "dev", if known.
@@ -51,13 +52,23 @@ def task_config(
         raise SpanftError(Errors.ENGLISH_DICTIONARY.format(lang=lang))
     config = base(task)
     config["nlp"]["lang"] = lang
-    encoder = transformer or ENCODERS.get(lang, ANY_ENCODER)
-    config["paths"]["transformer"] = encoder
+    config["paths"]["transformer"] = transformer or _encoder_of(lang)
     set_sources(config, task, files or {}, columns or {})
     REGIMES[regime].change(config)
     if spans:
         config = add_spans(config, dictionary, [TASKS[task].component]).config
     return config
+
+
+def _encoder_of(lang: str) -> str:
+    """Choose the encoder that a language gets if nobody names one."""
+    if lang == "en":
+        return _ENGLISH_ENCODER
+    from spacy.cli.init_config import RECOMMENDATIONS  # slow to import
+
+    own, of_any = (RECOMMENDATIONS.get(key, {}) for key in (lang, "__default__"))
+    found = own.get("transformer") or of_any["transformer"]
+    return str(found["accuracy"]["name"])
 
 
 def make_config(

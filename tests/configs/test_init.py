@@ -408,7 +408,7 @@ class TestErrors:
         with pytest.raises(SpanftError, match="default dictionary is English"):
             make_config("ner", lang="de")
         other = read(make_config("ner", lang="de", spans=False))
-        assert other["paths"]["transformer"] == "bert-base-multilingual-cased"
+        assert other["paths"]["transformer"] == "bert-base-german-cased"
 
     @pytest.mark.parametrize(
         ("options", "message"),
