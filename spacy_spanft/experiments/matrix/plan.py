@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,37 +122,51 @@ def plan_runs(
     _check_seeds(seeds)
     _check_path(output)
     tasks = _tasks(data)
-    ngrams = (overrides or {}).get("paths.dictionary")
-    plans, notes = {}, {}
-    sources = {name: _source(configs, pipeline, task) for name, task in tasks.items()}
-    resolve = Resolver(ngrams, nltk_data)
-    for (name, task), arm in product(tasks.items(), arms):
-        reader = read_with(config_of(arm, sources[name]), task)["train"]
-        resolved = resolve(arm, task, reader)
-        plans[name, arm.name] = config_of(resolved, sources[name])
-        notes[name, arm.name] = resolved.note
-    _override(plans.values(), overrides or {})
-    n_words = {}
+    given = dict(overrides or {})
+    resolve = Resolver(given.get("paths.dictionary"), nltk_data)
+    plans: dict[tuple[str, str], _Plan] = {}
+    for name, task in tasks.items():
+        source = _source(configs, pipeline, task)
+        for arm in arms:
+            plans[name, arm.name] = _plan(arm, task, source, resolve)
+    _override([plan.config for plan in plans.values()], given)
     sizes: dict[str, list[int]] = {}
-    for (name, task), arm in product(tasks.items(), arms):
-        config = plans[name, arm.name]
-        given = {**arm.set, **(overrides or {})}
-        n_words[name, arm.name] = _set_up(config, given, task, epochs, sizes)
-        plain, who = interpolated(config), f"the arm {arm.name!r}"
-        check_names(plain, who)
-        check_settings(plain, who)
-    made = []
-    for (name, seed), arm in product(product(tasks, seeds), arms):
-        config = plans[name, arm.name].copy()
-        change(config, "system.seed", seed, RUNNER)
-        folder = Path(output) / name / arm.name / str(seed)
-        # Where it is written to makes no difference.
-        digest = fingerprint(config)
-        change(config, "training.logger", _logger(folder), RUNNER)
-        words = n_words[name, arm.name]
-        note = notes[name, arm.name]
-        made.append(Run(name, arm.name, seed, folder, config, words, digest, note))
-    return made
+    for plan in plans.values():
+        plan.n_words = _set_up(plan, given, epochs, sizes)
+    return [
+        _run(plans[name, arm.name], name, seed, Path(output))
+        for name, seed, arm in product(tasks, seeds, arms)
+    ]
+
+
+@dataclass
+class _Plan:
+    """How an arm is trained on a task, whatever the seed."""
+
+    arm: ArmConfig
+    data: Data
+    config: Config
+    n_words: int = 0
+
+
+def _plan(
+    arm: ArmConfig, data: Data, source: Pipeline | Path, resolve: Resolver
+) -> _Plan:
+    """Make the config of an arm, with what it leaves open until its data are known."""
+    reader = read_with(config_of(arm, source), data)["train"]
+    resolved = resolve(arm, data, reader)
+    return _Plan(resolved, data, config_of(resolved, source))
+
+
+def _run(plan: _Plan, task: str, seed: int, output: Path) -> Run:
+    """Give a plan its seed and its folder."""
+    config, arm = plan.config.copy(), plan.arm
+    change(config, "system.seed", seed, RUNNER)
+    folder = output / task / arm.name / str(seed)
+    # Where it is written to makes no difference.
+    digest = fingerprint(config)
+    change(config, "training.logger", _logger(folder), RUNNER)
+    return Run(task, arm.name, seed, folder, config, plan.n_words, digest, arm.note)
 
 
 def _tasks(folders: Sequence[str | Path]) -> dict[str, Data]:
@@ -192,13 +207,11 @@ def _override(configs: Collection[Config], overrides: Mapping[str, Any]) -> None
 
 
 def _set_up(
-    config: Config,
-    given: Mapping[str, Any],
-    task: Data,
-    epochs: int,
-    sizes: dict[str, list[int]],
+    plan: _Plan, overrides: Mapping[str, Any], epochs: int, sizes: dict[str, list[int]]
 ) -> int:
     """Let a config train on a task, and count the words that it will have seen."""
+    config, task = plan.config, plan.data
+    given = {**plan.arm.set, **overrides}
     for place in OWN:
         if place in given:
             raise SpanftError(Errors.RUNNER_SETS.format(place=place))
@@ -208,6 +221,9 @@ def _set_up(
     readers = interpolated(config)["corpora"]
     train, _ = (_sizes(readers[part], task.files[part], sizes) for part in PARTS)
     set_steps(config, given, len(train), epochs)
+    plain, who = interpolated(config), f"the arm {plan.arm.name!r}"
+    check_names(plain, who)
+    check_settings(plain, who)
     return round(sum(train) * n_epochs(config, len(train)))
 
 
