@@ -17,7 +17,7 @@ BOW = {
     "no_output_layer": False,
     "length": 512,
 }
-VOID = {"meta", "br", "img", "link", "input", "hr"}
+VOID = {"meta", "br", "img", "link", "input", "hr", "source"}
 
 
 class Page(HTMLParser):

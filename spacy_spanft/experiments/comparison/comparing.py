@@ -18,7 +18,7 @@ from ..statistics.resampling import resample
 from ..statistics.significance import Difference, models_difference
 from .ensemble import measure_ensemble_in_subprocess
 from .measure import Measured, Setup, measure_in_subprocess
-from .predicting import check_place, is_there
+from .predicting import is_there
 from .progress import watched
 from .runs import Missing
 from .written import is_written
@@ -159,7 +159,6 @@ def compare(
     _check_shape(arms)
     named = {name: [str(path) for path in paths] for name, paths in arms.items()}
     _check_arms(named, ensemble)
-    check_place(str(data))  # before a pipeline is loaded
     reference = _reference(named)
     setup = Setup(str(data), metric, positive_label, gpu_id, reference)
     found: dict[str, list[Measured]] = {name: [] for name in named}

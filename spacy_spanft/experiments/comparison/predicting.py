@@ -29,6 +29,7 @@ class Predictions:
         data (str): The test data: DocBins, or what its own dev corpus reads.
         gpu_id (int): The GPU; -1 for the CPU.
         """
+        check_place(data)  # before anything is loaded
         self.path = path
         self.nlp = load(path, gpu_id)
         self.seconds = 0.0

@@ -1,12 +1,12 @@
-"""How figures look, and how one becomes SVG that can stand inside a page."""
+"""How figures look, and how one becomes images for a page, by day and by night."""
 
 import io
 import re
 import warnings
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 from ...util.extras import require
 
@@ -29,7 +29,6 @@ _COLOURS = list(_PAIRS)[3:]
 _MARKERS = "osD^vP"
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 _SIZE = (5.6, 3.3)
-_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 # What XML cannot hold.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -63,11 +62,11 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
 
 
 def dark_palette() -> dict[str, str]:
-    """Give the colors of dark pages, by the classes that `draw` gives to elements.
+    """Give the colors of dark pages.
 
-    RETURNS (dict[str, str]): For each class its color.
+    RETURNS (dict[str, str]): For each color of a bright page that of a dark one.
     """
-    return {_class(day): color for day, color in _PAIRS.items()}
+    return dict(_PAIRS)
 
 
 def clean(text: str) -> str:
@@ -92,10 +91,9 @@ def label(name: str, size: int = 24) -> str:
 
 
 @contextmanager
-def drawing(name: str, height: float = _SIZE[1]) -> Iterator[tuple[Any, Any]]:
+def drawing(height: float = _SIZE[1]) -> Iterator[tuple[Any, Any]]:
     """Make a figure in our own style, whatever the user's is.
 
-    name (str): What it is called in the page: no other figure there has the name.
     height (float): Its height in inches.
     YIELDS (tuple[Figure, Axes]): The figure and its axes.
     """
@@ -110,7 +108,7 @@ def drawing(name: str, height: float = _SIZE[1]) -> Iterator[tuple[Any, Any]]:
         matplotlib.rcParams.update(
             {
                 "svg.fonttype": "none",
-                "svg.hashsalt": name,
+                "svg.hashsalt": "the same ids each time",
                 "font.size": 10.5,
                 "axes.edgecolor": SOFT,
                 "axes.labelcolor": INK,
@@ -134,26 +132,48 @@ def drawing(name: str, height: float = _SIZE[1]) -> Iterator[tuple[Any, Any]]:
         yield figure, figure.add_subplot()
 
 
-def to_svg(figure: Any, name: str, description: str) -> str:
-    """Write a figure so that it can stand inside a page, beside others.
+class Image(NamedTuple):
+    """A figure for the `src` of images: what is in one cannot touch the page.
 
-    name (str): What it is called in the page.
-    description (str): What it shows, for those who do not see it.
-    RETURNS (str): An element <svg>.
+    day (str): The figure for a bright page, as a data URL.
+    night (str): The same for a dark one.
+    alt (str): What it shows, for those who do not see it.
     """
+
+    day: str
+    night: str
+    alt: str
+
+
+def to_image(figure: Any, alt: str) -> Image:
+    """Write a figure for a page.
+
+    figure (Figure): What `drawing` made.
+    alt (str): What it shows, for those who do not see it.
+    """
+    svg = to_svg(figure)
+    return Image(_url(svg), _url(darkened(svg)), clean(alt))
+
+
+def to_svg(figure: Any) -> str:
+    """Write a figure as SVG, in the fonts that the reader has."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="svg", transparent=True)
-    root = ElementTree.fromstring(buffer.getvalue())
-    for child in root.findall(f"{{{_SVG}}}metadata"):  # with the date in it
-        root.remove(child)
-    _rename_ids(root, name)
-    for element in root.iter():
-        _restyle(element)
-    root.set("role", "img")
-    root.set("aria-label", clean(description))
-    ElementTree.register_namespace("", _SVG)
-    ElementTree.register_namespace("xlink", _XLINK)
-    return ElementTree.tostring(root, encoding="unicode")
+    metadata = {"Date": None, "Creator": None}
+    figure.savefig(buffer, format="svg", transparent=True, metadata=metadata)
+    return re.sub(r"'DejaVu Sans'[^;\"]*", _FONT, buffer.getvalue().decode())
+
+
+def darkened(svg: str) -> str:
+    """Give a figure the colors of dark pages."""
+
+    def other(found: re.Match[str]) -> str:
+        return f"{found[1]}: {_PAIRS.get(found[2], found[2])}"
+
+    return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", other, svg)
+
+
+def _url(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
 
 
 def spread(values: Sequence[float], gap: float) -> list[float]:
@@ -173,35 +193,3 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
     for i, place in zip(order, places, strict=True):
         found[i] = float(place)
     return found
-
-
-def _rename_ids(root: ElementTree.Element, name: str) -> None:
-    """Keep the ids that are referred to, with the name before them."""
-    there = "\n".join(value for e in root.iter() for value in e.attrib.values())
-    used = set(re.findall(r"(?:url\(#|^#)([^)\s]+)", there, re.MULTILINE))
-    for element in root.iter():
-        for key, value in list(element.attrib.items()):
-            if key == "id":
-                del element.attrib[key]
-                if value in used:
-                    element.set(key, f"{name}-{value}")
-            else:
-                new = re.sub(r"(url\(#|^#)(?=[^)\s]+)", rf"\g<1>{name}-", value)
-                element.set(key, new)
-
-
-def _restyle(element: ElementTree.Element) -> None:
-    """Name the colors, which a dark page changes, and take the page's font."""
-    style = element.get("style", "")
-    found = re.findall(r"(fill|stroke): (#[0-9a-f]{6})", style)
-    classes = [f"{kind}-{_class(color)}" for kind, color in found if color in _PAIRS]
-    if classes:
-        element.set("class", " ".join(classes))
-    if element.tag == f"{{{_SVG}}}text":
-        style = re.sub(r"(font: [^;]*?\d(?:\.\d+)?px) [^;]*", rf"\1 {_FONT}", style)
-        style = re.sub(r"font-family: [^;]*", f"font-family: {_FONT}", style)
-        element.set("style", style)
-
-
-def _class(color: str) -> str:
-    return color.removeprefix("#")

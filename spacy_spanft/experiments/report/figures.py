@@ -1,4 +1,4 @@
-"""Figures of a comparison, as SVG that stands inside a page."""
+"""Figures of a comparison, as images for a page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
@@ -9,29 +9,28 @@ import numpy as np
 from ..comparison.comparing import Arm, Comparison
 from ..comparison.run_logs import Training
 from . import wording
-from .drawing import SOFT, Look, drawing, label, spread, to_svg
+from .drawing import SOFT, Image, Look, drawing, label, spread, to_image
 
 
 class Figure(NamedTuple):
     """A figure and what is written below it.
 
-    svg (str): The figure.
+    image (Image): The figure.
     caption (str): What it shows.
     """
 
-    svg: str
+    image: Image
     caption: str
 
 
-def scores(comparison: Comparison, looks: Mapping[str, Look], name: str) -> Figure:
+def scores(comparison: Comparison, looks: Mapping[str, Look]) -> Figure:
     """Draw the score of each arm, and of each of its runs.
 
     looks (Mapping[str, Look]): How each arm is drawn.
-    name (str): What the figure is called in the page.
     """
     arms = comparison.arms
     n_most = max(len(arm.runs) for arm in arms)
-    with drawing(name, height=0.9 + 0.48 * len(arms)) as (figure, axes):
+    with drawing(height=0.9 + 0.48 * len(arms)) as (figure, axes):
         axes.axvline(100 * arms[0].mean, color=SOFT, linewidth=0.9, dashes=(4, 3))
         for y, arm in enumerate(arms):
             _score(axes, y, arm, looks[arm.name])
@@ -43,15 +42,11 @@ def scores(comparison: Comparison, looks: Mapping[str, Look], name: str) -> Figu
         axes.set_xlabel(f"{wording.metric(comparison)} (%)")
         axes.margins(x=0.08)
         said = "; ".join(f"{arm.name} {wording.percent(arm.scores)}" for arm in arms)
-        svg = to_svg(
-            figure,
-            name,
-            f"{wording.metric(comparison)} in percent: {said}.",
-        )
+        image = to_image(figure, f"{wording.metric(comparison)} in percent: {said}.")
     caption = f"{wording.metric(comparison)} of each arm, in percent."
     if n_most > 1:
         caption += " Mean and standard deviation over the runs; a ring is a run."
-    return Figure(svg, f"{caption} The dashed line is the mean of {arms[0].name}.")
+    return Figure(image, f"{caption} The dashed line is the mean of {arms[0].name}.")
 
 
 def _score(axes: Any, y: int, arm: Arm, look: Look) -> None:
@@ -86,21 +81,18 @@ def _score(axes: Any, y: int, arm: Arm, look: Look) -> None:
     )
 
 
-def curves(
-    trainings: Sequence[Training], looks: Mapping[str, Look], name: str
-) -> Figure | None:
+def curves(trainings: Sequence[Training], looks: Mapping[str, Look]) -> Figure | None:
     """Draw how the arms learned.
 
     trainings (Sequence[Training]): The runs.
     looks (Mapping[str, Look]): How each arm is drawn; others are left out.
-    name (str): What the figure is called in the page.
     RETURNS (Optional[Figure]): The figure, if any run says how it learned.
     """
     found = {arm: _curve(trainings, arm) for arm in looks}
     found = {arm: curve for arm, curve in found.items() if len(curve[0])}
     if not found:
         return None
-    with drawing(name) as (figure, axes):
+    with drawing() as (figure, axes):
         for arm, (steps, values) in found.items():
             look = looks[arm]
             few = look.marker if len(steps) < 2 else ""
@@ -121,7 +113,8 @@ def curves(
             looks,
         )
         ends = "; ".join(f"{a} {v[:, -1].mean():.1f}" for a, (_, v) in found.items())
-        svg = to_svg(figure, name, f"Score on the dev data by step; at the end: {ends}")
+        said = f"Score on the dev data by step; at the end: {ends}"
+        image = to_image(figure, said)
     caption = "Learning curves: score on the dev data, in percent."
     if any(len(values) > 1 for _, values in found.values()):
         caption += (
@@ -130,7 +123,7 @@ def curves(
         )
     if is_cut:
         caption += " The steep beginning is cut off."
-    return Figure(svg, caption)
+    return Figure(image, caption)
 
 
 def _cut_beginning(axes: Any, found: Iterable[tuple[list[int], Any]]) -> bool:
@@ -174,13 +167,10 @@ def _label_ends(
         )
 
 
-def dictionary_sizes(
-    comparison: Comparison, looks: Mapping[str, Look], name: str
-) -> list[Figure]:
+def dictionary_sizes(comparison: Comparison, looks: Mapping[str, Look]) -> list[Figure]:
     """Draw spans and scores against the size of the dictionary.
 
     looks (Mapping[str, Look]): How each arm is drawn.
-    name (str): What the figures are called in the page.
     RETURNS (list[Figure]): The figures; none where all dictionaries are as large.
     """
     sizes = {arm.name: arm.runs[0].n_ngrams for arm in comparison.arms}
@@ -204,13 +194,13 @@ def dictionary_sizes(
         ),
     ):
         there = {arm: found for arm, found in values.items() if found}
-        svg = _by_size(there, sizes, looks, (f"{name}-{kind}", title))
+        image = _by_size(there, sizes, looks, title)
         said = f"{caption} against the number of n-grams in the dictionary."
         if any(sizes[arm] is None for arm in there):
             said += " Arms without a dictionary are horizontal lines."
         if kind == "score" and any(len(found) > 1 for found in there.values()):
             said += " Mean and standard deviation over the runs."
-        made.append(Figure(svg, said))
+        made.append(Figure(image, said))
     return made
 
 
@@ -218,13 +208,12 @@ def _by_size(
     values: Mapping[str, list[float]],
     sizes: Mapping[str, int | None],
     looks: Mapping[str, Look],
-    names: tuple[str, str],
-) -> str:
+    title: str,
+) -> Image:
     """Draw values against sizes; those without a size are horizontal lines."""
-    name, title = names
     sized = sorted((n, arm) for arm in values if (n := sizes[arm]) is not None)
     flat = {arm: mean(values[arm]) for arm in values if sizes[arm] is None}
-    with drawing(name) as (figure, axes):
+    with drawing() as (figure, axes):
         smallest = min((n for n, _ in sized if n), default=1)
         axes.set_xscale("symlog", linthresh=smallest, linscale=0.4)
         if len({n for n, _ in sized}) == len(sized):
@@ -250,7 +239,7 @@ def _by_size(
         _label_ends(axes, flat, looks)
         said = [f"{n:,} n-grams {mean(values[arm]):.1f}" for n, arm in sized]
         said += [f"{arm} {value:.1f}" for arm, value in flat.items()]
-        return to_svg(figure, name, f"{title}: {'; '.join(said)}.")
+        return to_image(figure, f"{title}: {'; '.join(said)}.")
 
 
 def _tick_sizes(axes: Any, sizes: list[int]) -> None:

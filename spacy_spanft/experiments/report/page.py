@@ -12,7 +12,7 @@ from ..comparison.run_logs import Training
 from ..metrics.scoring import SCORES
 from . import figures, wording
 from .disagreement import disagreements
-from .drawing import Look, clean, dark_palette, looks
+from .drawing import Look, clean, looks
 from .headline import caveats, corrected, headline, meanings
 from .reasons import Why
 
@@ -55,7 +55,6 @@ def to_html(
     """
     require("A report in HTML", "scipy", "matplotlib")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -76,10 +75,8 @@ def to_html(
         title=title,
         tasks=tasks,
         arms=list(look),
-        dark=dark_palette(),
         versions={name: _version(name) for name in _PACKAGES},
         wording=wording,
-        svg=Markup,
     )
 
 
@@ -99,9 +96,9 @@ def _task(
     """Gather what the page says of a task."""
     here = {arm.name: look[arm.name] for arm in comparison.arms}
     drawn = [
-        figures.scores(comparison, here, f"{key}-scores"),
-        figures.curves(trainings, here, f"{key}-curves"),
-        *figures.dictionary_sizes(comparison, here, f"{key}-size"),
+        figures.scores(comparison, here),
+        figures.curves(trainings, here),
+        *figures.dictionary_sizes(comparison, here),
     ]
     values = comparison.to_json()
     return {

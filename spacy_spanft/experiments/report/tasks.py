@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from ...errors import ComparisonError, Errors, ExtraError
 from ...util.files import write_whole
 from ..comparison.comparing import Comparison, compare
-from ..comparison.predicting import check_place
 from ..comparison.run_logs import Training, read_trainings
 from ..comparison.runs import Missing, arms_of, missing_of, notes_of
 from .markdown import to_markdown, to_markdown_of_tasks
@@ -81,8 +80,6 @@ def compare_tasks(
     ensemble (bool): Whether to measure the runs of each arm as one pipeline, too.
     RETURNS (dict[str, Comparison]): What was found of each.
     """
-    for task in tasks.values():
-        check_place(task.data)  # before any pipeline is loaded
     return {
         name: compare(
             task.arms,
