@@ -67,7 +67,7 @@ class Interpreter:
         """Send it a signal."""
         os.kill(self.pid, number)
 
-    def communicate(self, stdin=b"", timeout=120):
+    def communicate(self, stdin=b"", timeout=900):
         """Give it its input, wait for its end, and give what it printed."""
         said = {"_stdout": b"", "_stderr": b""}
 

@@ -212,7 +212,7 @@ OTHERS = {
 }
 
 
-def save_encoder(folder, family="bert", width=16, max_length=24):
+def save_encoder(folder, family="bert", width=16, max_length=24, n_positions=64):
     """Save a tiny encoder of a family, with its tokenizer."""
     import torch
     import transformers
@@ -230,7 +230,7 @@ def save_encoder(folder, family="bert", width=16, max_length=24):
         "num_hidden_layers": 1,
         "num_attention_heads": 2,
         "intermediate_size": 2 * width,
-        "max_position_embeddings": 64,
+        "max_position_embeddings": n_positions,
         "pad_token_id": tokenizer.pad_token_id,
         **about.settings,
     }

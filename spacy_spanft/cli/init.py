@@ -128,13 +128,22 @@ def _given(values: dict[str, str | None]) -> dict[str, str]:
 
 def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
     """Say what is in the data, and fit the config to it."""
-    from ..configs import concerns, fit_range, fit_window, guess_task, look, told
+    from ..configs import (
+        concerns,
+        fit_epochs,
+        fit_range,
+        fit_window,
+        guess_task,
+        look,
+        told,
+    )
 
     names = {"train": train, "dev": dev or f"held out from {train} (20%)"}
     seen = {part: look(config, task, part) for part in names}
     for part, one in seen.items():
         print(f"ℹ {visible(told(names[part], one))}", file=sys.stderr)
     fitted = (
+        fit_epochs(config, seen["train"]),
         fit_window(config, task, seen["train"]),
         fit_range(config, task, seen.values()),
     )

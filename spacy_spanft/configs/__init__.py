@@ -2,7 +2,7 @@
 
 from .bases import TASKS, Task, base
 from .data import Seen, concerns, look, tokenizer_of, told
-from .guessing import fit_range, fit_window, guess_task
+from .guessing import fit_epochs, fit_range, fit_window, guess_task
 from .making import make_config, task_config, written
 from .regimes import REGIMES
 from .writing import to_text
@@ -14,6 +14,7 @@ __all__ = [
     "Task",
     "base",
     "concerns",
+    "fit_epochs",
     "fit_range",
     "fit_window",
     "guess_task",

@@ -27,6 +27,9 @@ _N_DOCS = 1000
 # Windows of a classifier whose texts are long, in tokens, and the wordpieces of one.
 _LONG = {"window": 384, "stride": 288}
 _MAX_LENGTH = 512
+# What is trained at least, but for very few texts.
+_FEWEST_STEPS = 200
+_MOST_EPOCHS = 20
 # How many texts may be longer than a window.
 _SHARE_CUT = 0.05
 
@@ -82,6 +85,25 @@ def fit_window(config: Config, task: str, seen: Seen) -> str | None:
         f"{share:.0%} of the texts are long: the transformer reads {_LONG['window']} "
         f"tokens at a time, which takes more memory."
     )
+
+
+def fit_epochs(config: Config, seen: Seen) -> str | None:
+    """Let few texts be gone through more often: 3 epochs of them are a few steps.
+
+    Mosbach, Andriushchenko and Klakow (2021, "On the Stability of Fine-tuning BERT")
+    train 20 epochs on small data.
+
+    config (Config): The config, which is changed.
+    seen (Seen): The training data.
+    RETURNS (Optional[str]): What was done, in words.
+    """
+    training, n_texts = config["training"], len(seen.n_words)
+    n_batches = ceil(n_texts / training["batcher"]["size"])
+    epochs = min(_MOST_EPOCHS, ceil(_FEWEST_STEPS / n_batches))
+    if epochs <= training["max_epochs"]:
+        return None
+    training["max_epochs"] = epochs
+    return f"With only {n_texts:,} training texts, the config trains {epochs} epochs."
 
 
 def fit_range(config: Config, task: str, seen: Iterable[Seen]) -> str | None:

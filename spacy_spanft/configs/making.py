@@ -117,7 +117,7 @@ def written(config: Config, task: str, *, spans: bool, regime: str, name: str) -
         f"    {paths}--gpu-id 0",
     )
     notes = (
-        REGIMES[regime].note,
+        REGIMES[regime].note.format(epochs=config["training"]["max_epochs"]),
         TASKS[task].note,
         "A fifth of the training data is held out as dev data." if is_held_out else "",
     )

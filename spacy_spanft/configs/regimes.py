@@ -15,7 +15,7 @@ class Regime(NamedTuple):
     """How a pipeline is trained.
 
     change (Callable[[Config], None]): Changes a config that has no regime yet.
-    note (str): What it does, for whoever reads the config.
+    note (str): What it does, for whoever reads the config; {epochs} is how long.
     """
 
     change: Callable[[Config], None]
@@ -56,7 +56,7 @@ REGIMES = {
     "everything": Regime(
         _everything,
         "Adam, learning rate 2e-05 with a tenth of the steps to warm up and then "
-        "linear decay, weight decay 0.01, batches of 32, three epochs (max_epochs).",
+        "linear decay, weight decay 0.01, batches of 32, {epochs} epochs (max_epochs).",
     ),
     "grouped": Regime(_grouped, _RATES),
     "head-first": Regime(

@@ -10,7 +10,7 @@ from spacy.tokens import DocBin
 from spacy_spanft import NgramDictionary
 
 from ..ml.test_textcat import TOKENS
-from ..tiny import save_bert
+from ..tiny import save_encoder
 from .pages import ROOT, snippets
 
 CONFIG = """
@@ -33,7 +33,8 @@ def save_all(folder):
     save_pipeline(folder / "training" / "model-best")
     save_classifiers(folder)
     save_runs(folder)
-    save_bert(folder / "bert-base-uncased")
+    # As long as what init lets it read.
+    save_encoder(folder / "bert-base-uncased", n_positions=128)
     for one in snippets("docs/quickstart.md"):
         if one.note == "file":  # other pages name them, too
             (folder / one.value).write_text(one.code, encoding="utf8")
