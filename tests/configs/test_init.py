@@ -281,6 +281,21 @@ class TestData:
             *range(5)
         }
 
+    @pytest.mark.parametrize(
+        ("n_texts", "epochs"), [(40, 20), (320, 20), (1280, 5), (2150, 3), (9000, 3)]
+    )
+    def test_few_texts_are_trained_on_longer(self, n_texts, epochs):
+        rows = [{"text": f"text {i}", "label": "xy"[i % 2]} for i in range(n_texts)]
+        self.table("t.jsonl", rows)
+        files = ("--train", "t.jsonl", "--dev", "t.jsonl")
+        done = run("spanft", "init", "x.cfg", *files, "--no-spans")
+        assert load_config("x.cfg")["training"]["max_epochs"] == epochs
+        assert f"batches of 32, {epochs} epochs" in Path("x.cfg").read_text("utf8")
+        told = (
+            f"With only {n_texts:,} training texts, the config trains {epochs} epochs."
+        )
+        assert (told in done.stderr) == (epochs > 3)
+
     def test_a_warning_is_given_once(self):
         rows = [
             {"text": f"text {i}" if i else "", "label": "xy"[i % 2]} for i in range(9)
