@@ -13,7 +13,7 @@ from spacy_spanft.errors.visible import visible
 from spacy_spanft.experiments.comparison.run_logs import Training
 from spacy_spanft.experiments.comparison.runs import Missing, MissingRun
 from spacy_spanft.experiments.report import wording
-from spacy_spanft.experiments.report.drawing import clean, dark_palette, looks, spread
+from spacy_spanft.experiments.report.drawing import DARK, clean, looks, spread
 from spacy_spanft.experiments.report.figures import curves, dictionary_sizes
 from spacy_spanft.experiments.report.markdown import to_markdown_of_tasks
 from spacy_spanft.experiments.report.page import to_html
@@ -236,8 +236,8 @@ def test_it_can_be_read_by_all(one):
     ours = dict(re.findall(r"--(\w+): (#\w{6});", html[: html.index("@media")]))
     theirs = dict(re.findall(r"--(\w+): (#\w{6});", html[html.index("scheme: dark") :]))
     for colors, figures in (
-        (ours, dark_palette()),
-        (theirs, set(dark_palette().values())),
+        (ours, DARK),
+        (theirs, set(DARK.values())),
     ):
         page_color = colors["page"]
         for name in ("ink", "soft", "good", "bad", "link"):
@@ -298,7 +298,7 @@ def test_a_dark_page_has_colors_of_its_own():
     shown = curves(TRAININGS, looks(["base", "other"]))
     day, night = svg_of(shown), svg_of(shown, "night")
     assert day != night
-    for bright, dark in dark_palette().items():
+    for bright, dark in DARK.items():
         assert f": {bright}" not in night
         assert f": {dark}" not in day
         day = day.replace(f": {bright}", f": {dark}")

@@ -13,7 +13,7 @@ from ...util.extras import require
 INK, SOFT, RULE = "#1f2328", "#59636e", "#d8dee4"
 # Colors that the color-blind tell apart too (after Okabe and Ito, and Tol): of the
 # same meaning by day and by night, each with a contrast of 3 or more to the page.
-_PAIRS = {
+DARK = {
     INK: "#e6edf3",
     SOFT: "#9da7b1",
     RULE: "#343b43",
@@ -25,7 +25,7 @@ _PAIRS = {
     "#8a6d00": "#d9bb45",
     "#4b3fa7": "#a9a1f0",
 }
-_COLOURS = list(_PAIRS)[3:]
+_COLOURS = list(DARK)[3:]
 _MARKERS = "osD^vP"
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 _SIZE = (5.6, 3.3)
@@ -59,14 +59,6 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
         )
         for i, name in enumerate(dict.fromkeys(names))
     }
-
-
-def dark_palette() -> dict[str, str]:
-    """Give the colors of dark pages.
-
-    RETURNS (dict[str, str]): For each color of a bright page that of a dark one.
-    """
-    return dict(_PAIRS)
 
 
 def clean(text: str) -> str:
@@ -167,7 +159,7 @@ def darkened(svg: str) -> str:
     """Give a figure the colors of dark pages."""
 
     def other(found: re.Match[str]) -> str:
-        return f"{found[1]}: {_PAIRS.get(found[2], found[2])}"
+        return f"{found[1]}: {DARK.get(found[2], found[2])}"
 
     return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", other, svg)
 

@@ -1,0 +1,179 @@
+"""The tables of docs/explanation/results.md, made from the recorded scores.
+
+    python -m benchmarks.results_page
+
+A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`; what is
+written around the tables is for people to keep true.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import mean, stdev
+
+from scipy.stats import t
+
+from .faithfulness import HEADS, METHODS, SIZES
+from .matrix import Run, read_done
+
+RECORDED = Path(__file__).parent / "results"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "results.md"
+_TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n\n).*?(\n<!-- end of table -->)", re.S)
+Rows = Iterable[Sequence[str]]
+_TEXTCAT = {
+    "CoLA, Matthews": ("CoLA", "cats_matthews"),
+    "MRPC, accuracy": ("MRPC", "cats_accuracy"),
+    "MRPC, F1": ("MRPC", "cats_f1"),
+}
+_NER = {"wnut17": "WNUT17", "wikigold": "WikiGold"}
+_PARTS = {
+    "dev_all": "dev",
+    "test_all": "test",
+    "test_seen": "test, seen",
+    "test_unseen": "test, unseen",
+}
+_HEADS = {
+    "ngrams": "n-grams beside [CLS]",
+    "no-cls": "n-grams alone (`use_cls = false`)",
+}
+_ORDERS = {
+    "shares": "their shares of the score",
+    "gradients": "integrated gradients (20 steps)",
+    "attention": "attention of [CLS], last layer",
+    "chance": "chance",
+}
+
+
+def scores(runs: Sequence[Run], task: str, arm: str, metric: str) -> dict[int, float]:
+    """Find the score of each seed, in percent."""
+    own = [run for run in runs if (run["task"], run["arm"]) == (task, arm)]
+    return {run["seed"]: 100 * run[metric] for run in own}
+
+
+def spread(values: Iterable[float]) -> str:
+    """Write mean and standard deviation."""
+    known = list(values)
+    return f"{mean(known):.1f} ± {stdev(known):.1f}" if len(known) > 1 else "-"
+
+
+def gain(one: dict[int, float], base: dict[int, float]) -> str:
+    """Write the 95% interval of a mean difference, over seeds that both have.
+
+    A t interval: two or three seeds say little, and that must show.
+    """
+    pairs = [one[seed] - base[seed] for seed in sorted(one.keys() & base.keys())]
+    if len(pairs) < 2:
+        return "-"
+    half = t.ppf(0.975, len(pairs) - 1) * stdev(pairs) / len(pairs) ** 0.5
+    return f"{signed(mean(pairs) - half)} to {signed(mean(pairs) + half)}"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """Write a number with its sign."""
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def textcat() -> Iterator[Sequence[str]]:
+    """Compare the plain loop, the baseline and the spans."""
+    yield "", "plain PyTorch loop", "baseline", "with spans", "spans − baseline (95%)"
+    runs = read_done(RECORDED / "finetune.jsonl")
+    for title, (task, metric) in _TEXTCAT.items():
+        arms = ("plain", "baseline", "spanft")
+        plain, base, ours = (scores(runs, task, arm, metric) for arm in arms)
+        found = (spread(one.values()) for one in (plain, base, ours))
+        yield title, *found, gain(ours, base)
+
+
+def pooler() -> Iterator[Sequence[str]]:
+    """Compare the encoder's pooler, and spans beside it."""
+    yield (
+        "",
+        "baseline",
+        "with the pooler",
+        "with spans",
+        "with both",
+        "both − pooler (95%)",
+    )
+    runs = read_done(RECORDED / "finetune.jsonl")
+    for title, (task, metric) in _TEXTCAT.items():
+        arms = ("baseline", "baseline-pooler", "spanft", "spanft-pooler")
+        own = [scores(runs, task, arm, metric) for arm in arms]
+        yield title, *(spread(one.values()) for one in own), gain(own[3], own[1])
+
+
+def ner() -> Iterator[Sequence[str]]:
+    """Compare taggers."""
+    arms = ("plain", "bilou_ner_baseline", "bilou_ner_spanft")
+    names = ("plain PyTorch loop", "`bilou_ner`", "`bilou_ner` with spans")
+    yield "", "", *names, "spans − without (95%)"
+    runs = read_done(RECORDED / "ner.jsonl")
+    for (task, name), (metric, part) in product(_NER.items(), _PARTS.items()):
+        own = [scores(runs, task, arm, metric) for arm in arms]
+        yield name, part, *(spread(one.values()) for one in own), gain(own[2], own[1])
+
+
+def deletion() -> Iterator[Sequence[str]]:
+    """Compare what deleting the best span does with deleting as many tokens."""
+    yield (
+        *("task", "head", "macro F1", "share of [CLS]", "best span deleted"),
+        *("as many tokens elsewhere", "difference of each seed (95%, texts)"),
+    )
+    runs = read_done(RECORDED / "faithfulness.jsonl")
+    for task, arm in product(SIZES, HEADS):
+        own = sorted(_of(runs, task, arm), key=lambda run: run["seed"])
+        if not own:
+            continue
+        found = [
+            (run["deletion"]["difference"], run["deletion"]["half"]) for run in own
+        ]
+        each = [f"{signed(middle, 2)} ± {half:.2f}" for middle, half in found]
+        best, other = (
+            f"{mean(run['deletion'][key] for run in own):.2f}"
+            for key in ("top", "random")
+        )
+        score = f"{100 * mean(run['macro_f'] for run in own):.1f}"
+        share = f"{mean(run['cls_share'] for run in own):.0%}"
+        yield task, _HEADS[arm], score, share, best, other, ", ".join(each)
+
+
+def orders() -> Iterator[Sequence[str]]:
+    """Compare orders of the spans."""
+    kinds = ("comprehensiveness", "sufficiency")
+    yield "order of the spans by", *(f"{a}: {b}" for a, b in product(SIZES, kinds))
+    runs = read_done(RECORDED / "faithfulness.jsonl")
+    for method in METHODS:
+        cells = []
+        for task, kind in product(SIZES, kinds):
+            own = [run[method][kind] for run in _of(runs, task, "ngrams")]
+            cells.append(f"{mean(own):.2f}".replace("-", "−") if own else "-")
+        yield _ORDERS[method], *cells
+
+
+def _of(runs: Sequence[Run], task: str, arm: str) -> list[Run]:
+    return [run for run in runs if (run["task"], run["arm"]) == (task, arm)]
+
+
+TABLES: dict[str, Callable[[], Rows]] = {
+    "textcat": textcat,
+    "pooler": pooler,
+    "ner": ner,
+    "deletion": deletion,
+    "orders": orders,
+}
+
+
+def filled(page: str) -> str:
+    """Write the tables into a page."""
+
+    def table(found: re.Match[str]) -> str:
+        header, *rows = TABLES[found[2]]()
+        lines = [header, ["---"] * len(header), *rows]
+        text = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+        return found[1] + text + found[3]
+
+    return _TABLE.sub(table, page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(filled(PAGE.read_text("utf8")), "utf8")

@@ -1,0 +1,30 @@
+"""The tables of the results page are those of the recorded scores."""
+
+import pytest
+
+from benchmarks import results_page
+
+
+def test_no_table_is_stale():
+    """If it is: python -m benchmarks.results_page."""
+    page = results_page.PAGE.read_text("utf8")
+    assert results_page.filled(page) == page
+    for name in results_page.TABLES:
+        assert f"<!-- table: {name} -->" in page
+
+
+def test_a_gain_is_as_uncertain_as_its_seeds():
+    base = {0: 80.0, 1: 82.0, 2: 81.0}
+    ours = {0: 81.0, 1: 82.0, 2: 83.0, 3: 99.0}
+    # Differences 1, 0 and 2: 1 ± 4.303 * 1 / sqrt(3), as t tables have it.
+    low, high = (1 - 4.303 / 3**0.5, 1 + 4.303 / 3**0.5)
+    expected = f"−{-low:.1f} to +{high:.1f}"
+    assert results_page.gain(ours, base) == expected
+    assert results_page.gain({0: 1.0}, base) == "-"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"), [([80.0, 82.0], "81.0 ± 1.4"), ([80.0], "-")]
+)
+def test_spreads(values, expected):
+    assert results_page.spread(values) == expected
