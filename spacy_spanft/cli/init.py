@@ -76,7 +76,7 @@ def init_cli(
     reader.
     """
     with short_errors():
-        from ..configs import guess_task, task_config, written
+        from ..configs import guess_columns, guess_task, task_config, written
         from ..errors import Errors, SpanftError, check_setting
         from ..ngrams.dictionary import NgramDictionary
         from ..util.files import check_target, write_whole
@@ -96,9 +96,11 @@ def init_cli(
         if dictionary is not None:
             NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
         columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
+        known = _given(columns)
         task = pipeline.value if pipeline else Pipeline.textcat.value
         if pipeline is None and train is not None:
-            task = guess_task(train, _given(columns), lang)
+            known = guess_columns(train, known)
+            task = guess_task(train, known, lang)
             print(f"ℹ Detected from the data: --pipeline {task}", file=sys.stderr)
         made: dict[str, Any] = {"spans": not no_spans, "regime": regime.value}
         config = task_config(
@@ -107,7 +109,7 @@ def init_cli(
             transformer=transformer,
             dictionary=dictionary,
             files=_given({"train": train, "dev": dev}),
-            columns=_given(columns),
+            columns=known,
             **made,
         )
         if train is not None:

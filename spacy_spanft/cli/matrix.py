@@ -29,7 +29,7 @@ NltkData = Annotated[Path | None, Option("--nltk-data", help="Data for NLTK, if 
 Only = Annotated[list[str] | None, Option("--arm", help="Only this arm; may be repeated", show_default=False)]  # noqa: E501
 Seeds = Annotated[int, Option("--seeds", help="How many seeds")]
 Seed = Annotated[int, Option("--seed", help="The first seed")]
-Epochs = Annotated[int, Option("--epochs", "-e", help="Number of epochs")]
+Epochs = Annotated[int | None, Option("--epochs", "-e", help="Number of epochs; default: 3, and more for few texts, as `spanft init` has it", show_default=False)]  # noqa: E501
 Jobs = Annotated[int, Option("--jobs", "-j", help="How many trainings at the same time")]  # noqa: E501
 GpuId = Annotated[str, Option("--gpu-id", "-g", help="The GPU; several for --jobs: 0,1, or 0,0 to share one; -1 for the CPU")]  # noqa: E501
 DryRun = Annotated[bool, Option("--dry-run", help="Only list the runs")]
@@ -50,7 +50,7 @@ def matrix_cli(
     arm: Only = None,
     seeds: Seeds = 3,
     seed: Seed = 0,
-    epochs: Epochs = 3,
+    epochs: Epochs = None,
     jobs: Jobs = 1,
     gpu_id: GpuId = "-1",
     dry_run: DryRun = False,
@@ -84,11 +84,12 @@ def experiment_cli(
         require("An experiment", "scipy", "matplotlib")
         check_folder(metrics)
         runs, gpus = _plan(ctx)
+        from ..experiments.experiment import checked_data, run_experiment
+
         if options["dry_run"]:
+            checked_data(data, runs)
             print(list_runs(runs))
             return
-        from ..experiments import run_experiment
-
         failures, tables = run_experiment(
             runs, data, output, metrics, gpu_ids=gpus, n_jobs=options["jobs"]
         )

@@ -2,7 +2,14 @@
 
 from .bases import TASKS, Task, base
 from .data import Seen, concerns, look, tokenizer_of, told
-from .guessing import fit_epochs, fit_range, fit_window, guess_task
+from .guessing import (
+    fit_epochs,
+    fit_range,
+    fit_window,
+    fitting_epochs,
+    guess_columns,
+    guess_task,
+)
 from .making import make_config, task_config, written
 from .regimes import REGIMES
 from .writing import to_text
@@ -17,6 +24,8 @@ __all__ = [
     "fit_epochs",
     "fit_range",
     "fit_window",
+    "fitting_epochs",
+    "guess_columns",
     "guess_task",
     "look",
     "make_config",

@@ -14,7 +14,7 @@ from spacy.util import registry
 
 from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
-from ..training.gold import cats_in, entities_in, spans_in, tags_in
+from ..training.gold import cats_in, entities_in, has_score, spans_in, tags_in
 from ..training.readers.columns import SCORE
 from .bases import REGRESSOR, TASKS
 from .sources import COLUMNS, DOCBINS
@@ -56,6 +56,9 @@ def look(config: Config, task: str, part: str) -> Seen:
         seen.n_words.append(len(doc))
         seen.texts.add(doc.text)
         if TASKS[task].component == REGRESSOR:
+            if not has_score(doc):
+                path = plain["paths"][part] or plain["paths"]["train"]
+                raise SpanftError(Errors.NO_SCORES.format(path=path, task=task))
             seen.scores.append(doc.cats[SCORE])
             continue
         labels = list(_labels(doc, task))
@@ -124,7 +127,7 @@ def concerns(
     for part, one in seen.items():
         if n_empty := sum(not n for n in one.n_words):
             found.append(f"{files[part]} has empty texts: {n_empty:,}.")
-        if TASKS[task].component == "textcat" and one.n_several:
+        if TASKS[task].component == "textcat" and one.labels and one.n_several:
             place = {"path": files[part], "n": one.n_several}
             raise SpanftError(Errors.SEVERAL_LABELS.format(**place))
     train = seen["train"]

@@ -28,10 +28,26 @@ _N_DOCS = 1000
 _LONG = {"window": 384, "stride": 288}
 _MAX_LENGTH = 512
 # What is trained at least, but for very few texts.
+_EPOCHS = 3
 _FEWEST_STEPS = 200
 _MOST_EPOCHS = 20
 # How many texts may be longer than a window.
 _SHARE_CUT = 0.05
+
+
+def guess_columns(path: str, columns: Mapping[str, str]) -> dict[str, str]:
+    """Find the column of scores in a table that has such a one, and none of labels.
+
+    path (str): The training data.
+    columns (Mapping[str, str]): The names of columns that are known.
+    RETURNS (dict[str, str]): The names of columns.
+    """
+    is_table = not (CONLL_ENDING.search(path) or is_dataset(path) or is_docbins(path))
+    if {"label", "score"} & columns.keys() or not is_table:
+        return dict(columns)
+    there = set(columns_of(path))
+    is_score = SCORE in there and "label" not in there
+    return {**columns, **({"score": SCORE} if is_score else {})}
 
 
 def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
@@ -87,22 +103,32 @@ def fit_window(config: Config, task: str, seen: Seen) -> str | None:
     )
 
 
-def fit_epochs(config: Config, seen: Seen) -> str | None:
-    """Let few texts be gone through more often: 3 epochs of them are a few steps.
+def fitting_epochs(config: Config, n_texts: int) -> int:
+    """Say how many epochs a training should have: 3 of few texts are a few steps.
 
     Mosbach, Andriushchenko and Klakow (2021, "On the Stability of Fine-tuning BERT")
     train 20 epochs on small data.
+
+    n_texts (int): How many texts there are to train on.
+    RETURNS (int): Those of the config, or more.
+    """
+    n_batches = ceil(n_texts / config["training"]["batcher"]["size"])
+    epochs = min(_MOST_EPOCHS, ceil(_FEWEST_STEPS / n_batches))
+    return max(epochs, config["training"].get("max_epochs") or _EPOCHS)
+
+
+def fit_epochs(config: Config, seen: Seen) -> str | None:
+    """Let few texts be gone through more often.
 
     config (Config): The config, which is changed.
     seen (Seen): The training data.
     RETURNS (Optional[str]): What was done, in words.
     """
-    training, n_texts = config["training"], len(seen.n_words)
-    n_batches = ceil(n_texts / training["batcher"]["size"])
-    epochs = min(_MOST_EPOCHS, ceil(_FEWEST_STEPS / n_batches))
-    if epochs <= training["max_epochs"]:
+    n_texts = len(seen.n_words)
+    epochs = fitting_epochs(config, n_texts)
+    if epochs == config["training"]["max_epochs"]:
         return None
-    training["max_epochs"] = epochs
+    config["training"]["max_epochs"] = epochs
     return f"With only {n_texts:,} training texts, the config trains {epochs} epochs."
 
 

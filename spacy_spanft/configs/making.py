@@ -113,7 +113,8 @@ def written(config: Config, task: str, *, spans: bool, regime: str, name: str) -
         f"--paths.{part} {part}.{ending} " for part in left if not is_held_out
     )
     command = (
-        f"  python -m spacy train {quote(visible(name))} --output training \\",
+        f"  python -m spacy train {quote(visible(name))} \\",
+        f"    --output {quote(visible(f'training/{Path(name).stem}'))} \\",
         f"    {paths}--gpu-id 0",
     )
     notes = (

@@ -221,6 +221,10 @@ class DataErrors:
         "{n:,} texts of {path!r} have several labels or none, and textcat wants one "
         "for each. Take --pipeline textcat_multilabel."
     )
+    NO_SCORES = (
+        "{path!r} has no scores for {task}, but labels or nothing: each text needs "
+        "doc.cats['score'] and no other label."
+    )
     CONFIG_EXISTS = "{path!r} is there already. To write over it, add --force (-F)."
     DEV_WITHOUT_TRAIN = "--dev without --train: add the training data."
     DICTIONARY_WITHOUT_SPANS = (

@@ -28,11 +28,15 @@ class MatrixErrors:
         "{cwd!r}). Build it first: python -m spacy spanft dictionary build"
     )
     NO_DATA = (
-        "There is no {part}.spacy in the folder '{path}'. The data of a task are a "
-        "folder with train.spacy and dev.spacy, or tables (.tsv, .csv or .jsonl)."
+        "There is no {part}.spacy, {part}.csv, {part}.tsv or {part}.jsonl in the "
+        "folder '{path}'. The data of a task are a folder with train and dev data."
     )
     BAD_DATA = "'{path}' cannot be read as spaCy's binary data. Write it again."
-    BAD_TASK = "{path} does not say what the task is: {reason}."
+    BAD_TASK = "{path} cannot be used: {reason}."
+    SEVERAL_FILES = (
+        "Both {one} and {other} are in '{folder}', and only one of them can be read: "
+        "move the other elsewhere."
+    )
     NO_PIPELINE_OF = (
         "{name} is no pipeline that can be trained on '{data}'. There are: {known}."
     )

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from confection import Config
 from spacy.training import Example
@@ -15,11 +16,22 @@ from ..errors.visible import visible
 from ..training.gold import has_score, labels_in
 from .comparison.predicting import read_examples
 from .matrix import Run
-from .matrix.data import Data
+from .matrix.data import TASK, Data
+from .metrics.choice import check_metric
+
+
+class _Seen(NamedTuple):
+    """What is in a file: texts, and labels, if these are not scores."""
+
+    texts: set[str]
+    labels: set[str]
+    has_scores: bool
 
 
 def check_test_data(data: Data, runs: Sequence[Run]) -> None:
-    """Raise for test data that the pipelines could not be compared on; warn of labels.
+    """Raise for test data that the pipelines could not be compared on.
+
+    Warns of labels that the training data lacks, and of texts that it has.
 
     data (Data): The data of a task.
     runs (Sequence[Run]): The runs of all tasks.
@@ -30,35 +42,50 @@ def check_test_data(data: Data, runs: Sequence[Run]) -> None:
     configs = [interpolated(run.config) for run in runs if run.task == name]
     # Most arms read their data alike.
     for config in {repr(one["corpora"]["dev"]): one for one in configs}.values():
-        known = _labels(config, data.files["train"])
+        train = _look(config, data.files["train"])
+        if data.metric is not None or data.positive_label is not None:
+            place = str(data.folder / TASK)
+            labels = sorted(train.labels)
+            check_metric(config, labels, data.metric, data.positive_label, place)
         for path in data.tests:
-            _check_labels(path, _labels(config, path), known)
+            test = _look(config, path)
+            _check_labels(path, test, train)
+            _warn(path, test, train)
+        _warn(data.files["dev"], _look(config, data.files["dev"]), train)
 
 
-def _check_labels(path: Path, there: set[str] | None, known: set[str] | None) -> None:
+def _check_labels(path: Path, test: _Seen, train: _Seen) -> None:
     """Raise for test data that have nothing to be scored, or nothing known."""
-    if there is None or known is None:  # scores have no labels
+    if test.has_scores or train.has_scores:
         return
-    names = {"path": str(path), "known": listed(sorted(known))}
-    if not there:
+    names = {"path": str(path), "known": listed(sorted(train.labels))}
+    if not test.labels:
         raise ComparisonError(Errors.NO_GOLD_LABELS.format(**names))
-    new = sorted(there - known)
-    if len(new) == len(there):
-        text = Errors.OTHER_TEST_LABELS.format(**names, there=listed(new))
-        raise ComparisonError(text)
-    if new:
-        where = f"Labels of {path} that are not in the training data"
-        print(f"⚠ {visible(f'{where}: {listed(new)}.')}", file=sys.stderr)
+    if not test.labels & train.labels:
+        there = listed(sorted(test.labels))
+        raise ComparisonError(Errors.OTHER_TEST_LABELS.format(**names, there=there))
 
 
-def _labels(config: Config, path: Path) -> set[str] | None:
-    """Find the labels in a file; None if the texts have scores in their place."""
-    found: set[str] = set()
+def _warn(path: Path, one: _Seen, train: _Seen) -> None:
+    """Warn of what makes scores lower or higher than they should be."""
+    told = []
+    if new := sorted(one.labels - train.labels):
+        labels = listed(new)
+        told.append(f"Labels of {path} that are not in the training data: {labels}.")
+    if both := len(one.texts & train.texts - {""}):
+        where = f"{path} that also occur in the training data"
+        told.append(f"Texts of {where}: {both:,}. Its scores will be inflated.")
+    for sentence in told:
+        print(f"⚠ {visible(sentence)}", file=sys.stderr)
+
+
+def _look(config: Config, path: Path) -> _Seen:
+    texts, labels, has_scores = set[str](), set[str](), False
     for example in _examples(config, path):
-        if has_score(example.reference):
-            return None
-        found.update(labels_in(example.reference))
-    return found
+        texts.add(example.reference.text)
+        labels.update(labels_in(example.reference))
+        has_scores |= has_score(example.reference)
+    return _Seen(texts, labels, has_scores)
 
 
 def _examples(config: Config, path: Path) -> Iterator[Example]:

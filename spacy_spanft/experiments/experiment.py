@@ -30,9 +30,7 @@ def run_experiment(
     RETURNS (tuple[list[Failure], str]): The runs that failed, and the tables of the
         comparison in Markdown; they are "" if there is nothing to compare.
     """
-    found = list(map(find_data, data))
-    for one in found:
-        check_test_data(one, runs)  # before hours of training
+    found = checked_data(data, runs)  # before hours of training
     failures = run_matrix(runs, gpu_id=gpu_ids, n_jobs=n_jobs)
     tasks = {name: task for one in found for name, task in tasks_of(one, output)}
     try:
@@ -43,6 +41,18 @@ def run_experiment(
         return failures, ""
     write_reports(metrics, tasks, compared)
     return failures, table_of(tasks, compared)
+
+
+def checked_data(data: Sequence[Path], runs: Sequence[Run]) -> list[Data]:
+    """Find the data of tasks, and raise if nothing could be compared on them.
+
+    runs (Sequence[Run]): The runs, as `plan_runs` plans them.
+    RETURNS (list[Data]): The data.
+    """
+    found = list(map(find_data, data))
+    for one in found:
+        check_test_data(one, runs)
+    return found
 
 
 def tasks_of(data: Data, output: Path) -> Iterator[tuple[str, Task]]:

@@ -126,7 +126,10 @@ def test_a_language_and_a_dictionary_of_ones_own(tmp_path):
     out = tmp_path / "my config.cfg"
     options = ("--lang", "de", "--dictionary", path, "--transformer", "x/y")
     done = run("spanft", "init", out, "--pipeline", "ner", *options)
-    assert f"python -m spacy train '{out}' --output training" in done.stderr
+    assert (
+        f"python -m spacy train '{out}' \\\n    --output 'training/my config'"
+        in done.stderr
+    )
     config = load_config(out)
     assert config["nlp"]["lang"] == "de"
     assert config["paths"]["dictionary"] == str(path)
@@ -180,7 +183,7 @@ class TestData:
             in said
         )
         assert "dev.jsonl has empty texts: 1." in said
-        assert "  python -m spacy train x.cfg --output training" in said
+        assert "  python -m spacy train x.cfg \\\n    --output training/x \\\n" in said
         assert "--paths" not in said
         config = load_config("x.cfg")
         assert config["paths"]["train"] == "train.jsonl"
@@ -280,6 +283,24 @@ class TestData:
         assert {example.reference.cats["score"] for example in self.corpus()} <= {
             *range(5)
         }
+
+    def test_a_column_of_scores_is_one(self):
+        rows = [{"text": f"text {i}", "score": i / 7} for i in range(20)]
+        self.table("t.jsonl", rows)
+        done = run("spanft", "init", "x.cfg", "--train", "t.jsonl")
+        assert "Detected from the data: --pipeline text_score" in done.stderr
+        rows = [{"sentence1": f"{i}", "sentence2": "x", "score": i} for i in range(20)]
+        self.table("t.jsonl", rows)
+        done = run("spanft", "init", "x.cfg", "--train", "t.jsonl", "-F")
+        assert "Detected from the data: --pipeline score" in done.stderr
+
+    def test_labels_are_no_scores(self):
+        doc = spacy.blank("en")("a text")
+        doc.cats = {"x": 1.0, "y": 0.0}
+        DocBin(docs=[doc]).to_disk("t.spacy")
+        args = ("--train", "t.spacy", "--dev", "t.spacy", "-p", "text_score")
+        done = run("spanft", "init", "x.cfg", *args, ok=False)
+        assert "'t.spacy' has no scores for text_score" in done.stderr
 
     @pytest.mark.parametrize(
         ("n_texts", "epochs"), [(40, 20), (320, 20), (1280, 5), (2150, 3), (9000, 3)]

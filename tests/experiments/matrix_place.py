@@ -148,4 +148,5 @@ def write_place(folder):
 
 def plan(*data, arms="arms.yml", configs="configs/tiny", **settings):
     """Plan a matrix in the folder."""
-    return plan_runs(read_arms(arms), data, "out", configs=configs, **settings)
+    settings = {"epochs": 3, "configs": configs, **settings}
+    return plan_runs(read_arms(arms), data, "out", **settings)

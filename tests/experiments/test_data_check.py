@@ -20,12 +20,12 @@ def table(place):
     folder = place / "data" / "table"
     folder.mkdir()
     for part in ("train", "dev"):
-        (folder / f"{part}.csv").write_text(rows("A", "B"))
+        (folder / f"{part}.csv").write_text(rows("A", "B", text=part))
     return folder
 
 
-def rows(*labels):
-    return "text,label\n" + "".join(f"a film,{label}\n" for label in labels * 3)
+def rows(*labels, text="a film"):
+    return "text,label\n" + "".join(f"{text},{label}\n" for label in labels * 3)
 
 
 def check(folder):
@@ -78,3 +78,46 @@ def test_a_table_that_would_not_be_read(place):
     Path(folder / "test.csv").write_text(rows("A"))
     with pytest.raises(ComparisonError, match=r"test\.csv"):
         check(folder)
+
+
+def test_texts_that_were_trained_on(table, capsys):
+    (table / "test.csv").write_text(rows("A", text="train"))
+    check(table)
+    said = capsys.readouterr().err
+    expected = f"Texts of {table / 'test.csv'} that also occur in the training data: 1."
+    assert expected in said
+    assert said.count("⚠") == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ('{"metric": "accuracy"}', r"task\.json' has no metric 'accuracy'.*cats_score"),
+        ('{"metric": "ents_f"}', "has no metric 'ents_f'"),
+        ('{"positive_label": "yes"}', "'yes'"),
+    ],
+)
+def test_a_metric_that_no_pipeline_has(table, facts, message):
+    (table / "test.csv").write_text(rows("A"))
+    (table / "task.json").write_text(facts)
+    with pytest.raises(ComparisonError, match=message):
+        check(table)
+
+
+def test_a_metric_that_there_is(table):
+    (table / "test.csv").write_text(rows("A"))
+    (table / "task.json").write_text('{"metric": "cats_f1", "positive_label": "A"}')
+    check(table)
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_which_file_is_meant(table, part):
+    (table / "test.csv").write_text(rows("A"))
+    (table / f"{part}.tsv").write_text("text\tlabel\na\tA\n")
+    with pytest.raises(SpanftError, match=rf"Both {part}\.csv and {part}\.tsv are in"):
+        check(table)
+
+
+def test_tables_do_not_hold_entities(table):
+    with pytest.raises(SpanftError, match=r"train\.csv' cannot be read for ner"):
+        plan(str(table), configs=None, pipeline="ner")

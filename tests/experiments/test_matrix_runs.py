@@ -249,7 +249,7 @@ def test_tables(place):
     assert nlp.config["corpora"]["dev"]["text"] == "words"
     for bad in ('{"columns": []}', '{"columns": {"path": "x"}}', "null"):
         facts.write_text(bad)
-        with pytest.raises(SpanftError, match=r"task\.json does not say"):
+        with pytest.raises(SpanftError, match=r"task\.json cannot be used"):
             plan("data/table")
     facts.unlink()
     reader = {"@readers": "spacy-spanft.TableCorpus.v1", "path": None}

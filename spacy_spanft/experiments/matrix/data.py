@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from ...errors import Errors, SpanftError, shown
 from ...training.readers.textcat import table_corpus
 
 PARTS = ("train", "dev")
-# What a part may be; the first that is there is taken.
+# What a part may be.
 ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl")
 # Facts about the data of a task.
 TASK = "task.json"
@@ -65,7 +66,9 @@ class Data(NamedTuple):
     def tests(self) -> list[Path]:
         """Find its test data: test.csv, or test_mismatched.spacy; perhaps none."""
         found = sorted(self.folder.glob("test*.*"))
-        return [path for path in found if path.suffix in ENDINGS]
+        tests = [path for path in found if path.suffix in ENDINGS]
+        _check_single(tests)
+        return tests
 
 
 def check_data(folder: str | Path) -> None:
@@ -181,10 +184,20 @@ def _file_of(folder: Path, part: str) -> Path:
     if not folder.is_dir():
         text = {"path": str(folder), "cwd": os.getcwd()}
         raise SpanftError(Errors.NO_DATA_DIR.format(**text))
-    for ending in ENDINGS:
-        if (folder / f"{part}{ending}").is_file():
-            return folder / f"{part}{ending}"
-    raise SpanftError(Errors.NO_DATA.format(path=folder, part=part))
+    found = [folder / f"{part}{ending}" for ending in ENDINGS]
+    found = [path for path in found if path.is_file()]
+    if not found:
+        raise SpanftError(Errors.NO_DATA.format(path=folder, part=part))
+    _check_single(found)
+    return found[0]
+
+
+def _check_single(paths: list[Path]) -> None:
+    """Raise for files of the same data: nobody could tell which of them is meant."""
+    for one, other in pairwise(sorted(paths)):
+        if one.stem == other.stem:
+            names = {"folder": one.parent, "one": one.name, "other": other.name}
+            raise SpanftError(Errors.SEVERAL_FILES.format(**names))
 
 
 def _is_column(column: tuple[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from confection import Config
 
 from ...configs import TASKS, guess_task
 from ...configs.adding import interpolated
+from ...configs.sources import COLUMNS
 from ...errors import Errors, SpanftError, shown
 from ...errors.visible import visible
 from .arms import ArmConfig, Pipeline, change, config_of
@@ -66,6 +67,10 @@ def _source(
         if name not in TASKS:
             text = {"name": shown(name), "data": data.folder, "known": ", ".join(TASKS)}
             raise SpanftError(Errors.NO_PIPELINE_OF.format(**text))
+        tables = [path for path in data.files.values() if path.suffix != ".spacy"]
+        if tables and name not in COLUMNS:
+            path = str(tables[0])
+            raise SpanftError(Errors.NO_READER_FOR.format(path=path, task=name))
         return Pipeline(name)
     if pipeline is not None:
         raise SpanftError(Errors.TWO_SOURCES)
@@ -96,7 +101,7 @@ def plan_runs(
     configs: str | Path | None = None,
     nltk_data: Path | None = None,
     seeds: Sequence[int] = (0, 1, 2),
-    epochs: int = 3,
+    epochs: int | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Run]:
     """Plan a matrix: all arms of one seed, then those of the next one.
@@ -113,11 +118,12 @@ def plan_runs(
         configs/textcat_spanft.cfg, or "configs" if task.json says which.
     nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
     seeds (Sequence[int]): The seeds.
-    epochs (int): How often a training sees each text.
+    epochs (Optional[int]): How often a training sees each text; None takes three times,
+        and more for few texts, as `spanft init` does.
     overrides (Optional[Mapping[str, Any]]): Settings for all configs, with dots.
     RETURNS (list[Run]): The runs.
     """
-    if epochs < 1:
+    if epochs is not None and epochs < 1:
         raise SpanftError(Errors.BAD_OPTION.format(option="--epochs", value=epochs))
     _check_seeds(seeds)
     _check_path(output)
@@ -207,7 +213,10 @@ def _override(configs: Collection[Config], overrides: Mapping[str, Any]) -> None
 
 
 def _set_up(
-    plan: _Plan, overrides: Mapping[str, Any], epochs: int, sizes: dict[str, list[int]]
+    plan: _Plan,
+    overrides: Mapping[str, Any],
+    epochs: int | None,
+    sizes: dict[str, list[int]],
 ) -> int:
     """Let a config train on a task, and count the words that it will have seen."""
     config, task = plan.config, plan.data

@@ -5,6 +5,7 @@ from typing import Any
 
 from confection import Config
 
+from ...configs import fitting_epochs
 from ...errors import Errors, SpanftError, shown
 from ...training.evaluation import evaluation_steps
 from .arms import change
@@ -19,17 +20,19 @@ N_EVALUATIONS = 10
 
 
 def set_steps(
-    config: Config, given: Mapping[str, Any], n_docs: int, epochs: int
+    config: Config, given: Mapping[str, Any], n_docs: int, epochs: int | None
 ) -> None:
     """Let a config train so many epochs, but for what was given.
 
     config (Config): The config, which is changed.
     given (Mapping[str, Any]): What was given, with dots. It stays.
     n_docs (int): How many texts there are to train on.
-    epochs (int): How often a training sees each text.
+    epochs (Optional[int]): How often a training sees each text; None asks
+        `fitting_epochs`.
     """
     training = config["training"]
     n_batches = _n_batches(config, n_docs)
+    epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
     steps = training["max_steps"] if MAX_STEPS in given else epochs * n_batches
     if not _is_whole(steps):
         text = {"place": MAX_STEPS, "value": shown(steps)}

@@ -1,9 +1,11 @@
 """Which metrics a pipeline has, and which of them is shown."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import spacy
+from confection import Config
 from spacy.language import Language
 
 from ...errors import ComparisonError, Errors, Warnings
@@ -45,6 +47,34 @@ def metric_of(
         message = Errors.NO_METRIC.format(path=path, name=name, there=there)
         raise ComparisonError(message)
     return known[name]
+
+
+def check_metric(
+    config: Config,
+    labels: Sequence[str],
+    name: str | None,
+    positive: str | None,
+    path: str,
+) -> None:
+    """Raise for a metric that a pipeline will not have once it is trained.
+
+    config (Config): Its config, its variables filled in.
+    labels (Sequence[str]): The labels that it will know.
+    name (Optional[str]): The metric.
+    positive (Optional[str]): The positive label, for cats_f1.
+    path (str): Who wants it, for the error.
+    """
+    nlp = spacy.blank(config["nlp"]["lang"])
+    for component, block in config["components"].items():
+        if block.get("factory") in _OF_FACTORIES:
+            made: Any = nlp.add_pipe(block["factory"], name=component)
+            for label in labels if hasattr(made, "add_label") else ():
+                made.add_label(label)
+    known = _metrics(nlp, positive, path)
+    if name is not None and name not in known:
+        there = ", ".join(known) or "none"
+        message = Errors.NO_METRIC.format(path=path, name=name, there=there)
+        raise ComparisonError(message)
 
 
 def _heaviest(nlp: Language, known: dict[str, Metric], path: str) -> str:
