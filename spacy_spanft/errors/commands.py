@@ -108,7 +108,7 @@ class CommandErrors:
     )
     OTHER_PREDICTIONS = (
         "{path!r} predicts {labels}, and {model!r} and the data know none of these "
-        "labels, but {known}. Name them alike."
+        "labels, but {known}. Use the same names."
     )
     BAD_ARMS_SHAPE = (
         "arms is {value}, but must be a mapping from the name of each arm to a list of "
@@ -137,8 +137,8 @@ class CommandErrors:
     )
     BAD_RUNS = "{path} is damaged: {reason}."
     NO_RUNS = (
-        "'{path}' is no folder of runs: it has no arms.json. Name the folder of a task "
-        "that a matrix was trained in: OUTPUT/TASK."
+        "'{path}' is not a folder of runs: it has no arms.json. Name the folder of a "
+        "task that a matrix was trained in: OUTPUT/TASK."
     )
     MISSING_RUNS = (
         "The matrix in '{folder}' is not complete. {told} Run the matrix again, which "

@@ -26,8 +26,8 @@ class DataErrors:
     )
     NO_ROWS = "There are no rows in {source}."
     ONLY_HEADER = (
-        "There are no rows in {source} but line {line}, which is taken for the names "
-        "of the columns: {columns}. If the file has no such line, name them with "
+        "There are no rows in {source} except for line {line}, which is taken for the "
+        "names of the columns: {columns}. If the file has no such line, name them with "
         "header = [...]."
     )
     BAD_CELLS = (
@@ -205,8 +205,8 @@ class DataErrors:
         "{names}, so that texts of one can be in the other. Set the same in both."
     )
     NOTHING_HELD_OUT = (
-        "Nothing can be held out: the training data has {n_rows:,} rows and "
-        "{n_texts:,} different texts, and it takes two. Add rows, or name dev data "
+        "Nothing can be held out: the training data has {n_texts:,} different texts in "
+        "{n_rows:,} rows, and at least two are needed. Add rows, or name dev data "
         "(--dev)."
     )
     NO_TASK_IN = (

@@ -82,7 +82,7 @@ class MatrixErrors:
         "between them (0,1), or -1 for the CPU."
     )
     TOO_FEW_GPUS = (
-        "--jobs is {n_jobs}, but --gpu-id {gpus} has not as many GPUs. Name more of "
+        "--jobs is {n_jobs}, but --gpu-id {gpus} names fewer GPUs. Name more of "
         "them, or let trainings share: --gpu-id {again}"
     )
     TAKEN = (

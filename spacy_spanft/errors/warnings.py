@@ -28,8 +28,8 @@ class Warnings:
     )
     NO_TEXT_IN_ROWS = (
         "{n:,} of {n_rows:,} rows of {source} have no text in column {column!r}, the "
-        "first is {place}. A model can but guess what they are: take them out if that "
-        "is not meant."
+        "first is {place}. A model can only guess their labels: remove them unless "
+        "they are meant to be there."
     )
     UNSEEN_LABELS = (
         "The dev data has labels that {name!r} has not seen in the training data, and "

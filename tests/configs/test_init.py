@@ -358,7 +358,7 @@ class TestData:
             "t.jsonl", [{"text": "same", "label": "xy"[i % 2]} for i in range(9)]
         )
         done = run("spanft", "init", "-", "--train", "t.jsonl", ok=False)
-        assert "has 9 rows and 1 different texts" in done.stderr
+        assert "has 1 different texts in 9 rows" in done.stderr
         Path("t.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
         done = run("spanft", "init", "-", "--train", "t.conll")
         assert "t.conll has nothing that bilou_ner learns." in done.stderr

@@ -75,7 +75,7 @@ def test_places():
     assert places_of(read_gpus("0,2"), 2) == [0, 2]
     assert places_of(read_gpus("1,1"), 2) == [1, 1]
     assert places_of(4, 1) == [4]
-    with pytest.raises(SpanftError, match=r"has not as many GPUs.* --gpu-id 0,1,0$"):
+    with pytest.raises(SpanftError, match=r"names fewer GPUs.* --gpu-id 0,1,0$"):
         places_of([0, 1], 3)
 
 

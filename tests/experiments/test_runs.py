@@ -68,7 +68,7 @@ def test_folders_of_runs(tmp_path):
 @pytest.mark.parametrize(
     ("file", "text", "expected"),
     [
-        ("arms.json", None, r"cola' is no folder of runs: it has no arms\.json"),
+        ("arms.json", None, r"cola' is not a folder of runs: it has no arms\.json"),
         ("arms.json", "[]", r"arms\.json is damaged: '\[\]' is not a JSON object"),
         ("arms.json", "{}", "'arms' is missing, which must be a list of folders'"),
         ("arms.json", '{"arms": []}', r"'arms' is \[\], but must be"),
@@ -296,7 +296,7 @@ def test_without_matplotlib_the_rest_is_written(tmp_path, monkeypatch):
         ),
         (["a=b", "--data", "more"], "number of --data is 2, that of tasks 1"),
         (["--runs", "cola", "-r", "./cola", "-d", "b"], "are named 'cola'"),
-        (["--runs", "nowhere"], "'nowhere' is no folder of runs"),
+        (["--runs", "nowhere"], "'nowhere' is not a folder of runs"),
         (["a=b", "-o", "cola/arms.json"], "cola/arms.json' is a file. Name a folder"),
         ([], "There is nothing to compare"),
         (["a=b", "a=b"], "'a' has the pipeline 'b' twice"),
