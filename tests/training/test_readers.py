@@ -307,9 +307,9 @@ class TestErrors:
             (
                 "x.tsv",
                 "\ntext\tlabel\n",
-                "no rows in .* but line 2, .*: 'text', 'label'",
+                "no rows in .* except for line 2, .*: 'text', 'label'",
             ),
-            ("x.csv", "text,label", r"but line 1, .* header = \[\.\.\.\]"),
+            ("x.csv", "text,label", r"except for line 1, .* header = \[\.\.\.\]"),
             ("x.tsv", "", "no rows"),
             ("x.tsv", "text\ttext\na\tb\n", "Line 1 of .* 'text' twice"),
             ("x.tsv", "text\tlabel\na\t \n", "Line 2 .* has no label: .* holds ' '"),
