@@ -47,8 +47,7 @@ _ORDERS = {
 
 def scores(runs: Sequence[Run], task: str, arm: str, metric: str) -> dict[int, float]:
     """Find the score of each seed, in percent."""
-    own = [run for run in runs if (run["task"], run["arm"]) == (task, arm)]
-    return {run["seed"]: 100 * run[metric] for run in own}
+    return {run["seed"]: 100 * run[metric] for run in _of(runs, task, arm)}
 
 
 def spread(values: Iterable[float]) -> str:
@@ -87,14 +86,8 @@ def textcat() -> Iterator[Sequence[str]]:
 
 def pooler() -> Iterator[Sequence[str]]:
     """Compare the encoder's pooler, and spans beside it."""
-    yield (
-        "",
-        "baseline",
-        "with the pooler",
-        "with spans",
-        "with both",
-        "both − pooler (95%)",
-    )
+    names = ("baseline", "with the pooler", "with spans", "with both")
+    yield "", *names, "both − pooler (95%)"
     runs = read_done(RECORDED / "finetune.jsonl")
     for title, (task, metric) in _TEXTCAT.items():
         arms = ("baseline", "baseline-pooler", "spanft", "spanft-pooler")

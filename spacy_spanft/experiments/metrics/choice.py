@@ -42,11 +42,7 @@ def metric_of(
     known = _metrics(nlp, positive, path)
     if name is None and known:
         name = _heaviest(nlp, known, path)
-    if name is None or name not in known:
-        there = ", ".join(known) or "none"
-        message = Errors.NO_METRIC.format(path=path, name=name, there=there)
-        raise ComparisonError(message)
-    return known[name]
+    return _chosen(known, name, path)
 
 
 def check_metric(
@@ -71,10 +67,16 @@ def check_metric(
             for label in labels if hasattr(made, "add_label") else ():
                 made.add_label(label)
     known = _metrics(nlp, positive, path)
-    if name is not None and name not in known:
+    if name is not None:
+        _chosen(known, name, path)
+
+
+def _chosen(known: dict[str, Metric], name: str | None, path: str) -> Metric:
+    if name is None or name not in known:
         there = ", ".join(known) or "none"
         message = Errors.NO_METRIC.format(path=path, name=name, there=there)
         raise ComparisonError(message)
+    return known[name]
 
 
 def _heaviest(nlp: Language, known: dict[str, Metric], path: str) -> str:
