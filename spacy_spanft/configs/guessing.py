@@ -42,8 +42,7 @@ def guess_columns(path: str, columns: Mapping[str, str]) -> dict[str, str]:
     columns (Mapping[str, str]): The names of columns that are known.
     RETURNS (dict[str, str]): The names of columns.
     """
-    is_table = not (CONLL_ENDING.search(path) or is_dataset(path) or is_docbins(path))
-    if {"label", "score"} & columns.keys() or not is_table:
+    if {"label", "score"} & columns.keys() or not _is_table(path):
         return dict(columns)
     there = set(columns_of(path))
     is_score = SCORE in there and "label" not in there
@@ -58,15 +57,12 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
     lang (str): The code of the language.
     RETURNS (str): The name of one of TASKS.
     """
-    if "text_pair" in columns:
+    if _has_pairs(path, columns):
         return "score" if "score" in columns else "pair"
     if CONLL_ENDING.search(path):
         return "bilou_ner"
-    if not is_dataset(path):
-        if is_docbins(path):
-            return _task_of_docs(path, lang)
-        if "text" not in columns and set(columns_of(path)) >= _PAIR:
-            return "score" if "score" in columns else "pair"
+    if not is_dataset(path) and is_docbins(path):
+        return _task_of_docs(path, lang)
     if "score" in columns:
         return "text_score"
     config = base("textcat")
@@ -74,6 +70,18 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
     set_sources(config, "textcat", {"train": path, "dev": path}, columns)
     seen = look(config, "textcat", "train")
     return "textcat_multilabel" if seen.n_several else "textcat"
+
+
+def _is_table(path: str) -> bool:
+    return not (CONLL_ENDING.search(path) or is_dataset(path) or is_docbins(path))
+
+
+def _has_pairs(path: str, columns: Mapping[str, str]) -> bool:
+    """Say whether texts come in pairs: a column is given, or has a well-known name."""
+    if "text_pair" in columns:
+        return True
+    is_open = "text" not in columns and _is_table(path)
+    return is_open and set(columns_of(path)) >= _PAIR
 
 
 def fit_window(config: Config, task: str, seen: Seen) -> str | None:
