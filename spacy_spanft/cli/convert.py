@@ -162,28 +162,12 @@ def _for_table(settings: dict[str, Any]) -> dict[str, Any]:
         raise ReaderError(Errors.SEPARATOR_ALONE.format(**settings))
     if "score" in settings and "label" in settings:
         raise ReaderError(Errors.LABEL_AND_SCORE)
-    _check_columns(settings)
     if not settings.pop("no_label", False):
         return settings
     if there := settings.keys() & {"label", "labels", "score"}:
         others = ", ".join(f"--{name}" for name in sorted(there))
         raise ReaderError(Errors.NO_LABEL_AND.format(others=others))
     return {**settings, "label": None}
-
-
-def _check_columns(settings: dict[str, Any]) -> None:
-    """Raise if two options name the same column."""
-    columns = {"text": "text", **settings}
-    if not settings.keys() & {"no_label", "score"}:
-        columns.setdefault("label", "label")
-    seen: dict[str, str] = {}
-    for name in ("text", "text_pair", "label", "score"):
-        option, column = f"--{name.replace('_', '-')}", columns.get(name)
-        if column in seen:
-            place = {"column": column, "one": seen[column], "other": option}
-            raise ReaderError(Errors.SAME_COLUMN.format(**place))
-        if column is not None:
-            seen[column] = option
 
 
 def _names(value: str) -> list[str]:

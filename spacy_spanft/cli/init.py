@@ -44,7 +44,7 @@ Transformer = Annotated[str | None, Option("--transformer", "-t", help="The enco
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; default: the built-in English dictionary", show_default=False)]  # noqa: E501
 HowTrained = Annotated[Regime, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head first")]  # noqa: E501
 Train = Annotated[str | None, Option("--train", help="The training data: a TSV, CSV or JSONL file, CoNLL's columns, spaCy's own format, or a dataset of `datasets`: a folder, or NAME or NAME:CONFIG on the hub", show_default=False)]  # noqa: E501
-Dev = Annotated[str | None, Option("--dev", help="The data to evaluate on during training; without it, a fifth of --train is held out; a dataset gives its validation split", show_default=False)]  # noqa: E501
+Dev = Annotated[str | None, Option("--dev", help="The data to evaluate on during training; without it, a fifth of --train is held out. A dataset gives its validation split, so that --train and --dev name the same folder or dataset", show_default=False)]  # noqa: E501
 Text = Annotated[str | None, Option("--text", help="The column of the text", show_default=False)]  # noqa: E501
 TextPair = Annotated[str | None, Option("--text-pair", help="The column of the second text", show_default=False)]  # noqa: E501
 Label = Annotated[str | None, Option("--label", help="The column of the label", show_default=False)]  # noqa: E501
@@ -77,24 +77,14 @@ def init_cli(
     """
     with short_errors():
         from ..configs import guess_columns, guess_task, task_config, written
-        from ..errors import Errors, SpanftError, check_setting
-        from ..ngrams.dictionary import NgramDictionary
-        from ..util.files import check_target, write_whole
+        from ..errors import Errors, SpanftError
+        from ..util.files import write_whole
 
         if no_spans and dictionary is not None:
             raise SpanftError(Errors.DICTIONARY_WITHOUT_SPANS)
         if train is None and dev is not None:
             raise SpanftError(Errors.DEV_WITHOUT_TRAIN)
-        is_name = transformer is None or bool(transformer.strip())
-        expected = "the name or the folder of an encoder"
-        check_setting("--transformer", transformer, is_name, expected)
-        blank(lang)  # says now if there is no such language
-        if output != "-":
-            check_target(output, [])
-            if Path(output).exists() and not force:
-                raise SpanftError(Errors.CONFIG_EXISTS.format(path=output))
-        if dictionary is not None:
-            NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
+        _check(output, lang, transformer, dictionary, force)
         columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
         known = _given(columns)
         task = pipeline.value if pipeline else Pipeline.textcat.value
@@ -124,6 +114,30 @@ def init_cli(
         print(_command(done), file=sys.stderr)
 
 
+def _check(
+    output: str,
+    lang: str,
+    transformer: str | None,
+    dictionary: Path | None,
+    force: bool,
+) -> None:
+    """Say what is wrong with options, before data are read for minutes."""
+    from ..errors import Errors, SpanftError, check_setting
+    from ..ngrams.dictionary import NgramDictionary
+    from ..util.files import check_target
+
+    is_name = transformer is None or bool(transformer.strip())
+    expected = "the name or the folder of an encoder"
+    check_setting("--transformer", transformer, is_name, expected)
+    blank(lang)
+    if output != "-":
+        check_target(output, [])
+        if Path(output).exists() and not force:
+            raise SpanftError(Errors.CONFIG_EXISTS.format(path=output))
+    if dictionary is not None:
+        NgramDictionary.from_disk(dictionary)
+
+
 def _given(values: dict[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
@@ -131,11 +145,12 @@ def _given(values: dict[str, str | None]) -> dict[str, str]:
 def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
     """Say what is in the data, and fit the config to it."""
     from ..configs import (
+        check_learnable,
         concerns,
         fit_epochs,
         fit_range,
         fit_window,
-        guess_task,
+        left_out_text,
         look,
         told,
     )
@@ -144,6 +159,10 @@ def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
     seen = {part: look(config, task, part) for part in names}
     for part, one in seen.items():
         print(f"ℹ {visible(told(names[part], one))}", file=sys.stderr)
+    if other := left_out_text(config, train):
+        said = f"{train} also has the column {other!r}. If the texts are pairs, add "
+        print(f"ℹ {visible(said)}--text-pair {visible(other)}.", file=sys.stderr)
+    check_learnable(seen["train"], task, train, config["nlp"]["lang"])
     fitted = (
         fit_epochs(config, seen["train"]),
         fit_window(config, task, seen["train"]),
@@ -153,10 +172,6 @@ def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
         print(f"ℹ {said}", file=sys.stderr)
     for sentence in concerns(task, names, seen):
         print(f"⚠ {visible(sentence)}", file=sys.stderr)
-    if not seen["train"].labels and not seen["train"].scores:
-        other = guess_task(train, {}, config["nlp"]["lang"])
-        if other != task:
-            print(f"⚠ It looks like data for --pipeline {other}.", file=sys.stderr)
 
 
 def _command(config: str) -> str:

@@ -157,6 +157,8 @@ def blank(lang: str, config: dict[str, Any] | None = None) -> "Language":
     try:
         return spacy.blank(lang, config=config or {})
     except ImportError as error:
+        if "[E048]" in str(error):
+            raise ReaderError(Errors.UNKNOWN_LANG.format(lang=lang)) from error
         reason = str(error).partition("\n")[0]
         raise ReaderError(Errors.BAD_LANG.format(lang=lang, reason=reason)) from error
 

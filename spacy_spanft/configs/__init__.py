@@ -3,12 +3,14 @@
 from .bases import TASKS, Task, base
 from .data import Seen, concerns, look, tokenizer_of, told
 from .guessing import (
+    check_learnable,
     fit_epochs,
     fit_range,
     fit_window,
     fitting_epochs,
     guess_columns,
     guess_task,
+    left_out_text,
 )
 from .making import make_config, task_config, written
 from .regimes import REGIMES
@@ -20,6 +22,7 @@ __all__ = [
     "Seen",
     "Task",
     "base",
+    "check_learnable",
     "concerns",
     "fit_epochs",
     "fit_range",
@@ -27,6 +30,7 @@ __all__ = [
     "fitting_epochs",
     "guess_columns",
     "guess_task",
+    "left_out_text",
     "look",
     "make_config",
     "task_config",

@@ -14,6 +14,7 @@ from spacy.util import registry
 
 from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
+from ..training.checks.labels import similar_labels
 from ..training.gold import cats_in, entities_in, has_score, spans_in, tags_in
 from ..training.readers.columns import SCORE
 from .bases import REGRESSOR, TASKS
@@ -28,13 +29,15 @@ class Seen(NamedTuple):
     n_words (list[int]): How many words each text has.
     labels (Counter[str]): How many texts, entities or spans have each label.
     scores (list[float]): The score of each text, if they have any.
+    texts (dict[str, set[tuple[str, ...]]]): The texts, each with the labels that it has
+        wherever it stands.
     n_several (int): How many texts have several labels, or none.
     """
 
     n_words: list[int]
     labels: Counter[str]
     scores: list[float]
-    texts: set[str]
+    texts: dict[str, set[tuple[str, ...]]]
     n_several: int
 
 
@@ -49,12 +52,12 @@ def look(config: Config, task: str, part: str) -> Seen:
     plain = config.interpolate()
     nlp = tokenizer_of(plain)
     corpus = corpus_of(plain["corpora"][part])
-    seen = Seen([], Counter(), [], set(), 0)
+    seen = Seen([], Counter(), [], {}, 0)
     n_several = 0
     for example in corpus(nlp):
         doc = example.reference
         seen.n_words.append(len(doc))
-        seen.texts.add(doc.text)
+        known = seen.texts.setdefault(doc.text, set())
         if TASKS[task].component == REGRESSOR:
             if not has_score(doc):
                 path = plain["paths"][part] or plain["paths"]["train"]
@@ -62,6 +65,7 @@ def look(config: Config, task: str, part: str) -> Seen:
             seen.scores.append(doc.cats[SCORE])
             continue
         labels = list(_labels(doc, task))
+        known.add(tuple(labels))
         seen.labels.update(labels)
         n_several += len(labels) != 1
     if not seen.n_words:
@@ -131,15 +135,18 @@ def concerns(
             place = {"path": files[part], "n": one.n_several}
             raise SpanftError(Errors.SEVERAL_LABELS.format(**place))
     train = seen["train"]
+    if alike := similar_labels(task, sorted(train.labels)):
+        found.append(alike)
+    if n_twice := sum(len(labels) > 1 for labels in train.texts.values()):
+        found.append(f"Texts of {files['train']} with different labels: {n_twice:,}.")
     if len(set(train.scores)) == 1:
         found.append(f"All scores of {files['train']} are {train.scores[0]:g}.")
     elif not train.scores and len(train.labels) < (2 if task in COLUMNS else 1):
-        few = f"too few labels to learn: {listed(list(train.labels))}"
-        there = few if train.labels else f"nothing that {task} learns"
-        found.append(f"{files['train']} has {there}.")
+        labels = listed(list(train.labels))
+        found.append(f"{files['train']} has too few labels to learn: {labels}.")
     if len(seen) == 2:
         dev = seen["dev"]
-        if both := len(train.texts & dev.texts - {""}):
+        if both := len(train.texts.keys() & dev.texts.keys() - {""}):
             where = f"{files['dev']} also occur in {files['train']}"
             found.append(f"{both:,} texts of {where}; scores will be inflated.")
         if alone := sorted(dev.labels.keys() - train.labels.keys()):

@@ -20,8 +20,14 @@ from .sources import is_dataset, set_sources
 
 # What reads [CLS] of the first window.
 _OF_TEXTS = ("textcat", "textcat_multilabel", REGRESSOR)
-# What GLUE calls the texts of a pair, and our configs.
-_PAIR = {"sentence1", "sentence2"}
+# What datasets call the texts of a pair; our configs as the first.
+_PAIRS = (
+    ("sentence1", "sentence2"),
+    ("premise", "hypothesis"),
+    ("question1", "question2"),
+    ("question", "sentence"),
+    ("text", "text_pair"),
+)
 # So many Docs tell what is in a file.
 _N_DOCS = 1000
 # Windows of a classifier whose texts are long, in tokens, and the wordpieces of one.
@@ -81,7 +87,40 @@ def _has_pairs(path: str, columns: Mapping[str, str]) -> bool:
     if "text_pair" in columns:
         return True
     is_open = "text" not in columns and _is_table(path)
-    return is_open and set(columns_of(path)) >= _PAIR
+    return is_open and set(columns_of(path)) >= {*_PAIRS[0]}
+
+
+def left_out_text(config: Config, path: str) -> str | None:
+    """Find the column of a second text in a table of which only one text is read.
+
+    config (Config): The config that reads it.
+    path (str): The training data.
+    RETURNS (Optional[str]): The column; None if none has a well-known name.
+    """
+    block = config["corpora"]["train"]
+    block = block.get("corpus", block)  # of which a part is held out
+    if "text_pair" in block or not _is_table(path):
+        return None
+    there, text = columns_of(path), block.get("text", "text")
+    pairs = (pair for pair in _PAIRS if text in pair and {*pair} <= {*there})
+    return next((one for pair in pairs for one in pair if one != text), None)
+
+
+def check_learnable(seen: Seen, task: str, path: str, lang: str) -> None:
+    """Raise for training data that have nothing for a task to learn.
+
+    seen (Seen): What is in them.
+    task (str): The name of one of TASKS.
+    path (str): The training data.
+    lang (str): The code of the language.
+    """
+    if seen.labels or seen.scores:
+        return
+    hint = ""
+    if not (CONLL_ENDING.search(path) or is_dataset(path)) and is_docbins(path):
+        hint = f" It looks like data for --pipeline {_task_of_docs(path, lang)}."
+    place = {"path": path, "task": task, "hint": hint}
+    raise SpanftError(Errors.NOTHING_TO_LEARN.format(**place))
 
 
 def fit_window(config: Config, task: str, seen: Seen) -> str | None:

@@ -152,6 +152,9 @@ class DataErrors:
     )
     BAD_JSON_OPTION = "{option} is no JSON: {reason}."
     BAD_LANG = "There is no tokenizer of the language {lang!r}: {reason}"
+    UNKNOWN_LANG = (
+        "{lang!r} is not the code of a language that spaCy knows, such as 'en' or 'de'."
+    )
 
     # Tasks
     NO_TASK = "There is no task {name!r}. There are: {there}."
@@ -224,6 +227,10 @@ class DataErrors:
     NO_SCORES = (
         "{path!r} has no scores for {task}, but labels or nothing: each text needs "
         "doc.cats['score'] and no other label."
+    )
+    NOTHING_TO_LEARN = (
+        "{path!r} has nothing that {task} learns.{hint} Name other training data, or "
+        "another --pipeline."
     )
     CONFIG_EXISTS = "{path!r} is there already. To write over it, add --force (-F)."
     DEV_WITHOUT_TRAIN = "--dev without --train: add the training data."

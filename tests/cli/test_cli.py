@@ -350,7 +350,7 @@ class TestSegment:
         ("args", "message"),
         [
             (("x", "--model", "missing"), "pipeline 'missing' cannot be loaded"),
-            (("x", "--lang", "klingon"), "no tokenizer of the language 'klingon'"),
+            (("x", "--lang", "klingon"), "'klingon' is not the code of a language"),
             (
                 ("x", "-s", "random", "-d", "missing"),
                 "--dictionary is for the n-gram segmenter. Remove it, or use --segm",

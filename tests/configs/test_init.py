@@ -330,9 +330,11 @@ class TestData:
         for i, doc in enumerate(docs):
             doc.cats = {"x": float(i % 2), "y": float(i % 2 == 0)}
         DocBin(docs=docs).to_disk("t.spacy")
-        done = run("spanft", "init", "-", "--train", "t.spacy", "-p", "ner")
-        assert "t.spacy has nothing that ner learns" in done.stderr
-        assert "It looks like data for --pipeline textcat." in done.stderr
+        args = ("spanft", "init", "x.cfg", "--train", "t.spacy", "-p", "ner")
+        done = run(*args, ok=False)
+        told = "'t.spacy' has nothing that ner learns. It looks like data for --pipel"
+        assert f"{told}ine textcat." in done.stderr
+        assert not Path("x.cfg").exists()
 
     def test_the_range_of_scores(self):
         columns = ("--text", "a", "--text-pair", "b", "--score", "s")
@@ -360,8 +362,37 @@ class TestData:
         done = run("spanft", "init", "-", "--train", "t.jsonl", ok=False)
         assert "has 1 different texts in 9 rows" in done.stderr
         Path("t.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
-        done = run("spanft", "init", "-", "--train", "t.conll")
-        assert "t.conll has nothing that bilou_ner learns." in done.stderr
+        done = run("spanft", "init", "-", "--train", "t.conll", ok=False)
+        assert "'t.conll' has nothing that bilou_ner learns. Name" in done.stderr
+
+    def test_labels_that_contradict(self):
+        labels = {"a": ["Good", "bad"], "b": ["good", "good"], "c": ["bad", "bad"]}
+        rows = [{"text": t, "label": one} for t, two in labels.items() for one in two]
+        self.table("t.jsonl", rows)
+        files = ("--train", "t.jsonl", "--dev", "t.jsonl")
+        done = run("spanft", "init", "-", *files)
+        assert "capital letters: 'Good' and 'good'." in done.stderr
+        assert "Texts of t.jsonl with different labels: 1." in done.stderr
+
+    @pytest.mark.parametrize(
+        ("columns", "other"),
+        [
+            ("text text_pair", "text_pair"),
+            ("text hypothesis", None),
+            ("premise hypothesis", "hypothesis"),
+            ("question sentence", "sentence"),
+        ],
+    )
+    def test_a_second_text_that_is_not_read(self, columns, other):
+        one, two = columns.split()
+        self.table(
+            "t.jsonl",
+            [{one: f"{i}", two: f"b{i}", "label": "xy"[i % 2]} for i in range(8)],
+        )
+        done = run("spanft", "init", "-", "--train", "t.jsonl", "--text", one)
+        told = f"t.jsonl also has the column {other!r}. If the texts are pairs, add "
+        assert (f"{told}--text-pair {other}." in done.stderr) == (other is not None)
+        assert done.stderr.count("also has") == (other is not None)
 
     def test_long_texts(self):
         rows = [{"text": "good " * n, "label": "x"} for n in (5, 200)] * 5
@@ -422,6 +453,10 @@ class TestData:
                 "--score cannot be set for textcat, whose columns are: 't",
             ),
             (("--train", "empty.jsonl"), "empty.jsonl"),
+            (
+                ("--train", "t.jsonl", "--label", "text"),
+                "text and label are both the column 'text'. Name another",
+            ),
         ],
     )
     def test_errors(self, options, message):
@@ -449,7 +484,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (("--lang", "klingon"), "There is no tokenizer of the language 'klingon'"),
+            (
+                ("--lang", "german"),
+                "'german' is not the code of a language that spaCy knows, such as 'en'",
+            ),
             (("--transformer", " "), "--transformer is ' ', but must be the name or"),
         ],
     )

@@ -386,8 +386,11 @@ class TestErrors:
             (json.dumps({"text": 2_000_000 * ["x"], "label": "a"}), {}),
             (json.dumps({"text": [json.loads(400 * "[" + 400 * "]")]}), {}),
             (json.dumps({str(i): "a" for i in range(20_000)}), {}),
-            (json.dumps({"text": "a" + 10**6 * "x", "b": "c"}), {"score": "text"}),
-            (json.dumps({"text": "a [SEP]" + 10**6 * "x"}), {"text_pair": "text"}),
+            (json.dumps({"text": "a", "b": 10**6 * "x"}), {"score": "b"}),
+            (
+                json.dumps({"text": "a [SEP]" + 10**6 * "x", "b": "c"}),
+                {"text_pair": "b"},
+            ),
             (json.dumps({"text": "a"}), {"text": 10**6 * "x"}),
         ],
     )

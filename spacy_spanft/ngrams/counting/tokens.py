@@ -61,6 +61,7 @@ def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
         return spacy.blank(tokenizer).tokenizer  # type: ignore[no-any-return]
     except ImportError as error:
         reason = str(error).strip().splitlines()[0]
+        reason = "spaCy knows no such language" if "[E048]" in reason else reason
         raise CorpusError(
             Errors.NO_LANGUAGE.format(name=tokenizer, reason=reason)
         ) from error

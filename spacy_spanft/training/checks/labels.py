@@ -88,13 +88,23 @@ def warn_no_labels(nlp: Language) -> None:
 def warn_similar_labels(nlp: Language) -> None:
     """Warn of labels that are the same but for white space or capital letters."""
     for name, (component, _) in _components(nlp).items():
-        alike: dict[str, list[str]] = {}
-        for label in component.labels:
-            alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
-        groups = [" and ".join(map(repr, g)) for g in alike.values() if len(g) > 1]
-        if groups:
-            place = {"name": name, "labels": "; ".join(groups)}
-            warnings.warn(Warnings.SIMILAR_LABELS.format(**place), stacklevel=2)
+        if (message := similar_labels(name, component.labels)) is not None:
+            warnings.warn(message, stacklevel=2)
+
+
+def similar_labels(name: str, labels: Iterable[str]) -> str | None:
+    """Say which labels are the same but for white space or capital letters.
+
+    name (str): What learns them.
+    labels (Iterable[str]): The labels.
+    RETURNS (Optional[str]): A warning; None if there are no such labels.
+    """
+    alike: dict[str, list[str]] = {}
+    for label in labels:
+        alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
+    groups = [" and ".join(map(repr, g)) for g in alike.values() if len(g) > 1]
+    place = {"name": name, "labels": "; ".join(groups)}
+    return Warnings.SIMILAR_LABELS.format(**place) if groups else None
 
 
 def make_span_check() -> Callable[[Language], None]:

@@ -44,12 +44,25 @@ def check_columns(columns: Columns) -> None:
     check_choice("incomplete", columns.incomplete, ("error", "skip"))
     if columns.labels is not None and columns.score is not None:
         raise ReaderError(Errors.LABELS_AND_SCORE.format(score=columns.score))
+    _check_distinct(columns)
     for name in (columns.labels or {}).values():
         is_name = isinstance(name, str) and name.strip() and not _why_not_utf8(name)
         expected = "a table of names, none of them empty"
         check_setting("labels", columns.labels, bool(is_name), expected)
     if columns.text_pair is not None:
         check_separator(columns.separator)
+
+
+def _check_distinct(columns: Columns) -> None:
+    """Raise if two settings name the same column."""
+    seen: dict[str, str] = {}
+    for name in ("text", "text_pair", "label" if columns.score is None else "score"):
+        column = getattr(columns, name)
+        if column in seen:
+            place = {"column": column, "one": seen[column], "other": name}
+            raise ReaderError(Errors.SAME_COLUMN.format(**place))
+        if column is not None:
+            seen[column] = name
 
 
 def is_left_out(row: Row, source: str, columns: Columns) -> bool:
