@@ -122,13 +122,15 @@ def _check(
     force: bool,
 ) -> None:
     """Say what is wrong with options, before data are read for minutes."""
+    from ..configs import check_encoder
     from ..errors import Errors, SpanftError, check_setting
     from ..ngrams.dictionary import NgramDictionary
     from ..util.files import check_target
 
-    is_name = transformer is None or bool(transformer.strip())
-    expected = "the name or the folder of an encoder"
-    check_setting("--transformer", transformer, is_name, expected)
+    if transformer is not None:
+        expected = "the name or the folder of an encoder"
+        check_setting("--transformer", transformer, bool(transformer.strip()), expected)
+        check_encoder(transformer)
     blank(lang)
     if output != "-":
         check_target(output, [])

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from ..errors.visible import LAYOUT, visible
 from ..util._compat import setup_of_command_line
-from .explanations import message_of
+from ..util.messages import message_of
 
 # Shows every error with its traceback, for whoever looks for its cause.
 TRACEBACK = "SPANFT_TRACEBACK"

@@ -64,7 +64,7 @@ def _explain(error: BaseException) -> None:
             _to_nowhere()
             _fail(Errors.BAD_OUTPUT.format(reason=reason))
         _fail(Errors.BAD_FILE.format(path=error.filename, reason=reason))
-    from .explanations import message_of
+    from ..util.messages import message_of
 
     if (message := message_of(error, error.__traceback__)) is not None:
         _fail(message)

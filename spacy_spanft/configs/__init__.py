@@ -2,6 +2,7 @@
 
 from .bases import TASKS, Task, base
 from .data import Seen, concerns, look, tokenizer_of, told
+from .encoders import check_encoder
 from .guessing import (
     check_learnable,
     fit_epochs,
@@ -22,6 +23,7 @@ __all__ = [
     "Seen",
     "Task",
     "base",
+    "check_encoder",
     "check_learnable",
     "concerns",
     "fit_epochs",

@@ -44,6 +44,10 @@ class CommandErrors:
         "a model of the Hugging Face hub (--paths.transformer, or name in the config "
         "of the transformer): {reason}"
     )
+    NO_ENCODER_THERE = (
+        "The encoder {name!r} cannot be loaded: {reason}. Name a folder with a "
+        "config.json, or a model of the Hugging Face hub."
+    )
     NOT_AN_ENCODER = (
         "The encoder in folder {name!r} cannot be loaded. It needs a config.json, "
         "weights and a tokenizer, as save_pretrained of transformers writes them; "

@@ -495,6 +495,23 @@ class TestErrors:
         done = run("spanft", "init", "-", "--no-spans", *options, ok=False)
         assert message in done.stderr
 
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [
+            ("./none", "there is no such folder"),
+            ("none/", "there is no such folder"),
+            ("empty", "the folder has no config.json"),
+            ("x.bin", "it is a file"),
+        ],
+    )
+    def test_no_encoder(self, name, reason, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("empty").mkdir()
+        Path("x.bin").touch()
+        done = run("spanft", "init", "-", "-t", name, ok=False)
+        assert f"The encoder {name!r} cannot be loaded: {reason}. Name" in done.stderr
+        run("spanft", "init", "-", "-t", "some/none")  # may be on the hub
+
     def test_a_config_that_is_there(self, tmp_path):
         out = tmp_path / "x.cfg"
         out.write_text("mine")

@@ -220,6 +220,15 @@ def test_bad_arms(place, arms, expected):
         plan("data/one")
 
 
+def test_an_encoder_that_is_not_there(place):
+    Path("arms.yml").write_text("arms: {a: {}}")
+    how = {"configs": None, "pipeline": "textcat"}
+    for name in ("./none", "data"):
+        with pytest.raises(SpanftError, match=rf"The encoder '{name}' cannot be load"):
+            plan("data/one", overrides={"paths.transformer": name}, **how)
+    assert plan("data/one", overrides={"paths.transformer": "some/none"}, **how)
+
+
 def test_no_file_of_arms(place):
     with pytest.raises(
         SpanftError, match=r"^\[SF001\] There is no file 'none.yml'.*[^.]\.$"

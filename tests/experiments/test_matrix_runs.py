@@ -253,7 +253,7 @@ def test_tables(place):
             plan("data/table")
     facts.unlink()
     reader = {"@readers": "spacy-spanft.TableCorpus.v1", "path": None}
-    columns = {**reader, "text": "words", "text_pair": "kind", "label": "kind"}
+    columns = {**reader, "text": "words", "text_pair": "kind", "label": None}
     change = {"corpora.train": columns, "corpora.dev": columns}
     (run, *_) = plan("data/table", seeds=[0], epochs=1, overrides=change)
     assert run.n_words == 9 * 3
@@ -271,6 +271,16 @@ def test_the_reason_is_not_the_block_that_spacy_prints_below_it(place):
         Path("log.txt").write_text(f"ℹ Using CPU\n{title}\n{said}\n{dump}\n")
         expected = f"Config error for 'x' {said}".replace("\t", " ")
         assert last_error(Path("log.txt")) == expected
+
+
+def test_the_reason_names_the_encoder(place):
+    """One that cannot be on the hub, so that nobody looks for it there."""
+    arms = read_arms("arms.yml")[:1]
+    given = {"paths.transformer": "no such encoder"}
+    how = {"pipeline": "textcat", "seeds": [0], "epochs": 1, "overrides": given}
+    ((_, reason),) = run_matrix(plan_runs(arms, ["data/one"], "out", **how))
+    assert reason.startswith("[SF182] The encoder 'no such encoder' cannot be loaded.")
+    assert "Traceback" in Path("out/one/baseline/0.failed/log.txt").read_text()
 
 
 def test_all_failed(place):

@@ -12,6 +12,7 @@ from confection import Config, ConfigValidationError
 from spacy.language import Language
 from spacy.util import registry
 
+from ...configs import check_encoder
 from ...errors import Errors, SpanftError
 from ...util.names import SEGMENTER
 from .registered import blank_of
@@ -21,7 +22,7 @@ _SECTIONS = ("nlp", "corpora", "training", "initialize")
 
 
 def check_settings(config: Config, who: str) -> None:
-    """Raise for settings that a function does not take, and for no dictionary.
+    """Raise for settings that a function does not take, no dictionary, no encoder.
 
     config (Config): The config, its variables filled in. Its names are known.
     who (str): Whose it is, for the error.
@@ -39,6 +40,10 @@ def check_settings(config: Config, who: str) -> None:
             text = {"who": who, "reasons": _reasons(error)}
             raise SpanftError(Errors.BAD_SETTINGS.format(**text)) from error
     _check_dictionaries(config, who)
+    for block in config["components"].values():
+        name = block.get("model", {}).get("name")
+        if block.get("factory") == "transformer" and isinstance(name, str):
+            check_encoder(name)
 
 
 def _components(config: Config, nlp: Language) -> Iterator[tuple[str, dict[str, Any]]]:

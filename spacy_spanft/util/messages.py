@@ -12,7 +12,7 @@ from catalogue import RegistryError
 
 from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
-from ..util.gpu import why_not
+from .gpu import why_not
 
 _LONGEST = 300
 # Whatever loads an encoder goes through this function of spacy-transformers.
