@@ -11,7 +11,8 @@ from typer import Argument, Option
 from ..errors import Errors, ReaderError
 from ..errors.visible import visible
 from ..ml.pairs import SEPARATOR
-from .util import OnBadBytes, blank, short_errors
+from ..util.languages import blank
+from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from ..errors.visible import visible
-from .util import blank, short_errors
+from ..util.languages import blank
+from .util import short_errors
 
 if TYPE_CHECKING:
     from confection import Config

@@ -11,8 +11,9 @@ from typer import Argument, Option
 
 from ..errors import Errors, SpanftError
 from ..errors.visible import visible
+from ..util.languages import blank
 from .texts import BadBytes, File, read_texts
-from .util import OnBadBytes, blank, short_errors
+from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
     from spacy.language import Language

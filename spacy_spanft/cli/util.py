@@ -10,14 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..errors import Errors, ReaderError, SpanftError
+from ..errors import Errors, SpanftError
 from ..errors.visible import LAYOUT, visible
 from .uncaught import wants_traceback
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 
 class OnBadBytes(Enum):
@@ -143,24 +140,6 @@ def with_parameters(
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     return command
-
-
-def blank(lang: str, config: dict[str, Any] | None = None) -> "Language":
-    """Make an empty pipeline.
-
-    lang (str): The language.
-    config (Optional[dict[str, Any]]): What it is to have of its own.
-    RETURNS (Language): The pipeline.
-    """
-    import spacy
-
-    try:
-        return spacy.blank(lang, config=config or {})
-    except ImportError as error:
-        if "[E048]" in str(error):
-            raise ReaderError(Errors.UNKNOWN_LANG.format(lang=lang)) from error
-        reason = str(error).partition("\n")[0]
-        raise ReaderError(Errors.BAD_LANG.format(lang=lang, reason=reason)) from error
 
 
 def _to_nowhere() -> None:

@@ -5,9 +5,9 @@ class MatrixErrors:
     """Messages with named gaps, filled with `str.format`."""
 
     BAD_ARMS = "{path} is not an arms file: {reason}."
-    NO_PLACE = "{who} sets {place!r}, but the config has no such section."
+    NO_PLACE = "{who} sets {place!r}, but the config has no such section.{hint}"
     NO_SETTING = (
-        "{who} sets {place!r}, which is not a known setting. Known are: {known}."
+        "{who} sets {place!r}, which is not a known setting.{hint} Known are: {known}."
     )
     RUNNER_SETS = (
         "{place!r} cannot be set: the runner does that, as it is what tells the runs "
@@ -18,11 +18,15 @@ class MatrixErrors:
         "The arm {arm!r} sets `block`, but its config has none of these: {known}. "
         "Give it the config `spanft`."
     )
+    ARM_WITHOUT_SPANS = (
+        "The arm {arm!r} sets `{key}`, but its config has no spans. Give it the config "
+        "`spanft`, or leave out `{key}`."
+    )
     NOT_REGISTERED = (
         "{who} sets {place!r} to {name}, which is not registered. Those of "
         "spacy-spanft are: {known}."
     )
-    BAD_SETTINGS = "{who} has invalid settings: {reasons}."
+    BAD_SETTINGS = "{who} has invalid settings: {reasons}.{hint}"
     NO_DICTIONARY = (
         "{who} cuts with the dictionary {path!r}, but there is no such file (seen from "
         "{cwd!r}). Build it first: python -m spacy spanft dictionary build"

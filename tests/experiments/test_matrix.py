@@ -111,8 +111,9 @@ def test_the_data_may_name_its_configs(place):
     assert len(plan("data/one", configs="configs", seeds=[0])) == 3
     for bad in ('{"config": "../tiny"}', '{"config": 3}', '{"confg": "x"}', "[]", "{"):
         task.write_text(bad)
-        with pytest.raises(SpanftError, match=r"task\.json cannot be used"):
+        with pytest.raises(SpanftError, match=r"task\.json cannot be used") as found:
             plan("data/one", configs="configs")
+        assert ("'confg'. Is 'config' meant?" in str(found.value)) == ("confg" in bad)
 
 
 def test_what_was_given_stays(place):
@@ -162,7 +163,10 @@ def test_any_file_that_a_config_names_is_looked_at(place):
         ("[]", "no list of arms under"),
         ("arms: {", "is not an arms file"),
         ("arms: {a: 3}", "the arm 'a' is 3"),
-        ("arms: {a: {configs: x}}", "'configs'; known are config, regime"),
+        (
+            "arms: {a: {configs: x}}",
+            r"'configs'\. Is 'config' meant\? Known are: config, regime",
+        ),
         ("arms: {a: {block: x}}", "'block' of the arm 'a' is 'x'"),
         ("arms: {../a: {}}", "'../a' cannot be the name of a folder: it begins or"),
         ('arms: {"a\\0b": {}}', r"it has the control character '\\x00'"),
@@ -176,7 +180,7 @@ def test_any_file_that_a_config_names_is_looked_at(place):
         ("arms: {' a': {}}", "begins or ends with a space"),
         ("arms: {'': {}}", "it is empty"),
         ("arms: {true: {}}", "the arm True is named by no text"),
-        (f"arms: {{a: {{{'x' * 999}: 1}}}}", "the arm 'a' has 'xxx.*xxx'; known are"),
+        (f"arms: {{a: {{{'x' * 999}: 1}}}}", "the arm 'a' has 'xxx.*xxx'. Known are"),
         (f"arms: {'[' * 500}", "nested too deeply"),
         ("arms: {a: {set: {x.y: 2001-01-01}}}", "has values that no config can have"),
         ("arms: &a {b: *a}", "it has more than 10,000 values"),
@@ -196,16 +200,31 @@ def test_any_file_that_a_config_names_is_looked_at(place):
         ("arms: {a: {config: baseline, block: {x: 1}}}", "has none of these"),
         (
             "arms: {a: {block: {use_clss: true}}}",
-            "the arm 'a' .*: components.textcat.model.use_clss: unexpected",
+            r"textcat.model.use_clss: unexpected.*'use_clss'\. Is 'use_cls' meant\?$",
         ),
         (
             "arms: {a: {set: {components.textcat.treshold: 1}}}",
-            "components.textcat.treshold: unexpected",
+            r"components.textcat.treshold: unexpected .*\. Is 'threshold' meant\?$",
         ),
         (
             "arms: {a: {set: {training.optimizer.learn_rate.initial_rate: fast}}}",
             "training.optimizer.learn_rate.initial_rate: 'fast' is not",
         ),
+        (
+            "arms: {a: {set: {training.dropout: high}}}",
+            r"^\[SF229\] .*: training.dropout: 'high' should be a valid number.$",
+        ),
+        ("arms: {a: {set: {nlp.batch_size: x}}}", "nlp.batch_size: 'x' should be a va"),
+        ("arms: {a: {set: {training.optimizer: x}}}", "training.optimizer: 'x' should"),
+        ("arms: {a: {block: {use_cls: 3}}}", "use_cls: 3 is not true or false.$"),
+        ("arms: {a: {set: {training.droput: 0}}}", r"setting\. Is 'dropout' meant\? K"),
+        ("arms: {a: {set: {trainin.dropout: 0}}}", r"section\. Is 'training' meant\?$"),
+        ("arms: {a: {set: {training: 0}}}", "no such section.$"),
+        (
+            "arms: {a: {config: baseline, dictionary: tiny.tsv.gz}}",
+            "The arm 'a' sets `dictionary`, but its config has no spans. Give",
+        ),
+        ("arms: {a: {set: {nlp.lang: german}}}", "'german' is not the code of a lang"),
         ("arms: {a: {dictionary: none.gz}}", "the dictionary 'none.gz', but there is"),
         (
             "arms: {a: {dictionary: {'@readers': spacy-spanft.NgramDictionary.v1, "

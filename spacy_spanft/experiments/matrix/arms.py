@@ -24,6 +24,7 @@ from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from ...configs import REGIMES, task_config
 from ...configs.adding import read_config
 from ...errors import Errors, SpanftError, shown
+from ...errors.shortening import meant
 from ...util.names import SEGMENTER
 from ..hook import NGRAM_SEGMENTER, SPAN_BLOCKS
 from .arms_file import bad_arms, read_arms_file
@@ -106,7 +107,9 @@ def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
         default = ArmConfig._field_defaults.get(key)
         wanted: Any = dict if key == "segmenter" else type(default)
         if key not in known:
-            reason = f"the arm {name!r} has {shown(key)}; known are {', '.join(known)}"
+            hint = meant(str(key), known)
+            there = f"Known are: {', '.join(known)}"
+            reason = f"the arm {name!r} has {shown(key)}.{hint} {there}"
         elif key != "dictionary" and not isinstance(value, wanted):
             reason = f"{key!r} of the arm {name!r} is {shown(value)}"
         elif not _is_plain(value):
@@ -138,6 +141,10 @@ def config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     if arm.overlay:
         config = config.merge(read_config(arm.overlay))
     changes: dict[str, Any] = {}
+    for key in ("segmenter", "dictionary"):
+        if getattr(arm, key) is not None and SEGMENTER not in config["components"]:
+            text = {"arm": arm.name, "key": key}
+            raise SpanftError(Errors.ARM_WITHOUT_SPANS.format(**text))
     if arm.segmenter is not None:
         changes[f"components.{SEGMENTER}.segmenter"] = arm.segmenter
         if arm.segmenter.get("@segmenters") != NGRAM_SEGMENTER:
@@ -182,14 +189,19 @@ def change(
     *sections, key = place.split(".")
     block: Any = config
     for section in sections:
-        block = block.get(section) if isinstance(block, dict) else None
-    if not sections or not isinstance(block, dict):
-        raise SpanftError(Errors.NO_PLACE.format(who=who, place=place))
+        inner = block.get(section)
+        if not isinstance(inner, dict):
+            text = {"who": who, "place": place, "hint": meant(section, block)}
+            raise SpanftError(Errors.NO_PLACE.format(**text))
+        block = inner
+    if not sections:
+        text = {"who": who, "place": place, "hint": ""}
+        raise SpanftError(Errors.NO_PLACE.format(**text))
     known = {*block, *_SCHEMAS.get(".".join(sections), [key])}
     if key not in known and place not in more:
+        text = {"who": who, "place": place, "hint": meant(key, known)}
         there = ", ".join(sorted(known))
-        text = {"who": who, "place": place, "known": there}
-        raise SpanftError(Errors.NO_SETTING.format(**text))
+        raise SpanftError(Errors.NO_SETTING.format(**text, known=there))
     block[key] = deepcopy(value)
 
 

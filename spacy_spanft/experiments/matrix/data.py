@@ -12,6 +12,7 @@ from confection import Config
 from spacy.tokens import Doc, DocBin
 
 from ...errors import Errors, SpanftError, shown
+from ...errors.shortening import meant
 from ...training.readers.textcat import table_corpus
 
 PARTS = ("train", "dev")
@@ -118,7 +119,8 @@ def _fault_of(facts: dict[str, Any]) -> str | None:
             if not isinstance(value, str | None) or not is_path:
                 return f"its {key} is {shown(value)}"
         elif key not in _NOTES:
-            return f"it has {shown(key)}; known are {', '.join(_FACTS)}"
+            hint = meant(key, _FACTS)
+            return f"it has {shown(key)}.{hint} Known are: {', '.join(_FACTS)}"
     return None
 
 

@@ -5,11 +5,11 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-import spacy
 from confection import Config
 from spacy.language import Language
 
 from ...errors import Errors, SpanftError, shown
+from ...util.languages import blank
 from ..hook import registry
 
 _OURS = __package__.partition(".")[0]
@@ -39,7 +39,7 @@ def blank_of(lang: str) -> Language:
     """
     # A pipeline, even an empty one, makes the factories known, and with them what the
     # packages that they are of have registered.
-    return spacy.blank(lang)
+    return blank(lang)
 
 
 def _names(config: Config) -> Iterator[tuple[str, str, Any]]:

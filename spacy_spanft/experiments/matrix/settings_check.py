@@ -10,15 +10,19 @@ from typing import Any
 
 from confection import Config, ConfigValidationError
 from spacy.language import Language
+from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from spacy.util import registry
 
 from ...configs import check_encoder
 from ...errors import Errors, SpanftError
 from ...util.names import SEGMENTER
+from .reasons import hint_of, reasons_of, reasons_of_types
 from .registered import blank_of
 
 # What spaCy reads when it trains, beside the components.
 _SECTIONS = ("nlp", "corpora", "training", "initialize")
+# Of these it also says which types their own settings have.
+_SCHEMAS = {"nlp": ConfigSchemaNlp, "training": ConfigSchemaTraining}
 
 
 def check_settings(config: Config, who: str) -> None:
@@ -37,13 +41,15 @@ def check_settings(config: Config, who: str) -> None:
         try:
             registry.fill({place: block})
         except ConfigValidationError as error:
-            text = {"who": who, "reasons": _reasons(error)}
+            hint = hint_of(place, block, error.errors)
+            text = {"who": who, "reasons": reasons_of(error.errors), "hint": hint}
             raise SpanftError(Errors.BAD_SETTINGS.format(**text)) from error
+    for name, schema in _SCHEMAS.items():
+        if wrong := _wrong_types(name, whole[name], schema):
+            text = {"who": who, "reasons": wrong, "hint": ""}
+            raise SpanftError(Errors.BAD_SETTINGS.format(**text))
     _check_dictionaries(config, who)
-    for block in config["components"].values():
-        name = block.get("model", {}).get("name")
-        if block.get("factory") == "transformer" and isinstance(name, str):
-            check_encoder(name)
+    _check_encoders(config)
 
 
 def _components(config: Config, nlp: Language) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -62,17 +68,27 @@ def _blocks(place: str, block: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Find the outermost blocks that name functions."""
     if not isinstance(block, dict):
         return
-    if registry.is_promise(block):
+    if _is_promise(block):
         yield place, block
         return
     for key, value in block.items():
         yield from _blocks(f"{place}.{key}", value)
 
 
-def _reasons(error: ConfigValidationError) -> str:
-    places = (".".join(map(str, one.get("loc", ()))) for one in error.errors)
-    said = (str(one["msg"]).removeprefix("at root: ") for one in error.errors)
-    return "; ".join(map(": ".join, zip(places, said, strict=True)))
+def _wrong_types(name: str, section: dict[str, Any], schema: Any) -> str:
+    """Say which settings of a section itself have a wrong type."""
+    known = [key for key in schema.__annotations__ if key in section]
+    # What names a function has another type once it is called.
+    own = {key: section[key] for key in known if not _is_promise(section[key])}
+    try:
+        registry.resolve(own, schema=schema)
+    except ConfigValidationError as error:
+        return reasons_of_types(name, own, error.errors)
+    return ""
+
+
+def _is_promise(value: Any) -> bool:
+    return bool(registry.is_promise(value))
 
 
 def _check_dictionaries(config: Config, who: str) -> None:
@@ -86,3 +102,11 @@ def _check_dictionaries(config: Config, who: str) -> None:
         if isinstance(path, str) and not os.path.exists(path):
             text = {"who": who, "path": path, "cwd": os.getcwd()}
             raise SpanftError(Errors.NO_DICTIONARY.format(**text))
+
+
+def _check_encoders(config: Config) -> None:
+    """Raise if the folder of a transformer has none."""
+    for block in config["components"].values():
+        name = block.get("model", {}).get("name")
+        if block.get("factory") == "transformer" and isinstance(name, str):
+            check_encoder(name)

@@ -58,7 +58,7 @@ def n_epochs(config: Config, n_docs: int) -> float:
 
 def _n_batches(config: Config, n_docs: int) -> int:
     """Count the steps of an epoch."""
-    size = config["training"].get("batcher", {}).get("size")
+    size = _block(config["training"], "batcher").get("size")
     if not _is_whole(size) or not size:
         raise SpanftError(Errors.NO_BATCH_SIZE.format(value=shown(size)))
     # spaCy accumulates gradients over parts of a batch, not over several.
@@ -69,6 +69,12 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def _block(config: dict[str, Any], name: str) -> dict[str, Any]:
+    """Get a block; it is empty where there is none, or something else by mistake."""
+    found = config.get(name)
+    return found if isinstance(found, dict) else {}
+
+
 def _set(config: Config, given: Mapping[str, Any], place: str, value: Any) -> None:
     if place not in given:
         change(config, place, value, RUNNER)
@@ -76,7 +82,7 @@ def _set(config: Config, given: Mapping[str, Any], place: str, value: Any) -> No
 
 def _set_schedule(config: Config, given: Mapping[str, Any], steps: int) -> None:
     """Let a schedule of thinc's warm up for a tenth of so many steps, and end then."""
-    schedule = config["training"].get("optimizer", {}).get("learn_rate")
-    if isinstance(schedule, dict) and "warmup_steps" in schedule:
+    optimizer = _block(config["training"], "optimizer")
+    if "warmup_steps" in _block(optimizer, "learn_rate"):
         _set(config, given, f"{RATE}.total_steps", steps)
         _set(config, given, f"{RATE}.warmup_steps", steps // 10)

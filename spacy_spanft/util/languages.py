@@ -1,0 +1,26 @@
+"""Empty pipelines, by the code of their language."""
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Errors, ReaderError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+
+def blank(lang: str, config: dict[str, Any] | None = None) -> "Language":
+    """Make an empty pipeline.
+
+    lang (str): The language.
+    config (Optional[dict[str, Any]]): What it is to have of its own.
+    RETURNS (Language): The pipeline.
+    """
+    import spacy
+
+    try:
+        return spacy.blank(lang, config=config or {})
+    except ImportError as error:
+        if "[E048]" in str(error):
+            raise ReaderError(Errors.UNKNOWN_LANG.format(lang=lang)) from error
+        reason = str(error).partition("\n")[0]
+        raise ReaderError(Errors.BAD_LANG.format(lang=lang, reason=reason)) from error
