@@ -189,15 +189,15 @@ class CommandErrors:
     )
     UNKNOWN_WEIGHT = (
         "What counts most in [training.score_weights] of {path!r} is {names}, which "
-        "cannot be compared. Name what can be by --metric: {there}."
+        "cannot be compared. Name what can be (--metric, or in task.json): {there}."
     )
     OTHER_POSITIVE = (
         "The positive label is {label!r}, but the labels of {path!r} are: {labels}. "
-        "Name one of them: --positive-label"
+        "Name one of them (--positive-label, or in task.json)."
     )
     OTHER_MEANINGS = (
         "{metric} is {one} for {first!r} and {other} for {second!r}. Name a metric "
-        "that is the same for all, such as --metric cats_macro_f."
+        "that is the same for all, such as cats_macro_f (--metric, or in task.json)."
     )
     OTHER_TEXTS = (
         "The pipelines of {name!r} read other texts in the data than those of the "

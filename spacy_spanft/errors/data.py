@@ -10,11 +10,12 @@ class DataErrors:
     # Readers
     NO_COLUMN_IN = (
         "{setting} = {column!r}, but there is no such column in {source}, {place}. It "
-        'has: {columns}.{hint} Name the right one: {setting} = "..." (--{option} NAME).'
+        'has: {columns}.{hint} Name the right one: {setting} = "..." (--{option} NAME, '
+        'where a command has it; of an experiment, in the "columns" of task.json).'
     )
     NO_FORMAT = (
-        "{path!r} does not end in .tsv, .csv or .jsonl. Say what it is with "
-        'format = "tsv" (--format tsv).'
+        "{path!r} does not end in .tsv, .csv or .jsonl. Rename it, or say what it is "
+        'with format = "tsv" (--format tsv, where a command has it).'
     )
     OTHER_FOLDER = (
         "{path!r} is a folder, and of folders only those with nothing but .spacy files "
@@ -27,8 +28,8 @@ class DataErrors:
     NO_ROWS = "There are no rows in {source}."
     ONLY_HEADER = (
         "There are no rows in {source} except for line {line}, which is taken for the "
-        "names of the columns: {columns}. If the file has no such line, name them with "
-        "header = [...]."
+        "names of the columns: {columns}. If the file has no such line, add it, or "
+        "name them with header = [...] in a config."
     )
     BAD_CELLS = (
         "{place} of {source} has {cells}, but the table has {expected}: {columns}."
@@ -63,8 +64,9 @@ class DataErrors:
     )
     NO_LABEL_IN = (
         "{place} of {source} has no label: column {column!r} holds {value!r}. Rows "
-        "without labels, such as GLUE's test data, cannot be learned from or scored; "
-        "to read them all the same, set label = null."
+        "without labels, such as GLUE's test data, cannot be learned from or scored: "
+        "remove them. To read the texts alone, set label = null in a config, or use "
+        "--no-label of spanft convert."
     )
     UNKNOWN_LABEL = (
         "{place} of {source} has the label {value!r}, but labels names only: {labels}."
@@ -75,7 +77,8 @@ class DataErrors:
     )
     NO_NUMBER = (
         "{place} of {source} has {value!r} in column {column!r}, which is no finite "
-        "number. Name the column as label, not as score, if it holds labels."
+        "number. Write one, or remove the row; if the column holds labels, name it as "
+        "label and not as score."
     )
     LABELS_AND_SCORE = (
         "labels gives names to labels, and score = {score!r} says that there are none: "
@@ -210,7 +213,7 @@ class DataErrors:
     NOTHING_HELD_OUT = (
         "Nothing can be held out: the training data has {n_texts:,} different texts in "
         "{n_rows:,} rows, and at least two are needed. Add rows, or name dev data "
-        "(--dev)."
+        "(--dev of spanft init)."
     )
     NO_TASK_IN = (
         "Nothing is annotated in {path!r} that could be learned. Name what is trained "

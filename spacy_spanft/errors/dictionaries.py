@@ -15,13 +15,14 @@ class DictionaryErrors:
     NUL_BYTE = (
         "{path!r} holds a NUL byte at byte {offset}{packed} (line {line}), so it is "
         "not a text file. If it is UTF-16, convert it to UTF-8 first. If it is text "
-        "but for a few such bytes, errors='replace' (--errors replace) goes on."
+        "but for a few such bytes, errors='replace' goes on (--errors replace, where a "
+        "command has it)."
     )
     BAD_UTF8 = (
         "{path!r} is not valid UTF-8 at byte {offset}{packed} (line {line}, "
         "0x{byte:02x}: {reason}). If the file is in another encoding, perhaps Latin-1, "
         "convert it: iconv -f LATIN1 -t UTF-8 FILE. To replace such bytes and go on, "
-        "use errors='replace' (--errors replace)."
+        "use errors='replace' (--errors replace, where a command has it)."
     )
     BAD_ARCHIVE = (
         "{path!r} cannot be decompressed ({reason}). The file is cut short or damaged, "
@@ -39,7 +40,7 @@ class DictionaryErrors:
     )
     NO_SPLIT = (
         "There is no split {split!r} in dataset {name!r}. It has: {splits}. Choose one "
-        "with split=... (--split)."
+        "with split=... (--split, where a command has it)."
     )
     NO_DATASET_FOLDER = (
         "There is no folder {name!r}. A dataset is named as on the hub, or by the path "

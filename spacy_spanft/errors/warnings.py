@@ -120,9 +120,9 @@ class Warnings:
     )
     SAME_WEIGHT = (
         "{names} count the same ({weight}) in [training.score_weights] of {path!r}: "
-        "{name} is taken. Name another with --metric."
+        '{name} is taken. Name another with --metric, or as "metric" in task.json.'
     )
     HELD_OUT_ALONE = (
         "Labels that the held-out texts alone have, which nothing learns: {labels}. "
-        "Add texts with them, or name dev data of your own (--dev)."
+        "Add texts with them, or name dev data of your own (--dev of spanft init)."
     )

@@ -19,6 +19,8 @@ _LONGEST = 300
 _LOADER = ("spacy_transformers.layers.transformer_model", "huggingface_from_pretrained")
 # Whatever selects a GPU goes through this one of thinc.
 _GPU = ("thinc.util", "require_gpu")
+# Whatever reads spaCy's binary data goes through this one of spaCy.
+_DOCBIN = ("spacy.tokens._serialize", "from_disk")
 # What reads and writes the files that the user names on the command line.
 _FILES = {"spacy.cli.train", "spacy.training.loop"}
 _CODED = re.compile(r"\[(E\d+)\]")
@@ -40,6 +42,9 @@ def message_of(error: BaseException, trace: TracebackType | None) -> str | None:
         return _no_encoder(str(frames[_LOADER].f_locals.get("source")), error)
     if isinstance(error, ValueError | RuntimeError) and _GPU in frames:
         return why_not(frames[_GPU].f_locals["gpu_id"], str(error))
+    if not isinstance(error, OSError) and _DOCBIN in frames:
+        # zlib and msgpack say many things of a broken file, none of them its name.
+        return Errors.BAD_DATA.format(path=frames[_DOCBIN].f_locals["path"])
     if isinstance(error, IndexError | RuntimeError) and (long := _too_long(trace)):
         return long
     is_of_files = any(module in _FILES for module, _ in frames)

@@ -225,7 +225,7 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.csv", "--text-pair text", "text and text_pair are both the column"),
         ("x.csv", "--no-label --text a --text-pair a", "are both the column 'a'"),
         ("x.csv", "--score text", "text and score are both the column 'text'"),
-        ("x.txt", "", r'format = "tsv" \(--format tsv\)'),
+        ("x.txt", "", r'Rename it, or .* format = "tsv" \(--format tsv, where'),
         ("empty.tsv", "", "None of the 2 rows of .*empty.tsv' has text"),
         ("x.csv", "--separator <>", "'<>' stands between two texts, but"),
         ("x.csv", "--labels good", "must be as 0=bad,1=good, or a JSON object"),

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import warnings
+import zlib
 
 import pytest
 import spacy
@@ -14,7 +15,8 @@ import thinc.util
 from confection import Config
 from spacy.cli import _util
 from spacy.cli.train import train
-from spacy.training import Example
+from spacy.tokens import DocBin
+from spacy.training import Corpus, Example
 from spacy.util import registry
 from thinc.api import require_gpu
 
@@ -99,6 +101,22 @@ def test_encoders_that_cannot_be_loaded(hook, tmp_path, capsys, make, expected):
     assert all(part in said for part in (repr(name), expected, "--paths.transformer"))
     assert said.count("\n") == 1
     assert not previous
+
+
+def test_a_docbin_that_cannot_be_read_is_named(hook, tmp_path, capsys):
+    """Whoever reads it: here spaCy's own corpus, of a folder of which one is broken."""
+    nlp = spacy.blank("en")
+    DocBin(docs=[nlp("a")]).to_disk(tmp_path / "a.spacy")
+    ours, _ = hook
+    for data in (b"text", DocBin().to_bytes()[:-4], zlib.compress(b"text")):
+        (tmp_path / "b.spacy").write_bytes(data)
+        ours(*caught(lambda: list(Corpus(tmp_path)(nlp))))
+        said = capsys.readouterr().err
+        assert f"'{tmp_path / 'b.spacy'}' cannot be read as spaCy's binary" in said
+        assert said.count("\n") == 1
+    (tmp_path / "b.spacy").unlink()
+    ours(*caught(lambda: list(Corpus(tmp_path / "b.spacy")(nlp))))
+    assert "binary" not in capsys.readouterr().err
 
 
 def one_label():

@@ -176,7 +176,7 @@ def test_what_counts_most_is_taken():
     [
         (
             {"tag_acc": 0.6, "cats_score": 0.4},
-            "'here' is tag_acc, which .*--metric: cats_",
+            "'here' is tag_acc, which .*--metric, .*: cats_",
         ),
         ({"cats_score": None}, "is nothing, which"),
     ],

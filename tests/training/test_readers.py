@@ -283,7 +283,7 @@ class TestErrors:
             ({"text": "sentence", "text_pair": "other"}, "text_pair = 'other'"),
             ({"text": "sentence", "labels": {"1": "x"}}, "Line 3 .* label '0', but"),
             ({"text": "sentence", "score": "points"}, "score = 'points'"),
-            ({"text": "label", "score": "sentence"}, "Line 2 .* which is no finite"),
+            ({"text": "label", "score": "sentence"}, "Line 2 .* or remove the row"),
             (
                 {"text": "sentence", "score": "label", "labels": {"1": "x"}},
                 "leave one of them out",
@@ -304,6 +304,13 @@ class TestErrors:
                 "text\tlabel\na\tb\tc\n",
                 "Line 2 .* has 3 cells, but the table has 2",
             ),
+            ("x.tsv", "text\tlabel\na\tb\tc\n", "'text', 'label'.$"),
+            (
+                "x.csv",
+                "text,label\na,b,c\n",
+                'A cell with commas in it must stand in quotation marks: "one, two".$',
+            ),
+            ("x.csv", "text,label\na\n", "'text', 'label'.$"),
             (
                 "x.tsv",
                 "\ntext\tlabel\n",

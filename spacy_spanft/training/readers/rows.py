@@ -29,6 +29,7 @@ _LONGEST_CELL = 2**31 - 1
 
 # What spreadsheets also put between cells.
 _OTHER_SEPARATORS = (";", "\t", "|", ",")
+_QUOTING = ' A cell with commas in it must stand in quotation marks: "one, two".'
 # What the csv module says, in words that tell where to look.
 _CSV_REASONS = {
     "unexpected end of data": "a quotation mark in it is never closed",
@@ -152,8 +153,10 @@ def rows_from_file(
     text = read_text(path, errors)
     if format == "jsonl":
         return _json_rows(text, source)
-    lines = _split_tsv(text) if format == "tsv" else _split_csv(text, source)
-    return _table_rows(lines, source, header, incomplete)
+    if format == "tsv":
+        return _table_rows(_split_tsv(text), source, header, incomplete)
+    lines = _split_csv(text, source)
+    return _table_rows(lines, source, header, incomplete, _QUOTING)
 
 
 def read_text(path: str | Path, errors: ErrorHandling) -> str:
@@ -247,6 +250,7 @@ def _table_rows(
     source: str,
     header: Sequence[str] | None,
     incomplete: Incomplete,
+    too_many: str = "",
 ) -> Iterator[Row]:
     first, columns = (0, list(header)) if header else next(lines, (0, []))
     place = f"Line {first}" if first else "The header"
@@ -260,7 +264,8 @@ def _table_rows(
             wanted = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
             n = {"cells": found, "expected": wanted}
             where = {"place": f"Line {number}", "source": source}
-            names = {"columns": listed(columns), "hint": _separator_in(columns)}
+            hint = too_many if len(cells) > len(columns) else ""
+            names = {"columns": listed(columns), "hint": _separator_in(columns) or hint}
             raise ReaderError(Errors.BAD_CELLS.format(**where, **n, **names))
     if first and not number:
         only = {"source": source, "line": first, "columns": listed(columns)}
