@@ -69,6 +69,7 @@ def _tasks(
     arms: list[str], runs: list[Path], data: list[str], allow_missing: bool
 ) -> "dict[str, Task]":
     """Find out what is compared, and with which data."""
+    from ..experiments.comparison.predicting import check_place
     from ..experiments.report.tasks import Task, task_of_runs
 
     if arms and runs:
@@ -87,6 +88,8 @@ def _tasks(
         if name in tasks:
             raise ComparisonError(Errors.SAME_TASK.format(name=name))
         tasks[name] = task_of_runs(folder, path, allow_missing=allow_missing)
+    for path in data:  # before the first task is measured
+        check_place(path)
     return tasks
 
 

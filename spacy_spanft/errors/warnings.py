@@ -110,6 +110,14 @@ class Warnings:
         "their own, they do not say what another seed would give, and make the "
         "difference surer than it is."
     )
+    SAME_PIPELINES = (
+        "The arms {one!r} and {other!r} have the same pipelines ({paths}), so that "
+        "nothing can differ between them."
+    )
+    SAME_ARMS = (
+        "The arms {one!r} and {other!r} have the same config, so that nothing can "
+        "differ between them."
+    )
     SAME_ANSWERS = (
         "Runs of {name!r} have the same answer to every text. Is one the copy of the "
         "other? It would make the difference surer than it is."

@@ -172,9 +172,10 @@ def test_a_process_that_is_killed_is_told_with_its_arm(folder, monkeypatch):
     monkeypatch.setattr(
         comparing, "measure_in_subprocess", lambda *_: run_in_subprocess(os._exit, 1)
     )
+    monkeypatch.chdir(folder)
     expected = "measured 'right0', of the arm 'ours', was killed"
     with pytest.raises(ComparisonError, match=expected):
-        compare({"ours": ["right0"]}, folder / "test.spacy")
+        compare({"ours": ["right0"]}, "test.spacy")
 
 
 @pytest.mark.parametrize(
@@ -220,13 +221,31 @@ def test_errors(folder, monkeypatch, path, settings, expected):
         (["x="], "'x=' names no pipeline"),
         (["nowhere"], "The pipeline 'nowhere' cannot be loaded"),
         (["right0", "--n-resamples", "0"], "must be 1 or more"),
+        (["right0", "nowhere"], "no such folder, and no such package is installed."),
+        (["right0", "none.jsonl"], "There is no file 'none.jsonl'"),
+        (["right0", "run"], "config.cfg. Is 'run/model-best' meant?"),
+        (["right0", "run/model-best"], "has no meta.json and no config.cfg."),
+        (["right0", "test.tsv"], "'test.tsv' is a file. A pipeline is a folder"),
     ],
 )
 def test_errors_are_short(folder, monkeypatch, args, expected):
+    """And come before anything is measured."""
     monkeypatch.chdir(folder)
+    monkeypatch.delattr(comparing, "measure_in_subprocess")
+    (folder / "run" / "model-best").mkdir(parents=True, exist_ok=True)
     done = run("spanft", "compare", *args, "--data", "test.spacy", ok=False)
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("at_once")
+def test_one_pipeline_as_two_arms(folder):
+    arms = {name: [folder / "right0"] for name in "ab"}
+    arms["c"] = [folder / "right1", folder / "right0"]
+    told = r"'a' and 'b' have the same pipelines \(.*ght0\)"
+    with pytest.warns(UserWarning, match=told) as found:
+        compare(arms, folder / "test.spacy")
+    assert len(found) == 1
 
 
 def test_a_pipeline_without_segmenter(folder, tmp_path):

@@ -248,6 +248,13 @@ def test_an_encoder_that_is_not_there(place):
     assert plan("data/one", overrides={"paths.transformer": "some/none"}, **how)
 
 
+def test_arms_that_do_the_same(place):
+    Path("arms.yml").write_text("arms: {a: {}, b: {block: {use_cls: true}}, c: {}}")
+    with pytest.warns(UserWarning, match="'a' and 'c' have the same config") as told:
+        plan("data/one", "data/two", seeds=[0, 1])
+    assert len(told) == 1
+
+
 def test_no_file_of_arms(place):
     with pytest.raises(
         SpanftError, match=r"^\[SF001\] There is no file 'none.yml'.*[^.]\.$"

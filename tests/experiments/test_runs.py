@@ -206,6 +206,7 @@ def measured(monkeypatch):
         return labeled([1 if is_ours else i % 2 for i in range(20)])
 
     monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+    monkeypatch.setattr(comparing, "check_pipeline", lambda path: None)
     monkeypatch.setattr(tasks, "reasons_in_subprocess", lambda path, texts: [])
 
 
@@ -214,6 +215,10 @@ def test_compare_folders_of_runs(tmp_path):
     for name, note in (("cola", "one."), ("mrpc", "two.")):
         write_runs(tmp_path / "runs" / name, notes={"ours": note})
     folders = ["--runs", "runs/cola", "-r", "runs/mrpc", "-d", "c.spacy", "-d", "m.tsv"]
+    (tmp_path / "c.spacy").touch()
+    done = run("spanft", "compare", *folders, cwd=tmp_path, ok=False)
+    assert "There is no file 'm.tsv'" in done.stderr
+    (tmp_path / "m.tsv").touch()
     done = run("spanft", "compare", *folders, "-o", "out", cwd=tmp_path)
     values = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert list(values) == ["tasks"]
@@ -243,6 +248,7 @@ def test_compare_folders_of_runs(tmp_path):
 @pytest.mark.usefixtures("measured")
 def test_an_incomplete_matrix_is_compared_only_if_asked_for(tmp_path):
     break_runs(tmp_path / "cola")
+    (tmp_path / "x.spacy").touch()
     compare = ("spanft", "compare", "--runs", "cola", "-d", "x.spacy", "-o", "out")
     done = run(*compare, cwd=tmp_path, ok=False)
     assert len(done.stderr.splitlines()) == 1

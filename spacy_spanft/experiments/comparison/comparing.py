@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from itertools import combinations, zip_longest
+from itertools import chain, combinations, zip_longest
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from ..statistics.resampling import resample
 from ..statistics.significance import Difference, models_difference
 from .ensemble import measure_ensemble_in_subprocess
 from .measure import Measured, Setup, measure_in_subprocess
-from .predicting import is_there
+from .predicting import check_pipeline, is_there
 from .progress import watched
 from .runs import Missing
 from .written import is_written
@@ -192,15 +192,27 @@ def _check_arms(arms: Mapping[str, Sequence[str]], ensemble: bool) -> None:
         raise ComparisonError(Errors.NO_ARMS)
     if ensemble and all(len(paths) == 1 for paths in arms.values()):
         raise ComparisonError(Errors.NO_ENSEMBLE)
-    for name, paths in arms.items():
-        places: set[str] = set()
-        for path in paths:
-            place = os.path.realpath(path) if is_there(path) else path
-            if os.path.isfile(place) and not is_written(path):
-                raise ComparisonError(Errors.NO_PIPELINE_FILE.format(path=path))
-            if place in places:
-                raise ComparisonError(Errors.SAME_RUN.format(name=name, path=path))
-            places.add(place)
+    _check_distinct(arms)
+    # All of them now: to measure one may take minutes.
+    for path in chain.from_iterable(arms.values()):
+        if not is_written(path):
+            check_pipeline(path)
+        elif not is_there(path):
+            raise ComparisonError(Errors.NOT_FOUND.format(path=path, cwd=os.getcwd()))
+
+
+def _check_distinct(arms: Mapping[str, Sequence[str]]) -> None:
+    """Raise for a pipeline that is there twice in an arm; warn of arms that are one."""
+    places: dict[str, set[str]] = {name: set() for name in arms}
+    for name, path in ((name, path) for name, paths in arms.items() for path in paths):
+        place = os.path.realpath(path) if is_there(path) else path
+        if place in places[name]:
+            raise ComparisonError(Errors.SAME_RUN.format(name=name, path=path))
+        places[name].add(place)
+    for one, other in combinations(arms, 2):
+        if places[one] == places[other]:
+            told = {"one": one, "other": other, "paths": ", ".join(arms[other])}
+            warnings.warn(Warnings.SAME_PIPELINES.format(**told), stacklevel=4)
 
 
 def _reference(arms: Mapping[str, Sequence[str]]) -> str:

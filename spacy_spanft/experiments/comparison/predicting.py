@@ -10,11 +10,13 @@ from confection import Config
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
-from spacy.util import load_model, minibatch, registry
+from spacy.util import is_package, load_model, minibatch, registry
 
 from ...errors import ComparisonError, Errors
 from ...util.gpu import select_gpu
 
+# What the folder of any pipeline has, and what needs none.
+_FILES, _BLANK = ("meta.json", "config.cfg"), "blank:"
 # Enough for libraries to choose their kernels, and for caches to fill.
 _N_WARM_UP = 64
 
@@ -93,6 +95,7 @@ def load(path: str, gpu_id: int) -> Language:
     gpu_id (int): The GPU; -1 for the CPU.
     RETURNS (Language): The pipeline.
     """
+    check_pipeline(path)
     select_gpu(gpu_id)
     try:
         return load_model(path)
@@ -125,6 +128,27 @@ def check_place(data: str) -> None:
     path = Path(data)
     if path.is_dir() and next(path.rglob("*.spacy"), None) is None:
         raise ComparisonError(Errors.NO_DOCBINS.format(path=data))
+
+
+def check_pipeline(path: str) -> None:
+    """Raise for what is neither the folder of a pipeline nor an installed package.
+
+    path (str): The pipeline, by name or path.
+    """
+    name, folder = str(path), Path(path)
+    if is_package(name) or name.startswith(_BLANK):
+        return
+    if not is_there(name):
+        reason = "there is no such folder, and no such package is installed."
+    elif not folder.is_dir():
+        raise ComparisonError(Errors.NO_PIPELINE_FILE.format(path=name))
+    elif all((folder / file).is_file() for file in _FILES):
+        return
+    else:
+        best = folder / "model-best"
+        hint = f" Is '{best}' meant?" if best.is_dir() else ""
+        reason = f"the folder has no {' and no '.join(_FILES)}.{hint}"
+    raise ComparisonError(Errors.NO_MODEL.format(name=name, reason=reason))
 
 
 def is_there(path: str) -> bool:

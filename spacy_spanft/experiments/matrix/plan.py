@@ -1,6 +1,7 @@
 """Which runs there are, and what each one trains."""
 
 import sys
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -12,7 +13,7 @@ from confection import Config
 from ...configs import TASKS, guess_task
 from ...configs.adding import interpolated
 from ...configs.sources import COLUMNS
-from ...errors import Errors, SpanftError, shown
+from ...errors import Errors, SpanftError, Warnings, shown
 from ...errors.visible import visible
 from .arms import ArmConfig, Pipeline, change, config_of
 from .data import PARTS, Data, find_data, read_with, sizes_of
@@ -139,10 +140,12 @@ def plan_runs(
     sizes: dict[str, list[int]] = {}
     for plan in plans.values():
         plan.n_words = _set_up(plan, given, epochs, sizes)
-    return [
+    runs = [
         _run(plans[name, arm.name], name, seed, Path(output))
         for name, seed, arm in product(tasks, seeds, arms)
     ]
+    _warn_same(runs)
+    return runs
 
 
 @dataclass
@@ -173,6 +176,19 @@ def _run(plan: _Plan, task: str, seed: int, output: Path) -> Run:
     digest = fingerprint(config)
     change(config, "training.logger", _logger(folder), RUNNER)
     return Run(task, arm.name, seed, folder, config, plan.n_words, digest, arm.note)
+
+
+def _warn_same(runs: Sequence[Run]) -> None:
+    """Warn of arms that train the same; the seed is a part of what is digested."""
+    known: dict[str, str] = {}
+    same = {
+        (one, run.arm)
+        for run in runs
+        if (one := known.setdefault(run.fingerprint, run.arm)) != run.arm
+    }
+    for one, other in sorted(same):
+        text = Warnings.SAME_ARMS.format(one=one, other=other)
+        warnings.warn(text, stacklevel=3)
 
 
 def _tasks(folders: Sequence[str | Path]) -> dict[str, Data]:
