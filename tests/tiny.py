@@ -14,6 +14,7 @@ WORDS = (
 
 LETTERS = tuple(chr(code) for code in range(ord("a"), ord("z") + 1))
 CAPITALS = tuple(letter.upper() for letter in LETTERS)
+SPECIAL_NAMES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -34,28 +35,45 @@ class Family(NamedTuple):
     words: dict[str, Any] = {}  # noqa: RUF012
 
 
-def word_pieces(folder, *more):
-    """Write the vocabulary of a WordPiece tokenizer.
+def word_pieces(folder, *more, lowercase=True, names=None):
+    """Make a WordPiece tokenizer, and write its vocabulary.
 
     It holds the letters too, so that no word is unknown.
     """
+    from tokenizers import BertWordPieceTokenizer
+
     letters = [*LETTERS, *(letter for letter in more if len(letter) == 1)]
     vocabulary = [*SPECIAL, *WORDS, *more, *letters, *(f"##{x}" for x in letters)]
+    vocabulary = [(names or {}).get(piece, piece) for piece in vocabulary]
+    ids = {piece: i for i, piece in enumerate(dict.fromkeys(vocabulary))}
     file = folder / "vocab.txt"
-    file.write_text("\n".join(dict.fromkeys(vocabulary)) + "\n", encoding="utf8")
-    return {"vocab_file": str(file)}
+    file.write_text("\n".join(ids) + "\n", encoding="utf8")
+    special = {
+        f"{name[1:-1].lower()}_token": (names or {}).get(name, name) for name in SPECIAL
+    }
+    made = BertWordPieceTokenizer(ids, lowercase=lowercase, **special)
+    return {"vocab_file": str(file), "tokenizer_object": made._tokenizer}
 
 
 def cased_word_pieces(folder):
     """Write one that knows capital letters."""
-    return word_pieces(folder, "The", "New", "York", "United", "States", *CAPITALS)
+    words = ("The", "New", "York", "United", "States")
+    return word_pieces(folder, *words, *CAPITALS, lowercase=False)
 
 
-def byte_pairs(folder, special=SPECIAL):
+def mpnet_word_pieces(folder):
+    """Write MPNet's, which is BERT's with the special tokens of RoBERTa."""
+    names = {"[PAD]": "<pad>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}
+    made = word_pieces(folder, names=names)
+    both = "<s>:0 $A:0 </s>:0 </s>:0 $B:0 </s>:0"
+    return _with_special(made, "<s>:0 $A:0 </s>:0", both, ("<s>", "</s>"))
+
+
+def byte_pairs(folder, special=SPECIAL, trim_offsets=True):
     """Train a byte-level BPE on a few words."""
     from tokenizers import ByteLevelBPETokenizer
 
-    bpe = ByteLevelBPETokenizer()
+    bpe = ByteLevelBPETokenizer(trim_offsets=trim_offsets)
     texts = [" ".join(word for word in WORDS if "#" not in word)] * 3
     bpe.train_from_iterator(
         texts, vocab_size=600, special_tokens=list(special), show_progress=False
@@ -64,12 +82,43 @@ def byte_pairs(folder, special=SPECIAL):
     return {
         "vocab_file": str(folder / "vocab.json"),
         "merges_file": str(folder / "merges.txt"),
+        "tokenizer_object": bpe._tokenizer,
     }
 
 
 def roberta_byte_pairs(folder):
     """Train one with the special tokens of RoBERTa."""
-    return byte_pairs(folder, ("<s>", "<pad>", "</s>", "<unk>", "<mask>"))
+    from tokenizers import processors
+
+    made = byte_pairs(folder, ("<s>", "<pad>", "</s>", "<unk>", "<mask>"))
+    made["tokenizer_object"].post_processor = processors.RobertaProcessing(
+        ("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False
+    )
+    return made
+
+
+def bert_byte_pairs(folder):
+    """Train one with the special tokens of BERT, as DeBERTa and ModernBERT have it."""
+    both = "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"
+    made = byte_pairs(folder)
+    return _with_special(made, "[CLS]:0 $A:0 [SEP]:0", both, ("[CLS]", "[SEP]"))
+
+
+def alone(make):
+    """Make a tokenizer without the files that it was converted from."""
+    return lambda folder: {"tokenizer_object": make(folder)["tokenizer_object"]}
+
+
+def _with_special(made, single, pair, special):
+    """Let a tokenizer put special tokens around texts and pairs of them."""
+    from tokenizers import processors
+
+    tokenizer = made["tokenizer_object"]
+    ids = [(name, tokenizer.token_to_id(name)) for name in special]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=single, pair=pair, special_tokens=ids
+    )
+    return made
 
 
 def unigrams(folder, file, special, normalizer, single="[CLS]:0 $A:0 [SEP]:0"):
@@ -131,8 +180,24 @@ def gpt2_byte_pairs(folder):
 def llama_unigrams(folder):
     """Make one that puts <s> before a text, and nothing after it."""
     special = ("<pad>", "<unk>", "<s>", "</s>")
-    made = unigrams(folder, "spiece.model", special, lambda _: [], "<s>:0 $A:0")
-    return {"tokenizer_object": made["tokenizer_object"]}
+    return unigrams(folder, "spiece.model", special, lambda _: [], "<s>:0 $A:0")
+
+
+def xlmr_unigrams(folder):
+    """Make one that keeps capital letters, with the special tokens of RoBERTa."""
+    special = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+    single = "<s>:0 $A:0 </s>:0"
+    made = unigrams(folder, "sentencepiece.bpe.model", special, lambda _: [], single)
+    both = "<s>:0 $A:0 </s>:0 </s>:0 $B:0 </s>:0"
+    return _with_special(made, single, both, ("<s>", "</s>"))
+
+
+def t5_unigrams(folder):
+    """Make one that puts </s> after each text, and nothing before it."""
+    special = ("<pad>", "</s>", "<unk>")
+    single = "$A:0 </s>:0"
+    made = unigrams(folder, "spiece.model", special, lambda _: [], single)
+    return _with_special(made, single, "$A:0 </s>:0 $B:0 </s>:0", ("</s>",))
 
 
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -168,7 +233,7 @@ FAMILIES = {
     "albert": Family(
         "albert", "AlbertTokenizerFast", albert_unigrams, {"embedding_size": 8, **STILL}
     ),
-    "deberta": Family("deberta", "DebertaTokenizerFast", byte_pairs, RELATIVE),
+    "deberta": Family("deberta", "DebertaTokenizerFast", bert_byte_pairs, RELATIVE),
     "deberta-v2": Family(
         "deberta-v2",
         "DebertaV2TokenizerFast",
@@ -206,8 +271,64 @@ OTHERS = {
     "llama": Family(
         "llama",
         "PreTrainedTokenizerFast",
-        llama_unigrams,
+        alone(llama_unigrams),
         words={"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"},
+    ),
+}
+
+NOTHING = dict.fromkeys(
+    ["hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"]
+)
+# Encoders that spacy-transformers is not asked for here.
+MORE = {
+    "distilbert": Family(
+        "distilbert",
+        "BertTokenizerFast",
+        word_pieces,
+        {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, **NOTHING},
+        {"model_input_names": ["input_ids", "attention_mask"]},
+    ),
+    "mpnet": Family("mpnet", "MPNetTokenizerFast", mpnet_word_pieces),
+    "xlm-roberta": Family(
+        "xlm-roberta",
+        "XLMRobertaTokenizerFast",
+        xlmr_unigrams,
+        {"type_vocab_size": 1},
+    ),
+    "camembert": Family(
+        "camembert", "CamembertTokenizerFast", xlmr_unigrams, {"type_vocab_size": 1}
+    ),
+    "modernbert": Family(
+        "modernbert",
+        "PreTrainedTokenizerFast",
+        alone(bert_byte_pairs),
+        {"global_attn_every_n_layers": 1, "local_attention": 8},
+        {name: f"[{name[:-6].upper()}]" for name in SPECIAL_NAMES},
+    ),
+    "longformer": Family(
+        "longformer",
+        "RobertaTokenizerFast",
+        roberta_byte_pairs,
+        {"attention_window": 4, "type_vocab_size": 1},
+    ),
+    "big_bird": Family(
+        "big_bird",
+        "PreTrainedTokenizerFast",
+        alone(albert_unigrams),
+        {"attention_type": "original_full"},
+        {name: f"[{name[:-6].upper()}]" for name in ("cls_token", "sep_token")}
+        | {"pad_token": "<pad>", "unk_token": "<unk>"},
+    ),
+    "t5": Family(
+        "t5",
+        "PreTrainedTokenizerFast",
+        alone(t5_unigrams),
+        {
+            **{"d_model": 16, "num_layers": 1, "num_heads": 2, "d_ff": 32, "d_kv": 8},
+            **NOTHING,
+            **dict.fromkeys(["max_position_embeddings"]),
+        },
+        {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"},
     ),
 }
 
@@ -217,10 +338,13 @@ def save_encoder(folder, family="bert", width=16, max_length=24, n_positions=64)
     import torch
     import transformers
 
-    about = {**FAMILIES, **OTHERS}[family]
+    about = {**FAMILIES, **OTHERS, **MORE}[family]
     folder.mkdir(parents=True, exist_ok=True)
+    made = about.make(folder)
+    if transformers.__version__ >= "5":  # it takes a path for a vocabulary
+        made = {"tokenizer_object": made["tokenizer_object"]}
     tokenizer = getattr(transformers, about.tokenizer)(
-        **about.make(folder), **about.words, model_max_length=max_length
+        **made, **about.words, model_max_length=max_length
     )
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
@@ -262,6 +386,19 @@ def transformer_config(folder, window=128, stride=96):
     }
 
 
+def encoder_config(folder, **settings):
+    """Configure the component spanft_encoder."""
+    architecture = {"@architectures": "spacy-spanft.HuggingFaceEncoder.v1"}
+    model = {**architecture, "name": str(folder), **settings}
+    return {"factory": "spanft_encoder", "model": model}
+
+
+OWN_LISTENER = {
+    "@architectures": "spacy-spanft.EncoderListener.v1",
+    "upstream": "*",
+    "grad_factor": 1.0,
+    "pooling": {"@layers": "reduce_mean.v1"},
+}
 LISTENER = {
     "@architectures": "spacy-transformers.TransformerListener.v1",
     "grad_factor": 1.0,

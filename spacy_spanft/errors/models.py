@@ -262,6 +262,19 @@ class ModelErrors:
         "The layers of {encoder} cannot be told apart, as they are not in a numbered "
         "list of modules. Leave {setting} out."
     )
+    NO_UPSTREAM = (
+        "A component listens to the encoder {name!r}, and none of that name is before "
+        'it in the pipeline. Add one before it: nlp.add_pipe("spanft_encoder", '
+        "before=...), or set upstream to the name of the one that is there."
+    )
+    NO_ENCODER_YET = (
+        "The encoder has not been loaded yet. Call nlp.initialize() first, as `spacy "
+        "train` does, or load a trained pipeline."
+    )
+    OTHER_BATCH = (
+        "A component that listens to the encoder {name!r} was given other Docs to "
+        "learn from than the encoder. Update both in one call of nlp.update."
+    )
     UNBOUND = (
         "spacy-spanft.GroupedAdam.v1 does not know the parameter {name!r}, so it "
         "cannot tell its rate. Something must show it the pipeline: put this into the "

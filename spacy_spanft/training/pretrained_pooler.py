@@ -4,12 +4,11 @@ import warnings
 from typing import Any
 
 from spacy.language import Language
-from spacy_transformers.layers import TransformerListener
 from thinc.api import Model
 
 from ..errors import Warnings
 from ..ml.layers.pooler import NAME
-from ..ml.optimizers.groups import models, shim_of, transformers
+from ..ml.optimizers.groups import listeners, models, shim_of, transformers
 from ..util._compat import torch_module
 
 
@@ -37,11 +36,7 @@ def take_pretrained_poolers(nlp: Language) -> None:
 
 def _dense_of(nlp: Language, model: Model[Any, Any]) -> Any:
     """Find the dense layer of the pooler of what a model listens to, or has inside."""
-    listened = {
-        node.upstream_name
-        for node in model.walk()
-        if isinstance(node, TransformerListener)
-    }
+    listened = {node.upstream_name for node in listeners(model)}
     others = [
         component.model
         for name, component in nlp.components

@@ -1,8 +1,4 @@
-"""Encoders of every family: trained, saved, loaded, aligned, and with pairs of texts.
-
-DOCS has what breaks alignments: an empty Doc in the middle of the batch, white space
-that is a token, characters that no vocabulary holds, and capital letters.
-"""
+"""Encoders of every family: trained, saved, loaded, aligned, and with pairs."""
 
 import numpy as np
 import pytest
@@ -18,22 +14,9 @@ from spacy_spanft.ml.alignment import encoding_of_wordpieces
 
 from ..made_configs import CONFIGS
 from ..tiny import FAMILIES, save_encoder
+from .families import DOCS, PAIRS, expected_rows
 
 pytest.importorskip("spacy_transformers")
-
-DOCS = [
-    "New York is not a very good city.",
-    "the  film \n was unbelievable",
-    "",
-    "\u6771 \U0001f600 in the united states",
-    "  un\u00fcbelievable, caf\u00e9! ",
-]
-PAIRS = [
-    ("New York is a city.", "it is not  bad"),
-    ("", "good"),
-    ("\u6771 film", " \U0001f600 "),
-    ("very bad city " * 9, "very good film " * 8),
-]
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -117,21 +100,6 @@ def rows_by_token(nlp, docs):
     for encoding in layer.predict(docs).encodings:
         cuts = np.cumsum(encoding.n_rows)[:-1]
         yield [sorted(rows.tolist()) for rows in np.split(encoding.rows, cuts)]
-
-
-def expected_rows(text, offsets, token, begin=0):
-    """Give the wordpieces with characters of a token, or of nothing but space behind.
-
-    begin (int): Where the text, in which the offsets count, begins in the Doc.
-    """
-    start, end = token.idx - begin, token.idx - begin + len(token)
-    found = []
-    for i, (a, b) in enumerate(offsets):
-        is_space = text[a:b].isspace()
-        inside = text[max(a, start) : max(start, min(b, end + is_space))]
-        if inside.strip() or (inside and is_space):
-            found.append(i)
-    return found
 
 
 def test_every_token_has_its_wordpieces(encoder):

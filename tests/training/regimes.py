@@ -9,7 +9,7 @@ from thinc.api import Adam
 
 from spacy_spanft.ml.optimizers.groups import models, shim_of, transformers
 
-from ..tiny import LISTENER, transformer_config
+from ..tiny import LISTENER, OWN_LISTENER, encoder_config, transformer_config
 
 TEXTS = ("new york was very good", "", "this film is bad", "it is new york city")
 CLASSIFIER = {
@@ -28,16 +28,22 @@ PARSER = {
 HEADS = {"textcat": CLASSIFIER, "ner": PARSER}
 
 
-def make(bert, *heads, own=False, pairs=False, **settings):
+def make(bert, *heads, own=False, pairs=False, ours=False, **settings):
     """Make a pipeline: a transformer that the heads share, or one for each of them."""
-    component = transformer_config(bert)
+    component = encoder_config(bert) if ours else transformer_config(bert)
     model = component["model"]
     model.update(settings)
     if pairs:
         del model["get_spans"]
         model["@architectures"] = "spacy-spanft.PairTransformerModel.v1"
-    tok2vec = LISTENER
-    if own:
+    tok2vec = OWN_LISTENER if ours else LISTENER
+    if own and ours:
+        tok2vec = {
+            "@architectures": "spacy-spanft.Tok2VecEncoder.v1",
+            "encoder": model,
+            "pooling": LISTENER["pooling"],
+        }
+    elif own:
         pooling = {"pooling": LISTENER["pooling"], "grad_factor": 1.0}
         tok2vec = {**model, **pooling}
         tok2vec["@architectures"] = "spacy-transformers.Tok2VecTransformer.v3"

@@ -27,6 +27,8 @@ KINDS = {
     "shared": {},
     "pairs": {"pairs": True},
     "own": {"own": True},
+    "ours": {"ours": True},
+    "ours, own": {"ours": True, "own": True},
 }
 LAYERS = ("embeddings.", "encoder.layer.0.", "encoder.layer.1.")
 
@@ -70,14 +72,15 @@ class TestFrozen:
         step(nlp, examples, adam)
         assert hash_of(nlp) != before
 
+    @pytest.mark.parametrize("ours", [False, True])
     @pytest.mark.parametrize("heads", [["textcat"], ["textcat", "ner"]])
-    def test_heads_learn_as_over_features(self, bert, heads):
+    def test_heads_learn_as_over_features(self, bert, heads, ours):
         """The reference: spaCy's own way to have a transformer that is not trained."""
         dropout = {"transformer_config": {"hidden_dropout_prob": 0.5}}
         freeze = freeze_transformer(until_step=5)
         found = []
         for kind in ("ours", "spacy"):
-            nlp, examples = initialized(make(bert, *heads, **dropout))
+            nlp, examples = initialized(make(bert, *heads, ours=ours, **dropout))
             adam = optimizer()
             fixed = {"exclude": ["transformer"], "annotates": ["transformer"]}
             for n in range(5):
@@ -105,10 +108,11 @@ class TestFrozen:
             found.append(hash_of(nlp))
         assert found[0] == found[1]
 
+    @pytest.mark.parametrize("ours", [False, True])
     @pytest.mark.parametrize("accumulate", [1, 2])
-    def test_beside_what_else_spacy_can_do(self, bert, accumulate):
+    def test_beside_what_else_spacy_can_do(self, bert, accumulate, ours):
         """Gradients accumulated, one head frozen, the transformer annotating."""
-        nlp, examples = initialized(make(bert, "ner", "textcat"))
+        nlp, examples = initialized(make(bert, "ner", "textcat", ours=ours))
         freeze = freeze_transformer(until_step=3)
         before = hash_of(nlp)
         settings = {"annotates": ["transformer"], "exclude": ["ner"]}
@@ -117,9 +121,10 @@ class TestFrozen:
             step(nlp, examples, optimizer(), accumulate=accumulate, **settings)
             assert (hash_of(nlp) == before) == (n < 3)
 
-    def test_update_with_an_optimizer(self, bert):
+    @pytest.mark.parametrize("ours", [False, True])
+    def test_update_with_an_optimizer(self, bert, ours):
         """In a loop of one's own, where the transformer's update is finished first."""
-        nlp, examples = initialized(make(bert))
+        nlp, examples = initialized(make(bert, ours=ours))
         adam = optimizer()
         freeze = freeze_transformer(until_step=4)
         nlp.update(examples, sgd=adam)
@@ -130,8 +135,9 @@ class TestFrozen:
         assert hash_of(nlp) == before
         assert learns(nlp)
 
-    def test_replaced_listeners_and_their_original(self, bert):
-        nlp, examples = initialized(make(bert, "textcat", "ner"))
+    @pytest.mark.parametrize("ours", [False, True])
+    def test_replaced_listeners_and_their_original(self, bert, ours):
+        nlp, examples = initialized(make(bert, "textcat", "ner", ours=ours))
         nlp.replace_listeners("transformer", "ner", ["model.tok2vec"])
         assert len(encoders(nlp)) == 2
         freeze = freeze_transformer(until_step=2)

@@ -56,6 +56,8 @@ def encoder_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
     RETURNS (Model[List[Doc], DocRows]): Docs to rows.
     """
     layers = tok2vec.layers
+    if layers and layers[-1].name == "rows_to_tokens":
+        return _rows_of_encoder(layers[0], layers[-1].attrs["grad_factor"])
     is_transformer = tok2vec.name == "transformer"
     if is_transformer or (layers and layers[-1].name == "trfs2arrays"):
         if is_transformer:
@@ -74,6 +76,33 @@ def encoder_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
     return Model(
         "token_rows", forward_tokens, init=init, layers=[tok2vec], dims={"nO": None}
     )
+
+
+def _rows_of_encoder(encoder: Model[InT, OutT], grad_factor: float) -> Model[InT, OutT]:
+    """Make the layer of one that gives rows, such as a listener to `spanft_encoder`."""
+    return Model(
+        "encoder_rows",
+        forward_rows,
+        init=init,
+        layers=[encoder],
+        dims={"nO": None},
+        attrs={"grad_factor": grad_factor},
+    )
+
+
+def forward_rows(
+    model: Model[InT, OutT], docs: InT, is_train: bool
+) -> tuple[OutT, Callable[[Floats2d], Any]]:
+    """Take the rows as they are."""
+    rows, backprop_encoder = model.layers[0](docs, is_train)
+    grad_factor = model.attrs["grad_factor"]
+
+    def backprop(d_vectors: Floats2d) -> Any:
+        return backprop_encoder(
+            d_vectors * grad_factor if grad_factor != 1 else d_vectors
+        )
+
+    return rows, backprop
 
 
 def _own_transformer(transformer: Model[InT, Any]) -> Model[InT, Any]:

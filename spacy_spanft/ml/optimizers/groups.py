@@ -4,7 +4,6 @@ from typing import Any, Literal, NamedTuple
 from weakref import WeakSet
 
 from spacy.language import Language
-from spacy_transformers.layers import TransformerListener, TransformerModel
 from thinc.api import Model, Shim
 
 from ...util._compat import torch_module
@@ -12,6 +11,10 @@ from .encoder_layers import is_bias_or_norm, parameter_depths
 
 Part = Literal["transformer", "head", "rest"]
 Key = tuple[int, str]
+# What owns an encoder, and what stands for that of another component: of
+# spacy-transformers, which need not be installed, and our own.
+_ENCODERS = ("transformer", "hf_encoder")
+_LISTENERS = ("transformer-listener", "encoder_listener")
 
 # How thinc's layers, spaCy's and ours call their biases, and the gain of a layer norm.
 _BIASES_AND_NORMS = frozenset(("b", "c", "G"))
@@ -81,17 +84,26 @@ def models(nlp: Language) -> dict[str, Model[Any, Any]]:
     return {name: model for name, model in found if isinstance(model, Model)}
 
 
-def transformers(model: Model[Any, Any]) -> list[TransformerModel]:
+def transformers(model: Model[Any, Any]) -> list[Model[Any, Any]]:
     """Find the transformers in a component: a shared one, or those of its own.
 
     model (Model): The component's model.
     """
-    return [node for node in model.walk() if isinstance(node, TransformerModel)]
+    return [node for node in model.walk() if node.name in _ENCODERS]
 
 
-def shim_of(transformer: TransformerModel) -> Any:
+def listeners(model: Model[Any, Any]) -> list[Any]:
+    """Find what listens to the transformer of another component.
+
+    model (Model): The component's model.
+    RETURNS (list[Model]): The listeners, each with an upstream_name.
+    """
+    return [node for node in model.walk() if node.name in _LISTENERS]
+
+
+def shim_of(transformer: Model[Any, Any]) -> Any:
     """Get what holds a transformer's PyTorch module."""
-    return transformer.layers[0].shims[0]
+    return next(shim for node in transformer.walk() for shim in node.shims)
 
 
 def parameter_groups(nlp: Language) -> dict[Key, ParameterGroup]:
@@ -104,8 +116,7 @@ def parameter_groups(nlp: Language) -> dict[Key, ParameterGroup]:
     for model in models(nlp).values():
         nodes = list(model.walk())
         inside = {id(node) for one in transformers(model) for node in one.walk()}
-        listens = any(isinstance(node, TransformerListener) for node in nodes)
-        outside: Part = "head" if listens or inside else "rest"
+        outside: Part = "head" if listeners(model) or inside else "rest"
         for node in nodes:
             part: Part = "transformer" if id(node) in inside else outside
             for name in node.param_names:

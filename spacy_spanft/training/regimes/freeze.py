@@ -6,7 +6,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from spacy.language import Language
-from spacy_transformers.layers import TransformerModel
+from thinc.api import Model
 
 from ...errors import Errors, SpanftError, Warnings, check_setting
 from ...ml.optimizers.encoder_layers import parameter_depths
@@ -139,7 +139,7 @@ class _Freezer:
             self.thawed_at = step
         return step - self.thawed_at
 
-    def depths_of(self, transformer: TransformerModel) -> dict[str, int]:
+    def depths_of(self, transformer: Model[Any, Any]) -> dict[str, int]:
         """Tell the layers apart, if they are to thaw one by one."""
         if self.steps_per_layer is None:
             return {}
@@ -151,7 +151,7 @@ class _Freezer:
         return depths
 
 
-def _trained_transformers(nlp: Language, config: Any) -> list[TransformerModel]:
+def _trained_transformers(nlp: Language, config: Any) -> list[Model[Any, Any]]:
     """Find the transformers that spaCy trains, or raise if there are none."""
     found = {name: transformers(model) for name, model in models(nlp).items()}
     owners = [name for name, own in found.items() if own]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from spacy_transformers.layers import TransformerModel
+from thinc.api import Model
 
 from ...ml.optimizers.groups import shim_of
 from ...util._compat import forward_of, set_forward, torch_module
@@ -13,7 +13,7 @@ class _Frozen:
     """What was changed in a transformer, until its update is finished."""
 
     def __init__(
-        self, transformer: TransformerModel, is_frozen: Callable[[str], bool]
+        self, transformer: Model[Any, Any], is_frozen: Callable[[str], bool]
     ) -> None:
         self.transformer = transformer
         self.shim = shim_of(transformer)
@@ -56,7 +56,7 @@ class _Frozen:
 
 
 def freeze_for_update(
-    transformer: TransformerModel, is_frozen: Callable[[str], bool]
+    transformer: Model[Any, Any], is_frozen: Callable[[str], bool]
 ) -> None:
     """Keep weights of a transformer bit by bit as they are, for the coming update.
 
@@ -64,13 +64,13 @@ def freeze_for_update(
     one that still learns. If none does, the transformer predicts, without dropout. The
     end of the update (`finish_update`) puts everything back.
 
-    transformer (TransformerModel): The transformer, of which nothing is frozen.
+    transformer (Model): The transformer, of which nothing is frozen.
     is_frozen (Callable[[str], bool]): Whether to freeze a parameter, by its name.
     """
     _Frozen(transformer, is_frozen)
 
 
-def restore(transformer: TransformerModel) -> None:
+def restore(transformer: Model[Any, Any]) -> None:
     """Put back what `freeze_for_update` changed, if its update was never finished."""
     finish_update = vars(shim_of(transformer)).get("finish_update")
     holder = getattr(finish_update, "__self__", None)

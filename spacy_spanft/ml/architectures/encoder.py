@@ -1,0 +1,128 @@
+"""Encoders of Hugging Face without spacy-transformers, shared by listeners."""
+
+from typing import Any
+
+from spacy.tokens import Doc
+from spacy.util import SimpleFrozenDict
+from thinc.api import Model, chain
+from thinc.types import Floats2d, Ragged
+
+from ...errors import check_setting
+from ..encoder.shim import Precision
+from ..layers.encoder_listener import EncoderListener
+from ..layers.encoder_rows import DocRows
+from ..layers.hf_encoder import TextRow, hf_encoder
+from ..layers.rows_to_tokens import rows_to_tokens
+from ..pairs import check_separator
+
+Tok2Vec = Model[list[Doc], list[Floats2d]]
+
+
+def huggingface_encoder(
+    name: str,
+    window: int | None = None,
+    stride: int | None = None,
+    separator: str | None = None,
+    text_row: TextRow = "auto",
+    precision: Precision = "single",
+    max_batch_rows: int = 8192,
+    tokenizer_config: dict[str, Any] = SimpleFrozenDict(),
+    transformer_config: dict[str, Any] = SimpleFrozenDict(),
+    gradient_checkpointing: bool = False,
+    trust_remote_code: bool = False,
+) -> Model[list[Doc], DocRows]:
+    """Build `spacy-spanft.HuggingFaceEncoder.v1`, for the component `spanft_encoder`.
+
+    It encodes a Doc as its tokenizer does: a long one in windows that overlap, so that
+    nothing is cut off, and a pair of texts as `tokenizer(first, second)`. A batch is
+    cut into micro-batches of similar length, which saves padding and changes nothing
+    else.
+
+    name (str): The encoder's name on the hub, or its folder. Of an encoder-decoder, the
+        encoder is taken.
+    window (Optional[int]): How many wordpieces are read at once, [CLS] and [SEP] among
+        them; None takes as many as the encoder can.
+    stride (Optional[int]): How many wordpieces after another windows begin; None takes
+        three quarters of a window.
+    separator (Optional[str]): What stands between the texts of a pair; None if there
+        are no pairs.
+    text_row (Literal["auto", "first", "last", "mean"]): The row that stands for a text:
+        "auto" takes [CLS], wherever it is, the last one of a decoder (GPT-2), and the
+        mean where neither is there (T5).
+    precision (Literal["single", "bf16", "fp16"]): What the encoder computes in.
+    max_batch_rows (int): How many wordpieces a micro-batch has at most, padding
+        included. Less of them need less memory; a single window may have more.
+    tokenizer_config (dict[str, Any]): Settings of the tokenizer.
+    transformer_config (dict[str, Any]): Settings of the encoder, such as
+        {"attn_implementation": "eager"}.
+    gradient_checkpointing (bool): Whether the backward pass computes again what it
+        needs, in the place of keeping it: slower, with less memory.
+    trust_remote_code (bool): Whether code that comes with the encoder may run.
+    RETURNS (Model[List[Doc], DocRows]): The model.
+    """
+    if separator is not None:
+        check_separator(separator)
+    least = "a number of 1 or more"
+    check_setting("max_batch_rows", max_batch_rows, max_batch_rows >= 1, least)
+    settings = {
+        "window": window,
+        "stride": stride,
+        "separator": separator,
+        "text_row": text_row,
+        "precision": precision,
+        "max_batch_rows": max_batch_rows,
+        "tokenizer_config": dict(tokenizer_config),
+        "transformer_config": dict(transformer_config),
+        "gradient_checkpointing": gradient_checkpointing,
+        "trust_remote_code": trust_remote_code,
+    }
+    model = hf_encoder(name, settings)
+    model.attrs["replace_listener_cfg"] = replace_listener_cfg
+    return model
+
+
+def encoder_listener(
+    pooling: Model[Ragged, Floats2d], upstream: str = "*", grad_factor: float = 1.0
+) -> Tok2Vec:
+    """Build `spacy-spanft.EncoderListener.v1`: a `spanft_encoder` as a tok2vec.
+
+    pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces:
+        reduce_mean.v1, as is usual. What pools spans does without it.
+    upstream (str): The name of the encoder's component; "*" for any.
+    grad_factor (float): What the gradients are multiplied with.
+    RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
+    """
+    model: Any = chain(EncoderListener(upstream), rows_to_tokens(pooling, grad_factor))
+    return model
+
+
+def tok2vec_encoder(
+    encoder: Model[list[Doc], DocRows],
+    pooling: Model[Ragged, Floats2d],
+    grad_factor: float = 1.0,
+) -> Tok2Vec:
+    """Build `spacy-spanft.Tok2VecEncoder.v1`: an encoder of a component's own.
+
+    This is what `nlp.replace_listeners` puts in the place of a listener.
+
+    encoder (Model[List[Doc], DocRows]): The encoder.
+    pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces.
+    grad_factor (float): What the gradients are multiplied with.
+    RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
+    """
+    model: Any = chain(encoder, rows_to_tokens(pooling, grad_factor))
+    return model
+
+
+def replace_listener_cfg(
+    encoder: dict[str, Any], listener: dict[str, Any]
+) -> dict[str, Any]:
+    """Say in a config what a listener is replaced with."""
+    while "pooling" not in listener:  # spaCy gives what stands in model.tok2vec
+        listener = listener["tok2vec"]
+    return {
+        "@architectures": "spacy-spanft.Tok2VecEncoder.v1",
+        "encoder": encoder,
+        "pooling": listener["pooling"],
+        "grad_factor": listener.get("grad_factor", 1.0),
+    }

@@ -1,0 +1,1 @@
+"""Encoders of Hugging Face: Docs to wordpieces, and these to vectors."""

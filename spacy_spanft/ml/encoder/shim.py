@@ -1,0 +1,129 @@
+"""What holds an encoder inside a thinc model, trains it and writes it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from inspect import signature
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from thinc.api import PyTorchGradScaler, PyTorchShim, get_torch_default_device
+
+from ...errors import Errors, SpanftError
+from ..alignment import Ints
+from .loading import Encoder, encoder_from_bytes, encoder_to_bytes
+from .wordpieces import Window
+
+Precision = Literal["single", "bf16", "fp16"]
+_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class EncoderShim(PyTorchShim):
+    """An encoder and its tokenizer, without either until they are loaded."""
+
+    def __init__(self, precision: Precision = "single") -> None:
+        """Make it empty.
+
+        precision (Literal["single", "bf16", "fp16"]): What the encoder computes in.
+        """
+        super().__init__(None, grad_scaler=PyTorchGradScaler(precision == "fp16"))
+        self.precision = precision
+        self._encoder: Encoder | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        """Say whether there is an encoder."""
+        return self._encoder is not None
+
+    @property
+    def encoder(self) -> Encoder:
+        """Get the encoder."""
+        if self._encoder is None:
+            raise SpanftError(Errors.NO_ENCODER_YET)
+        return self._encoder
+
+    def take(self, encoder: Encoder) -> None:
+        """Hold an encoder, on the device of this process.
+
+        encoder (Encoder): The encoder.
+        """
+        self._encoder = encoder
+        self._model = encoder.module.to(get_torch_default_device())
+
+    def encode(
+        self, windows: Sequence[Window], groups: Sequence[Ints], is_train: bool
+    ) -> "tuple[torch.Tensor, Callable[[torch.Tensor], None]]":
+        """Compute the vectors of wordpieces, one micro-batch after the other.
+
+        windows (Sequence[Window]): What is encoded.
+        groups (Sequence[Ints]): The windows of each micro-batch.
+        is_train (bool): Whether dropout is on, and a gradient is to come.
+        RETURNS (tuple[Tensor, Callable]): The vectors without any padding, in the order
+            of the windows, and what takes their gradient.
+        """
+        lengths = np.array([len(window) for window in windows], np.int64)
+        starts = np.cumsum(lengths) - lengths
+        module = self.encoder.module.train(is_train)
+        parts: list[tuple[Any, Any, Any]] = []
+        vectors: Any = None
+        for group in groups:
+            is_real, inputs = self._inputs([windows[number] for number in group])
+            with torch.set_grad_enabled(is_train), self._autocast():
+                output = module(**inputs)[0]
+            found = np.concatenate([starts[n] + np.arange(lengths[n]) for n in group])
+            rows = torch.from_numpy(found).to(output.device)
+            if vectors is None:
+                shape = (int(lengths.sum()), output.shape[-1])
+                vectors = torch.empty(shape, device=output.device)
+            vectors[rows] = output.detach()[is_real].float()
+            if is_train:
+                parts.append((output, is_real, rows))
+
+        def backprop(d_vectors: Any) -> None:
+            scaled = self._grad_scaler.scale(d_vectors)
+            while parts:  # each graph is freed as soon as it was gone through
+                output, is_real, rows = parts.pop()
+                d_output = torch.zeros_like(output)
+                d_output[is_real] = scaled[rows].to(output.dtype)
+                torch.autograd.backward(output, d_output)
+            gradients = [p.grad for p in module.parameters() if p.grad is not None]
+            self._grad_scaler.unscale(gradients)
+
+        return vectors, backprop
+
+    def to_bytes(self) -> bytes:
+        """Write the encoder."""
+        return encoder_to_bytes(self.encoder)
+
+    def from_bytes(self, bytes_data: bytes) -> "EncoderShim":
+        """Read an encoder."""
+        self.take(encoder_from_bytes(bytes_data))
+        return self
+
+    def _inputs(self, windows: Sequence[Window]) -> tuple[Any, dict[str, Any]]:
+        """Pad windows, on the right whatever the tokenizer does."""
+        module, tokenizer, _ = self.encoder
+        shape = len(windows), max(map(len, windows))
+        ids = np.full(shape, tokenizer.pad_token_id or 0, np.int64)
+        types, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for row, window in enumerate(windows):
+            ids[row, : len(window)] = window.ids
+            mask[row, : len(window)] = 1
+            types[row, : len(window.type_ids)] = window.type_ids
+        made = {"input_ids": ids, "attention_mask": mask}
+        # Some tokenizers give more than their encoder takes.
+        if windows[0].type_ids and "token_type_ids" in _inputs_of(module):
+            made["token_type_ids"] = types
+        device = self.device
+        inputs = {name: torch.from_numpy(made[name]).to(device) for name in made}
+        return inputs["attention_mask"].bool(), inputs
+
+    @contextmanager
+    def _autocast(self) -> Iterator[None]:
+        dtype = _DTYPES.get(self.precision)
+        with torch.autocast(self.device.type, dtype, enabled=dtype is not None):
+            yield
+
+
+def _inputs_of(module: Any) -> Any:
+    return signature(module.forward).parameters

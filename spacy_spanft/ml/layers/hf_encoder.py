@@ -1,0 +1,165 @@
+"""An encoder of Hugging Face: Docs to the vectors of their wordpieces."""
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from spacy.tokens import Doc
+from thinc.api import Model, torch2xp, xp2torch
+from thinc.types import Floats2d
+
+from ...errors import check_setting
+from ..alignment import Encoding, encoding_of_tokens, real_rows
+from ..encoder.loading import load_encoder, longest_window
+from ..encoder.micro_batches import micro_batches
+from ..encoder.shim import EncoderShim
+from ..encoder.wordpieces import Window, Windows, cut_windows, encoding_of
+from .encoder_rows import DocRows
+
+InT = list[Doc]
+OutT = DocRows
+NAME = "hf_encoder"
+TextRow = Literal["auto", "first", "last", "mean"]
+# What windows share if nobody says, and how long they are where nothing limits them.
+_SHARED = 4
+_UNLIMITED = 512
+# What a micro-batch costs beside its rows, in rows: a GPU is slow to start and fast to
+# go on.
+_OVERHEAD = {"cpu": 48.0, "cuda": 4096.0}
+
+
+def hf_encoder(name: str, settings: Mapping[str, Any]) -> Model[InT, OutT]:
+    """Make the layer, without weights until it is initialized or read.
+
+    name (str): The encoder's name on the hub, or its folder.
+    settings (Mapping[str, Any]): See `spacy-spanft.HuggingFaceEncoder.v1`.
+    RETURNS (Model[List[Doc], DocRows]): Docs to rows.
+    """
+    shim = EncoderShim(settings["precision"])
+    attrs = {"name": name, **settings}
+    return Model(NAME, forward, init=init, shims=[shim], dims={"nO": None}, attrs=attrs)
+
+
+def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
+    """Load the encoder, if there is none yet."""
+    shim = shim_of(model)
+    attrs = model.attrs
+    if not shim.is_loaded:
+        encoder = load_encoder(
+            attrs["name"],
+            attrs["transformer_config"],
+            attrs["tokenizer_config"],
+            attrs["trust_remote_code"],
+        )
+        shim.take(encoder)
+    model.set_dim("nO", shim.encoder.module.config.hidden_size)
+    window_of(model)  # says now what is wrong with it
+
+
+def shim_of(model: Model[InT, OutT]) -> EncoderShim:
+    """Get what holds the encoder of a layer."""
+    shim: Any = model.shims[0]
+    return shim  # type: ignore[no-any-return]
+
+
+def window_of(model: Model[InT, OutT]) -> tuple[int, int]:
+    """Find out how long windows are, and how many wordpieces two of them share.
+
+    RETURNS (tuple[int, int]): Both, special wordpieces counted in the first alone.
+    """
+    shim, attrs = shim_of(model), model.attrs
+    longest = longest_window(shim.encoder)
+    least = shim.encoder.tokenizer.num_special_tokens_to_add() + 1
+    size = attrs["window"] or longest or _UNLIMITED
+    is_right = least <= size <= (longest or size)
+    most = f"to {longest}, what {attrs['name']!r} takes" if longest else "or more"
+    check_setting("window", size, is_right, f"null, or a number from {least} {most}")
+    inside = size - least + 1
+    stride = attrs["stride"] or max(1, inside - inside // _SHARED)
+    expected = f"null, or a number from 1 to {inside}, the length of a window"
+    check_setting("stride", stride, 1 <= stride <= inside, expected)
+    return size, inside - stride
+
+
+def forward(
+    model: Model[InT, OutT], docs: InT, is_train: bool
+) -> tuple[OutT, Callable[[Floats2d], InT]]:
+    """Apply the layer. No row is computed for padding beyond a micro-batch's own."""
+    shim, ops = shim_of(model), model.ops
+    size, overlap = window_of(model)
+    separator = model.attrs["separator"]
+    cut = cut_windows(docs, shim.encoder.tokenizer, size, overlap, separator)
+    own = _by_doc(cut)
+    pairs = zip(docs, own, strict=True)
+    encodings = [encoding_of(doc, ws) if ws else _NOTHING for doc, ws in pairs]
+    sizes = [len(ws) * one.width for ws, one in zip(own, encodings, strict=True)]
+    starts = [0, *np.cumsum(sizes).tolist()]
+    lines = zip(docs, own, encodings, strict=True)
+    cls = None if _is_mean(model) else [_row_of(model, *line) for line in lines]
+    if not cut.windows:
+        nothing = ops.alloc2f(0, model.get_dim("nO"))
+        return DocRows(docs, nothing, starts, encodings, cls), lambda d_rows: docs
+    lengths = np.array([len(window) for window in cut.windows], np.int64)
+    most, overhead = model.attrs["max_batch_rows"], _OVERHEAD[shim.device.type]
+    groups = micro_batches(lengths, overhead, most)
+    vectors, backprop_encoder = shim.encode(cut.windows, groups, is_train)
+    # Windows of one Doc are all as wide as the widest: rows of none are between them.
+    is_ragged = starts[-1] > len(vectors)
+    rows = _places(encodings, starts) if is_ragged else None
+    flat: Any = torch2xp(vectors, ops=ops)
+    if rows is not None:
+        found = ops.alloc2f(starts[-1], flat.shape[1])
+        found[rows] = flat
+        flat = found
+
+    def backprop(d_rows: Floats2d) -> InT:
+        d_vectors: Any = d_rows if rows is None else d_rows[rows]
+        backprop_encoder(xp2torch(ops.xp.ascontiguousarray(d_vectors)))
+        return docs
+
+    return DocRows(docs, flat, starts, encodings, cls), backprop
+
+
+_NOTHING = encoding_of_tokens(0)._replace(windows=np.zeros(0, np.int64), width=0)
+
+
+def _by_doc(cut: Windows) -> list[list[Window]]:
+    bounds = [0, *np.cumsum(cut.counts).tolist()]
+    return [cut.windows[a:b] for a, b in pairwise(bounds)]
+
+
+def _places(encodings: list[Encoding], starts: list[int]) -> Any:
+    """Find the rows that are no padding."""
+    found = [
+        start + np.arange(begin, end)
+        for start, encoding in zip(starts, encodings, strict=False)
+        for begin, end in zip(*real_rows(encoding), strict=True)
+    ]
+    return np.concatenate(found)
+
+
+def _is_mean(model: Model[InT, OutT]) -> bool:
+    """Say whether the mean stands for a text: where no wordpiece has seen all of it."""
+    where: TextRow = model.attrs["text_row"]
+    encoder = shim_of(model).encoder
+    has_cls = encoder.tokenizer.cls_token_id is not None
+    is_encoder = not has_cls and encoder.config.is_encoder_decoder
+    return where == "mean" or (where == "auto" and bool(is_encoder))
+
+
+def _row_of(
+    model: Model[InT, OutT], doc: Doc, windows: list[Window], encoding: Encoding
+) -> int:
+    """Find the row that stands for a Doc; -1 if there is none."""
+    if not windows:
+        return -1
+    begins, ends = real_rows(encoding)
+    first, last = int(begins[0]), int(ends[-1]) - 1
+    where: TextRow = model.attrs["text_row"]
+    cls = shim_of(model).encoder.tokenizer.cls_token_id
+    if where == "first" or (where == "auto" and windows[0].ids[0] == cls):
+        return first
+    # XLNet's [CLS] is the last one; in a decoder only the last one has seen the text.
+    is_last = cls is None or windows[-1].ids[-1] == cls
+    return last if where == "last" or is_last else -1

@@ -1,0 +1,304 @@
+"""The component `spanft_encoder`: an encoder of Hugging Face that others share."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples
+from spacy.vocab import Vocab
+from thinc.api import Model, Optimizer, reduce_mean
+
+from ..errors import check_setting
+from ..ml.layers.encoder_listener import EncoderListener
+from ..ml.layers.encoder_rows import DocRows
+from ..ml.layers.rows_to_tokens import rows_to_tokens
+from .kept_rows import KeptRows, join_rows
+
+# The vectors of so many tokens, and no more, are computed ahead.
+_MOST_TOKENS = 2**16
+
+DEFAULT_CONFIG = {
+    "model": {
+        "@architectures": "spacy-spanft.HuggingFaceEncoder.v1",
+        "name": "bert-base-uncased",
+    },
+    "n_sorted": 8,
+    "set_tensor": False,
+}
+
+
+@Language.factory("spanft_encoder", default_config=DEFAULT_CONFIG)
+def make_encoder(
+    nlp: Language,
+    name: str,
+    model: Model[list[Doc], DocRows],
+    n_sorted: int,
+    set_tensor: bool,
+) -> "SpanftEncoder":
+    """Make the component.
+
+    nlp (Language): The pipeline.
+    name (str): The component's name in it.
+    model (Model[List[Doc], DocRows]): spacy-spanft.HuggingFaceEncoder.v1.
+    n_sorted (int): How many batches of a stream are sorted together.
+    set_tensor (bool): Whether doc.tensor gets the vectors of tokens.
+    RETURNS (SpanftEncoder): The component.
+    """
+    return SpanftEncoder(
+        nlp.vocab, model, name, n_sorted=n_sorted, set_tensor=set_tensor
+    )
+
+
+class SpanftEncoder(TrainablePipe):
+    """Encodes Docs for the components after it that have an EncoderListener.
+
+    Its vectors stand on no Doc: they are kept for as long as it takes the components
+    after it to use them, and computed again if somebody asks later (`rows_of`).
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[list[Doc], DocRows],
+        name: str = "spanft_encoder",
+        *,
+        n_sorted: int = 8,
+        set_tensor: bool = False,
+    ) -> None:
+        """Make the component.
+
+        vocab (Vocab): The vocabulary.
+        model (Model[List[Doc], DocRows]): spacy-spanft.HuggingFaceEncoder.v1.
+        name (str): The component's name.
+        n_sorted (int): How many batches of a stream are sorted together.
+        set_tensor (bool): Whether doc.tensor gets the mean of each token's wordpieces,
+            for doc.similarity and the like.
+        """
+        check_setting("n_sorted", n_sorted, n_sorted >= 1, "1 or more")
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.cfg = {"n_sorted": n_sorted, "set_tensor": set_tensor}
+        self.listener_map: dict[str, list[EncoderListener]] = {}
+        self._kept = KeptRows()
+        self._pending: _Pending | None = None
+        self._tokens = rows_to_tokens(reduce_mean())
+
+    @property
+    def listeners(self) -> list[EncoderListener]:
+        """Get all listeners, in the order of their components."""
+        return [
+            one for name in self.listening_components for one in self.listener_map[name]
+        ]
+
+    @property
+    def listening_components(self) -> list[str]:
+        """Get the names of the components that listen."""
+        return list(self.listener_map)
+
+    def add_listener(self, listener: EncoderListener, component_name: str) -> None:
+        """Let a listener of a component listen to this one."""
+        own = self.listener_map.setdefault(component_name, [])
+        if not any(one is listener for one in own):
+            own.append(listener)
+        listener.source = self
+        if self.model.has_dim("nO"):
+            listener.set_dim("nO", self.model.get_dim("nO"), force=True)
+
+    def remove_listener(self, listener: EncoderListener, component_name: str) -> bool:
+        """Remove a listener; say whether it was there."""
+        own = self.listener_map.get(component_name, [])
+        left = [one for one in own if one is not listener]
+        if left:
+            self.listener_map[component_name] = left
+        else:
+            self.listener_map.pop(component_name, None)
+        return len(left) < len(own)
+
+    def find_listeners(self, component: Any) -> None:
+        """Find the listeners to this component in another one."""
+        model = getattr(component, "model", None)
+        for node in model.walk() if isinstance(model, Model) else ():
+            names = ("*", self.name)
+            if isinstance(node, EncoderListener) and node.upstream_name in names:
+                self.add_listener(node, component.name)
+
+    def rows_of(self, docs: Sequence[Doc]) -> DocRows:
+        """Give the vectors of the wordpieces of Docs.
+
+        docs (Sequence[Doc]): The Docs, which need not have gone through the pipeline.
+        RETURNS (DocRows): Their rows.
+        """
+        kept = [self._kept.place_of(doc) for doc in docs]
+        missing = [doc for doc, place in zip(docs, kept, strict=True) if not place]
+        places = [place for place in kept if place]
+        if missing or not docs:
+            found = self.model.predict(missing)
+            self._kept.add(found)
+            if not places:
+                return found
+            new = ((found, i) for i in range(len(missing)))
+            places = [place or next(new) for place in kept]
+        return join_rows(self.model.ops, docs, places)
+
+    def predict(self, docs: Iterable[Doc]) -> DocRows:
+        """Encode Docs, all of them at once.
+
+        docs (Iterable[Doc]): The Docs.
+        RETURNS (DocRows): Their rows.
+        """
+        return self.model.predict(list(docs))
+
+    def set_annotations(self, docs: Iterable[Doc], rows: DocRows) -> None:
+        """Keep the rows of Docs for the components after this one.
+
+        docs (Iterable[Doc]): The Docs.
+        rows (DocRows): Their rows.
+        """
+        self._kept.add(rows)
+        if self.cfg["set_tensor"]:
+            found: list[Any] = self._tokens.predict(rows)
+            for doc, vectors in zip(rows.docs, found, strict=True):
+                doc.tensor = vectors
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Encode a stream, several batches at once: sorted, they have little padding.
+
+        stream (Iterable[Doc]): Docs.
+        batch_size (int): How many texts a batch has.
+        YIELDS (Doc): The same, in order.
+        """
+        for docs in _batches(stream, batch_size * self.cfg["n_sorted"]):
+            # Each component after this one holds back a batch of its own at most.
+            self._kept.n_docs = len(docs) + batch_size * (2 + len(self.listener_map))
+            self.set_annotations(docs, self.predict(docs))
+            yield from docs
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Encode a batch for the listeners, which give back its gradient.
+
+        examples (Iterable[Example]): The batch.
+        drop (float): Nothing: the encoder has dropout of its own.
+        sgd (Optional[Optimizer]): The optimizer.
+        losses (Optional[Dict[str, float]]): The losses.
+        RETURNS (Dict[str, float]): The losses, with the square of the gradient.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "SpanftEncoder.update")
+        self._backprop()  # what a listener that is frozen has kept waiting
+        rows, backprop = self.model.begin_update([eg.predicted for eg in examples])
+        self._pending = _Pending(backprop, len(self.listeners))
+        for listener in self.listeners:
+            listener.receive(rows, partial(self._take, self._pending, losses, sgd))
+        return losses
+
+    def _take(
+        self,
+        pending: "_Pending",
+        losses: dict[str, float],
+        sgd: Optimizer | None,
+        d_rows: Any,
+    ) -> list[Doc]:
+        """Take the gradient of a listener; the last one's goes through the encoder."""
+        losses[self.name] += float((d_rows**2).sum())
+        pending.add(d_rows)
+        if pending.n_left == 0 and pending is self._pending:
+            self._backprop()
+            if sgd is not None:
+                self.finish_update(sgd)
+        return []
+
+    def _backprop(self) -> None:
+        pending = self._pending
+        # spaCy may finish an update before the listeners had their turn.
+        if pending is not None and pending.gradient is not None:
+            self._pending = None
+            pending.backprop(pending.gradient)
+
+    def finish_update(self, sgd: Optimizer) -> None:
+        """Update the encoder.
+
+        sgd (Optimizer): The optimizer.
+        """
+        self._backprop()
+        super().finish_update(sgd)
+        self._kept.clear()  # another encoder gives other rows
+
+    def get_loss(self, examples: Any, scores: Any) -> None:
+        """Do nothing: the loss is that of the components that listen."""
+
+    def add_label(self, label: Any) -> int:
+        """Do nothing: there are no labels."""
+        return 0
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+    ) -> None:
+        """Load the encoder, if there is none yet, and find the listeners.
+
+        get_examples (Callable[[], Iterable[Example]]): Examples, none of which is read.
+        nlp (Optional[Language]): The pipeline.
+        """
+        self.model.initialize()
+        pipeline = [] if nlp is None else nlp.pipeline
+        names = [name for name, _ in pipeline]
+        after = names.index(self.name) + 1 if self.name in names else 0
+        for _, component in pipeline[after:]:
+            self.find_listeners(component)
+
+    def from_bytes(self, *args: Any, **settings: Any) -> "SpanftEncoder":
+        """Load the component."""
+        self._kept.clear()
+        super().from_bytes(*args, **settings)
+        return self
+
+    def from_disk(self, *args: Any, **settings: Any) -> "SpanftEncoder":
+        """Load the component."""
+        self._kept.clear()
+        super().from_disk(*args, **settings)
+        return self
+
+
+class _Pending:
+    """The gradient of a batch, until all listeners have given theirs."""
+
+    def __init__(self, backprop: Callable[[Any], Any], n_left: int) -> None:
+        self.backprop = backprop
+        self.n_left = n_left
+        self.gradient: Any = None
+
+    def add(self, gradient: Any) -> None:
+        self.n_left -= 1
+        if self.gradient is None:
+            self.gradient = gradient
+        else:
+            self.gradient = self.gradient + gradient
+
+
+def _batches(stream: Iterable[Doc], n_docs: int) -> Iterator[list[Doc]]:
+    """Cut a stream into batches of so many Docs, or of as many as memory is for."""
+    docs: list[Doc] = []
+    n_tokens = 0
+    for doc in stream:
+        docs.append(doc)
+        n_tokens += len(doc)
+        if len(docs) == n_docs or n_tokens >= _MOST_TOKENS:
+            yield docs
+            docs, n_tokens = [], 0
+    if docs:
+        yield docs

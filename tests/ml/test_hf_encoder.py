@@ -1,0 +1,244 @@
+"""The encoder without spacy-transformers: every family, against plain loops."""
+
+from inspect import signature
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_spanft import join_pair
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.architectures.encoder import huggingface_encoder
+from spacy_spanft.ml.encoder.micro_batches import micro_batches
+from spacy_spanft.ml.encoder.wordpieces import cut_windows
+
+from ..tiny import FAMILIES, MORE, OTHERS, save_encoder
+from .families import DOCS, PAIRS, expected_rows
+
+torch = pytest.importorskip("torch")
+
+ALL = [*FAMILIES, *OTHERS, *MORE]
+# Longer than any window below; each word is one wordpiece for BERT.
+LONG = "the film is good in new york city and a " * 6
+
+
+@pytest.fixture(scope="module", params=ALL)
+def family(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def folder(family, tmp_path_factory):
+    return save_encoder(
+        tmp_path_factory.mktemp("encoder") / family, family, max_length=60
+    )
+
+
+STILL = dict.fromkeys(
+    [
+        *("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout"),
+        *("dropout", "dropout_rate", "resid_pdrop", "embd_pdrop", "attn_pdrop"),
+    ],
+    0.0,
+)
+
+
+def make(folder, **settings):
+    model = huggingface_encoder(str(folder), transformer_config=STILL, **settings)
+    model.initialize()
+    return model
+
+
+def plain_rows(model, docs, size, overlap):
+    """Encode window by window, without padding: what all else must be equal to."""
+    shim = model.shims[0]
+    known = signature(shim.encoder.module.forward).parameters
+    cut = cut_windows(docs, shim.encoder.tokenizer, size, overlap)
+    for window in cut.windows:
+        inputs = {"input_ids": torch.tensor([window.ids])}
+        if window.type_ids and "token_type_ids" in known:
+            inputs["token_type_ids"] = torch.tensor([window.type_ids])
+        yield shim.encoder.module(**inputs)[0][0]
+
+
+def real_places(rows):
+    """Find the rows that are no padding, one window after the other."""
+    for start, encoding in zip(rows.starts, rows.encodings, strict=False):
+        for number, size in enumerate(encoding.windows):
+            begin = start + number * encoding.width
+            yield np.arange(begin, begin + size)
+
+
+def test_rows_and_gradients_are_those_of_a_plain_loop(folder):
+    model = make(folder, window=40, stride=24, max_batch_rows=64)
+    shim = model.shims[0]
+    nlp = spacy.blank("en")
+    docs = [nlp.make_doc(text) for text in [*DOCS, LONG, "a"]]
+    rows, backprop = model(docs, is_train=True)
+    places = list(real_places(rows))
+    weights = np.random.RandomState(0).randn(*rows.vectors.shape).astype("f")
+    backprop(weights)
+    found = {
+        n: p.grad.clone()
+        for n, p in shim.encoder.module.named_parameters()
+        if p.requires_grad and p.grad is not None
+    }
+    shim.encoder.module.zero_grad()
+    shim.encoder.module.train()
+    special = shim.encoder.tokenizer.num_special_tokens_to_add()
+    expected = list(plain_rows(model, docs, 40, 40 - special - 24))
+    assert len(expected) == len(places)
+    for place, vectors in zip(places, expected, strict=True):
+        np.testing.assert_allclose(
+            rows.vectors[place], vectors.detach().numpy(), atol=1e-5
+        )
+        vectors.backward(torch.from_numpy(weights[place]), retain_graph=False)
+    for name, parameter in shim.encoder.module.named_parameters():
+        if parameter.grad is not None:
+            gradient = parameter.grad.numpy()
+            most = max(1.0, np.abs(gradient).max())
+            np.testing.assert_allclose(found[name], gradient, atol=2e-5 * most)
+    assert found
+
+
+def test_every_token_has_its_wordpieces(folder):
+    model = make(folder)
+    nlp = spacy.blank("en")
+    docs = [nlp.make_doc(text) for text in DOCS]
+    rows = model.predict(docs)
+    for doc, encoding in zip(docs, rows.encodings, strict=True):
+        if not len(doc):
+            assert not len(encoding.rows)
+            continue
+        tokenizer = model.shims[0].encoder.tokenizer
+        offsets = tokenizer(doc.text, return_offsets_mapping=True).offset_mapping
+        own = np.split(encoding.rows, np.cumsum(encoding.n_rows)[:-1])
+        for token, mine in zip(doc, own, strict=True):
+            assert mine.tolist() == expected_rows(doc.text, offsets, token), token
+            assert len(mine) or token.is_space
+
+
+def test_pairs_are_those_of_hugging_face(folder, family):
+    model = make(folder, separator="[SEP]")
+    tokenizer = model.shims[0].encoder.tokenizer
+    nlp = spacy.blank("en")
+    nlp.tokenizer.add_special_case("[SEP]", [{"ORTH": "[SEP]"}])
+    docs = [nlp.make_doc(join_pair(*pair)) for pair in PAIRS]
+    if tokenizer.sep_token is None:
+        with pytest.raises(SpanftError, match="sep_token"):
+            model.predict(docs)
+        return
+    cut = cut_windows(docs, tokenizer, 60, 0, "[SEP]")
+    assert cut.counts.tolist() == [1] * len(PAIRS)
+    for window, (one, two) in zip(cut.windows, PAIRS, strict=True):
+        encoded = tokenizer([one], [two], truncation=True, max_length=60)
+        assert window.ids == encoded["input_ids"][0]
+        if "token_type_ids" in tokenizer.model_input_names:
+            assert window.type_ids == encoded["token_type_ids"][0]
+    assert np.isfinite(model.predict(docs).vectors).all()
+
+
+def test_the_row_of_a_text(folder, family):
+    model = make(folder)
+    nlp = spacy.blank("en")
+    docs = [nlp.make_doc(text) for text in ("the film", "", LONG)]
+    rows = model.predict(docs)
+    if family == "t5":
+        assert rows.cls is None
+        return
+    lasts = [place[-1] for place in real_places(rows)]
+    ends = {0: lasts[0], 2: lasts[-1] - rows.starts[2]}
+    at_end = family in ("xlnet", "gpt2", "llama")
+    expected = [ends[0], -1, ends[2]] if at_end else [0, -1, 0]
+    if family == "llama":  # <s> begins a text, and has seen nothing of it
+        assert model.shims[0].encoder.tokenizer.cls_token is None
+    assert rows.cls == expected
+    for where, known in (("first", [0, -1, 0]), ("last", [ends[0], -1, ends[2]])):
+        model.attrs["text_row"] = where
+        assert model.predict(docs).cls == known
+    model.attrs["text_row"] = "mean"
+    assert model.predict(docs).cls is None
+
+
+def test_saves_and_loads(folder):
+    model = make(folder)
+    docs = [spacy.blank("en").make_doc(text) for text in [*DOCS, LONG]]
+    copy = huggingface_encoder("nowhere").from_bytes(model.to_bytes())
+    one, other = model.predict(docs), copy.predict(docs)
+    np.testing.assert_array_equal(one.vectors, other.vectors)
+    assert one.cls == other.cls
+    assert copy.get_dim("nO") == 16
+
+
+def cost(lengths, cuts, overhead, most):
+    """Say what it costs to cut sorted sequences at certain places."""
+    bounds = [0, *cuts, len(lengths)]
+    total = 0
+    for begin, end in pairwise(bounds):
+        longest, n = lengths[end - 1], end - begin
+        total += n * longest + overhead * -(-n // max(1, most // longest))
+    return total
+
+
+@given(
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=7),
+    overhead=st.sampled_from([0.0, 1.0, 5.0, 100.0]),
+    most=st.integers(1, 40),
+)
+def test_micro_batches_are_the_cheapest(lengths, overhead, most):
+    found = micro_batches(np.array(lengths), overhead, most)
+    assert sorted(np.concatenate(found).tolist()) == list(range(len(lengths)))
+    longest = [max(lengths[i] for i in group) for group in found]
+    for group, length in zip(found, longest, strict=True):
+        assert len(group) == 1 or len(group) * length <= most
+    mine = sum(
+        len(group) * length + overhead
+        for group, length in zip(found, longest, strict=True)
+    )
+    ordered = sorted(lengths)
+    places = [i for i in range(1, len(ordered)) if ordered[i] != ordered[i - 1]]
+    best = min(
+        cost(ordered, cuts, overhead, most)
+        for n in range(len(places) + 1)
+        for cuts in combinations(places, n)
+    )
+    assert mine == pytest.approx(best)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"window": 61}, "window is 61, but must be null, or a number from 3 to 60"),
+        ({"window": 2}, "window is 2"),
+        ({"window": 20, "stride": 19}, "stride is 19.*1 to 18"),
+        ({"stride": -1}, "stride is -1"),
+        ({"max_batch_rows": 0}, "max_batch_rows is 0"),
+        ({"separator": "a b"}, "separator"),
+    ],
+)
+def test_wrong_settings(bert_folder, settings, message):
+    with pytest.raises(SpanftError, match=message):
+        make(bert_folder, **settings)
+
+
+@pytest.fixture(scope="module")
+def bert_folder(tmp_path_factory):
+    return save_encoder(tmp_path_factory.mktemp("bert") / "bert", max_length=60)
+
+
+def test_an_encoder_that_is_not_there(tmp_path):
+    with pytest.raises(SpanftError, match=r"in folder .* cannot be loaded"):
+        make(tmp_path)
+
+
+def test_empty_docs_alone(bert_folder):
+    model = make(bert_folder)
+    nlp = spacy.blank("en")
+    rows, backprop = model([nlp.make_doc(""), nlp.make_doc("")], is_train=True)
+    assert rows.vectors.shape == (0, 16)
+    assert rows.cls == [-1, -1]
+    backprop(rows.vectors)
+    assert model.predict([]).docs == []

@@ -1,0 +1,297 @@
+"""The component spanft_encoder: shared, sorted, kept as long as needed, and trained."""
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Span
+from spacy.training import Example
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.layers.encoder_listener import EncoderListener
+from spacy_spanft.pipeline.kept_rows import KeptRows, join_rows
+
+from ..tiny import OWN_LISTENER, encoder_config, transformer_config
+
+torch = pytest.importorskip("torch")
+
+POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
+TEXTCAT = {
+    "@architectures": "spacy-spanft.SpanTextCat.v1",
+    "exclusive_classes": True,
+    "span_pooling": POOLING,
+    "doc_pooling": POOLING,
+    "dropout": 0.0,
+}
+TAGGER = {"@architectures": "spacy.Tagger.v2"}
+HEADS = {"textcat": TEXTCAT, "tagger": TAGGER}
+TEXTS = [
+    "New York is not a very good city.",
+    "",
+    "the film",
+    "the  united states of america is not very  good " * 4,
+    "un\u00fcbelievable \U0001f600",
+    "a",
+]
+
+
+def make(folder, *heads, listener=OWN_LISTENER, encoder=None, **settings):
+    """Make a pipeline of an encoder and heads, all with the same weights."""
+    nlp = spacy.blank("en")
+    config = dict(encoder or encoder_config(folder))
+    factory = config.pop("factory")
+    nlp.add_pipe(factory, "transformer", config={**config, **settings})
+    nlp.add_pipe("span_segmenter")
+    for name in heads or HEADS:
+        nlp.add_pipe(name, config={"model": {**HEADS[name], "tok2vec": listener}})
+    examples = examples_of(nlp)
+    spacy.util.fix_random_seed(0)
+    nlp.initialize(lambda: examples)
+    dictionary = NgramDictionary({"new york": 2, "united states": 2, "the film": 2})
+    nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
+    return nlp
+
+
+def examples_of(nlp):
+    found = []
+    for i, text in enumerate(TEXTS):
+        doc = nlp.make_doc(text)
+        doc.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
+        for token in doc:
+            token.tag_ = "XY"[token.i % 2]
+        found.append(Example(nlp.make_doc(text), doc))
+    return found
+
+
+def module_of(nlp):
+    model = nlp.get_pipe("transformer").model
+    shim = next(shim for node in model.walk() for shim in node.shims)
+    return shim._model
+
+
+def gradients(nlp, exclude=()):
+    """Give the gradient of each weight of the encoder after a batch."""
+    found = {}
+
+    def note(key, weight, gradient):
+        found[key[1]] = gradient.copy()
+        return weight, gradient
+
+    nlp.update(
+        examples_of(nlp), sgd=False, annotates=["span_segmenter"], exclude=exclude
+    )
+    nlp.get_pipe("transformer").finish_update(note)
+    return found
+
+
+def said(docs):
+    return [(doc.cats.get("A"), [token.tag_ for token in doc]) for doc in docs]
+
+
+def test_as_over_spacy_transformers(bert):
+    """The same vectors of tokens, scores and tags, also where windows overlap."""
+    pytest.importorskip("spacy_transformers")
+    listener = {
+        **OWN_LISTENER,
+        "@architectures": "spacy-transformers.TransformerListener.v1",
+    }
+    theirs = transformer_config(bert, window=10, stride=7)
+    words = ["the", "film", "is", "good", "in", "new", "york", "city", "and", "a"]
+    # Each word is one wordpiece, so that windows of tokens are those of wordpieces.
+    text = " ".join(word for _ in range(4) for word in words if word != "and")
+    found = []
+    for nlp in (
+        make(bert, encoder=encoder_config(bert, window=12, stride=7)),
+        make(bert, encoder=theirs, listener=listener),
+    ):
+        docs = list(nlp.pipe([text, "", "the film is bad"]))
+        vectors = nlp.get_pipe("tagger").model.get_ref("tok2vec").predict(docs)
+        found.append((docs, vectors))
+    (ours, vectors), (others, expected) = found
+    assert said(ours) == [(pytest.approx(a), tags) for a, tags in said(others)]
+    for one, other in zip(vectors, expected, strict=True):
+        np.testing.assert_allclose(one, other.reshape(one.shape), atol=1e-5)
+
+
+def test_gradients_as_over_spacy_transformers(bert):
+    pytest.importorskip("spacy_transformers")
+    listener = {
+        **OWN_LISTENER,
+        "@architectures": "spacy-transformers.TransformerListener.v1",
+    }
+    # In one window, as both cut what is longer.
+    wide = {"model_max_length": 64}
+    theirs = transformer_config(bert)
+    theirs["model"]["tokenizer_config"] |= wide
+    ours = encoder_config(bert, tokenizer_config=wide)
+    mine = gradients(make(bert, encoder=ours))
+    wanted = gradients(make(bert, encoder=theirs, listener=listener))
+    assert mine.keys() == wanted.keys()
+    for name, gradient in wanted.items():
+        np.testing.assert_allclose(mine[name], gradient, atol=1e-5)
+
+
+def test_gradients_of_heads_add_up(bert):
+    both = gradients(make(bert))
+    alone = [gradients(make(bert), exclude=[name]) for name in HEADS]
+    for name, gradient in both.items():
+        expected = sum(one.get(name, 0) for one in alone)
+        np.testing.assert_allclose(gradient, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("frozen", HEADS)
+def test_learns_beside_a_frozen_head(bert, frozen):
+    """Whichever it is: spaCy's own tok2vec waits for the last one's gradient."""
+    nlp = make(bert)
+    before = {n: p.detach().clone() for n, p in module_of(nlp).named_parameters()}
+    optimizer = nlp.create_optimizer()
+    for _ in range(2):
+        nlp.update(
+            examples_of(nlp),
+            sgd=optimizer,
+            annotates=["span_segmenter"],
+            exclude=[frozen],
+        )
+    moved = [n for n, p in module_of(nlp).named_parameters() if not p.equal(before[n])]
+    assert any("embeddings" in name for name in moved)
+
+
+def test_a_frozen_encoder_predicts(bert):
+    """Without being named in annotating_components, and without a gradient."""
+    nlp = make(bert)
+    before = {n: p.detach().clone() for n, p in module_of(nlp).named_parameters()}
+    losses = [
+        nlp.update(
+            examples_of(nlp), annotates=["span_segmenter"], exclude=["transformer"]
+        )["textcat"]
+        for _ in range(12)
+    ]
+    assert losses[-1] < losses[0]
+    assert all(p.equal(before[n]) for n, p in module_of(nlp).named_parameters())
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5, 64])
+@pytest.mark.parametrize("n_sorted", [1, 8])
+def test_a_stream_is_in_order(bert, batch_size, n_sorted):
+    nlp = make(bert, n_sorted=n_sorted)
+    texts = [text[:n] for text in TEXTS for n in (3, 9, 40, 200)]
+    docs = list(nlp.pipe(texts, batch_size=batch_size))
+    assert [doc.text for doc in docs] == texts
+    for one, other in zip(docs, map(nlp, texts), strict=True):
+        assert one.cats == pytest.approx(other.cats, abs=1e-5)
+        assert [t.tag_ for t in one] == [t.tag_ for t in other]
+
+
+def test_each_text_is_encoded_once(bert, monkeypatch):
+    """Whatever the batches are, as long as the heads follow the encoder."""
+    nlp = make(bert)
+    encoder = nlp.get_pipe("transformer")
+    n_encoded = []
+    predict = encoder.model.predict
+
+    def counted(docs):
+        n_encoded.append(len(docs))
+        return predict(docs)
+
+    monkeypatch.setattr(
+        type(encoder.model),
+        "predict",
+        lambda self, X: (
+            counted(X)
+            if self is encoder.model
+            else self._func(self, X, is_train=False)[0]
+        ),
+    )
+    texts = [f"the film {n}" for n in range(300)]
+    for _ in nlp.pipe(texts, batch_size=7):
+        pass
+    assert sum(n_encoded) == 300
+
+
+def test_little_is_kept(bert):
+    nlp = make(bert)
+    docs = list(nlp.pipe([f"the film {n}" for n in range(1000)], batch_size=4))
+    assert len(nlp.get_pipe("transformer")._kept._places) <= 2 * 4 * 8
+    assert all(not doc.user_data and not doc.tensor.size for doc in docs)
+    assert docs[0].to_bytes()
+
+
+def test_what_was_changed_is_encoded_again(bert):
+    nlp = make(bert)
+    doc = nlp("New York is good")
+    encoder = nlp.get_pipe("transformer")
+    assert len(encoder.rows_of([doc]).encodings[0].n_rows) == 4
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:2])
+    assert encoder.rows_of([doc]).encodings[0].n_rows.tolist() == [2, 1, 1]
+    one, other = nlp("the film"), nlp.make_doc("a")
+    assert encoder.rows_of([one, other, one]).starts == [0, 4, 7, 11]
+
+
+def test_kept_rows_are_those_of_the_doc(bert):
+    nlp = make(bert, "textcat")
+    encoder = nlp.get_pipe("transformer")
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    kept = KeptRows(100)
+    for some in (docs[:2], docs[2:5], docs[5:]):
+        kept.add(encoder.predict(some))
+    ops = encoder.model.ops
+    for order in ([0, 1], [2, 3, 4], [4, 3], [5, 0, 2], [1, 2], [1]):
+        own = [docs[i] for i in order]
+        found = join_rows(ops, own, [kept.place_of(doc) for doc in own])
+        expected = encoder.predict(own)
+        np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-5)
+        assert found.starts == expected.starts
+        assert found.cls == expected.cls
+    kept.n_docs = 1
+    kept.add(encoder.predict(docs[:1]))
+    assert [kept.place_of(doc) is None for doc in docs] == [False] + [True] * 5
+    kept.clear()
+    assert kept.place_of(docs[0]) is None
+
+
+def test_vectors_for_others(bert):
+    nlp = make(bert, set_tensor=True)
+    doc = nlp("the film is good")
+    assert doc.tensor.shape == (4, 16)
+    listened = nlp.get_pipe("tagger").model.get_ref("tok2vec").predict([doc])
+    np.testing.assert_array_equal(doc.tensor, listened[0])
+
+
+def test_processes_and_replaced_listeners(bert, tmp_path):
+    nlp = make(bert)
+    expected = said(nlp.pipe(TEXTS))
+    assert said(nlp.pipe(TEXTS, n_process=2, batch_size=2)) == [
+        (pytest.approx(score, abs=1e-5), tags) for score, tags in expected
+    ]
+    nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
+    assert said(nlp.pipe(TEXTS)) == expected
+    nlp.to_disk(tmp_path)
+    assert said(spacy.load(tmp_path).pipe(TEXTS)) == expected
+
+
+def test_wrong_pipelines(bert):
+    nlp = make(bert)
+    assert nlp.get_pipe("transformer").listening_components == ["textcat", "tagger"]
+    with pytest.raises(SpanftError, match="none of that name is before"):
+        EncoderListener("trf").predict([nlp("the film")])
+    nlp = make(bert)
+    textcat = nlp.get_pipe("textcat")
+    examples = examples_of(nlp)
+    nlp.get_pipe("transformer").update(examples)
+    other = examples_of(nlp)
+    for example in other:
+        example.predicted.spans["ngrams"] = []
+    with pytest.raises(SpanftError, match="other Docs to learn from"):
+        textcat.update(other)
+    with pytest.raises(SpanftError, match="n_sorted is 0"):
+        make(bert, n_sorted=0)
+
+
+def test_pairs_in_a_stream(bert):
+    nlp = make(bert, encoder=encoder_config(bert, separator="[SEP]"))
+    nlp.tokenizer.add_special_case("[SEP]", [{"ORTH": "[SEP]"}])
+    docs = list(nlp.pipe(["the film [SEP] is good", "the film", "a [SEP] b"]))
+    sizes = [len(nlp.get_pipe("transformer").rows_of([d]).vectors) for d in docs]
+    assert sizes == [7, 4, 5]
+    assert Span(docs[0], 2, 3).text == "[SEP]"
