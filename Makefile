@@ -4,9 +4,10 @@ VENV ?= .venv
 DEMO ?=
 # In a process of its own: thinc looks for a GPU as soon as it is imported.
 FAKE_DEVICE = -p tests.fake_device.plugin --gpu tests/test_gpu.py tests/fake_device
+NEWEST ?= .venv-newest
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo demo-full test fake-device gpu-check lint format docs dist clean configs
+.PHONY: demo demo-full test test-newest fake-device gpu-check lint format docs dist clean configs
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-experiments
@@ -20,6 +21,10 @@ demo-full: $(VENV)/installed-experiments
 test: $(VENV)/installed-dev
 	$(MAKE) --jobs 2 lint fake-device
 	$(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
+
+# Without spacy-transformers, and with the newest release of everything else.
+test-newest: $(NEWEST)/installed
+	$(NEWEST)/bin/python -m pytest --numprocesses auto --dist worksteal
 
 fake-device: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pytest $(FAKE_DEVICE)
@@ -49,7 +54,13 @@ dist: $(VENV)/installed-dev
 
 $(VENV)/installed: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --constraint constraints.txt --editable .
+	$(PIP) --constraint constraints.txt --editable ".[spacy-transformers]"
+	touch $@
+
+$(NEWEST)/installed: setup.cfg pyproject.toml
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --disable-pip-version-check --quiet --upgrade \
+		--editable ".[all,test]"
 	touch $@
 
 $(VENV)/installed-experiments: $(VENV)/installed
@@ -61,12 +72,12 @@ $(VENV)/installed-dev: $(VENV)/installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist docs/_build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(NEWEST) build dist docs/_build *.egg-info .mypy_cache .ruff_cache .pytest_cache
 
 # What spacy train is shown with, as init writes it.
 INIT = $(VENV)/bin/python -m spacy spanft init --force
 configs: $(VENV)/installed-dev
-	$(INIT) configs/textcat_baseline.cfg --pipeline textcat --no-spans
-	$(INIT) configs/textcat_spanft.cfg --pipeline textcat
-	$(INIT) configs/ner_baseline.cfg --pipeline ner --no-spans
-	$(INIT) configs/ner_spanft.cfg --pipeline ner
+	$(INIT) configs/textcat_baseline.cfg --pipeline textcat --encoder spacy-transformers --no-spans
+	$(INIT) configs/textcat_spanft.cfg --pipeline textcat --encoder spacy-transformers
+	$(INIT) configs/ner_baseline.cfg --pipeline ner --encoder spacy-transformers --no-spans
+	$(INIT) configs/ner_spanft.cfg --pipeline ner --encoder spacy-transformers

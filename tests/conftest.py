@@ -52,7 +52,6 @@ def nlp():
 @pytest.fixture(scope="session")
 def bert(tmp_path_factory):
     """A tiny BERT that no test changes."""
-    pytest.importorskip("spacy_transformers")
     return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 

@@ -2,6 +2,7 @@
 
 import atexit
 import shutil
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from tempfile import mkdtemp
@@ -11,10 +12,11 @@ from spacy_spanft.configs import TASKS, task_config, to_text
 CONFIGS = Path(mkdtemp(prefix="configs-"))
 atexit.register(shutil.rmtree, CONFIGS, ignore_errors=True)
 _TWO_PHASE = "head-first"
+_ENCODER = "spacy-transformers" if find_spec("spacy_transformers") else "spanft"
 
 
 def _write(name: str, task: str, **settings) -> None:
-    text = to_text(task_config(task, **settings))
+    text = to_text(task_config(task, encoder=_ENCODER, **settings))
     (CONFIGS / f"{name}.cfg").write_text(text, encoding="utf8")
 
 

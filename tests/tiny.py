@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 WORDS = (
     *("the", "a", "in", "of", "is", "it", "new", "york", "city", "united", "states"),
     *("airlines", "holding", "not", "very", "good", "bad", "film", "this", "that"),
@@ -371,6 +373,7 @@ def save_bert(folder, width=16, max_length=24):
 
 def transformer_config(folder, window=128, stride=96):
     """Configure the transformer component."""
+    pytest.importorskip("spacy_transformers")
     return {
         "factory": "transformer",
         "model": {

@@ -134,8 +134,7 @@ def check_encoder(task: Task, transformer: str | None) -> None:
         return
     from transformers import AutoTokenizer
 
-    from spacy_spanft.ml.layers.pair_transformer import encode
-    from spacy_spanft.ml.pairs import Pair
+    from spacy_spanft.ml.pairs import check_tokenizer
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(transformer)
@@ -144,7 +143,7 @@ def check_encoder(task: Task, transformer: str | None) -> None:
         message = Errors.NO_TOKENIZER_OF.format(name=transformer, reason=reason)
         raise SpanftError(message) from error
     if task.kind in ("pair", "score"):
-        encode(tokenizer, [Pair("one", "other", 1)])
+        check_tokenizer(tokenizer)
 
 
 def make_nlp(task: Task, lang: str) -> Any:

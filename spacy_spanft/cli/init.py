@@ -29,6 +29,13 @@ class Pipeline(str, Enum):
     tagger = "tagger"
 
 
+class Encoder(str, Enum):
+    """Which component encodes."""
+
+    spanft = "spanft"
+    spacy_transformers = "spacy-transformers"
+
+
 class Regime(str, Enum):
     """How a config trains."""
 
@@ -41,6 +48,7 @@ class Regime(str, Enum):
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
 Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="What is trained: labels or scores of texts or of pairs of texts, entities, spans, tags; detected from --train if not given, otherwise textcat", show_default=False)]  # noqa: E501
 Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
+WhichEncoder = Annotated[Encoder, Option("--encoder", help="The component that encodes: the package's own, or that of spacy-transformers")]  # noqa: E501
 Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased, or what `spacy init config` takes for the language", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; default: the built-in English dictionary", show_default=False)]  # noqa: E501
 HowTrained = Annotated[Regime, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head first")]  # noqa: E501
@@ -59,6 +67,7 @@ def init_cli(
     output: Output,
     pipeline: Which = None,
     lang: Lang = "en",
+    encoder: WhichEncoder = Encoder.spanft,
     transformer: Transformer = None,
     dictionary: DictionaryFile = None,
     regime: HowTrained = Regime.everything,
@@ -97,6 +106,7 @@ def init_cli(
         config = task_config(
             task,
             lang=lang,
+            encoder=encoder.value,
             transformer=transformer,
             dictionary=dictionary,
             files=_given({"train": train, "dev": dev}),

@@ -2,7 +2,7 @@
 
 from .bases import TASKS, Task, base
 from .data import Seen, concerns, look, tokenizer_of, told
-from .encoders import check_encoder
+from .encoders import ENCODERS, LISTENERS, check_encoder
 from .guessing import (
     check_learnable,
     fit_epochs,
@@ -18,6 +18,8 @@ from .regimes import REGIMES
 from .writing import to_text
 
 __all__ = [
+    "ENCODERS",
+    "LISTENERS",
     "REGIMES",
     "TASKS",
     "Seen",

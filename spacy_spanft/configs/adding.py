@@ -15,6 +15,7 @@ from ..errors import Errors, SpanftError
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
 from ..util.files import read_whole
 from ..util.names import SEGMENTER
+from .encoders import LISTENERS
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
@@ -28,11 +29,7 @@ TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 
 _DICTIONARY = "dictionary"
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
-_LISTENER = {
-    "@architectures": "spacy-transformers.TransformerListener.v1",
-    "grad_factor": 1.0,
-    "pooling": {"@layers": "reduce_mean.v1"},
-}
+_LISTENER = {"grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}}
 
 
 class Added(NamedTuple):
@@ -154,7 +151,7 @@ def _usual(pipeline: list[str], blocks: dict[str, Any]) -> list[str]:
 
 def _has_vectors(name: str, blocks: dict[str, Any], pipeline: list[str]) -> bool:
     before = pipeline[: pipeline.index(name)]
-    is_behind = _first(before, blocks, "transformer") is not None
+    is_behind = _first(before, blocks, *LISTENERS) is not None
     return "tok2vec" in _model(blocks[name]) or (
         _is_classifier(blocks[name]) and is_behind
     )
@@ -261,10 +258,11 @@ def _tok2vec_of(
     if tok2vec is not None:
         return tok2vec
     before = pipeline[: pipeline.index(name)]
-    transformer = _first(before, components, "transformer")
-    if transformer is None:
+    encoder = _first(before, components, *LISTENERS)
+    if encoder is None:
         raise SpanftError(Errors.NO_TOK2VEC.format(name=name))
-    return {**deepcopy(_LISTENER), "upstream": transformer}
+    listener = LISTENERS[components[encoder]["factory"]]
+    return {"@architectures": listener, **deepcopy(_LISTENER), "upstream": encoder}
 
 
 def _span_model(
@@ -297,11 +295,11 @@ def _span_tok2vec(tok2vec: dict[str, Any], segmenter: str) -> dict[str, Any]:
 
 
 def _first(
-    pipeline: Iterable[str], components: dict[str, Any], factory: str
+    pipeline: list[str], components: dict[str, Any], *factories: str
 ) -> str | None:
-    """Find the first component that a factory makes."""
+    """Find the first component that one of the factories makes."""
     return next(
-        (n for n in pipeline if components.get(n, {}).get("factory") == factory), None
+        (n for n in pipeline if components.get(n, {}).get("factory") in factories), None
     )
 
 

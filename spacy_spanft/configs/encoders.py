@@ -1,12 +1,56 @@
-"""Encoders by their names, before anything is loaded."""
+"""Which component encodes, our own or that of spacy-transformers, and with what."""
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+from confection import Config
 
 from ..errors import Errors, SpanftError
+from ..util.extras import require
 
+# The factories of components that share an encoder, and how others listen to each.
+LISTENERS = {
+    "spanft_encoder": "spacy-spanft.EncoderListener.v1",
+    "transformer": "spacy-transformers.TransformerListener.v1",
+}
+_ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
+_NAME = "transformer"
 # How nothing on the hub is named.
 _OF_PATHS = (".", "~", "/")
+
+
+def _spanft(config: Config) -> None:
+    """Put `spanft_encoder` in the place of the transformer, under its name."""
+    model = config["components"][_NAME]["model"]
+    block = {"@architectures": _ENCODER, "name": model["name"]}
+    if "separator" in model:
+        block["separator"] = model["separator"]
+    config["components"][_NAME] = {"factory": "spanft_encoder", "model": block}
+    for listener in _listeners(config["components"]):
+        listener["@architectures"] = LISTENERS["spanft_encoder"]
+
+
+def _spacy_transformers(config: Config) -> None:
+    """Leave the base as it is."""
+    require("--encoder spacy-transformers", "spacy-transformers")
+
+
+def _listeners(block: Any) -> Iterator[dict[str, Any]]:
+    if not isinstance(block, dict):
+        return
+    if block.get("@architectures") == LISTENERS["transformer"]:
+        yield block
+    for value in block.values():
+        yield from _listeners(value)
+
+
+# What changes a config over spacy-transformers.
+ENCODERS: dict[str, Callable[[Config], None]] = {
+    "spanft": _spanft,
+    "spacy-transformers": _spacy_transformers,
+}
 
 
 def check_encoder(name: str) -> None:

@@ -133,17 +133,24 @@ def fit_window(config: Config, task: str, seen: Seen) -> str | None:
     seen (Seen): The training data.
     RETURNS (Optional[str]): What was done, in words.
     """
-    spans = config["components"]["transformer"]["model"].get("get_spans", {})
-    if TASKS[task].component not in _OF_TEXTS or "window" not in spans:
+    model = config["components"]["transformer"]["model"]
+    if TASKS[task].component not in _OF_TEXTS or "separator" in model:
         return None
-    n_long = sum(n > spans["stride"] for n in seen.n_words)
-    if n_long <= _SHARE_CUT * len(seen.n_words):
-        return None
-    spans |= _LONG
-    config["components"]["transformer"]["model"]["tokenizer_config"] |= {
-        "model_max_length": _MAX_LENGTH
-    }
+    spans = model.get("get_spans")
+    # Our own encoder has windows as long as it can.
+    longest = _LONG["window"] if spans is None else spans["stride"]
+    n_long = sum(n > longest for n in seen.n_words)
     share = n_long / len(seen.n_words)
+    if share <= _SHARE_CUT:
+        return None
+    if spans is None:
+        return (
+            f"{share:.0%} of the texts have more than {longest} words. What an encoder "
+            f"of {_MAX_LENGTH} wordpieces cannot read at once, it reads in windows, "
+            "and [CLS] stands for the first one."
+        )
+    spans |= _LONG
+    model["tokenizer_config"] |= {"model_max_length": _MAX_LENGTH}
     return (
         f"{share:.0%} of the texts are long: the transformer reads {_LONG['window']} "
         f"tokens at a time, which takes more memory."

@@ -13,6 +13,7 @@ from ..errors import Errors, SpanftError
 from ..errors.visible import visible
 from .adding import add_spans
 from .bases import TASKS, base
+from .encoders import ENCODERS
 from .regimes import REGIMES
 from .sources import set_sources
 from .writing import to_text
@@ -28,6 +29,7 @@ def task_config(
     spans: bool = True,
     regime: str = "everything",
     lang: str = "en",
+    encoder: str = "spanft",
     transformer: str | None = None,
     dictionary: str | Path | None = None,
     files: Mapping[str, str] | None = None,
@@ -39,6 +41,7 @@ def task_config(
     spans (bool): Whether phrases are looked at; without them it is the baseline.
     regime (str): The name of one of REGIMES.
     lang (str): The code of the language.
+    encoder (str): The name of one of ENCODERS.
     transformer (Optional[str]): The name or folder of the encoder; None takes BERT's,
         and for other languages than English the one that `spacy init config` takes.
     dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the
@@ -54,6 +57,7 @@ def task_config(
     config["nlp"]["lang"] = lang
     config["paths"]["transformer"] = transformer or _encoder_of(lang)
     set_sources(config, task, files or {}, columns or {})
+    ENCODERS[encoder](config)
     REGIMES[regime].change(config)
     if spans:
         config = add_spans(config, dictionary, [TASKS[task].component]).config

@@ -1,7 +1,7 @@
 """Two texts in one Doc, with a separator between them."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import Errors, PairError
 
@@ -28,6 +28,17 @@ def check_separator(separator: str) -> None:
     """Raise for a separator that could not be a token by itself."""
     if not separator or separator.split() != [separator]:
         raise PairError(Errors.BAD_SEPARATOR.format(separator=separator))
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """Raise for a tokenizer of an encoder that cannot encode pairs.
+
+    tokenizer (PreTrainedTokenizerFast): The tokenizer.
+    """
+    if not tokenizer.is_fast:
+        raise PairError(Errors.SLOW_TOKENIZER.format(name=type(tokenizer).__name__))
+    if tokenizer.sep_token is None:
+        raise PairError(Errors.NO_SEPARATOR.format(name=tokenizer.name_or_path))
 
 
 def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:

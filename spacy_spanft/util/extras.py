@@ -9,6 +9,7 @@ EXTRAS = {
     "scipy": "experiments",
     "matplotlib": "experiments",
     "accelerate": "pretrain",
+    "spacy-transformers": "spacy-transformers",
 }
 
 
@@ -26,6 +27,6 @@ def require(feature: str, *packages: str) -> None:
 
 def _is_there(name: str) -> bool:
     try:
-        return find_spec(name) is not None
+        return find_spec(name.replace("-", "_")) is not None
     except ValueError:  # something without a spec stands in its place
         return False

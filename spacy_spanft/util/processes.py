@@ -47,7 +47,8 @@ def preloaded() -> list[str]:
 
     RETURNS (list[str]): Their names.
     """
-    return _LIBRARIES if find_spec("cupy") else [*_LIBRARIES, *_OURS]
+    names = _LIBRARIES if find_spec("cupy") else [*_LIBRARIES, *_OURS]
+    return [name for name in names if find_spec(name.partition(".")[0])]
 
 
 def begin_server() -> None:

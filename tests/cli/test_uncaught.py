@@ -92,8 +92,8 @@ def test_only_the_command_line_has_our_hook(monkeypatch):
     ],
 )
 def test_encoders_that_cannot_be_loaded(hook, tmp_path, capsys, make, expected):
-    from spacy_transformers.layers.transformer_model import huggingface_from_pretrained
-
+    loader = pytest.importorskip("spacy_transformers.layers.transformer_model")
+    huggingface_from_pretrained = loader.huggingface_from_pretrained
     name = make(tmp_path)
     ours, previous = hook
     ours(*caught(lambda: huggingface_from_pretrained(name, {}, {})))

@@ -51,6 +51,7 @@ def read(text):
 
 @pytest.mark.parametrize(("name", "options"), MADE, ids=[name for name, _ in MADE])
 def test_those_of_the_top_folder_are_made_so(name, options, tmp_path, monkeypatch):
+    pytest.importorskip("spacy_transformers")
     monkeypatch.chdir(tmp_path)
     Path("configs").mkdir()
     run("spanft", "init", name, *shlex.split(options))
@@ -398,6 +399,14 @@ class TestData:
         rows = [{"text": "good " * n, "label": "x"} for n in (5, 200)] * 5
         self.table("t.jsonl", rows)
         files = ("--train", "t.jsonl", "--dev", "t.jsonl")
+        done = run("spanft", "init", "ours.cfg", *files)
+        assert "of the texts have" not in done.stderr
+        self.table("long.jsonl", [{**row, "text": row["text"] * 2} for row in rows])
+        long = ("--train", "long.jsonl", "--dev", "long.jsonl")
+        done = run("spanft", "init", "long.cfg", *long)
+        assert "50% of the texts have more than 384 words. What" in done.stderr
+        pytest.importorskip("spacy_transformers")
+        files = (*files, "--encoder", "spacy-transformers")
         done = run("spanft", "init", "x.cfg", *files)
         assert "50% of the texts are long: the transformer reads 384" in done.stderr
         model = load_config("x.cfg")["components"]["transformer"]["model"]

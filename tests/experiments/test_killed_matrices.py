@@ -75,7 +75,7 @@ def weights_in(folder):
 
 def test_a_killed_matrix_leaves_nothing_behind(place):
     """Killed while it trains, it is begun again at once."""
-    process = begin(mark := place.name)
+    process = begin(mark := str(place))
     with process:
         while not [*place.glob("out/one/*/*.going-*/log.txt")]:
             assert process.poll() is None, Path("said.txt").read_text()
@@ -106,7 +106,7 @@ time.sleep(600)
 
 
 def test_a_server_that_imports_ends_with_its_parent(tmp_path):
-    mark = tmp_path.name
+    mark = str(tmp_path)
     with subprocess.Popen(
         [sys.executable, "-c", SERVER],
         stdout=subprocess.PIPE,
@@ -136,7 +136,7 @@ def test_killed_at_any_moment(place, number):
     chance = random.Random(int(number))
     longest, n_killed = 0.0, 0
     for i in range(n_kills):
-        with begin(mark := f"{place.name}-{i}") as process:
+        with begin(mark := f"{place}-{i}") as process:
             try:
                 process.wait(chance.uniform(0, usual))
             except subprocess.TimeoutExpired:

@@ -404,7 +404,12 @@ class TestCustomSegmenters:
 
 def test_names_are_registered():
     names = {
-        "factories": ["bilou_ner", "span_segmenter", "text_regressor"],
+        "factories": [
+            "bilou_ner",
+            "span_segmenter",
+            "spanft_encoder",
+            "text_regressor",
+        ],
         "segmenters": [
             "spacy-spanft.NgramSegmenter.v1",
             "spacy-spanft.NltkChunkSegmenter.v1",
@@ -415,11 +420,14 @@ def test_names_are_registered():
             "spacy-spanft.BilouTagger.v1",
             "spacy-spanft.ClsTextCat.v1",
             "spacy-spanft.CnnPooling.v1",
+            "spacy-spanft.EncoderListener.v1",
             "spacy-spanft.FirstPooling.v1",
+            "spacy-spanft.HuggingFaceEncoder.v1",
             "spacy-spanft.MaxPooling.v1",
             "spacy-spanft.PairTransformerModel.v1",
             "spacy-spanft.SpanTextCat.v1",
             "spacy-spanft.SpanTok2Vec.v1",
+            "spacy-spanft.Tok2VecEncoder.v1",
             "spacy-spanft.Tok2VecPairTransformer.v1",
         ],
         "callbacks": [

@@ -423,6 +423,8 @@ class TestCollator:
 
     def test_refuses_a_slow_tokenizer(self, bert):
         slow = BertTokenizer.from_pretrained(bert.name_or_path)
+        if slow.is_fast:
+            pytest.skip("transformers 5 has no slow one")
         with pytest.raises(PretrainingError, match="a BertTokenizer, is not a fast"):
             SpanMaskingCollator(slow)
 

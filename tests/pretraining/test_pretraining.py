@@ -355,7 +355,7 @@ class TestTraining:
             key.startswith("sbo.") for key in load_file(tmp_path / "o" / HEADS)
         )
         assert has_sbo == ("--no-sbo" not in options)
-        measured = log(tmp_path / "o")[-1]
+        measured = next(x for x in log(tmp_path / "o")[::-1] if "eval_loss" in x)
         assert ("eval_sbo_loss" in measured) == has_sbo
 
     @pytest.mark.parametrize("kind", ["bert", "roberta"])
@@ -577,7 +577,8 @@ class TestMisuse:
     def says(self, model, text, output, *options):
         printed = train(model, text, output, *options, ok=False)
         assert "Traceback" not in printed.stderr
-        (line,) = printed.stderr.strip().splitlines()
+        # transformers 5 also says what it found among the weights.
+        (line,) = (one for one in printed.stderr.splitlines() if one.startswith("✘"))
         return line
 
     def test_output_is_taken(self, model, text, tmp_path):
@@ -592,6 +593,8 @@ class TestMisuse:
     def test_no_mask_token(self, text, tmp_path):
         model = save_bert(tmp_path / "m")
         for name in ("special_tokens_map.json", "tokenizer_config.json"):
+            if not (model / name).exists():  # transformers 5 has one of them
+                continue
             values = json.loads((model / name).read_text())
             (model / name).write_text(json.dumps({**values, "mask_token": None}))
         assert "has no mask token" in self.says(model, text, tmp_path / "o")

@@ -95,8 +95,8 @@ def load(path: str, gpu_id: int) -> Language:
     gpu_id (int): The GPU; -1 for the CPU.
     RETURNS (Language): The pipeline.
     """
-    check_pipeline(path)
     select_gpu(gpu_id)
+    check_pipeline(path)
     try:
         return load_model(path)
     except (OSError, ImportError, ValueError) as error:

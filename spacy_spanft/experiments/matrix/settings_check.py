@@ -13,7 +13,7 @@ from spacy.language import Language
 from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from spacy.util import registry
 
-from ...configs import check_encoder
+from ...configs import LISTENERS, check_encoder
 from ...errors import Errors, SpanftError
 from ...util.names import SEGMENTER
 from .reasons import hint_of, reasons_of, reasons_of_types
@@ -108,5 +108,5 @@ def _check_encoders(config: Config) -> None:
     """Raise if the folder of a transformer has none."""
     for block in config["components"].values():
         name = block.get("model", {}).get("name")
-        if block.get("factory") == "transformer" and isinstance(name, str):
+        if block.get("factory") in LISTENERS and isinstance(name, str):
             check_encoder(name)

@@ -4,12 +4,10 @@ from typing import Any
 
 from spacy.tokens import Doc
 from spacy.util import SimpleFrozenDict
-from spacy_transformers.data_classes import FullTransformerBatch
-from spacy_transformers.layers import split_trf_batch, trfs2arrays
 from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
-from ..layers.pair_transformer import PairTransformer
+from ...util.extras import require
 from ..pairs import SEPARATOR, check_separator
 
 
@@ -20,7 +18,7 @@ def pair_transformer(
     mixed_precision: bool = False,
     grad_scaler_config: dict[str, Any] = SimpleFrozenDict(),
     separator: str = SEPARATOR,
-) -> Model[list[Doc], FullTransformerBatch]:
+) -> Model[list[Doc], Any]:
     """Build `spacy-spanft.PairTransformerModel.v1`, for the component `transformer`.
 
     A Doc with a separator is encoded as `tokenizer(first, second, truncation=True)`,
@@ -37,6 +35,9 @@ def pair_transformer(
     RETURNS (Model[List[Doc], FullTransformerBatch]): The model.
     """
     check_separator(separator)
+    require("spacy-spanft.PairTransformerModel.v1", "spacy-transformers")
+    from ..layers.pair_transformer import PairTransformer
+
     return PairTransformer(
         name,
         separator,
@@ -80,6 +81,8 @@ def tok2vec_pair_transformer(
         grad_scaler_config,
         separator,
     )
+    from spacy_transformers.layers import split_trf_batch, trfs2arrays
+
     # A chain in a chain: as spacy-transformers builds it when it replaces a listener.
     inner: Any = chain(transformer, split_trf_batch())
     model: Any = chain(inner, trfs2arrays(pooling, grad_factor))

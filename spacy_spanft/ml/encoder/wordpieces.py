@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from spacy.attrs import IDX, LENGTH, SPACY
 from spacy.tokens import Doc
 
-from ...errors import Errors, PairError
 from ..alignment import Encoding, Ints, encoding_of_wordpieces, tokens_apart
-from ..pairs import Pair, split_pair
+from ..pairs import Pair, check_tokenizer, split_pair
 
 
 class Window(NamedTuple):
@@ -78,8 +77,7 @@ def cut_windows(
         for i, owner in enumerate(encoded["overflow_to_sample_mapping"]):
             found[texts[owner]].append(_window(encoded, i))
     if pairs:
-        if tokenizer.sep_token is None:
-            raise PairError(Errors.NO_SEPARATOR.format(name=tokenizer.name_or_path))
+        check_tokenizer(tokenizer)
         both = [(pair.first, pair.second) for _, pair in pairs]
         encoded = _encode(tokenizer, both, max_length=size)
         for i, (number, pair) in enumerate(pairs):
