@@ -20,7 +20,7 @@ from ..made_configs import CONFIGS
 from ..tiny import LISTENER
 from ..training.regimes import encoders, hash_of
 
-pytest.importorskip("spacy_transformers")
+pytest.importorskip("spacy_transformers")  # of whose configs most are here
 
 UNSEEN_LABELS = "spacy-spanft.warn_unseen_labels.v1"
 RATE = "--training.optimizer.learn_rate"

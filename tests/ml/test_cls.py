@@ -10,8 +10,6 @@ from spacy_spanft.errors import SpanftError
 
 from ..tiny import FAMILIES, LISTENER, OTHERS, save_encoder, transformer_config
 
-pytest.importorskip("spacy_transformers")
-
 # Of many lengths, so that a batch is padded.
 TEXTS = ["good", "the film was  not very good", "a bad city", "", "new york " * 12]
 TEXTS += [f"it is {word} in the united states" for word in ("good", "bad", "walking")]

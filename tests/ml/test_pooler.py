@@ -13,8 +13,6 @@ from spacy_spanft.training.prepare import prepare_training
 
 from ..tiny import LISTENER, save_encoder, transformer_config
 
-pytest.importorskip("spacy_transformers")
-
 TEXTS = ["good", "the film was not very good", "a bad city", "new york"]
 ARCHITECTURES = ("spacy-spanft.ClsTextCat.v1", "spacy-spanft.SpanTextCat.v1")
 

@@ -13,8 +13,6 @@ from spacy_spanft.errors import SpanftError
 from .. import interpreter
 from ..tiny import LISTENER, save_bert, transformer_config
 
-pytest.importorskip("spacy_transformers")
-
 
 def pooling(name, **settings):
     return {"@architectures": f"spacy-spanft.{name}Pooling.v1", **settings}
