@@ -184,14 +184,10 @@ def attention(nlp: Language, text: Text) -> NDArray[np.float64]:
 def _bert(nlp: Language, doc: Doc) -> tuple[Any, dict[str, Any]]:
     """Get the encoder, and what it is given for a text that is one window."""
     model: Any = nlp.get_pipe("transformer").model  # type: ignore[attr-defined]
-    pieces = doc._.trf_data.wordpieces
-    assert len(pieces) == 1, doc.text
-    arrays = {"input_ids": pieces.input_ids, "attention_mask": pieces.attention_mask}
-    inputs = {key: torch.from_numpy(np.array(a)).long() for key, a in arrays.items()}
-    # Wordpieces beyond its end are another text's padding.
-    n_real = int(inputs["attention_mask"].sum())
-    model.transformer.eval()
-    return model.transformer, {key: value[:, :n_real] for key, value in inputs.items()}
+    encoder = model.shims[0].encoder
+    inputs = encoder.tokenizer(doc.text, return_tensors="pt")
+    assert inputs["input_ids"].shape[1] <= encoder.tokenizer.model_max_length, doc.text
+    return encoder.module.eval(), dict(inputs)
 
 
 def deletion(

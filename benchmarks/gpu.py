@@ -78,9 +78,10 @@ def training_rows(n_texts: int, n_words: int, repeat: int) -> list[tuple[str, ..
     with tempfile.TemporaryDirectory() as folder:
         save_bert(Path(folder), layers=12, width=768)
         for mixed in (False, True):
-            key = "components.transformer.model.mixed_precision"
+            key = "components.transformer.model.precision"
+            precision = "fp16" if mixed else "single"
             for arm in ARMS:
-                made = make_pipeline(arm, Path(folder), texts, **{key: mixed})
+                made = make_pipeline(arm, Path(folder), texts, **{key: precision})
                 # The only one that keeps it: see `measure`.
                 step = training_step(*made)
                 del made

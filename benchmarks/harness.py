@@ -205,15 +205,18 @@ def print_times(
     print(table(rows, header=header, divider=True, aligns=("l", "r", "r", "r")))
 
 
-def our_config(name: str, overrides: Mapping[str, Any]) -> Config:
+def our_config(
+    name: str, overrides: Mapping[str, Any], encoder: str = "spanft"
+) -> Config:
     """Make one of the package's configs.
 
     name (str): PIPELINE_baseline, or PIPELINE_spanft.
     overrides (Mapping[str, Any]): Other settings, with dots.
+    encoder (str): What `init --encoder` calls the component that encodes.
     RETURNS (Config): The config, with its variables as they are.
     """
     pipeline, _, kind = name.rpartition("_")
-    text = to_text(task_config(pipeline, spans=kind == "spanft"))
+    text = to_text(task_config(pipeline, spans=kind == "spanft", encoder=encoder))
     return Config().from_str(text, overrides=dict(overrides), interpolate=False)
 
 

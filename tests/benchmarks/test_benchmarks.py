@@ -7,7 +7,7 @@ import weakref
 import nltk
 import pytest
 
-from benchmarks import counting, gpu, harness, head, raw_text, segmenting
+from benchmarks import counting, encoder, gpu, harness, head, raw_text, segmenting
 from spacy_spanft.ngrams import readers
 from spacy_spanft.segmenters import nltk_chunk
 
@@ -137,3 +137,18 @@ def test_one_pipeline_is_on_the_gpu_at_a_time(monkeypatch):
     assert [row[2] for row in rows] == ["1"] * 4
     assert len(made) == 4
     assert set(alive) == {1}
+
+
+def test_the_encoder_against_a_plain_loop(bert, tmp_path, monkeypatch, capsys):
+    """Here without spacy-transformers, which costs its own rows."""
+    lines = [f"the film is {'very ' * (i % 7)}good\t{i % 2}" for i in range(80)]
+    path = tmp_path / "train.tsv"
+    path.write_text("sentence\tlabel\n" + "\n".join(lines) + "\n")
+    monkeypatch.setattr(encoder, "needs", lambda name: harness.needs("nowhere"))
+    encoder.main(path, bert, n_steps=1, n_predicted=10, n_turns=1)
+    said = capsys.readouterr().out
+    assert "⚠ textcat_spanft over spacy-transformers is not measured" in said
+    names = [encoder.PLAIN, "textcat_spanft", "textcat_baseline", encoder.SORTED]
+    found = [line for line in said.split("\n") if line.rstrip().endswith(encoder.PLAIN)]
+    assert len(found) == 3 + 4
+    assert all(any(name in line for name in names) for line in found)

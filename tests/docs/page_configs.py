@@ -3,10 +3,9 @@
 import re
 
 import spacy
-from spacy.util import load_config
 from thinc.api import Config
 
-from ..made_configs import CONFIGS
+from spacy_spanft.configs import make_config
 
 _SECTION = re.compile(r"^\[([\w.]+)\]$", re.MULTILINE)
 _PATHS = '[paths]\ntrain = "x"\ndev = "x"\n\n'
@@ -43,8 +42,9 @@ def makes_pipeline(snippet):
 
 
 def is_part(snippet):
-    """A part of a config in this repository, which says the same."""
-    whole = load_config(CONFIGS / f"{snippet.value}.cfg")
+    """A part of the config that init writes for a task, which says the same."""
+    text = make_config(snippet.value.removesuffix("_spanft"))
+    whole = Config().from_str(text, interpolate=False)
     found = Config().from_str(complete(snippet.code), interpolate=False)
     assert whole.merge(found) == whole
 

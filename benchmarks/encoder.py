@@ -1,0 +1,168 @@
+"""Training steps and prediction against a plain loop of Hugging Face's, in turns.
+
+    python -m benchmarks.encoder DATA/glue/SST-2/train.tsv ENCODER
+    python -m benchmarks.encoder DATA/glue/CoLA/train.tsv ENCODER --n-predicted 0
+
+The plain loop pads each batch to its longest text, as is usual, and takes the same
+texts in the same order. The table has the medians, and those of the ratios.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import spacy
+import torch
+import typer
+from spacy.training import Example
+from transformers import AutoModel, AutoTokenizer
+from wasabi.tables import table
+
+from .finetune import TASKS, read
+from .harness import needs, our_config, without_missing
+from .plain_loop import Classifier, _encode, _groups
+
+PLAIN, SORTED = "plain loop", "plain loop, sorted by length"
+RATE = 2e-5
+BATCH = 32
+# Which config, over which encoder.
+ARMS = {
+    "textcat_spanft": ("textcat_spanft", "spanft"),
+    "textcat_baseline": ("textcat_baseline", "spanft"),
+    "textcat_spanft over spacy-transformers": ("textcat_spanft", "spacy-transformers"),
+}
+Step = Callable[[list[str], list[int]], Any]
+Predict = Callable[[list[str]], Any]
+
+
+def plain(encoder: Path) -> tuple[Step, Predict]:
+    """Make the loop that everybody writes."""
+    tokenizer = AutoTokenizer.from_pretrained(encoder)
+    model = Classifier(AutoModel.from_pretrained(encoder), 2)
+    optimizer = torch.optim.AdamW(_groups(model), lr=RATE, eps=1e-6)
+
+    def step(texts: list[str], labels: list[int]) -> None:
+        model.train()
+        scores = model(_encode(tokenizer, texts))
+        torch.nn.functional.cross_entropy(scores, torch.tensor(labels)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    def predict(texts: list[str]) -> list[int]:
+        model.eval()
+        found: list[int] = []
+        with torch.no_grad():
+            for start in range(0, len(texts), 2 * BATCH):
+                batch = _encode(tokenizer, texts[start : start + 2 * BATCH])
+                found += model(batch).argmax(dim=1).tolist()
+        return found
+
+    return step, predict
+
+
+def ours(
+    name: str, kind: str, encoder: Path, texts: list[str], labels: list[int]
+) -> tuple[Step, Predict]:
+    """Make a pipeline of ours, trained as spaCy's loop does."""
+    overrides = {"paths.transformer": str(encoder)}
+    config = our_config(name, overrides, encoder=kind).interpolate()
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+
+    def examples_of(texts: list[str], labels: list[int]) -> list[Example]:
+        golds = ({"cats": {"0": 1.0 - y, "1": float(y)}} for y in labels)
+        pairs = zip(texts, golds, strict=True)
+        return [Example.from_dict(nlp.make_doc(text), gold) for text, gold in pairs]
+
+    nlp.initialize(lambda: examples_of(texts[: 2 * BATCH], labels[: 2 * BATCH]))
+    block = {"optimizer": nlp.config["training"]["optimizer"] | {"learn_rate": RATE}}
+    optimizer = spacy.util.registry.resolve(block)["optimizer"]
+    annotates = [name for name in nlp.pipe_names if name == "span_segmenter"]
+
+    def step(texts: list[str], labels: list[int]) -> None:
+        nlp.update(examples_of(texts, labels), sgd=False, annotates=annotates)  # type: ignore[arg-type]
+        for _, component in nlp.pipeline:
+            if getattr(component, "is_trainable", False):
+                component.finish_update(optimizer)  # type: ignore[attr-defined]
+
+    def predict(texts: list[str]) -> list[str]:
+        docs = nlp.pipe(texts, batch_size=2 * BATCH)
+        return [max(doc.cats, key=lambda label: doc.cats[label]) for doc in docs]
+
+    return step, predict
+
+
+def in_turns(
+    jobs: Mapping[str, Callable[[int], Any]], n_turns: int
+) -> dict[str, list[float]]:
+    """Time each job so many times, one after the other; the first turn warms up."""
+    times: dict[str, list[float]] = {name: [] for name in jobs}
+    for turn in range(n_turns + 1):
+        for name, job in jobs.items():
+            begin = time.perf_counter()
+            job(turn)
+            times[name].append(time.perf_counter() - begin)
+    return {name: own[1:] for name, own in times.items()}
+
+
+def _step(step: Step, batches: list[tuple[list[str], list[int]]], turn: int) -> None:
+    step(*batches[turn])
+
+
+def _on(predict: Predict, texts: list[str], turn: int) -> None:
+    predict(texts)
+
+
+def rows_of(
+    what: str, times: dict[str, list[float]], peer: str
+) -> list[tuple[str, ...]]:
+    """Compare all with one of them."""
+    rows: list[tuple[str, ...]] = []
+    for name, own in times.items():
+        ratios = [a / b for a, b in zip(own, times[peer], strict=True)]
+        spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        rows.append((what, name, f"{median(own):.3f} s", spread, peer))
+    return rows
+
+
+def main(
+    texts: Path,
+    encoder: Path,
+    n_steps: int = 20,
+    n_predicted: int = 1280,
+    n_turns: int = 3,
+) -> None:
+    """Measure."""
+    data = list(zip(*read(texts, TASKS["SST-2"]), strict=True))
+    random.Random(0).shuffle(data)
+    found: list[str] = [text for text, _ in data]
+    labels: list[int] = [label for _, label in data]
+    checks = {name: needs("spacy_transformers") for name in [*ARMS][2:]}
+    pairs = {PLAIN: plain(encoder)}
+    for name, arm in without_missing(ARMS, checks).items():
+        pairs[name] = ours(*arm, encoder, found, labels)
+    batches = [
+        (found[start : start + BATCH], labels[start : start + BATCH])
+        for start in range(0, BATCH * (n_steps + 1), BATCH)
+    ]
+    steps = {name: partial(_step, step, batches) for name, (step, _) in pairs.items()}
+    rows = rows_of("training step", in_turns(steps, n_steps), PLAIN)
+    if n_predicted:
+        mixed = found[:n_predicted]
+        jobs = {
+            name: partial(_on, predict, mixed) for name, (_, predict) in pairs.items()
+        }
+        jobs[SORTED] = partial(_on, pairs[PLAIN][1], sorted(mixed, key=len))
+        times = in_turns(jobs, n_turns)
+        rows += rows_of("prediction", times, PLAIN)
+        rows += rows_of("prediction", times, SORTED)
+    header = ("what", "who", "time", "ratio", "to")
+    print(table(rows, header=header, divider=True))
+
+
+if __name__ == "__main__":
+    typer.run(main)
