@@ -12,10 +12,12 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, reduce_mean
 
 from ..errors import check_setting
-from ..ml.layers.encoder_listener import EncoderListener
+from ..ml.layers.encoder_listener import EncoderListener, no_gradient
 from ..ml.layers.encoder_rows import DocRows
+from ..ml.layers.hf_encoder import is_trained
 from ..ml.layers.rows_to_tokens import rows_to_tokens
 from .kept_rows import KeptRows, join_rows
+from .remembered_rows import RememberedRows
 
 # The vectors of so many tokens, and no more, are computed ahead.
 _MOST_TOKENS = 2**16
@@ -84,6 +86,9 @@ class SpanftEncoder(TrainablePipe):
         self.cfg = {"n_sorted": n_sorted, "set_tensor": set_tensor}
         self.listener_map: dict[str, list[EncoderListener]] = {}
         self._kept = KeptRows()
+        self._remembered = RememberedRows()
+        # Whether the last step left the encoder as it was, and no stream came since.
+        self._was_frozen = False
         self._pending: _Pending | None = None
         self._tokens = rows_to_tokens(reduce_mean())
 
@@ -132,11 +137,23 @@ class SpanftEncoder(TrainablePipe):
         docs (Sequence[Doc]): The Docs, which need not have gone through the pipeline.
         RETURNS (DocRows): Their rows.
         """
+        return self._rows_of(docs, may_add=False)
+
+    def frozen_rows_of(self, docs: Sequence[Doc]) -> DocRows:
+        """Give the same to a listener that learns while the encoder does not.
+
+        docs (Sequence[Doc]): The Docs.
+        RETURNS (DocRows): Their rows.
+        """
+        self._was_frozen = True
+        return self._rows_of(docs, may_add=True)
+
+    def _rows_of(self, docs: Sequence[Doc], may_add: bool) -> DocRows:
         kept = [self._kept.place_of(doc) for doc in docs]
         missing = [doc for doc, place in zip(docs, kept, strict=True) if not place]
         places = [place for place in kept if place]
         if missing or not docs:
-            found = self.model.predict(missing)
+            found = self._remembered.encode(self.model, missing, may_add)
             self._kept.add(found)
             if not places:
                 return found
@@ -171,10 +188,13 @@ class SpanftEncoder(TrainablePipe):
         batch_size (int): How many texts a batch has.
         YIELDS (Doc): The same, in order.
         """
+        # What comes after a step is an evaluation; any other stream may have no end.
+        may_add, self._was_frozen = self._was_frozen, False
         for docs in _batches(stream, batch_size * self.cfg["n_sorted"]):
             # Each component after this one holds back a batch of its own at most.
             self._kept.n_docs = len(docs) + batch_size * (2 + len(self.listener_map))
-            self.set_annotations(docs, self.predict(docs))
+            rows = self._remembered.encode(self.model, docs, may_add)
+            self.set_annotations(docs, rows)
             yield from docs
 
     def update(
@@ -198,8 +218,15 @@ class SpanftEncoder(TrainablePipe):
         examples = list(examples)
         validate_examples(examples, "SpanftEncoder.update")
         self._backprop()  # what a listener that is frozen has kept waiting
-        rows, backprop = self.model.begin_update([eg.predicted for eg in examples])
-        self._pending = _Pending(backprop, len(self.listeners))
+        docs = [example.predicted for example in examples]
+        self._was_frozen = not is_trained(self.model)
+        if self._was_frozen:
+            rows = self._remembered.encode(self.model, docs, may_add=True)
+            self._pending = _Pending(no_gradient, len(self.listeners))
+        else:
+            self._remembered.clear()
+            rows, backprop = self.model.begin_update(docs)
+            self._pending = _Pending(backprop, len(self.listeners))
         for listener in self.listeners:
             listener.receive(rows, partial(self._take, self._pending, losses, sgd))
         return losses
@@ -261,15 +288,21 @@ class SpanftEncoder(TrainablePipe):
         for _, component in pipeline[after:]:
             self.find_listeners(component)
 
+    def _forget(self) -> None:
+        """Forget what another encoder gave."""
+        self._kept.clear()
+        self._remembered.clear()
+        self._was_frozen = False
+
     def from_bytes(self, *args: Any, **settings: Any) -> "SpanftEncoder":
         """Load the component."""
-        self._kept.clear()
+        self._forget()
         super().from_bytes(*args, **settings)
         return self
 
     def from_disk(self, *args: Any, **settings: Any) -> "SpanftEncoder":
         """Load the component."""
-        self._kept.clear()
+        self._forget()
         super().from_disk(*args, **settings)
         return self
 

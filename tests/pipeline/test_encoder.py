@@ -8,8 +8,10 @@ from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.encoder.shim import EncoderShim
 from spacy_spanft.ml.layers.encoder_listener import EncoderListener
 from spacy_spanft.pipeline.kept_rows import KeptRows, join_rows
+from spacy_spanft.training.regimes.freeze import freeze_transformer
 
 from ..tiny import OWN_LISTENER, encoder_config, transformer_config
 
@@ -295,3 +297,75 @@ def test_pairs_in_a_stream(bert):
     sizes = [len(nlp.get_pipe("transformer").rows_of([d]).vectors) for d in docs]
     assert sizes == [7, 4, 5]
     assert Span(docs[0], 2, 3).text == "[SEP]"
+
+
+@pytest.fixture
+def encoded(monkeypatch):
+    """Collect the texts that any encoder encodes."""
+    found = []
+    encode = EncoderShim.encode
+
+    def counted(self, windows, *args):
+        found.extend(len(window) for window in windows)
+        return encode(self, windows, *args)
+
+    monkeypatch.setattr(EncoderShim, "encode", counted)
+    return found
+
+
+@pytest.mark.parametrize("most_bytes", [2**30, 700, 0])
+@pytest.mark.parametrize("how", ["excluded", "annotating", "frozen for a while"])
+def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how, most_bytes):
+    """And the head learns the same: also where little of it fits into memory."""
+    settings = {"exclude": ["transformer"]}
+    if how == "annotating":
+        settings["annotates"] = ["transformer", "span_segmenter"]
+    found = []
+    for remembers in (True, False):
+        nlp = make(bert, "textcat")
+        encoder = nlp.get_pipe("transformer")
+        encoder._remembered.most_bytes = most_bytes
+        if not remembers:
+            encoder._remembered.encode = lambda model, docs, may_add: model.predict(
+                docs
+            )
+        freeze = freeze_transformer(until_step=100)
+        encoded.clear()
+        for _ in range(3):
+            examples = examples_of(nlp)
+            for batch in (examples[:3], examples[3:]):
+                if how == "frozen for a while":
+                    freeze(nlp, {"step": 0, "epoch": 0})
+                    nlp.update(batch, annotates=["span_segmenter"])
+                else:
+                    nlp.update(batch, **{"annotates": ["span_segmenter"], **settings})
+            nlp.evaluate(examples_of(nlp))
+        once = 8  # windows of all texts
+        if not remembers:
+            assert len(encoded) > 3 * once
+        else:
+            # The first batch comes before anybody knows that the encoder is frozen.
+            assert len(encoded) == once + (2 if how == "annotating" else 0)
+        found.append(nlp.get_pipe("textcat").model.to_bytes())
+    assert found[0] == found[1]
+
+
+def test_what_is_remembered_is_forgotten_in_time(bert, encoded):
+    nlp = make(bert, "textcat")
+    encoder = nlp.get_pipe("transformer")
+    texts = [text for text in TEXTS if text]
+    nlp.update(examples_of(nlp), exclude=["transformer"], annotates=["span_segmenter"])
+    encoded.clear()
+    for text in ("it is new", "it is new", "it is york"):
+        list(nlp.pipe([*texts, text]))
+    assert len(encoded) == 2  # the second and third stream come after no step
+    list(nlp.pipe(["it is york"]))
+    assert len(encoded) == 3
+    nlp.update(examples_of(nlp), annotates=["span_segmenter"])
+    assert not encoder._remembered._found
+    before = nlp(texts[0]).cats
+    nlp.update(examples_of(nlp), annotates=["span_segmenter"])
+    assert nlp(texts[0]).cats != before
+    nlp.update(examples_of(nlp), exclude=["transformer"], annotates=["span_segmenter"])
+    nlp.from_bytes(nlp.to_bytes())
+    assert not encoder._remembered._found

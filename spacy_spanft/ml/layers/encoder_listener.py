@@ -23,6 +23,9 @@ class Source(Protocol):
     def rows_of(self, docs: Sequence[Doc]) -> DocRows:
         """Give the rows of Docs, as in prediction."""
 
+    def frozen_rows_of(self, docs: Sequence[Doc]) -> DocRows:
+        """Give the same in training, where the encoder is not trained."""
+
 
 class EncoderListener(Model[InT, OutT]):
     """Gives the rows of a shared encoder, and takes their gradient back to it."""
@@ -53,7 +56,7 @@ class EncoderListener(Model[InT, OutT]):
             nothing was received, the encoder is not trained, and it predicts.
         """
         if self._received is None:
-            return self.rows_of(docs), _no_gradient
+            return self._source().frozen_rows_of(docs), no_gradient
         (rows, backprop), self._received = self._received, None
         if len(docs) != len(rows.docs) or any(
             one is not other for one, other in zip(docs, rows.docs, strict=True)
@@ -63,9 +66,12 @@ class EncoderListener(Model[InT, OutT]):
 
     def rows_of(self, docs: InT) -> OutT:
         """Give the rows of Docs, as in prediction."""
+        return self._source().rows_of(docs)
+
+    def _source(self) -> Source:
         if self.source is None:
             raise SpanftError(Errors.NO_UPSTREAM.format(name=self.upstream_name))
-        return self.source.rows_of(docs)
+        return self.source
 
 
 def forward(
@@ -74,12 +80,13 @@ def forward(
     """Apply the layer."""
     if is_train:
         return model.hand_out(docs)
-    return model.rows_of(docs), _no_gradient
+    return model.rows_of(docs), no_gradient
 
 
 def init(model: EncoderListener, X: InT | None = None, Y: Any = None) -> None:
     """Nothing is to be set up: the component that is listened to says the width."""
 
 
-def _no_gradient(d_rows: Floats2d) -> list[Doc]:
+def no_gradient(d_rows: Floats2d) -> list[Doc]:
+    """Take a gradient of which nothing is made."""
     return []

@@ -63,6 +63,11 @@ def shim_of(model: Model[InT, OutT]) -> EncoderShim:
     return shim  # type: ignore[no-any-return]
 
 
+def is_trained(model: Model[InT, OutT]) -> bool:
+    """Say whether anything of the encoder learns in the coming update."""
+    return any(p.requires_grad for p in shim_of(model).encoder.module.parameters())
+
+
 def window_of(model: Model[InT, OutT]) -> tuple[int, int]:
     """Find out how long windows are, and how many wordpieces two of them share.
 
