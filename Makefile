@@ -24,6 +24,7 @@ test: $(VENV)/installed-dev
 
 # Without spacy-transformers, and with the newest release of everything else.
 test-newest: $(NEWEST)/installed
+	$(NEWEST)/bin/python -m pip freeze | grep -iE "^(numpy|spacy|thinc|tokenizers|torch|transformers)=="
 	$(NEWEST)/bin/python -m pytest --numprocesses auto --dist worksteal
 
 fake-device: $(VENV)/installed-dev
