@@ -205,7 +205,8 @@ def test_micro_batches_are_the_cheapest(lengths, overhead, most):
         for n in range(len(places) + 1)
         for cuts in combinations(places, n)
     )
-    assert mine == pytest.approx(best)
+    # Of a group that is cut into parts, the shorter ones need not be as wide.
+    assert mine <= best
 
 
 @pytest.mark.parametrize(
