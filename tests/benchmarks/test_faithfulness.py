@@ -10,7 +10,7 @@ from spacy_spanft.explanation import explain, explain_pipe
 
 from ..explanation.test_explanation import MODELS, shake
 from ..ml.test_textcat import examples_for, make, train
-from ..tiny import save_bert
+from ..tiny import OWN_LISTENER, encoder_config, save_bert
 
 LONG = "new york city is a bad and unbelievable city of the united states"
 TEXTS = [LONG, "this film is a very good film in new york city .", "good"]
@@ -18,7 +18,9 @@ TEXTS = [LONG, "this film is a very good film in new york city .", "good"]
 
 @pytest.fixture(scope="module")
 def nlp(tmp_path_factory):
-    nlp = make(save_bert(tmp_path_factory.mktemp("bert")), MODELS["cnn-cnn"], window=60)
+    bert = save_bert(tmp_path_factory.mktemp("bert"), max_length=60)
+    model = {**MODELS["cnn-cnn"], "tok2vec": OWN_LISTENER}
+    nlp = make(bert, model, encoder=encoder_config(bert))
     train(nlp, examples_for(nlp), steps=8, rate=0.01)
     shake(nlp.get_pipe("textcat").model)
     return nlp

@@ -72,7 +72,7 @@ def model(request):
     return MODELS[request.param]
 
 
-def make(bert, model, component="textcat", window=6):
+def make(bert, model, component="textcat", window=6, encoder=None):
     """Make a pipeline whose windows are small, so that they overlap."""
     spacy.util.fix_random_seed(0)
     if component == "textcat_multilabel":
@@ -80,7 +80,8 @@ def make(bert, model, component="textcat", window=6):
     config = {
         "nlp": {"lang": "en", "pipeline": ["transformer", "span_segmenter", "textcat"]},
         "components": {
-            "transformer": transformer_config(bert, window, max(1, window - 2)),
+            "transformer": encoder
+            or transformer_config(bert, window, max(1, window - 2)),
             "span_segmenter": {"factory": "span_segmenter"},
             "textcat": {"factory": component, "model": model},
         },
