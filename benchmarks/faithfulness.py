@@ -187,7 +187,10 @@ def _bert(nlp: Language, doc: Doc) -> tuple[Any, dict[str, Any]]:
     encoder = model.shims[0].encoder
     inputs = encoder.tokenizer(doc.text, return_tensors="pt")
     assert inputs["input_ids"].shape[1] <= encoder.tokenizer.model_max_length, doc.text
-    return encoder.module.eval(), dict(inputs)
+    module = encoder.module.eval()
+    if hasattr(module, "set_attn_implementation"):  # others give no attention weights
+        module.set_attn_implementation("eager")
+    return module, dict(inputs)
 
 
 def deletion(
