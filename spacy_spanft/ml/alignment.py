@@ -50,11 +50,11 @@ class Pieces(NamedTuple):
     lengths: Ints
 
 
-def check_spans_key(key: str) -> None:
+def check_spans_key(key: str, setting: str = "spans_key") -> None:
     """Raise for a key that doc.spans cannot be meant to have."""
     if not key:
         expected = 'the name of a key in doc.spans, such as "ngrams"'
-        place = {"name": "spans_key", "value": key, "expected": expected}
+        place = {"name": setting, "value": key, "expected": expected}
         raise SpanftError(Errors.BAD_SETTING.format(**place))
 
 

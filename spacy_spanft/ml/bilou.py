@@ -16,8 +16,8 @@ Bools = NDArray[np.bool_]
 
 OUT = 0
 # After O, each label has these four, in this order.
-_KINDS = "BILU"
-_B, _I, _L, _U = range(4)
+KINDS = "BILU"
+BEGIN, INSIDE, LAST, UNIT = range(4)
 
 
 class Allowed(NamedTuple):
@@ -38,7 +38,7 @@ def tag_names(labels: Iterable[str]) -> list[str]:
 
     RETURNS (list[str]): O, and then B, I, L and U of each label.
     """
-    return ["O", *(f"{kind}-{label}" for label in labels for kind in _KINDS)]
+    return ["O", *(f"{kind}-{label}" for label in labels for kind in KINDS)]
 
 
 def best_tags(scores: Floats, lengths: Sequence[int], allowed: Allowed) -> Ints:
@@ -51,7 +51,7 @@ def best_tags(scores: Floats, lengths: Sequence[int], allowed: Allowed) -> Ints:
     RETURNS (Ints): The tags, (n_tokens,).
     """
     sizes = np.asarray(lengths, np.int64)
-    scores = _forbid(scores, sizes, allowed)
+    scores = forbid(scores, sizes, allowed)
     # Nothing is better than the best tag of each token, where those fit together.
     tags = scores.argmax(axis=1)
     doc = np.repeat(np.arange(len(sizes)), sizes)
@@ -70,8 +70,8 @@ def spans_of_tags(tags: Ints) -> list[tuple[int, int, int]]:
     RETURNS (list[tuple[int, int, int]]): Start, end and the label's number of each.
     """
     label, kind = _split(tags)
-    starts = np.flatnonzero((kind == _B) | (kind == _U))
-    ends = np.flatnonzero((kind == _L) | (kind == _U)) + 1
+    starts = np.flatnonzero((kind == BEGIN) | (kind == UNIT))
+    ends = np.flatnonzero((kind == LAST) | (kind == UNIT)) + 1
     found = zip(starts.tolist(), ends.tolist(), label[starts].tolist(), strict=True)
     return list(found)
 
@@ -86,8 +86,8 @@ def never_found(tags: Ints, allowed: Allowed) -> Bools:
     RETURNS (Bools): Which tokens are in such an entity, (n_tokens,).
     """
     _, kind = _split(np.maximum(tags, OUT))
-    is_edge = (kind == _B) | (kind == _L) | (kind == _U)
-    goes_on = (kind == _I) | (kind == _L)
+    is_edge = (kind == BEGIN) | (kind == LAST) | (kind == UNIT)
+    goes_on = (kind == INSIDE) | (kind == LAST)
     is_wrong = (is_edge & ~allowed.edge) | (goes_on & ~allowed.joined)
     entity = np.cumsum(~goes_on)  # what is outside is one by itself
     return np.bincount(entity, is_wrong)[entity] > 0
@@ -96,13 +96,19 @@ def never_found(tags: Ints, allowed: Allowed) -> Bools:
 def _split(tags: Ints) -> tuple[Ints, Ints]:
     """Tell the label and the kind of each tag, both -1 for O."""
     inside = tags != OUT
-    label = np.where(inside, (tags - 1) // len(_KINDS), -1)
-    kind = np.where(inside, (tags - 1) % len(_KINDS), -1)
+    label = np.where(inside, (tags - 1) // len(KINDS), -1)
+    kind = np.where(inside, (tags - 1) % len(KINDS), -1)
     return label, kind
 
 
-def _forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
-    """Give tags that a token cannot have a score of minus infinity."""
+def forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
+    """Give tags that a token cannot have a score of minus infinity.
+
+    scores (Floats): The scores of the tags, (n_tokens, n_tags).
+    sizes (Ints): The number of tokens of each Doc.
+    allowed (Allowed): What each token may be.
+    RETURNS (Floats): The scores, in double precision.
+    """
     scores = scores.astype(np.float64)
     ends = np.cumsum(sizes)
     first, last = (np.zeros(len(scores), np.bool_) for _ in range(2))
@@ -112,23 +118,23 @@ def _forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
     back = allowed.joined & ~first
     on = np.append(allowed.joined[1:], False) & ~last
     fine = {
-        _B: allowed.edge & on,
-        _I: back & on,
-        _L: allowed.edge & back,
-        _U: allowed.edge,
+        BEGIN: allowed.edge & on,
+        INSIDE: back & on,
+        LAST: allowed.edge & back,
+        UNIT: allowed.edge,
     }
     for kind, is_fine in fine.items():
-        scores[~(is_fine & allowed.inside), 1 + kind :: len(_KINDS)] = -np.inf
+        scores[~(is_fine & allowed.inside), 1 + kind :: len(KINDS)] = -np.inf
     return scores
 
 
 def _fits(tags: Ints, sizes: Ints) -> Bools:
     """Say of each tag whether it may stand after the one before it."""
     label, kind = _split(tags)
-    is_open = (kind == _B) | (kind == _I)
-    goes_on = (kind == _I) | (kind == _L)
+    is_open = (kind == BEGIN) | (kind == INSIDE)
+    goes_on = (kind == INSIDE) | (kind == LAST)
     before = np.roll(np.where(is_open, label, -1), 1)
-    # `_forbid` left nothing open at the end of a Doc, and nothing going on at one's
+    # `forbid` left nothing open at the end of a Doc, and nothing going on at one's
     # start.
     return before == np.where(goes_on, label, -1)
 
@@ -162,15 +168,15 @@ def _viterbi(scores: Floats, sizes: Ints) -> Ints:
 def _step(best: Floats) -> tuple[Floats, Ints]:
     """Find the best way to each next tag: its score so far, and where it came from."""
     n_docs, n_tags = best.shape
-    inner = best[:, 1:].reshape(n_docs, -1, len(_KINDS))
-    own = np.arange(1, n_tags).reshape(-1, len(_KINDS))
+    inner = best[:, 1:].reshape(n_docs, -1, len(KINDS))
+    own = np.arange(1, n_tags).reshape(-1, len(KINDS))
     closed = best.copy()
-    for kind in (_B, _I):
-        closed[:, 1 + kind :: len(_KINDS)] = -np.inf
+    for kind in (BEGIN, INSIDE):
+        closed[:, 1 + kind :: len(KINDS)] = -np.inf
     last = closed.argmax(axis=1)[:, None]
     origin = np.repeat(last, n_tags, axis=1)
-    goes_on = inner[:, :, _B] >= inner[:, :, _I]
-    before = np.where(goes_on, own[:, _B], own[:, _I])
-    for kind in (_I, _L):
-        origin[:, 1 + kind :: len(_KINDS)] = before
+    goes_on = inner[:, :, BEGIN] >= inner[:, :, INSIDE]
+    before = np.where(goes_on, own[:, BEGIN], own[:, INSIDE])
+    for kind in (INSIDE, LAST):
+        origin[:, 1 + kind :: len(KINDS)] = before
     return np.take_along_axis(best, origin, axis=1), origin

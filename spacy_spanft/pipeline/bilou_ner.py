@@ -3,30 +3,33 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from confection import Config
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..errors import Errors, SpanftError, Warnings
+from ..ml.alignment import check_spans_key
 from ..ml.bilou import (
     OUT,
     Allowed,
     Bools,
+    Floats,
     Ints,
     best_tags,
     never_found,
     spans_of_tags,
     tag_names,
 )
+from ..ml.entity_probabilities import Entity, entity_probabilities
 
 # What token.ent_iob says; a token that is blocked begins an entity without a label.
 _INSIDE, _BEGIN = 1, 3
@@ -53,6 +56,8 @@ subword_features = true
     assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
     default_config={
         "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "scores_key": None,
+        "threshold": 0.0,
         "scorer": {"@scorers": "spacy.ner_scorer.v1"},
     },
     default_score_weights={
@@ -66,6 +71,8 @@ def make_bilou_ner(
     nlp: Language,
     name: str,
     model: Model[list[Doc], list[Floats2d]],
+    scores_key: str | None,
+    threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "BilouNER":
     """Make the component.
@@ -74,10 +81,25 @@ def make_bilou_ner(
     name (str): The component's name in it.
     model (Model[List[Doc], List[Floats2d]]): Docs to the probabilities of tags, such as
         spacy-spanft.BilouTagger.v1.
+    scores_key (Optional[str]): The key in doc.spans of the entities with their
+        probabilities, which are in its attrs["scores"]; None computes none.
+    threshold (float): Entities that are less probable are left out.
     scorer (Optional[Callable]): What scores the entities.
     RETURNS (BilouNER): The component.
     """
-    return BilouNER(nlp.vocab, model, name, scorer=scorer)
+    settings: dict[str, Any] = {"scores_key": scores_key, "threshold": threshold}
+    return BilouNER(nlp.vocab, model, name, scorer=scorer, **settings)
+
+
+class Found(NamedTuple):
+    """The entities of a Doc.
+
+    entities (list[Entity]): Their start, end and label's number.
+    scores (Optional[Floats]): How probable they are; None if nobody asked.
+    """
+
+    entities: list[Entity]
+    scores: Floats | None
 
 
 class BilouNER(TrainablePipe):
@@ -95,6 +117,8 @@ class BilouNER(TrainablePipe):
         model: Model[list[Doc], list[Floats2d]],
         name: str = "bilou_ner",
         *,
+        scores_key: str | None = None,
+        threshold: float = 0.0,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         """Make the component.
@@ -102,11 +126,21 @@ class BilouNER(TrainablePipe):
         vocab (Vocab): The pipeline's vocabulary.
         model (Model[List[Doc], List[Floats2d]]): Docs to the probabilities of tags.
         name (str): The component's name in the pipeline.
+        scores_key (Optional[str]): The key in doc.spans of the entities with their
+            probabilities; None computes none.
+        threshold (float): Entities that are less probable are left out.
         scorer (Optional[Callable]): What scores the entities.
         """
+        if scores_key is not None:
+            check_spans_key(scores_key, "scores_key")
+        if not 0 <= threshold <= 1:
+            place = {"name": "threshold", "value": threshold, "expected": "from 0 to 1"}
+            raise SpanftError(Errors.BAD_SETTING.format(**place))
         self.vocab = vocab
         self.model = model
         self.name = name
+        self.scores_key = scores_key
+        self.threshold = threshold
         self.cfg: dict[str, Any] = {"labels": []}
         self.scorer = scorer
 
@@ -167,39 +201,49 @@ class BilouNER(TrainablePipe):
         self.model.set_dim("nO", len(tag_names(self.labels)), force=True)
         self.model.initialize(X=[eg.predicted for eg in islice(get_examples(), 10)])
 
-    def predict(self, docs: Iterable[Doc]) -> list[Ints]:
-        """Find the best tags of each Doc.
+    def predict(self, docs: Iterable[Doc]) -> list[Found]:
+        """Find the entities of each Doc.
 
         docs (Iterable[Doc]): The Docs, which stay as they are.
-        RETURNS (list[Ints]): For each Doc the numbers of its tags, (n_tokens,).
+        RETURNS (list[Found]): For each Doc its entities, and their probabilities where
+            there is a threshold or a key for them.
         """
         docs = list(docs)
         lengths = [len(doc) for doc in docs]
         if not any(lengths):
-            return [np.zeros(0, np.int64) for _ in docs]
+            return [Found([], np.zeros(0)) for _ in docs]
         shares = self.model.ops.to_numpy(
             self.model.ops.xp.concatenate(self.model.predict(docs))
         )
-        scores = np.log(np.maximum(shares, np.finfo(shares.dtype).tiny))
-        tags = best_tags(scores, lengths, _allowed(docs))
+        logs = np.log(np.maximum(shares, np.finfo(shares.dtype).tiny))
+        allowed = _allowed(docs)
+        tags = best_tags(logs, lengths, allowed)
         ends = np.cumsum([0, *lengths]).tolist()
-        return [tags[start:end] for start, end in pairwise(ends)]
+        entities = [spans_of_tags(tags[start:end]) for start, end in pairwise(ends)]
+        if self.scores_key is None and not self.threshold:
+            return [Found(own, None) for own in entities]
+        scores = entity_probabilities(logs, lengths, allowed, entities)
+        return [self._probable(*pair) for pair in zip(entities, scores, strict=True)]
 
-    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Ints]) -> None:
+    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Found]) -> None:
         """Write the entities, beside those that are there already.
 
         docs (Iterable[Doc]): The Docs.
-        scores (Sequence[Ints]): The tags that `predict` found.
+        scores (Sequence[Found]): What `predict` found.
         """
         labels = [self.vocab.strings.add(label) for label in self.labels]
-        for doc, tags in zip(docs, scores, strict=True):
+        for doc, own in zip(docs, scores, strict=True):
             found = [
                 Span(doc, start, end, label=labels[label])
-                for start, end, label in spans_of_tags(tags)
+                for start, end, label in own.entities
             ]
             iob, kind = doc.to_array([ENT_IOB, ENT_TYPE]).T
             blocked = np.flatnonzero((iob == _BEGIN) & (kind == 0)).tolist()
             doc.set_ents([*doc.ents, *found], blocked=[doc[i : i + 1] for i in blocked])
+            if self.scores_key is not None and own.scores is not None:
+                doc.spans[self.scores_key] = SpanGroup(
+                    doc, spans=found, attrs={"scores": own.scores.tolist()}
+                )
 
     def get_loss(
         self, examples: Iterable[Example], scores: Sequence[Floats2d]
@@ -228,6 +272,14 @@ class BilouNER(TrainablePipe):
         loss = -ops.xp.log(ops.xp.maximum(shares[rows, columns], tiny)).sum()
         ends = np.cumsum([0, *(len(eg.predicted) for eg in examples)]).tolist()
         return float(loss), [d_shares[start:end] for start, end in pairwise(ends)]
+
+    def _probable(self, entities: list[Entity], scores: Floats) -> Found:
+        """Leave out what is less probable than the threshold."""
+        enough = scores >= self.threshold
+        kept = [
+            one for one, is_enough in zip(entities, enough, strict=True) if is_enough
+        ]
+        return Found(kept, scores[enough])
 
     def _check_n_tags(self, labels: list[str]) -> None:
         """Raise if the model was made for another number of tags, by its config."""

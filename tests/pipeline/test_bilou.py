@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.bilou import Allowed, best_tags, spans_of_tags, tag_names
+from spacy_spanft.ml.entity_probabilities import entity_probabilities
 from spacy_spanft.pipeline.bilou_ner import BilouNER
 
 TRAIN = [
@@ -40,32 +41,75 @@ def is_valid(tags, names, allowed, offset):
     return label is None
 
 
-@given(
+a_batch = given(
     n_labels=st.integers(1, 2),
     lengths=st.lists(st.integers(0, 3), min_size=1, max_size=5),
     seed=st.integers(0, 9999),
     strict=st.booleans(),
 )
-def test_best_tags_are_the_best_of_all_sequences(n_labels, lengths, seed, strict):
+
+
+def make_batch(n_labels, lengths, seed, strict):
     random = np.random.default_rng(seed)
     names = tag_names("xy"[:n_labels])
     size = sum(lengths)
     shares = (0.9, 0.8, 0.8) if strict else (1, 1, 1)
     allowed = Allowed(*(random.random(size) < share for share in shares))
     scores = random.normal(size=(size, len(names)))
+    return names, scores, allowed
+
+
+def valid_sequences(names, scores, allowed, start, length):
+    """List all sequences of a Doc that make entities, with their sums of scores."""
+    for tags in itertools.product(range(len(names)), repeat=length):
+        if is_valid(tags, names, allowed, start):
+            yield tags, sum(scores[start + i, tag] for i, tag in enumerate(tags))
+
+
+@a_batch
+def test_best_tags_are_the_best_of_all_sequences(n_labels, lengths, seed, strict):
+    names, scores, allowed = make_batch(n_labels, lengths, seed, strict)
     found = best_tags(scores, lengths, allowed)
     start = 0
     for length in lengths:
-        expected = max(
-            (
-                tags
-                for tags in itertools.product(range(len(names)), repeat=length)
-                if is_valid(tags, names, allowed, start)
-            ),
-            key=lambda tags: sum(scores[start + i, tag] for i, tag in enumerate(tags)),
-        )
+        sequences = valid_sequences(names, scores, allowed, start, length)
+        expected, _ = max(sequences, key=lambda pair: pair[1])
         assert tuple(found[start : start + length]) == expected
         start += length
+
+
+@a_batch
+def test_entities_are_as_probable_as_the_sequences_that_have_them(
+    n_labels, lengths, seed, strict
+):
+    names, scores, allowed = make_batch(n_labels, lengths, seed, strict)
+    sums = []
+    start = 0
+    for length in lengths:
+        own = {}
+        for tags, score in valid_sequences(names, scores, allowed, start, length):
+            for entity in [*spans_of_tags(np.array(tags, np.int64)), None]:
+                own[entity] = own.get(entity, 0.0) + np.exp(score)
+        sums.append(own)
+        start += length
+    entities = [[one for one in own if one] for own in sums]
+    found = entity_probabilities(scores, lengths, allowed, entities)
+    for own, listed, probabilities in zip(sums, entities, found, strict=True):
+        expected = [own[entity] / own[None] for entity in listed]
+        np.testing.assert_allclose(probabilities, expected, atol=1e-12)
+
+
+def test_entities_of_long_docs_keep_their_probabilities():
+    """The sums over a thousand tokens would be zero if they were not logarithms."""
+    names = tag_names(["x"])
+    shares = np.full((2000, len(names)), 1e-3)
+    shares[:, 0] = 1.0
+    shares[700:703, 1:4] = np.eye(3)
+    scores = np.log(np.maximum(shares, 1e-300))
+    allowed = Allowed(*np.ones((3, 2000), np.bool_))
+    found = entity_probabilities(scores, [2000], allowed, [[(700, 703, 0)]])[0]
+    # O at each of the three is as probable as B, I and L, and nothing else is there.
+    np.testing.assert_allclose(found, [0.5], atol=0.01)
 
 
 def test_spans_of_tags():
@@ -311,3 +355,46 @@ class TestErrors:
         ner.initialize(lambda: examples, labels=["LOC", "ORG", "PER", "MORE"])
         assert ner.label_data == ("LOC", "ORG", "PER", "MORE")
         assert ner.model.get_dim("nO") == 17
+
+
+def test_entities_have_their_probabilities(trained):
+    nlp = make(scores_key="probable").from_bytes(trained.to_bytes())
+    texts = [text for text, _ in TRAIN]
+    for doc in nlp.pipe(texts):
+        group = doc.spans["probable"]
+        assert [*group] == [*doc.ents]
+        scores = group.attrs["scores"]
+        assert len(scores) == len(doc.ents)
+        assert all(0.5 < score <= 1 for score in scores)
+        again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+        assert again.spans["probable"].attrs["scores"] == scores
+    assert "probable" not in trained(texts[0]).spans
+
+
+def test_entities_below_the_threshold_are_left_out(trained, tmp_path):
+    trained.to_disk(tmp_path)
+    nlp = spacy.load(tmp_path, config={"components.bilou_ner.scores_key": "all"})
+    texts = [text for text, _ in TRAIN]
+    docs = list(nlp.pipe(texts))
+    known = sorted(score for doc in docs for score in doc.spans["all"].attrs["scores"])
+    nlp = make(threshold=known[2]).from_bytes(trained.to_bytes())
+    kept = list(nlp.pipe(texts))
+    assert sum(len(doc.ents) for doc in kept) == len(known) - 2
+    for doc, other in zip(docs, kept, strict=True):
+        pairs = zip(doc.ents, doc.spans["all"].attrs["scores"], strict=True)
+        expected = [(one.start, one.end) for one, score in pairs if score >= known[2]]
+        assert [(one.start, one.end) for one in other.ents] == expected
+        assert not other.spans
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"threshold": 1.5}, "threshold is 1.5"),
+        ({"threshold": -0.1}, "threshold is -0.1"),
+        ({"scores_key": ""}, "scores_key is ''"),
+    ],
+)
+def test_settings_that_cannot_be(settings, message):
+    with pytest.raises(SpanftError, match=message):
+        make(**settings)
