@@ -123,6 +123,7 @@ def init_cli(
         write_whole(output, done.encode())
         print(f"✔ Written to {visible(output)}. Train it with:", file=sys.stderr)
         print(_command(done), file=sys.stderr)
+        print("For a GPU, add --gpu-id 0.", file=sys.stderr)
 
 
 def _check(
@@ -165,16 +166,19 @@ def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
         fit_window,
         left_out_text,
         look,
+        score_hint,
         told,
     )
 
-    names = {"train": train, "dev": dev or f"held out from {train} (20%)"}
+    names = {"train": train, "dev": dev or f"the part of {train} held out as dev data"}
     seen = {part: look(config, task, part) for part in names}
     for part, one in seen.items():
         print(f"ℹ {visible(told(names[part], one))}", file=sys.stderr)
     if other := left_out_text(config, train):
         said = f"{train} also has the column {other!r}. If the texts are pairs, add "
         print(f"ℹ {visible(said)}--text-pair {visible(other)}.", file=sys.stderr)
+    if hint := score_hint(task, seen["train"], config):
+        print(f"ℹ {visible(hint)}", file=sys.stderr)
     check_learnable(seen["train"], task, train, config["nlp"]["lang"])
     fitted = (
         fit_epochs(config, seen["train"]),

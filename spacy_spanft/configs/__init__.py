@@ -12,6 +12,7 @@ from .guessing import (
     guess_columns,
     guess_task,
     left_out_text,
+    score_hint,
 )
 from .making import make_config, task_config, written
 from .regimes import REGIMES
@@ -37,6 +38,7 @@ __all__ = [
     "left_out_text",
     "look",
     "make_config",
+    "score_hint",
     "task_config",
     "to_text",
     "tokenizer_of",

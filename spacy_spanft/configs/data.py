@@ -104,17 +104,24 @@ def told(path: str, seen: Seen) -> str:
     RETURNS (str): Such as "train.csv: 40 texts of 3 to 9 words (median 5); 30 good".
     """
     n, words = len(seen.n_words), seen.n_words
-    size = f"{n:,} {'text' if n == 1 else 'texts'} of {min(words):,} to {max(words):,}"
-    head = f"{path}: {size} words (median {median(words):.0f})"
+    size = f"{n:,} {'text' if n == 1 else 'texts'} of {min(words):,}"
+    if min(words) == max(words):
+        head = f"{path}: {size} words"
+    else:
+        middle = f"{median(words):.0f}"
+        head = f"{path}: {size} to {max(words):,} words (median {middle})"
     if seen.scores:
         return f"{head}; scores from {min(seen.scores):g} to {max(seen.scores):g}"
     if not seen.labels:
         return head
     most = seen.labels.most_common(_N_SHOWN)
     total = seen.labels.total()
-    shares = ", ".join(f"{label} {k:,} ({k / total:.0%})" for label, k in most)
+    shares = ", ".join(f"{label}: {k:,} ({k / total:.0%})" for label, k in most)
     n_more = len(seen.labels) - len(most)
-    return f"{head}; {shares}" + (f" and {n_more:,} more labels" if n_more else "")
+    more = f" and {n_more:,} more labels" if n_more else ""
+    n_without = sum(() in labels for labels in seen.texts.values())
+    without = f"; texts without any: {n_without:,}" if n_without else ""
+    return f"{head}; {shares}{more}{without}"
 
 
 def concerns(
@@ -141,15 +148,23 @@ def concerns(
         found.append(f"Texts of {files['train']} with different labels: {n_twice:,}.")
     if len(set(train.scores)) == 1:
         found.append(f"All scores of {files['train']} are {train.scores[0]:g}.")
-    elif not train.scores and len(train.labels) < (2 if task in COLUMNS else 1):
-        labels = listed(list(train.labels))
-        found.append(f"{files['train']} has too few labels to learn: {labels}.")
     if len(seen) == 2:
-        dev = seen["dev"]
-        if both := len(train.texts.keys() & dev.texts.keys() - {""}):
-            where = f"{files['dev']} also occur in {files['train']}"
-            found.append(f"{both:,} texts of {where}; scores will be inflated.")
-        if alone := sorted(dev.labels.keys() - train.labels.keys()):
-            where = f"in {files['dev']}, so that nothing learns them"
-            found.append(f"Labels that occur only {where}: {listed(alone)}.")
+        found += _between(files, train, seen["dev"])
     return found
+
+
+def _between(files: Mapping[str, str], train: Seen, dev: Seen) -> Iterator[str]:
+    """Say what is wrong with the dev data beside the training data."""
+    if files["train"] == files["dev"]:
+        yield "The dev data is the training data; scores will be inflated."
+    elif both := len(train.texts.keys() & dev.texts.keys() - {""}):
+        where = f"{files['dev']} also occur in {files['train']}"
+        yield f"{both:,} texts of {where}; scores will be inflated."
+    if alone := sorted(dev.labels.keys() - train.labels.keys()):
+        where = f"in {files['dev']}, so that nothing learns them"
+        yield f"Labels that occur only {where}: {listed(alone)}."
+    if missing := sorted(train.labels.keys() - dev.labels.keys()):
+        lacks = (
+            f"{files['dev']} lacks, so that no score tells how well they are learned"
+        )
+        yield f"Labels that {lacks}: {listed(missing)}."

@@ -1,6 +1,7 @@
 """Which component encodes, our own or that of spacy-transformers, and with what."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,12 @@ LISTENERS = {
 }
 _ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
 _NAME = "transformer"
+# What a folder needs, and how the files are called that have it.
+_PARTS = {
+    "config.json": r"config\.json",
+    "weights": r".*\.(safetensors|bin)(\.index\.json)?",
+    "tokenizer": r"tokenizer\.json|vocab\..*|.*\.model|.*tokenizer.*\.py",
+}
 # How nothing on the hub is named.
 _OF_PATHS = (".", "~", "/")
 
@@ -65,7 +72,14 @@ def check_encoder(name: str) -> None:
     elif not folder.is_dir():
         reason = "it is a file"
     else:
-        is_whole = (folder / "config.json").is_file()
-        reason = None if is_whole else "the folder has no config.json"
+        reason = _missing({path.name for path in folder.iterdir()})
     if reason is not None:
         raise SpanftError(Errors.NO_ENCODER_THERE.format(name=name, reason=reason))
+
+
+def _missing(files: set[str]) -> str | None:
+    """Say what a folder with these files lacks to be an encoder; None if nothing."""
+    for part, pattern in _PARTS.items():
+        if not any(re.fullmatch(pattern, name) for name in files):
+            return f"the folder has no {part}"
+    return None

@@ -1,5 +1,6 @@
 """What a pipeline is to be trained for, and how long its texts are, told from data."""
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from math import ceil, floor
@@ -106,6 +107,23 @@ def left_out_text(config: Config, path: str) -> str | None:
     return next((one for pair in pairs for one in pair if one != text), None)
 
 
+def score_hint(task: str, seen: Seen, config: Config) -> str | None:
+    """Say how to learn a number, where the labels of a classifier are numbers.
+
+    task (str): The name of one of TASKS.
+    seen (Seen): The training data.
+    config (Config): The config, which names the columns.
+    RETURNS (Optional[str]): The hint; None where the labels are no scale.
+    """
+    block = config["corpora"]["train"]
+    column = block.get("corpus", block).get("label")
+    if column is None or task not in ("textcat", "pair") or len(seen.labels) < 3:
+        return None
+    if not all(re.fullmatch(r"-?\d+(\.\d+)?", label) for label in seen.labels):
+        return None
+    return f"All labels are numbers. To predict a score instead, add --score {column}."
+
+
 def check_learnable(seen: Seen, task: str, path: str, lang: str) -> None:
     """Raise for training data that have nothing for a task to learn.
 
@@ -114,6 +132,9 @@ def check_learnable(seen: Seen, task: str, path: str, lang: str) -> None:
     path (str): The training data.
     lang (str): The code of the language.
     """
+    if TASKS[task].component == "textcat" and len(seen.labels) == 1:
+        place = {"path": path, "task": task, "label": next(iter(seen.labels))}
+        raise SpanftError(Errors.ONE_CLASS.format(**place))
     if seen.labels or seen.scores:
         return
     hint = ""
@@ -183,7 +204,8 @@ def fit_epochs(config: Config, seen: Seen) -> str | None:
     if epochs == config["training"]["max_epochs"]:
         return None
     config["training"]["max_epochs"] = epochs
-    return f"With only {n_texts:,} training texts, the config trains {epochs} epochs."
+    texts = "text" if n_texts == 1 else "texts"
+    return f"With only {n_texts:,} training {texts}, the config trains {epochs} epochs."
 
 
 def fit_range(config: Config, task: str, seen: Iterable[Seen]) -> str | None:

@@ -113,20 +113,22 @@ def written(config: Config, task: str, *, spans: bool, regime: str, name: str) -
     ending = TASKS[task].data
     is_held_out = config["paths"]["train"] and not config["paths"]["dev"]
     left = [part for part in ("train", "dev") if not config["paths"][part]]
-    paths = "".join(
-        f"--paths.{part} {part}.{ending} " for part in left if not is_held_out
+    paths = " ".join(
+        f"--paths.{part} {part}.{ending}" for part in left if not is_held_out
     )
     command = (
-        f"  python -m spacy train {quote(visible(name))} \\",
-        f"    --output {quote(visible(f'training/{Path(name).stem}'))} \\",
-        f"    {paths}--gpu-id 0",
+        f"  python -m spacy train {quote(visible(name))}",
+        f"    --output {quote(visible(f'training/{Path(name).stem}'))}",
+        *([f"    {paths}"] if paths else []),
     )
     notes = (
         REGIMES[regime].note.format(epochs=config["training"]["max_epochs"]),
         TASKS[task].note,
         "A fifth of the training data is held out as dev data." if is_held_out else "",
+        "For a GPU, add --gpu-id 0 to the command.",
     )
     text = wrap(" ".join(filter(None, notes)), _WIDTH)
-    lines = [f"{TASKS[task].what}, {how}:", "", *command, "", *text]
+    joined = " \\\n".join(command).split("\n")
+    lines = [f"{TASKS[task].what}, {how}:", "", *joined, "", *text]
     comment = "\n".join(f"# {line}".rstrip() for line in lines)
     return f"{comment}\n\n{to_text(filled)}"

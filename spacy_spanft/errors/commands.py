@@ -35,7 +35,7 @@ class CommandErrors:
         "blank pipeline."
     )
     NO_MODEL = "The pipeline {name!r} cannot be loaded: {reason}"
-    BAD_FILE = "{path}: {reason}. If it was there before, it is as it was."
+    BAD_FILE = "{path}: {reason}. If it existed before, it is unchanged."
     OUTPUT_IS_FILE = "The output {path!r} is a file. Name a folder."
     BAD_OUTPUT = "The output cannot be written: {reason}."
     STOPPED = "Stopped. No file is half written."
@@ -47,6 +47,11 @@ class CommandErrors:
     NO_ENCODER_THERE = (
         "The encoder {name!r} cannot be loaded: {reason}. Name a folder with a "
         "config.json, or a model of the Hugging Face hub."
+    )
+    NO_VOCABULARY = (
+        "The tokenizer of the encoder {name!r} has no words: its files are missing. "
+        "Save it there, with tokenizer.save_pretrained of transformers, or name "
+        "another encoder with --paths.transformer."
     )
     NOT_AN_ENCODER = (
         "The encoder in folder {name!r} cannot be loaded. It needs a config.json, "

@@ -9,17 +9,18 @@ class DataErrors:
 
     # Readers
     NO_COLUMN_IN = (
-        "{setting} = {column!r}, but there is no such column in {source}, {place}. It "
-        'has: {columns}.{hint} Name the right one: {setting} = "..." (--{option} NAME, '
-        'where a command has it; of an experiment, in the "columns" of task.json).'
+        "There is no column {column!r} in {source}, {place}. It has: {columns}.{hint} "
+        'Name the right one: --{option} NAME on the command line, {setting} = "..." in '
+        'a config, or "columns" in the task.json of an experiment.'
     )
     NO_FORMAT = (
-        "{path!r} does not end in .tsv, .csv or .jsonl. Rename it, or say what it is "
-        'with format = "tsv" (--format tsv, where a command has it).'
+        "{path!r} does not end in .tsv, .csv or .jsonl. Save it in one of these "
+        'formats, or, if it is in one, rename it or set format = "tsv" (--format tsv, '
+        "where a command has it)."
     )
     OTHER_FOLDER = (
-        "{path!r} is a folder, and of folders only those with nothing but .spacy files "
-        "are read. Name one file. It has: {files}."
+        "{path!r} is a folder, and folders are read only if they have .spacy files and "
+        "nothing else. Name one file. Files in it: {files}."
     )
     HEADER_OF_JSON = (
         "header names the columns of TSV and CSV, but {source} is read as JSONL, which "
@@ -211,17 +212,17 @@ class DataErrors:
         "{names}, so that texts of one can be in the other. Set the same in both."
     )
     NOTHING_HELD_OUT = (
-        "Nothing can be held out: the training data has {n_texts:,} different texts in "
-        "{n_rows:,} rows, and at least two are needed. Add rows, or name dev data "
-        "(--dev of spanft init)."
+        "Nothing can be held out: at least two different texts are needed, and the "
+        "training data has {n_texts:,} (number of rows: {n_rows:,}). Add rows, or name "
+        "dev data (--dev of spanft init)."
     )
     NO_TASK_IN = (
         "Nothing is annotated in {path!r} that could be learned. Name what is trained "
         "with --pipeline: {known}."
     )
     NO_READER_FOR = (
-        "{path!r} cannot be read for {task}: its data are spaCy's (.spacy), or CoNLL's "
-        "columns (.conll or .iob)."
+        "{path!r} cannot be read for {task}, which takes spaCy's binary data (.spacy) "
+        "or CoNLL's columns (.conll or .iob)."
     )
     SEVERAL_LABELS = (
         "{n:,} texts of {path!r} have several labels or none, and textcat wants one "
@@ -234,6 +235,10 @@ class DataErrors:
     NOTHING_TO_LEARN = (
         "{path!r} has nothing that {task} learns.{hint} Name other training data, or "
         "another --pipeline."
+    )
+    ONE_CLASS = (
+        "All texts of {path!r} that are trained on have the label {label!r}, and "
+        "{task} learns to tell labels apart. Add texts with another label."
     )
     CONFIG_EXISTS = "{path!r} is there already. To write over it, add --force (-F)."
     DEV_WITHOUT_TRAIN = "--dev without --train: add the training data."

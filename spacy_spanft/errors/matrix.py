@@ -35,7 +35,10 @@ class MatrixErrors:
         "There is no {part}.spacy, {part}.csv, {part}.tsv or {part}.jsonl in the "
         "folder '{path}'. The data of a task are a folder with train and dev data."
     )
-    BAD_DATA = "'{path}' cannot be read as spaCy's binary data. Write it again."
+    BAD_DATA = (
+        "'{path}' cannot be read as spaCy's binary data. Write it again, with "
+        "DocBin.to_disk or spanft convert."
+    )
     BAD_TASK = "{path} cannot be used: {reason}."
     SEVERAL_FILES = (
         "Both {one} and {other} are in '{folder}', and only one of them can be read: "

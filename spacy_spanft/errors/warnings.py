@@ -74,8 +74,8 @@ class Warnings:
     )
     # No warning, but one line that says what was changed.
     EVALUATION_FITTED = (
-        "[training] {changes}, so that each epoch ({per_epoch} steps) and the last "
-        "step are evaluated."
+        "[training] {changes}, so that there is an evaluation at least once an epoch "
+        "({per_epoch} steps) and at the last step."
     )
     CUT_OFF = (
         "The transformer cut off a text: words of it have no vector, because a window "

@@ -82,8 +82,10 @@ class GzipLines:
         except gzip.BadGzipFile as error:
             # A wrong checksum is damage; anything else never was a dictionary.
             is_damage = str(error).startswith(("CRC", "Incorrect length"))
-            message = Errors.DAMAGED if is_damage else Errors.NOT_A_DICTIONARY
-            raise self._error(message, error) from error
+            if is_damage:
+                raise self._error(Errors.DAMAGED, error) from error
+            place = {"path": self._name, "reason": "it is not gzip-compressed"}
+            raise DictionaryError(Errors.NOT_A_DICTIONARY.format(**place)) from error
 
     def _error(self, message: str, error: Exception) -> DictionaryError:
         reason = reason_of(error)

@@ -217,7 +217,7 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
-        ("x.csv", "--text words", "text = 'words', but there is no such column"),
+        ("x.csv", "--text words", "There is no column 'words'"),
         ("x.csv", "--unit document", "read as a table, so --unit would do nothing"),
         ("x.csv", "--no-label --labels a=b --score s", "leave out --labels, --score"),
         ("x.csv", "--score text --label label", "leave out --label or --score"),
@@ -225,7 +225,7 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.csv", "--text-pair text", "text and text_pair are both the column"),
         ("x.csv", "--no-label --text a --text-pair a", "are both the column 'a'"),
         ("x.csv", "--score text", "text and score are both the column 'text'"),
-        ("x.txt", "", r'Rename it, or .* format = "tsv" \(--format tsv, where'),
+        ("x.txt", "", r'rename it or set format = "tsv" \(--format tsv, where'),
         ("empty.tsv", "", "None of the 2 rows of .*empty.tsv' has text"),
         ("x.csv", "--separator <>", "'<>' stands between two texts, but"),
         ("x.csv", "--labels good", "must be as 0=bad,1=good, or a JSON object"),
@@ -243,7 +243,7 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.conll", "", "Line 1 of .* must be a token and its tag"),
         ("x.spacy", "", "is in spaCy's format already"),
         ("none.csv", "", "no file"),
-        (".", "", r"is a folder, .* It has: 'empty\.tsv', 'old\.spacy'"),
+        (".", "", r"is a folder, .* Files in it: 'empty\.tsv', 'old\.spacy'"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:2 of 2 rows")

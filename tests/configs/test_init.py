@@ -171,10 +171,7 @@ class TestData:
         files = ("--train", "train.jsonl", "--dev", "dev.jsonl")
         done = run("spanft", "init", "x.cfg", *files, *columns)
         said = done.stderr
-        assert (
-            "train.jsonl: 8 texts of 4 to 4 words (median 4); y 6 (75%), n 2 (25%)"
-            in said
-        )
+        assert "train.jsonl: 8 texts of 4 words; y: 6 (75%), n: 2 (25%)" in said
         assert (
             "2 texts of dev.jsonl also occur in train.jsonl; scores will be inflated."
             in said
@@ -184,7 +181,7 @@ class TestData:
             in said
         )
         assert "dev.jsonl has empty texts: 1." in said
-        assert "  python -m spacy train x.cfg \\\n    --output training/x \\\n" in said
+        assert "  python -m spacy train x.cfg \\\n    --output training/x\n" in said
         assert "--paths" not in said
         config = load_config("x.cfg")
         assert config["paths"]["train"] == "train.jsonl"
@@ -198,8 +195,8 @@ class TestData:
             "spanft", "init", "x.cfg", "-p", "score", "--train", "t.jsonl", *columns
         )
         said = done.stderr
-        assert "t.jsonl: 3 texts of 4 to 4 words (median 4); scores from 0 to" in said
-        assert "held out from t.jsonl (20%): 1 text of 4 to 4 words (median 4)" in said
+        assert "t.jsonl: 3 texts of 4 words; scores from 0 to" in said
+        assert "the part of t.jsonl held out as dev data: 1 text of 4 words" in said
         assert "--paths.dev" not in said
         told = run("spanft", "init", "-", "--train", "t.jsonl", *columns)
         assert "Detected from the data: --pipeline score" in told.stderr
@@ -211,7 +208,7 @@ class TestData:
             args = ("-p", task, *files, "--force")
             done = run("spanft", "init", "x.cfg", *args)
             assert (
-                "t.conll: 2 texts of 1 to 2 words (median 2); LOC 1 (100%)"
+                "t.conll: 2 texts of 1 to 2 words (median 2); LOC: 1 (100%)"
                 in done.stderr
             )
             (first, _) = self.corpus()
@@ -227,10 +224,7 @@ class TestData:
         files = ("--train", "t.spacy", "--dev", "t.spacy")
         done = run("spanft", "init", "x.cfg", *files)
         assert "Detected from the data: --pipeline tagger" in done.stderr
-        assert (
-            "t.spacy: 1 text of 2 to 2 words (median 2); DT 1 (50%), NN 1"
-            in done.stderr
-        )
+        assert "t.spacy: 1 text of 2 words; DT: 1 (50%), NN: 1" in done.stderr
 
     def test_several_labels(self):
         rows = [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}]
@@ -241,7 +235,7 @@ class TestData:
         assert not Path("x.cfg").exists()
         done = run(*args)
         assert "Detected from the data: --pipeline textcat_multilabel" in done.stderr
-        assert "x 1 (50%), y 1 (50%)" in done.stderr
+        assert "x: 1 (50%), y: 1 (50%)" in done.stderr
 
     def test_what_docs_are_for(self):
         nlp = spacy.blank("en")
@@ -353,15 +347,38 @@ class TestData:
             told = f"on a scale from {expected[0]:g} to {expected[1]:g}"
             assert (told in done.stderr) == (expected != (0.0, 5.0))
 
+    def test_labels_that_are_numbers(self):
+        rows = [{"text": f"{i}", "stars": i % 5} for i in range(20)]
+        self.table("t.jsonl", rows)
+        columns = ("--train", "t.jsonl", "--label", "stars")
+        done = run("spanft", "init", "-", *columns)
+        assert "labels are numbers. To predict a score instead, add --score stars" in (
+            done.stderr
+        )
+        done = run("spanft", "init", "-", "--train", "t.jsonl", "--score", "stars")
+        assert "labels are numbers" not in done.stderr
+
+    def test_dev_data_beside_train_data(self):
+        self.table(
+            "t.jsonl", [{"text": f"{i}", "label": "xy"[i % 2]} for i in range(9)]
+        )
+        self.table("d.jsonl", [{"text": "other", "label": "x"}])
+        done = run("spanft", "init", "-", "--train", "t.jsonl", "--dev", "d.jsonl")
+        assert (
+            "Labels that d.jsonl lacks, so that no score tells how well" in done.stderr
+        )
+        done = run("spanft", "init", "-", "--train", "t.jsonl", "--dev", "t.jsonl")
+        assert "⚠ The dev data is the training data; scores will be" in done.stderr
+
     def test_what_cannot_be_learned(self):
         self.table("t.jsonl", [{"text": f"{i}", "label": "x"} for i in range(9)])
-        done = run("spanft", "init", "-", "--train", "t.jsonl")
-        assert "t.jsonl has too few labels to learn: 'x'." in done.stderr
+        done = run("spanft", "init", "-", "--train", "t.jsonl", ok=False)
+        assert "'t.jsonl' that are trained on have the label 'x'" in done.stderr
         self.table(
             "t.jsonl", [{"text": "same", "label": "xy"[i % 2]} for i in range(9)]
         )
         done = run("spanft", "init", "-", "--train", "t.jsonl", ok=False)
-        assert "has 1 different texts in 9 rows" in done.stderr
+        assert "has 1 (number of rows: 9)" in done.stderr
         Path("t.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
         done = run("spanft", "init", "-", "--train", "t.conll", ok=False)
         assert "'t.conll' has nothing that bilou_ner learns. Name" in done.stderr
@@ -396,7 +413,7 @@ class TestData:
         assert done.stderr.count("also has") == (other is not None)
 
     def test_long_texts(self):
-        rows = [{"text": "good " * n, "label": "x"} for n in (5, 200)] * 5
+        rows = [{"text": "good " * n, "label": f"{n}"} for n in (5, 200)] * 5
         self.table("t.jsonl", rows)
         files = ("--train", "t.jsonl", "--dev", "t.jsonl")
         done = run("spanft", "init", "ours.cfg", *files)
@@ -430,7 +447,7 @@ class TestData:
             head += f"  - split: {split}\n    path: {split}.jsonl\n"
         (folder / "README.md").write_text(f"{head}---\n")
         done = run("spanft", "init", "x.cfg", "--train", "films", "--dev", "films")
-        assert done.stderr.count("films: 6 texts of 2 to 2 words") == 2
+        assert done.stderr.count("films: 6 texts of 2 words") == 2
         for part, split in (("train", "train"), ("dev", "validation")):
             texts = [example.reference.text for example in self.corpus(part=part)]
             assert texts == [f"{split} {i}" for i in range(6)]
@@ -454,7 +471,7 @@ class TestData:
             (("--train", "t.jsonl", "--text", "body"), "body"),
             (
                 ("-p", "ner", "--train", "t.jsonl"),
-                "'t.jsonl' cannot be read for ner: its",
+                "'t.jsonl' cannot be read for ner, which takes",
             ),
             (("-p", "ner", "--label", "x"), "--label cannot be set for ner, whose col"),
             (
@@ -511,11 +528,17 @@ class TestErrors:
             ("none/", "there is no such folder"),
             ("empty", "the folder has no config.json"),
             ("x.bin", "it is a file"),
+            ("no-weights", "the folder has no weights"),
+            ("no-words", "the folder has no tokenizer"),
         ],
     )
     def test_no_encoder(self, name, reason, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         Path("empty").mkdir()
+        for folder, other in (("no-weights", "vocab.txt"), ("no-words", "x.bin")):
+            Path(folder).mkdir()
+            for file in ("config.json", "tokenizer_config.json", other):
+                (Path(folder) / file).touch()
         Path("x.bin").touch()
         done = run("spanft", "init", "-", "-t", name, ok=False)
         assert f"The encoder {name!r} cannot be loaded: {reason}. Name" in done.stderr

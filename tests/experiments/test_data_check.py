@@ -45,7 +45,7 @@ def test_what_fits_is_silent(table, capsys):
     [
         (None, "There is no test data in"),
         (rows("C", "D"), r"has the labels 'C', 'D', and the training .*: 'A', 'B'"),
-        ("words,label\na,A\n", "there is no such column in"),
+        ("words,label\na,A\n", "There is no column"),
         ("text,label\na film,A,B\n", "Line 2"),
         ("text,label\n", "There are no rows in"),
     ],

@@ -243,3 +243,22 @@ def test_empty_docs_alone(bert_folder):
     assert rows.cls == [-1, -1]
     backprop(rows.vectors)
     assert model.predict([]).docs == []
+
+
+def test_a_folder_without_the_files_of_the_tokenizer(tmp_path):
+    """transformers makes a tokenizer of five special words without a warning."""
+    save_encoder(tmp_path)
+    for path in tmp_path.iterdir():
+        if path.name not in ("config.json", "model.safetensors"):
+            path.unlink()
+    # Older ones raise.
+    with pytest.raises(SpanftError, match=r"has no words|needs a .* and a tokenizer"):
+        huggingface_encoder(str(tmp_path)).initialize()
+
+
+def test_a_folder_whose_weights_are_cut_off(tmp_path):
+    save_encoder(tmp_path)
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(SpanftError, match=r"cannot be loaded\. It needs a config.json"):
+        huggingface_encoder(str(tmp_path)).initialize()

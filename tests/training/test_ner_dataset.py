@@ -60,8 +60,18 @@ class TestNerDataset:
             ((["a"], [-1]), ["O"], {}, r"has \[None\] in column 'ner_tags'"),
             ((["a", "b"], ["O"]), None, {}, "Row 0 .* has 2 tokens, but 1 tags"),
             ((["a", ""], ["O", "O"]), None, {}, r"has \['a', ''\] in column 'tokens'"),
-            ((["a"], ["O"]), None, {"tokens": "words"}, "tokens = 'words', but"),
-            ((["a"], ["O"]), None, {"tags": "tags"}, "tags = 'tags', but there is no"),
+            (
+                (["a"], ["O"]),
+                None,
+                {"tokens": "words"},
+                "There is no column 'words' in .* tokens = ",
+            ),
+            (
+                (["a"], ["O"]),
+                None,
+                {"tags": "tags"},
+                "There is no column 'tags' in .* tags = ",
+            ),
         ],
     )
     def test_errors(self, nlp, tmp_path, row, tags, settings, expected):

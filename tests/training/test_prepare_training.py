@@ -104,7 +104,10 @@ class TestTraining:
         )
         fitted = evaluation_steps(n_steps - 1, per_epoch, 100, can_grow=False)
         said = f"eval_frequency = {fitted.eval_frequency} (it was 100), max_steps = "
-        assert f"{said}{fitted.n_steps} (it was 0), so that each epoch" in done.stderr
+        assert (
+            f"{said}{fitted.n_steps} (it was 0), so that there is an evaluation"
+            in done.stderr
+        )
         rows = [line.split() for line in done.stdout.splitlines()]
         scores = {int(row[1]): float(row[-1]) for row in rows if is_log(row)}
         assert list(scores) == [*range(0, n_steps, fitted.eval_frequency)]

@@ -250,11 +250,11 @@ class TestFolders:
         assert found == [(text, {"x": 1.0}) for text in "abc"]
 
     def test_of_others_are_refused(self, nlp, tmp_path):
-        with pytest.raises(ReaderError, match=r"is a folder, .* It has: none"):
+        with pytest.raises(ReaderError, match=r"is a folder, .* Files in it: none"):
             table_corpus(tmp_path)
         self.save(tmp_path / "a.spacy", nlp, "a")
         (tmp_path / "b.tsv").write_text("text\tlabel\n")
-        with pytest.raises(ReaderError, match=r"It has: 'a\.spacy', 'b\.tsv'"):
+        with pytest.raises(ReaderError, match=r"Files in it: 'a\.spacy', 'b\.tsv'"):
             table_corpus(tmp_path)
 
 
@@ -277,12 +277,18 @@ class TestErrors:
         [
             (
                 {},
-                r"text = 'text', but .*x\.tsv', line 2\. It has: 'sentence'",
+                r"no column 'text' in .*x\.tsv', line 2\. It has: 'sentence'",
             ),
-            ({"text": "sentence", "label": "gold"}, "label = 'gold'"),
-            ({"text": "sentence", "text_pair": "other"}, "text_pair = 'other'"),
+            ({"text": "sentence", "label": "gold"}, "no column 'gold' in .* label = "),
+            (
+                {"text": "sentence", "text_pair": "other"},
+                "no column 'other' in .* text_pair = ",
+            ),
             ({"text": "sentence", "labels": {"1": "x"}}, "Line 3 .* label '0', but"),
-            ({"text": "sentence", "score": "points"}, "score = 'points'"),
+            (
+                {"text": "sentence", "score": "points"},
+                "no column 'points' in .* score = ",
+            ),
             ({"text": "label", "score": "sentence"}, "Line 2 .* or remove the row"),
             (
                 {"text": "sentence", "score": "label", "labels": {"1": "x"}},

@@ -51,10 +51,13 @@ def load_encoder(
         config = AutoConfig.from_pretrained(name, **trust, **transformer_config)
         tokenizer = AutoTokenizer.from_pretrained(name, **trust, **tokenizer_config)
         module = AutoModel.from_pretrained(name, config=config, **trust)
-    except (OSError, ValueError, ImportError, RuntimeError) as error:
+    except Exception as error:  # safetensors and tokenizers raise errors of no class
         text = Errors.NOT_AN_ENCODER if Path(name).is_dir() else Errors.NO_SUCH_ENCODER
         reason = " ".join(str(error).split())
         raise SpanftError(text.format(name=name, reason=reason)) from error
+    # Of a folder without any, transformers makes a tokenizer that knows no word.
+    if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
+        raise SpanftError(Errors.NO_VOCABULARY.format(name=name))
     return Encoder(_without_decoder(module), _fast(tokenizer), config)
 
 
