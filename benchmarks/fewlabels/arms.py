@@ -42,15 +42,21 @@ ARMS = {
             "lower", config="baseline", note="the lower two thirds of the layers"
         ),
         ArmConfig("lower-ngrams", note="the same, with the default dictionary"),
+        ArmConfig("pair", config="baseline", note="[CLS], and both texts compared"),
+        ArmConfig("pair-random", segmenter=_RANDOM),
+        ArmConfig("pair-ngrams", note="n-grams, compared as well"),
     )
 }
 # Tokens have vectors of their own: no text is summed up.
 OF_TEXTS = ("mean", "no-cls", "means", "means-random")
-TOKEN_ARMS = tuple(name for name in ARMS if name not in OF_TEXTS)
+# Where a text has a second one to be compared with.
+OF_PAIRS = ("pair", "pair-random", "pair-ngrams")
+TOKEN_ARMS = tuple(name for name in ARMS if name not in (*OF_TEXTS, *OF_PAIRS))
+TEXT_ARMS = tuple(name for name in ARMS if name not in OF_PAIRS)
 REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes: those with the same head are tuned once.
 TUNED_AS = {name: name for name in ("encoder", "mean", "cnn", "means")}
-TUNED_AS |= {"lower": "encoder", "means-random": "means"}
+TUNED_AS |= {"lower": "encoder", "means-random": "means", "pair": "encoder"}
 
 _OPTIMIZER = "training.optimizer"
 _RATE = f"{_OPTIMIZER}.learn_rate"
@@ -58,7 +64,9 @@ _RATE = f"{_OPTIMIZER}.learn_rate"
 
 def arms_of(task: Task) -> tuple[str, ...]:
     """Name the arms that a task has."""
-    return tuple(ARMS) if task.text else TOKEN_ARMS
+    if task.pipeline in ("pair", "score"):
+        return tuple(ARMS)
+    return TEXT_ARMS if task.text else TOKEN_ARMS
 
 
 def config_for(
@@ -92,6 +100,9 @@ def config_for(
     }
     if run["arm"] == "mean":
         settings[f"components.{task.component}.model.summary"] = "mean"
+    if run["arm"] in OF_PAIRS:
+        separator = "${nlp.tokenizer.separator}"
+        settings[f"components.{task.component}.model.pair_separator"] = separator
     if run["arm"].startswith("lower"):
         # The last layers of a sentence encoder know little of single tokens.
         layers = {"num_hidden_layers": _n_layers(encoder) * 2 // 3}

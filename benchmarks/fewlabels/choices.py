@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from .arms import ARMS, REGIMES, TUNED_AS, arms_of
+from .arms import ARMS, OF_PAIRS, REGIMES, TUNED_AS, arms_of
 from .tasks import TASKS, Task
 
 Run = dict[str, Any]
@@ -22,7 +22,7 @@ Setting = dict[str, float]
 
 SIZES = (300, 100, 1000)
 # What all sizes have, and what all regimes have: the rest is for the first of each.
-CORE_ARMS = ("encoder", "mean", "cnn", "random", "ngrams", "means")
+CORE_ARMS = ("encoder", "mean", "cnn", "random", "ngrams", "means", *OF_PAIRS)
 REGIME_ARMS = ("encoder", "ngrams")
 # So many epochs for each size, times the factor that is chosen.
 EPOCHS = {100: 20, 300: 10, 1000: 5}

@@ -19,6 +19,7 @@ from .encoders import LISTENERS
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
+CLS_TEXTCAT = "spacy-spanft.ClsTextCat.v1"
 SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
 FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
 SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v1"
@@ -28,6 +29,8 @@ CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": F
 TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 
 _DICTIONARY = "dictionary"
+# What a classifier makes of a text or a pair besides its spans.
+_OF_TEXTS = ("summary", "pooler", "pair_separator")
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 _LISTENER = {"grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}}
 
@@ -105,7 +108,8 @@ def add_spans(
             before = block.get("model", {}).get("@architectures", "spaCy's default")
             tok2vec = _tok2vec_of(name, block, blocks, pipeline)
             exclusive = CLASSIFIERS[blocks[name]["factory"]]
-            block["model"] = _span_model(tok2vec, segmenter, exclusive)
+            kept = _kept(block.get("model", {}))
+            block["model"] = _span_model(tok2vec, segmenter, exclusive) | kept
             changes.append(f"{name}: {before} became {SPAN_TEXTCAT}.")
         else:
             model = block.setdefault("model", _default_model(blocks[name]))
@@ -278,6 +282,13 @@ def _span_model(
         "doc_pooling": dict(_POOLING),
         "tok2vec": tok2vec,
     }
+
+
+def _kept(model: dict[str, Any]) -> dict[str, Any]:
+    """Find the settings of our own baseline that mean the same over spans."""
+    if model.get("@architectures") != CLS_TEXTCAT:
+        return {}
+    return {name: model[name] for name in _OF_TEXTS if name in model}
 
 
 def _span_tok2vec(tok2vec: dict[str, Any], segmenter: str) -> dict[str, Any]:

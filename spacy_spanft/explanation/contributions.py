@@ -34,6 +34,7 @@ class Contributions(NamedTuple):
     pieces (Pieces): The rows of each piece.
     of_pieces (Floats): What each piece adds, (n_pieces, n_labels).
     of_cls (Floats): What [CLS] adds, (n_labels,).
+    of_match (Floats): What the similarity of a pair's texts adds, (n_labels,).
     bias (Floats): What is added whatever the text, (n_labels,).
     weights (Optional[Floats]): The attention of each piece, where there is any.
     """
@@ -41,13 +42,15 @@ class Contributions(NamedTuple):
     pieces: Pieces
     of_pieces: Floats
     of_cls: Floats
+    of_match: Floats
     bias: Floats
     weights: Floats | None
 
     @property
     def logits(self) -> Floats:
         """The logits: scores of the labels before a softmax or a logistic function."""
-        total: Floats = self.of_pieces.sum(axis=0) + self.of_cls + self.bias
+        others = self.of_cls + self.of_match + self.bias
+        total: Floats = self.of_pieces.sum(axis=0) + others
         return total
 
 
@@ -59,7 +62,7 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
     RETURNS (list[Contributions]): What adds up to the scores of each.
     """
     ops: Any = model.ops
-    pool, summary = _parts(model)
+    pool, *beside = _parts(model)
     is_cut = pool.name == "span_pool"
     pieces = span_pool.pieces_of(pool, X, False) if is_cut else text_pool.pieces_of(X)
     vectors, n_pieces = _vectors(pool, X, pieces)
@@ -67,14 +70,18 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
     W: Any = output.get_param("W")
     b: Any = output.get_param("b")
     added, pooled, weights = _of_pieces(pool.layers[1], vectors, n_pieces, W)
-    bias = pooled @ W[:, : pooled.shape[1]].T + b
-    of_cls = ops.xp.zeros_like(bias)
-    if summary is not None:
-        of_cls = summary.predict(X) @ W[:, pooled.shape[1] :].T
+    width = pooled.shape[1]
+    bias = pooled @ W[:, :width].T + b
+    of_cls, of_match = ops.xp.zeros_like(bias), ops.xp.zeros_like(bias)
+    for number, part in enumerate(beside, 1):
+        total = of_match if part.name == "pair_match" else of_cls
+        total += part.predict(X) @ W[:, number * width : (number + 1) * width].T
     # A text without tokens is scored 0.
     is_text = np.array([[len(doc) > 0] for doc in X.docs])
-    added, bias, of_cls = (ops.to_numpy(part) for part in (added, bias, of_cls))
-    bias, of_cls = bias * is_text, of_cls * is_text
+    added = ops.to_numpy(added)
+    bias, of_cls, of_match = (
+        ops.to_numpy(part) * is_text for part in (bias, of_cls, of_match)
+    )
     weights = None if weights is None else ops.to_numpy(weights)
     ends = np.cumsum([len(one.lengths) for one in pieces]).tolist()
     found = []
@@ -82,17 +89,16 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
         mine = slice(end - len(one.lengths), end)
         rest = bias[i] - added[mine].sum(axis=0)
         attention = None if weights is None else weights[mine]
-        found.append(Contributions(one, added[mine], of_cls[i], rest, attention))
+        found.append(
+            Contributions(one, added[mine], of_cls[i], of_match[i], rest, attention)
+        )
     return found
 
 
-def _parts(model: Model[Any, Any]) -> tuple[Model[Any, Any], Model[Any, Any] | None]:
-    """Find what pools the spans, and what takes [CLS]."""
+def _parts(model: Model[Any, Any]) -> list[Model[Any, Any]]:
+    """Find what pools the spans, and what stands beside it, such as [CLS]."""
     pooled = model.get_ref("pooled")
-    if pooled.name in POOLS:
-        return pooled, None
-    pool, summary = pooled.layers
-    return pool, summary
+    return [pooled] if pooled.name in POOLS else list(pooled.layers)
 
 
 def _vectors(

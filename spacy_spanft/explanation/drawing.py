@@ -27,6 +27,7 @@ def to_terminal(reasons: Reasons) -> str:
     shown, rest = named[:_N_SHOWN], named[_N_SHOWN:]
     shown += [(f"({len(rest)} more)", sum(x for _, x in rest))] if rest else []
     shown += [("(the whole text)", reasons.cls)] if reasons.cls else []
+    shown += [("(the pair's similarity)", reasons.match)] if reasons.match else []
     shown += [("(other wordpieces)", _of_others(reasons)), ("(bias)", reasons.bias)]
     lines = [f"{visible(_title(reasons))}: {reasons.total:+.2f}"]
     lines += [f"  {added:+7.2f}  {visible(text, LAYOUT)}" for text, added in shown]
@@ -48,8 +49,9 @@ def to_html(explained: Iterable[tuple[Explanation, Reasons]]) -> str:
             if part.text and (label := f"{added:+.2f}").strip("+-0."):
                 colors[label] = _shade(added, highest)
                 marks.append(_place(explanation, part) | {"label": label})
+        match = f"the pair's similarity {reasons.match:+.2f}, " if reasons.match else ""
         rest = (
-            f"the whole text {reasons.cls:+.2f}, other wordpieces "
+            f"the whole text {reasons.cls:+.2f}, {match}other wordpieces "
             f"{_of_others(reasons):+.2f}, bias {reasons.bias:+.2f}"
         )
         title = f"{_title(reasons)}: {reasons.total:+.2f}; {rest}"
@@ -80,6 +82,7 @@ def to_json(explanation: Explanation, reasons: Reasons) -> str:
         "against": reasons.against,
         "logit": reasons.total,
         "whole_text": reasons.cls,
+        "similarity": reasons.match,
         "others": _of_others(reasons),
         "bias": reasons.bias,
         "parts": parts,

@@ -78,20 +78,20 @@ class Explanation(NamedTuple):
 
         found = self.found
         added = of(found.of_pieces).tolist()
-        bias, cls, total = (
-            float(of(one)) for one in (found.bias, found.of_cls, found.logits)
-        )
+        sums = (found.of_cls, found.of_match, found.bias, found.logits)
+        cls, match, bias, total = (float(of(one)) for one in sums)
         parts = list(zip(self.parts, added, strict=True))
-        return Reasons(label, against, parts, cls, bias, total)
+        return Reasons(label, against, parts, cls, match, bias, total)
 
 
 class Reasons(NamedTuple):
-    """What speaks for a label: parts, [CLS] and bias add up to the total.
+    """What speaks for a label: parts, [CLS], match and bias make up the total.
 
     label (str): The label.
     against (Optional[str]): In whose place it was chosen, if that was asked.
     parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
     cls (float): What the vector of the whole text adds: [CLS], or the mean.
+    match (float): What the similarity of the texts of a pair adds.
     bias (float): What is added whatever the text.
     total (float): The logit, or its difference from that of the other label.
     """
@@ -100,6 +100,7 @@ class Reasons(NamedTuple):
     against: str | None
     parts: list[tuple[Part, float]]
     cls: float
+    match: float
     bias: float
     total: float
 

@@ -13,12 +13,14 @@ from ..alignment import check_spans_key
 from ..layers.doc_summary import Summary
 from ..layers.encoder_rows import encoder_rows
 from ..layers.fixed_dropout import fixed_dropout
+from ..layers.pair_match import pair_match
 from ..layers.pooling import Pooling
 from ..layers.resizable_output import resizable_output
 from ..layers.span_pool import span_pool
 from ..layers.text_pool import text_pool
 from ..layers.text_vector import text_vector
 from ..layers.zeros_for_nothing import zeros_for_nothing
+from ..pairs import check_separator
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 TextCat = Model[list[Doc], Floats2d]
@@ -37,6 +39,7 @@ def span_textcat(
     max_rows: int | None = None,
     summary: Summary = "cls",
     pooler: bool = False,
+    pair_separator: str | None = None,
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.SpanTextCat.v1`: the pooled spans beside [CLS], classified.
@@ -59,6 +62,9 @@ def span_textcat(
         place of [CLS], as for encoders that have none (GPT-2, T5).
     pooler (bool): Whether [CLS] goes through a dense layer with tanh, as BERT's does
         in its next sentence prediction and in BertForSequenceClassification.
+    pair_separator (Optional[str]): What stands between the two texts of a pair. How
+        similar they are, as wholes and span by span, stands beside the other vectors;
+        None compares nothing.
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
@@ -72,7 +78,9 @@ def span_textcat(
     else:
         pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
     parts = [pool, text_vector(summary, pooler)] if use_cls else [pool]
-    return _classifier(tok2vec, parts, exclusive_classes, dropout, nO)
+    keys = (None, spans_key) if segmentation == "spans" else (None,)
+    matches = _matches(pair_separator, *keys)
+    return _classifier(tok2vec, parts, matches, exclusive_classes, dropout, nO)
 
 
 def cls_textcat(
@@ -81,6 +89,7 @@ def cls_textcat(
     dropout: float = 0.1,
     summary: Summary = "cls",
     pooler: bool = False,
+    pair_separator: str | None = None,
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.ClsTextCat.v1`: [CLS] alone, all else alike.
@@ -93,16 +102,28 @@ def cls_textcat(
         place of [CLS], as for encoders that have none (GPT-2, T5).
     pooler (bool): Whether [CLS] goes through a dense layer with tanh, as BERT's does
         in its next sentence prediction and in BertForSequenceClassification.
+    pair_separator (Optional[str]): What stands between the two texts of a pair. How
+        similar they are stands beside [CLS]; None compares nothing.
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
+    matches = _matches(pair_separator, None)
     parts = [text_vector(summary, pooler)]
-    return _classifier(tok2vec, parts, exclusive_classes, dropout, nO)
+    return _classifier(tok2vec, parts, matches, exclusive_classes, dropout, nO)
+
+
+def _matches(separator: str | None, *keys: str | None) -> list[Model[Any, Floats2d]]:
+    """Make the layers that compare the texts of a pair."""
+    if separator is None:
+        return []
+    check_separator(separator)
+    return [pair_match(separator, key) for key in keys]
 
 
 def _classifier(
     tok2vec: Tok2Vec,
     parts: list[Model[Any, Floats2d]],
+    matches: list[Model[Any, Floats2d]],
     exclusive_classes: bool,
     dropout: float,
     nO: int | None,
@@ -110,16 +131,20 @@ def _classifier(
     output, growing = resizable_output(exclusive_classes, nO)
     scores = growing if exclusive_classes else chain(growing, Logistic())
     rows = encoder_rows(tok2vec)
-    pooled = concatenate(*parts) if len(parts) > 1 else parts[0]
+    n_parts = len(parts) + len(matches)
+    pooled = concatenate(*parts, *matches) if n_parts > 1 else parts[0]
     classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
     model: Any = chain(rows, pooled, classified)
-    model.init = partial(init, len(parts))
+    model.init = partial(init, n_parts, len(matches))
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)
     model.set_ref("scores", scores)
     model.set_ref("output_layer", output)
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=growing)
     model.attrs["multi_label"] = not exclusive_classes
+    if matches:
+        # Corpora compare it with their own.
+        model.attrs["separator"] = matches[0].attrs["separator"]
     if nO is not None:
         model.set_dim("nO", nO)
     return model
@@ -127,6 +152,7 @@ def _classifier(
 
 def init(
     n_parts: int,
+    n_matches: int,
     model: TextCat,
     X: list[Doc] | None = None,
     Y: Floats2d | None = None,
@@ -143,3 +169,10 @@ def init(
     if Y is not None and model.has_dim("nO") is None:
         model.set_dim("nO", Y.shape[1])
     scores.initialize(X=features, Y=Y)
+    if n_matches:
+        # Which label similar texts have is learned in a few steps; a random guess
+        # would have to be unlearned.
+        output = model.get_ref("output_layer")
+        W: Any = output.get_param("W")
+        W[:, -n_matches * width :] = 0.0
+        output.set_param("W", W)

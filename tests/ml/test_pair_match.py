@@ -1,0 +1,241 @@
+"""How well two texts match: against loops in PyTorch, and finite differences."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from thinc.api import Model
+
+from spacy_spanft.errors import PairError, SpanftError
+from spacy_spanft.explanation import explain
+from spacy_spanft.ml.alignment import encoding_of_tokens, encoding_of_wordpieces
+from spacy_spanft.ml.layers.encoder_rows import DocRows
+from spacy_spanft.ml.layers.pair_match import pair_match
+
+torch = pytest.importorskip("torch")
+
+WIDTH = 4
+VOCAB = spacy.blank("en").vocab
+# The words of a Doc, and its spans. What no text is compared with stands between.
+DOCS = [
+    ("a b c [SEP] d e", [(0, 2), (4, 6)]),
+    ("a b", []),
+    ("", []),
+    ("[SEP] a b", [(1, 3)]),
+    ("a b [SEP]", [(0, 2)]),
+    ("a [SEP] a b c d e f [SEP] g", [(2, 5), (6, 8)]),
+    ("a b c d e f [SEP] g", [(1, 3), (4, 6)]),
+]
+
+
+def make_doc(text, spans):
+    doc = Doc(VOCAB, words=text.split())
+    doc.spans["ngrams"] = [Span(doc, start, end) for start, end in spans]
+    return doc
+
+
+def make_rows(kind, seed=0, dtype="f8"):
+    """Make the rows of all Docs: a token each, or [CLS], wordpieces, and [SEP]."""
+    random = np.random.default_rng(seed)
+    docs = [make_doc(*one) for one in DOCS]
+    encodings, n_rows = [], []
+    for doc in docs:
+        if kind == "tokens":
+            encodings.append(encoding_of_tokens(len(doc)))
+            n_rows.append(len(doc))
+            continue
+        sizes = random.integers(0, 3, len(doc)) if len(doc) else np.zeros(0, int)
+        total = int(sizes.sum()) + 2 if len(doc) else 0
+        rows = 1 + np.arange(sizes.sum())
+        encodings.append(encoding_of_wordpieces(rows, sizes, [total], total))
+        n_rows.append(total)
+    starts = np.cumsum([0, *n_rows])
+    vectors = random.normal(size=(starts[-1], WIDTH)).astype(dtype)
+    return DocRows(docs, vectors, starts.tolist(), encodings, None)
+
+
+def slow(X, vectors, spans_key):
+    """Compare the texts of each Doc with loops over tokens and pieces."""
+    found = []
+    bounds = list(pairwise(X.starts))
+    for doc, encoding, (begin, end) in zip(X.docs, X.encodings, bounds, strict=True):
+        own = vectors[begin:end]
+        words = [token.text for token in doc]
+        if "[SEP]" not in words:
+            found.append(vectors.new_zeros(()))
+            continue
+        ends = np.cumsum(encoding.n_rows)
+        of_token = [
+            encoding.rows[end - n : end].tolist()
+            for n, end in zip(encoding.n_rows, ends, strict=True)
+        ]
+        place = words.index("[SEP]")
+        texts = range(place), range(place + 1, len(words))
+        pieces = []
+        for text in texts:
+            if spans_key is None:
+                groups = [list(text)]
+            else:
+                spans = {s.start: s.end for s in doc.spans[spans_key]}
+                groups, i = [], text.start
+                while i < text.stop:
+                    groups.append(list(range(i, spans.get(i, i + 1))))
+                    i = groups[-1][-1] + 1
+            rows = [[r for i in group for r in of_token[i]] for group in groups]
+            pieces.append([own[group].mean(dim=0) for group in rows if group])
+        if not all(pieces):
+            found.append(vectors.new_zeros(()))
+            continue
+        cosines = torch.stack(
+            [
+                torch.stack([torch.cosine_similarity(a, b, dim=0) for b in pieces[1]])
+                for a in pieces[0]
+            ]
+        )
+        best = [cosines.amax(dim=1).mean(), cosines.amax(dim=0).mean()]
+        found.append(torch.atanh(0.999 * (best[0] + best[1]) / 2))
+    return torch.stack(found)[:, None].expand(-1, WIDTH)
+
+
+@pytest.mark.parametrize("spans_key", [None, "ngrams"])
+@pytest.mark.parametrize("kind", ["tokens", "wordpieces"])
+@pytest.mark.parametrize("seed", range(5))
+def test_against_loops(kind, spans_key, seed):
+    X = make_rows(kind, seed)
+    vectors = torch.tensor(X.vectors, requires_grad=True)
+    expected = slow(X, vectors, spans_key)
+    Y, backprop = pair_match("[SEP]", spans_key)(X, True)
+    np.testing.assert_allclose(Y, expected.detach(), rtol=1e-5, atol=1e-6)
+    assert np.flatnonzero(Y.any(axis=1)).tolist() != []
+    dY = np.random.default_rng(seed).normal(size=Y.shape)
+    expected.backward(torch.tensor(dY))
+    np.testing.assert_allclose(backprop(dY), vectors.grad, rtol=1e-5, atol=1e-6)
+
+
+def test_gradient_by_finite_differences():
+    X = make_rows("wordpieces", 1)
+    layer = pair_match("[SEP]", "ngrams")
+
+    def loss(vectors):
+        Y = slow(X._replace(vectors=vectors), torch.tensor(vectors), "ngrams")
+        return float(Y.sum())
+
+    Y, backprop = layer(X, True)
+    d = backprop(np.ones_like(Y, "f8"))
+    for at in [(2, 1), (4, 3), (len(d) - 3, 0)]:
+        moved = []
+        for step in (1e-6, -1e-6):
+            vectors = X.vectors.copy()
+            vectors[at] += step
+            moved.append(loss(vectors))
+        assert d[at] == pytest.approx((moved[0] - moved[1]) / 2e-6, abs=1e-5)
+
+
+def test_a_batch_without_pairs():
+    X = make_rows("tokens")
+    X = X._replace(docs=X.docs[1:3], encodings=X.encodings[1:3], starts=[0, 2, 2])
+    X = X._replace(vectors=X.vectors[6:8])
+    Y, backprop = pair_match("[SEP]", "ngrams")(X, True)
+    assert Y.shape == (2, WIDTH)
+    assert not Y.any()
+    assert backprop(Y).shape == X.vectors.shape
+
+
+def test_the_same_text_twice_is_as_similar_as_can_be():
+    doc = make_doc("a b [SEP] a b", [])
+    vectors = np.array([[1, 0], [0, 1], [5, 5], [1, 0], [0, 1]], "f")
+    X = DocRows([doc], vectors, [0, 5], [encoding_of_tokens(5)], None)
+    for key in (None, "ngrams"):
+        assert pair_match("[SEP]", key).predict(X) == pytest.approx(3.8, abs=0.01)
+
+
+def pipeline(head, **settings):
+    """Make a pipeline of pairs, where the label says whether both are the same."""
+    spacy.util.fix_random_seed(0)
+    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
+    tok2vec = {
+        "@architectures": "spacy.HashEmbedCNN.v2",
+        **{"width": 32, "depth": 1, "embed_size": 200, "window_size": 1},
+        **{"maxout_pieces": 2, "subword_features": True, "pretrained_vectors": None},
+    }
+    model = {"@architectures": f"spacy-spanft.{head}.v1", "tok2vec": tok2vec}
+    model |= {"exclusive_classes": True, "pair_separator": "[SEP]", **settings}
+    if head == "SpanTextCat":
+        pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
+        model |= {"span_pooling": pooling, "doc_pooling": pooling}
+        segmenter = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
+        settings = {"segmenter": segmenter, "separator": "[SEP]"}
+        nlp.add_pipe("span_segmenter", config=settings)
+    nlp.add_pipe("textcat", config={"model": model})
+    return nlp
+
+
+def pairs(nlp, n, seed):
+    """Draw pairs of texts: the same words in another order, or other words."""
+    random = np.random.default_rng(seed)
+    examples = []
+    for i in range(n):
+        first = random.choice(list("abcdefghijklmnop"), 5, replace=False)
+        second = random.permutation(first)
+        if i % 2:
+            second = random.choice(list("abcdefghijklmnop"), 5, replace=False)
+        doc = nlp.make_doc(f"{' '.join(first)} [SEP] {' '.join(second)}")
+        cats = {"same": float(i % 2 == 0), "other": float(i % 2)}
+        examples.append(Example.from_dict(doc, {"cats": cats}))
+    return examples
+
+
+@pytest.mark.parametrize("head", ["ClsTextCat", "SpanTextCat"])
+def test_what_a_pair_has_in_common_is_learned(head):
+    """Words that never tell the labels apart do, where both texts are compared."""
+    scores = {}
+    for separator in (None, "[SEP]"):
+        nlp = pipeline(head, pair_separator=separator)
+        train, test = pairs(nlp, 200, 0), pairs(nlp, 100, 1)
+        if head == "SpanTextCat":
+            for example in train:
+                nlp.get_pipe("span_segmenter")(example.predicted)
+        optimizer = nlp.initialize(lambda examples=train: examples)
+        for _ in range(8):
+            for start in range(0, len(train), 20):
+                nlp.update(train[start : start + 20], sgd=optimizer)
+        scores[separator] = nlp.evaluate(test)["cats_micro_f"]
+    assert scores["[SEP]"] > 0.85
+    assert scores["[SEP]"] > scores[None] + 0.1
+    doc = nlp("a b c d e [SEP] e d c b a")
+    assert doc.cats["same"] > 0.5
+    again = pipeline(head).from_bytes(nlp.to_bytes())
+    assert again("a b c d e [SEP] e d c b a").cats == doc.cats
+    if head == "SpanTextCat":
+        reasons = explain(nlp, "a b c d e [SEP] e d c b a").of("same")
+        parts = sum(added for _, added in reasons.parts)
+        total = parts + reasons.cls + reasons.match + reasons.bias
+        assert total == pytest.approx(reasons.total, abs=1e-4)
+        assert reasons.match > 0
+
+
+def test_it_begins_as_if_nothing_were_compared():
+    texts = ["a b [SEP] a b", "a [SEP] c d e", "a b"]
+    found = []
+    for separator in (None, "[SEP]"):
+        nlp = pipeline("ClsTextCat", pair_separator=separator)
+        nlp.initialize(lambda nlp=nlp: pairs(nlp, 4, 0))
+        model: Model = nlp.get_pipe("textcat").model
+        width = 32
+        output = model.get_ref("output_layer")
+        W = output.get_param("W").copy()
+        W[:, :width] = np.linspace(-1, 1, width)
+        output.set_param("W", W)
+        found.append([doc.cats["same"] for doc in nlp.pipe(texts)])
+        assert not W[:, width:].any()
+    assert found[0] == pytest.approx(found[1], abs=1e-6)
+
+
+@pytest.mark.parametrize("separator", ["", "a b"])
+def test_separators_that_cannot_be(separator):
+    with pytest.raises((PairError, SpanftError), match="separator"):
+        pipeline("ClsTextCat", pair_separator=separator)
