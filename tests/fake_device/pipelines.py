@@ -86,6 +86,10 @@ ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "pair baseline": ("pair_baseline", {}),
     "pair cnn": ("pair_spanft", {}),
+    "pair compared": (
+        "pair_spanft",
+        {"components.textcat.model.pair_separator": "[SEP]"},
+    ),
     "score cnn": ("score_spanft", {}),
     "ner baseline": ("ner_baseline", {}),
     "ner": ("ner_spanft", {}),

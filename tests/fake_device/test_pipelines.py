@@ -26,6 +26,7 @@ CEILINGS = {
     "textcat two phases": ((5, 12), (5, 4)),
     "pair baseline": ((1, 0), (1, 0)),
     "pair cnn": ((4, 12), (4, 4)),
+    "pair compared": ((6, 22), (6, 8)),
     "score cnn": ((5, 12), (4, 5)),
     "ner baseline": ((0, 3), (0, 3)),
     "ner": ((3, 3), (3, 2)),
@@ -56,7 +57,8 @@ def check(arm, own, theirs):
 
 
 @pytest.mark.parametrize(
-    "arm", ["textcat cnn", "textcat attention", "textcat without spans"]
+    "arm",
+    ["textcat cnn", "textcat attention", "textcat without spans", "pair compared"],
 )
 def test_explanations(arm, bert):
     told = []
@@ -64,7 +66,7 @@ def test_explanations(arm, bert):
         nlp, texts, _, _ = make(arm, bert, gpu_id)
         told.append([one.found for one in explain_pipe(nlp, texts)])
     for own, theirs in zip(*told, strict=True):
-        for name in ("of_pieces", "of_cls", "bias"):
+        for name in ("of_pieces", "of_cls", "of_match", "bias"):
             found, expected = getattr(own, name), getattr(theirs, name)
             assert isinstance(found, np.ndarray)
             np.testing.assert_allclose(found, expected, atol=1e-5)

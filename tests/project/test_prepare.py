@@ -341,7 +341,7 @@ class TestDatasets:
         about = TASKS["rte"]._replace(layouts=TASKS["qqp"].layouts)
         monkeypatch.setitem(TASKS, "rte", about)
         said = run("rte", tmp_path / "out", ok=False)
-        assert "text = 'question1'" in said
+        assert "There is no column 'question1'" in said
         assert "It has: 'sentence1', 'sentence2', 'label'" in said
 
     def test_no_network(self, tmp_path, monkeypatch):

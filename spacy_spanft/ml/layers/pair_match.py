@@ -68,13 +68,16 @@ def forward(
     Y = ops.alloc2f(len(X.docs), width)
     if not len(sides.docs):
         return Y, lambda dY: ops.xp.zeros_like(X.vectors)
-    docs, rows, lengths = upload(ops, sides.docs, sides.rows, sides.lengths)
+    numbers = (*_places(sides.counts, 0), *_places(sides.counts, 1))
+    docs, rows, lengths, *places = upload(ops, *sides[:3], *numbers)
     vectors = ops.reduce_mean(X.vectors[rows], lengths)
-    norms = ops.xp.maximum(ops.xp.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
+    norms = ops.xp.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+    norms = ops.xp.maximum(norms, _TINY)
     units = vectors / norms
-    scores, backprop_match = _match(ops, units, sides.counts)
+    longest = sides.counts.max(axis=0).tolist()
+    scores, backprop_match = _match(ops, units, places, (len(docs), *longest))
     cosines = _SHRINK * scores[:, None]
-    Y[docs] = ops.xp.arctanh(cosines)
+    Y[docs] = ops.xp.log((1 + cosines) / (1 - cosines)) / 2  # artanh
 
     def backprop(dY: OutT) -> Floats2d:
         d_cosines = dY[docs].sum(axis=1, keepdims=True) / (1 - cosines**2)
@@ -89,39 +92,41 @@ def forward(
     return Y, backprop
 
 
-def _match(ops: Any, units: Any, counts: Ints) -> tuple[Any, Callable[[Any], Any]]:
+def _match(
+    ops: Any, units: Any, numbers: list[Any], shape: tuple[int, int, int]
+) -> tuple[Any, Callable[[Any], Any]]:
     """Compare the pieces of all pairs at once, padded to those that have most.
 
     units (Floats2d): The pieces' vectors, of length 1.
-    counts (Ints): See Sides.
+    numbers (list[Ints1d]): What `_places` says of the first texts, then of the others.
+    shape (tuple[int, int, int]): How many pairs there are, and how many pieces their
+        first and second texts have at most.
     RETURNS (tuple[Floats1d, Callable]): The scores of the pairs.
     """
     xp = ops.xp
-    places = [upload(ops, *_places(counts, side)) for side in (0, 1)]
+    n_pairs, *longest = shape
+    places = [numbers[:3], numbers[3:]]
     padded, given = [], []
-    for side, (pair, place, piece) in enumerate(places):
-        shape = (len(counts), int(counts[:, side].max()))
-        both = xp.zeros((*shape, units.shape[1]), units.dtype)
+    for n, (pair, place, piece) in zip(longest, places, strict=True):
+        both = xp.zeros((n_pairs, n, units.shape[1]), units.dtype)
         both[pair, place] = units[piece]
-        is_given = xp.zeros(shape, "bool")
+        is_given = xp.zeros((n_pairs, n), "bool")
         is_given[pair, place] = True
         padded.append(both)
         given.append(is_given)
     cosines = padded[0] @ padded[1].transpose(0, 2, 1)
     is_real = given[0][:, :, None] & given[1][:, None, :]
-    cosines = xp.where(is_real, cosines, -xp.inf)
+    cosines = xp.where(is_real, cosines, -2.0)  # lower than any cosine
     # Each piece has its share of half the score.
     shares = [
         is_given / (2 * is_given.sum(axis=1, keepdims=True)) for is_given in given
     ]
-    best = [cosines.argmax(axis=2 - side)[:, :, None] for side in (0, 1)]
     chosen = xp.zeros_like(cosines)
-    pairs = xp.arange(len(counts))[:, None]
+    pairs = xp.arange(n_pairs)[:, None]
     for side, share in enumerate(shares):
-        own, other = xp.arange(share.shape[1])[None], best[side][:, :, 0]
-        at = (pairs, own, other) if side == 0 else (pairs, other, own)
-        chosen[at] += share
-    cosines = xp.where(is_real, cosines, 0)
+        own, best = xp.arange(share.shape[1])[None], cosines.argmax(axis=2 - side)
+        chosen[(pairs, own, best) if side == 0 else (pairs, best, own)] += share
+    cosines = xp.where(is_real, cosines, 0.0)
     scores = (chosen * cosines).sum(axis=(1, 2))
 
     def backprop(d_scores: Any) -> Any:
