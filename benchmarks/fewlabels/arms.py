@@ -90,6 +90,7 @@ def config_for(
         "paths.dev": str(files["dev"]),
         "paths.transformer": str(encoder),
         "system.seed": run["seed"],
+        "components.transformer.model.precision": run["precision"],
         f"{_RATE}.initial_rate": run["rate"],
         "training.max_epochs": 0,
         "training.max_steps": steps,
