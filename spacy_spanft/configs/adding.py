@@ -15,7 +15,7 @@ from ..errors import Errors, SpanftError
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
 from ..util.files import read_whole
 from ..util.names import SEGMENTER
-from .encoders import LISTENERS
+from .encoders import CURATED, LISTENERS, check_curated
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
@@ -91,6 +91,7 @@ def add_spans(
         model blocks, annotating_components and, if it had none, after_init alone.
     """
     plain = interpolated(config)
+    check_curated(plain)
     pipeline = list(plain.get("nlp", {}).get("pipeline", []))
     blocks = plain.get("components", {})
     heads = _heads(components, pipeline, blocks)
@@ -265,8 +266,11 @@ def _tok2vec_of(
     encoder = _first(before, components, *LISTENERS)
     if encoder is None:
         raise SpanftError(Errors.NO_TOK2VEC.format(name=name))
-    listener = LISTENERS[components[encoder]["factory"]]
-    return {"@architectures": listener, **deepcopy(_LISTENER), "upstream": encoder}
+    factory = components[encoder]["factory"]
+    block = {"@architectures": LISTENERS[factory], **deepcopy(_LISTENER)}
+    if factory == CURATED:  # its listeners ask how wide it is
+        block["width"] = f"${{components.{encoder}.model.hidden_width}}"
+    return {**block, "upstream": encoder}
 
 
 def _span_model(

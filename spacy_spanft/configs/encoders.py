@@ -2,20 +2,29 @@
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from confection import Config
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, SpanftError, Warnings
 from ..util.extras import require
 
+CURATED = "curated_transformer"
 # The factories of components that share an encoder, and how others listen to each.
 LISTENERS = {
     "spanft_encoder": "spacy-spanft.EncoderListener.v1",
     "transformer": "spacy-transformers.TransformerListener.v1",
+    CURATED: "spacy-curated-transformers.LastTransformerLayerListener.v1",
 }
+# The encoder and the loader that cannot read how merges are written today.
+_KEYS = ("@architectures", "@model_loaders")
+_NO_MERGES = [
+    "spacy-curated-transformers.RobertaTransformer.v1",
+    "spacy-curated-transformers.HFPieceEncoderLoader.v1",
+]
 _ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
 _NAME = "transformer"
 # What a folder needs, and how the files are called that have it.
@@ -26,6 +35,19 @@ _PARTS = {
 }
 # How nothing on the hub is named.
 _OF_PATHS = (".", "~", "/")
+
+
+def check_curated(config: Config) -> None:
+    """Warn of a RoBERTa that spacy-curated-transformers cannot initialize.
+
+    config (Config): The config, its variables filled in.
+    """
+    loaders = config.get("initialize", {}).get("components", {})
+    for name, block in config.get("components", {}).items():
+        loader = loaders.get(name, {}).get("piecer_loader", {})
+        names = (block.get("model", {}), loader)
+        if [one.get(key) for one, key in zip(names, _KEYS, strict=True)] == _NO_MERGES:
+            warnings.warn(Warnings.MERGES_FOR_CURATED.format(name=name), stacklevel=3)
 
 
 def _spanft(config: Config) -> None:

@@ -80,6 +80,10 @@ class ModelErrors:
         "is frozen in training must be taken from a trained pipeline (source = ...), "
         "and be among the annotating_components."
     )
+    NUMPY_FOR_CURATED = (
+        "spacy-curated-transformers {version} cannot be trained with NumPy {numpy}: it "
+        'needs one before 2.4. Run pip install "numpy<2.4".'
+    )
     NO_SPAN_CLASSIFIER = (
         "No component of this pipeline classifies texts over spans. Those that do are "
         "textcat, textcat_multilabel and text_regressor with "

@@ -22,6 +22,13 @@ class Warnings:
         "which is English. Give it one of its own: "
         "[initialize.components.{name}] dictionary = PATH"
     )
+    MERGES_FOR_CURATED = (
+        "spacy-curated-transformers cannot read the merges of {name!r} as tokenizers "
+        "writes them today, and will end in \"'list' object has no attribute "
+        "'split'\". Give [initialize.components.{name}.piecer_loader] the files "
+        'themselves: @model_loaders = "spacy-curated-transformers.ByteBpeLoader.v1", '
+        "vocab_path = .../vocab.json, merges_path = .../merges.txt"
+    )
     ONE_DOCUMENT = (
         'With unit = "document", all of {source} is one Doc, {n_sentences} sentences '
         "long: nothing in it says where another document begins (-DOCSTART-)."

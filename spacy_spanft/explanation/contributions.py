@@ -18,7 +18,7 @@ from ..errors import Errors, SpanftError
 from ..ml.alignment import Pieces
 from ..ml.layers import span_pool, text_pool
 from ..ml.layers.attention_sum import weights_of
-from ..ml.layers.encoder_rows import DocRows
+from ..ml.layers.doc_rows import DocRows
 from ..ml.layers.span_pool import flatten
 
 Floats = NDArray[np.float32]

@@ -12,8 +12,8 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, reduce_mean
 
 from ..errors import check_setting
+from ..ml.layers.doc_rows import DocRows
 from ..ml.layers.encoder_listener import EncoderListener, no_gradient
-from ..ml.layers.encoder_rows import DocRows
 from ..ml.layers.hf_encoder import is_trained
 from ..ml.layers.rows_to_tokens import rows_to_tokens
 from .kept_rows import KeptRows, join_rows

@@ -7,7 +7,7 @@ from typing import Any
 
 from spacy.tokens import Doc
 
-from ..ml.layers.encoder_rows import DocRows
+from ..ml.layers.doc_rows import DocRows
 
 # A batch, and the number of a Doc in it.
 Place = tuple[DocRows, int]

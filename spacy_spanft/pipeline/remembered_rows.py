@@ -9,7 +9,7 @@ from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..ml.layers.encoder_rows import DocRows
+from ..ml.layers.doc_rows import DocRows
 from .kept_rows import join_rows
 
 Key = tuple[str, bytes]

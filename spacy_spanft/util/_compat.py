@@ -48,6 +48,11 @@ def has_heard(listener: Any) -> bool:
     return listener._batch_id is not None
 
 
+def has_heard_curated(listener: Any) -> bool:
+    """Say whether a listener of spacy-curated-transformers has been given a batch."""
+    return listener.attrs["_state"].outputs is not None
+
+
 def attention_of(config: Any) -> str | None:
     """Get the name of the attention that a Hugging Face model was loaded with."""
     return getattr(config, "_attn_implementation", None)

@@ -214,7 +214,7 @@ class TestSpanPool:
         Some are in two windows that overlap, some are cut off, some tokens have no row.
         """
         from spacy_spanft.ml.alignment import encoding_of_tokens
-        from spacy_spanft.ml.layers.encoder_rows import DocRows
+        from spacy_spanft.ml.layers.doc_rows import DocRows
 
         random = np.random.default_rng(seed)
         docs, encodings, starts = [], [], [0]

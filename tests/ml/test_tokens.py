@@ -19,7 +19,7 @@ from spacy_spanft.ml.alignment import (
     encoding_of_wordpieces,
     lengths_of_pieces,
 )
-from spacy_spanft.ml.layers.encoder_rows import DocRows
+from spacy_spanft.ml.layers.doc_rows import DocRows
 from spacy_spanft.ml.layers.span_tokens import span_tokens
 from spacy_spanft.ml.layers.span_window import span_window
 from spacy_spanft.ml.layers.with_nonempty import with_nonempty

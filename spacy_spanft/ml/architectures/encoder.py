@@ -9,8 +9,8 @@ from thinc.types import Floats2d, Ragged
 
 from ...errors import check_setting
 from ..encoder.shim import Precision
+from ..layers.doc_rows import DocRows
 from ..layers.encoder_listener import EncoderListener
-from ..layers.encoder_rows import DocRows
 from ..layers.hf_encoder import TextRow, hf_encoder
 from ..layers.rows_to_tokens import rows_to_tokens
 from ..pairs import check_separator

@@ -9,7 +9,7 @@ from thinc.types import Floats2d
 
 from ...errors import Errors, SpanftError
 from ..alignment import Ints, real_rows
-from .encoder_rows import DocRows
+from .doc_rows import DocRows
 from .sequences import upload
 
 InT = DocRows
@@ -21,8 +21,8 @@ def doc_summary(summary: Summary = "cls") -> Model[InT, OutT]:
     """Make the layer. A Doc without any row becomes zeros.
 
     summary (Literal["cls", "mean"]): "cls" takes the row that stands for the text, and
-        the mean where the encoder knows no wordpieces; "mean" takes that of all
-        wordpieces, [CLS] and [SEP] among them.
+        the mean where the encoder gives none (curated transformers, tok2vec); "mean"
+        takes that of all wordpieces, [CLS] and [SEP] among them.
     RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
     """
     return Model("doc_summary", forward, attrs={"summary": summary})

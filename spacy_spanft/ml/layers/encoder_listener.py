@@ -8,7 +8,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...errors import Errors, SpanftError
-from .encoder_rows import DocRows
+from .doc_rows import DocRows
 
 InT = list[Doc]
 OutT = DocRows

@@ -15,7 +15,7 @@ from ..encoder.loading import load_encoder, longest_window
 from ..encoder.micro_batches import micro_batches
 from ..encoder.shim import EncoderShim
 from ..encoder.wordpieces import Window, Windows, cut_windows, encoding_of
-from .encoder_rows import DocRows
+from .doc_rows import DocRows
 
 InT = list[Doc]
 OutT = DocRows

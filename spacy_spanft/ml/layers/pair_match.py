@@ -9,7 +9,7 @@ from thinc.types import Floats2d
 
 from ..alignment import Encoding, Ints, align_pieces, get_spans
 from ..pairs import split_pair
-from .encoder_rows import DocRows
+from .doc_rows import DocRows
 from .sequences import upload
 
 InT = DocRows

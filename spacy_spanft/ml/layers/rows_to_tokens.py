@@ -8,7 +8,7 @@ import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
-from .encoder_rows import DocRows
+from .doc_rows import DocRows
 from .sequences import upload
 from .with_nonempty import with_nonempty
 

@@ -9,7 +9,7 @@ from thinc.types import Floats2d, Ragged
 
 from ...errors import Errors, SpanftError
 from ..alignment import Pieces, align_pieces, get_spans
-from .encoder_rows import DocRows
+from .doc_rows import DocRows
 from .pooling import Pooling
 from .sequences import Sequences, upload
 

@@ -13,7 +13,7 @@ from thinc.util import get_width
 
 from ...errors import Warnings
 from ..alignment import Ints, align_tokens, get_spans, lengths_of_pieces
-from .encoder_rows import DocRows
+from .doc_rows import DocRows
 from .pooling import Pooling
 from .sequences import Sequences, upload
 

@@ -9,7 +9,7 @@ from thinc.types import Floats2d
 
 from ...errors import Errors, SpanftError
 from ..alignment import Pieces, align_pieces
-from .encoder_rows import DocRows
+from .doc_rows import DocRows
 from .pooling import Pooling
 from .sequences import Sequences, upload
 from .span_pool import flatten, init

@@ -6,8 +6,8 @@ from typing import Any
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
+from .doc_rows import DocRows
 from .doc_summary import Summary, doc_summary
-from .encoder_rows import DocRows
 from .pooler import pooler as make_pooler
 from .zeros_for_nothing import zeros_for_nothing
 

@@ -1,0 +1,61 @@
+"""The vectors of an encoder, as the flat rows of a batch."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from ...errors import Errors, SpanftError
+from ..alignment import Encoding
+
+
+class DocRows(NamedTuple):
+    """The vectors of a batch of Docs. Their gradient is that of the vectors alone.
+
+    vectors (Floats2d): All rows, one Doc after the other, (n_rows, width).
+    starts (list[int]): Where the rows of each Doc begin, and after the last one.
+    encodings (list[Encoding]): Which rows are those of which token, for each Doc.
+    cls (Optional[list[int]]): Which of its rows stands for all of a Doc, -1 where none
+        does; None if the encoder gives no such rows.
+    """
+
+    docs: list[Doc]
+    vectors: Floats2d
+    starts: list[int]
+    encodings: list[Encoding]
+    cls: list[int] | None
+
+
+def join(ops: Any, arrays: list[Any]) -> Any:
+    """Put rows one after the other, in single precision.
+
+    Some encoders give half precision where they compute in it, and thinc's operations
+    for a GPU know no such numbers.
+    """
+    return ops.xp.concatenate(arrays).astype(np.float32, copy=False)
+
+
+def as_type_of(array: Any, gradient: Any) -> Any:
+    """Give the gradient of an array in the array's precision."""
+    return gradient.astype(array.dtype, copy=False)
+
+
+def starts_of(arrays: list[Any]) -> list[int]:
+    """Say where the rows of each Doc begin, and after the last one."""
+    return [0, *np.cumsum([len(array) for array in arrays]).tolist()]
+
+
+def init(
+    model: Model[list[Doc], DocRows], X: list[Doc] | None = None, Y: Any = None
+) -> None:
+    """Find out how wide the rows are."""
+    source = model.layers[0]
+    source.initialize(X=X)
+    # A transformer that is not this component's own has been initialized already.
+    widths = [node.maybe_get_dim("nO") for node in source.walk()]
+    width = source.maybe_get_dim("nO") or next(filter(None, widths), None)
+    if width is None:
+        raise SpanftError(Errors.NO_TRANSFORMER)
+    model.set_dim("nO", width)

@@ -1,0 +1,294 @@
+"""Pipelines over spacy-curated-transformers, as the official trf pipelines are."""
+
+import numpy as np
+import pytest
+import spacy
+from confection import Config
+from spacy.tokens import Span
+from spacy.training import Example
+from thinc.api import chain, reduce_mean
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.configs.adding import add_spans
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.explanation import explain
+from spacy_spanft.ml.layers.encoder_rows import encoder_rows
+from spacy_spanft.ml.layers.rows_to_tokens import rows_to_tokens
+
+from ..tiny import roberta_byte_pairs
+
+pytest.importorskip("spacy_curated_transformers")
+
+WIDTH = 16
+# No token, white space alone, more wordpieces than a window has.
+TEXTS = (
+    "New York is unbelievable.",
+    "",
+    "It was  a very good film in new york city , walking " * 3,
+    "\n ",
+    "bad",
+)
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tmp_path_factory):
+    """Train a byte-level BPE, as RoBERTa has one."""
+    made = roberta_byte_pairs(tmp_path_factory.mktemp("roberta"))
+    return {"vocab_path": made["vocab_file"], "merges_path": made["merges_file"]}
+
+
+def listener(kind="LastTransformerLayer"):
+    block = {
+        "@architectures": f"spacy-curated-transformers.{kind}Listener.v1",
+        "width": "${components.transformer.model.hidden_width}",
+        "pooling": {"@layers": "reduce_mean.v1"},
+        "upstream": "*",
+    }
+    if kind == "ScalarWeighting":
+        name = "spacy-curated-transformers.ScalarWeight.v1"
+        block["weighting"] = {
+            "@architectures": name,
+            "num_layers": 2,
+            "dropout_prob": 0.0,
+        }
+    return block
+
+
+def tagger(kind="LastTransformerLayer"):
+    model = {"@architectures": "spacy.Tagger.v2", "tok2vec": listener(kind)}
+    return {"factory": "tagger", "model": model}
+
+
+def trf_config(vocabulary, **components):
+    """Configure a pipeline as en_core_web_trf is, with a tiny RoBERTa."""
+    own = "spacy-curated-transformers"
+    transformer = {
+        "factory": "curated_transformer",
+        "all_layer_outputs": True,
+        "model": {
+            "@architectures": f"{own}.RobertaTransformer.v1",
+            "vocab_size": 400,
+            "hidden_width": WIDTH,
+            "intermediate_width": 2 * WIDTH,
+            "num_attention_heads": 2,
+            "num_hidden_layers": 2,
+            "max_position_embeddings": 64,
+            "model_max_length": 60,
+            "hidden_dropout_prob": 0.0,
+            "attention_probs_dropout_prob": 0.0,
+            "piece_encoder": {"@architectures": f"{own}.ByteBpeEncoder.v1"},
+            "with_spans": {
+                "@architectures": f"{own}.WithStridedSpans.v1",
+                "window": 24,
+                "stride": 16,
+            },
+        },
+    }
+    loader = {"@model_loaders": f"{own}.ByteBpeLoader.v1", **vocabulary}
+    return Config(
+        {
+            "nlp": {"lang": "en", "pipeline": ["transformer", *components]},
+            "components": {"transformer": transformer, **components},
+            "initialize": {"components": {"transformer": {"piecer_loader": loader}}},
+        }
+    )
+
+
+def textcat():
+    return {"factory": "textcat"}
+
+
+def ner():
+    name = "spacy.TransitionBasedParser.v2"
+    model = {"@architectures": name, "state_type": "ner", "tok2vec": listener()}
+    model |= {"extra_state_tokens": False, "hidden_width": 8, "maxout_pieces": 2}
+    return {"factory": "ner", "model": {**model, "use_upper": True}}
+
+
+def build(config):
+    """Make a pipeline that has spans, initialized with five examples."""
+    spacy.util.fix_random_seed(0)
+    nlp = spacy.util.load_model_from_config(
+        Config(config).interpolate(), auto_fill=True
+    )
+    examples = []
+    for i, text in enumerate(TEXTS):
+        reference = nlp.make_doc(text)
+        reference.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
+        for token in reference:
+            token.tag_ = "LONG" if len(token) > 3 else "SHORT"
+        if text.startswith("New York"):
+            reference.ents = [Span(reference, 0, 2, "GPE")]
+        examples.append(Example(nlp.make_doc(text), reference))
+    blocks = nlp.config["initialize"]["components"]
+    blocks.pop("span_segmenter", None)
+    optimizer = nlp.initialize(lambda: examples)
+    if "span_segmenter" in nlp.pipe_names:
+        dictionary = NgramDictionary({"new york": 2, "very good film": 2})
+        nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
+    return nlp, examples, optimizer
+
+
+def layer_named(nlp, component, name):
+    return next(x for x in nlp.get_pipe(component).model.walk() if x.name == name)
+
+
+@pytest.mark.parametrize("kind", ["LastTransformerLayer", "ScalarWeighting"])
+def test_rows_pooled_are_what_the_listener_gives(vocabulary, kind):
+    """Forward and the gradient of each weight of the encoder."""
+    nlp, _, _ = build(trf_config(vocabulary, tagger=tagger(kind)))
+    transformer = nlp.get_pipe("transformer")
+    # Its weighting takes no Doc without wordpieces.
+    texts = [x for x in TEXTS if x.strip() or kind == "LastTransformerLayer"]
+    docs = [nlp.make_doc(text) for text in texts]
+    own = nlp.get_pipe("tagger").model.get_ref("tok2vec")
+    found = []
+    for make in (lambda: own, lambda: _tokens(encoder_rows(own))):
+        layer = make()
+        examples = [Example(doc, doc) for doc in docs]
+        transformer.update(examples, drop=0.0)
+        vectors, backprop = layer(docs, True)
+        seeded = np.random.default_rng(0)
+        backprop([seeded.normal(size=one.shape).astype("f") for one in vectors])
+        module = transformer.model.get_ref("transformer").shims[0]._model
+        grads = {n: p.grad.clone() for n, p in module.named_parameters() if _has(p)}
+        found.append((vectors, grads))
+        module.zero_grad()
+        for doc in docs:
+            doc._.trf_data = None
+        transformer.set_annotations(docs, transformer.predict(docs))
+        for one, other in zip(layer.predict(docs), vectors, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+    (theirs, their_grads), (ours, our_grads) = found
+    for one, other in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    assert set(their_grads) == set(our_grads)
+    assert len(our_grads) > 10
+    for name, grad in their_grads.items():
+        np.testing.assert_allclose(grad, our_grads[name], atol=1e-5)
+
+
+def _tokens(rows):
+    layer = chain(rows, rows_to_tokens(reduce_mean()))
+    rows.initialize()
+    return layer
+
+
+def _has(parameter):
+    return parameter.grad is not None
+
+
+def test_rows_are_the_wordpieces_of_each_token(vocabulary):
+    config = add_spans(trf_config(vocabulary, textcat=textcat())).config
+    nlp, _, _ = build(config)
+    docs = list(nlp.pipe(TEXTS))
+    rows = layer_named(nlp, "textcat", "curated_rows").predict(docs)
+    pieces = nlp.get_pipe("transformer").model.get_ref("piece_encoder")
+    for doc, encoding, a, b in zip(
+        docs, rows.encodings, rows.starts, rows.starts[1:], strict=False
+    ):
+        lengths = pieces.predict([doc])[0].lengths[1:-1]
+        assert encoding.n_rows.tolist() == lengths.tolist()
+        np.testing.assert_array_equal(
+            rows.vectors[a:b], doc._.trf_data.last_hidden_layer_state.dataXd
+        )
+    assert max(rows.encodings[0].n_rows) > 1
+
+
+@pytest.mark.parametrize("component", ["textcat", "ner", "bilou_ner"])
+def test_learns_saves_and_loads(vocabulary, tmp_path, component):
+    block = {"textcat": textcat, "ner": ner}.get(component, _bilou)()
+    config = add_spans(trf_config(vocabulary, **{component: block})).config
+    nlp, examples, optimizer = build(config)
+    optimizer.learn_rate = 0.01
+    module = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model
+    before = {name: p.detach().clone() for name, p in module.named_parameters()}
+    losses = []
+    for _ in range(30):
+        found = nlp.update(
+            examples, sgd=optimizer, annotates=["span_segmenter"], drop=0.0
+        )
+        losses.append(found[component])
+    assert losses[-1] < 0.7 * losses[0]
+    moved = {n for n, p in module.named_parameters() if not p.equal(before[n])}
+    assert any("embeddings" in name for name in moved)
+    said = [_said(doc) for doc in nlp.pipe(TEXTS)]
+    nlp.to_disk(tmp_path)
+    assert [_said(doc) for doc in spacy.load(tmp_path).pipe(TEXTS)] == said
+
+
+def test_transformer_of_its_own(vocabulary, tmp_path):
+    """As spaCy makes one where the transformer is taken from another pipeline."""
+    nlp, _, _ = build(add_spans(trf_config(vocabulary, textcat=textcat())).config)
+    said = [_said(doc) for doc in nlp.pipe(TEXTS)]
+    nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
+    nlp.remove_pipe("transformer")
+    nlp.to_disk(tmp_path)
+    for one in (nlp, spacy.load(tmp_path)):
+        assert [_said(doc) for doc in one.pipe(TEXTS)] == said
+
+
+def _bilou():
+    name = "spacy-spanft.BilouTagger.v1"
+    model = {"@architectures": name, "tok2vec": listener()}
+    return {"factory": "bilou_ner", "model": model}
+
+
+def _said(doc):
+    cats = {name: round(score, 5) for name, score in doc.cats.items()}
+    return cats, [(span.start, span.end, span.label_) for span in doc.ents]
+
+
+def test_explanation_adds_up(vocabulary):
+    nlp, _, _ = build(add_spans(trf_config(vocabulary, textcat=textcat())).config)
+    found = explain(nlp, TEXTS[0])
+    logits = {label: np.log(score) for label, score in nlp(TEXTS[0]).cats.items()}
+    for label, logit in found.logits.items():
+        reasons = found.of(label)
+        of_parts = sum(added for _, added in reasons.parts)
+        assert of_parts + reasons.cls + reasons.bias == pytest.approx(logit, abs=1e-4)
+    (one, two), (first, second) = found.logits.values(), logits.values()
+    assert one - two == pytest.approx(first - second, abs=1e-4)
+
+
+def test_no_transformer_is_said(vocabulary):
+    nlp, _, _ = build(add_spans(trf_config(vocabulary, textcat=textcat())).config)
+    nlp.remove_pipe("transformer")
+    with pytest.raises(SpanftError, match="no transformer for this component"):
+        nlp("New York")
+
+
+def test_new_numpy_is_said(vocabulary, monkeypatch):
+    nlp, examples, optimizer = build(
+        add_spans(trf_config(vocabulary, textcat=textcat())).config
+    )
+    monkeypatch.setattr(np, "__version__", "2.4.0")
+    with pytest.raises(SpanftError, match=r"cannot be trained with NumPy 2\.4\.0"):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+
+
+def test_no_transformer_is_said_in_training(vocabulary):
+    nlp, examples, optimizer = build(
+        add_spans(trf_config(vocabulary, textcat=textcat())).config
+    )
+    nlp.remove_pipe("transformer")
+    with pytest.raises(SpanftError, match="no transformer for this component"):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+
+
+def test_add_warns_of_merges(vocabulary):
+    config = trf_config(vocabulary, textcat=textcat())
+    own = "spacy-curated-transformers"
+    loader = {"@model_loaders": f"{own}.HFPieceEncoderLoader.v1", "name": "roberta"}
+    config["initialize"]["components"]["transformer"]["piecer_loader"] = loader
+    with pytest.warns(UserWarning, match=r"initialize.components.transformer.piecer"):
+        add_spans(config)
+
+
+def test_add_listens_as_curated_transformers_do(vocabulary):
+    added = add_spans(trf_config(vocabulary, textcat=textcat())).config
+    assert added["components"]["textcat"]["model"]["tok2vec"] == {
+        **listener(),
+        "grad_factor": 1.0,
+        "upstream": "transformer",
+    }
