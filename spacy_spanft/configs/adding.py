@@ -29,8 +29,10 @@ CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": F
 TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 
 _DICTIONARY = "dictionary"
-# What a classifier makes of a text or a pair besides its spans.
-_OF_TEXTS = ("summary", "pooler", "pair_separator")
+# What a classifier makes of a text, a pair or a label besides its spans.
+_OF_TEXTS = (
+    *("summary", "pooler", "pair_separator", "class_weights", "label_smoothing"),
+)
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 _LISTENER = {"grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}}
 

@@ -84,6 +84,23 @@ class ModelErrors:
         "spacy-curated-transformers {version} cannot be trained with NumPy {numpy}: it "
         'needs one before 2.4. Run pip install "numpy<2.4".'
     )
+    NO_CLASS_WEIGHTS = (
+        "A text classifier has class_weights, and nothing has told it the numbers of "
+        "its labels. The callback spacy-spanft.prepare_training.v1 does, as "
+        "[initialize.after_init]."
+    )
+    WEIGHT_OF_NOTHING = (
+        "class_weights of {name!r} has a weight of {label!r}. Its labels are {labels}."
+    )
+    BALANCED_STREAM = (
+        'class_weights = "balanced" of {name!r} counts the training data, which '
+        "streams (max_epochs = -1). Give each label its weight: "
+        'class_weights = {{"LABEL": 3.0}}'
+    )
+    TARGETS_OF_SCORES = (
+        "{name!r} learns a score. class_weights and label_smoothing are for labels: "
+        "remove them."
+    )
     NO_SPAN_CLASSIFIER = (
         "No component of this pipeline classifies texts over spans. Those that do are "
         "textcat, textcat_multilabel and text_regressor with "

@@ -16,9 +16,10 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..errors import Errors, SpanftError, Warnings
+from ..errors import Errors, SpanftError, Warnings, check_setting
 from ..ml.alignment import check_spans_key
 from ..ml.bilou import (
+    KINDS,
     OUT,
     Allowed,
     Bools,
@@ -28,6 +29,12 @@ from ..ml.bilou import (
     never_found,
     spans_of_tags,
     tag_names,
+)
+from ..ml.cross_entropy import (
+    check_smoothing,
+    check_weight_names,
+    check_weights,
+    cross_entropy,
 )
 from ..ml.entity_probabilities import Entity, entity_probabilities
 
@@ -58,6 +65,8 @@ subword_features = true
         "model": Config().from_str(DEFAULT_MODEL)["model"],
         "scores_key": None,
         "threshold": 0.0,
+        "class_weights": None,
+        "label_smoothing": 0.0,
         "scorer": {"@scorers": "spacy.ner_scorer.v1"},
     },
     default_score_weights={
@@ -73,6 +82,8 @@ def make_bilou_ner(
     model: Model[list[Doc], list[Floats2d]],
     scores_key: str | None,
     threshold: float,
+    class_weights: dict[str, float] | None,
+    label_smoothing: float,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "BilouNER":
     """Make the component.
@@ -84,11 +95,24 @@ def make_bilou_ner(
     scores_key (Optional[str]): The key in doc.spans of the entities with their
         probabilities, which are in its attrs["scores"]; None computes none.
     threshold (float): Entities that are less probable are left out.
+    class_weights (Optional[Dict[str, float]]): How much the tokens of a label count in
+        training, such as {"GPE": 3.0}; those outside of entities are "O". Others count
+        once.
+    label_smoothing (float): The share of each token's tag that is spread over all tags
+        in training.
     scorer (Optional[Callable]): What scores the entities.
     RETURNS (BilouNER): The component.
     """
-    settings: dict[str, Any] = {"scores_key": scores_key, "threshold": threshold}
-    return BilouNER(nlp.vocab, model, name, scorer=scorer, **settings)
+    return BilouNER(
+        nlp.vocab,
+        model,
+        name,
+        scores_key=scores_key,
+        threshold=threshold,
+        class_weights=class_weights,
+        label_smoothing=label_smoothing,
+        scorer=scorer,
+    )
 
 
 class Found(NamedTuple):
@@ -119,6 +143,8 @@ class BilouNER(TrainablePipe):
         *,
         scores_key: str | None = None,
         threshold: float = 0.0,
+        class_weights: dict[str, float] | None = None,
+        label_smoothing: float = 0.0,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         """Make the component.
@@ -129,18 +155,23 @@ class BilouNER(TrainablePipe):
         scores_key (Optional[str]): The key in doc.spans of the entities with their
             probabilities; None computes none.
         threshold (float): Entities that are less probable are left out.
+        class_weights (Optional[Dict[str, float]]): How much the tokens of each label,
+            and of "O", count in training; None counts all once.
+        label_smoothing (float): The share of each token's tag that is spread over all.
         scorer (Optional[Callable]): What scores the entities.
         """
         if scores_key is not None:
             check_spans_key(scores_key, "scores_key")
-        if not 0 <= threshold <= 1:
-            place = {"name": "threshold", "value": threshold, "expected": "from 0 to 1"}
-            raise SpanftError(Errors.BAD_SETTING.format(**place))
+        check_setting("threshold", threshold, 0 <= threshold <= 1, "from 0 to 1")
+        check_weights(class_weights)
+        check_smoothing(label_smoothing)
         self.vocab = vocab
         self.model = model
         self.name = name
         self.scores_key = scores_key
         self.threshold = threshold
+        self.class_weights = class_weights or {}
+        self.label_smoothing = label_smoothing
         self.cfg: dict[str, Any] = {"labels": []}
         self.scorer = scorer
 
@@ -197,6 +228,7 @@ class BilouNER(TrainablePipe):
             self.add_label(label)
         if not self.labels:
             raise SpanftError(Errors.NO_ENTITIES.format(name=self.name))
+        check_weight_names(self.name, self.class_weights, ["O", *self.labels])
         self._warn_of_never_found(get_examples())
         self.model.set_dim("nO", len(tag_names(self.labels)), force=True)
         self.model.initialize(X=[eg.predicted for eg in islice(get_examples(), 10)])
@@ -248,7 +280,7 @@ class BilouNER(TrainablePipe):
     def get_loss(
         self, examples: Iterable[Example], scores: Sequence[Floats2d]
     ) -> tuple[float, list[Floats2d]]:
-        """Compare with the gold tags: cross-entropy, summed over the tokens.
+        """Compare with the gold tags: weighted cross-entropy, summed over the tokens.
 
         Tokens that do not line up with the gold data, or of which it says nothing, are
         left out.
@@ -260,18 +292,23 @@ class BilouNER(TrainablePipe):
         """
         examples = list(examples)
         validate_examples(examples, "BilouNER.get_loss")
-        truths = self._truths(examples)
-        ops: Any = self.model.ops
-        known = np.flatnonzero(truths >= 0)
-        shares = ops.xp.concatenate(scores)
-        d_shares = ops.xp.zeros_like(shares)
-        rows, columns = ops.asarray1i(known), ops.asarray1i(truths[known])
-        d_shares[rows] = shares[rows]
-        d_shares[rows, columns] -= 1
-        tiny = np.finfo(shares.dtype).tiny
-        loss = -ops.xp.log(ops.xp.maximum(shares[rows, columns], tiny)).sum()
+        shares: Any = self.model.ops.xp.concatenate(scores)
+        loss, d_shares = cross_entropy(
+            self.model.ops,
+            shares,
+            self._truths(examples),
+            self._weights(),
+            self.label_smoothing,
+        )
         ends = np.cumsum([0, *(len(eg.predicted) for eg in examples)]).tolist()
-        return float(loss), [d_shares[start:end] for start, end in pairwise(ends)]
+        return loss, [d_shares[start:end] for start, end in pairwise(ends)]
+
+    def _weights(self) -> list[float]:
+        """Say how much each tag counts."""
+        of = {
+            label: self.class_weights.get(label, 1.0) for label in ("O", *self.labels)
+        }
+        return [of["O"], *(of[label] for label in self.labels for _ in KINDS)]
 
     def _probable(self, entities: list[Entity], scores: Floats) -> Found:
         """Leave out what is less probable than the threshold."""

@@ -16,6 +16,7 @@ from .checks.numbers import check_batches, check_numbers
 from .checks.parts import check_parts
 from .checks.scores import check_scores
 from .checks.settings import check_classifiers, check_spans, warn_unused_paths
+from .class_weights import set_class_weights
 from .corpora import read_corpus
 from .evaluation import evaluation_steps
 from .pretrained_pooler import take_pretrained_poolers
@@ -29,6 +30,7 @@ def prepare_training() -> Callable[[Language], None]:
     an untrained model-best. Here eval_frequency and max_steps become what evaluates
     each epoch and the last step, and `spacy-spanft.warmup_linear.v1` ends with that.
     What streams (max_epochs = -1) stays.
+    The labels of `class_weights` are found.
     A pooler begins with the pre-trained weights of its encoder's.
     What would spoil a training in silence is found before it begins: labels that only
     the dev data has, metrics that nothing computes, settings that nothing reads, and
@@ -51,14 +53,15 @@ def _prepare(nlp: Language) -> None:
     warn_no_labels(nlp)
     warn_similar_labels(nlp)
     take_pretrained_poolers(nlp)
+    is_stream = config.get("training", {}).get("max_epochs", -1) < 0
+    train = None if is_stream else read_corpus(nlp, config, "train_corpus")
+    set_class_weights(nlp, train)
     dev = read_corpus(nlp, config, "dev_corpus")
     if dev is not None:
         warn_unseen_labels(nlp, dev)
         check_scores(nlp, config, dev)
-    if config.get("training", {}).get("max_epochs", -1) >= 0:
-        train = read_corpus(nlp, config, "train_corpus")
-        if train:
-            _fit_steps(nlp, config["training"], train)
+    if train:
+        _fit_steps(nlp, config["training"], train)
     set_max_steps(nlp.config)
 
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import spacy
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
@@ -206,8 +207,12 @@ def test_sentences_are_not_crossed(trained):
         assert ent.start >= 2 or ent.end <= 2
 
 
-def test_loss_and_gradient_by_finite_differences():
-    nlp = make()
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"class_weights": {"ORG": 3.0, "O": 0.5}, "label_smoothing": 0.1}],
+)
+def test_loss_and_gradient_by_finite_differences(settings):
+    nlp = make(**settings)
     examples = examples_for(nlp)
     nlp.initialize(lambda: examples)
     ner = nlp.get_pipe("bilou_ner")
@@ -232,6 +237,32 @@ def test_loss_and_gradient_by_finite_differences():
         logits[doc][token, tag] += step
         slope = (above - below) / (2 * step)
         assert gradient[doc][token, tag] == pytest.approx(slope, abs=1e-6)
+
+
+def test_loss_is_pytorchs():
+    settings = {"class_weights": {"ORG": 3.0, "O": 0.5}, "label_smoothing": 0.1}
+    nlp = make(**settings)
+    examples = examples_for(nlp)[:1]
+    nlp.initialize(lambda: examples_for(nlp))
+    ner = nlp.get_pipe("bilou_ner")
+    assert ner.labels == ("LOC", "ORG", "PER")
+    logits = np.random.default_rng(0).normal(size=(8, 13))
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    loss, _ = ner.get_loss(examples, [shares])
+    names = [f"{kind}-{label}" for label in ner.labels for kind in "BILU"]
+    tags = [["O", *names].index(tag) for tag in examples[0].get_aligned_ner()]
+    weight = torch.tensor(
+        [0.5, *[1.0] * 4, *[3.0] * 4, *[1.0] * 4], dtype=torch.float64
+    )
+    expected = torch.nn.CrossEntropyLoss(weight, reduction="sum", label_smoothing=0.1)
+    wanted = expected(torch.tensor(logits), torch.tensor(tags))
+    assert loss == pytest.approx(float(wanted), rel=1e-6)
+
+
+def test_weight_of_a_label_that_is_not_there():
+    nlp = make(class_weights={"GPE": 2.0})
+    with pytest.raises(SpanftError, match="weight of 'GPE'"):
+        nlp.initialize(lambda: examples_for(nlp))
 
 
 def test_tokens_that_do_not_line_up_are_left_out():

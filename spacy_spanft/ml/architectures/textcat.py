@@ -1,7 +1,7 @@
 """Text classification over spans, and its baseline without them."""
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
@@ -13,6 +13,7 @@ from ..alignment import check_spans_key
 from ..layers.doc_summary import Summary
 from ..layers.encoder_rows import encoder_rows
 from ..layers.fixed_dropout import fixed_dropout
+from ..layers.label_targets import ClassWeights, label_targets
 from ..layers.pair_match import pair_match
 from ..layers.pooling import Pooling
 from ..layers.resizable_output import resizable_output
@@ -40,6 +41,8 @@ def span_textcat(
     summary: Summary = "cls",
     pooler: bool = False,
     pair_separator: str | None = None,
+    class_weights: ClassWeights = None,
+    label_smoothing: float = 0.0,
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.SpanTextCat.v1`: the pooled spans beside [CLS], classified.
@@ -65,6 +68,13 @@ def span_textcat(
     pair_separator (Optional[str]): What stands between the two texts of a pair. How
         similar they are, as wholes and span by span, stands beside the other vectors;
         None compares nothing.
+    class_weights (Optional[Union[Dict[str, float], Literal["balanced"]]]): How much
+        each label counts in training, such as {"rare": 3.0}; others count once.
+        "balanced" counts the labels of the training data: the texts of each count
+        together as much as those of any other, or, without `exclusive_classes`, as
+        those that do not have it.
+    label_smoothing (float): The share of each label that is spread over all of them in
+        training, or, without `exclusive_classes`, over right and wrong.
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
@@ -80,7 +90,8 @@ def span_textcat(
     parts = [pool, text_vector(summary, pooler)] if use_cls else [pool]
     keys = (None, spans_key) if segmentation == "spans" else (None,)
     matches = _matches(pair_separator, *keys)
-    return _classifier(tok2vec, parts, matches, exclusive_classes, dropout, nO)
+    scores = _scores(exclusive_classes, class_weights, label_smoothing, nO)
+    return _classifier(tok2vec, parts, matches, scores, dropout)
 
 
 def cls_textcat(
@@ -90,6 +101,8 @@ def cls_textcat(
     summary: Summary = "cls",
     pooler: bool = False,
     pair_separator: str | None = None,
+    class_weights: ClassWeights = None,
+    label_smoothing: float = 0.0,
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.ClsTextCat.v1`: [CLS] alone, all else alike.
@@ -104,12 +117,20 @@ def cls_textcat(
         in its next sentence prediction and in BertForSequenceClassification.
     pair_separator (Optional[str]): What stands between the two texts of a pair. How
         similar they are stands beside [CLS]; None compares nothing.
+    class_weights (Optional[Union[Dict[str, float], Literal["balanced"]]]): How much
+        each label counts in training, such as {"rare": 3.0}; others count once.
+        "balanced" counts the labels of the training data: the texts of each count
+        together as much as those of any other, or, without `exclusive_classes`, as
+        those that do not have it.
+    label_smoothing (float): The share of each label that is spread over all of them in
+        training, or, without `exclusive_classes`, over right and wrong.
     nO (Optional[int]): The number of labels.
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
     matches = _matches(pair_separator, None)
     parts = [text_vector(summary, pooler)]
-    return _classifier(tok2vec, parts, matches, exclusive_classes, dropout, nO)
+    scores = _scores(exclusive_classes, class_weights, label_smoothing, nO)
+    return _classifier(tok2vec, parts, matches, scores, dropout)
 
 
 def _matches(separator: str | None, *keys: str | None) -> list[Model[Any, Floats2d]]:
@@ -120,33 +141,58 @@ def _matches(separator: str | None, *keys: str | None) -> list[Model[Any, Floats
     return [pair_match(separator, key) for key in keys]
 
 
+class Scores(NamedTuple):
+    """The last layers of a classifier.
+
+    scores (Model[Floats2d, Floats2d]): All of them.
+    output (Model[Floats2d, Floats2d]): That with the weights.
+    growing (Model[Floats2d, Floats2d]): What holds it, which can be resized.
+    exclusive (bool): Whether a text has exactly one label.
+    """
+
+    scores: Model[Floats2d, Floats2d]
+    output: Model[Floats2d, Floats2d]
+    growing: Model[Floats2d, Floats2d]
+    exclusive: bool
+
+
+def _scores(
+    exclusive: bool, class_weights: ClassWeights, label_smoothing: float, nO: int | None
+) -> Scores:
+    """Make the layers that score each label."""
+    output, growing = resizable_output(exclusive, nO)
+    layers = [growing] if exclusive else [growing, Logistic()]
+    if class_weights or label_smoothing:
+        layers.append(label_targets(exclusive, class_weights, label_smoothing))
+    scores = chain(*layers) if len(layers) > 1 else growing
+    return Scores(scores, output, growing, exclusive)
+
+
 def _classifier(
     tok2vec: Tok2Vec,
     parts: list[Model[Any, Floats2d]],
     matches: list[Model[Any, Floats2d]],
-    exclusive_classes: bool,
+    last: Scores,
     dropout: float,
-    nO: int | None,
 ) -> TextCat:
-    output, growing = resizable_output(exclusive_classes, nO)
-    scores = growing if exclusive_classes else chain(growing, Logistic())
     rows = encoder_rows(tok2vec)
     n_parts = len(parts) + len(matches)
     pooled = concatenate(*parts, *matches) if n_parts > 1 else parts[0]
-    classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
+    classified = zeros_for_nothing(chain(fixed_dropout(dropout), last.scores))
     model: Any = chain(rows, pooled, classified)
     model.init = partial(init, n_parts, len(matches))
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)
-    model.set_ref("scores", scores)
-    model.set_ref("output_layer", output)
-    model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=growing)
-    model.attrs["multi_label"] = not exclusive_classes
+    model.set_ref("scores", last.scores)
+    model.set_ref("output_layer", last.output)
+    resize = partial(resize_and_set_ref, resizable_layer=last.growing)
+    model.attrs["resize_output"] = resize
+    model.attrs["multi_label"] = not last.exclusive
     if matches:
         # Corpora compare it with their own.
         model.attrs["separator"] = matches[0].attrs["separator"]
-    if nO is not None:
-        model.set_dim("nO", nO)
+    if (n_labels := last.output.maybe_get_dim("nO")) is not None:
+        model.set_dim("nO", n_labels)
     return model
 
 

@@ -1,0 +1,92 @@
+"""Cross-entropy with weights of classes and smoothed labels."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Errors, SpanftError, check_setting
+
+Weights = dict[str, float]
+
+
+def check_smoothing(smoothing: float) -> None:
+    """Raise for a share of the labels that cannot be spread."""
+    ok = 0 <= smoothing < 1
+    check_setting("label_smoothing", smoothing, ok, "from 0 to below 1")
+
+
+def check_weights(weights: Weights | None) -> None:
+    """Raise for weights of classes that cannot be meant."""
+    for name, weight in (weights or {}).items():
+        ok = 0 < weight < float("inf")
+        check_setting(f"class_weights.{name}", weight, ok, "a number above 0")
+
+
+def check_weight_names(name: str, weights: Weights, labels: Sequence[str]) -> None:
+    """Raise for a weight of a label that is not there.
+
+    name (str): The component.
+    weights (Dict[str, float]): The weights.
+    labels (Sequence[str]): The labels there are.
+    """
+    for label in weights:
+        if label not in labels:
+            there = ", ".join(map(repr, labels))
+            place = {"name": name, "label": label, "labels": there}
+            raise SpanftError(Errors.WEIGHT_OF_NOTHING.format(**place))
+
+
+def smoothed(truths: Any, smoothing: float, n_classes: int) -> Any:
+    """Spread a share of each label over all classes.
+
+    truths (FloatsXd): 1 where a class is right, otherwise 0.
+    smoothing (float): The share.
+    n_classes (int): Over how many classes it is spread: 2 where each is right or not.
+    RETURNS (FloatsXd): What is learned.
+    """
+    return truths * (1 - smoothing) + smoothing / n_classes
+
+
+def softmax_gradient(shares: Any, targets: Any, weights: Any) -> Any:
+    """Compute the gradient, as that of PyTorch's CrossEntropyLoss before the mean.
+
+    shares (Floats2d): The softmax, (n, n_classes).
+    targets (Floats2d): What it learns, of the same shape.
+    weights (Floats1d): Those of the classes.
+    RETURNS (Floats2d): The gradient with respect to what goes into the softmax.
+    """
+    weighted = targets * weights
+    return weighted.sum(axis=1)[:, None] * shares - weighted
+
+
+def cross_entropy(
+    ops: Any,
+    shares: Any,
+    truths: NDArray[np.int64],
+    weights: Sequence[float],
+    smoothing: float,
+) -> tuple[float, Any]:
+    """Compute the loss, summed, and its gradient.
+
+    ops (Ops): Where the numbers are.
+    shares (Floats2d): The softmax, (n, n_classes).
+    truths (NDArray): The number of each one's class, -1 where there is nothing to
+        learn, (n,).
+    weights (Sequence[float]): Those of the classes.
+    smoothing (float): The share of each that is spread over all classes.
+    RETURNS (tuple[float, Floats2d]): The loss, and its gradient with respect to what
+        goes into the softmax.
+    """
+    known = np.flatnonzero(truths >= 0)
+    rows, columns = ops.asarray1i(known), ops.asarray1i(truths[known])
+    own = shares[rows]
+    targets = ops.xp.zeros_like(own)
+    targets[ops.xp.arange(len(known)), columns] = 1
+    targets = smoothed(targets, smoothing, own.shape[1])
+    each = ops.asarray1f(list(weights))
+    gradient = ops.xp.zeros_like(shares)
+    gradient[rows] = softmax_gradient(own, targets, each)
+    logs = ops.xp.log(ops.xp.maximum(own, np.finfo(own.dtype).tiny))
+    return float(-(targets * each * logs).sum()), gradient

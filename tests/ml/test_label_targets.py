@@ -1,0 +1,210 @@
+"""Class weights and label smoothing, against PyTorch and scikit-learn."""
+
+import numpy as np
+import pytest
+import spacy
+import torch
+from confection import Config
+from sklearn.utils.class_weight import compute_class_weight
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from thinc.api import Logistic, Softmax, chain
+
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.layers.label_targets import label_targets, set_weights
+from spacy_spanft.training.class_weights import balanced
+
+from .test_textcat import TOKENS
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(5, 4)).astype("f")
+WEIGHTS = [0.5, 3.0, 1.0, 2.0]
+SMOOTHING = 0.1
+NAMES = dict.fromkeys("ABCD", 1.0)
+
+
+def of_softmax(gold):
+    """Give the gradient of the features, and that of PyTorch's loss."""
+    softmax = Softmax(4, 4)
+    softmax.initialize()
+    softmax.set_param("W", RANDOM.normal(size=(4, 4)).astype("f"))
+    targets = label_targets(True, NAMES, SMOOTHING)
+    set_weights(targets, WEIGHTS)
+    scores, backprop = chain(softmax, targets)(X, True)
+    truths = np.eye(4, dtype="f")[gold]
+    x = torch.tensor(X, requires_grad=True)
+    logits = x @ torch.tensor(softmax.get_param("W")).T
+    weight = torch.tensor(WEIGHTS)
+    loss = torch.nn.CrossEntropyLoss(weight, reduction="sum", label_smoothing=SMOOTHING)
+    loss(logits, torch.tensor(gold)).backward()
+    return backprop(scores - truths), x.grad.numpy()
+
+
+def test_exclusive_is_pytorchs_cross_entropy():
+    found, expected = of_softmax([0, 1, 1, 3, 2])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_several_labels_are_pytorchs_squared_error():
+    """spaCy's scores learn by that; what holds counts more, as with pos_weight."""
+    targets = label_targets(False, NAMES, SMOOTHING)
+    set_weights(targets, WEIGHTS)
+    scores, backprop = chain(Logistic(), targets)(X, True)
+    truths = RANDOM.integers(0, 2, X.shape).astype("f")
+    found = backprop(scores - truths)
+    x = torch.tensor(X, requires_grad=True)
+    gold, each = torch.tensor(truths), torch.tensor(WEIGHTS)
+    counts = torch.where(gold > 0, each, torch.ones(4))
+    wanted = gold * (1 - SMOOTHING) + SMOOTHING / 2
+    (counts * (x.sigmoid() - wanted) ** 2 / 2).sum().backward()
+    np.testing.assert_allclose(found, x.grad.numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_what_is_not_annotated_teaches_nothing(exclusive):
+    targets = label_targets(exclusive, None, SMOOTHING)
+    scores, backprop = targets(np.full((2, 4), 0.25, "f"), True)
+    dY = scores - np.eye(4, dtype="f")[[1, 2]]
+    dY[1] = 0.0
+    found = backprop(dY)
+    assert found[0].any()
+    assert not found[1].any()
+
+
+def test_a_label_added_later_counts_once():
+    targets = label_targets(True, {"A": 5.0}, 0.0)
+    set_weights(targets, [5.0, 5.0])
+    scores, backprop = targets(np.full((1, 3), 1 / 3, "f"), True)
+    dY = scores - np.array([[0, 0, 1]], "f")
+    np.testing.assert_allclose(backprop(dY), dY, atol=1e-6)
+
+
+def docs_of(*labels, names="ABC"):
+    nlp = spacy.blank("en")
+    for own in labels:
+        doc = nlp("some words")
+        doc.cats = {name: float(name in own) for name in names}
+        yield doc
+
+
+def test_balanced_is_scikit_learns():
+    labels = list("AAAAABBBC")
+    expected = compute_class_weight("balanced", classes=np.array(list("ABC")), y=labels)
+    found = balanced("ABC", list(docs_of(*labels)), exclusive=True)
+    assert list(found.values()) == pytest.approx(expected)
+
+
+def test_balanced_of_several_labels_is_pos_weight():
+    docs = list(docs_of("AB", "A", "AC", "A"))
+    found = balanced("ABCD", docs, exclusive=False)
+    # A holds everywhere, D nowhere.
+    assert found == {"A": 1 / 4, "B": 3.0, "C": 3.0}
+
+
+def make(class_weights=None, label_smoothing=0.0, factory="textcat", after=True):
+    """Make a pipeline over tokens, initialized as `spacy train` does it."""
+    train = [("good film", "A")] * 6 + [("bad film", "B")] * 2
+    nlp = spacy.blank("en")
+
+    @spacy.registry.readers("few_of_b")
+    def corpus():
+        def read(nlp):
+            for text, label in train:
+                cats = {name: float(name == label) for name in "AB"}
+                if factory == "text_regressor":
+                    cats = {"score": 0.5}
+                yield Example.from_dict(nlp.make_doc(text), {"cats": cats})
+
+        return read
+
+    config = Config(nlp.config)
+    model = {
+        "@architectures": "spacy-spanft.ClsTextCat.v1",
+        "tok2vec": TOKENS,
+        "exclusive_classes": factory == "textcat",
+        "class_weights": class_weights,
+        "label_smoothing": label_smoothing,
+    }
+    config["nlp"]["pipeline"] = ["textcat"]
+    config["components"] = {"textcat": {"factory": factory, "model": model}}
+    config["corpora"] = {part: {"@readers": "few_of_b"} for part in ("train", "dev")}
+    config["training"]["max_epochs"] = 2
+    config["training"]["score_weights"] = {"cats_score": 1.0}
+    if after:
+        callback = {"@callbacks": "spacy-spanft.prepare_training.v1"}
+        config["initialize"]["after_init"] = callback
+    spacy.util.fix_random_seed(0)
+    return init_nlp(config), list(corpus()(nlp))
+
+
+def weights_of(nlp):
+    layers = nlp.get_pipe("textcat").model.walk()
+    return next(x.attrs["weights"] for x in layers if x.name == "label_targets")
+
+
+def test_the_callback_finds_the_labels(tmp_path):
+    nlp, examples = make("balanced", 0.1)
+    expected = dict(zip("AB", (8 / 2 / 6, 8 / 2 / 2), strict=True))
+    labels = nlp.get_pipe("textcat").labels
+    assert weights_of(nlp) == pytest.approx([expected[label] for label in labels])
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    assert weights_of(again) == weights_of(nlp)
+    losses = [again.update(examples)["textcat"] for _ in range(2)]
+    assert all(np.isfinite(losses))
+
+
+def test_named_weights():
+    nlp, _ = make({"B": 4.0})
+    labels = nlp.get_pipe("textcat").labels
+    assert weights_of(nlp) == [4.0 if label == "B" else 1.0 for label in labels]
+
+
+def test_a_rare_label_is_found_more_often():
+    """Before much is learned, the frequent label is the best guess for all texts."""
+    shares = []
+    for weights in (None, "balanced"):
+        nlp, examples = make(weights)
+        optimizer = nlp.create_optimizer()
+        optimizer.learn_rate = 0.003
+        for _ in range(5):
+            nlp.update(examples, sgd=optimizer)
+        shares.append(nlp("film").cats["B"])
+    assert shares[1] > shares[0] + 0.1
+
+
+def test_smoothed_scores_are_less_sure():
+    shares = []
+    for smoothing in (0.0, 0.4):
+        nlp, examples = make(None, smoothing)
+        optimizer = nlp.create_optimizer()
+        optimizer.learn_rate = 0.01
+        for _ in range(60):
+            nlp.update(examples, sgd=optimizer)
+        shares.append(nlp("good film").cats["A"])
+    assert shares[0] > 0.95
+    assert shares[1] == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"class_weights": {"C": 2.0}}, r"weight of 'C'\. Its labels are 'A', 'B'"),
+        ({"class_weights": {"B": 0.0}}, r"class_weights\.B is 0\.0"),
+        ({"label_smoothing": 1.0}, r"label_smoothing is 1\.0"),
+        ({"label_smoothing": -0.1}, r"label_smoothing is -0\.1"),
+        (
+            {"label_smoothing": 0.1, "factory": "text_regressor"},
+            "'textcat' learns a score",
+        ),
+    ],
+)
+def test_what_cannot_be_meant(settings, expected):
+    with pytest.raises(SpanftError, match=expected):
+        make(**settings)
+
+
+def test_without_the_callback():
+    nlp, examples = make("balanced", after=False)
+    with pytest.raises(SpanftError, match="prepare_training"):
+        nlp.update(examples)
