@@ -84,6 +84,10 @@ class ModelErrors:
         "spacy-curated-transformers {version} cannot be trained with NumPy {numpy}: it "
         'needs one before 2.4. Run pip install "numpy<2.4".'
     )
+    NO_CHECKPOINTING = (
+        "gradient_checkpointing is true, and a {name} of this version of transformers "
+        "cannot do that. Set it to false; max_batch_rows bounds the memory, too."
+    )
     NO_CLASS_WEIGHTS = (
         "A text classifier has class_weights, and nothing has told it the numbers of "
         "its labels. The callback spacy-spanft.prepare_training.v1 does, as "

@@ -29,6 +29,7 @@ def huggingface_encoder(
     tokenizer_config: dict[str, Any] = SimpleFrozenDict(),
     transformer_config: dict[str, Any] = SimpleFrozenDict(),
     gradient_checkpointing: bool = False,
+    compile: bool = False,
     trust_remote_code: bool = False,
 ) -> Model[list[Doc], DocRows]:
     """Build `spacy-spanft.HuggingFaceEncoder.v1`, for the component `spanft_encoder`.
@@ -57,6 +58,8 @@ def huggingface_encoder(
         {"attn_implementation": "eager"}.
     gradient_checkpointing (bool): Whether the backward pass computes again what it
         needs, in the place of keeping it: slower, with less memory.
+    compile (bool): Whether `torch.compile` makes the encoder faster. That takes minutes
+        at the first batches, and on a CPU a C++ compiler.
     trust_remote_code (bool): Whether code that comes with the encoder may run.
     RETURNS (Model[List[Doc], DocRows]): The model.
     """
@@ -74,6 +77,7 @@ def huggingface_encoder(
         "tokenizer_config": dict(tokenizer_config),
         "transformer_config": dict(transformer_config),
         "gradient_checkpointing": gradient_checkpointing,
+        "compile": compile,
         "trust_remote_code": trust_remote_code,
     }
     model = hf_encoder(name, settings)

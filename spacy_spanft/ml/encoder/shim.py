@@ -21,13 +21,23 @@ _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 class EncoderShim(PyTorchShim):
     """An encoder and its tokenizer, without either until they are loaded."""
 
-    def __init__(self, precision: Precision = "single") -> None:
+    def __init__(
+        self,
+        precision: Precision = "single",
+        gradient_checkpointing: bool = False,
+        compile: bool = False,
+    ) -> None:
         """Make it empty.
 
         precision (Literal["single", "bf16", "fp16"]): What the encoder computes in.
+        gradient_checkpointing (bool): Whether the backward pass computes again what it
+            needs.
+        compile (bool): Whether `torch.compile` makes the encoder faster.
         """
         super().__init__(None, grad_scaler=PyTorchGradScaler(precision == "fp16"))
         self.precision = precision
+        self.gradient_checkpointing = gradient_checkpointing
+        self.compile = compile
         self._encoder: Encoder | None = None
 
     @property
@@ -47,8 +57,17 @@ class EncoderShim(PyTorchShim):
 
         encoder (Encoder): The encoder.
         """
+        module = encoder.module.to(get_torch_default_device())
+        if self.gradient_checkpointing:
+            if not getattr(module, "supports_gradient_checkpointing", False):
+                name = type(module).__name__
+                raise SpanftError(Errors.NO_CHECKPOINTING.format(name=name))
+            # Wordpieces are numbers, and have no gradient for the other kind to follow.
+            module.gradient_checkpointing_enable({"use_reentrant": False})
+        if self.compile:
+            module.compile(dynamic=True)
         self._encoder = encoder
-        self._model = encoder.module.to(get_torch_default_device())
+        self._model = module
 
     def encode(
         self, windows: Sequence[Window], groups: Sequence[Ints], is_train: bool

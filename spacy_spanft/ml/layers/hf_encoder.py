@@ -36,7 +36,8 @@ def hf_encoder(name: str, settings: Mapping[str, Any]) -> Model[InT, OutT]:
     settings (Mapping[str, Any]): See `spacy-spanft.HuggingFaceEncoder.v1`.
     RETURNS (Model[List[Doc], DocRows]): Docs to rows.
     """
-    shim = EncoderShim(settings["precision"])
+    names = "precision", "gradient_checkpointing", "compile"
+    shim = EncoderShim(**{name: settings[name] for name in names})
     attrs = {"name": name, **settings}
     return Model(NAME, forward, init=init, shims=[shim], dims={"nO": None}, attrs=attrs)
 

@@ -1,0 +1,84 @@
+"""Settings of the encoder that change its speed and memory, and nothing else."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import spacy
+import torch
+
+from spacy_spanft.errors import SpanftError
+
+from ..tiny import encoder_config, save_encoder
+from .test_encoder import TEXTS, gradients, make, module_of
+
+
+def layer_of(nlp):
+    return module_of(nlp).encoder.layer[0]
+
+
+def same_gradients(bert, **settings):
+    plain = gradients(make(bert))
+    nlp = make(bert, encoder=encoder_config(bert, **settings))
+    changed = gradients(nlp)
+    assert len(plain) > 10
+    for name, one in plain.items():
+        np.testing.assert_allclose(one, changed.pop(name), atol=1e-5)
+    # PyTorch compiles BERT's own pooler, too, which nothing uses.
+    for name, one in changed.items():
+        assert "pooler" in name
+        assert not one.any()
+    return nlp
+
+
+def test_checkpointing_computes_again(bert, tmp_path):
+    nlp = same_gradients(bert, gradient_checkpointing=True)
+    nlp.to_disk(tmp_path)
+    for one, times in ((make(bert), 1), (spacy.load(tmp_path), 2)):
+        calls = []
+        # Its own layers are called for the output, and again for the gradient.
+        layer_of(one).attention.register_forward_hook(lambda *_: calls.append(1))
+        gradients(one)
+        trained = len(calls)
+        assert trained % times == 0
+        calls.clear()
+        list(one.pipe(TEXTS))
+        n_batches = len(calls)
+        assert n_batches > 0
+        assert trained == times * n_batches
+
+
+def test_no_checkpointing_of_what_cannot(bert, monkeypatch):
+    cls = type(module_of(make(bert)))
+    monkeypatch.setattr(cls, "supports_gradient_checkpointing", False)
+    encoder = encoder_config(bert, gradient_checkpointing=True)
+    with pytest.raises(SpanftError, match=r"a BertModel of this version"):
+        make(bert, encoder=encoder)
+
+
+def test_compiled(bert, monkeypatch, tmp_path):
+    compiled = []
+
+    def compile_without_compiler(module, **settings):
+        assert settings == {"dynamic": True}
+        compiled.append(module)
+        return original(module, backend="aot_eager", **settings)
+
+    original = torch.compile
+    monkeypatch.setattr(torch, "compile", compile_without_compiler)
+    nlp = same_gradients(bert, compile=True)
+    assert len(compiled) == 1
+    expected = [doc.cats for doc in make(bert).pipe(TEXTS)]
+    nlp.to_disk(tmp_path)
+    for one in (nlp, spacy.load(tmp_path)):
+        for doc, cats in zip(one.pipe(TEXTS), expected, strict=True):
+            assert doc.cats == pytest.approx(cats, abs=1e-5)
+    assert len(compiled) == 2
+
+
+def test_the_attention_is_a_setting(tmp_path):
+    folder = save_encoder(tmp_path / "bert")
+    for name in ("eager", "sdpa"):
+        config = {"attn_implementation": name}
+        nlp = make(folder, encoder=encoder_config(folder, transformer_config=config))
+        assert module_of(nlp).config._attn_implementation == name
