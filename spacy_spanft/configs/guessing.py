@@ -34,6 +34,8 @@ _N_DOCS = 1000
 # Windows of a classifier whose texts are long, in tokens, and the wordpieces of one.
 _LONG = {"window": 384, "stride": 288}
 _MAX_LENGTH = 512
+# In how many parts their batches are gone through.
+_PARTS = 8
 # What is trained at least, but for very few texts.
 _EPOCHS = 3
 _FEWEST_STEPS = 200
@@ -165,10 +167,12 @@ def fit_window(config: Config, task: str, seen: Seen) -> str | None:
     if share <= _SHARE_CUT:
         return None
     if spans is None:
+        config["training"]["accumulate_gradient"] = _PARTS
         return (
             f"{share:.0%} of the texts have more than {longest} words. What an encoder "
             f"of {_MAX_LENGTH} wordpieces cannot read at once, it reads in windows, "
-            "and [CLS] stands for the first one."
+            "and [CLS] stands for the first one. A batch is gone through in "
+            f"{_PARTS} parts (accumulate_gradient), which takes less memory."
         )
     spans |= _LONG
     model["tokenizer_config"] |= {"model_max_length": _MAX_LENGTH}

@@ -422,6 +422,8 @@ class TestData:
         long = ("--train", "long.jsonl", "--dev", "long.jsonl")
         done = run("spanft", "init", "long.cfg", *long)
         assert "50% of the texts have more than 384 words. What" in done.stderr
+        assert load_config("long.cfg")["training"]["accumulate_gradient"] == 8
+        assert load_config("ours.cfg")["training"]["accumulate_gradient"] == 1
         pytest.importorskip("spacy_transformers")
         files = (*files, "--encoder", "spacy-transformers")
         done = run("spanft", "init", "x.cfg", *files)

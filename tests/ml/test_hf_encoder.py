@@ -262,3 +262,29 @@ def test_a_folder_whose_weights_are_cut_off(tmp_path):
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(SpanftError, match=r"cannot be loaded\. It needs a config.json"):
         huggingface_encoder(str(tmp_path)).initialize()
+
+
+def test_a_long_text_in_one_window(tmp_path):
+    """As ModernBERT reads it, and then in windows of 8,192."""
+    folder = save_encoder(tmp_path, "modernbert", max_length=8192, n_positions=8192)
+    model = make(folder)
+    nlp = spacy.blank("en")
+    docs = [nlp(LONG * n) for n in (60, 160)]
+    one, two = model.predict(docs).encodings
+    assert (len(one.windows), len(two.windows)) == (1, 2)
+    assert 3000 < one.windows[0] < two.windows[0] == 8192
+
+
+def test_so_much_is_encoded_at_once_and_no_more(bert_folder, monkeypatch):
+    model = make(bert_folder, window=40, max_batch_rows=200)
+    seen = []
+
+    def note(module, args, inputs):
+        seen.append(inputs["input_ids"].numel())
+
+    module = model.shims[0].encoder.module
+    module.register_forward_pre_hook(note, with_kwargs=True)
+    doc = spacy.blank("en")(LONG * 100)
+    rows = model.predict([doc])
+    assert len(rows.vectors) > 40 * max(seen)
+    assert max(seen) <= 200
