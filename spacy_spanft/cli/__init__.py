@@ -8,6 +8,7 @@ import typer
 
 from ..util._compat import command_line
 from .add import add_cli
+from .card import card_cli
 from .compare import compare_cli
 from .convert import convert_cli
 from .dictionary import build_cli, diff_cli, info_cli, top_cli
@@ -16,6 +17,7 @@ from .init import init_cli
 from .matrix import experiment_cli, matrix_cli
 from .phrases import phrases_cli
 from .pretrain import pretrain_cli
+from .push import push_cli
 from .segment import segment_cli
 from .uncaught import watch_command
 
@@ -49,5 +51,7 @@ spanft.command(
 spanft.command("explain")(explain_cli)
 spanft.command("phrases")(phrases_cli)
 spanft.command("pretrain")(pretrain_cli)
+spanft.command("card")(card_cli)
+spanft.command("push")(push_cli)
 spanft.add_typer(dictionary)
 command_line().add_typer(spanft)

@@ -195,20 +195,9 @@ def _check_k(k: int) -> None:
 
 
 def _print_info(dictionary: "NgramDictionary") -> None:
-    origin = dictionary.provenance
-    rows = [
-        ("n-grams", f"{len(dictionary):,}"),
-        *((f"  of {n} words", f"{size:,}") for n, size in dictionary.sizes().items()),
-        ("source", ", ".join(origin.sources) or "unknown"),
-        ("tokens counted", f"{origin.n_tokens:,}"),
-        ("tokenizer", origin.tokenizer or "unknown"),
-        ("case", "folded" if dictionary.attr == "LOWER" else "kept"),
-        ("largest n", str(origin.max_n)),
-        ("smallest count", str(origin.min_count)),
-        ("made with", origin.made_with or "unknown"),
-        *(("then", step) for step in origin.steps),
-        ("most frequent", ", ".join(islice(dictionary, 5)) or "(none)"),
-    ]
+    from ..ngrams.facts import facts_of
+
+    rows = facts_of(dictionary)
     print(table([(name, visible(value)) for name, value in rows]))
 
 

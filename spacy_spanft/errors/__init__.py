@@ -11,6 +11,7 @@ from .dictionaries import DictionaryErrors
 from .matrix import MatrixErrors
 from .models import ModelErrors
 from .pretraining import PretrainingErrors
+from .publishing import PublishingErrors
 from .shortening import shown
 from .warnings import Warnings
 
@@ -70,6 +71,7 @@ class Errors(
     CommandErrors,
     MatrixErrors,
     PretrainingErrors,
+    PublishingErrors,
     metaclass=WithCodes,
 ):
     """All messages of errors, each with its code."""

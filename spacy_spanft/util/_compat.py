@@ -84,3 +84,20 @@ def import_code(path: Path | str | None) -> None:
     from spacy.cli._util import import_code as import_file
 
     import_file(path)
+
+
+def third_party_requirements(nlp: Any) -> list[str]:
+    """Name the packages that a pipeline needs, as `spacy package` does."""
+    from spacy.cli.package import get_third_party_dependencies
+    from spacy.util import split_requirement
+
+    own = list(nlp.meta.get("requirements", []))
+    names = [split_requirement(one)[0] for one in own]
+    return [*own, *sorted(get_third_party_dependencies(nlp.config, exclude=names))]
+
+
+def readme_of_spacy(meta: dict[str, Any]) -> str:
+    """Write the README.md that `spacy package` writes where there is none."""
+    from spacy.cli.package import generate_readme
+
+    return generate_readme(meta)

@@ -3,11 +3,13 @@
 import re
 import runpy
 import shlex
+from pathlib import Path
 
 import srsly
 from spacy.util import load_config
 
 from ..commands import run
+from ..publishing.trained import wheel_of
 from .pages import ROOT
 
 SPACY = "python -m spacy "
@@ -26,6 +28,8 @@ def do(line):
         raise AssertionError(f"nothing tests {line!r}")
     elif name == "train":
         train(rest)
+    elif name == "package":
+        package(rest)
     elif name == "project":
         check_project(rest)
     elif name == "spanft" and rest.startswith("experiment "):
@@ -68,6 +72,14 @@ def train(rest):
     before, after = load_config(ROOT / name), load_config(ROOT / name, overrides)
     assert {k for k in after["paths"] if after["paths"][k] != before["paths"][k]}
     assert before["training"] == after["training"]  # no number is typed by hand
+
+
+def package(rest):
+    """Package a pipeline, and build its wheel without an environment of its own."""
+    before, after = rest.split("--build wheel")
+    run("package", *shlex.split(before), "--build", "none", *shlex.split(after))
+    (made,) = Path("packages").iterdir()
+    wheel_of(made)
 
 
 def check_project(rest):

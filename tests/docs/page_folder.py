@@ -24,6 +24,7 @@ LINE = "New York City is one of the largest cities in the United States.\n"
 def save_all(folder):
     """Save data, pipelines and runs."""
     pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
+    (folder / "packages").mkdir()
     for name in ("train.tsv", "dev.tsv"):
         (folder / name).write_text(pairs, encoding="utf8")
     for name in ("corpus.txt", "texts.txt"):

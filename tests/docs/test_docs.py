@@ -20,6 +20,7 @@ from spacy_spanft.experiments.report import reasons
 from spacy_spanft.training.readers.rows import Row
 
 from ..commands import run
+from ..publishing.fake_hub import fake_hub
 from . import page_configs
 from .page_commands import do
 from .page_folder import save_all
@@ -64,7 +65,8 @@ def folder(saved, tmp_path, monkeypatch):
     monkeypatch.setattr(
         reasons, "run_in_subprocess", lambda function, *args: function(*args)
     )
-    return tmp_path
+    with fake_hub(tmp_path / "cache"):
+        yield tmp_path
 
 
 @pytest.mark.parametrize("page", RUN)

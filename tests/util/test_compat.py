@@ -47,6 +47,15 @@ def test_a_model_names_its_attention(bert):
     assert _compat.attention_of(model.config) == "eager"
 
 
+def test_what_spacy_package_requires_and_writes():
+    nlp = spacy.blank("en", meta={"requirements": ["nltk>=3.9"]})
+    nlp.add_pipe("span_segmenter")
+    own, ours = _compat.third_party_requirements(nlp)
+    assert own == "nltk>=3.9"
+    assert ours.startswith("spacy-spanft>=")
+    assert _compat.readme_of_spacy(nlp.meta).startswith("| Feature |")
+
+
 def test_settings_of_a_command_line(tmp_path):
     from click import ClickException
 

@@ -19,6 +19,7 @@ _METRICS = {
     "cats_macro_auc": "Macro AUC",
     "cats_pearson": "Pearson’s correlation",
     "cats_spearman": "Spearman’s correlation",
+    "tag_acc": "Accuracy of tags",
 }
 _OF_SPANS = {"f": "F1", "p": "Precision", "r": "Recall"}
 _ENSEMBLES = (
@@ -33,9 +34,17 @@ def metric(comparison: Comparison) -> str:
 
     RETURNS (str): Such as "Accuracy".
     """
-    name, meaning = comparison.metric, comparison.meaning
-    if meaning:
+    if meaning := comparison.meaning:
         return meaning[0].upper() + meaning[1:]
+    return metric_name(comparison.metric)
+
+
+def metric_name(name: str) -> str:
+    """Name a metric as a paper does.
+
+    name (str): What spaCy calls it, such as "cats_accuracy".
+    RETURNS (str): Such as "Accuracy"; the same for one that is not known.
+    """
     kind, _, end = name.rpartition("_")
     if end in _OF_SPANS and (kind == "ents" or kind.startswith("spans_")):
         what = "entities" if kind == "ents" else "spans"

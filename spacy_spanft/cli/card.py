@@ -1,0 +1,42 @@
+"""`python -m spacy spanft card`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from ..errors import Errors, SpanftError
+from ..errors.visible import visible
+from .util import short_errors
+
+# fmt: off
+Model = Annotated[str, Argument(help="A trained pipeline, by name or path, or a wheel of one", show_default=False)]  # noqa: E501
+Output = Annotated[Path | None, Option("--output", "-o", help="The file to write, such as README.md in the pipeline's folder; the standard output if there is none")]  # noqa: E501
+Repo = Annotated[str | None, Option("--repo", "-r", help="The repository on the hub, USER/NAME, for the code that loads it")]  # noqa: E501
+Force = Annotated[bool, Option("--force", "-F", help="Write over a file that exists")]
+# fmt: on
+
+
+def card_cli(
+    model: Model, output: Output = None, repo: Repo = None, force: Force = False
+) -> None:
+    """Write a model card: what a pipeline does, its scores, data and dictionary."""
+    with short_errors():
+        from ..publishing import model_card, opened
+        from ..publishing.upload import check_repo
+        from ..util.files import check_target, write_whole
+
+        if repo is not None:
+            check_repo(repo)
+        if output is not None:
+            check_target(output)
+            if output.exists() and not force:
+                raise SpanftError(Errors.CONFIG_EXISTS.format(path=str(output)))
+        with opened(model) as saved:
+            card = model_card(saved, repo)
+        if output is None:
+            print(card, end="")
+            return
+        write_whole(output, card.encode())
+        print(f"✔ Wrote {visible(str(output))}", file=sys.stderr)

@@ -1,0 +1,25 @@
+"""`python -m spacy spanft push`."""
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from .util import short_errors
+
+# fmt: off
+Model = Annotated[str, Argument(help="A trained pipeline, by name or path; or a wheel that spacy package built, which is uploaded too", show_default=False)]  # noqa: E501
+Repo = Annotated[str, Option("--repo", "-r", help="The repository, USER/NAME; it is made if there is none")]  # noqa: E501
+Private = Annotated[bool, Option("--private", help="Nobody else may see it")]
+Message = Annotated[str | None, Option("--message", "-m", help="The message of the commit")]  # noqa: E501
+# fmt: on
+
+
+def push_cli(
+    model: Model, *, repo: Repo, private: Private = False, message: Message = None
+) -> None:
+    """Upload a pipeline to the Hugging Face hub, with its model card."""
+    with short_errors():
+        from ..publishing import push
+
+        pushed = push(model, repo, private=private, message=message)
+        print(f"✔ Uploaded {pushed.n_files} files to {pushed.url}")

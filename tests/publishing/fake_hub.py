@@ -1,0 +1,198 @@
+"""A Hugging Face hub on this machine: what uploads and downloads of models ask of it.
+
+It answers as the real one does, and keeps what it is given in memory. A file of more
+than `most` bytes goes through the large file storage, as there.
+"""
+
+import base64
+import hashlib
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from huggingface_hub import constants, file_download
+
+SHA = "a" * 40
+TOKEN = "hf_of_the_tests"
+
+
+class Hub:
+    """What the hub holds, and how it answers.
+
+    repos: For each repository its files, {path: bytes}.
+    private: The names of those that are private.
+    messages: The messages of the commits.
+    asked: The requests, in their order: "POST /api/repos/create".
+    refuse: {part of a path: (status, message)}; such requests are refused.
+    """
+
+    def __init__(self, most=10_000):
+        self.repos = {}
+        self.private = set()
+        self.messages = []
+        self.asked = []
+        self.refuse = {}
+        self.tokens = set()
+        self.most = most
+        self.stored = {}
+
+
+@contextmanager
+def fake_hub(cache, **settings):
+    """Run a hub, and let huggingface_hub ask it and no other, with a token.
+
+    cache: A folder for what is downloaded.
+    YIELDS: The hub; its address is `endpoint`.
+    """
+    hub = Hub(**settings)
+    handler = type("Handler", (_Handler,), {"hub": hub})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    hub.endpoint = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    template = f"{hub.endpoint}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    with pytest.MonkeyPatch.context() as patch:
+        # What HF_ENDPOINT sets, before huggingface_hub is imported.
+        patch.setattr(constants, "ENDPOINT", hub.endpoint)
+        for module in (constants, file_download):
+            name = "HUGGINGFACE_CO_URL_TEMPLATE"
+            patch.setattr(module, name, template, raising=False)
+        patch.setattr(constants, "HF_HUB_CACHE", str(cache))
+        patch.setattr(constants, "HF_HUB_OFFLINE", False)
+        # The protocol of new versions for large files: not HTTP alone.
+        patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+        patch.setenv("HF_TOKEN", TOKEN)
+        try:
+            yield hub
+        finally:
+            server.shutdown()
+            server.server_close()
+
+
+def _oid(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        """Print nothing."""
+
+    def do_POST(self):
+        self._answer(json.loads if self._is("json") else bytes)
+
+    def do_PUT(self):
+        self._answer(bytes)
+
+    def do_GET(self):
+        self._answer(bytes)
+
+    do_HEAD = do_GET
+
+    def _is(self, kind):
+        return (
+            self.headers.get("Content-Type", "").endswith(kind)
+            and "ndjson" not in (self.headers["Content-Type"])
+        )
+
+    def _answer(self, read):
+        path = unquote(urlsplit(self.path).path)
+        self.hub.asked.append(f"{self.command} {path}")
+        self.hub.tokens.add(self.headers.get("Authorization"))
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        for part, (status, message) in self.hub.refuse.items():
+            if part in path:
+                self._send(json.dumps({"error": message}).encode(), status)
+                return
+        found = self._route(path, read(body))
+        if found is None:
+            self._send(b'{"error": "not here"}', 404)
+        elif isinstance(found, bytes):
+            headers = {"ETag": f'"{_oid(found)}"', "X-Repo-Commit": SHA}
+            self._send(found, 200, headers)
+        else:
+            status = found.pop("status", 200) if isinstance(found, dict) else 200
+            self._send(json.dumps(found).encode(), status)
+
+    def _send(self, data, status, headers=()):
+        self.send_response(status)
+        for name, value in dict(headers).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def _route(self, path, body):
+        hub = self.hub
+        if path == "/api/repos/create":
+            return self._create(body)
+        if path == "/api/validate-yaml":
+            return {"errors": [], "warnings": []}
+        if path.startswith("/store/"):
+            hub.stored[path.removeprefix("/store/")] = body
+            return {}
+        if path.endswith("/info/lfs/objects/batch"):
+            return {"transfer": "basic", "objects": [*map(self._slot, body["objects"])]}
+        _, *parts = path.split("/")
+        if parts[:2] == ["api", "models"]:
+            repo, what = "/".join(parts[2:4]), parts[4:5]
+            if repo not in hub.repos:
+                return None
+            if what == ["preupload"]:
+                return {"files": [self._mode(file) for file in body["files"]]}
+            if what == ["commit"]:
+                return self._commit(repo, body)
+            return self._tree(repo) if what == ["tree"] else self._info(repo)
+        if parts[2:3] == ["resolve"]:
+            return hub.repos.get("/".join(parts[:2]), {}).get("/".join(parts[4:]))
+        return None
+
+    def _create(self, body):
+        repo = f"{body.get('organization')}/{body['name']}"
+        is_new = repo not in self.hub.repos
+        if is_new:
+            self.hub.repos[repo] = {}
+            if body.get("private") or body.get("visibility") == "private":
+                self.hub.private.add(repo)
+        return {"url": f"{self.hub.endpoint}/{repo}", "status": 200 if is_new else 409}
+
+    def _mode(self, file):
+        mode = "lfs" if file["size"] > self.hub.most else "regular"
+        return {"path": file["path"], "uploadMode": mode, "shouldIgnore": False}
+
+    def _slot(self, wanted):
+        place = {"href": f"{self.hub.endpoint}/store/{wanted['oid']}"}
+        return {**wanted, "actions": {"upload": place}}
+
+    def _commit(self, repo, body):
+        for line in body.splitlines():
+            change = json.loads(line)
+            value = change["value"]
+            if change["key"] == "header":
+                self.hub.messages.append(value["summary"])
+            elif change["key"] == "file":
+                data = base64.b64decode(value["content"])
+                self.hub.repos[repo][value["path"]] = data
+            elif change["key"] == "lfsFile":
+                data = self.hub.stored[value["oid"]]
+                assert _oid(data) == value["oid"]
+                self.hub.repos[repo][value["path"]] = data
+            else:
+                raise AssertionError(change)
+        url = f"{self.hub.endpoint}/{repo}/commit/{SHA}"
+        return {"commitUrl": url, "commitOid": SHA, "success": True}
+
+    def _tree(self, repo):
+        return [
+            {"type": "file", "path": path, "size": len(data), "oid": _oid(data)}
+            for path, data in self.hub.repos[repo].items()
+        ]
+
+    def _info(self, repo):
+        names = [{"rfilename": name} for name in self.hub.repos[repo]]
+        is_private = repo in self.hub.private
+        return {"id": repo, "sha": SHA, "private": is_private, "siblings": names}
