@@ -5,9 +5,10 @@ DEMO ?=
 # In a process of its own: thinc looks for a GPU as soon as it is imported.
 FAKE_DEVICE = -p tests.fake_device.plugin --gpu tests/test_gpu.py tests/fake_device
 NEWEST ?= .venv-newest
+OLDEST ?= .venv-oldest
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo demo-full test test-newest fake-device gpu-check lint format docs dist clean configs
+.PHONY: demo demo-full test test-newest test-oldest fake-device gpu-check lint format docs dist clean configs
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-experiments
@@ -26,6 +27,11 @@ test: $(VENV)/installed-dev
 test-newest: $(NEWEST)/installed
 	$(NEWEST)/bin/python -m pip freeze | grep -iE "^(numpy|spacy|thinc|tokenizers|torch|transformers)=="
 	$(NEWEST)/bin/python -m pytest --numprocesses auto --dist worksteal
+
+# With the lowest versions that setup.cfg admits.
+test-oldest: $(OLDEST)/installed
+	$(OLDEST)/bin/python -m pip freeze | grep -iE "^(numpy|spacy|spacy-transformers|thinc|tokenizers|torch|transformers)=="
+	$(OLDEST)/bin/python -m pytest --numprocesses auto --dist worksteal
 
 fake-device: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pytest $(FAKE_DEVICE)
@@ -64,6 +70,13 @@ $(NEWEST)/installed: setup.cfg pyproject.toml
 		--editable ".[all,test]"
 	touch $@
 
+$(OLDEST)/installed: setup.cfg pyproject.toml scripts/lowest_versions.py
+	$(PYTHON) -m venv $(OLDEST)
+	$(PYTHON) scripts/lowest_versions.py all spacy-transformers test > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --disable-pip-version-check --quiet \
+		--constraint $(OLDEST)/constraints.txt --editable ".[all,spacy-transformers,test]"
+	touch $@
+
 $(VENV)/installed-experiments: $(VENV)/installed
 	$(PIP) --constraint constraints.txt --editable ".[experiments]"
 	touch $@
@@ -73,7 +86,7 @@ $(VENV)/installed-dev: $(VENV)/installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(NEWEST) build dist docs/_build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(NEWEST) $(OLDEST) build dist docs/_build *.egg-info .mypy_cache .ruff_cache .pytest_cache
 
 # What spacy train is shown with, as init writes it.
 INIT = $(VENV)/bin/python -m spacy spanft init --force

@@ -98,13 +98,16 @@ def write_nltk_data(folder: Path, sentences: list[Sentence]) -> None:
     tagger = PerceptronTagger(load=False)
     random.seed(0)  # NLTK shuffles with the global random numbers
     tagger.train(examples, nr_iter=3)
-    taggers = folder / "taggers" / "averaged_perceptron_tagger_eng"
+    name = "averaged_perceptron_tagger_eng"
+    taggers = folder / "taggers" / name
     taggers.mkdir(parents=True, exist_ok=True)
-    names = tagger.param_files("eng")
-    for name, values in zip(names, tagger.encode_json_obj(), strict=True):
-        # The tags are a set, and a set has no order of its own.
-        values = sorted(values) if isinstance(values, set) else values
-        (taggers / name).write_text(json.dumps(values), encoding="utf8")
+    parts = ("weights", "tagdict", "classes")
+    for part, values in zip(parts, tagger.encode_json_obj(), strict=True):
+        # The tags are a set, or a list of one, which has no order of its own.
+        values = sorted(values) if part == "classes" else values
+        (taggers / f"{name}.{part}.json").write_text(
+            json.dumps(values), encoding="utf8"
+        )
     corpus = folder / "corpora" / "conll2000"
     corpus.mkdir(parents=True, exist_ok=True)
     blocks = ["\n".join(" ".join(word) for word in one.words) for one in sentences]

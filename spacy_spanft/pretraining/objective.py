@@ -31,7 +31,7 @@ class SpanObjective(nn.Module):
         input_ids: Tensor,
         labels: Tensor,
         attention_mask: Tensor | None = None,
-        num_items_in_batch: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
         **inputs: Tensor,
     ) -> dict[str, Tensor]:
         """Compute the loss: of each masked token L = L_MLM + L_SBO, and their mean.
@@ -39,8 +39,8 @@ class SpanObjective(nn.Module):
         input_ids (Tensor): The tokens, (n_sequences, n_tokens).
         labels (Tensor): What is predicted, IGNORED elsewhere, alike.
         attention_mask (Optional[Tensor]): 0 where there is only padding, alike.
-        num_items_in_batch (Optional[Tensor]): How many tokens are predicted in all
-            batches of one step, if they are more than this one.
+        num_items_in_batch (Union[Tensor, int, None]): How many tokens are predicted in
+            all batches of one step, if they are more than this one.
         inputs (Tensor): What else the encoder takes.
         RETURNS (dict[str, Tensor]): The loss, and of each sequence both sums and the
             number of tokens in them, (n_sequences,).
@@ -60,7 +60,8 @@ class SpanObjective(nn.Module):
             sums["sbo"] = self._boundary_loss(self.boundary, kept[0], labels, at)
         n_items = is_masked.sum() if num_items_in_batch is None else num_items_in_batch
         total = torch.stack([lost.sum() for lost, _ in sums.values()]).sum()
-        outputs = {"loss": total / n_items.clamp(min=1).squeeze()}
+        # Up to transformers 4.49 it is an int.
+        outputs = {"loss": total / torch.as_tensor(n_items).clamp(min=1).squeeze()}
         for name, (lost, rows) in sums.items():
             empty = torch.zeros(len(labels), 2, device=lost.device)
             counted = torch.stack([lost.float(), torch.ones_like(lost).float()], dim=1)

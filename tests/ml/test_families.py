@@ -64,14 +64,8 @@ def train(nlp):
     return losses, moved
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("textcat_spanft", lambda doc: doc.cats["A"]),
-        ("ner_spanft", lambda doc: doc.to_json()["ents"]),
-    ],
-)
-def test_trains_saves_and_loads(encoder, tmp_path, name, said):
+@pytest.mark.parametrize("name", ["textcat_spanft", "ner_spanft"])
+def test_trains_saves_and_loads(encoder, tmp_path, name):
     nlp = make(name, encoder)
     losses, moved = train(nlp)
     assert all(np.isfinite(losses))
@@ -80,9 +74,16 @@ def test_trains_saves_and_loads(encoder, tmp_path, name, said):
     assert any("layer" in weight for weight in moved)
     docs = list(nlp.pipe(DOCS))
     nlp.to_disk(tmp_path)
-    again = list(spacy.load(tmp_path).pipe(DOCS))
+    loaded = spacy.load(tmp_path)
+    saved_weights, weights = (
+        n.get_pipe("transformer").model.transformer.state_dict() for n in (nlp, loaded)
+    )
+    assert all(weights[key].equal(saved_weights[key]) for key in saved_weights)
+    again = list(loaded.pipe(DOCS))
     for one, other in zip(docs, again, strict=True):
-        assert said(one) == said(other)
+        # With PyTorch 2.4 the last digit may differ, from the same weights.
+        assert other.cats == pytest.approx(one.cats, abs=1e-6)
+        assert other.to_json().get("ents") == one.to_json().get("ents")
         if len(one):
             vectors, expected = (
                 d._.trf_data.model_output.last_hidden_state for d in (other, one)

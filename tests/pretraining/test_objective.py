@@ -141,13 +141,15 @@ class TestLoss:
         assert found["loss"].item() == pytest.approx(plain.item(), rel=1e-5)
         assert "sbo" not in found
 
-    def test_sums_over_the_batches_of_a_step(self, batch):
+    # As transformers gives it: an int up to 4.49, on several GPUs one for each.
+    @pytest.mark.parametrize("n_items", [6, torch.tensor(6), torch.tensor([6])])
+    def test_sums_over_the_batches_of_a_step(self, batch, n_items):
         objective = make_whole()
         whole = objective(**batch)["loss"]
         parts = [
             objective(
                 **{name: value[rows] for name, value in batch.items()},
-                num_items_in_batch=torch.tensor(6),
+                num_items_in_batch=n_items,
             )["loss"]
             for rows in (slice(0, 1), slice(1, 3), slice(3, 4))
         ]
