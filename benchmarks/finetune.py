@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple
 
 import spacy
 import typer
+from spacy.language import Language
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 
@@ -69,6 +70,17 @@ def run_config(
     folder: Path, task: Task, encoder: Path, rate: float, seed: int, arm: str
 ) -> dict[str, float]:
     """Train one of our configs, and score it."""
+    nlp = train_config(folder, task, encoder, rate, seed, arm)
+    registry = spacy.util.registry
+    dev = registry.resolve(nlp.config.interpolate()["corpora"])["dev"]
+    scores = nlp.evaluate(list(dev(nlp)))
+    return {name: scores[name] for name in METRICS}
+
+
+def train_config(
+    folder: Path, task: Task, encoder: Path, rate: float, seed: int, arm: str
+) -> Language:
+    """Train one of our configs; spaCy scores it before the first step and after all."""
     steps = EPOCHS * -(-len(read(folder / "train.tsv", task)[0]) // 32)
     overrides = {
         "paths.transformer": str(encoder),
@@ -93,10 +105,7 @@ def run_config(
     config["components"]["textcat"]["scorer"] = {**scorer, "positive_label": "1"}
     nlp = init_nlp(config)
     train(nlp)
-    registry = spacy.util.registry
-    dev = registry.resolve(nlp.config.interpolate()["corpora"])["dev"]
-    scores = nlp.evaluate(list(dev(nlp)))
-    return {name: scores[name] for name in METRICS}
+    return nlp
 
 
 def main(

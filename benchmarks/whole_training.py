@@ -4,7 +4,8 @@
     python -m benchmarks.whole_training DATA/glue/SST-2 ENCODER --memory
 
 Both read the same training texts, train three epochs in batches of 32, and score the
-dev texts once, in processes of their own and in turns. With --memory, it is a few steps
+dev texts at the end, in processes of their own and in turns; spaCy's loop scores them
+before the first step, too. With --memory, it is a few steps
 on the same batches, and the table has what they need beside what was there before the
 first one: the libraries and the weights. That needs Linux.
 """
@@ -21,7 +22,7 @@ import typer
 from wasabi.tables import table
 
 from . import encoder as steps_of
-from .finetune import TASKS, read, run_config, run_plain
+from .finetune import TASKS, read, run_plain, train_config
 from .harness import in_turns, print_runs, spread
 
 RATE = 2e-5
@@ -37,12 +38,13 @@ def cut(folder: Path, target: Path, n_texts: int) -> None:
     (target / "dev.tsv").write_bytes((folder / "dev.tsv").read_bytes())
 
 
-def whole(name: str, folder: Path, encoder: Path) -> dict[str, float]:
+def whole(name: str, folder: Path, encoder: Path) -> None:
     """Train, and score."""
     task = TASKS["CoLA"]
     if name == PLAIN:
-        return run_plain(folder, task, encoder, RATE, 0)
-    return run_config(folder, task, encoder, RATE, 0, CONFIGS[name])
+        run_plain(folder, task, encoder, RATE, 0)
+    else:
+        train_config(folder, task, encoder, RATE, 0, CONFIGS[name])
 
 
 def steps(name: str, folder: Path, encoder: Path, n_steps: int) -> float:
