@@ -4,6 +4,8 @@ Everything a user can fix is raised as a `SpanftError`, so that the command
 line can print the message alone, without a traceback.
 """
 
+from collections.abc import Callable
+
 from .codes import WithCodes, without_code
 from .commands import CommandErrors
 from .data import DataErrors
@@ -26,6 +28,7 @@ __all__ = [
     "ReaderError",
     "SpanftError",
     "Warnings",
+    "check_number",
     "check_setting",
     "shown",
     "without_code",
@@ -95,3 +98,17 @@ def check_setting(
     if not is_right:
         text = {"name": name, "value": value, "expected": expected}
         raise error(Errors.BAD_SETTING.format(**text))
+
+
+def check_number(
+    name: str, value: object, is_right: Callable[[float], bool], expected: str
+) -> None:
+    """Raise for a setting that is no number, such as "0.1" in quotes, or a wrong one.
+
+    name (str): What it is called where it is set.
+    value (object): What it is set to.
+    is_right (Callable[[float], bool]): Whether a number can be.
+    expected (str): What it must be: "a number from 0 to 1".
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    check_setting(name, value, is_number and is_right(value), expected)  # type: ignore[arg-type]

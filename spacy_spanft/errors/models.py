@@ -97,8 +97,8 @@ class ModelErrors:
         "class_weights of {name!r} has a weight of {label!r}. Its labels are {labels}."
     )
     BALANCED_STREAM = (
-        'class_weights = "balanced" of {name!r} counts the training data, which '
-        "streams (max_epochs = -1). Give each label its weight: "
+        'class_weights = "balanced" of {name!r} counts the training data, and there is '
+        "none, or it streams (max_epochs = -1). Give each label its weight: "
         'class_weights = {{"LABEL": 3.0}}'
     )
     TARGETS_OF_SCORES = (

@@ -1,27 +1,30 @@
 """Cross-entropy with weights of classes and smoothed labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors, SpanftError, check_setting
+from ..errors import Errors, SpanftError, check_number
+from .layers.sequences import upload
 
 Weights = dict[str, float]
+_HEAVIEST = 1_000_000
 
 
-def check_smoothing(smoothing: float) -> None:
+def check_smoothing(smoothing: object) -> None:
     """Raise for a share of the labels that cannot be spread."""
-    ok = 0 <= smoothing < 1
-    check_setting("label_smoothing", smoothing, ok, "from 0 to below 1")
+    expected = "a number from 0 to below 1"
+    check_number("label_smoothing", smoothing, lambda x: 0 <= x < 1, expected)
 
 
-def check_weights(weights: Weights | None) -> None:
+def check_weights(weights: Mapping[str, object] | None) -> None:
     """Raise for weights of classes that cannot be meant."""
+    expected = f"a number above 0, and {_HEAVIEST:,} at most"
     for name, weight in (weights or {}).items():
-        ok = 0 < weight < float("inf")
-        check_setting(f"class_weights.{name}", weight, ok, "a number above 0")
+        setting = f"class_weights.{name}"
+        check_number(setting, weight, lambda x: 0 < x <= _HEAVIEST, expected)
 
 
 def check_weight_names(name: str, weights: Weights, labels: Sequence[str]) -> None:
@@ -80,7 +83,7 @@ def cross_entropy(
         goes into the softmax.
     """
     known = np.flatnonzero(truths >= 0)
-    rows, columns = ops.asarray1i(known), ops.asarray1i(truths[known])
+    rows, columns = upload(ops, known, truths[known])
     own = shares[rows]
     targets = ops.xp.zeros_like(own)
     targets[ops.xp.arange(len(known)), columns] = 1

@@ -16,7 +16,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..errors import Errors, SpanftError, Warnings, check_setting
+from ..errors import Errors, SpanftError, Warnings, check_number, check_setting
 from ..ml.alignment import check_spans_key
 from ..ml.bilou import (
     KINDS,
@@ -37,6 +37,7 @@ from ..ml.cross_entropy import (
     cross_entropy,
 )
 from ..ml.entity_probabilities import Entity, entity_probabilities
+from ..util.names import WRITER
 
 # What token.ent_iob says; a token that is blocked begins an entity without a label.
 _INSIDE, _BEGIN = 1, 3
@@ -162,7 +163,8 @@ class BilouNER(TrainablePipe):
         """
         if scores_key is not None:
             check_spans_key(scores_key, "scores_key")
-        check_setting("threshold", threshold, 0 <= threshold <= 1, "from 0 to 1")
+        expected = "a number from 0 to 1"
+        check_number("threshold", threshold, lambda x: 0 <= x <= 1, expected)
         check_weights(class_weights)
         check_smoothing(label_smoothing)
         self.vocab = vocab
@@ -273,6 +275,7 @@ class BilouNER(TrainablePipe):
             blocked = np.flatnonzero((iob == _BEGIN) & (kind == 0)).tolist()
             doc.set_ents([*doc.ents, *found], blocked=[doc[i : i + 1] for i in blocked])
             if self.scores_key is not None and own.scores is not None:
+                self._check_key(doc)
                 doc.spans[self.scores_key] = SpanGroup(
                     doc, spans=found, attrs={"scores": own.scores.tolist()}
                 )
@@ -309,6 +312,13 @@ class BilouNER(TrainablePipe):
             label: self.class_weights.get(label, 1.0) for label in ("O", *self.labels)
         }
         return [of["O"], *(of[label] for label in self.labels for _ in KINDS)]
+
+    def _check_key(self, doc: Doc) -> None:
+        """Raise where a segmenter's spans have the key of the probabilities."""
+        there = doc.spans.get(self.scores_key, {})
+        is_free = WRITER not in getattr(there, "attrs", {})
+        expected = "a key of doc.spans that no segmenter writes"
+        check_setting("scores_key", self.scores_key, is_free, expected)
 
     def _probable(self, entities: list[Entity], scores: Floats) -> Found:
         """Leave out what is less probable than the threshold."""

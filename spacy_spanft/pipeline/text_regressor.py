@@ -15,6 +15,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..errors import Errors, SpanftError
+from ..ml.layers.label_targets import target_layers
 from .scorers import make_regression_scorer
 
 SCORE = "score"
@@ -107,6 +108,8 @@ class TextRegressor(MultiLabel_TextCategorizer):
         get_examples (Callable[[], Iterable[Example]]): Gives a sample of the data.
         nlp (Optional[Language]): The pipeline.
         """
+        if any(target_layers(self.model)):
+            raise SpanftError(Errors.TARGETS_OF_SCORES.format(name=self.name))
         examples = list(get_examples())
         if not any(self.label in example.reference.cats for example in examples):
             there = sorted({label for eg in examples for label in eg.reference.cats})

@@ -14,9 +14,6 @@ from ..ml.cross_entropy import Weights, check_weight_names
 from ..ml.layers.label_targets import set_weights, target_layers
 from .gold import cats_in
 
-# What learns a number in the place of labels.
-_REGRESSOR = "text_regressor"
-
 
 def set_class_weights(nlp: Language, train: Sequence[Example] | None) -> None:
     """Tell the models how much each label counts, whose numbers they do not know.
@@ -27,8 +24,6 @@ def set_class_weights(nlp: Language, train: Sequence[Example] | None) -> None:
     for name, component in pipeline:
         model = getattr(component, "model", None)
         for layer in target_layers(model) if isinstance(model, Model) else ():
-            if nlp.get_pipe_meta(name).factory == _REGRESSOR:
-                raise SpanftError(Errors.TARGETS_OF_SCORES.format(name=name))
             if layer.attrs["class_weights"]:
                 weights = _weights(name, component.labels, layer.attrs, train)
                 set_weights(layer, [weights.get(one, 1.0) for one in component.labels])

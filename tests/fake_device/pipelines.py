@@ -84,6 +84,13 @@ ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
             "training.optimizer.layer_decay": 0.5,
         },
     ),
+    "textcat weighted": (
+        "textcat_baseline",
+        {
+            "components.textcat.model.class_weights": {"A": 2.0},
+            "components.textcat.model.label_smoothing": 0.1,
+        },
+    ),
     "pair baseline": ("pair_baseline", {}),
     "pair cnn": ("pair_spanft", {}),
     "pair compared": (

@@ -193,6 +193,9 @@ def test_smoothed_scores_are_less_sure():
         ({"class_weights": {"B": 0.0}}, r"class_weights\.B is 0\.0"),
         ({"label_smoothing": 1.0}, r"label_smoothing is 1\.0"),
         ({"label_smoothing": -0.1}, r"label_smoothing is -0\.1"),
+        ({"label_smoothing": "0.1"}, "label_smoothing is '0.1'"),
+        ({"class_weights": {"B": "3"}}, r"class_weights\.B is '3'"),
+        ({"class_weights": {"B": 1e30}}, r"class_weights\.B is 1e\+30"),
         (
             {"label_smoothing": 0.1, "factory": "text_regressor"},
             "'textcat' learns a score",

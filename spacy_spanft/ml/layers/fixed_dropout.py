@@ -5,7 +5,7 @@ from collections.abc import Callable
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ...errors import Errors, SpanftError
+from ...errors import check_number
 
 InT = Floats2d
 OutT = Floats2d
@@ -20,10 +20,8 @@ def fixed_dropout(rate: float) -> Model[InT, OutT]:
     rate (float): The share of the numbers that become zero in training.
     RETURNS (Model[Floats2d, Floats2d]): The same shape.
     """
-    if not 0 <= rate < 1:
-        expected = "0 or more, and less than 1"
-        place = {"name": "dropout", "value": rate, "expected": expected}
-        raise SpanftError(Errors.BAD_SETTING.format(**place))
+    expected = "0 or more, and less than 1"
+    check_number("dropout", rate, lambda x: 0 <= x < 1, expected)
     return Model("fixed_dropout", forward, attrs={"rate": rate})
 
 
