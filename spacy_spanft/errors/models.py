@@ -84,6 +84,26 @@ class ModelErrors:
         "spacy-curated-transformers {version} cannot be trained with NumPy {numpy}: it "
         'needs one before 2.4. Run pip install "numpy<2.4".'
     )
+    NO_SUCH_SETTING = (
+        "transformer_config has {name!r}, which a {kind} does not know. Is it "
+        "misspelled?"
+    )
+    FP16_ON_CPU = (
+        'precision = "fp16" trains on GPUs alone. On a CPU, take "bf16" or "single".'
+    )
+    NO_COMPILER = (
+        "compile is true, and on a CPU torch.compile needs a C++ compiler, such as "
+        "g++: none is installed. Install one, or set compile to false."
+    )
+    BAD_WEIGHT_NAME = (
+        "class_weights has a weight of {name!r}, which cannot be the name of a setting "
+        'in a config: no "=" or ":" is allowed in it, nor "#", ";" or "[" at its '
+        'beginning. Write pairs: class_weights = [["{name}", 3.0], ...]'
+    )
+    BAD_WEIGHT_PAIR = (
+        "class_weights has {pair!r}, which must be a pair of a label and its weight: "
+        'class_weights = [["LABEL", 3.0], ...]'
+    )
     NO_CHECKPOINTING = (
         "gradient_checkpointing is true, and a {name} of this version of transformers "
         "cannot do that. Set it to false; max_batch_rows bounds the memory, too."

@@ -1,5 +1,6 @@
 """Cross-entropy with weights of classes and smoothed labels."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from .layers.sequences import upload
 
 Weights = dict[str, float]
 _HEAVIEST = 1_000_000
+# What a config does not keep as the name of a setting.
+_NO_SETTING = re.compile(r"[=:\n]|^[#;\[]|^\s|\s$|^$")
 
 
 def check_smoothing(smoothing: object) -> None:
@@ -19,12 +22,29 @@ def check_smoothing(smoothing: object) -> None:
     check_number("label_smoothing", smoothing, lambda x: 0 <= x < 1, expected)
 
 
-def check_weights(weights: Mapping[str, object] | None) -> None:
-    """Raise for weights of classes that cannot be meant."""
+def read_weights(weights: Mapping[str, Any] | Sequence[Any] | None) -> Weights:
+    """Read the weights of classes, as names or as pairs.
+
+    A config has names as settings, and loses some of them in silence: those must be
+    written as pairs.
+
+    weights (Optional[Union[Dict[str, float], List[Tuple[str, float]]]]): The setting.
+    RETURNS (Dict[str, float]): The weights by the names of the classes.
+    """
+    if isinstance(weights, Mapping):
+        for name in weights:
+            if _NO_SETTING.search(name):
+                raise SpanftError(Errors.BAD_WEIGHT_NAME.format(name=name))
+    for pair in weights if isinstance(weights, list | tuple) else ():
+        is_pair = isinstance(pair, list | tuple) and len(pair) == 2
+        if not is_pair or not isinstance(pair[0], str):
+            raise SpanftError(Errors.BAD_WEIGHT_PAIR.format(pair=pair))
+    read: Weights = dict(weights or {})
     expected = f"a number above 0, and {_HEAVIEST:,} at most"
-    for name, weight in (weights or {}).items():
+    for name, weight in read.items():
         setting = f"class_weights.{name}"
         check_number(setting, weight, lambda x: 0 < x <= _HEAVIEST, expected)
+    return read
 
 
 def check_weight_names(name: str, weights: Weights, labels: Sequence[str]) -> None:

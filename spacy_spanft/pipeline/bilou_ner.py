@@ -33,8 +33,8 @@ from ..ml.bilou import (
 from ..ml.cross_entropy import (
     check_smoothing,
     check_weight_names,
-    check_weights,
     cross_entropy,
+    read_weights,
 )
 from ..ml.entity_probabilities import Entity, entity_probabilities
 from ..util.names import WRITER
@@ -83,7 +83,7 @@ def make_bilou_ner(
     model: Model[list[Doc], list[Floats2d]],
     scores_key: str | None,
     threshold: float,
-    class_weights: dict[str, float] | None,
+    class_weights: dict[str, float] | list[Any] | None,
     label_smoothing: float,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "BilouNER":
@@ -96,9 +96,9 @@ def make_bilou_ner(
     scores_key (Optional[str]): The key in doc.spans of the entities with their
         probabilities, which are in its attrs["scores"]; None computes none.
     threshold (float): Entities that are less probable are left out.
-    class_weights (Optional[Dict[str, float]]): How much the tokens of a label count in
-        training, such as {"GPE": 3.0}; those outside of entities are "O". Others count
-        once.
+    class_weights (Optional[Union[Dict[str, float], List]]): How much the tokens of a
+        label count in training, such as {"GPE": 3.0} or [["GPE", 3.0]]; those outside
+        of entities are "O". Others count once.
     label_smoothing (float): The share of each token's tag that is spread over all tags
         in training.
     scorer (Optional[Callable]): What scores the entities.
@@ -144,7 +144,7 @@ class BilouNER(TrainablePipe):
         *,
         scores_key: str | None = None,
         threshold: float = 0.0,
-        class_weights: dict[str, float] | None = None,
+        class_weights: dict[str, float] | list[Any] | None = None,
         label_smoothing: float = 0.0,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
@@ -156,8 +156,8 @@ class BilouNER(TrainablePipe):
         scores_key (Optional[str]): The key in doc.spans of the entities with their
             probabilities; None computes none.
         threshold (float): Entities that are less probable are left out.
-        class_weights (Optional[Dict[str, float]]): How much the tokens of each label,
-            and of "O", count in training; None counts all once.
+        class_weights (Optional[Union[Dict[str, float], List]]): How much the tokens of
+            each label, and of "O", count in training; None counts all once.
         label_smoothing (float): The share of each token's tag that is spread over all.
         scorer (Optional[Callable]): What scores the entities.
         """
@@ -165,14 +165,13 @@ class BilouNER(TrainablePipe):
             check_spans_key(scores_key, "scores_key")
         expected = "a number from 0 to 1"
         check_number("threshold", threshold, lambda x: 0 <= x <= 1, expected)
-        check_weights(class_weights)
         check_smoothing(label_smoothing)
         self.vocab = vocab
         self.model = model
         self.name = name
         self.scores_key = scores_key
         self.threshold = threshold
-        self.class_weights = class_weights or {}
+        self.class_weights = read_weights(class_weights)
         self.label_smoothing = label_smoothing
         self.cfg: dict[str, Any] = {"labels": []}
         self.scorer = scorer

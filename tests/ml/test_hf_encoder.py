@@ -8,6 +8,7 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers import AutoConfig
 
 from spacy_spanft import join_pair
 from spacy_spanft.errors import SpanftError
@@ -47,7 +48,11 @@ STILL = dict.fromkeys(
 
 
 def make(folder, **settings):
-    model = huggingface_encoder(str(folder), transformer_config=STILL, **settings)
+    is_there = (folder / "config.json").exists()
+    has = AutoConfig.from_pretrained(folder) if is_there else None
+    still = {name: share for name, share in STILL.items() if hasattr(has, name)}
+    settings = {"transformer_config": still, **settings}
+    model = huggingface_encoder(str(folder), **settings)
     model.initialize()
     return model
 
@@ -216,6 +221,9 @@ def test_micro_batches_are_the_cheapest(lengths, overhead, most):
         ({"window": 2}, "window is 2"),
         ({"window": 20, "stride": 19}, "stride is 19.*1 to 18"),
         ({"stride": -1}, "stride is -1"),
+        ({"stride": 0}, "stride is 0"),
+        ({"window": 0}, "window is 0"),
+        ({"transformer_config": {"atn": "sdpa"}}, "'atn', which a BertConfig"),
         ({"max_batch_rows": 0}, "max_batch_rows is 0"),
         ({"separator": "a b"}, "separator"),
     ],
@@ -228,6 +236,22 @@ def test_wrong_settings(bert_folder, settings, message):
 @pytest.fixture(scope="module")
 def bert_folder(tmp_path_factory):
     return save_encoder(tmp_path_factory.mktemp("bert") / "bert", max_length=60)
+
+
+def test_half_precision_on_a_cpu(bert_folder):
+    """It predicts there, in single precision, and cannot be trained."""
+    docs = [spacy.blank("en")(LONG)]
+    single, half = (make(bert_folder, precision=name) for name in ("single", "fp16"))
+    expected = single.predict(docs).vectors
+    np.testing.assert_allclose(half.predict(docs).vectors, expected, atol=1e-6)
+    with pytest.raises(SpanftError, match="trains on GPUs alone"):
+        half.begin_update(docs)
+
+
+def test_no_compiler(bert_folder, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(SpanftError, match=r"needs a C\+\+ compiler"):
+        make(bert_folder, compile=True)
 
 
 def test_an_encoder_that_is_not_there(tmp_path):

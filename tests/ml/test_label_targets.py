@@ -154,8 +154,9 @@ def test_the_callback_finds_the_labels(tmp_path):
     assert all(np.isfinite(losses))
 
 
-def test_named_weights():
-    nlp, _ = make({"B": 4.0})
+@pytest.mark.parametrize("weights", [{"B": 4.0}, [["B", 4.0]]])
+def test_named_weights(weights):
+    nlp, _ = make(weights)
     labels = nlp.get_pipe("textcat").labels
     assert weights_of(nlp) == [4.0 if label == "B" else 1.0 for label in labels]
 
@@ -191,6 +192,8 @@ def test_smoothed_scores_are_less_sure():
     [
         ({"class_weights": {"C": 2.0}}, r"weight of 'C'\. Its labels are 'A', 'B'"),
         ({"class_weights": {"B": 0.0}}, r"class_weights\.B is 0\.0"),
+        ({"class_weights": ["A", 2.0]}, "has 'A', which must be a pair"),
+        ({"class_weights": [["B", "x"]]}, r"class_weights\.B is 'x'"),
         ({"label_smoothing": 1.0}, r"label_smoothing is 1\.0"),
         ({"label_smoothing": -0.1}, r"label_smoothing is -0\.1"),
         ({"label_smoothing": "0.1"}, "label_smoothing is '0.1'"),
@@ -205,6 +208,14 @@ def test_smoothed_scores_are_less_sure():
 def test_what_cannot_be_meant(settings, expected):
     with pytest.raises(SpanftError, match=expected):
         make(**settings)
+
+
+@pytest.mark.parametrize("name", ["a:b", "a=b", "#a", ";a", "[a]", " a", ""])
+def test_names_that_a_config_loses(name):
+    with pytest.raises(SpanftError, match=r"Write pairs: class_weights = "):
+        label_targets(True, {name: 2.0}, 0.0)
+    targets = label_targets(True, [[name, 2.0]], 0.0)
+    assert targets.attrs["class_weights"] == {name: 2.0}
 
 
 def test_without_the_callback():

@@ -68,8 +68,9 @@ def span_textcat(
     pair_separator (Optional[str]): What stands between the two texts of a pair. How
         similar they are, as wholes and span by span, stands beside the other vectors;
         None compares nothing.
-    class_weights (Optional[Union[Dict[str, float], Literal["balanced"]]]): How much
-        each label counts in training, such as {"rare": 3.0}; others count once.
+    class_weights (Optional[Union[Dict[str, float], List, Literal["balanced"]]]): How
+        much each label counts in training, such as {"rare": 3.0} or [["rare", 3.0]];
+        others count once.
         "balanced" counts the labels of the training data: the texts of each count
         together as much as those of any other, or, without `exclusive_classes`, as
         those that do not have it.
@@ -117,8 +118,9 @@ def cls_textcat(
         in its next sentence prediction and in BertForSequenceClassification.
     pair_separator (Optional[str]): What stands between the two texts of a pair. How
         similar they are stands beside [CLS]; None compares nothing.
-    class_weights (Optional[Union[Dict[str, float], Literal["balanced"]]]): How much
-        each label counts in training, such as {"rare": 3.0}; others count once.
+    class_weights (Optional[Union[Dict[str, float], List, Literal["balanced"]]]): How
+        much each label counts in training, such as {"rare": 3.0} or [["rare", 3.0]];
+        others count once.
         "balanced" counts the labels of the training data: the texts of each count
         together as much as those of any other, or, without `exclusive_classes`, as
         those that do not have it.

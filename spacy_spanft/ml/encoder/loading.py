@@ -48,13 +48,18 @@ def load_encoder(
 
     trust = {"trust_remote_code": trust_remote_code}
     try:
-        config = AutoConfig.from_pretrained(name, **trust, **transformer_config)
+        config, unused = AutoConfig.from_pretrained(
+            name, **trust, **transformer_config, return_unused_kwargs=True
+        )
         tokenizer = AutoTokenizer.from_pretrained(name, **trust, **tokenizer_config)
         module = AutoModel.from_pretrained(name, config=config, **trust)
     except Exception as error:  # safetensors and tokenizers raise errors of no class
         text = Errors.NOT_AN_ENCODER if Path(name).is_dir() else Errors.NO_SUCH_ENCODER
         reason = " ".join(str(error).split())
         raise SpanftError(text.format(name=name, reason=reason)) from error
+    if wrong := sorted(set(unused) & set(transformer_config)):
+        kind = type(config).__name__
+        raise SpanftError(Errors.NO_SUCH_SETTING.format(name=wrong[0], kind=kind))
     # Of a folder without any, transformers makes a tokenizer that knows no word.
     if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
         raise SpanftError(Errors.NO_VOCABULARY.format(name=name))

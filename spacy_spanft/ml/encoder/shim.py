@@ -1,5 +1,7 @@
 """What holds an encoder inside a thinc model, trains it and writes it."""
 
+import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import signature
@@ -34,7 +36,9 @@ class EncoderShim(PyTorchShim):
             needs.
         compile (bool): Whether `torch.compile` makes the encoder faster.
         """
-        super().__init__(None, grad_scaler=PyTorchGradScaler(precision == "fp16"))
+        # What was trained on a GPU is loaded without one, too.
+        scales = precision == "fp16" and torch.cuda.is_available()
+        super().__init__(None, grad_scaler=PyTorchGradScaler(scales))
         self.precision = precision
         self.gradient_checkpointing = gradient_checkpointing
         self.compile = compile
@@ -62,9 +66,13 @@ class EncoderShim(PyTorchShim):
             if not getattr(module, "supports_gradient_checkpointing", False):
                 name = type(module).__name__
                 raise SpanftError(Errors.NO_CHECKPOINTING.format(name=name))
+            # Its name in transformers 5.
+            name = "activation_checkpointing_enable"
+            enable = getattr(module, name, module.gradient_checkpointing_enable)
             # Wordpieces are numbers, and have no gradient for the other kind to follow.
-            module.gradient_checkpointing_enable({"use_reentrant": False})
+            enable({"use_reentrant": False})
         if self.compile:
+            _check_compiler(module.device.type)
             module.compile(dynamic=True)
         self._encoder = encoder
         self._model = module
@@ -80,6 +88,8 @@ class EncoderShim(PyTorchShim):
         RETURNS (tuple[Tensor, Callable]): The vectors without any padding, in the order
             of the windows, and what takes their gradient.
         """
+        if is_train and self.precision == "fp16" and self.device.type == "cpu":
+            raise SpanftError(Errors.FP16_ON_CPU)
         lengths = np.array([len(window) for window in windows], np.int64)
         starts = np.cumsum(lengths) - lengths
         module = self.encoder.module.train(is_train)
@@ -140,8 +150,17 @@ class EncoderShim(PyTorchShim):
     @contextmanager
     def _autocast(self) -> Iterator[None]:
         dtype = _DTYPES.get(self.precision)
+        if self.device.type == "cpu" and dtype == torch.float16:
+            dtype = None
         with torch.autocast(self.device.type, dtype, enabled=dtype is not None):
             yield
+
+
+def _check_compiler(device: str) -> None:
+    """Raise where torch.compile would find no compiler at the first batch."""
+    compilers = (os.environ.get("CXX", "g++"), "g++", "clang++", "c++", "cl")
+    if device == "cpu" and not any(map(shutil.which, compilers)):
+        raise SpanftError(Errors.NO_COMPILER)
 
 
 def _inputs_of(module: Any) -> Any:

@@ -77,13 +77,15 @@ def window_of(model: Model[InT, OutT]) -> tuple[int, int]:
     shim, attrs = shim_of(model), model.attrs
     longest = longest_window(shim.encoder)
     least = shim.encoder.tokenizer.num_special_tokens_to_add() + 1
-    size = attrs["window"] or longest or _UNLIMITED
+    size = longest or _UNLIMITED if attrs["window"] is None else attrs["window"]
     is_right = least <= size <= (longest or size)
     most = f"to {longest}, what {attrs['name']!r} takes" if longest else "or more"
     check_setting("window", size, is_right, f"null, or a number from {least} {most}")
     inside = size - least + 1
-    stride = attrs["stride"] or max(1, inside - inside // _SHARED)
-    expected = f"null, or a number from 1 to {inside}, the length of a window"
+    stride = attrs["stride"]
+    if stride is None:
+        stride = max(1, inside - inside // _SHARED)
+    expected = f"null, or a number from 1 to {inside}, what a window has of a text"
     check_setting("stride", stride, 1 <= stride <= inside, expected)
     return size, inside - stride
 

@@ -9,14 +9,14 @@ from thinc.types import Floats2d
 from ...errors import Errors, SpanftError
 from ..cross_entropy import (
     check_smoothing,
-    check_weights,
+    read_weights,
     smoothed,
     softmax_gradient,
 )
 
 InT = Floats2d
 OutT = Floats2d
-ClassWeights = dict[str, float] | Literal["balanced"] | None
+ClassWeights = dict[str, float] | list[Any] | Literal["balanced"] | None
 NAME = "label_targets"
 
 
@@ -35,14 +35,15 @@ def label_targets(
     RETURNS (Model[Floats2d, Floats2d]): Scores to the same scores.
     """
     check_smoothing(label_smoothing)
-    if class_weights != "balanced":
-        check_weights(class_weights)
+    weights: Any = class_weights
+    if weights != "balanced":
+        weights = read_weights(weights)
     attrs: dict[str, Any] = {
         "exclusive": exclusive,
-        "class_weights": class_weights,
+        "class_weights": weights,
         "label_smoothing": label_smoothing,
         # One for each label, once the labels are known.
-        "weights": None if class_weights else [],
+        "weights": None if weights else [],
     }
     return Model(NAME, forward, attrs=attrs)
 
