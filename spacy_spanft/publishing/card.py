@@ -10,7 +10,7 @@ from ..errors.visible import visible
 from ..experiments.report.escaping import markdown
 from . import facts
 from .saved import Saved
-from .scores import eval_results, label_scores_of, scores_of
+from .scores import Score, eval_results, label_scores_of, scores_of
 
 _TEMPLATE = "card.md.jinja"
 _PAIRS = "spacy-spanft.PairTokenizer.v1"
@@ -91,7 +91,7 @@ def model_card(saved: Saved, repo: str | None = None) -> str:
         tasks=_tasks(saved),
         separator=_separator(saved),
         components=_components(saved),
-        scores=scores_of(saved.meta),
+        scores=_scores(saved),
         label_scores=label_scores_of(saved.meta),
         encoders=facts.encoders_of(saved),
         segmentations=facts.segmentations_of(saved),
@@ -119,7 +119,7 @@ def front_matter(saved: Saved) -> str:
     datasets = dict.fromkeys(filter(None, (train.dataset, dev.dataset)))
     encoders = facts.encoders_of(saved).values()
     kind = dev.dataset or ("unknown" if dev.name == facts.UNKNOWN else "custom")
-    results = eval_results(saved.meta, kind, dev.name) or None
+    results = eval_results(_scores(saved), kind, dev.name) or None
     data = ModelCardData(
         language="multilingual" if lang == "xx" else lang,
         **_license(saved.meta.get("license", "")),
@@ -132,6 +132,11 @@ def front_matter(saved: Saved) -> str:
         eval_results=results,
     )
     return f"---\n{data.to_yaml()}\n---\n"
+
+
+def _scores(saved: Saved) -> list[Score]:
+    weights = saved.config.get("training", {}).get("score_weights", {})
+    return scores_of(saved.meta, weights)
 
 
 def has_front_matter(readme: str) -> bool:

@@ -1,6 +1,6 @@
 """The scores that training has left in a pipeline's meta.json."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..experiments.facts import is_number
@@ -48,10 +48,16 @@ class LabelScores(NamedTuple):
     rows: list[tuple[str, list[float]]]
 
 
-def scores_of(meta: Mapping[str, Any]) -> list[Score]:
+def scores_of(
+    meta: Mapping[str, Any], weights: Mapping[str, float | None]
+) -> list[Score]:
     """Find the scores of a pipeline.
 
+    spaCy writes 0 for a metric that nothing computed. So a 0 counts only where the
+    metric counted, too.
+
     meta (Mapping[str, Any]): What its meta.json says.
+    weights (Mapping[str, Optional[float]]): The `score_weights` of its training.
     RETURNS (list[Score]): All numbers in `performance` but losses and speed.
     """
     found = meta.get("performance", {})
@@ -59,6 +65,7 @@ def scores_of(meta: Mapping[str, Any]) -> list[Score]:
         Score(key, _name(key, found), value)
         for key, value in found.items()
         if is_number(value) and not key.endswith(_NO_SCORES)
+        if value or weights.get(key)
     ]
 
 
@@ -88,10 +95,10 @@ def label_scores_of(meta: Mapping[str, Any]) -> list[LabelScores]:
     return tables
 
 
-def eval_results(meta: Mapping[str, Any], kind: str, data: str) -> "list[EvalResult]":
+def eval_results(scores: Iterable[Score], kind: str, data: str) -> "list[EvalResult]":
     """Make of the scores what the hub reads: those whose metric it knows.
 
-    meta (Mapping[str, Any]): What a pipeline's meta.json says.
+    scores (Iterable[Score]): What `scores_of` found.
     kind (str): What the hub calls the kind of data that they were measured on.
     data (str): The name of the data.
     RETURNS (list[EvalResult]): The scores.
@@ -99,7 +106,7 @@ def eval_results(meta: Mapping[str, Any], kind: str, data: str) -> "list[EvalRes
     from huggingface_hub import EvalResult
 
     results = []
-    for score in scores_of(meta):
+    for score in scores:
         metric = _TYPES.get(score.key.rpartition("_")[2])
         is_of_texts = score.key.startswith("cats_")
         task = "text-classification" if is_of_texts else "token-classification"
