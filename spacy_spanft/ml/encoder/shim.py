@@ -9,10 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from thinc.api import PyTorchGradScaler, PyTorchShim, get_torch_default_device
+from thinc.api import (
+    Optimizer,
+    PyTorchGradScaler,
+    PyTorchShim,
+    get_torch_default_device,
+)
 
 from ...errors import Errors, SpanftError
 from ..alignment import Ints
+from ..optimizers.fused_adam import can_fuse, fused_step
 from .loading import Encoder, encoder_from_bytes, encoder_to_bytes
 from .wordpieces import Window
 
@@ -119,6 +125,19 @@ class EncoderShim(PyTorchShim):
             self._grad_scaler.unscale(gradients)
 
         return vectors, backprop
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        """Update the weights, all at once where the optimizer allows it."""
+        module = self.encoder.module
+        if not can_fuse(optimizer, module):
+            super().finish_update(optimizer)
+            return
+        if not self._grad_scaler.found_inf:
+            fused_step(optimizer, self.id, module.named_parameters())
+        for parameter in module.parameters():
+            if parameter.grad is not None:
+                parameter.grad.zero_()
+        self._grad_scaler.update()
 
     def to_bytes(self) -> bytes:
         """Write the encoder."""

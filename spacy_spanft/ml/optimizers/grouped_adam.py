@@ -126,16 +126,23 @@ class GroupedAdam(Optimizer):
         lr_scale (float): What its rate is multiplied with.
         RETURNS (Tuple[FloatsXd, FloatsXd]): The updated parameter, and zeros.
         """
-        group = self._group_of(key)
         before = self.learn_rate, self.L2
         # thinc's own code runs with them, so that equal groups give equal numbers.
-        self.learn_rate = self._rate_of(group)
-        if group.is_bias_or_norm and not self.decay_biases_and_norms:
-            self.L2 = 0.0
+        self.learn_rate, self.L2 = self.rate_and_decay(key)
         try:
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
         finally:
             self.learn_rate, self.L2 = before
+
+    def rate_and_decay(self, key: Key) -> tuple[float, float]:
+        """Say with which learning rate and weight decay a parameter is updated.
+
+        key (Key): The id of a layer and the name of its parameter.
+        RETURNS (tuple[float, float]): Both.
+        """
+        group = self._group_of(key)
+        is_spared = group.is_bias_or_norm and not self.decay_biases_and_norms
+        return self._rate_of(group), 0.0 if is_spared else self.L2
 
     def _rate_of(self, group: ParameterGroup) -> float:
         has_own = group.part in self._own_rates

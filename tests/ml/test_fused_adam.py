@@ -1,0 +1,95 @@
+"""All weights of an encoder in one step, against thinc's optimizer, one by one."""
+
+import numpy as np
+import pytest
+import torch
+from thinc.api import Adam, Optimizer, RAdam, warmup_linear
+
+from spacy_spanft.ml.encoder import shim as shim_module
+from spacy_spanft.ml.optimizers.fused_adam import can_fuse, fused_step
+from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
+from spacy_spanft.training.regimes import bind
+
+from ..pipeline.test_encoder import examples_of, make, module_of
+
+SETTINGS = {"beta1": 0.8, "beta2": 0.99, "eps": 1e-6, "L2": 0.1, "use_averages": False}
+
+
+def plain(**settings):
+    return Adam(warmup_linear(0.01, 2, 8), **{**SETTINGS, **settings})
+
+
+def grouped(**settings):
+    rates = {"head_rate": 0.02, "layer_decay": 0.5}
+    rate = warmup_linear(0.01, 2, 8)
+    return grouped_adam(rate, **{**SETTINGS, **rates, **settings})
+
+
+def trained(bert, make_optimizer, settings, n_steps=4, frozen_at=None):
+    """Train, and give the encoder's weights and the optimizer."""
+    nlp = make(bert)
+    optimizer = make_optimizer(**settings)
+    if make_optimizer is grouped:
+        bind(nlp)
+    for step in range(n_steps):
+        # What is frozen for a step has done one less.
+        weight = module_of(nlp).embeddings.word_embeddings.weight
+        weight.requires_grad = step != frozen_at
+        if step == frozen_at:
+            weight.grad = None
+        nlp.update(examples_of(nlp), sgd=optimizer, annotates=["span_segmenter"])
+        optimizer.step_schedules()
+    return module_of(nlp), optimizer
+
+
+@pytest.mark.parametrize("frozen_at", [None, 1])
+@pytest.mark.parametrize("settings", [{"grad_clip": 0.0}, {"grad_clip": 0.01}])
+@pytest.mark.parametrize("make_optimizer", [plain, grouped])
+def test_as_one_by_one(bert, monkeypatch, make_optimizer, settings, frozen_at):
+    calls = []
+
+    def counted(*args):
+        calls.append(1)
+        fused_step(*args)
+
+    monkeypatch.setattr(shim_module, "fused_step", counted)
+    found, ours = trained(bert, make_optimizer, settings, frozen_at=frozen_at)
+    assert len(calls) == 4
+    monkeypatch.setattr(shim_module, "can_fuse", lambda *_: False)
+    expected, theirs = trained(bert, make_optimizer, settings, frozen_at=frozen_at)
+    assert len(calls) == 4
+    pairs = zip(found.named_parameters(), expected.parameters(), strict=True)
+    for (name, one), other in pairs:
+        np.testing.assert_allclose(
+            *(x.detach().numpy() for x in (one, other)), atol=1e-6, err_msg=name
+        )
+    for what in ("nr_update", "mom1", "mom2"):
+        own, other = (of_encoder(getattr(x, what)) for x in (ours, theirs))
+        assert own.keys() == other.keys()
+        for name, value in own.items():
+            np.testing.assert_allclose(value, other[name], atol=1e-6, err_msg=name)
+
+
+def of_encoder(state):
+    """Give what an optimizer knows of each weight of the encoder, by its name."""
+    return {name: value for (_, name), value in state.items() if "." in name}
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "expected"),
+    [
+        (plain(use_averages=False), True),
+        (plain(use_averages=True), False),
+        (plain(L2_is_weight_decay=False), False),
+        (plain(L2_is_weight_decay=False, L2=0.0), True),
+        (RAdam(0.01), False),
+        (Optimizer(0.01, beta1=0.0, beta2=0.0), False),
+        (lambda key, weight, gradient: (weight, gradient), False),
+    ],
+)
+def test_what_can_be_fused(optimizer, expected):
+    assert can_fuse(optimizer, torch.nn.Linear(2, 2)) is expected
+
+
+def test_half_precision_is_not(bert):
+    assert not can_fuse(plain(), torch.nn.Linear(2, 2).to(torch.bfloat16))
