@@ -1,6 +1,7 @@
 """The wordpieces of spacy-curated-transformers, as the flat rows of a batch."""
 
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
@@ -13,13 +14,16 @@ from thinc.types import Floats2d, Ragged
 
 from ...errors import Errors, SpanftError
 from ...util._compat import has_heard_curated
-from ..alignment import encoding_of_wordpieces, is_sample
-from .doc_rows import DocRows, as_type_of, init, join, starts_of
+from ..alignment import Encoding, encoding_of_wordpieces
+from .doc_rows import DocRows, as_type_of, check_annotated, init, join, starts_of
 
 _WRAPPED = "wrapped_transformer_and_listener"
 _LISTENERS = ("last_transformer_layer_listener", "scalar_weighting_listener")
 # Up to which version, and from which one of NumPy, they crash in training.
 _CRASHES, _NEW = Version("0.3.1"), Version("2.4")
+
+# It reads a file, and is asked for in each step.
+_version = cache(version)
 
 InT = list[Doc]
 OutT = DocRows
@@ -62,13 +66,7 @@ def forward(
         states = [Ragged(one, ops.alloc1i(len(one)) + 1) for one in states]
     arrays = [state.dataXd for state in states]
     starts = starts_of(arrays)
-    encodings = [
-        encoding_of_wordpieces(
-            np.arange(len(array)), ops.to_numpy(state.lengths), [len(array)], width
-        )
-        for array, state in zip(arrays, states, strict=True)
-        for width in [max(1, len(array))]
-    ]
+    encodings = [_encoding(ops, state) for state in states]
     rows = DocRows(docs, join(ops, arrays), starts, encodings, None)
 
     def backprop(d_vectors: Floats2d) -> Any:
@@ -83,6 +81,13 @@ def forward(
     return rows, backprop
 
 
+def _encoding(ops: Any, state: Ragged) -> Encoding:
+    """Say which rows are those of which token: they follow one another."""
+    lengths = ops.to_numpy(state.lengths)
+    n = int(lengths.sum())
+    return encoding_of_wordpieces(np.arange(n), lengths, [n], max(1, n))
+
+
 def _forward_unpooled(
     model: Model[Any, list[Ragged]], X: Any, is_train: bool
 ) -> tuple[list[Ragged], Callable[[list[Ragged]], list[Ragged]]]:
@@ -94,18 +99,15 @@ def _forward_unpooled(
 
 
 def _check_transformer(source: Model[InT, Any], docs: InT, is_train: bool) -> None:
-    """Raise where no transformer was there, before a listener makes zeros of it."""
+    """Raise where a listener has nobody to listen to, or cannot be trained."""
     if source.name == _WRAPPED:
         return
-    if is_train:
-        if not has_heard_curated(source):
-            raise SpanftError(Errors.NO_TRANSFORMER)
+    if not is_train:
+        check_annotated(docs)
+    elif not has_heard_curated(source):
+        raise SpanftError(Errors.NO_TRANSFORMER)
+    else:
         _check_numpy(source.ops)
-        return
-    for doc in docs:
-        is_there = doc.has_extension("trf_data") and doc._.trf_data is not None
-        if len(doc) and not is_there and not is_sample(doc):
-            raise SpanftError(Errors.NO_TRANSFORMER)
 
 
 def _check_numpy(ops: Any) -> None:
@@ -113,7 +115,7 @@ def _check_numpy(ops: Any) -> None:
 
     NumPy from 2.4 on refuses that for arrays of one dimension, CuPy does not.
     """
-    theirs = version("spacy-curated-transformers")
+    theirs = _version("spacy-curated-transformers")
     if ops.xp is np and Version(theirs) <= _CRASHES and Version(np.__version__) >= _NEW:
         text = Errors.NUMPY_FOR_CURATED
         raise SpanftError(text.format(version=theirs, numpy=np.__version__))

@@ -8,7 +8,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...errors import Errors, SpanftError
-from ..alignment import Encoding
+from ..alignment import Encoding, is_sample
 
 
 class DocRows(NamedTuple):
@@ -45,6 +45,17 @@ def as_type_of(array: Any, gradient: Any) -> Any:
 def starts_of(arrays: list[Any]) -> list[int]:
     """Say where the rows of each Doc begin, and after the last one."""
     return [0, *np.cumsum([len(array) for array in arrays]).tolist()]
+
+
+def check_annotated(docs: list[Doc]) -> None:
+    """Raise where no transformer was there, before a listener makes zeros of it.
+
+    docs (list[Doc]): Docs that a listener is to predict from.
+    """
+    for doc in docs:
+        is_there = doc.has_extension("trf_data") and doc._.trf_data is not None
+        if len(doc) and not is_there and not is_sample(doc):
+            raise SpanftError(Errors.NO_TRANSFORMER)
 
 
 def init(

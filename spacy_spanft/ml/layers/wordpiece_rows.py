@@ -9,17 +9,15 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d
 
-from ...errors import Errors, SpanftError
 from ...util._compat import has_heard
 from ..alignment import (
     Encoding,
     encoding_of_tokens,
     encoding_of_wordpieces,
-    is_sample,
     row_of_text,
     tokens_apart,
 )
-from .doc_rows import DocRows, as_type_of, init, join, starts_of
+from .doc_rows import DocRows, as_type_of, check_annotated, init, join, starts_of
 
 # What tokenizers call the wordpiece that stands for a text.
 _CLS = ("[CLS]", "<s>", "<cls>", "<|startoftext|>")
@@ -151,10 +149,6 @@ def _gradient_of(data: Any, tensor: Any, d_rows: Any) -> Any:
 
 
 def _check_transformer(source: Model[InT, Any], docs: InT) -> None:
-    """Raise where a listener has nobody to listen to, before it makes zeros of it."""
-    if source.name != "transformer-listener" or has_heard(source):
-        return
-    for doc in docs:
-        is_there = doc.has_extension("trf_data") and doc._.trf_data is not None
-        if len(doc) and not is_there and not is_sample(doc):
-            raise SpanftError(Errors.NO_TRANSFORMER)
+    """Raise where a listener has nobody to listen to."""
+    if source.name == "transformer-listener" and not has_heard(source):
+        check_annotated(docs)
