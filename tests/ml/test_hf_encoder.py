@@ -162,10 +162,8 @@ def test_the_row_of_a_text(folder, family):
         assert model.shims[0].encoder.tokenizer.cls_token is None
     assert rows.cls == expected
     for where, known in (("first", [0, -1, 0]), ("last", [ends[0], -1, ends[2]])):
-        model.attrs["text_row"] = where
-        assert model.predict(docs).cls == known
-    model.attrs["text_row"] = "mean"
-    assert model.predict(docs).cls is None
+        assert make(folder, text_row=where).predict(docs).cls == known
+    assert make(folder, text_row="mean").predict(docs).cls is None
 
 
 def test_saves_and_loads(folder):

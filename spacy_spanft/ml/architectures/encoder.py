@@ -7,13 +7,11 @@ from spacy.util import SimpleFrozenDict
 from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
-from ...errors import check_setting
-from ..encoder.shim import Precision
+from ..encoder.settings import EncoderSettings, Precision, TextRow
 from ..layers.doc_rows import DocRows
 from ..layers.encoder_listener import EncoderListener
-from ..layers.hf_encoder import TextRow, hf_encoder
+from ..layers.hf_encoder import hf_encoder
 from ..layers.rows_to_tokens import rows_to_tokens
-from ..pairs import check_separator
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 
@@ -63,24 +61,21 @@ def huggingface_encoder(
     trust_remote_code (bool): Whether code that comes with the encoder may run.
     RETURNS (Model[List[Doc], DocRows]): The model.
     """
-    if separator is not None:
-        check_separator(separator)
-    least = "a number of 1 or more"
-    check_setting("max_batch_rows", max_batch_rows, max_batch_rows >= 1, least)
-    settings = {
-        "window": window,
-        "stride": stride,
-        "separator": separator,
-        "text_row": text_row,
-        "precision": precision,
-        "max_batch_rows": max_batch_rows,
-        "tokenizer_config": dict(tokenizer_config),
-        "transformer_config": dict(transformer_config),
-        "gradient_checkpointing": gradient_checkpointing,
-        "compile": compile,
-        "trust_remote_code": trust_remote_code,
-    }
-    model = hf_encoder(name, settings)
+    settings = EncoderSettings(
+        name=name,
+        window=window,
+        stride=stride,
+        separator=separator,
+        text_row=text_row,
+        precision=precision,
+        max_batch_rows=max_batch_rows,
+        tokenizer_config=dict(tokenizer_config),
+        transformer_config=dict(transformer_config),
+        gradient_checkpointing=gradient_checkpointing,
+        compile=compile,
+        trust_remote_code=trust_remote_code,
+    )
+    model = hf_encoder(settings)
     model.attrs["replace_listener_cfg"] = replace_listener_cfg
     return model
 

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import signature
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,9 +20,9 @@ from ...errors import Errors, SpanftError
 from ..alignment import Ints
 from ..optimizers.fused_adam import can_fuse, fused_step
 from .loading import Encoder, encoder_from_bytes, encoder_to_bytes
+from .settings import Precision
 from .wordpieces import Window
 
-Precision = Literal["single", "bf16", "fp16"]
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 

@@ -1,18 +1,19 @@
 """An encoder of Hugging Face: Docs to the vectors of their wordpieces."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model, torch2xp, xp2torch
 from thinc.types import Floats2d
 
-from ...errors import check_setting
+from ...errors import check_number
 from ..alignment import Encoding, encoding_of_tokens, real_rows
 from ..encoder.loading import load_encoder, longest_window
 from ..encoder.micro_batches import micro_batches
+from ..encoder.settings import SETTINGS, EncoderSettings
 from ..encoder.shim import EncoderShim
 from ..encoder.wordpieces import Window, Windows, cut_windows, encoding_of
 from .doc_rows import DocRows
@@ -20,7 +21,6 @@ from .doc_rows import DocRows
 InT = list[Doc]
 OutT = DocRows
 NAME = "hf_encoder"
-TextRow = Literal["auto", "first", "last", "mean"]
 # What windows share if nobody says, and how long they are where nothing limits them.
 _SHARED = 4
 _UNLIMITED = 512
@@ -29,29 +29,28 @@ _UNLIMITED = 512
 _OVERHEAD = {"cpu": 48.0, "cuda": 4096.0}
 
 
-def hf_encoder(name: str, settings: Mapping[str, Any]) -> Model[InT, OutT]:
+def hf_encoder(settings: EncoderSettings) -> Model[InT, OutT]:
     """Make the layer, without weights until it is initialized or read.
 
-    name (str): The encoder's name on the hub, or its folder.
-    settings (Mapping[str, Any]): See `spacy-spanft.HuggingFaceEncoder.v1`.
+    settings (EncoderSettings): See `spacy-spanft.HuggingFaceEncoder.v1`.
     RETURNS (Model[List[Doc], DocRows]): Docs to rows.
     """
-    names = "precision", "gradient_checkpointing", "compile"
-    shim = EncoderShim(**{name: settings[name] for name in names})
-    attrs = {"name": name, **settings}
+    shim = EncoderShim(
+        settings.precision, settings.gradient_checkpointing, settings.compile
+    )
+    attrs = {SETTINGS: settings}
     return Model(NAME, forward, init=init, shims=[shim], dims={"nO": None}, attrs=attrs)
 
 
 def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
     """Load the encoder, if there is none yet."""
-    shim = shim_of(model)
-    attrs = model.attrs
+    shim, settings = shim_of(model), settings_of(model)
     if not shim.is_loaded:
         encoder = load_encoder(
-            attrs["name"],
-            attrs["transformer_config"],
-            attrs["tokenizer_config"],
-            attrs["trust_remote_code"],
+            settings.name,
+            settings.transformer_config,
+            settings.tokenizer_config,
+            settings.trust_remote_code,
         )
         shim.take(encoder)
     model.set_dim("nO", shim.encoder.module.config.hidden_size)
@@ -64,6 +63,12 @@ def shim_of(model: Model[InT, OutT]) -> EncoderShim:
     return shim  # type: ignore[no-any-return]
 
 
+def settings_of(model: Model[InT, OutT]) -> EncoderSettings:
+    """Get the settings of a layer."""
+    settings: EncoderSettings = model.attrs[SETTINGS]
+    return settings
+
+
 def is_trained(model: Model[InT, OutT]) -> bool:
     """Say whether anything of the encoder learns in the coming update."""
     return any(p.requires_grad for p in shim_of(model).encoder.module.parameters())
@@ -74,19 +79,23 @@ def window_of(model: Model[InT, OutT]) -> tuple[int, int]:
 
     RETURNS (tuple[int, int]): Both, special wordpieces counted in the first alone.
     """
-    shim, attrs = shim_of(model), model.attrs
+    shim, settings = shim_of(model), settings_of(model)
     longest = longest_window(shim.encoder)
     least = shim.encoder.tokenizer.num_special_tokens_to_add() + 1
-    size = longest or _UNLIMITED if attrs["window"] is None else attrs["window"]
-    is_right = least <= size <= (longest or size)
-    most = f"to {longest}, what {attrs['name']!r} takes" if longest else "or more"
-    check_setting("window", size, is_right, f"null, or a number from {least} {most}")
+    size = longest or _UNLIMITED if settings.window is None else settings.window
+    most = f"to {longest}, what {settings.name!r} takes" if longest else "or more"
+    check_number(
+        "window",
+        size,
+        lambda size: least <= size <= (longest or size),
+        f"null, or a number from {least} {most}",
+    )
     inside = size - least + 1
-    stride = attrs["stride"]
+    stride = settings.stride
     if stride is None:
         stride = max(1, inside - inside // _SHARED)
     expected = f"null, or a number from 1 to {inside}, what a window has of a text"
-    check_setting("stride", stride, 1 <= stride <= inside, expected)
+    check_number("stride", stride, lambda stride: 1 <= stride <= inside, expected)
     return size, inside - stride
 
 
@@ -94,10 +103,9 @@ def forward(
     model: Model[InT, OutT], docs: InT, is_train: bool
 ) -> tuple[OutT, Callable[[Floats2d], InT]]:
     """Apply the layer. No row is computed for padding beyond a micro-batch's own."""
-    shim, ops = shim_of(model), model.ops
+    shim, ops, settings = shim_of(model), model.ops, settings_of(model)
     size, overlap = window_of(model)
-    separator = model.attrs["separator"]
-    cut = cut_windows(docs, shim.encoder.tokenizer, size, overlap, separator)
+    cut = cut_windows(docs, shim.encoder.tokenizer, size, overlap, settings.separator)
     own = _by_doc(cut)
     pairs = zip(docs, own, strict=True)
     encodings = [encoding_of(doc, ws) if ws else _NOTHING for doc, ws in pairs]
@@ -109,8 +117,8 @@ def forward(
         nothing = ops.alloc2f(0, model.get_dim("nO"))
         return DocRows(docs, nothing, starts, encodings, cls), lambda d_rows: docs
     lengths = np.array([len(window) for window in cut.windows], np.int64)
-    most, overhead = model.attrs["max_batch_rows"], _OVERHEAD[shim.device.type]
-    groups = micro_batches(lengths, overhead, most)
+    overhead = _OVERHEAD[shim.device.type]
+    groups = micro_batches(lengths, overhead, settings.max_batch_rows)
     vectors, backprop_encoder = shim.encode(cut.windows, groups, is_train)
     # Windows of one Doc are all as wide as the widest: rows of none are between them.
     is_ragged = starts[-1] > len(vectors)
@@ -149,7 +157,7 @@ def _places(encodings: list[Encoding], starts: list[int]) -> Any:
 
 def _is_mean(model: Model[InT, OutT]) -> bool:
     """Say whether the mean stands for a text: where no wordpiece has seen all of it."""
-    where: TextRow = model.attrs["text_row"]
+    where = settings_of(model).text_row
     encoder = shim_of(model).encoder
     has_cls = encoder.tokenizer.cls_token_id is not None
     is_encoder = not has_cls and encoder.config.is_encoder_decoder
@@ -164,7 +172,7 @@ def _row_of(
         return -1
     begins, ends = real_rows(encoding)
     first, last = int(begins[0]), int(ends[-1]) - 1
-    where: TextRow = model.attrs["text_row"]
+    where = settings_of(model).text_row
     cls = shim_of(model).encoder.tokenizer.cls_token_id
     if where == "first" or (where == "auto" and windows[0].ids[0] == cls):
         return first

@@ -13,6 +13,7 @@ from spacy.training import Example
 
 from ...errors import Errors, PairError, ReaderError, without_code
 from ...errors.shortening import listed, shown
+from ...ml.encoder.settings import SETTINGS
 from ...ml.pairs import SEPARATOR, split_pair
 from ...ngrams.text.blocks import ErrorHandling
 from .columns import Columns, cats_of, check_columns, check_texts, is_left_out, text_of
@@ -196,7 +197,9 @@ def _check_pipeline(nlp: Language, separator: str) -> None:
     for name, component in nlp.pipeline:
         model: Any = getattr(component, "model", None)
         attrs = getattr(model, "attrs", {})
-        other = getattr(component, "separator", None) or attrs.get("separator")
+        made = [component, attrs.get(SETTINGS)]  # the encoder's are in one place
+        found = [getattr(one, "separator", None) for one in made]
+        other = next(filter(None, [*found, attrs.get("separator")]), None)
         if other is not None and other != separator:
             place = {"separator": separator, "name": name, "other": other}
             raise PairError(Errors.OTHER_SEPARATOR.format(**place))
