@@ -13,6 +13,7 @@ Base = Annotated[str, Argument(help="A config with a textcat, ner or spancat, be
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; the default English one if there is none")]  # noqa: E501
 Components = Annotated[list[str] | None, Option("--component", "-c", help="A component that gets spans, any with a tok2vec; can be repeated. All text classifiers, entity recognizers and span categorisers if there is none", show_default=False)]  # noqa: E501
+Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing config")]
 # fmt: on
 
 
@@ -21,6 +22,7 @@ def add_cli(
     output: Output,
     dictionary: DictionaryFile = None,
     component: Components = None,
+    force: Force = False,
 ) -> None:
     """Add spans to a config of your own: the segmenter, and models that know them.
 
@@ -33,7 +35,7 @@ def add_cli(
         from ..util.files import check_target, write_whole
 
         if output != "-":
-            check_target(output, [base])
+            check_target(output, [base], force=force)
         if dictionary is not None and dictionary.exists():
             NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
         config, changes = add_spans(read_config(base), dictionary, component or ())

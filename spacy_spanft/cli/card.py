@@ -6,7 +6,6 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from ..errors import Errors, SpanftError
 from ..errors.visible import visible
 from .util import short_errors
 
@@ -30,9 +29,7 @@ def card_cli(
         if repo is not None:
             check_repo(repo)
         if output is not None:
-            check_target(output)
-            if output.exists() and not force:
-                raise SpanftError(Errors.CONFIG_EXISTS.format(path=str(output)))
+            check_target(output, force=force)
         with opened(model) as saved:
             card = model_card(saved, repo)
         if output is None:

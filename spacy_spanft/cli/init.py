@@ -135,7 +135,7 @@ def _check(
 ) -> None:
     """Say what is wrong with options, before data are read for minutes."""
     from ..configs import check_encoder
-    from ..errors import Errors, SpanftError, check_setting
+    from ..errors import check_setting
     from ..ngrams.dictionary import NgramDictionary
     from ..util.files import check_target
 
@@ -145,9 +145,7 @@ def _check(
         check_encoder(transformer)
     blank(lang)
     if output != "-":
-        check_target(output, [])
-        if Path(output).exists() and not force:
-            raise SpanftError(Errors.CONFIG_EXISTS.format(path=output))
+        check_target(output, force=force)
     if dictionary is not None:
         NgramDictionary.from_disk(dictionary)
 

@@ -195,7 +195,10 @@ def _moved(config: Config, names: Iterable[str]) -> Config:
 
 def _no_head(pipeline: list[str], components: dict[str, Any]) -> str:
     """Say why there is nothing that could get spans."""
-    if sourced := [n for n in pipeline if "source" in components.get(n, {})]:
+    own = {n: components.get(n, {}) for n in pipeline}
+    sourced = [n for n, block in own.items() if "source" in block]
+    could = any("tok2vec" in _model(own[n]) for n in own if n not in sourced)
+    if sourced and not could:
         return Errors.SOURCED.format(names=", ".join(sourced))
     if not pipeline:
         return Errors.NO_PIPELINE

@@ -17,7 +17,8 @@ class PublishingErrors:
     )
     BAD_REPO = (
         "--repo is {repo!r}, but must be USER/NAME or ORGANIZATION/NAME, of letters, "
-        "digits, '-', '_' and '.', with a letter, a digit or '_' at both ends."
+        "digits, '-', '_' and '.', with a letter, a digit or '_' at both ends of both, "
+        "without '--' and '..', and without '.git' at the end."
     )
     NOT_LOGGED_IN = (
         "You are not logged in to the Hugging Face hub. Make a token that may write at "

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import check_setting
+from ..errors import check_number
 from .contributions import Floats
 from .explanation import Explanation
 
@@ -39,7 +39,7 @@ def phrases(
     RETURNS (dict[str, list[Phrase]]): By label, those that add something, what adds
         most first.
     """
-    check_setting("min_count", min_count, min_count >= 1, "1 or more")
+    check_number("min_count", min_count, lambda n: n >= 1, "1 or more")
     totals: dict[str, Floats] = {}
     counts: dict[str, int] = {}
     labels: tuple[str, ...] = ()

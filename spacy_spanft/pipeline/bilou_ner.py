@@ -1,13 +1,13 @@
 """The component `bilou_ner`: named entities by a tag of each token."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from confection import Config
-from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
+from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span, SpanGroup
@@ -18,18 +18,7 @@ from thinc.types import Floats2d
 
 from ..errors import Errors, SpanftError, Warnings, check_number, check_setting
 from ..ml.alignment import check_spans_key
-from ..ml.bilou import (
-    KINDS,
-    OUT,
-    Allowed,
-    Bools,
-    Floats,
-    Ints,
-    best_tags,
-    never_found,
-    spans_of_tags,
-    tag_names,
-)
+from ..ml.bilou import KINDS, OUT, Floats, Ints, best_tags, spans_of_tags, tag_names
 from ..ml.cross_entropy import (
     check_smoothing,
     check_weight_names,
@@ -38,9 +27,7 @@ from ..ml.cross_entropy import (
 )
 from ..ml.entity_probabilities import Entity, entity_probabilities
 from ..util.names import WRITER
-
-# What token.ent_iob says; a token that is blocked begins an entity without a label.
-_INSIDE, _BEGIN = 1, 3
+from .gold_tags import BEGIN, allowed_tags, gold_tags
 
 DEFAULT_MODEL = """
 [model]
@@ -249,7 +236,7 @@ class BilouNER(TrainablePipe):
             self.model.ops.xp.concatenate(self.model.predict(docs))
         )
         logs = np.log(np.maximum(shares, np.finfo(shares.dtype).tiny))
-        allowed = _allowed(docs)
+        allowed = allowed_tags(docs)
         tags = best_tags(logs, lengths, allowed)
         ends = np.cumsum([0, *lengths]).tolist()
         entities = [spans_of_tags(tags[start:end]) for start, end in pairwise(ends)]
@@ -271,13 +258,11 @@ class BilouNER(TrainablePipe):
                 for start, end, label in own.entities
             ]
             iob, kind = doc.to_array([ENT_IOB, ENT_TYPE]).T
-            blocked = np.flatnonzero((iob == _BEGIN) & (kind == 0)).tolist()
+            blocked = np.flatnonzero((iob == BEGIN) & (kind == 0)).tolist()
             doc.set_ents([*doc.ents, *found], blocked=[doc[i : i + 1] for i in blocked])
             if self.scores_key is not None and own.scores is not None:
                 self._check_key(doc)
-                doc.spans[self.scores_key] = SpanGroup(
-                    doc, spans=found, attrs={"scores": own.scores.tolist()}
-                )
+                _write_scores(doc, self.scores_key, found, own.scores.tolist())
 
     def get_loss(
         self, examples: Iterable[Example], scores: Sequence[Floats2d]
@@ -339,7 +324,7 @@ class BilouNER(TrainablePipe):
     def _warn_of_never_found(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""
         found = []
-        for doc, tags, never in self._gold(examples):
+        for doc, tags, never in gold_tags(examples, self.labels, self.name):
             spans = spans_of_tags(np.where(never, tags, OUT))
             found += [doc[start:end].text for start, end, _ in spans]
         if found:
@@ -348,29 +333,20 @@ class BilouNER(TrainablePipe):
 
     def _truths(self, examples: Iterable[Example]) -> Ints:
         """Number the gold tags of all tokens, -1 where there is nothing to learn."""
-        gold = self._gold(examples)
+        gold = gold_tags(examples, self.labels, self.name)
         return np.concatenate([np.where(never, -1, tags) for _, tags, never in gold])
 
-    def _gold(self, examples: Iterable[Example]) -> Iterator[tuple[Doc, Ints, Bools]]:
-        """Number the gold tags of each Doc, and say which can never be found."""
-        numbers = {name: i for i, name in enumerate(tag_names(self.labels))}
-        numbers |= {"-": -1, "": -1}
-        for example in examples:
-            names = [tag or "" for tag in example.get_aligned_ner()]
-            if new := next((name for name in names if name not in numbers), None):
-                there = ", ".join(self.labels)
-                place = {"name": self.name, "label": new[2:], "labels": there}
-                raise SpanftError(Errors.NEW_LABEL.format(**place))
-            tags = np.array([numbers[name] for name in names], np.int64)
-            doc = example.predicted
-            yield doc, tags, never_found(tags, _allowed([doc]))
+
+def _write_scores(doc: Doc, key: str, found: list[Span], scores: list[float]) -> None:
+    """Write the probabilities of entities, beside those of an earlier run."""
+    before = doc.spans.get(key, SpanGroup(doc))
+    known = zip(before, before.attrs.get("scores", ()), strict=False)
+    score_of = {_place(span): score for span, score in known}
+    score_of |= zip(map(_place, found), scores, strict=True)
+    scored = [span for span in doc.ents if _place(span) in score_of]
+    attrs = {"scores": [score_of[_place(span)] for span in scored]}
+    doc.spans[key] = SpanGroup(doc, spans=scored, attrs=attrs)
 
 
-def _allowed(docs: Iterable[Doc]) -> Allowed:
-    """Find out what each token of the Docs may be."""
-    attrs = [ENT_IOB, IS_SPACE, SENT_START]
-    columns = np.concatenate([doc.to_array(attrs) for doc in docs]).T
-    ent_iob, is_space, sent_start = columns
-    # In an entity, or blocked, by another component or an earlier run.
-    is_taken = (ent_iob == _INSIDE) | (ent_iob == _BEGIN)
-    return Allowed(~is_taken, is_space == 0, sent_start != 1)
+def _place(span: Span) -> tuple[int, int, int]:
+    return span.start, span.end, span.label

@@ -11,7 +11,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, reduce_mean
 
-from ..errors import check_setting
+from ..errors import check_number
 from ..ml.layers.doc_rows import DocRows
 from ..ml.layers.encoder_listener import EncoderListener, no_gradient
 from ..ml.layers.hf_encoder import is_trained
@@ -79,7 +79,7 @@ class SpanftEncoder(TrainablePipe):
         set_tensor (bool): Whether doc.tensor gets the mean of each token's wordpieces,
             for doc.similarity and the like.
         """
-        check_setting("n_sorted", n_sorted, n_sorted >= 1, "1 or more")
+        check_number("n_sorted", n_sorted, lambda n: n >= 1, "1 or more")
         self.vocab = vocab
         self.model = model
         self.name = name

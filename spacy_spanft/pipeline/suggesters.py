@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Ops, get_current_ops
 from thinc.types import Ragged
 
-from ..errors import check_setting
+from ..errors import check_number
 from ..ml.alignment import Ints, check_spans_key, read_spans
 
 Suggester = Callable[..., Ragged]
@@ -28,9 +28,9 @@ def segment_suggester(
     RETURNS (Callable[[Iterable[Doc], Optional[Ops]], Ragged]): The suggester.
     """
     check_spans_key(spans_key)
-    check_setting("min_size", min_size, min_size >= 1, "1 or more")
+    check_number("min_size", min_size, lambda size: size >= 1, "1 or more")
     expected = f"0, or min_size = {min_size} or more"
-    check_setting("max_size", max_size, not max_size or max_size >= min_size, expected)
+    check_number("max_size", max_size, lambda n: not n or n >= min_size, expected)
 
     def suggest(docs: Iterable[Doc], *, ops: Ops | None = None) -> Ragged:
         found = [_candidates(doc, spans_key, min_size, max_size) for doc in docs]

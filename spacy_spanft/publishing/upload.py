@@ -55,10 +55,10 @@ def push(
     from huggingface_hub import CommitOperationAdd, HfApi, get_token
 
     check_repo(repo)
-    if get_token() is None:
-        raise SpanftError(Errors.NOT_LOGGED_IN)
     api = HfApi()
     with opened(model) as saved:
+        if get_token() is None:
+            raise SpanftError(Errors.NOT_LOGGED_IN)
         files: dict[str, str | bytes] = {k: str(v) for k, v in saved.files().items()}
         files[_README] = readme(saved, repo).encode()
         if saved.wheel is not None:

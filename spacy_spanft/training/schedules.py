@@ -5,7 +5,7 @@ from typing import Any
 
 from confection import Config
 
-from ..errors import Errors, SpanftError, check_setting
+from ..errors import Errors, SpanftError, check_number
 
 WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
 
@@ -29,7 +29,7 @@ def warmup_linear(
     """
     for name, share in (("warmup_share", warmup_share), ("start_share", start_share)):
         expected = "a number from 0 to 1, and less than 1"
-        check_setting(name, share, 0 <= share < 1, expected)
+        check_number(name, share, lambda share: 0 <= share < 1, expected)
     return _rates(initial_rate, warmup_share, max_steps, start_share)
 
 

@@ -111,11 +111,14 @@ def _lock(file: int, *, wait: bool = False) -> bool:
     return True
 
 
-def check_target(path: str | Path, sources: Iterable[str | Path] = ()) -> None:
+def check_target(
+    path: str | Path, sources: Iterable[str | Path] = (), *, force: bool = True
+) -> None:
     """Raise early for a target that cannot be meant, or not be written.
 
     path (Union[str, Path]): What will be written.
     sources (Iterable[Union[str, Path]]): What is read before.
+    force (bool): Whether a file that is there may be written over.
     """
     if Path(path).is_dir():
         raise SpanftError(Errors.TARGET_IS_FOLDER.format(path=str(path)))
@@ -123,6 +126,8 @@ def check_target(path: str | Path, sources: Iterable[str | Path] = ()) -> None:
         both_exist = os.path.exists(source) and os.path.exists(path)
         if both_exist and os.path.samefile(source, path):
             raise SpanftError(Errors.TARGET_IS_SOURCE.format(path=str(path)))
+    if os.path.isfile(path) and not force:
+        raise SpanftError(Errors.CONFIG_EXISTS.format(path=str(path)))
     if os.path.isfile(path) or not os.path.exists(path):  # no device such as /dev/null
         _check_above(path, Path(os.path.realpath(path)).parent)
 

@@ -363,6 +363,16 @@ class TestAdd:
         done = run("spanft", "add", "base.cfg", "base.cfg", cwd=tmp_path, ok=False)
         assert "both read and written" in done.stderr
 
+    def test_over_another_config(self, tmp_path):
+        self.base(tmp_path, "textcat")
+        (tmp_path / "out.cfg").write_text("mine")
+        command = ("spanft", "add", "base.cfg", "out.cfg")
+        done = run(*command, cwd=tmp_path, ok=False)
+        assert "add --force" in done.stderr
+        assert (tmp_path / "out.cfg").read_text() == "mine"
+        run(*command, "--force", cwd=tmp_path)
+        assert "span_segmenter" in load_config(tmp_path / "out.cfg")["components"]
+
     def test_classifiers_without_vectors(self, tmp_path):
         config = self.base(tmp_path, "textcat_multilabel", gpu=False)
         with pytest.raises(SpanftError, match="no vectors to pool"):
@@ -531,12 +541,14 @@ class TestAdd:
             ({"pipeline": []}, "pipeline is empty, or not there"),
             ({"pipeline": ["transformer"]}, r"could get spans: transformer\."),
             ({"pipeline": ["sourced"]}, r"cannot get another model: sourced\."),
+            ({"pipeline": ["sourced", "tagger"]}, "named with --component"),
             ({"lang": "${paths.lang}"}, "a variable that nothing is known of"),
         ],
     )
     def test_errors(self, change, expected):
         config = load_config(CONFIGS / "textcat_baseline.cfg")
         config["components"]["sourced"] = {"source": "en_x"}
+        config["components"]["tagger"] = {"factory": "tagger"}
         config["nlp"].update(change)
         with pytest.raises(SpanftError, match=expected):
             add_spans(config)

@@ -388,6 +388,21 @@ class TestErrors:
         assert ner.model.get_dim("nO") == 17
 
 
+def test_a_second_run_keeps_the_probabilities(trained):
+    nlp = make(scores_key="probable").from_bytes(trained.to_bytes())
+    ner = nlp.get_pipe("bilou_ner")
+    doc = max(nlp.pipe(text for text, _ in TRAIN), key=lambda doc: len(doc.ents))
+    first = doc.spans["probable"]
+    ents, scores = [*doc.ents], first.attrs["scores"]
+    assert ents
+    doc = ner(doc)
+    assert [*doc.ents] == [*doc.spans["probable"]] == ents
+    assert doc.spans["probable"].attrs["scores"] == scores
+    doc.ents = doc.ents[1:]  # what somebody removes is found again
+    assert [*ner(doc).spans["probable"]] == ents
+    np.testing.assert_allclose(doc.spans["probable"].attrs["scores"], scores)
+
+
 def test_entities_have_their_probabilities(trained):
     nlp = make(scores_key="probable").from_bytes(trained.to_bytes())
     texts = [text for text, _ in TRAIN]

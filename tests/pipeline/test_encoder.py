@@ -276,7 +276,9 @@ def test_processes_and_replaced_listeners(bert, tmp_path):
 def test_settings_of_the_config_that_loads(bert, tmp_path):
     make(bert).to_disk(tmp_path)
     changed = {"window": 12, "max_batch_rows": 24, "precision": "bf16"}
-    nlp = spacy.load(tmp_path, config={"components": {"transformer": {"model": changed}}})
+    nlp = spacy.load(
+        tmp_path, config={"components": {"transformer": {"model": changed}}}
+    )
     model = nlp.get_pipe("transformer").model
     assert window_of(model)[0] == 12
     assert settings_of(model).max_batch_rows == 24

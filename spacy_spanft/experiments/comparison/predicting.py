@@ -14,6 +14,7 @@ from spacy.util import is_package, load_model, minibatch, registry
 
 from ...errors import ComparisonError, Errors
 from ...util.gpu import select_gpu
+from ..facts import read_text, to_object
 
 # What the folder of any pipeline has, and what needs none.
 _FILES, _BLANK = ("meta.json", "config.cfg"), "blank:"
@@ -142,12 +143,14 @@ def check_pipeline(path: str) -> None:
         reason = "there is no such folder, and no such package is installed."
     elif not folder.is_dir():
         raise ComparisonError(Errors.NO_PIPELINE_FILE.format(path=name))
-    elif all((folder / file).is_file() for file in _FILES):
-        return
-    else:
+    elif missing := [name for name in _FILES if not (folder / name).is_file()]:
         best = folder / "model-best"
         hint = f" Is '{best}' meant?" if best.is_dir() else ""
-        reason = f"the folder has no {' and no '.join(_FILES)}.{hint}"
+        reason = f"the folder has no {' and no '.join(missing)}.{hint}"
+    else:
+        meta = folder / _FILES[0]  # spaCy does not say what it could not read
+        to_object(meta, read_text(meta))
+        return
     raise ComparisonError(Errors.NO_MODEL.format(name=name, reason=reason))
 
 

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from thinc.api import Model
 
-from ...errors import Errors, SpanftError, Warnings, check_setting
+from ...errors import Errors, SpanftError, Warnings, check_number
 from ...ml.optimizers.encoder_layers import parameter_depths
 from ...ml.optimizers.groups import bind, models, shim_of, transformers
 from ...util._compat import torch_module
@@ -55,12 +55,12 @@ def freeze_transformer(
         raise SpanftError(Errors.ONE_UNTIL.format(given=names))
     ((name, limit),) = given.items()
     if name == "until_share":
-        check_setting(name, limit, 0 <= limit <= 1, "a number from 0 to 1")
+        check_number(name, limit, lambda x: 0 <= x <= 1, "a number from 0 to 1")
     else:
-        check_setting(name, limit, limit >= 0, "a whole number of 0 or more")
+        check_number(name, limit, lambda x: x >= 0, "a whole number of 0 or more")
     if steps_per_layer is not None:
         least = "a whole number of 1 or more"
-        check_setting("steps_per_layer", steps_per_layer, steps_per_layer >= 1, least)
+        check_number("steps_per_layer", steps_per_layer, lambda x: x >= 1, least)
     return _Freezer(name, limit, steps_per_layer)
 
 
