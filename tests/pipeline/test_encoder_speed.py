@@ -29,6 +29,8 @@ def same_gradients(bert, **settings):
     return nlp
 
 
+# PyTorch 2.4 warns of what it does itself.
+@pytest.mark.filterwarnings(r"ignore:`torch.cpu.amp.autocast:FutureWarning")
 def test_checkpointing_computes_again(bert, tmp_path):
     nlp = same_gradients(bert, gradient_checkpointing=True)
     nlp.to_disk(tmp_path)
