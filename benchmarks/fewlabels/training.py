@@ -17,24 +17,25 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
-from .arms import config_for, dictionaries
+from .arms import config_for, dictionaries, precision
 from .tasks import TASKS, draw, write
 
 BATCH = 32
 MICRO_BATCH = 16
 
 
-def do(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, float]:
+def do(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, Any]:
     """Train and score.
 
     run (dict[str, Any]): What to train on what.
     data (Path): Where the data of all tasks is.
     encoder (Path): The folder of the encoder.
-    RETURNS (dict[str, float]): The task's metrics.
+    RETURNS (dict[str, Any]): The task's metrics, and what the encoder computed in.
     """
     nlp, dev = trained(run, data, encoder)
     scores = nlp.evaluate(dev, batch_size=BATCH)
-    return {metric: round(scores[metric], 5) for metric in TASKS[run["task"]].metrics}
+    found = {metric: round(scores[metric], 5) for metric in TASKS[run["task"]].metrics}
+    return {**found, "precision": precision()}
 
 
 def trained(
