@@ -58,6 +58,8 @@ def test_no_checkpointing_of_what_cannot(bert, monkeypatch):
         make(bert, encoder=encoder)
 
 
+# What PyTorch says of Python 3.13.0.
+@pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
 def test_compiled(bert, monkeypatch, tmp_path):
     compiled = []
 
