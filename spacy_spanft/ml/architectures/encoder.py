@@ -56,8 +56,8 @@ def huggingface_encoder(
         {"attn_implementation": "eager"}.
     gradient_checkpointing (bool): Whether the backward pass computes again what it
         needs, in the place of keeping it: slower, with less memory.
-    compile (bool): Whether `torch.compile` makes the encoder faster. That takes minutes
-        at the first batches, and on a CPU a C++ compiler.
+    compile (bool): Whether `torch.compile` compiles the encoder. The first batches then
+        take minutes; on a CPU it needs a C++ compiler, and gave nothing.
     trust_remote_code (bool): Whether code that comes with the encoder may run.
     RETURNS (Model[List[Doc], DocRows]): The model.
     """

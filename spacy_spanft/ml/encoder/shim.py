@@ -40,7 +40,7 @@ class EncoderShim(PyTorchShim):
         precision (Literal["single", "bf16", "fp16"]): What the encoder computes in.
         gradient_checkpointing (bool): Whether the backward pass computes again what it
             needs.
-        compile (bool): Whether `torch.compile` makes the encoder faster.
+        compile (bool): Whether `torch.compile` compiles the encoder.
         """
         # What was trained on a GPU is loaded without one, too.
         scales = precision == "fp16" and torch.cuda.is_available()
