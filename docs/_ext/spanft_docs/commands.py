@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, get_args, get_origin
 
 from typer.models import ArgumentInfo, OptionInfo
 
@@ -88,7 +88,8 @@ def _functions(app: Any, before: str) -> Iterator[tuple[str, Callable[..., Any]]
 
 
 def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
-    hints = get_type_hints(function, include_extras=True)
+    # Not get_type_hints: in Python 3.10 it hides the notes of what may be None.
+    hints = inspect.get_annotations(function, eval_str=True)
     for name, parameter in inspect.signature(function).parameters.items():
         kind, *notes = get_args(hints[name]) or (hints[name],)
         infos = [n for n in notes if isinstance(n, ArgumentInfo | OptionInfo)]

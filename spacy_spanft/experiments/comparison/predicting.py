@@ -137,7 +137,8 @@ def check_pipeline(path: str) -> None:
     path (str): The pipeline, by name or path.
     """
     name, folder = str(path), Path(path)
-    if is_package(name) or name.startswith(_BLANK):
+    # Python 3.10 finds a package without a name.
+    if name and (is_package(name) or name.startswith(_BLANK)):
         return
     if not is_there(name):
         reason = "there is no such folder, and no such package is installed."
