@@ -88,6 +88,15 @@ class ModelErrors:
         "transformer_config has {name!r}, which a {kind} does not know. Is it "
         "misspelled?"
     )
+    DTYPE_IN_CONFIG = (
+        "transformer_config has {name!r}, but weights are kept in single precision, "
+        "which fine-tuning needs. What the encoder computes in is the setting "
+        'precision: "bf16" or "fp16".'
+    )
+    OTHER_WEIGHTS = (
+        "The weights that were saved are not those of such an encoder. Does "
+        "transformer_config in the config that loads them change its shape? {reason}"
+    )
     FP16_ON_CPU = (
         'precision = "fp16" trains on GPUs alone. On a CPU, take "bf16" or "single".'
     )

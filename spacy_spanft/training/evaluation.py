@@ -16,7 +16,7 @@ class EvaluationSteps(NamedTuple):
 
 
 def evaluation_steps(
-    n_steps: int, steps_per_epoch: int, eval_frequency: int, *, can_grow: bool = True
+    n_steps: int, steps_per_epoch: int, eval_frequency: int, *, can_grow: bool
 ) -> EvaluationSteps:
     """Fit evaluation into a training: at least once an epoch, and of the last step.
 
@@ -27,8 +27,7 @@ def evaluation_steps(
     n_steps (int): The step that training ends with; 0 if nothing ends it.
     steps_per_epoch (int): The steps in an epoch.
     eval_frequency (int): The most steps from one evaluation to the next.
-    can_grow (bool): Whether steps may be added. Where training ends with an epoch
-        ([training] max_epochs), there are none, so that some are cut.
+    can_grow (bool): Whether steps may be added. Where they may not, some are cut.
     RETURNS (EvaluationSteps): What fits.
     """
     longest = max(1, min(eval_frequency, steps_per_epoch))

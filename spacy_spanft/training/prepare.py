@@ -77,12 +77,12 @@ def _fit_steps(nlp: Language, settings: Any, train: list[Example]) -> None:
     )
     check_batches(batches.per_epoch, settings["batcher"])
     end = max_steps
-    fitted = evaluation_steps(end, batches.per_epoch, frequency)
-    # A single step is step 0, and max_steps = 0 would be no limit.
-    last = None if batches.total is None else max(1, batches.total - 1)
-    if last is not None and not 0 < fitted.n_steps <= last:  # the epochs end first
+    if batches.total is not None:
+        # A single step is step 0, and max_steps = 0 would be no limit.
+        last = max(1, batches.total - 1)
         end = min(max_steps or last, last)
-        fitted = evaluation_steps(end, batches.per_epoch, frequency, can_grow=False)
+    # No more than what somebody asked for.
+    fitted = evaluation_steps(end, batches.per_epoch, frequency, can_grow=False)
     changes = []
     new = {
         "eval_frequency": (frequency, fitted.eval_frequency),

@@ -31,11 +31,11 @@ def save_all(folder):
         (folder / name).write_text(LINE * 15, encoding="utf8")
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
     save_hub(folder / "wikitext")
-    save_pipeline(folder / "training" / "model-best")
     save_classifiers(folder)
     save_runs(folder)
     # As long as what init lets it read.
-    save_encoder(folder / "bert-base-uncased", n_positions=128)
+    encoder = save_encoder(folder / "bert-base-uncased", n_positions=128)
+    save_pipeline(folder / "training" / "model-best", encoder)
     for one in snippets("docs/quickstart.md"):
         if one.note == "file":  # other pages name them, too
             (folder / one.value).write_text(one.code, encoding="utf8")
@@ -49,10 +49,12 @@ def save_hub(hub):
     (hub / "data.jsonl").write_text("".join(rows), encoding="utf8")
 
 
-def save_pipeline(folder):
-    """Save a pipeline that takes pairs of texts."""
+def save_pipeline(folder, encoder):
+    """Save a pipeline that takes pairs of texts, with an encoder."""
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
+    model = {"name": str(encoder)}
+    nlp.add_pipe("spanft_encoder", "transformer", config={"model": model})
     textcat = nlp.add_pipe("textcat")
     for label in ("same", "other"):
         textcat.add_label(label)
@@ -83,7 +85,7 @@ def save_classifiers(folder):
             b = weights.get_param("b")
             weights.set_param("b", b + np.array([seed - 1, 0], "f"))  # other answers
             path = folder / "training" / f"{arm}{name}" / "model-best"
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             nlp.to_disk(path)
     doc = nlp.make_doc("New York")
     doc.cats = {"same": 1.0, "other": 0.0}

@@ -10,7 +10,6 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.shim import EncoderShim
 from spacy_spanft.ml.layers.encoder_listener import EncoderListener
-from spacy_spanft.ml.layers.hf_encoder import settings_of, window_of
 from spacy_spanft.pipeline.kept_rows import KeptRows, join_rows
 from spacy_spanft.training.regimes.freeze import freeze_transformer
 
@@ -271,20 +270,6 @@ def test_processes_and_replaced_listeners(bert, tmp_path):
     assert said(nlp.pipe(TEXTS)) == expected
     nlp.to_disk(tmp_path)
     assert said(spacy.load(tmp_path).pipe(TEXTS)) == expected
-
-
-def test_settings_of_the_config_that_loads(bert, tmp_path):
-    make(bert).to_disk(tmp_path)
-    changed = {"window": 12, "max_batch_rows": 24, "precision": "bf16"}
-    nlp = spacy.load(
-        tmp_path, config={"components": {"transformer": {"model": changed}}}
-    )
-    model = nlp.get_pipe("transformer").model
-    assert window_of(model)[0] == 12
-    assert settings_of(model).max_batch_rows == 24
-    assert model.shims[0].precision == "bf16"
-    rows = nlp.get_pipe("transformer").rows_of([nlp.make_doc("the film is good " * 5)])
-    assert len(rows.encodings[0].windows) > 1
 
 
 def test_wrong_pipelines(bert):

@@ -77,6 +77,6 @@ def test_without_an_end_each_epoch_is_evaluated(can_grow):
 
 def test_small_and_large_data():
     # 300 texts in batches of 32, three epochs; and the 8,551 of CoLA.
-    assert evaluation_steps(30, 10, 100) == EvaluationSteps(10, 30)
-    assert evaluation_steps(804, 268, 100) == EvaluationSteps(90, 810)
-    assert evaluation_steps(1000, 268, 100) == EvaluationSteps(100, 1000)
+    assert evaluation_steps(30, 10, 100, can_grow=True) == EvaluationSteps(10, 30)
+    assert evaluation_steps(804, 268, 100, can_grow=True) == EvaluationSteps(90, 810)
+    assert evaluation_steps(1000, 268, 100, can_grow=True) == EvaluationSteps(100, 1000)

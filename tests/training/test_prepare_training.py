@@ -126,7 +126,7 @@ class TestFit:
     def test_by_steps(self, data):
         limits = {"training.max_steps": 1000, "training.max_epochs": 0}
         assert fitted(quick(data, **limits)) == (2, 1000)
-        assert fitted(quick(data, **{**limits, "training.max_steps": 7})) == (2, 8)
+        assert fitted(quick(data, **{**limits, "training.max_steps": 7})) == (1, 7)
         assert fitted(quick(data, **limits, **{"training.eval_frequency": 1})) == (
             1,
             1000,

@@ -1,18 +1,20 @@
 """Loads encoders and tokenizers of Hugging Face, and turns them into bytes."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import srsly
 
 from ...errors import Errors, PairError, SpanftError
+from .settings import EncoderSettings
 
-# Tokenizers that know no limit say so with 10 to the power of 30.
-_NO_LIMIT = 10**9
-# Families whose positions begin after that of padding.
-_OFFSET_POSITIONS = ("roberta", "camembert", "xlm-roberta", "longformer", "mpnet")
+# What says where an encoder is found, and nothing once it is.
+_WHERE = {
+    *("revision", "subfolder", "cache_dir", "token"),
+    *("local_files_only", "force_download", "proxies"),
+}
 
 
 class Encoder(NamedTuple):
@@ -28,42 +30,36 @@ class Encoder(NamedTuple):
     config: Any
 
 
-def load_encoder(
-    name: str,
-    transformer_config: Mapping[str, Any],
-    tokenizer_config: Mapping[str, Any],
-    trust_remote_code: bool,
-) -> Encoder:
+def load_encoder(settings: EncoderSettings) -> Encoder:
     """Load an encoder from the hub or from a folder.
 
     Of an encoder-decoder it is the encoder.
 
-    name (str): Its name, or its folder.
-    transformer_config (Mapping[str, Any]): Settings of the encoder.
-    tokenizer_config (Mapping[str, Any]): Settings of the tokenizer.
-    trust_remote_code (bool): Whether code that comes with it may run.
+    settings (EncoderSettings): Its name or folder, and what is to be set in it.
     RETURNS (Encoder): The encoder, on the CPU.
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-    trust = {"trust_remote_code": trust_remote_code}
+    name, given = settings.name, settings.transformer_config
+    trust = {"trust_remote_code": settings.trust_remote_code}
+    where = {key: given[key] for key in _WHERE & set(given)}
     try:
         config, unused = AutoConfig.from_pretrained(
-            name, **trust, **transformer_config, return_unused_kwargs=True
+            name, **trust, **given, return_unused_kwargs=True
         )
-        tokenizer = AutoTokenizer.from_pretrained(name, **trust, **tokenizer_config)
-        module = AutoModel.from_pretrained(name, config=config, **trust)
+        tokenizer = AutoTokenizer.from_pretrained(
+            name, **trust, **settings.tokenizer_config
+        )
+        module = AutoModel.from_pretrained(name, config=config, **trust, **where)
     except Exception as error:  # safetensors and tokenizers raise errors of no class
         text = Errors.NOT_AN_ENCODER if Path(name).is_dir() else Errors.NO_SUCH_ENCODER
         reason = " ".join(str(error).split())
         raise SpanftError(text.format(name=name, reason=reason)) from error
-    if wrong := sorted(set(unused) & set(transformer_config)):
-        kind = type(config).__name__
-        raise SpanftError(Errors.NO_SUCH_SETTING.format(name=wrong[0], kind=kind))
+    _check_known(config, set(unused) & set(given) - _WHERE)
     # Of a folder without any, transformers makes a tokenizer that knows no word.
     if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
         raise SpanftError(Errors.NO_VOCABULARY.format(name=name))
-    return Encoder(_without_decoder(module), _fast(tokenizer), config)
+    return Encoder(_for_training(module), _fast(tokenizer), config)
 
 
 def encoder_to_bytes(encoder: Encoder) -> bytes:
@@ -91,9 +87,10 @@ def encoder_to_bytes(encoder: Encoder) -> bytes:
     return bytes(srsly.msgpack_dumps(message))
 
 
-def encoder_from_bytes(data: bytes) -> Encoder:
+def encoder_from_bytes(data: bytes, settings: EncoderSettings) -> Encoder:
     """Make an encoder of its bytes.
 
+    settings (EncoderSettings): What is to be set in it; its name says nothing.
     RETURNS (Encoder): The encoder, on the CPU.
     """
     from safetensors.torch import load
@@ -105,30 +102,41 @@ def encoder_from_bytes(data: bytes) -> Encoder:
             # A name from a file may be a path.
             (Path(folder) / Path(name).name).write_bytes(content)
         (Path(folder) / "config.json").write_text(message["config"], "utf8")
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        config = AutoConfig.from_pretrained(folder)
-        module = _without_decoder(AutoModel.from_config(config))
-    module.load_state_dict(load(message["weights"]))
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, **_without(_WHERE, settings.tokenizer_config)
+        )
+        given = _without(_WHERE, settings.transformer_config)
+        config, unused = AutoConfig.from_pretrained(
+            folder, **given, return_unused_kwargs=True
+        )
+        _check_known(config, set(unused) & set(given))
+        module = _for_training(AutoModel.from_config(config))
+    try:
+        module.load_state_dict(load(message["weights"]))
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())
+        raise SpanftError(Errors.OTHER_WEIGHTS.format(reason=reason)) from error
     return Encoder(module, _fast(tokenizer), config)
 
 
-def longest_window(encoder: Encoder) -> int | None:
-    """Find out how many wordpieces an encoder takes at once.
+def _check_known(config: Any, unknown: Iterable[str]) -> None:
+    """Raise if a config does not know a setting."""
+    for name in sorted(unknown):
+        kind = type(config).__name__
+        raise SpanftError(Errors.NO_SUCH_SETTING.format(name=name, kind=kind))
 
-    RETURNS (Optional[int]): How many; None if there is no limit.
+
+def _without(names: Collection[str], settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: settings[name] for name in settings if name not in names}
+
+
+def _for_training(module: Any) -> Any:
+    """Take the encoder alone, in single precision whatever its weights were saved in.
+
+    Steps of fine-tuning are smaller than what half precision can tell apart.
     """
-    config, limits = encoder.config, []
-    positions = getattr(config, "max_position_embeddings", None)
-    if isinstance(positions, int) and positions > 0:
-        is_offset = config.model_type in _OFFSET_POSITIONS
-        limits.append(positions - (config.pad_token_id + 1 if is_offset else 0))
-    if encoder.tokenizer.model_max_length < _NO_LIMIT:
-        limits.append(int(encoder.tokenizer.model_max_length))
-    return min(limits, default=None)
-
-
-def _without_decoder(module: Any) -> Any:
-    return module.get_encoder() if module.config.is_encoder_decoder else module
+    own = module.get_encoder() if module.config.is_encoder_decoder else module
+    return own.float()
 
 
 def _fast(tokenizer: Any) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...errors import check_number
+from ...errors import Errors, SpanftError, check_number
 from ..pairs import check_separator
 
 Precision = Literal["single", "bf16", "fp16"]
@@ -18,7 +18,7 @@ class EncoderSettings:
     """The settings of an encoder; see `spacy-spanft.HuggingFaceEncoder.v1`.
 
     They are not saved with the weights, but in the config alone: what
-    `spacy.load(..., config=...)` says counts.
+    `spacy.load(..., config=...)` says counts. Only the name says nothing then.
     """
 
     name: str
@@ -37,6 +37,9 @@ class EncoderSettings:
     def __post_init__(self) -> None:
         if self.separator is not None:
             check_separator(self.separator)
+        for name in ("dtype", "torch_dtype"):
+            if name in self.transformer_config:
+                raise SpanftError(Errors.DTYPE_IN_CONFIG.format(name=name))
         expected = "a number of 1 or more"
         check_number(
             "max_batch_rows", self.max_batch_rows, lambda rows: rows >= 1, expected

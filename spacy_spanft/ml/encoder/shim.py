@@ -20,7 +20,8 @@ from ...errors import Errors, SpanftError
 from ..alignment import Ints
 from ..optimizers.fused_adam import can_fuse, fused_step
 from .loading import Encoder, encoder_from_bytes, encoder_to_bytes
-from .settings import Precision
+from .settings import EncoderSettings
+from .window_size import window_of
 from .wordpieces import Window
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -29,25 +30,15 @@ _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 class EncoderShim(PyTorchShim):
     """An encoder and its tokenizer, without either until they are loaded."""
 
-    def __init__(
-        self,
-        precision: Precision = "single",
-        gradient_checkpointing: bool = False,
-        compile: bool = False,
-    ) -> None:
+    def __init__(self, settings: EncoderSettings) -> None:
         """Make it empty.
 
-        precision (Literal["single", "bf16", "fp16"]): What the encoder computes in.
-        gradient_checkpointing (bool): Whether the backward pass computes again what it
-            needs.
-        compile (bool): Whether `torch.compile` compiles the encoder.
+        settings (EncoderSettings): What the config says of the encoder.
         """
         # What was trained on a GPU is loaded without one, too.
-        scales = precision == "fp16" and torch.cuda.is_available()
+        scales = settings.precision == "fp16" and torch.cuda.is_available()
         super().__init__(None, grad_scaler=PyTorchGradScaler(scales))
-        self.precision = precision
-        self.gradient_checkpointing = gradient_checkpointing
-        self.compile = compile
+        self.settings = settings
         self._encoder: Encoder | None = None
 
     @property
@@ -67,8 +58,9 @@ class EncoderShim(PyTorchShim):
 
         encoder (Encoder): The encoder.
         """
+        window_of(encoder, self.settings)  # says now what is wrong with it
         module = encoder.module.to(get_torch_default_device())
-        if self.gradient_checkpointing:
+        if self.settings.gradient_checkpointing:
             if not getattr(module, "supports_gradient_checkpointing", False):
                 name = type(module).__name__
                 raise SpanftError(Errors.NO_CHECKPOINTING.format(name=name))
@@ -77,7 +69,7 @@ class EncoderShim(PyTorchShim):
             enable = getattr(module, name, module.gradient_checkpointing_enable)
             # Wordpieces are numbers, and have no gradient for the other kind to follow.
             enable({"use_reentrant": False})
-        if self.compile:
+        if self.settings.compile:
             _check_compiler(module.device.type)
             module.compile(dynamic=True)
         self._encoder = encoder
@@ -94,7 +86,7 @@ class EncoderShim(PyTorchShim):
         RETURNS (tuple[Tensor, Callable]): The vectors without any padding, in the order
             of the windows, and what takes their gradient.
         """
-        if is_train and self.precision == "fp16" and self.device.type == "cpu":
+        if is_train and self.settings.precision == "fp16" and self.device.type == "cpu":
             raise SpanftError(Errors.FP16_ON_CPU)
         lengths = np.array([len(window) for window in windows], np.int64)
         starts = np.cumsum(lengths) - lengths
@@ -145,7 +137,7 @@ class EncoderShim(PyTorchShim):
 
     def from_bytes(self, bytes_data: bytes) -> "EncoderShim":
         """Read an encoder."""
-        self.take(encoder_from_bytes(bytes_data))
+        self.take(encoder_from_bytes(bytes_data, self.settings))
         return self
 
     def _inputs(self, windows: Sequence[Window]) -> tuple[Any, dict[str, Any]]:
@@ -168,7 +160,7 @@ class EncoderShim(PyTorchShim):
 
     @contextmanager
     def _autocast(self) -> Iterator[None]:
-        dtype = _DTYPES.get(self.precision)
+        dtype = _DTYPES.get(self.settings.precision)
         if self.device.type == "cpu" and dtype == torch.float16:
             dtype = None
         with torch.autocast(self.device.type, dtype, enabled=dtype is not None):

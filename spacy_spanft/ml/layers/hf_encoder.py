@@ -9,21 +9,18 @@ from spacy.tokens import Doc
 from thinc.api import Model, torch2xp, xp2torch
 from thinc.types import Floats2d
 
-from ...errors import check_number
 from ..alignment import Encoding, encoding_of_tokens, real_rows
-from ..encoder.loading import load_encoder, longest_window
+from ..encoder.loading import load_encoder
 from ..encoder.micro_batches import micro_batches
 from ..encoder.settings import SETTINGS, EncoderSettings
 from ..encoder.shim import EncoderShim
+from ..encoder.window_size import window_of
 from ..encoder.wordpieces import Window, Windows, cut_windows, encoding_of
 from .doc_rows import DocRows
 
 InT = list[Doc]
 OutT = DocRows
 NAME = "hf_encoder"
-# What windows share if nobody says, and how long they are where nothing limits them.
-_SHARED = 4
-_UNLIMITED = 512
 # What a micro-batch costs beside its rows, in rows: a GPU is slow to start and fast to
 # go on.
 _OVERHEAD = {"cpu": 48.0, "cuda": 4096.0}
@@ -35,9 +32,7 @@ def hf_encoder(settings: EncoderSettings) -> Model[InT, OutT]:
     settings (EncoderSettings): See `spacy-spanft.HuggingFaceEncoder.v1`.
     RETURNS (Model[List[Doc], DocRows]): Docs to rows.
     """
-    shim = EncoderShim(
-        settings.precision, settings.gradient_checkpointing, settings.compile
-    )
+    shim = EncoderShim(settings)
     attrs = {SETTINGS: settings}
     return Model(NAME, forward, init=init, shims=[shim], dims={"nO": None}, attrs=attrs)
 
@@ -46,15 +41,8 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
     """Load the encoder, if there is none yet."""
     shim, settings = shim_of(model), settings_of(model)
     if not shim.is_loaded:
-        encoder = load_encoder(
-            settings.name,
-            settings.transformer_config,
-            settings.tokenizer_config,
-            settings.trust_remote_code,
-        )
-        shim.take(encoder)
+        shim.take(load_encoder(settings))
     model.set_dim("nO", shim.encoder.module.config.hidden_size)
-    window_of(model)  # says now what is wrong with it
 
 
 def shim_of(model: Model[InT, OutT]) -> EncoderShim:
@@ -74,37 +62,12 @@ def is_trained(model: Model[InT, OutT]) -> bool:
     return any(p.requires_grad for p in shim_of(model).encoder.module.parameters())
 
 
-def window_of(model: Model[InT, OutT]) -> tuple[int, int]:
-    """Find out how long windows are, and how many wordpieces two of them share.
-
-    RETURNS (tuple[int, int]): Both, special wordpieces counted in the first alone.
-    """
-    shim, settings = shim_of(model), settings_of(model)
-    longest = longest_window(shim.encoder)
-    least = shim.encoder.tokenizer.num_special_tokens_to_add() + 1
-    size = longest or _UNLIMITED if settings.window is None else settings.window
-    most = f"to {longest}, what {settings.name!r} takes" if longest else "or more"
-    check_number(
-        "window",
-        size,
-        lambda size: least <= size <= (longest or size),
-        f"null, or a number from {least} {most}",
-    )
-    inside = size - least + 1
-    stride = settings.stride
-    if stride is None:
-        stride = max(1, inside - inside // _SHARED)
-    expected = f"null, or a number from 1 to {inside}, what a window has of a text"
-    check_number("stride", stride, lambda stride: 1 <= stride <= inside, expected)
-    return size, inside - stride
-
-
 def forward(
     model: Model[InT, OutT], docs: InT, is_train: bool
 ) -> tuple[OutT, Callable[[Floats2d], InT]]:
     """Apply the layer. No row is computed for padding beyond a micro-batch's own."""
     shim, ops, settings = shim_of(model), model.ops, settings_of(model)
-    size, overlap = window_of(model)
+    size, overlap = window_of(shim.encoder, settings)
     cut = cut_windows(docs, shim.encoder.tokenizer, size, overlap, settings.separator)
     own = _by_doc(cut)
     pairs = zip(docs, own, strict=True)
