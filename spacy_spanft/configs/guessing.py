@@ -13,7 +13,7 @@ from ..errors import Errors, SpanftError
 from ..ml.pairs import SEPARATOR
 from ..training.readers.columns import SCORE
 from ..training.readers.conll import CONLL_ENDING
-from ..training.readers.rows import columns_of
+from ..training.readers.tables import columns_of
 from ..training.readers.textcat import is_docbins
 from .bases import REGRESSOR, TASKS, base
 from .data import Seen, corpus_of, look

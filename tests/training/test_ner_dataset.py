@@ -6,7 +6,7 @@ import spacy
 from spacy_spanft.errors import ReaderError, SpanftError
 from spacy_spanft.training.readers.conll import conll_corpus
 from spacy_spanft.training.readers.ner_dataset import ner_dataset_corpus
-from spacy_spanft.training.readers.rows import columns_of
+from spacy_spanft.training.readers.tables import columns_of
 from spacy_spanft.training.readers.textcat import dataset_corpus, table_corpus
 
 

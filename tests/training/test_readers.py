@@ -20,7 +20,7 @@ from spacy_spanft.pipeline.scorers import (
     make_regression_scorer,
     regression_scores,
 )
-from spacy_spanft.training.readers.rows import rows_from_file
+from spacy_spanft.training.readers.tables import rows_from_file
 from spacy_spanft.training.readers.textcat import dataset_corpus, table_corpus
 
 ROWS = [

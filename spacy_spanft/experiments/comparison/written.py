@@ -15,7 +15,8 @@ from spacy.util import minibatch
 
 from ...errors import ComparisonError, Errors, Warnings
 from ...errors.shortening import listed, shown
-from ...training.readers.rows import Row, rows_from_file
+from ...training.readers.rows import Row
+from ...training.readers.tables import rows_from_file
 from ..metrics.choice import metric_of
 from .annotating import annotate
 from .predicting import load, read_examples

@@ -14,7 +14,8 @@ from spacy.vocab import Vocab
 from ...errors import Errors, ReaderError, Warnings
 from ...errors.shortening import shown
 from ...ngrams.text.blocks import ErrorHandling
-from .rows import check_choice, check_length, check_limit, read_text
+from .rows import check_choice, check_length, check_limit
+from .tables import read_text
 from .tags import check_tag, doc_of_tags, example_of
 
 Corpus = Callable[[Language], Iterator[Example]]

@@ -17,16 +17,8 @@ from ...ml.encoder.settings import SETTINGS
 from ...ml.pairs import SEPARATOR, split_pair
 from ...ngrams.text.blocks import ErrorHandling
 from .columns import Columns, cats_of, check_columns, check_texts, is_left_out, text_of
-from .rows import (
-    Format,
-    Incomplete,
-    Row,
-    check_format,
-    check_length,
-    check_limit,
-    rows_from_dataset,
-    rows_from_file,
-)
+from .rows import Incomplete, Row, check_length, check_limit, rows_from_dataset
+from .tables import Format, check_format, rows_from_file
 
 Corpus = Callable[[Language], Iterator[Example]]
 
