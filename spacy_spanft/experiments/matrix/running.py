@@ -13,9 +13,9 @@ from uuid import uuid4
 
 from ...errors import Errors, SpanftError
 from ...util.files import write_whole
+from ...util.lock import own_folders
 from ...util.processes import fresh_context
 from .gpus import places_of
-from .lock import own_folders
 from .plan import Run
 from .progress import Progress
 from .result import RESULT, best_score

@@ -1,4 +1,4 @@
-"""Keeps the folder of a task to one process."""
+"""Keeps a folder to one process."""
 
 import json
 import os
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ...errors import Errors, SpanftError
-from ...util.files import write_whole
+from ..errors import Errors, SpanftError
+from .files import write_whole
 
-# No arm has such a name.
+# No arm of a matrix has such a name.
 LOCK, OWNER = ".lock", ".owner.json"
 
 
