@@ -16,6 +16,7 @@ from .explain import explain_cli
 from .init import init_cli
 from .matrix import experiment_cli, matrix_cli
 from .phrases import phrases_cli
+from .predict import predict_cli
 from .pretrain import pretrain_cli
 from .push import push_cli
 from .segment import segment_cli
@@ -50,6 +51,7 @@ spanft.command(
 )(experiment_cli)
 spanft.command("explain")(explain_cli)
 spanft.command("phrases")(phrases_cli)
+spanft.command("predict")(predict_cli)
 spanft.command("pretrain")(pretrain_cli)
 spanft.command("card")(card_cli)
 spanft.command("push")(push_cli)

@@ -12,6 +12,7 @@ from .data import DataErrors
 from .dictionaries import DictionaryErrors
 from .matrix import MatrixErrors
 from .models import ModelErrors
+from .prediction import PredictionErrors
 from .pretraining import PretrainingErrors
 from .publishing import PublishingErrors
 from .shortening import shown
@@ -75,6 +76,7 @@ class Errors(
     MatrixErrors,
     PretrainingErrors,
     PublishingErrors,
+    PredictionErrors,
     metaclass=WithCodes,
 ):
     """All messages of errors, each with its code."""

@@ -85,6 +85,7 @@ def open_engine(
     *,
     address: str | None = None,
     is_light: bool = False,
+    n_gpus: int = 0,
 ) -> Engine:
     """Choose where tasks run.
 
@@ -96,6 +97,7 @@ def open_engine(
         $RAY_ADDRESS, or a cluster of its own on this machine.
     is_light (bool): Whether local workers import only what the tasks need, instead of
         being forked off a server that has PyTorch and spaCy.
+    n_gpus (int): How many GPUs Ray gives each task.
     RETURNS (Engine): The engine, to be used in a `with` block.
     """
     check_setting("engine", name, name in get_args(EngineName), "'local' or 'ray'")
@@ -106,7 +108,7 @@ def open_engine(
     if name == "ray":
         from .ray_engine import RayEngine
 
-        return RayEngine(n_workers, address)
+        return RayEngine(n_workers, address, n_gpus)
     if address is not None:
         text = {"address": address, "engine": name}
         raise SpanftError(Errors.ADDRESS_WITHOUT_RAY.format(**text))

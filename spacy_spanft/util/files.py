@@ -153,14 +153,23 @@ def _check_above(path: str | Path, folder: Path) -> None:
         raise SpanftError(Errors.NOT_WRITABLE.format(**text))
 
 
+def check_source(path: str | Path) -> None:
+    """Raise for what is no file.
+
+    path (Union[str, Path]): What will be read, perhaps several times.
+    """
+    if not Path(path).exists():
+        raise SpanftError(Errors.NOT_FOUND.format(path=str(path), cwd=os.getcwd()))
+    if not Path(path).is_file():
+        raise SpanftError(Errors.NOT_A_FILE.format(path=str(path)))
+
+
 def read_whole(path: str | Path) -> bytes:
     """Read a file.
 
     path (Union[str, Path]): The file.
     RETURNS (bytes): What is in it.
     """
-    if not Path(path).exists():
-        raise SpanftError(Errors.NOT_FOUND.format(path=str(path), cwd=os.getcwd()))
-    if Path(path).is_dir():
-        raise SpanftError(Errors.NOT_A_FILE.format(path=str(path)))
+    if Path(path).is_dir() or not Path(path).exists():
+        check_source(path)
     return Path(path).read_bytes()

@@ -24,7 +24,10 @@ class RayEngine(Engine):
     """
 
     def __init__(
-        self, n_workers: int | None = None, address: str | None = None
+        self,
+        n_workers: int | None = None,
+        address: str | None = None,
+        n_gpus: int = 0,
     ) -> None:
         """Connect to a cluster, or start one on this machine.
 
@@ -33,9 +36,11 @@ class RayEngine(Engine):
             for a worker run as well.
         address (Optional[str]): Where the cluster is (HOST:PORT); None for that in
             $RAY_ADDRESS, or one on this machine.
+        n_gpus (int): How many GPUs each task gets, and sees no other.
         """
         require("The engine 'ray'", "ray")
         self._going: set[Any] = set()
+        self._n_gpus = n_gpus
         self._is_ours = _connect(n_workers, address or os.environ.get("RAY_ADDRESS"))
         self.n_workers = n_workers or _n_cpus()
 
@@ -45,7 +50,9 @@ class RayEngine(Engine):
         """Run tasks; see `Engine.run`."""
         import ray
 
-        remote = ray.remote(_call).options(max_retries=MOST_TIMES - 1)
+        remote = ray.remote(_call).options(
+            max_retries=MOST_TIMES - 1, num_gpus=self._n_gpus
+        )
         source = iter(tasks)
         jobs: deque[Any] = deque()
         while True:

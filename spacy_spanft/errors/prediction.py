@@ -1,0 +1,47 @@
+"""Messages of errors: predictions for the rows of a file."""
+
+from .shortening import shortened
+
+
+@shortened
+class PredictionErrors:
+    """Messages with named gaps, filled with `str.format`."""
+
+    NO_INPUT_FORMAT = (
+        "The ending of {path!r} does not tell its format. Give it with --format: "
+        "parquet, jsonl, csv, tsv, or txt for one text a line."
+    )
+    NO_OUTPUT_FORMAT = (
+        "The output {path!r} must end in .parquet or in .jsonl, which says what is "
+        "written."
+    )
+    PREDICTS_NOTHING = (
+        "The pipeline {name!r} predicts no categories, entities or spans; it has "
+        "{pipes}. `spanft segment` shows the spans of a span_segmenter."
+    )
+    OTHER_SHAPE = (
+        "{name} has {found}, and with the first text it had {expected}. All rows of an "
+        "output have the same columns."
+    )
+    NOT_IN_JSON = (
+        "A column of the input holds values of type {kind}, which JSON does not know. "
+        "Let the output be Parquet."
+    )
+    BAD_PARQUET = "{path!r} cannot be read as Parquet: {reason}"
+    MIXED_TYPES = (
+        "The columns of the input cannot be written as Parquet, where each has one "
+        "type: {reason}. Let the output be .jsonl."
+    )
+    NO_FREE_GPU = "No GPU is free among {gpus}: each process needs one of its own."
+    NONE_PREDICTED = (
+        "None of the first texts of {path} can be predicted. {place}: {reason}"
+    )
+    COLUMN_IS_THERE = (
+        "{path!r} already has a column of the name {names}. Give the predicted ones "
+        "other names with --prefix, such as --prefix predicted_."
+    )
+    BAD_WORK = "{path} cannot be read. Remove its folder to begin anew."
+    OTHER_WORK = (
+        "{folder} has parts of another run: {name} was different. Call it as before to "
+        "go on with that one, or remove the folder to begin anew."
+    )

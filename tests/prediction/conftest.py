@@ -1,0 +1,85 @@
+import json
+
+import pytest
+import spacy
+from spacy.tokens import Span
+from spacy.training import Example
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.prediction import parts
+
+LABELS = ("good", "bad")
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    """A pipeline that finds everything, and is quick."""
+    nlp = spacy.blank("en")
+    segmenter = nlp.add_pipe("span_segmenter")
+    bow = {"@architectures": "spacy.TextCatBOW.v3", "exclusive_classes": True}
+    nlp.add_pipe(
+        "textcat", config={"model": {**bow, "ngram_size": 1, "no_output_layer": False}}
+    )
+    ruler = nlp.add_pipe("entity_ruler")
+    suggester = {"@misc": "spacy.ngram_suggester.v1", "sizes": [1]}
+    nlp.add_pipe("spancat", config={"suggester": suggester, "threshold": 0.0})
+    spacy.util.fix_random_seed(0)
+    nlp.initialize(lambda: examples(nlp))
+    segmenter.initialize(dictionary=NgramDictionary({"new york": 9}))
+    ruler.add_patterns([{"label": "CITY", "pattern": "New York"}])
+    folder = tmp_path_factory.mktemp("model") / "nlp"
+    nlp.to_disk(folder)
+    return folder
+
+
+def examples(nlp):
+    found = []
+    for n, label in enumerate(LABELS):
+        doc = nlp.make_doc(f"film {n} again")
+        doc.cats = {name: float(name == label) for name in LABELS}
+        doc.spans["sc"] = [Span(doc, 0, 1, "WORD")]
+        found.append(Example(nlp.make_doc(doc.text), doc))
+    return found
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(parts, "MOST_ROWS", 4)
+
+
+def texts(n_rows):
+    return [
+        f"Film {n} was seen in New York" + " again" * (n % 3) for n in range(n_rows)
+    ]
+
+
+def expected(model, rows, *, text="text"):
+    """Predict all texts at once, each row beside its cells."""
+    docs = spacy.load(model).pipe(row[text] for row in rows)
+    return [{**row, **said(doc)} for row, doc in zip(rows, docs, strict=True)]
+
+
+def said(doc):
+    return {
+        "label": max(LABELS, key=lambda label: doc.cats[label]),
+        "cats": {label: pytest.approx(doc.cats[label], abs=1e-5) for label in LABELS},
+        "ents": [written(span) for span in doc.ents],
+        "spans": {
+            "sc": [
+                {**written(span), "score": pytest.approx(score, abs=1e-5)}
+                for span, score in zip(
+                    doc.spans["sc"],
+                    doc.spans["sc"].attrs.get("scores", []),
+                    strict=True,
+                )
+            ]
+        },
+    }
+
+
+def written(span: Span):
+    return {"start": span.start_char, "end": span.end_char, "label": span.label_}
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text("utf8").splitlines()]

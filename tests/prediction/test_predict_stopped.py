@@ -1,0 +1,206 @@
+"""A run that ends before its time: it goes on, and every row is there once."""
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.prediction import parts, predict, task
+from spacy_spanft.util.lock import own_folders
+
+from .conftest import read_lines, texts
+
+has_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+N_ROWS = 400
+SCRIPT = """
+import sys
+from spacy_spanft.cli.util import short_errors
+from spacy_spanft.prediction import parts, predict
+parts.MOST_ROWS = 10
+print("begun", flush=True)
+with short_errors():
+    predict(*sys.argv[1:4], n_process=int(sys.argv[4]))
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "in.txt"
+    path.write_text("\n".join(texts(N_ROWS)), "utf8")
+    return str(path)
+
+
+def begin(*args):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def wait_for_parts(folder, n_parts):
+    """Wait until there are some, or the run is over."""
+    end = time.monotonic() + 120
+    was_there = False
+    while time.monotonic() < end:
+        found = len(list(folder.glob("0*.jsonl")))
+        was_there |= folder.exists()
+        if found >= n_parts or (was_there and not folder.exists()):
+            return found
+        time.sleep(0.001)
+    raise AssertionError("there were no parts")
+
+
+@has_kill
+def test_killed_at_random_moments(model, source, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "MOST_ROWS", 10)
+    predict(str(model), source, tmp_path / "whole.jsonl")
+    output, chance = tmp_path / "out.jsonl", random.Random(0)
+    n_hit = n_before = 0
+    while not output.exists():
+        process = begin(model, source, output, 2)
+        wait_for_parts(tmp_path / "out.jsonl.parts", n_before + chance.randint(5, 25))
+        process.kill()
+        process.communicate()
+        n_hit += process.returncode < 0
+        # What was there stays.
+        n_done = len(list((tmp_path / "out.jsonl.parts").glob("0*.jsonl")))
+        assert output.exists() or n_done >= n_before
+        n_before = n_done
+    assert n_hit
+    if (tmp_path / "out.jsonl.parts").exists():  # killed right after the very last step
+        predict(str(model), source, output, force=True)
+    assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert len(read_lines(output)) == N_ROWS
+
+
+@has_kill
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(model, source, how, tmp_path, monkeypatch):
+    output = tmp_path / "out.jsonl"
+    process = begin(model, source, output, 2)
+    n_parts = wait_for_parts(tmp_path / "out.jsonl.parts", 2)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    assert n_parts >= 2
+    assert process.returncode == 128 + how
+    assert "Traceback" not in said
+    monkeypatch.setattr(parts, "MOST_ROWS", 10)
+    known = []
+    monkeypatch.setattr(
+        "spacy_spanft.prediction.run.predict_part",
+        lambda *args: known.append(args[2].number) or task.predict_part(*args),
+    )
+    predict(str(model), source, output)
+    assert 0 not in known
+    assert 1 not in known
+    assert len(read_lines(output)) == N_ROWS
+
+
+def test_a_full_disk(model, source, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "MOST_ROWS", 100)
+    writes, write = [], os.fsync
+
+    def fill(file):
+        writes.append(file)
+        if len(writes) == 5:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(file)
+
+    monkeypatch.setattr(os, "fsync", fill)
+    output = tmp_path / "out.jsonl"
+    with pytest.raises(OSError, match="No space left"):
+        predict(str(model), source, output)
+    assert len(list((tmp_path / "out.jsonl.parts").glob("0*.jsonl"))) in (1, 2)
+    assert not output.exists()
+    predict(str(model), source, output)
+    assert len(read_lines(output)) == N_ROWS
+
+
+@pytest.fixture
+def stopped(model, source, tmp_path, monkeypatch):
+    """Stop a run after two parts."""
+    monkeypatch.setattr(parts, "MOST_ROWS", 100)
+
+    def stop(setup, shape, part):
+        if part.number == 2:
+            raise KeyboardInterrupt
+        return task.predict_part(setup, shape, part)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("spacy_spanft.prediction.run.predict_part", stop)
+        with pytest.raises(KeyboardInterrupt):
+            predict(str(model), source, tmp_path / "out.jsonl")
+    return tmp_path / "out.jsonl.parts"
+
+
+def test_another_run(model, source, stopped, tmp_path):
+    output = tmp_path / "out.jsonl"
+    with pytest.raises(SpanftError, match="parts of another run: --prefix was"):
+        predict(str(model), source, output, prefix="p_")
+    with open(source, "a", encoding="utf8") as file:
+        file.write("\none more")
+    with pytest.raises(SpanftError, match="the input was different"):
+        predict(str(model), source, output)
+    assert len(list(stopped.glob("0*.jsonl"))) == 2
+
+
+def test_broken_facts(model, source, stopped, tmp_path):
+    (stopped / "begun.json").write_text("[")
+    with pytest.raises(SpanftError, match="Remove its folder to begin anew"):
+        predict(str(model), source, tmp_path / "out.jsonl")
+
+
+def test_two_at_once(model, source, stopped, tmp_path):
+    with own_folders([stopped]), pytest.raises(SpanftError, match="process"):
+        predict(str(model), source, tmp_path / "out.jsonl")
+    assert len(list(stopped.glob("0*.jsonl"))) == 2
+
+
+def test_parts_that_nobody_began(model, source, stopped, tmp_path):
+    """A run that was done, and killed before it could remove them."""
+    for part in stopped.glob("0*.jsonl"):
+        part.write_text("old\n")
+    (stopped / "begun.json").unlink()
+    output = tmp_path / "out.jsonl"
+    predict(str(model), source, output)
+    assert len(read_lines(output)) == N_ROWS
+    assert not stopped.exists()
+
+
+def test_each_process_has_a_gpu(tmp_path, monkeypatch):
+    loaded = []
+    monkeypatch.setattr(task, "load", lambda model, gpu_id: loaded.append(gpu_id))
+    folder = str(tmp_path)
+    setup = task.Setup("model", None, False, "", (3, 5), folder)
+    with own_folders([tmp_path]):
+        task.pipeline_of(setup)
+        code = (
+            "from spacy_spanft.prediction import task; "
+            "task.load = lambda model, gpu_id: print(gpu_id, flush=True); "
+            f"task.pipeline_of(task.Setup('m', None, False, '', (3, 5), {folder!r})); "
+        )
+        for more, expected in (("input()", "5\n"), ("", "")):
+            process = subprocess.Popen(
+                [sys.executable, "-c", code + more],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            assert process.stdout.readline() == expected
+            if more:
+                first = process
+        assert "No GPU is free among 3,5" in process.communicate()[1]
+        first.communicate("\n")
+        task.forget()
+    assert loaded == [3]
