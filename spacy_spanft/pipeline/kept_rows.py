@@ -26,6 +26,13 @@ class KeptRows:
         self._places: dict[int, Place] = {}
         self._n_kept = 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy it empty: it knows Docs by their ids, which copies of them do not have.
+
+        RETURNS (tuple): What makes the copy.
+        """
+        return KeptRows, (self.n_docs,)
+
     def add(self, rows: DocRows) -> None:
         """Remember the rows of a batch, and forget what is too old.
 

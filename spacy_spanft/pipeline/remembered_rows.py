@@ -31,6 +31,13 @@ class RememberedRows:
         self._file: Any = None
         self._n_bytes = 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy it empty: a file cannot be copied.
+
+        RETURNS (tuple): What makes the copy.
+        """
+        return RememberedRows, (self.most_bytes,)
+
     def encode(
         self, model: Model[list[Doc], DocRows], docs: list[Doc], may_add: bool
     ) -> DocRows:
