@@ -20,6 +20,7 @@ from .predict import predict_cli
 from .pretrain import pretrain_cli
 from .push import push_cli
 from .segment import segment_cli
+from .train import train_cli
 from .uncaught import watch_command
 
 watch_command()
@@ -55,5 +56,9 @@ spanft.command("predict")(predict_cli)
 spanft.command("pretrain")(pretrain_cli)
 spanft.command("card")(card_cli)
 spanft.command("push")(push_cli)
+spanft.command(
+    "train",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(train_cli)
 spanft.add_typer(dictionary)
 command_line().add_typer(spanft)

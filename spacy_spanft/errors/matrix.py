@@ -93,8 +93,8 @@ class MatrixErrors:
         "them, or let trainings share: --gpu-id {again}"
     )
     TAKEN = (
-        "Another matrix is running in '{folder}': {who}. Wait until it ends, or name "
-        "another --output."
+        "Something else is writing to '{folder}': {who}. Wait until it ends, or name "
+        "another output."
     )
     FAILED = "{failed} of {all} runs failed. The others are done."
     ALL_FAILED = "All runs failed: {failed} of {failed}."

@@ -93,6 +93,17 @@ class ModelErrors:
         "which fine-tuning needs. What the encoder computes in is the setting "
         'precision: "bf16" or "fp16".'
     )
+    NO_TORCHRUN = (
+        "This is for several processes, and torchrun starts them: torchrun "
+        "--nproc-per-node 2 -m spacy spanft train CONFIG. One trains with spacy train."
+    )
+    OTHER_WEIGHTS_ELSEWHERE = (
+        "The processes do not train the same pipeline: their weights have different "
+        "shapes. Do all machines have the same config, code, data and encoder?"
+    )
+    NOTHING_TRAINED = (
+        "No component of the pipeline is trained: all are frozen, or have no weights."
+    )
     OTHER_WEIGHTS = (
         "The weights that were saved are not those of such an encoder. Does "
         "transformer_config in the config that loads them change its shape? {reason}"

@@ -217,7 +217,7 @@ class SpanftEncoder(TrainablePipe):
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, "SpanftEncoder.update")
-        self._backprop()  # what a listener that is frozen has kept waiting
+        self.finish_backprop()  # what a listener that is frozen has kept waiting
         docs = [example.predicted for example in examples]
         self._was_frozen = not is_trained(self.model)
         if self._was_frozen:
@@ -242,12 +242,13 @@ class SpanftEncoder(TrainablePipe):
         losses[self.name] += float((d_rows**2).sum())
         pending.add(d_rows)
         if pending.n_left == 0 and pending is self._pending:
-            self._backprop()
+            self.finish_backprop()
             if sgd is not None:
                 self.finish_update(sgd)
         return []
 
-    def _backprop(self) -> None:
+    def finish_backprop(self) -> None:
+        """Let the gradient that listeners gave go through the encoder, if it waits."""
         pending = self._pending
         # spaCy may finish an update before the listeners had their turn.
         if pending is not None and pending.gradient is not None:
@@ -259,7 +260,7 @@ class SpanftEncoder(TrainablePipe):
 
         sgd (Optimizer): The optimizer.
         """
-        self._backprop()
+        self.finish_backprop()
         super().finish_update(sgd)
         self._kept.clear()  # another encoder gives other rows
 

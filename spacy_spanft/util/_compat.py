@@ -4,7 +4,8 @@ An upgrade that breaks one of these breaks a test of this file, which says what 
 Nothing heavy is imported before it is needed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,29 @@ OVERRIDDEN = {
 def torch_module(shim: Any) -> Any:
     """Get the module of a thinc PyTorchShim, which has no public name for it."""
     return shim._model
+
+
+def found_inf(shim: Any) -> bool:
+    """Say whether a gradient of a PyTorchShim was too large for half precision."""
+    return bool(shim._grad_scaler.found_inf)
+
+
+def set_found_inf(shim: Any, value: bool) -> None:
+    """Say so in its place: the gradient may have come from another process."""
+    shim._grad_scaler._found_inf = value
+
+
+@contextmanager
+def wrapped_train_batches(wrap: Callable[[Any], Any]) -> Iterator[None]:
+    """Let spaCy's loop train on other batches: it finds them by this name."""
+    from spacy.training import loop
+
+    original = loop.create_train_batches
+    loop.create_train_batches = lambda *args: wrap(original(*args))
+    try:
+        yield
+    finally:
+        loop.create_train_batches = original
 
 
 def forward_of(model: Any) -> Callable[..., Any]:

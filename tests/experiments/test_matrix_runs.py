@@ -169,7 +169,7 @@ def test_a_task_is_one_matrix_s_own(place):
 
     def begin_another():
         before.extend((place / "out").rglob("*"))
-        with pytest.raises(SpanftError, match="Another matrix is running") as found:
+        with pytest.raises(SpanftError, match="Something else is writing") as found:
             run_matrix(runs)
         said.append(str(found.value))
         assert set(before) <= set((place / "out").rglob("*"))

@@ -111,3 +111,25 @@ def test_nothing_else_touches_what_is_private():
         if others:
             found[str(path.relative_to(PACKAGE))] = others
     assert set(found) == {str(Path("util", "_compat.py"))}, found
+
+
+def test_a_shim_knows_of_overflow():
+    (shim,) = PyTorchWrapper(nn.Linear(2, 2)).shims
+    assert not _compat.found_inf(shim)
+    _compat.set_found_inf(shim, True)
+    assert _compat.found_inf(shim)
+    assert shim._grad_scaler.found_inf
+
+
+def test_the_loop_finds_its_batches_by_name():
+    from spacy.training import loop
+
+    def double(batches):
+        for epoch, batch in batches:
+            yield epoch, [*batch, *batch]
+
+    original = loop.create_train_batches
+    with _compat.wrapped_train_batches(double):
+        found = loop.create_train_batches(None, lambda nlp: [1, 2], lambda x: [x], 1)
+        assert [(epoch, sorted(batch)) for epoch, batch in found] == [(0, [1, 1, 2, 2])]
+    assert loop.create_train_batches is original

@@ -1,0 +1,40 @@
+"""`python -m spacy spanft train`, which `torchrun` starts."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Context, Option
+
+from .util import short_errors
+
+# fmt: off
+Config = Annotated[Path, Argument(help="The config", show_default=False)]
+Output = Annotated[Path | None, Option("--output", "-o", help="Where the pipelines are saved", show_default=False)]  # noqa: E501
+Code = Annotated[Path | None, Option("--code", "-c", help="A Python file that registers what the config needs")]  # noqa: E501
+GpuId = Annotated[int, Option("--gpu-id", "-g", min=-1, max=0, help="0 to give each process a GPU of its machine; -1 for the CPU")]  # noqa: E501
+# fmt: on
+
+
+def train_cli(
+    ctx: Context,
+    config_path: Config,
+    output: Output = None,
+    code: Code = None,
+    gpu_id: GpuId = -1,
+) -> None:
+    """Train as `spacy train` does, in several processes or on several GPUs.
+
+    Started by torchrun --nproc-per-node 4 -m spacy spanft train CONFIG. Settings are
+    given as to `spacy train`: --training.max_steps 10.
+    """
+    with short_errors():
+        from ..training.parallel.loop import train_in_group
+        from ..util._compat import import_code, parse_overrides
+        from ..util.files import check_folder, check_source
+
+        check_source(config_path)
+        if output is not None:
+            check_folder(output)
+        overrides = parse_overrides(ctx.args)
+        import_code(code)
+        train_in_group(config_path, output, overrides, on_gpus=gpu_id >= 0)

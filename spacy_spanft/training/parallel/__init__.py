@@ -1,0 +1,1 @@
+"""spaCy's training in several processes, each with its share of every batch."""
