@@ -12,6 +12,7 @@ from ..errors import Errors, SpanftError
 from ..util.extras import require
 from ..util.files import check_folder
 from ..util.processes import begin_server
+from .engine import Address, Engine, EngineName
 from .util import short_errors, with_parameters
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def matrix_cli(
     epochs: Epochs = None,
     jobs: Jobs = 1,
     gpu_id: GpuId = "-1",
+    engine: Engine = EngineName.local,
+    address: Address = None,
     dry_run: DryRun = False,
 ) -> None:
     """Train every arm with every seed on every task, and resume after an interruption.
@@ -66,7 +69,9 @@ def matrix_cli(
             return
         from ..experiments import run_matrix
 
-        failures = run_matrix(runs, gpu_id=gpus, n_jobs=jobs)
+        failures = run_matrix(
+            runs, gpu_id=gpus, n_jobs=jobs, engine=engine.value, address=address
+        )
         tell_failures(failures)
         check_failures(failures, len(runs))
         print(f"✔ {len(runs)} runs are in {output}", file=sys.stderr)
@@ -91,7 +96,14 @@ def experiment_cli(
             print(list_runs(runs))
             return
         failures, tables = run_experiment(
-            runs, data, output, metrics, gpu_ids=gpus, n_jobs=options["jobs"]
+            runs,
+            data,
+            output,
+            metrics,
+            gpu_ids=gpus,
+            n_jobs=options["jobs"],
+            engine=options["engine"].value,
+            address=options["address"],
         )
         tell_failures(failures)
         print(tables)
@@ -117,7 +129,8 @@ def _plan(ctx: Context) -> "tuple[list[Run], list[int]]":
     check_seeds(given["seeds"])
     check_jobs(given["jobs"])
     gpus = read_gpus(given["gpu_id"])
-    check_gpus(gpus, given["jobs"])
+    if given["engine"] is EngineName.local:
+        check_gpus(gpus, given["jobs"])
     runs = plan_runs(
         choose_arms(read_arms(given["arms"]), given["arm"]),
         given["data"],

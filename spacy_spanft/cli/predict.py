@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from ..errors.visible import visible
 from ..ml.pairs import SEPARATOR
+from .engine import Address, Engine, EngineName
 from .util import OnBadBytes, short_errors
 
 
@@ -20,13 +21,6 @@ class InputFormat(Enum):
     csv = "csv"
     tsv = "tsv"
     txt = "txt"
-
-
-class EngineName(Enum):
-    """Where it is computed."""
-
-    local = "local"
-    ray = "ray"
 
 
 # fmt: off
@@ -42,8 +36,6 @@ Prefix = Annotated[str, Option("--prefix", help="What the names of predicted col
 Force = Annotated[bool, Option("--force", "-F", help="Write over an output that is there")]  # noqa: E501
 Processes = Annotated[int, Option("--n-process", "-n", min=1, help="How many processes predict, if there are no GPUs")]  # noqa: E501
 GpuIds = Annotated[str, Option("--gpu-id", "-g", help="The GPU, or several (0,1), each with a process of its own; -1 for the CPU")]  # noqa: E501
-Engine = Annotated[EngineName, Option(help="Where it is computed: local, or on a Ray cluster")]  # noqa: E501
-Address = Annotated[str | None, Option(help="Where the Ray cluster is (HOST:PORT); else one is started here", show_default=False)]  # noqa: E501
 Code = Annotated[Path | None, Option("--code", "-c", help="A Python file that registers what the pipeline needs")]  # noqa: E501
 Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar, no report")]
 # fmt: on

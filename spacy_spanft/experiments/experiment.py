@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import ComparisonError
+from ..util.engines import EngineName
 from .data_check import check_test_data
 from .matrix import Failure, Run, run_matrix
 from .matrix.data import Data, find_data
@@ -18,6 +19,8 @@ def run_experiment(
     *,
     gpu_ids: Sequence[int] = (-1,),
     n_jobs: int = 1,
+    engine: EngineName = "local",
+    address: str | None = None,
 ) -> tuple[list[Failure], str]:
     """Do the runs that are missing, compare their arms, and write the reports.
 
@@ -27,11 +30,15 @@ def run_experiment(
     metrics (Path): Where the reports go.
     gpu_ids (Sequence[int]): The GPUs; -1 for the CPU.
     n_jobs (int): How many trainings at the same time.
+    engine (str): Where they run: "local" or "ray".
+    address (Optional[str]): Where the Ray cluster is (HOST:PORT).
     RETURNS (tuple[list[Failure], str]): The runs that failed, and the tables of the
         comparison in Markdown; they are "" if there is nothing to compare.
     """
     found = checked_data(data, runs)  # before hours of training
-    failures = run_matrix(runs, gpu_id=gpu_ids, n_jobs=n_jobs)
+    failures = run_matrix(
+        runs, gpu_id=gpu_ids, n_jobs=n_jobs, engine=engine, address=address
+    )
     tasks = {name: task for one in found for name, task in tasks_of(one, output)}
     try:
         compared = compare_tasks(tasks, gpu_id=gpu_ids[0])

@@ -48,22 +48,41 @@ class RayEngine(Engine):
         self, function: Callable[..., ResultT], tasks: Iterable[Arguments]
     ) -> Iterator[ResultT]:
         """Run tasks; see `Engine.run`."""
-        import ray
-
-        remote = ray.remote(_call).options(
-            max_retries=MOST_TIMES - 1, num_gpus=self._n_gpus
-        )
         source = iter(tasks)
         jobs: deque[Any] = deque()
         while True:
             for arguments in islice(source, self.n_in_flight - len(jobs)):
-                jobs.append(remote.remote(function, arguments))
-                self._going.add(jobs[-1])
+                jobs.append(self.begin(function, arguments))
             if not jobs:
                 return
             result = _result(jobs[0])
             self._going.remove(jobs.popleft())
             yield result
+
+    def begin(self, function: Callable[..., Any], arguments: Arguments) -> Any:
+        """Begin one task.
+
+        function (Callable): A function of a module.
+        arguments (tuple): Its arguments.
+        RETURNS (ObjectRef): What Ray knows it by.
+        """
+        import ray
+
+        remote = ray.remote(_call).options(
+            max_retries=MOST_TIMES - 1, num_gpus=self._n_gpus
+        )
+        self._going.add(reference := remote.remote(function, arguments))
+        return reference
+
+    def cancel(self, reference: Any) -> None:
+        """End a task, whatever it is at.
+
+        reference (ObjectRef): What `begin` gave.
+        """
+        import ray
+
+        self._going.discard(reference)
+        ray.cancel(reference, force=True)
 
     def close(self) -> None:
         """End what is going on, and the cluster if it was started here."""

@@ -185,7 +185,7 @@ def test_a_task_is_one_matrix_s_own(place):
     finally:
         end()
     (message,) = said
-    assert f"in '{Path('out/one')}': process {os.getpid()} on " in message
+    assert f"'{Path('out/one')}': process {os.getpid()} on " in message
     assert re.search(r"since \d{4}-\d\d-\d\d \d\d:", message)
     assert [run.state for run in runs] == ["done"]
     (place / "out" / "one" / ".lock").unlink()

@@ -4,7 +4,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 from textwrap import shorten
@@ -12,7 +14,9 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from ...errors import Errors, SpanftError
+from ...util.engines import EngineName, open_engine
 from ...util.files import write_whole
+from ...util.gpu import CPU
 from ...util.lock import own_folders
 from ...util.processes import fresh_context
 from .gpus import places_of
@@ -27,6 +31,10 @@ _COLOR = re.compile(r"\x1b\[[\d;]*m")
 # A whole block of the config, which spaCy prints below what is wrong with it.
 _DUMP = re.compile(r"\{['\"]")
 _LONGEST = 400
+
+
+# Makes a process of the arguments of train_run, but for the environment.
+MakeProcess = Callable[[tuple[Any, ...]], Any]
 
 
 class Failure(NamedTuple):
@@ -59,6 +67,8 @@ def run_matrix(
     gpu_id: int | Sequence[int] = -1,
     n_jobs: int = 1,
     n_threads: int | None = None,
+    engine: EngineName = "local",
+    address: str | None = None,
 ) -> list[Failure]:
     """Do the runs that were not done yet; a run that fails does not stop the others.
 
@@ -70,21 +80,50 @@ def run_matrix(
         it may be used at a time; -1 for the CPU.
     n_jobs (int): How many run at the same time.
     n_threads (Optional[int]): How many threads each has; None shares out the cores.
+    engine (str): "local", or "ray" for a cluster whose machines have the same files.
+    address (Optional[str]): Where the Ray cluster is (HOST:PORT).
     RETURNS (list[Failure]): The runs that failed.
     """
     check_jobs(n_jobs)
-    places = places_of(gpu_id, n_jobs)
-    threads = n_threads or max(1, (os.cpu_count() or 1) // n_jobs)
+    n_cores = 1 if address else (os.cpu_count() or 1) // n_jobs
+    threads = n_threads or max(1, n_cores)
     folders = {run.folder.parent.parent for run in runs}
     with own_folders(folders):
         _remove_halves(folders)
         _write_arms(runs)
         left = [run for run in runs if run.state != "done"]
         try:
-            with Progress(runs, left, n_jobs) as progress:
-                return _run_all(left, progress, places, n_jobs, threads)
+            with (
+                _places(engine, address, gpu_id, n_jobs) as (places, make),
+                Progress(runs, left, n_jobs) as progress,
+            ):
+                return _run_all(left, progress, places, n_jobs, threads, make)
         finally:
             _remove_halves(folders)
+
+
+@contextmanager
+def _places(
+    engine: EngineName, address: str | None, gpu_id: int | Sequence[int], n_jobs: int
+) -> Iterator[tuple[list[int], MakeProcess]]:
+    """Find where runs can be done at a time, and what makes a process there."""
+    if engine != "ray":
+        with open_engine(engine, address=address):  # which nobody needs, but checks it
+            yield places_of(gpu_id, n_jobs), _make_process
+        return
+    from ...util.ray_engine import RayEngine
+    from .on_ray import RemoteProcess
+
+    has_gpus = CPU not in ([gpu_id] if isinstance(gpu_id, int) else gpu_id)
+    with RayEngine(n_jobs, address, int(has_gpus)) as ray:
+        # Of those that its machine has, each sees the one that it is given.
+        yield [0 if has_gpus else CPU] * n_jobs, partial(RemoteProcess, ray)
+
+
+def _make_process(arguments: tuple[Any, ...]) -> Any:
+    context: Any = fresh_context()
+    args = (*arguments, dict(os.environ))
+    return context.Process(target=train_run, args=args, daemon=True)
 
 
 def check_jobs(n_jobs: int) -> None:
@@ -97,7 +136,12 @@ def check_jobs(n_jobs: int) -> None:
 
 
 def _run_all(
-    left: list[Run], progress: Progress, places: list[int], n_jobs: int, n_threads: int
+    left: list[Run],
+    progress: Progress,
+    places: list[int],
+    n_jobs: int,
+    n_threads: int,
+    make: MakeProcess,
 ) -> list[Failure]:
     waiting, free = list(left), list(places)
     failures: list[Failure] = []
@@ -106,7 +150,7 @@ def _run_all(
         while waiting or going:
             while waiting and len(going) < n_jobs:
                 # In the list before it is started, for whoever interrupts that.
-                going.append(_prepare(waiting.pop(0), free.pop(0), n_threads))
+                going.append(_prepare(waiting.pop(0), free.pop(0), n_threads, make))
                 progress.begin(going[-1].run)
                 going[-1].process.start()
             wait([job.process.sentinel for job in going])
@@ -137,7 +181,7 @@ def _write_arms(runs: Sequence[Run]) -> None:
         write_whole(folder / "arms.json", text.encode())
 
 
-def _prepare(run: Run, gpu_id: int, n_threads: int) -> Job:
+def _prepare(run: Run, gpu_id: int, n_threads: int, make: MakeProcess) -> Job:
     """Make the process of a run, and the folder that is its own."""
     shutil.rmtree(_failed(run), ignore_errors=True)
     folder = _half(run)
@@ -145,9 +189,7 @@ def _prepare(run: Run, gpu_id: int, n_threads: int) -> Job:
     run.config.to_disk(folder / "config.cfg", interpolate=False)
     facts = {"task": run.task, "arm": run.arm, "seed": run.seed}
     facts["fingerprint"] = run.fingerprint
-    args = (folder, facts, run.n_words, gpu_id, n_threads, dict(os.environ))
-    context: Any = fresh_context()
-    process = context.Process(target=train_run, args=args, daemon=True)
+    process = make((folder.absolute(), facts, run.n_words, gpu_id, n_threads))
     return Job(run, folder, process, gpu_id)
 
 
