@@ -11,7 +11,7 @@ from confection import Config
 from spacy import blank
 from spacy.util import load_config, registry
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, SpanftError, check_setting
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
 from ..util.files import read_whole
 from ..util.names import SEGMENTER
@@ -93,6 +93,7 @@ def add_spans(
         model blocks, annotating_components and, if it had none, after_init alone.
     """
     plain = interpolated(config)
+    _check_blocks(plain)
     check_curated(plain)
     pipeline = list(plain.get("nlp", {}).get("pipeline", []))
     blocks = plain.get("components", {})
@@ -120,6 +121,16 @@ def add_spans(
             changes.append(f"{name}: its tok2vec was put into {SPAN_TOK2VEC}.")
     changes += _add_callback(config)
     return Added(config, changes)
+
+
+def _check_blocks(plain: Config) -> None:
+    """Raise for a config that is damaged, or was written by hand."""
+    pipeline = plain.get("nlp", {}).get("pipeline", [])
+    is_list = isinstance(pipeline, list) and all(isinstance(n, str) for n in pipeline)
+    check_setting("[nlp] pipeline", pipeline, is_list, "a list of names")
+    for name, block in plain.get("components", {}).items():
+        place = f"[components] {name}"
+        check_setting(place, block, isinstance(block, dict), "a block of settings")
 
 
 def _add_callback(config: Config) -> list[str]:
@@ -202,6 +213,10 @@ def _no_head(pipeline: list[str], components: dict[str, Any]) -> str:
         return Errors.SOURCED.format(names=", ".join(sourced))
     if not pipeline:
         return Errors.NO_PIPELINE
+    nlp = blank("en")
+    named = {block["factory"] for block in own.values() if "factory" in block}
+    if unknown := sorted(name for name in named if not nlp.has_factory(name)):
+        return Errors.UNKNOWN_FACTORIES.format(names=", ".join(unknown))
     there = ", ".join(pipeline)
     factories = ", ".join((*CLASSIFIERS, *TOKEN_HEADS))
     return Errors.NO_HEAD.format(there=there, factories=factories)

@@ -93,6 +93,15 @@ class ModelErrors:
         "which fine-tuning needs. What the encoder computes in is the setting "
         'precision: "bf16" or "fp16".'
     )
+    BAD_SAVED_ENCODER = (
+        "The encoder of {name!r} cannot be read: {reason}. Is the pipeline as it was "
+        "saved, with all of its files whole (and no Git LFS pointers in their place)?"
+    )
+    OTHER_LABELS = (
+        "{name!r} has {n_labels} labels, which need {needed} tags, but its model "
+        "predicts {found}. Its files are not those of one pipeline."
+    )
+    LABEL_TWICE = "class_weights has two weights of {label!r}. Remove one of them."
     NO_TORCHRUN = (
         "This is for several processes, and torchrun starts them: torchrun "
         "--nproc-per-node 2 -m spacy spanft train CONFIG. One trains with spacy train."

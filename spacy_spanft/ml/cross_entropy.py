@@ -40,6 +40,10 @@ def read_weights(weights: Mapping[str, Any] | Sequence[Any] | None) -> Weights:
         if not is_pair or not isinstance(pair[0], str):
             raise SpanftError(Errors.BAD_WEIGHT_PAIR.format(pair=pair))
     read: Weights = dict(weights or {})
+    if weights is not None and len(read) < len(weights):
+        names = [pair[0] for pair in weights]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SpanftError(Errors.LABEL_TWICE.format(label=twice))
     expected = f"a number above 0, and {_HEAVIEST:,} at most"
     for name, weight in read.items():
         setting = f"class_weights.{name}"

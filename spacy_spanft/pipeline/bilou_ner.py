@@ -312,6 +312,26 @@ class BilouNER(TrainablePipe):
         ]
         return Found(kept, scores[enough])
 
+    def from_bytes(self, *args: Any, **settings: Any) -> "BilouNER":
+        """Load the component."""
+        super().from_bytes(*args, **settings)
+        return self._checked()
+
+    def from_disk(self, *args: Any, **settings: Any) -> "BilouNER":
+        """Load the component."""
+        super().from_disk(*args, **settings)
+        return self._checked()
+
+    def _checked(self) -> "BilouNER":
+        """Raise if labels and model are not those of one component."""
+        found = self.model.get_ref("output_layer").maybe_get_dim("nO")
+        needed = len(tag_names(self.labels))
+        if found not in (None, needed):
+            place = {"name": self.name, "found": found, "needed": needed}
+            text = Errors.OTHER_LABELS.format(**place, n_labels=len(self.labels))
+            raise SpanftError(text)
+        return self
+
     def _check_n_tags(self, labels: list[str]) -> None:
         """Raise if the model was made for another number of tags, by its config."""
         found = self.model.get_ref("output_layer").maybe_get_dim("nO")

@@ -1,7 +1,9 @@
 """The component `spanft_encoder`: an encoder of Hugging Face that others share."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from textwrap import shorten
 from typing import Any
 
 from spacy.language import Language
@@ -11,16 +13,17 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, reduce_mean
 
-from ..errors import check_number
+from ..errors import Errors, SpanftError, check_number
 from ..ml.layers.doc_rows import DocRows
 from ..ml.layers.encoder_listener import EncoderListener, no_gradient
 from ..ml.layers.hf_encoder import is_trained
 from ..ml.layers.rows_to_tokens import rows_to_tokens
+from .batches import batches_of
 from .kept_rows import KeptRows, join_rows
+from .pending_gradient import PendingGradient
 from .remembered_rows import RememberedRows
 
-# The vectors of so many tokens, and no more, are computed ahead.
-_MOST_TOKENS = 2**16
+_LONGEST = 200
 
 DEFAULT_CONFIG = {
     "model": {
@@ -89,7 +92,7 @@ class SpanftEncoder(TrainablePipe):
         self._remembered = RememberedRows()
         # Whether the last step left the encoder as it was, and no stream came since.
         self._was_frozen = False
-        self._pending: _Pending | None = None
+        self._pending: PendingGradient | None = None
         self._tokens = rows_to_tokens(reduce_mean())
 
     @property
@@ -130,6 +133,12 @@ class SpanftEncoder(TrainablePipe):
             names = ("*", self.name)
             if isinstance(node, EncoderListener) and node.upstream_name in names:
                 self.add_listener(node, component.name)
+
+    def load(self) -> None:
+        """Load the encoder, if there is none yet, and tell listeners how wide it is."""
+        self.model.initialize()
+        for listener in self.listeners:
+            listener.set_dim("nO", self.model.get_dim("nO"), force=True)
 
     def rows_of(self, docs: Sequence[Doc]) -> DocRows:
         """Give the vectors of the wordpieces of Docs.
@@ -190,7 +199,7 @@ class SpanftEncoder(TrainablePipe):
         """
         # What comes after a step is an evaluation; any other stream may have no end.
         may_add, self._was_frozen = self._was_frozen, False
-        for docs in _batches(stream, batch_size * self.cfg["n_sorted"]):
+        for docs in batches_of(stream, batch_size * self.cfg["n_sorted"]):
             # Each component after this one holds back a batch of its own at most.
             self._kept.n_docs = len(docs) + batch_size * (2 + len(self.listener_map))
             rows = self._remembered.encode(self.model, docs, may_add)
@@ -222,20 +231,19 @@ class SpanftEncoder(TrainablePipe):
         self._was_frozen = not is_trained(self.model)
         if self._was_frozen:
             rows = self._remembered.encode(self.model, docs, may_add=True)
-            self._pending = _Pending(no_gradient, len(self.listeners))
+            self._pending = PendingGradient(no_gradient, len(self.listeners), sgd)
         else:
             self._remembered.clear()
             rows, backprop = self.model.begin_update(docs)
-            self._pending = _Pending(backprop, len(self.listeners))
+            self._pending = PendingGradient(backprop, len(self.listeners), sgd)
         for listener in self.listeners:
-            listener.receive(rows, partial(self._take, self._pending, losses, sgd))
+            listener.receive(rows, partial(self._take, self._pending, losses))
         return losses
 
     def _take(
         self,
-        pending: "_Pending",
+        pending: PendingGradient,
         losses: dict[str, float],
-        sgd: Optimizer | None,
         d_rows: Any,
     ) -> list[Doc]:
         """Take the gradient of a listener; the last one's goes through the encoder."""
@@ -243,24 +251,32 @@ class SpanftEncoder(TrainablePipe):
         pending.add(d_rows)
         if pending.n_left == 0 and pending is self._pending:
             self.finish_backprop()
-            if sgd is not None:
-                self.finish_update(sgd)
         return []
 
     def finish_backprop(self) -> None:
         """Let the gradient that listeners gave go through the encoder, if it waits."""
         pending = self._pending
-        # spaCy may finish an update before the listeners had their turn.
+        # A listener that is frozen gives none, and the others' waits for it.
         if pending is not None and pending.gradient is not None:
             self._pending = None
             pending.backprop(pending.gradient)
+            if pending.sgd is not None:
+                self._step(pending.sgd)
 
     def finish_update(self, sgd: Optimizer) -> None:
         """Update the encoder.
 
         sgd (Optimizer): The optimizer.
         """
+        pending = self._pending
+        if pending is not None and pending.gradient is None:
+            # nlp.update(..., sgd=sgd) asks for it before listeners had their turn.
+            pending.sgd = sgd
+            return
         self.finish_backprop()
+        self._step(sgd)
+
+    def _step(self, sgd: Optimizer) -> None:
         super().finish_update(sgd)
         self._kept.clear()  # another encoder gives other rows
 
@@ -282,7 +298,7 @@ class SpanftEncoder(TrainablePipe):
         get_examples (Callable[[], Iterable[Example]]): Examples, none of which is read.
         nlp (Optional[Language]): The pipeline.
         """
-        self.model.initialize()
+        self.load()
         pipeline = [] if nlp is None else nlp.pipeline
         names = [name for name, _ in pipeline]
         after = names.index(self.name) + 1 if self.name in names else 0
@@ -298,41 +314,25 @@ class SpanftEncoder(TrainablePipe):
     def from_bytes(self, *args: Any, **settings: Any) -> "SpanftEncoder":
         """Load the component."""
         self._forget()
-        super().from_bytes(*args, **settings)
+        with self._readable():
+            super().from_bytes(*args, **settings)
         return self
 
     def from_disk(self, *args: Any, **settings: Any) -> "SpanftEncoder":
         """Load the component."""
         self._forget()
-        super().from_disk(*args, **settings)
+        with self._readable():
+            super().from_disk(*args, **settings)
         return self
 
-
-class _Pending:
-    """The gradient of a batch, until all listeners have given theirs."""
-
-    def __init__(self, backprop: Callable[[Any], Any], n_left: int) -> None:
-        self.backprop = backprop
-        self.n_left = n_left
-        self.gradient: Any = None
-
-    def add(self, gradient: Any) -> None:
-        self.n_left -= 1
-        if self.gradient is None:
-            self.gradient = gradient
-        else:
-            self.gradient = self.gradient + gradient
-
-
-def _batches(stream: Iterable[Doc], n_docs: int) -> Iterator[list[Doc]]:
-    """Cut a stream into batches of so many Docs, or of as many as memory is for."""
-    docs: list[Doc] = []
-    n_tokens = 0
-    for doc in stream:
-        docs.append(doc)
-        n_tokens += len(doc)
-        if len(docs) == n_docs or n_tokens >= _MOST_TOKENS:
-            yield docs
-            docs, n_tokens = [], 0
-    if docs:
-        yield docs
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Say of which component the weights cannot be read: many errors do not."""
+        try:
+            yield
+        except SpanftError:
+            raise
+        except Exception as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            text = {"name": self.name, "reason": shorten(reason, _LONGEST)}
+            raise SpanftError(Errors.BAD_SAVED_ENCODER.format(**text)) from error

@@ -5,12 +5,22 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc
 
 from ..ml.layers.doc_rows import DocRows
 
 # A batch, and the number of a Doc in it.
 Place = tuple[DocRows, int]
+
+
+def tokens_of(doc: Doc) -> bytes:
+    """Say where the tokens of a Doc are, which retokenizing changes.
+
+    doc (Doc): A Doc.
+    RETURNS (bytes): The same if tokens are where they were.
+    """
+    return doc.to_array([LENGTH, SPACY]).tobytes()
 
 
 class KeptRows:
@@ -23,7 +33,7 @@ class KeptRows:
         """
         self.n_docs = n_docs
         self._batches: deque[DocRows] = deque()
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, tuple[Place, bytes]] = {}
         self._n_kept = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -40,7 +50,8 @@ class KeptRows:
         """
         self._batches.append(rows)
         self._n_kept += len(rows.docs)
-        self._places.update({id(doc): (rows, i) for i, doc in enumerate(rows.docs)})
+        for i, doc in enumerate(rows.docs):
+            self._places[id(doc)] = (rows, i), tokens_of(doc)
         while self._n_kept - len(self._batches[0].docs) >= self.n_docs:
             self._forget(self._batches.popleft())
 
@@ -56,16 +67,13 @@ class KeptRows:
         RETURNS (Optional[Place]): A batch that has them, and where.
         """
         # The batch holds the Doc, so that no other one has its id.
-        place = self._places.get(id(doc))
-        if place is None:
-            return None
-        rows, i = place
-        return place if len(rows.encodings[i].n_rows) == len(doc) else None
+        place, tokens = self._places.get(id(doc), (None, b""))
+        return place if place is not None and tokens == tokens_of(doc) else None
 
     def _forget(self, rows: DocRows) -> None:
         self._n_kept -= len(rows.docs)
         for doc in rows.docs:
-            if self._places[id(doc)][0] is rows:  # it was not encoded again since
+            if self._places[id(doc)][0][0] is rows:  # it was not encoded again since
                 del self._places[id(doc)]
 
 

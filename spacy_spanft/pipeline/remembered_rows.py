@@ -5,12 +5,11 @@ from typing import Any
 from weakref import finalize
 
 import numpy as np
-from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..ml.layers.doc_rows import DocRows
-from .kept_rows import join_rows
+from .kept_rows import join_rows, tokens_of
 
 Key = tuple[str, bytes]
 # More than that is on disk.
@@ -108,4 +107,4 @@ class RememberedRows:
 
 def _key(doc: Doc) -> Key:
     """Tell apart what has other wordpieces or other tokens."""
-    return doc.text, doc.to_array([LENGTH, SPACY]).tobytes()
+    return doc.text, tokens_of(doc)

@@ -543,14 +543,31 @@ class TestAdd:
             ({"pipeline": ["sourced"]}, r"cannot get another model: sourced\."),
             ({"pipeline": ["sourced", "tagger"]}, "named with --component"),
             ({"lang": "${paths.lang}"}, "a variable that nothing is known of"),
+            ({"pipeline": "transformer"}, r"\[nlp\] pipeline is 'transformer'.*a list"),
+            ({"pipeline": ["typo"]}, "no factory with the name bilou_nerr"),
         ],
     )
     def test_errors(self, change, expected):
         config = load_config(CONFIGS / "textcat_baseline.cfg")
         config["components"]["sourced"] = {"source": "en_x"}
         config["components"]["tagger"] = {"factory": "tagger"}
+        config["components"]["typo"] = {"factory": "bilou_nerr"}
         config["nlp"].update(change)
         with pytest.raises(SpanftError, match=expected):
+            add_spans(config)
+
+    def test_a_component_that_is_no_block(self):
+        config = load_config(CONFIGS / "textcat_baseline.cfg")
+        config["components"]["ner"] = 3
+        with pytest.raises(SpanftError, match=r"\[components\] ner is 3.*a block"):
+            add_spans(config)
+
+    def test_behind_a_sourced_encoder(self):
+        """Nobody knows what a listener to it is called."""
+        config = load_config(CONFIGS / "textcat_baseline.cfg")
+        config["components"]["transformer"] = {"source": "en_x"}
+        del config["components"]["textcat"]["model"]
+        with pytest.raises(SpanftError, match="with source, is not looked into"):
             add_spans(config)
 
     @pytest.mark.parametrize("text", ["no config", "[nlp]\n[nlp]\n", ""])

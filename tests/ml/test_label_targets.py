@@ -193,6 +193,7 @@ def test_smoothed_scores_are_less_sure():
         ({"class_weights": {"C": 2.0}}, r"weight of 'C'\. Its labels are 'A', 'B'"),
         ({"class_weights": {"B": 0.0}}, r"class_weights\.B is 0\.0"),
         ({"class_weights": ["A", 2.0]}, "has 'A', which must be a pair"),
+        ({"class_weights": [["A", 2.0], ["A", 3.0]]}, "two weights of 'A'"),
         ({"class_weights": [["B", "x"]]}, r"class_weights\.B is 'x'"),
         ({"label_smoothing": 1.0}, r"label_smoothing is 1\.0"),
         ({"label_smoothing": -0.1}, r"label_smoothing is -0\.1"),

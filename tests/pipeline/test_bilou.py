@@ -1,6 +1,7 @@
 """BILUO tags: the best sequence against all sequences, and the component's contract."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -386,6 +387,18 @@ class TestErrors:
         ner.initialize(lambda: examples, labels=["LOC", "ORG", "PER", "MORE"])
         assert ner.label_data == ("LOC", "ORG", "PER", "MORE")
         assert ner.model.get_dim("nO") == 17
+
+
+@pytest.mark.parametrize("labels", [[], ["ORG"]])
+def test_a_saved_pipeline_with_other_labels(trained, labels, tmp_path):
+    trained.to_disk(tmp_path)
+    place = tmp_path / "bilou_ner" / "cfg"
+    facts = json.loads(place.read_text())
+    facts["labels"] = labels
+    place.write_text(json.dumps(facts))
+    message = f"'bilou_ner' has {len(labels)} labels.*model predicts 13"
+    with pytest.raises(SpanftError, match=message):
+        spacy.load(tmp_path)
 
 
 def test_a_second_run_keeps_the_probabilities(trained):

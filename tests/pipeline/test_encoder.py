@@ -1,8 +1,5 @@
 """The component spanft_encoder: shared, sorted, kept as long as needed, and trained."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 import spacy
@@ -273,23 +270,6 @@ def test_processes_and_replaced_listeners(bert, tmp_path):
     assert said(nlp.pipe(TEXTS)) == expected
     nlp.to_disk(tmp_path)
     assert said(spacy.load(tmp_path).pipe(TEXTS)) == expected
-
-
-@pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))]
-)
-def test_copies_of_a_pipeline_that_was_used(bert, copied):
-    """What it keeps of Docs is of no use to a copy, whose Docs are others."""
-    nlp = make(bert)
-    encoder = nlp.get_pipe("transformer")
-    encoder.model.shims[0].encoder.module.requires_grad_(False)
-    encoder.update(examples_of(nlp))  # what is frozen remembers its texts
-    expected = said(nlp.pipe(TEXTS))
-    other = copied(nlp)
-    for _ in range(3):
-        assert said(other.pipe(TEXTS, batch_size=2)) == [
-            (pytest.approx(score, abs=1e-5), tags) for score, tags in expected
-        ]
 
 
 def test_wrong_pipelines(bert):

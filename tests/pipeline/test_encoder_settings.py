@@ -86,3 +86,26 @@ def test_wrong_settings_of_the_config_that_loads(bert, settings, message, tmp_pa
     make(bert).to_disk(tmp_path)
     with pytest.raises(SpanftError, match=message):
         load_with(tmp_path, **settings)
+
+
+def cut(path):
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut,
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\n"),
+        lambda path: path.write_bytes(
+            path.read_bytes().replace(b"tokenizer.json", b"x")
+        ),
+    ],
+)
+def test_a_damaged_pipeline(bert, damage, tmp_path):
+    make(bert).to_disk(tmp_path)
+    damage(tmp_path / "transformer" / "model")
+    with pytest.raises(SpanftError, match="encoder of 'transformer' cannot be read"):
+        spacy.load(tmp_path)

@@ -20,6 +20,9 @@ class Source(Protocol):
 
     name: str
 
+    def load(self) -> None:
+        """Load the encoder, if there is none yet."""
+
     def rows_of(self, docs: Sequence[Doc]) -> DocRows:
         """Give the rows of Docs, as in prediction."""
 
@@ -84,7 +87,9 @@ def forward(
 
 
 def init(model: EncoderListener, X: InT | None = None, Y: Any = None) -> None:
-    """Nothing is to be set up: the component that is listened to says the width."""
+    """Load an encoder that spaCy does not initialize, as it is frozen."""
+    if model.source is not None:
+        model.source.load()
 
 
 def no_gradient(d_rows: Floats2d) -> list[Doc]:
