@@ -187,6 +187,19 @@ class CommandErrors:
         "{feature} needs {missing}, which is not installed: "
         'pip install "spacy-spanft[{extra}]"'
     )
+    NO_CLUSTER = (
+        "There is no Ray cluster at {address!r}: {reason}. Start one there (ray start "
+        "--head), or name another with --address HOST:PORT. Without an address, one is "
+        "started on this machine for as long as it is needed."
+    )
+    WORKER_LOST = (
+        "A worker process was lost {n_times} times over the same task, perhaps because "
+        "memory ran out{reason}. Use fewer workers at a time, or give them more memory."
+    )
+    ADDRESS_WITHOUT_RAY = (
+        "The address {address!r} would be that of a Ray cluster, but the engine is "
+        "{engine!r}. Add --engine ray, or leave --address out."
+    )
     NO_METRIC = (
         "The pipeline {path!r} has no metric {name!r}. It has: {there}. Metrics are "
         "known of textcat, textcat_multilabel, text_regressor, ner, bilou_ner and "

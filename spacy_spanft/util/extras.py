@@ -10,6 +10,7 @@ EXTRAS = {
     "matplotlib": "experiments",
     "accelerate": "pretrain",
     "spacy-transformers": "spacy-transformers",
+    "ray": "ray",
 }
 
 

@@ -14,6 +14,7 @@ from multiprocessing.context import BaseContext, SpawnContext, SpawnProcess
 from typing import Any
 
 if os.name == "posix":
+    from multiprocessing import resource_tracker
     from multiprocessing.context import ForkServerContext, ForkServerProcess
 
 # Importing these takes seconds, and starts nothing that a fork would break: no GPU is
@@ -73,6 +74,18 @@ def fresh_context() -> BaseContext:
     return context
 
 
+def light_context() -> BaseContext:
+    """Say how a process is started that imports no more than what it is to do.
+
+    It begins slower than one of `fresh_context`, and takes a tenth of the memory if it
+    needs neither spaCy nor PyTorch. It never hears Ctrl-C, which reaches all processes
+    of a terminal: the first one ends the others.
+
+    RETURNS (BaseContext): Its Process takes over the environment.
+    """
+    return _LightContext()
+
+
 @contextmanager
 def _without_main() -> Iterator[None]:
     """Keep a process that is started from running the script of this one again.
@@ -99,6 +112,36 @@ class _SpawnProcess(SpawnProcess):
 
 class _SpawnContext(SpawnContext):
     Process = _SpawnProcess
+
+
+class _LightProcess(SpawnProcess):
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:
+        with _without_main(), _deaf_to_ctrl_c():
+            return SpawnProcess._Popen(process_obj)
+
+
+class _LightContext(SpawnContext):
+    Process = _LightProcess
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Let processes that are started begin so that Ctrl-C does not reach them.
+
+    While they import nothing could catch it. What this process hears meanwhile, it
+    hears a moment later.
+    """
+    if os.name != "posix":
+        yield
+        return
+    # It is started with the first process, and would let the signals in again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 if os.name == "posix":
