@@ -14,6 +14,7 @@ from .matrix import MatrixErrors
 from .models import ModelErrors
 from .pretraining import PretrainingErrors
 from .publishing import PublishingErrors
+from .shards import ShardErrors
 from .shortening import shown
 from .warnings import Warnings
 
@@ -75,6 +76,7 @@ class Errors(
     MatrixErrors,
     PretrainingErrors,
     PublishingErrors,
+    ShardErrors,
     metaclass=WithCodes,
 ):
     """All messages of errors, each with its code."""

@@ -6,12 +6,12 @@ whose worker is lost is run again, so it must not matter if it has begun before.
 
 import os
 import signal
+import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing import active_children
@@ -95,7 +95,7 @@ def open_engine(
     address (Optional[str]): Where the Ray cluster is (HOST:PORT); None for that in
         $RAY_ADDRESS, or a cluster of its own on this machine.
     is_light (bool): Whether local workers import only what the tasks need, instead of
-        being forked off a server that has PyTorch and spaCy.
+        being forked off a server that has PyTorch and spaCy. They have no PyTorch.
     RETURNS (Engine): The engine, to be used in a `with` block.
     """
     check_setting("engine", name, name in get_args(EngineName), "'local' or 'ray'")
@@ -155,7 +155,8 @@ class LocalProcesses(Engine):
         """Prepare.
 
         n_workers (int): How many processes there are.
-        is_light (bool): Whether they import only what the tasks need.
+        is_light (bool): Whether they import only what the tasks need, and never
+            PyTorch.
         """
         self.n_workers = n_workers
         self._is_light = is_light
@@ -209,7 +210,7 @@ class LocalProcesses(Engine):
             self.n_workers,
             mp_context=light_context() if self._is_light else fresh_context(),
             initializer=_begin_worker,
-            initargs=(dict(os.environ),),
+            initargs=(dict(os.environ), self._is_light),
         )
 
     def _end_pool(self) -> None:
@@ -220,15 +221,17 @@ class LocalProcesses(Engine):
 
     def close(self) -> None:
         """End the processes, whatever they are at: nobody waits for it any more."""
-        if self._going and self._pool is not None:
+        if self._going:
             for process in set(active_children()) - self._not_ours:
                 process.terminate()
-        with suppress(BrokenProcessPool):
-            self._end_pool()
+        self._end_pool()
         self._going.clear()
 
 
-def _begin_worker(environment: dict[str, str]) -> None:
+def _begin_worker(environment: dict[str, str], is_light: bool) -> None:
     # Ctrl-C is heard by all processes of a terminal; the first one ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     take_over(environment)
+    if is_light:
+        # spaCy and thinc do without it, and import it if they can: 140 MB a worker.
+        sys.modules["torch"] = None  # type: ignore[assignment]

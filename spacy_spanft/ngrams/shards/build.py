@@ -1,0 +1,256 @@
+"""From text to counts in shards: which steps there are, and who goes on from where."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from ...util.engines import Engine, EngineName, open_engine
+from ..counting.levels import Level
+from ..counting.settings import Settings, Tokenizer
+from ..counting.tokens import get_tokenizer, works_by_chunk
+from ..counting.vocabulary import Vocabulary
+from ..text.units import units_of
+from . import pairs, words
+from .encode import encode_blocks, encode_unit
+from .sizes import sizes_of
+from .source import Text
+from .store import Store
+from .work import check_plan, open_work
+
+
+class Where(NamedTuple):
+    """Where shards are counted.
+
+    engine (str): "local" or "ray".
+    address (Optional[str]): Where the Ray cluster is.
+    memory (Optional[int]): How many bytes all processes may take; None for any.
+    work (Optional[Union[str, Path]]): A folder to go on from; None for none.
+    """
+
+    engine: EngineName = "local"
+    address: str | None = None
+    memory: int | None = None
+    work: str | Path | None = None
+
+
+class Counted(NamedTuple):
+    """What was counted. The levels are read as they are asked for.
+
+    vocabulary (Vocabulary): The words.
+    levels (Iterator[Level]): Their n-grams, n = 2 and up.
+    """
+
+    vocabulary: Vocabulary
+    levels: Iterator[Level]
+
+
+@contextmanager
+def count_text(text: Text, settings: Settings, where: Where) -> Iterator[Counted]:
+    """Count text in shards. What the build needs is removed when the block ends.
+
+    text (Text): The text.
+    settings (Settings): How to count; n_process is how many workers there are.
+    where (Where): Where to count.
+    YIELDS (Counted): The counts, the same as those of one build.
+    """
+    sizes = sizes_of(where.memory, settings.n_process, text.n_bytes)
+    with open_work(where.work) as store:
+        plan = {"text": text.identity, **_facts_of(settings), **sizes._asdict()}
+        plan = check_plan(store, plan)
+        build = Build(store, settings, plan["n_parts"])
+        with _engine_of(settings, where) as engine:
+            build.encode(engine, text, plan["size"], where.engine == "ray")
+            build.find_words(engine)
+            build.count_levels(engine)
+        yield read_counted(store, settings.max_n)
+
+
+def _engine_of(settings: Settings, where: Where) -> Engine:
+    n_workers, address = settings.n_process, where.address
+    return open_engine(where.engine, n_workers, address=address, is_light=True)
+
+
+def _facts_of(settings: Settings) -> dict[str, Any]:
+    name = settings.tokenizer
+    if not isinstance(name, str):
+        name = f"{type(name).__module__}.{type(name).__qualname__}"
+    numbers = {"max_n": settings.max_n, "min_count": settings.min_count}
+    return {"tokenizer": name, "attr": settings.attr, **numbers}
+
+
+def read_counted(store: Store, max_n: int) -> Counted:
+    """Read what was counted.
+
+    store (Store): Where it is.
+    max_n (int): The largest n.
+    RETURNS (Counted): The counts.
+    """
+    vocabulary = words.read_vocabulary(store)
+    n_words = len(vocabulary.names)
+
+    def levels() -> Iterator[Level]:
+        grams = np.arange(1, n_words + 1, dtype=np.uint32)[:, None]
+        for n in takewhile(lambda n: store.has(f"level-{n}"), range(2, max_n + 1)):
+            level = pairs.read_level(store, n, grams)
+            if len(level.counts):
+                yield level
+            grams = level.words
+
+    return Counted(vocabulary, levels())
+
+
+class Build:
+    """The steps of a build, each of which is left out if it was done before."""
+
+    def __init__(self, store: Store, settings: Settings, n_parts: int) -> None:
+        """Prepare.
+
+        store (Store): The folder.
+        settings (Settings): How to count.
+        n_parts (int): In how many parts words and counts go.
+        """
+        self._store = store
+        self._settings = settings
+        self._n_parts = n_parts
+        self._shards: list[str] = []
+        self._tokenizer: Tokenizer | None = None
+
+    def encode(self, engine: Engine, text: Text, size: int, is_far: bool) -> None:
+        """Turn text into shards of chunks.
+
+        engine (Engine): Where to do it.
+        text (Text): The text.
+        size (int): How many bytes a shard has.
+        is_far (bool): Whether workers may have another current folder.
+        """
+        self._tokenizer = get_tokenizer(self._settings.tokenizer)
+        by_line: Tokenizer | None = None
+        if self._tokenizer is not None and not works_by_chunk(self._tokenizer):
+            by_line, self._tokenizer = self._tokenizer, None
+        how = (by_line, size, self._n_parts)
+        names = ["text-000000"]
+        if text.blocks is not None:
+            if not self._is_done("encode"):
+                encode_blocks(self._store, names[0], text.blocks, *how)
+        else:
+            units = units_of(text.paths, size=size, **text.how)
+            names = [f"text-{i:06}" for i in range(len(units))]
+            if is_far:
+                units = [replace(u, path=os.path.abspath(u.path)) for u in units]
+            tasks = [
+                (name, (self._store, name, unit, *how))
+                for name, unit in zip(names, units, strict=True)
+            ]
+            self._run(engine, "encode", encode_unit, tasks, "Reading")
+        self._finish("encode", lambda: self._names_of(names))
+        self._shards = self._store.read_facts("done-encode")
+
+    def _names_of(self, units: Sequence[str]) -> list[str]:
+        return [
+            f"{name}-{i:06}"
+            for name in units
+            for i in range(self._store.read_facts(name))
+        ]
+
+    def find_words(self, engine: Engine) -> None:
+        """Turn the chunks of all shards into the ids of frequent words.
+
+        engine (Engine): Where to do it.
+        """
+        store, n_parts, shards = self._store, self._n_parts, self._shards
+        how = (shards, self._tokenizer, self._settings.attr, n_parts)
+        tasks: list[tuple[str, tuple[Any, ...]]]
+        tasks = [(f"tokens-{i}", (store, i, *how)) for i in range(n_parts)]
+        self._run(engine, "tokens", words.tokenize_part, tasks, "Tokenizing")
+        self._finish("tokens")
+        self.rank_words(engine, [f"tokens-{i}" for i in range(n_parts)])
+        tasks = [(f"numbered-{i}", (store, i, len(shards))) for i in range(n_parts)]
+        self._run(engine, "numbered", words.number_part, tasks, "Numbering words")
+        self._finish("numbered", remove=("tokens-",))
+        is_tokenized = self._tokenizer is None
+        tasks = [
+            (f"stream-{i}", (store, i, name, n_parts, is_tokenized))
+            for i, name in enumerate(shards)
+        ]
+        self._run(engine, "stream", words.number_shard, tasks, "Numbering words")
+        self._finish("stream", remove=("text-", "numbered-"))
+
+    def rank_words(self, engine: Engine, tables: Sequence[str]) -> None:
+        """Sum the words of tables, and rank the frequent ones.
+
+        engine (Engine): Where to do it.
+        tables (Sequence[str]): The names of the tables.
+        """
+        store, n_parts = self._store, self._n_parts
+        how = (tables, self._settings.min_count)
+        tasks = [(f"words-{i}", (store, i, *how)) for i in range(n_parts)]
+        self._run(engine, "words", words.sum_words, tasks, "Counting words")
+        if not self._is_done("words"):
+            words.rank_words(store, n_parts)
+        self._finish("words", remove=("words-",))
+
+    def count_levels(self, engine: Engine) -> None:
+        """Count the n-grams, from n = 2 up until there are none.
+
+        engine (Engine): Where to do it.
+        """
+        store, n_parts, n_shards = self._store, self._n_parts, len(self._shards)
+        before = "stream"
+        for n in range(2, self._settings.max_n + 1):
+            n_grams = pairs.n_of_level(store, n - 1)
+            if not n_grams:
+                return
+            shown = f"Counting n = {n}"
+            tasks: list[tuple[str, tuple[Any, ...]]]
+            tasks = [
+                (f"pairs-{n}-{i}", (store, n, i, n_grams, n_parts))
+                for i in range(n_shards)
+            ]
+            self._run(engine, f"pairs-{n}", pairs.count_shard, tasks, shown)
+            self._finish(f"pairs-{n}", remove=(f"{before}-",))
+            before = f"pairs-{n}"
+            how = (n_shards, self._settings.min_count)
+            tasks = [(f"sums-{n}-{i}", (store, n, i, *how)) for i in range(n_parts)]
+            self._run(engine, f"level-{n}", pairs.sum_pairs, tasks, shown)
+            if not self._is_done(f"level-{n}"):
+                pairs.join_parts(store, n, n_parts)
+            self._finish(f"level-{n}", remove=(f"sums-{n}-",))
+
+    def _is_done(self, step: str) -> bool:
+        return self._store.has(f"done-{step}")
+
+    def _run(
+        self,
+        engine: Engine,
+        step: str,
+        function: Callable[..., None],
+        tasks: Iterable[tuple[str, tuple[Any, ...]]],
+        shown: str,
+    ) -> None:
+        """Run the tasks of a step whose files are not there yet."""
+        if self._is_done(step):
+            return
+        left = [args for name, args in tasks if not self._store.has(name)]
+        hidden = None if self._settings.progress else True
+        results = engine.run(function, left)
+        for _ in tqdm(results, shown, len(left), leave=False, disable=hidden):
+            pass
+
+    def _finish(
+        self,
+        step: str,
+        facts: Callable[[], Any] = lambda: None,
+        remove: Iterable[str] = (),
+    ) -> None:
+        """Note that a step is done, and remove what no other step needs."""
+        if not self._is_done(step):
+            self._store.write_facts(f"done-{step}", facts())
+        for start in remove:
+            self._store.remove(start)
