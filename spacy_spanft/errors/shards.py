@@ -42,11 +42,6 @@ class ShardErrors:
         "{value!r} is no size of memory. Write a number and a unit, such as 500MB or "
         "2GB."
     )
-    SMALL_MEMORY = (
-        "{value} of memory is too little: {n_workers} workers and the process that "
-        "starts them need {least} before they have read any text. Allow more, or use "
-        "fewer workers (--n-process)."
-    )
     BAD_PART = (
         "{value!r} does not say which part of how many, such as 3/16: a number from 1 "
         "to 16, a slash, and 16."
@@ -54,6 +49,11 @@ class ShardErrors:
     SHARDS_DIFFER = (
         "{path!r} was counted with {name} = {found}, but {first!r} with {expected}: "
         "they cannot be joined. Count one of them again."
+    )
+
+    PARTS_MISSING = (
+        "{path!r} is one of {n_parts} parts of a text. To join them, all are needed, "
+        "each once. Missing: {missing}. More than once: {twice}."
     )
 
     # Tables of text

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from typing_extensions import Self
 
 from ..errors import Errors, SpanftError, check_number, check_setting
-from .processes import fresh_context, light_context, take_over
+from .processes import fresh_context, light_context, n_cores, take_over
 
 EngineName: TypeAlias = Literal["local", "ray"]
 Arguments: TypeAlias = tuple[Any, ...]
@@ -110,7 +110,7 @@ def open_engine(
     if address is not None:
         text = {"address": address, "engine": name}
         raise SpanftError(Errors.ADDRESS_WITHOUT_RAY.format(**text))
-    n_local = n_workers or os.cpu_count() or 1
+    n_local = n_workers or n_cores()
     return LocalProcesses(n_local, is_light) if n_local > 1 else InProcess()
 
 

@@ -52,6 +52,16 @@ def preloaded() -> list[str]:
     return [name for name in names if find_spec(name.partition(".")[0])]
 
 
+def n_cores() -> int:
+    """Say how many cores this process may use: a batch system may give it a few.
+
+    RETURNS (int): Their number.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def begin_server() -> None:
     """Start the server, for what will need it: it imports while others prepare."""
     context = fresh_context()

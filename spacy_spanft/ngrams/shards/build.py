@@ -16,7 +16,7 @@ from ..counting.levels import Level
 from ..counting.settings import Settings, Tokenizer
 from ..counting.tokens import get_tokenizer, works_by_chunk
 from ..counting.vocabulary import Vocabulary
-from ..text.units import units_of
+from ..text.sample import LineSample
 from . import pairs, words
 from .encode import encode_blocks, encode_unit
 from .sizes import sizes_of
@@ -45,10 +45,12 @@ class Counted(NamedTuple):
 
     vocabulary (Vocabulary): The words.
     levels (Iterator[Level]): Their n-grams, n = 2 and up.
+    sample (LineSample): Some lines of the text.
     """
 
     vocabulary: Vocabulary
     levels: Iterator[Level]
+    sample: LineSample
 
 
 @contextmanager
@@ -62,22 +64,33 @@ def count_text(text: Text, settings: Settings, where: Where) -> Iterator[Counted
     """
     sizes = sizes_of(where.memory, settings.n_process, text.n_bytes)
     with open_work(where.work) as store:
-        plan = {"text": text.identity, **_facts_of(settings), **sizes._asdict()}
+        plan = {"text": text.identity, **facts_of(settings), **sizes._asdict()}
         plan = check_plan(store, plan)
         build = Build(store, settings, plan["n_parts"])
-        with _engine_of(settings, where) as engine:
+        with engine_of(settings, where) as engine:
             build.encode(engine, text, plan["size"], where.engine == "ray")
             build.find_words(engine)
             build.count_levels(engine)
         yield read_counted(store, settings.max_n)
 
 
-def _engine_of(settings: Settings, where: Where) -> Engine:
+def engine_of(settings: Settings, where: Where) -> Engine:
+    """Begin where tasks are run.
+
+    settings (Settings): How to count; n_process is how many workers there are.
+    where (Where): Where to count.
+    RETURNS (Engine): The engine, to be used in a `with` block.
+    """
     n_workers, address = settings.n_process, where.address
     return open_engine(where.engine, n_workers, address=address, is_light=True)
 
 
-def _facts_of(settings: Settings) -> dict[str, Any]:
+def facts_of(settings: Settings) -> dict[str, Any]:
+    """Say what the counts depend on.
+
+    settings (Settings): How to count.
+    RETURNS (dict[str, Any]): What JSON can say about it.
+    """
     name = settings.tokenizer
     if not isinstance(name, str):
         name = f"{type(name).__module__}.{type(name).__qualname__}"
@@ -103,7 +116,11 @@ def read_counted(store: Store, max_n: int) -> Counted:
                 yield level
             grams = level.words
 
-    return Counted(vocabulary, levels())
+    sample = LineSample()
+    if store.has("sample"):
+        with store.read("sample") as arrays:
+            sample.lines = arrays.text("lines").split(b"\n")[:-1]
+    return Counted(vocabulary, levels(), sample)
 
 
 class Build:
@@ -116,10 +133,10 @@ class Build:
         settings (Settings): How to count.
         n_parts (int): In how many parts words and counts go.
         """
-        self._store = store
+        self.store = store
         self._settings = settings
-        self._n_parts = n_parts
-        self._shards: list[str] = []
+        self.n_parts = n_parts
+        self.shards: list[str] = []
         self._tokenizer: Tokenizer | None = None
 
     def encode(self, engine: Engine, text: Text, size: int, is_far: bool) -> None:
@@ -134,29 +151,38 @@ class Build:
         by_line: Tokenizer | None = None
         if self._tokenizer is not None and not works_by_chunk(self._tokenizer):
             by_line, self._tokenizer = self._tokenizer, None
-        how = (by_line, size, self._n_parts)
+        how = (by_line, size, self.n_parts)
         names = ["text-000000"]
         if text.blocks is not None:
-            if not self._is_done("encode"):
-                encode_blocks(self._store, names[0], text.blocks, *how)
+            if not self.is_done("encode"):
+                encode_blocks(self.store, names[0], text.blocks, *how)
         else:
-            units = units_of(text.paths, size=size, **text.how)
+            units = text.units(size)
             names = [f"text-{i:06}" for i in range(len(units))]
             if is_far:
                 units = [replace(u, path=os.path.abspath(u.path)) for u in units]
             tasks = [
-                (name, (self._store, name, unit, *how))
+                (name, (self.store, name, unit, *how))
                 for name, unit in zip(names, units, strict=True)
             ]
-            self._run(engine, "encode", encode_unit, tasks, "Reading")
-        self._finish("encode", lambda: self._names_of(names))
-        self._shards = self._store.read_facts("done-encode")
+            self.run(engine, "encode", encode_unit, tasks, "Reading")
+        if not self.is_done("encode"):
+            self._keep_sample(names)
+        self.finish("encode", lambda: self._names_of(names))
+        self.shards = self.store.read_facts("done-encode")
+
+    def _keep_sample(self, units: Sequence[str]) -> None:
+        lines = [np.zeros(0, np.uint8)]
+        for name in units:
+            with self.store.read(name) as arrays:
+                lines.append(arrays["sample"])
+        self.store.write("sample", {"lines": np.concatenate(lines)})
 
     def _names_of(self, units: Sequence[str]) -> list[str]:
         return [
             f"{name}-{i:06}"
             for name in units
-            for i in range(self._store.read_facts(name))
+            for i in range(self.store.read_facts(name))
         ]
 
     def find_words(self, engine: Engine) -> None:
@@ -164,44 +190,47 @@ class Build:
 
         engine (Engine): Where to do it.
         """
-        store, n_parts, shards = self._store, self._n_parts, self._shards
+        store, n_parts, shards = self.store, self.n_parts, self.shards
         how = (shards, self._tokenizer, self._settings.attr, n_parts)
         tasks: list[tuple[str, tuple[Any, ...]]]
         tasks = [(f"tokens-{i}", (store, i, *how)) for i in range(n_parts)]
-        self._run(engine, "tokens", words.tokenize_part, tasks, "Tokenizing")
-        self._finish("tokens")
+        self.run(engine, "tokens", words.tokenize_part, tasks, "Tokenizing")
+        self.finish("tokens")
         self.rank_words(engine, [f"tokens-{i}" for i in range(n_parts)])
         tasks = [(f"numbered-{i}", (store, i, len(shards))) for i in range(n_parts)]
-        self._run(engine, "numbered", words.number_part, tasks, "Numbering words")
-        self._finish("numbered", remove=("tokens-",))
+        self.run(engine, "numbered", words.number_part, tasks, "Numbering words")
+        self.finish("numbered", remove=("tokens-",))
         is_tokenized = self._tokenizer is None
         tasks = [
             (f"stream-{i}", (store, i, name, n_parts, is_tokenized))
             for i, name in enumerate(shards)
         ]
-        self._run(engine, "stream", words.number_shard, tasks, "Numbering words")
-        self._finish("stream", remove=("text-", "numbered-"))
+        self.run(engine, "stream", words.number_shard, tasks, "Numbering words")
+        self.finish("stream", remove=("text-", "numbered-"))
 
-    def rank_words(self, engine: Engine, tables: Sequence[str]) -> None:
+    def rank_words(
+        self, engine: Engine, tables: Sequence[str], n_tokens: int | None = None
+    ) -> None:
         """Sum the words of tables, and rank the frequent ones.
 
         engine (Engine): Where to do it.
         tables (Sequence[str]): The names of the tables.
+        n_tokens (Optional[int]): How many tokens there are; None if all are in tables.
         """
-        store, n_parts = self._store, self._n_parts
+        store, n_parts = self.store, self.n_parts
         how = (tables, self._settings.min_count)
         tasks = [(f"words-{i}", (store, i, *how)) for i in range(n_parts)]
-        self._run(engine, "words", words.sum_words, tasks, "Counting words")
-        if not self._is_done("words"):
-            words.rank_words(store, n_parts)
-        self._finish("words", remove=("words-",))
+        self.run(engine, "words", words.sum_words, tasks, "Counting words")
+        if not self.is_done("words"):
+            words.rank_words(store, n_parts, n_tokens)
+        self.finish("words", remove=("words-",))
 
     def count_levels(self, engine: Engine) -> None:
         """Count the n-grams, from n = 2 up until there are none.
 
         engine (Engine): Where to do it.
         """
-        store, n_parts, n_shards = self._store, self._n_parts, len(self._shards)
+        store, n_parts, n_shards = self.store, self.n_parts, len(self.shards)
         before = "stream"
         for n in range(2, self._settings.max_n + 1):
             n_grams = pairs.n_of_level(store, n - 1)
@@ -213,20 +242,25 @@ class Build:
                 (f"pairs-{n}-{i}", (store, n, i, n_grams, n_parts))
                 for i in range(n_shards)
             ]
-            self._run(engine, f"pairs-{n}", pairs.count_shard, tasks, shown)
-            self._finish(f"pairs-{n}", remove=(f"{before}-",))
+            self.run(engine, f"pairs-{n}", pairs.count_shard, tasks, shown)
+            self.finish(f"pairs-{n}", remove=(f"{before}-",))
             before = f"pairs-{n}"
             how = (n_shards, self._settings.min_count)
             tasks = [(f"sums-{n}-{i}", (store, n, i, *how)) for i in range(n_parts)]
-            self._run(engine, f"level-{n}", pairs.sum_pairs, tasks, shown)
-            if not self._is_done(f"level-{n}"):
+            self.run(engine, f"level-{n}", pairs.sum_pairs, tasks, shown)
+            if not self.is_done(f"level-{n}"):
                 pairs.join_parts(store, n, n_parts)
-            self._finish(f"level-{n}", remove=(f"sums-{n}-",))
+            self.finish(f"level-{n}", remove=(f"sums-{n}-",))
 
-    def _is_done(self, step: str) -> bool:
-        return self._store.has(f"done-{step}")
+    def is_done(self, step: str) -> bool:
+        """Say whether a step is done.
 
-    def _run(
+        step (str): The step.
+        RETURNS (bool): Whether nothing is left of it.
+        """
+        return self.store.has(f"done-{step}")
+
+    def run(
         self,
         engine: Engine,
         step: str,
@@ -234,23 +268,35 @@ class Build:
         tasks: Iterable[tuple[str, tuple[Any, ...]]],
         shown: str,
     ) -> None:
-        """Run the tasks of a step whose files are not there yet."""
-        if self._is_done(step):
+        """Run the tasks of a step whose files are not there yet.
+
+        engine (Engine): Where to run them.
+        step (str): The step.
+        function (Callable): What they run.
+        tasks (Iterable[tuple]): The file that each writes, and its arguments.
+        shown (str): What the progress bar says.
+        """
+        if self.is_done(step):
             return
-        left = [args for name, args in tasks if not self._store.has(name)]
+        left = [args for name, args in tasks if not self.store.has(name)]
         hidden = None if self._settings.progress else True
         results = engine.run(function, left)
         for _ in tqdm(results, shown, len(left), leave=False, disable=hidden):
             pass
 
-    def _finish(
+    def finish(
         self,
         step: str,
         facts: Callable[[], Any] = lambda: None,
         remove: Iterable[str] = (),
     ) -> None:
-        """Note that a step is done, and remove what no other step needs."""
-        if not self._is_done(step):
-            self._store.write_facts(f"done-{step}", facts())
+        """Note that a step is done, and remove what no other step needs.
+
+        step (str): The step.
+        facts (Callable): Gives what to note down.
+        remove (Iterable[str]): What the names of files begin with that are removed.
+        """
+        if not self.is_done(step):
+            self.store.write_facts(f"done-{step}", facts())
         for start in remove:
-            self._store.remove(start)
+            self.store.remove(start)

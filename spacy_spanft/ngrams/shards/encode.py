@@ -14,6 +14,7 @@ from ..counting.chunks import EncodedCorpus, encode_corpus, strip_separators
 from ..counting.levels import GOLDEN
 from ..counting.settings import Tokenizer
 from ..counting.tokens import tokenize_lines
+from ..text.sample import LineSample
 from ..text.units import Unit, read_unit
 from .store import Store
 
@@ -47,13 +48,16 @@ def encode_blocks(
 ) -> None:
     """Encode text as one shard or more, in files NAME-0, NAME-1 and so on.
 
-    store (Store): Where to write. A last file, NAME, says how many there are.
+    store (Store): Where to write. A last file, NAME, says how many there are, and has
+        a sample of the lines.
     name (str): What the text is called.
     blocks (Iterable[bytes]): Whole lines.
     tokenizer (Optional[Callable]): What cuts lines into words, if chunks do not do.
     shard_size (int): How many bytes make up a shard.
     n_parts (int): In how many parts the chunks go.
     """
+    sample = LineSample()
+    blocks = sample.watch(blocks)
     if tokenizer is not None:
         blocks = tokenize_lines(blocks, tokenizer)
     n_shards, source = 0, iter(blocks)
@@ -61,7 +65,8 @@ def encode_blocks(
         corpus = encode_corpus(_up_to(shard_size, first, source))
         store.write(f"{name}-{n_shards:06}", dict(_arrays_of(corpus, n_parts)))
         n_shards += 1
-    store.write_facts(name, n_shards)
+    lines = b"".join(line + b"\n" for line in sample.lines)
+    store.write_facts(name, n_shards, sample=np.frombuffer(lines, np.uint8))
 
 
 def _up_to(size: int, first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:

@@ -145,14 +145,14 @@ class Store:
             raise DictionaryError(Errors.WORK_NOT_SEEN.format(path=str(self.folder)))
         return Arrays(self._path(name))
 
-    def write_facts(self, name: str, facts: Any) -> None:
-        """Write what JSON can say, as a file of its own.
+    def write_facts(self, name: str, facts: Any, **arrays: NDArray[Any]) -> None:
+        """Write a file that says something.
 
         name (str): What it is called.
-        facts (Any): What to write.
+        facts (Any): What JSON can say.
+        **arrays (NDArray): What else is in it.
         """
-        data = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-        self.write(name, {"facts": data})
+        self.write(name, {"facts": array_of(facts), **arrays})
 
     def read_facts(self, name: str) -> Any:
         """Read what `write_facts` wrote.
@@ -183,6 +183,15 @@ class Store:
         if not self.folder.is_dir():
             return DictionaryError(Errors.WORK_NOT_SEEN.format(**text))
         return error
+
+
+def array_of(facts: Any) -> NDArray[np.uint8]:
+    """Write what JSON can say as an array.
+
+    facts (Any): What to write.
+    RETURNS (NDArray[np.uint8]): The bytes.
+    """
+    return np.frombuffer(json.dumps(facts).encode(), np.uint8)
 
 
 def facts_in(arrays: Arrays, name: str) -> Any:

@@ -18,7 +18,7 @@ from .store import Arrays, Store
 
 # Where a word is first: the shard and the chunk in it, and the word in the chunk. Words
 # of one count are ranked by that.
-_SHARD_BITS = np.uint64(32)
+SHARD_BITS = np.uint64(32)
 
 
 class Lines(NamedTuple):
@@ -79,7 +79,7 @@ def tokenize_part(
         with store.read(name) as shard:
             texts.append(shard.text(f"text.{part}"))
             counts.append(shard[f"count.{part}"])
-            first = np.uint64(number) << _SHARD_BITS
+            first = np.uint64(number) << SHARD_BITS
             places.append(shard[f"number.{part}"].astype(np.uint64) | first)
     chunks = distinct_lines(texts)
     del texts
@@ -189,27 +189,32 @@ def sum_words(store: Store, part: int, files: Sequence[str], min_count: int) -> 
     store.write(f"words-{part}", found)
 
 
-def rank_words(store: Store, n_parts: int) -> None:
+def rank_words(store: Store, n_parts: int, n_tokens: int | None = None) -> None:
     """Rank the frequent words of all parts: the file vocabulary.
 
     store (Store): The parts, and where to write.
+    n_tokens (Optional[int]): How many tokens there are; None if the parts know all.
     """
-    text, columns, n_tokens = b"", [], 0
+    text, columns, n_known = b"", [], 0
     for part in range(n_parts):
         with store.read(f"words-{part}") as arrays:
             text += arrays.text("text")
             columns.append([arrays[name] for name in ("counts", "places", "nth")])
-            n_tokens += int(arrays["n_tokens"][0])
+            n_known += int(arrays["n_tokens"][0])
     counts, places, nth = (
         np.concatenate(column) for column in zip(*columns, strict=True)
     )
     order = np.lexsort((nth, places, -counts))
     names = text.decode("utf8").split("\n")[:-1]
     ranked = "".join(f"{names[i]}\n" for i in order.tolist()).encode("utf8")
+    # By when they come first, for whoever goes on from there.
+    firsts = np.empty(len(order), np.uint32)
+    firsts[np.lexsort((nth, places))] = np.arange(len(order), dtype=np.uint32)
     vocabulary: dict[str, NDArray[Any]] = {
         "text": np.frombuffer(ranked, np.uint8),
         "counts": counts[order],
-        "n_tokens": np.array([n_tokens], np.int64),
+        "firsts": firsts[order],
+        "n_tokens": np.array([n_known if n_tokens is None else n_tokens], np.int64),
     }
     store.write("vocabulary", vocabulary)
 
