@@ -81,8 +81,11 @@ def engine_of(settings: Settings, where: Where) -> Engine:
     where (Where): Where to count.
     RETURNS (Engine): The engine, to be used in a `with` block.
     """
-    n_workers, address = settings.n_process, where.address
-    return open_engine(where.engine, n_workers, address=address, is_light=True)
+    # Nobody knows what a tokenizer imports that is not of spaCy's own kind.
+    tokenizer = get_tokenizer(settings.tokenizer)
+    is_light = tokenizer is None or works_by_chunk(tokenizer)
+    how: dict[str, Any] = {"address": where.address, "is_light": is_light}
+    return open_engine(where.engine, settings.n_process, **how)
 
 
 def facts_of(settings: Settings) -> dict[str, Any]:

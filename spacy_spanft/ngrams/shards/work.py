@@ -22,8 +22,8 @@ _START = "spanft-build-"
 def open_work(work: str | Path | None) -> Iterator[Store]:
     """Have a folder for oneself, until a build is done or the process ends.
 
-    work (Optional[Union[str, Path]]): A folder that is kept when the build is cut
-        short, so that another goes on from there; None for a temporary one.
+    work (Optional[Union[str, Path]]): A folder that stays when the build is cut short,
+        so that another goes on from there; None for a temporary one.
     YIELDS (Store): The folder.
     """
     if work is None:
@@ -33,17 +33,15 @@ def open_work(work: str | Path | None) -> Iterator[Store]:
     folder = Path(work).absolute()
     if folder.exists() and not folder.is_dir():
         raise DictionaryError(Errors.OUTPUT_IS_FILE.format(path=str(work)))
-    was_there = folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         store = Store(folder)
         _check_ours(store)
         yield store
         store.remove()
-    if not was_there:
-        (folder / _LOCK).unlink(missing_ok=True)
-        with suppress(OSError):  # somebody else has put something there
-            folder.rmdir()
+    (folder / _LOCK).unlink(missing_ok=True)
+    with suppress(OSError):  # somebody else has put something there
+        folder.rmdir()
 
 
 def check_plan(store: Store, plan: dict[str, Any]) -> dict[str, Any]:
