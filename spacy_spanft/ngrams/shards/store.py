@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
-from zipfile import ZIP_STORED, BadZipFile, ZipFile
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 from numpy.lib.format import write_array
@@ -38,7 +38,7 @@ class Arrays:
         try:
             self._arrays: Any = np.load(self._file, allow_pickle=False)
             self._arrays.files  # noqa: B018 (an array, and not several, has none)
-        except (BadZipFile, ValueError, EOFError, OSError, AttributeError) as error:
+        except Exception as error:  # zipfile and numpy say many things of damage
             self._file.close()
             raise self.error(str(error)) from error
 
@@ -52,7 +52,7 @@ class Arrays:
             return self._arrays[name]
         except KeyError as error:
             raise self.error(f"it has no {name!r}") from error
-        except (BadZipFile, ValueError, EOFError, OSError) as error:
+        except Exception as error:
             raise self.error(str(error)) from error
 
     def names(self) -> list[str]:
