@@ -8,12 +8,13 @@ them are equal parts of the work, and the code is found again by the inverse.
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..counting.levels import (
     GOLDEN,
     Block,
+    Codes,
+    Counts,
     Level,
     Occurrences,
     neighbor_pairs,
@@ -35,20 +36,30 @@ def count_shard(store: Store, n: int, shard: int, n_grams: int, n_parts: int) ->
     """
     block = _read_level(store, n - 1, shard)
     starts, codes = neighbor_pairs(block, n_grams)
-    encoded = pa.array(codes * GOLDEN).dictionary_encode()
-    keys, ids = encoded.dictionary.to_numpy(), encoded.indices.to_numpy()
-    counts = np.bincount(ids, minlength=len(keys))
-    order = np.argsort(keys)
-    keys, counts = keys[order], counts[order]
-    new_ids = np.empty(len(order), np.uint32)
-    new_ids[order] = np.arange(len(order), dtype=np.uint32)
-    arrays: dict[str, NDArray[Any]] = {"starts": starts, "ids": new_ids[ids]}
+    keys, counts, ids = _distinct(codes * GOLDEN)
+    arrays: dict[str, NDArray[Any]] = {"starts": starts, "ids": ids}
     bounds = np.searchsorted(part_of_keys(keys, n_parts), np.arange(n_parts + 1))
     for part in range(n_parts):
         here = slice(bounds[part], bounds[part + 1])
         arrays[f"keys.{part}"] = keys[here]
         arrays[f"counts.{part}"] = counts[here]
     store.write(f"pairs-{n}-{shard}", arrays)
+
+
+def _distinct(keys: Codes) -> tuple[Codes, Counts, NDArray[np.uint32]]:
+    """Sort keys: a tenth of the time of a hash table of them.
+
+    RETURNS (tuple): The distinct keys, ascending, their counts, and for each of the
+        keys its place among these.
+    """
+    order = np.argsort(keys)
+    ordered = keys[order]
+    is_first = np.ones(len(keys), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    firsts = np.flatnonzero(is_first)
+    ids = np.empty(len(keys), np.uint32)
+    ids[order] = np.cumsum(is_first, dtype=np.uint32) - np.uint32(1)
+    return ordered[firsts], np.diff(firsts, append=len(keys)), ids
 
 
 def _read_level(store: Store, n: int, shard: int) -> Block:

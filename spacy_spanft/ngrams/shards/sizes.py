@@ -10,8 +10,8 @@ _MB = 1 << 20
 _BASE = 400 * _MB
 _WORKER = 120 * _MB
 # How much a worker needs for each byte of a shard.
-_MEMORY_PER_BYTE = 8
-_SMALLEST, _LARGEST = _MB, 32 * _MB
+_MEMORY_PER_BYTE = 14
+_SMALLEST, _LARGEST = _MB, 16 * _MB
 _MOST_PARTS = 256
 
 
