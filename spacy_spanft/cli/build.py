@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..ngrams.dictionary import NgramDictionary
     from ..ngrams.shards.build import Where
     from ..ngrams.shards.source import Part, Text
+    from ..ngrams.shards.table import Written
     from ..ngrams.text.sample import LineSample
     from ..segmenters.coverage import Coverage
 
@@ -105,6 +106,12 @@ def build_cli(
         else:
             text = _dataset(dataset, config, split, column)
         is_large = n_process > 1 and text.n_bytes >= _LARGE
+        if where.memory is not None and top is None:
+            written = _write_in_shards(text, where, settings, output)
+            if not quiet:
+                print_info(written)
+                _print_written(written, output)
+            return
         is_plain = where == _where() and not is_large
         counted = _count_here if is_plain else _count_in_shards
         with counted(text, where, settings) as (dictionary, sample):
@@ -164,19 +171,23 @@ def join_cli(
     with short_errors():
         from ..ngrams.dictionary import NgramDictionary
         from ..ngrams.shards.join import join_partials, settings_of_join
+        from ..ngrams.shards.table import write_table
 
         _check(output, shards, top)
         limits = {"max_n": max_n, "min_count": min_count}
         settings = settings_of_join(shards, **limits, n_process=n_process, quiet=quiet)
         where = _where(engine, address, memory, work)
+        found: NgramDictionary | Written
         with join_partials(shards, settings, where) as (counted, sources):
-            dictionary = NgramDictionary.from_counted(counted, sources, settings)
-            if top is not None:
-                dictionary = dictionary.top(top, by.value)
-            dictionary.to_disk(output)
+            if top is None:
+                found = write_table(output, counted, sources, settings)
+            else:
+                whole = NgramDictionary.from_counted(counted, sources, settings)
+                found = whole.top(top, by.value)
+                found.to_disk(output)
         if not quiet:
-            print_info(dictionary)
-            _print_written(dictionary, output)
+            print_info(found)
+            _print_written(found, output)
 
 
 def _settings(
@@ -284,6 +295,19 @@ def _count_in_shards(
         yield dictionary, counted.sample
 
 
+def _write_in_shards(
+    text: "Text", where: "Where", settings: "CountSettings", output: Path
+) -> "Written":
+    """Write a dictionary that may be larger than the memory that is allowed."""
+    from ..ngrams.counting.settings import settings_of
+    from ..ngrams.shards.build import count_text
+    from ..ngrams.shards.table import write_table
+
+    chosen = settings_of(settings)
+    with count_text(text, chosen, where) as counted:
+        return write_table(output, counted, text.names, chosen)
+
+
 def _report(
     dictionary: "NgramDictionary",
     sample: "LineSample",
@@ -299,14 +323,14 @@ def _report(
     _print_written(dictionary, output)
 
 
-def _print_written(dictionary: "NgramDictionary", output: Path) -> None:
+def _print_written(dictionary: "NgramDictionary | Written", output: Path) -> None:
     msg.good(f"Wrote {len(dictionary):,} n-grams to {visible(str(output))}")
 
 
-def print_info(dictionary: "NgramDictionary") -> None:
+def print_info(dictionary: "NgramDictionary | Written") -> None:
     """Print where a dictionary comes from, and what is in it.
 
-    dictionary (NgramDictionary): The dictionary.
+    dictionary (Union[NgramDictionary, Written]): The dictionary.
     """
     from ..ngrams.facts import facts_of
 

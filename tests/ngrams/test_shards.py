@@ -22,11 +22,13 @@ from hypothesis import strategies as st
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, DictionaryError
 from spacy_spanft.ngrams.counting.settings import Settings
-from spacy_spanft.ngrams.shards import build, store, work
+from spacy_spanft.ngrams.facts import facts_of
+from spacy_spanft.ngrams.shards import build, store, table, work
 from spacy_spanft.ngrams.shards.build import Build, Where, count_text
 from spacy_spanft.ngrams.shards.encode import part_of_lines
 from spacy_spanft.ngrams.shards.sizes import Sizes, parse_memory, sizes_of
 from spacy_spanft.ngrams.shards.source import Text
+from spacy_spanft.ngrams.shards.table import write_table
 from spacy_spanft.ngrams.text.blocks import blocks_from_texts
 
 from .. import interpreter
@@ -110,6 +112,23 @@ def temporary(tmp_path, monkeypatch):
 
 
 HOW = {"min_count": 3, "max_n": 4}
+
+
+@hypothesis_settings(max_examples=40)
+@given(text=texts, min_count=st.integers(1, 3), at_once=st.integers(1, 9))
+def test_a_table_is_written_without_strings(tmp_path_factory, text, min_count, at_once):
+    path = tmp_path_factory.mktemp("table") / "a.tsv.gz"
+    how = {"min_count": min_count}
+    lines = [*text.split("\n"), "a b \x01a b", "a a\x01 b"]  # below a space
+    expected = NgramDictionary.from_texts(["\n".join(lines * 3)], source="text", **how)
+    source = Text(["text"], blocks=blocks_from_texts(lines * 3))
+    with (
+        mock.patch.object(table, "_ROWS_AT_ONCE", at_once),
+        count_text(source, Settings(**how), Where()) as counted,
+    ):
+        found = write_table(path, counted, ["text"], Settings(**how))
+    assert path.read_bytes() == expected.to_bytes()
+    assert facts_of(found) == facts_of(expected)
 
 
 @pytest.fixture(scope="module")
