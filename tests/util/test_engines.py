@@ -57,10 +57,6 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def modules():
-    return [name for name in ("torch", "spacy", "numpy") if name in sys.modules]
-
-
 def test_results_come_in_the_order_of_the_tasks(engine):
     assert list(engine.run(add, [(i, 10 * i) for i in range(9)])) == [
         11 * i for i in range(9)
@@ -119,12 +115,18 @@ def test_a_task_that_always_kills_its_worker_is_given_up(kind, monkeypatch, requ
         list(engine.run(die, [()]))
 
 
-def test_light_workers_import_neither_spacy_nor_pytorch():
+IMPORTED = "[name for name, one in __import__('sys').modules.items() if one]"
+
+
+def test_light_workers_import_what_they_need_and_no_pytorch():
     with LocalProcesses(2, is_light=True) as engine:
-        # Finding the function imports this file, and with it pytest's conftest.
-        found = next(engine.run(eval, [("list(__import__('sys').modules)",)]))
-    assert "spacy_spanft.util.engines" in found
-    assert not {"spacy", "torch", "numpy"} & set(found)
+        found = next(engine.run(eval, [(IMPORTED,)]))
+        assert "spacy_spanft.util.engines" in found
+        assert not {"spacy", "torch", "numpy"} & set(found)
+        tasks = [(f"__import__('spacy.tokenizer') and {IMPORTED}",)]
+        found = next(engine.run(eval, tasks))
+        assert {"spacy", "thinc", "numpy"} < set(found)
+        assert "torch" not in found
 
 
 def test_leaving_early_waits_for_nothing():

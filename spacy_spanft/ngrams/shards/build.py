@@ -17,7 +17,7 @@ from ..counting.settings import Settings, Tokenizer
 from ..counting.tokens import get_tokenizer, works_by_chunk
 from ..counting.vocabulary import Vocabulary
 from ..text.sample import LineSample
-from . import pairs, words
+from . import numbering, pairs, words
 from .encode import encode_blocks, encode_unit
 from .sizes import sizes_of
 from .source import Text
@@ -108,7 +108,7 @@ def read_counted(store: Store, max_n: int) -> Counted:
     max_n (int): The largest n.
     RETURNS (Counted): The counts.
     """
-    vocabulary = words.read_vocabulary(store)
+    vocabulary = numbering.read_vocabulary(store)
     n_words = len(vocabulary.names)
 
     def levels() -> Iterator[Level]:
@@ -201,14 +201,14 @@ class Build:
         self.finish("tokens")
         self.rank_words(engine, [f"tokens-{i}" for i in range(n_parts)])
         tasks = [(f"numbered-{i}", (store, i, len(shards))) for i in range(n_parts)]
-        self.run(engine, "numbered", words.number_part, tasks, "Numbering words")
+        self.run(engine, "numbered", numbering.number_part, tasks, "Numbering words")
         self.finish("numbered", remove=("tokens-",))
         is_tokenized = self._tokenizer is None
         tasks = [
             (f"stream-{i}", (store, i, name, n_parts, is_tokenized))
             for i, name in enumerate(shards)
         ]
-        self.run(engine, "stream", words.number_shard, tasks, "Numbering words")
+        self.run(engine, "stream", numbering.number_shard, tasks, "Numbering words")
         self.finish("stream", remove=("text-", "numbered-"))
 
     def rank_words(

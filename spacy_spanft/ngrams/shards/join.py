@@ -11,7 +11,7 @@ from ...errors import DictionaryError, Errors, shown
 from ...util.engines import Engine
 from ..counting.levels import GAP
 from ..counting.settings import Settings, settings_of
-from . import words
+from . import numbering, words
 from .build import Build, Counted, Where, engine_of, read_counted
 from .partial import Header, read_header
 from .sizes import sizes_of
@@ -174,7 +174,7 @@ def load_streams(
     n_shards (int): How many it has.
     """
     with store.read(f"table-{number}") as table:
-        ids = words.ids_of_names(store, table.text("names"))
+        ids = numbering.ids_of_names(store, table.text("names"))
     new_ids = np.concatenate([np.array([GAP], np.uint32), ids])
     with Arrays(path) as arrays:
         for shard in range(n_shards):

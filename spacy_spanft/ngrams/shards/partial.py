@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...errors import DictionaryError, shown
 from ...util.files import write_whole
 from ..counting.settings import Settings
-from . import words
+from . import numbering
 from .build import Build, Where, engine_of, facts_of
 from .sizes import sizes_of
 from .source import Part, Text
@@ -47,7 +47,7 @@ def write_partial(
         with engine_of(settings, where) as engine:
             build.encode(engine, text, sizes.size, where.engine == "ray")
             build.find_words(engine)
-        n_tokens = words.read_vocabulary(store).n_tokens
+        n_tokens = numbering.read_vocabulary(store).n_tokens
         header = {
             "format_version": FORMAT_VERSION,
             "sources": [str(name) for name in text.names],
