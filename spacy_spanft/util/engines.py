@@ -22,7 +22,14 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from typing_extensions import Self
 
 from ..errors import Errors, SpanftError, check_number, check_setting
-from .processes import fresh_context, light_context, n_cores, take_over
+from .processes import (
+    begin_server,
+    deaf_to_ctrl_c,
+    fresh_context,
+    light_context,
+    n_cores,
+    take_over,
+)
 
 EngineName: TypeAlias = Literal["local", "ray"]
 Arguments: TypeAlias = tuple[Any, ...]
@@ -190,7 +197,8 @@ class LocalProcesses(Engine):
         if self._pool is None:
             self._pool = self._make_pool()
         try:
-            job.future = self._pool.submit(function, *job.arguments)
+            with deaf_to_ctrl_c():
+                job.future = self._pool.submit(function, *job.arguments)
         except BrokenProcessPool as error:  # found out when its result is asked for
             job.future = Future()
             job.future.set_exception(error)
@@ -206,6 +214,8 @@ class LocalProcesses(Engine):
 
     def _make_pool(self) -> ProcessPoolExecutor:
         self._not_ours = set(active_children())
+        if not self._is_light:
+            begin_server()
         return ProcessPoolExecutor(
             self.n_workers,
             mp_context=light_context() if self._is_light else fresh_context(),

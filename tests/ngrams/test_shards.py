@@ -153,10 +153,12 @@ def test_several_processes(text, expected, temporary):
 
 @needs_ray
 @pytest.mark.slow
-def test_ray(text, expected, temporary):
+def test_ray(text, expected, tmp_path):
+    how = {**HOW, "n_process": 2, "work": tmp_path / "work"}
     with cut_into(4000):
-        found = NgramDictionary.from_shards(text, engine="ray", n_process=2, **HOW)
+        found = NgramDictionary.from_shards(text, engine="ray", **how)
     assert found.to_bytes() == expected
+    assert not (tmp_path / "work").exists()
 
 
 def test_a_tokenizer_that_needs_whole_lines(text, temporary):

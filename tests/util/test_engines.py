@@ -7,6 +7,7 @@ import sys
 import time
 from importlib.util import find_spec
 from itertools import count
+from unittest import mock
 
 import pytest
 
@@ -208,6 +209,16 @@ def test_a_cluster_that_is_not_there(address, monkeypatch):
     monkeypatch.setattr("ray.is_initialized", lambda: False)
     with pytest.raises(SpanftError, match=f"no Ray cluster at '{address}'.*--address"):
         open_engine("ray", 2, address=address)
+
+
+@needs_ray
+def test_ray_that_does_not_start(monkeypatch):
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    error = OSError("no room for sockets")
+    monkeypatch.setattr("ray.init", mock.Mock(side_effect=error))
+    with pytest.raises(SpanftError, match=r"cannot be started .*: no room for sockets"):
+        open_engine("ray", 2)
 
 
 def test_ray_is_an_extra(monkeypatch):
