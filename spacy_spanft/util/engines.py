@@ -37,7 +37,7 @@ ResultT = TypeVar("ResultT")
 
 # How often a task is begun before it is given up: it may be the one that takes all the
 # memory, and then it would be so for ever.
-MOST_TIMES = 5
+MOST_TIMES = 10
 # For each worker one that it does, and one that waits for it.
 _TASKS_PER_WORKER = 2
 

@@ -404,7 +404,7 @@ def test_shards_are_small_where_memory_is():
     small = sizes_of(parse_memory("1GB"), 2, 10**9)
     assert small.size < large.size
     assert small.n_parts > large.n_parts
-    assert sizes_of(1, 4, 0) == (1 << 20, 4)
+    assert sizes_of(1, 4, 0) == (1 << 20, 16)
 
 
 def test_sizes_of_memory_are_read():

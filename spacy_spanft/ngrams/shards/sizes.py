@@ -13,6 +13,8 @@ _WORKER = 120 * _MB
 _MEMORY_PER_BYTE = 14
 _SMALLEST, _LARGEST = _MB, 16 * _MB
 _MOST_PARTS = 256
+# So that all have something to do, and little is lost with one.
+_TASKS_PER_WORKER = 4
 
 
 class Sizes(NamedTuple):
@@ -40,7 +42,8 @@ def sizes_of(memory: int | None, n_workers: int, n_bytes: int) -> Sizes:
         size = max(_SMALLEST, min(_LARGEST, left // _MEMORY_PER_BYTE))
     # Enough for all workers, also if there is little text.
     size = max(_SMALLEST, min(size, -(-n_bytes // n_workers)))
-    n_parts = max(n_workers, min(_MOST_PARTS, -(-n_bytes // size)))
+    n_parts = max(_TASKS_PER_WORKER * n_workers, -(-n_bytes // size))
+    n_parts = min(_MOST_PARTS, n_parts)
     return Sizes(size, n_parts)
 
 
