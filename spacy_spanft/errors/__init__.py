@@ -15,6 +15,7 @@ from .models import ModelErrors
 from .prediction import PredictionErrors
 from .pretraining import PretrainingErrors
 from .publishing import PublishingErrors
+from .shards import ShardErrors
 from .shortening import shown
 from .warnings import Warnings
 
@@ -77,6 +78,7 @@ class Errors(
     PretrainingErrors,
     PublishingErrors,
     PredictionErrors,
+    ShardErrors,
     metaclass=WithCodes,
 ):
     """All messages of errors, each with its code."""

@@ -192,6 +192,10 @@ class CommandErrors:
         "--head), or name another with --address HOST:PORT. Without an address, one is "
         "started on this machine for as long as it is needed."
     )
+    RAY_NOT_STARTED = (
+        "Ray cannot be started on this machine: {reason}. Mend that, or name a cluster "
+        "that is there with --address HOST:PORT."
+    )
     WORKER_LOST = (
         "A worker process was lost {n_times} times over the same task, perhaps because "
         "memory ran out{reason}. Use fewer workers at a time, or give them more memory."

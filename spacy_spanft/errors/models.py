@@ -97,7 +97,7 @@ class ModelErrors:
         "The encoder of {name!r} cannot be read: {reason}. Is the pipeline as it was "
         "saved, with all of its files whole (and no Git LFS pointers in their place)?"
     )
-    OTHER_LABELS = (
+    LABELS_OF_OTHERS = (
         "{name!r} has {n_labels} labels, which need {needed} tags, but its model "
         "predicts {found}. Its files are not those of one pipeline."
     )

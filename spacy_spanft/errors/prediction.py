@@ -27,7 +27,6 @@ class PredictionErrors:
         "A column of the input holds values of type {kind}, which JSON does not know. "
         "Let the output be Parquet."
     )
-    BAD_PARQUET = "{path!r} cannot be read as Parquet: {reason}"
     MIXED_TYPES = (
         "The columns of the input cannot be written as Parquet, where each has one "
         "type: {reason}. Let the output be .jsonl."
@@ -41,7 +40,7 @@ class PredictionErrors:
         "other names with --prefix, such as --prefix predicted_."
     )
     BAD_WORK = "{path} cannot be read. Remove its folder to begin anew."
-    OTHER_WORK = (
+    PARTS_OF_OTHERS = (
         "{folder} has parts of another run: {name} was different. Call it as before to "
         "go on with that one, or remove the folder to begin anew."
     )

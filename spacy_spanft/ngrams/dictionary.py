@@ -1,22 +1,19 @@
 """The n-gram dictionary: n-grams with their counts, and what one does with them."""
 
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import get_args
 
-from typing_extensions import Self, Unpack
+from typing_extensions import Self
 
-from ..errors import CorpusError, DictionaryError, Errors, Warnings, shown, without_code
+from ..errors import DictionaryError, Errors, shown, without_code
 from ..util.files import read_whole, write_whole
 from .counting.settings import (
     LARGEST_N,
     Attr,
-    CountSettings,
     check_limits,
     is_whole,
-    settings_of,
 )
 from .counts import (
     NgramDiff,
@@ -30,13 +27,12 @@ from .counts import (
     words_in,
 )
 from .format import Table, pack, unpack
+from .from_text import FromText
 from .provenance import Provenance
 from .ranking import Ranking, pmi
-from .text.blocks import ErrorHandling, blocks_from_files, blocks_from_texts
-from .text.hub import texts_from_dataset
 
 
-class NgramDictionary(Mapping[str, int]):
+class NgramDictionary(FromText, Mapping[str, int]):
     """N-grams of two words or more with their counts, most frequent first.
 
     A mapping that never changes: what cuts, filters or merges returns another one.
@@ -104,103 +100,6 @@ class NgramDictionary(Mapping[str, int]):
         self = cls.__new__(cls)
         self._set(counts, words, attr, provenance)
         return self
-
-    # Counting
-
-    @classmethod
-    def from_files(
-        cls,
-        paths: str | Path | Iterable[str | Path],
-        *,
-        errors: ErrorHandling = "strict",
-        **settings: Unpack[CountSettings],
-    ) -> Self:
-        """Count the n-grams of text files, compressed ones (.gz, .bz2, .zst) as well.
-
-        paths (Union[str, Path, Iterable]): The files; "-" is the standard input.
-        errors (str): What to do about bytes that are no text: "strict" or "replace".
-        **settings: How to count; see `CountSettings`.
-        RETURNS (NgramDictionary): The n-grams that occur often enough.
-        """
-        if not isinstance(paths, Iterable | Path):
-            raise CorpusError(Errors.NOT_PATHS.format(value=shown(paths)))
-        files = [paths] if isinstance(paths, str | Path) else list(paths)
-        if not files:
-            raise CorpusError(Errors.NO_PATHS)
-        blocks = blocks_from_files(files, errors=errors)
-        return cls.from_blocks(blocks, map(str, files), **settings)
-
-    @classmethod
-    def from_texts(
-        cls,
-        texts: Iterable[str],
-        *,
-        source: str = "texts",
-        **settings: Unpack[CountSettings],
-    ) -> Self:
-        """Count the n-grams of texts. An n-gram never crosses a line.
-
-        texts (Iterable[str]): The texts.
-        source (str): What the provenance calls them.
-        **settings: How to count; see `CountSettings`.
-        RETURNS (NgramDictionary): The n-grams that occur often enough.
-        """
-        return cls.from_blocks(blocks_from_texts(texts), [source], **settings)
-
-    @classmethod
-    def from_dataset(
-        cls,
-        name: str,
-        config: str | None = None,
-        *,
-        split: str = "train",
-        column: str = "text",
-        streaming: bool = True,
-        **settings: Unpack[CountSettings],
-    ) -> Self:
-        """Count the n-grams of a `datasets` dataset.
-
-        name (str): Its name on the hub ("wikitext"), or a local folder.
-        config (Optional[str]): Its configuration ("wikitext-103-raw-v1").
-        split (str): The split.
-        column (str): The column that holds the text.
-        streaming (bool): Read while downloading, without keeping a copy.
-        **settings: How to count; see `CountSettings`.
-        RETURNS (NgramDictionary): The n-grams that occur often enough.
-        """
-        texts = texts_from_dataset(
-            name, config, split=split, column=column, streaming=streaming
-        )
-        source = "/".join(filter(None, (name, config, split)))
-        return cls.from_texts(texts, source=source, **settings)
-
-    @classmethod
-    def from_blocks(
-        cls,
-        blocks: Iterable[bytes],
-        sources: Iterable[str],
-        **settings: Unpack[CountSettings],
-    ) -> Self:
-        """Count the n-grams of text in blocks; see `corpus.blocks`.
-
-        blocks (Iterable[bytes]): Whole lines of UTF-8, each block with a newline at
-            its end.
-        sources (Iterable[str]): What the provenance calls them.
-        **settings: How to count; see `CountSettings`.
-        RETURNS (NgramDictionary): The n-grams that occur often enough.
-        """
-        # Arrow is heavy, and only counting needs it.
-        from .counting.count import count_blocks
-
-        chosen, named = settings_of(settings), tuple(sources)
-        ngrams, words, n_tokens = count_blocks(blocks, chosen)
-        if not n_tokens:
-            raise CorpusError(Errors.NO_TEXT.format(sources=", ".join(named)))
-        if not ngrams:
-            threshold = {"min_count": chosen.min_count, "n_tokens": n_tokens}
-            warnings.warn(Warnings.NO_NGRAMS.format(**threshold), stacklevel=3)
-        origin = Provenance.of_count(named, chosen, n_tokens)
-        return cls._trusted(in_order(ngrams), words, chosen.attr, origin)
 
     # Looking up
 

@@ -12,8 +12,10 @@ in them. gzip brings the checksum (CRC-32) and the length. To read it elsewhere:
 `pandas.read_csv(path, sep="\\t", skiprows=1, quoting=3, keep_default_na=False)`.
 """
 
-import gzip
 import json
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from ..errors import DictionaryError, Errors, shown
@@ -25,6 +27,8 @@ MAGIC = "#spacy-spanft-ngrams"
 FORMAT_VERSION = 1
 _COLUMNS = "ngram\tcount"
 _LEVEL = 6
+_GZIP = 31  # what zlib calls a gzip header: without a date and a name
+_LINES_AT_ONCE = 1 << 15
 
 
 class Table(NamedTuple):
@@ -46,18 +50,31 @@ def pack(table: Table) -> bytes:
     table (Table): What to write.
     RETURNS (bytes): The file. The same table always gives the same bytes.
     """
-    header = {"format_version": FORMAT_VERSION, **table.header}
-    lines = [f"{MAGIC} {json.dumps(header, sort_keys=True, ensure_ascii=False)}"]
-    lines.append(_COLUMNS)
-    for rows in (table.ngrams, table.words):
-        lines.extend(f"{text}\t{count}" for text, count in rows.items())
-    longest = max(lines, key=len)
-    if 4 * len(longest) >= LONGEST_LINE:  # a character has up to four bytes
-        size = {"size": len(longest), "longest": LONGEST_LINE // 4}
-        raise DictionaryError(Errors.LONG_NGRAM.format(start=longest[:80], **size))
-    # The name of a source may hold half a character; as \udcff JSON can say it.
-    text = ("\n".join(lines) + "\n").encode("utf8", errors="backslashreplace")
-    return gzip.compress(text, compresslevel=_LEVEL, mtime=0)
+    rows = chain(table.ngrams.items(), table.words.items())
+    return b"".join(packed(table.header, rows))
+
+
+def packed(header: dict[str, Any], rows: Iterable[tuple[str, int]]) -> Iterator[bytes]:
+    """Write a table bit by bit.
+
+    header (dict[str, Any]): The settings and the provenance.
+    rows (Iterable[tuple[str, int]]): The n-grams with their counts, then the words.
+    YIELDS (bytes): The file in pieces. The same table always gives the same bytes.
+    """
+    header = {"format_version": FORMAT_VERSION, **header}
+    first = f"{MAGIC} {json.dumps(header, sort_keys=True, ensure_ascii=False)}"
+    lines = chain([first, _COLUMNS], (f"{text}\t{count}" for text, count in rows))
+    packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
+    while some := list(islice(lines, _LINES_AT_ONCE)):
+        longest = max(some, key=len)
+        if 4 * len(longest) >= LONGEST_LINE:  # a character has up to four bytes
+            size = {"size": len(longest), "longest": LONGEST_LINE // 4}
+            message = Errors.LONG_NGRAM.format(start=longest[:80], **size)
+            raise DictionaryError(message)
+        # The name of a source may hold half a character; as \udcff JSON can say it.
+        text = ("\n".join(some) + "\n").encode("utf8", errors="backslashreplace")
+        yield packer.compress(text)
+    yield packer.flush()
 
 
 def unpack(data: bytes, name: str = "The data") -> Table:

@@ -328,7 +328,7 @@ class BilouNER(TrainablePipe):
         needed = len(tag_names(self.labels))
         if found not in (None, needed):
             place = {"name": self.name, "found": found, "needed": needed}
-            text = Errors.OTHER_LABELS.format(**place, n_labels=len(self.labels))
+            text = Errors.LABELS_OF_OTHERS.format(**place, n_labels=len(self.labels))
             raise SpanftError(text)
         return self
 

@@ -73,7 +73,7 @@ class Work:
         for name in facts:
             if facts[name] != before.get(name):
                 told = {"folder": self.folder, "name": name}
-                raise SpanftError(Errors.OTHER_WORK.format(**told))
+                raise SpanftError(Errors.PARTS_OF_OTHERS.format(**told))
 
     def has(self, number: int) -> bool:
         """Say whether a part is done."""

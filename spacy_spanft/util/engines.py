@@ -6,12 +6,12 @@ whose worker is lost is run again, so it must not matter if it has begun before.
 
 import os
 import signal
+import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing import active_children
@@ -22,7 +22,14 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from typing_extensions import Self
 
 from ..errors import Errors, SpanftError, check_number, check_setting
-from .processes import fresh_context, light_context, take_over
+from .processes import (
+    begin_server,
+    deaf_to_ctrl_c,
+    fresh_context,
+    light_context,
+    n_cores,
+    take_over,
+)
 
 EngineName: TypeAlias = Literal["local", "ray"]
 Arguments: TypeAlias = tuple[Any, ...]
@@ -30,7 +37,7 @@ ResultT = TypeVar("ResultT")
 
 # How often a task is begun before it is given up: it may be the one that takes all the
 # memory, and then it would be so for ever.
-MOST_TIMES = 5
+MOST_TIMES = 10
 # For each worker one that it does, and one that waits for it.
 _TASKS_PER_WORKER = 2
 
@@ -96,7 +103,7 @@ def open_engine(
     address (Optional[str]): Where the Ray cluster is (HOST:PORT); None for that in
         $RAY_ADDRESS, or a cluster of its own on this machine.
     is_light (bool): Whether local workers import only what the tasks need, instead of
-        being forked off a server that has PyTorch and spaCy.
+        being forked off a server that has PyTorch and spaCy. They have no PyTorch.
     n_gpus (int): How many GPUs Ray gives each task.
     RETURNS (Engine): The engine, to be used in a `with` block.
     """
@@ -112,7 +119,7 @@ def open_engine(
     if address is not None:
         text = {"address": address, "engine": name}
         raise SpanftError(Errors.ADDRESS_WITHOUT_RAY.format(**text))
-    n_local = n_workers or os.cpu_count() or 1
+    n_local = n_workers or n_cores()
     return LocalProcesses(n_local, is_light) if n_local > 1 else InProcess()
 
 
@@ -157,7 +164,8 @@ class LocalProcesses(Engine):
         """Prepare.
 
         n_workers (int): How many processes there are.
-        is_light (bool): Whether they import only what the tasks need.
+        is_light (bool): Whether they import only what the tasks need, and never
+            PyTorch.
         """
         self.n_workers = n_workers
         self._is_light = is_light
@@ -191,7 +199,8 @@ class LocalProcesses(Engine):
         if self._pool is None:
             self._pool = self._make_pool()
         try:
-            job.future = self._pool.submit(function, *job.arguments)
+            with deaf_to_ctrl_c():
+                job.future = self._pool.submit(function, *job.arguments)
         except BrokenProcessPool as error:  # found out when its result is asked for
             job.future = Future()
             job.future.set_exception(error)
@@ -207,11 +216,13 @@ class LocalProcesses(Engine):
 
     def _make_pool(self) -> ProcessPoolExecutor:
         self._not_ours = set(active_children())
+        if not self._is_light:
+            begin_server()
         return ProcessPoolExecutor(
             self.n_workers,
             mp_context=light_context() if self._is_light else fresh_context(),
             initializer=_begin_worker,
-            initargs=(dict(os.environ),),
+            initargs=(dict(os.environ), self._is_light),
         )
 
     def _end_pool(self) -> None:
@@ -222,15 +233,17 @@ class LocalProcesses(Engine):
 
     def close(self) -> None:
         """End the processes, whatever they are at: nobody waits for it any more."""
-        if self._going and self._pool is not None:
+        if self._going:
             for process in set(active_children()) - self._not_ours:
                 process.terminate()
-        with suppress(BrokenProcessPool):
-            self._end_pool()
+        self._end_pool()
         self._going.clear()
 
 
-def _begin_worker(environment: dict[str, str]) -> None:
+def _begin_worker(environment: dict[str, str], is_light: bool) -> None:
     # Ctrl-C is heard by all processes of a terminal; the first one ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     take_over(environment)
+    if is_light:
+        # spaCy and thinc do without it, and import it if they can: 140 MB a worker.
+        sys.modules["torch"] = None  # type: ignore[assignment]

@@ -4,10 +4,11 @@ import errno
 import os
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import BinaryIO, TypeAlias
 
 from ..errors import Errors, SpanftError
 
@@ -17,10 +18,12 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+Write: TypeAlias = Callable[[BinaryIO], object]
+
 _LONGEST_START = 200  # bytes: a name may have 255, and the rest of it has 34
 
 
-def write_whole(path: str | Path, data: bytes) -> None:
+def write_whole(path: str | Path, data: bytes | Write) -> None:
     """Write a file under a temporary name beside the target, then rename it.
 
     What earlier programs that were killed have left there of this file is removed.
@@ -29,20 +32,29 @@ def write_whole(path: str | Path, data: bytes) -> None:
         the very end, also when the disk is full or the program is interrupted, and so
         does who may read it. What is no file, such as /dev/stdout, is written to as it
         is.
-    data (bytes): What to write.
+    data (Union[bytes, Callable]): What to write, or what writes it to a file.
     """
+    write = _writing(data) if isinstance(data, bytes) else data
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file():
-            target.write_bytes(data)  # a device, or a folder: then it says so
+            with open(target, "wb") as file:  # a device, or a folder: then it says so
+                write(file)
             return
         _make_folder(target.parent)
         _remove_litter(target)
-        while not _write_beside(target, data):
+        while not _write_beside(target, write):
             pass
     except OSError as error:
         # The user knows the target, not the temporary name.
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def _writing(data: bytes) -> Write:
+    def write(file: BinaryIO) -> None:
+        file.write(data)
+
+    return write
 
 
 def _make_folder(folder: Path) -> None:
@@ -52,7 +64,7 @@ def _make_folder(folder: Path) -> None:
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
 
 
-def _write_beside(target: Path, data: bytes) -> bool:
+def _write_beside(target: Path, write: Write) -> bool:
     """Write a file, and say whether it could be: another writer may have removed it."""
     mode = target.stat().st_mode & 0o7777 if target.exists() else None
     # Nobody else may read it before it has the mode of what it replaces.
@@ -67,7 +79,7 @@ def _write_beside(target: Path, data: bytes) -> bool:
                 return False
             if mode is not None:
                 os.chmod(temporary, mode)
-            file.write(data)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
             if fcntl is not None:  # before the lock ends

@@ -52,6 +52,16 @@ def preloaded() -> list[str]:
     return [name for name in names if find_spec(name.partition(".")[0])]
 
 
+def n_cores() -> int:
+    """Say how many cores this process may use: a batch system may give it a few.
+
+    RETURNS (int): Their number.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def begin_server() -> None:
     """Start the server, for what will need it: it imports while others prepare."""
     context = fresh_context()
@@ -78,12 +88,11 @@ def light_context() -> BaseContext:
     """Say how a process is started that imports no more than what it is to do.
 
     It begins slower than one of `fresh_context`, and takes a tenth of the memory if it
-    needs neither spaCy nor PyTorch. It never hears Ctrl-C, which reaches all processes
-    of a terminal: the first one ends the others.
+    needs neither spaCy nor PyTorch.
 
     RETURNS (BaseContext): Its Process takes over the environment.
     """
-    return _LightContext()
+    return _SpawnContext()
 
 
 @contextmanager
@@ -114,28 +123,17 @@ class _SpawnContext(SpawnContext):
     Process = _SpawnProcess
 
 
-class _LightProcess(SpawnProcess):
-    @staticmethod
-    def _Popen(process_obj: Any) -> Any:
-        with _without_main(), _deaf_to_ctrl_c():
-            return SpawnProcess._Popen(process_obj)
-
-
-class _LightContext(SpawnContext):
-    Process = _LightProcess
-
-
 @contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Let processes that are started begin so that Ctrl-C does not reach them.
+def deaf_to_ctrl_c() -> Iterator[None]:
+    """Start processes in peace: what is heard meanwhile is heard a moment later.
 
-    While they import nothing could catch it. What this process hears meanwhile, it
-    hears a moment later.
+    Half started, a process would be known to nobody who could end it. Those that are
+    not forked off a server stay deaf: while they import, nothing could catch it.
     """
     if os.name != "posix":
         yield
         return
-    # It is started with the first process, and would let the signals in again.
+    # Begun later, it would let the signals in again, or the server not hear any.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -120,8 +120,9 @@ def _connect(n_workers: int | None, address: str | None) -> bool:
         with _same_signals():
             ray.init(address or "local", **quiet, **({} if address else own))
     except Exception as error:  # OSError, ValueError, RuntimeError: it says what
-        text = {"address": address or "local", "reason": str(error).rstrip(". \n")}
-        raise SpanftError(Errors.NO_CLUSTER.format(**text)) from error
+        text = {"address": address, "reason": str(error).rstrip(". \n")}
+        message = Errors.NO_CLUSTER if address else Errors.RAY_NOT_STARTED
+        raise SpanftError(message.format(**text)) from error
     return True
 
 

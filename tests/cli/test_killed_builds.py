@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.cli.dictionary import build_cli
+from spacy_spanft.cli.build import build_cli
 
 N_MOMENTS = 20
 

@@ -7,6 +7,7 @@ import sys
 import time
 from importlib.util import find_spec
 from itertools import count
+from unittest import mock
 
 import pytest
 
@@ -55,10 +56,6 @@ def die_once(folder, name):
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def modules():
-    return [name for name in ("torch", "spacy", "numpy") if name in sys.modules]
 
 
 def test_results_come_in_the_order_of_the_tasks(engine):
@@ -119,12 +116,18 @@ def test_a_task_that_always_kills_its_worker_is_given_up(kind, monkeypatch, requ
         list(engine.run(die, [()]))
 
 
-def test_light_workers_import_neither_spacy_nor_pytorch():
+IMPORTED = "[name for name, one in __import__('sys').modules.items() if one]"
+
+
+def test_light_workers_import_what_they_need_and_no_pytorch():
     with LocalProcesses(2, is_light=True) as engine:
-        # Finding the function imports this file, and with it pytest's conftest.
-        found = next(engine.run(eval, [("list(__import__('sys').modules)",)]))
-    assert "spacy_spanft.util.engines" in found
-    assert not {"spacy", "torch", "numpy"} & set(found)
+        found = next(engine.run(eval, [(IMPORTED,)]))
+        assert "spacy_spanft.util.engines" in found
+        assert not {"spacy", "torch", "numpy"} & set(found)
+        tasks = [(f"__import__('spacy.tokenizer') and {IMPORTED}",)]
+        found = next(engine.run(eval, tasks))
+        assert {"spacy", "thinc", "numpy"} < set(found)
+        assert "torch" not in found
 
 
 def test_leaving_early_waits_for_nothing():
@@ -206,6 +209,16 @@ def test_a_cluster_that_is_not_there(address, monkeypatch):
     monkeypatch.setattr("ray.is_initialized", lambda: False)
     with pytest.raises(SpanftError, match=f"no Ray cluster at '{address}'.*--address"):
         open_engine("ray", 2, address=address)
+
+
+@needs_ray
+def test_ray_that_does_not_start(monkeypatch):
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    error = OSError("no room for sockets")
+    monkeypatch.setattr("ray.init", mock.Mock(side_effect=error))
+    with pytest.raises(SpanftError, match=r"cannot be started .*: no room for sockets"):
+        open_engine("ray", 2)
 
 
 def test_ray_is_an_extra(monkeypatch):

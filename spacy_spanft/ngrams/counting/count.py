@@ -40,7 +40,7 @@ def count_blocks(blocks: Iterable[bytes], settings: Settings) -> NgramCounts:
     settings (Settings): How to count.
     """
     vocabulary, levels = _count(blocks, settings)
-    ngrams, words = _to_strings(levels, vocabulary)
+    ngrams, words = to_strings(levels, vocabulary)
     return NgramCounts(ngrams, words, vocabulary.n_tokens)
 
 
@@ -95,9 +95,16 @@ def _with_bar(blocks: Iterable[bytes], progress: bool) -> Iterator[bytes]:
             bar.update(len(block))
 
 
-def _to_strings(
+def to_strings(
     levels: Iterable[Level], vocabulary: Vocabulary
 ) -> tuple[dict[str, int], dict[str, int]]:
+    """Write n-grams as text.
+
+    levels (Iterable[Level]): The n-grams, in word ids from 1.
+    vocabulary (Vocabulary): The words.
+    RETURNS (tuple[dict[str, int], dict[str, int]]): The n-grams with their counts, in
+        no order, and the words in them with theirs, most frequent first.
+    """
     names = ["", *vocabulary.names]  # word ids begin at 1
     ngrams: dict[str, int] = {}
     used: set[int] = set()

@@ -19,7 +19,7 @@ Codes: TypeAlias = NDArray[np.uint64]
 Counts: TypeAlias = NDArray[np.int64]
 
 GAP = 0  # the word id that no n-gram steps over
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / the golden ratio: spreads the bits
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / the golden ratio: spreads the bits
 _ONE = np.uint32(1)  # adding a Python int makes np.add.at twenty times slower
 
 
@@ -111,7 +111,7 @@ def _likely_pairs(
     all_pairs = []
     level.reverse()
     while level:
-        starts, pairs = _neighbours(level.pop(), n_grams)
+        starts, pairs = neighbor_pairs(level.pop(), n_grams)
         keep = np.flatnonzero(is_frequent.take(_bucket(pairs, len(is_frequent))))
         if len(keep):  # Arrow would lose count of empty arrays
             all_starts.append(starts[keep])
@@ -119,8 +119,13 @@ def _likely_pairs(
     return all_starts, all_pairs
 
 
-def _neighbours(block: Block, n_grams: int) -> tuple[Ids, Codes]:
-    """Find the n-grams that begin one word apart: each such pair is one code."""
+def neighbor_pairs(block: Block, n_grams: int) -> tuple[Ids, Codes]:
+    """Find the n-grams that begin one word apart: each such pair is one code.
+
+    block (Union[Ids, Occurrences]): Word ids, or where the n-grams of a level occur.
+    n_grams (int): How many there are of the level.
+    RETURNS (tuple[Ids, Codes]): The words at which the pairs begin, and the pairs.
+    """
     if isinstance(block, Occurrences):
         starts, grams = block
     else:
@@ -143,12 +148,12 @@ def _frequent_buckets(
     n_buckets = 1 << int(np.clip(largest.bit_length(), 10, 24))
     buckets = np.zeros(n_buckets, np.uint32)
     for block in level:
-        _, pairs = _neighbours(block, n_grams)
+        _, pairs = neighbor_pairs(block, n_grams)
         np.add.at(buckets, _bucket(pairs, n_buckets), _ONE)
     return buckets >= min_count
 
 
 def _bucket(pairs: Codes, n_buckets: int) -> NDArray[np.int64]:
-    hashed: Codes = pairs * _GOLDEN
+    hashed: Codes = pairs * GOLDEN
     hashed >>= np.uint64(65 - n_buckets.bit_length())
     return hashed.view(np.int64)

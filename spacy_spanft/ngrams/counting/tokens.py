@@ -130,22 +130,20 @@ def words_by_tokenizer(
             results = pool.map(_call, batches)
         else:
             results = map(tokenize, batches)
-        bar = stack.enter_context(
-            tqdm(
-                total=len(lines),
-                desc="Tokenizing",
-                unit=" chunks",
-                unit_scale=True,
-                disable=None if progress else True,
-                leave=False,
-            )
-        )
-        for result in results:
+        # Without a bar at all in workers: tqdm would begin a lock for all processes.
+        for result in _with_bar(results, len(lines)) if progress else results:
             lengths.append(result.lengths)
             words.append(result.words)
-            bar.update(len(result.lengths))
     none = np.zeros(0, np.int64)
     return Words(np.concatenate([none, *lengths]), b"".join(words))
+
+
+def _with_bar(results: Iterable[Words], total: int) -> Iterator[Words]:
+    shape: dict[str, Any] = {"unit": " chunks", "unit_scale": True, "disable": None}
+    with tqdm(total=total, desc="Tokenizing", leave=False, **shape) as bar:
+        for result in results:
+            yield result
+            bar.update(len(result.lengths))
 
 
 def _batches(text: bytes, lines: Any) -> Iterator[str]:

@@ -108,10 +108,16 @@ def expand_blocks(blocks: list[NDArray[np.int32]], chunks: ChunkWords) -> Iterat
         after = np.searchsorted(gaps, wanted)
         cuts = np.unique(gaps[after[after < len(gaps)]] + 1)
         for piece in np.split(ids, cuts):
-            yield _expand(piece, chunks)
+            yield expand(piece, chunks)
 
 
-def _expand(ids: NDArray[np.int32], chunks: ChunkWords) -> Ids:
+def expand(ids: NDArray[np.int32], chunks: ChunkWords) -> Ids:
+    """Put the words of chunks one after the other.
+
+    ids (NDArray[np.int32]): The chunks.
+    chunks (ChunkWords): What they are made of.
+    RETURNS (Ids): The words.
+    """
     lengths = chunks.lengths[ids]
     ends = np.cumsum(lengths)
     places = np.repeat(chunks.starts[ids] - (ends - lengths), lengths)

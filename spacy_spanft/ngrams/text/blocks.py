@@ -7,8 +7,9 @@ enough that a corpus of any size streams through.
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from ...errors import CorpusError, Errors, shown
 
@@ -16,7 +17,7 @@ ErrorHandling: TypeAlias = Literal["strict", "replace"]
 
 BLOCK_SIZE = 1 << 22
 STDIN = "-"
-_PACKED = (".gz", ".bz2", ".zst")
+PACKED = (".gz", ".bz2", ".zst")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -34,13 +35,69 @@ def blocks_from_files(
     block_size (int): How many bytes to read at once.
     YIELDS (bytes): Whole lines.
     """
-    if errors not in ("strict", "replace"):
-        raise CorpusError(Errors.BAD_ERRORS.format(value=errors))
+    check_errors(errors)
     files = [str(path) for path in paths]
     for path in files:  # before the first byte is read, not after an hour
-        _check_path(path)
+        check_path(path)
     for path in files:
-        yield from _read_file(path, errors, block_size)
+        packed = is_packed(path)
+        with unpacking(path), open_file(path, packed) as file:
+            yield from _valid_blocks(file, path, errors, block_size)
+
+
+def blocks_from_range(
+    path: str,
+    start: int,
+    end: int,
+    *,
+    errors: ErrorHandling = "strict",
+    block_size: int = BLOCK_SIZE,
+) -> Iterator[bytes]:
+    """Read some bytes of a text file that is not compressed.
+
+    path (str): The file.
+    start (int): The byte at which to begin, where a line does.
+    end (int): The byte before which to end, where a line does or the file.
+    errors (str): As for `blocks_from_files`.
+    block_size (int): How many bytes to read at once.
+    YIELDS (bytes): Whole lines.
+    """
+    with open(path, "rb") as file:
+        file.seek(start)
+        piece: Any = Limited(file, end - start)
+        yield from _valid_blocks(piece, path, errors, block_size, start)
+
+
+class Limited:
+    """A file of which no more than some bytes are read."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        """Begin where the file is.
+
+        file (BinaryIO): The file.
+        size (int): How many bytes to read.
+        """
+        self._file = file
+        self._left = size
+
+    def read(self, size: int) -> bytes:
+        """Read some bytes.
+
+        size (int): How many at most.
+        RETURNS (bytes): The bytes; none at the end.
+        """
+        data = self._file.read(min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
+def check_errors(errors: str) -> None:
+    """Raise for a way to treat errors that there is not.
+
+    errors (str): "strict" or "replace".
+    """
+    if errors not in ("strict", "replace"):
+        raise CorpusError(Errors.BAD_ERRORS.format(value=errors))
 
 
 def blocks_from_texts(
@@ -78,7 +135,11 @@ def _encode(texts: list[str]) -> bytes:
     return joined.encode("utf8", errors="replace")
 
 
-def _check_path(path: str) -> None:
+def check_path(path: str) -> None:
+    """Raise for a file that cannot be read.
+
+    path (str): The file; "-" is the standard input.
+    """
     if path == STDIN:
         return
     if os.path.isdir(path):
@@ -89,7 +150,22 @@ def _check_path(path: str) -> None:
         raise CorpusError(Errors.NOT_READABLE.format(path=path))
 
 
-def _open(path: str, packed: bool) -> BinaryIO:
+def is_packed(path: str) -> bool:
+    """Say by its name whether a file is compressed.
+
+    path (str): The file.
+    RETURNS (bool): Whether it is.
+    """
+    return Path(path).suffix in PACKED
+
+
+def open_file(path: str, packed: bool) -> BinaryIO:
+    """Open a file to be read.
+
+    path (str): The file; "-" is the standard input.
+    packed (bool): Whether it is compressed.
+    RETURNS (BinaryIO): What it holds.
+    """
     if path == STDIN:
         if sys.stdin is None:
             raise CorpusError(Errors.NO_STDIN)
@@ -102,30 +178,72 @@ def _open(path: str, packed: bool) -> BinaryIO:
     return open(path, "rb")
 
 
-def _read_file(path: str, errors: ErrorHandling, block_size: int) -> Iterator[bytes]:
-    suffix = Path(path).suffix
-    packed = suffix in _PACKED
-    where = {"path": path, "packed": " of the decompressed text" if packed else ""}
-    offset, line = 0, 1
+@contextmanager
+def unpacking(path: str) -> Iterator[None]:
+    """Say of a compressed file what is wrong with it.
+
+    path (str): The file.
+    """
     try:
-        with _open(path, packed) as file:
-            for block in _whole_lines(file, block_size):
-                if offset == 0 and block.startswith(_BOM):
-                    block, offset = block[len(_BOM) :], len(_BOM)
-                size, n_lines = len(block), block.count(b"\n")
-                yield _valid(block, offset, line, where, errors)
-                offset, line = offset + size, line + n_lines
+        yield
     except OSError as error:
-        if not packed:
+        if not is_packed(path):
             raise
         reason = str(error) or type(error).__name__
+        suffix = Path(path).suffix
         raise CorpusError(
             Errors.BAD_ARCHIVE.format(path=path, reason=reason, suffix=suffix)
         ) from error
 
 
-def _whole_lines(file: BinaryIO, block_size: int) -> Iterator[bytes]:
-    """Cut a stream after the last newline of each read."""
+def _valid_blocks(
+    file: BinaryIO, path: str, errors: ErrorHandling, block_size: int, start: int = 0
+) -> Iterator[bytes]:
+    packed = " of the decompressed text" if is_packed(path) else ""
+    where = _Where(path, packed, start)
+    offset, line = start, 1
+    for block in whole_lines(file, block_size):
+        if offset == 0 and block.startswith(_BOM):
+            block, offset = block[len(_BOM) :], len(_BOM)
+        size, n_lines = len(block), block.count(b"\n")
+        yield _valid(block, offset, line, where, errors)
+        offset, line = offset + size, line + n_lines
+
+
+class _Where(NamedTuple):
+    """Where text is read from.
+
+    packed (str): What is said of a compressed file.
+    start (int): At which byte it begins.
+    """
+
+    path: str
+    packed: str
+    start: int
+
+
+def count_lines(path: str, end: int) -> int:
+    """Count the lines before a byte of a file: only errors need it.
+
+    path (str): The file.
+    end (int): The byte.
+    RETURNS (int): How many newlines come before it.
+    """
+    n_lines = 0
+    with open(path, "rb") as file:
+        piece = Limited(file, end)
+        while data := piece.read(BLOCK_SIZE):
+            n_lines += data.count(b"\n")
+    return n_lines
+
+
+def whole_lines(file: BinaryIO, block_size: int) -> Iterator[bytes]:
+    """Cut a stream after the last newline of each read.
+
+    file (BinaryIO): The stream.
+    block_size (int): How many bytes to read at once.
+    YIELDS (bytes): Whole lines, the last one with a newline in any case.
+    """
     rest: list[bytes] = []
     while data := file.read(block_size):
         cut = data.rfind(b"\n") + 1
@@ -139,13 +257,16 @@ def _whole_lines(file: BinaryIO, block_size: int) -> Iterator[bytes]:
 
 
 def _valid(
-    block: bytes, offset: int, line: int, where: dict[str, str], errors: ErrorHandling
+    block: bytes, offset: int, line: int, where: _Where, errors: ErrorHandling
 ) -> bytes:
     """Check that a block, which begins at a byte and a line, is text, or make it so."""
 
     def place(at: int) -> dict[str, Any]:
-        there = {"offset": offset + at, "line": line + block.count(b"\n", 0, at)}
-        return {**where, **there}
+        lines = line + block.count(b"\n", 0, at)
+        if where.start:
+            lines += count_lines(where.path, where.start)
+        there = {"path": where.path, "packed": where.packed}
+        return {**there, "offset": offset + at, "line": lines}
 
     nul = block.find(b"\0")
     if nul >= 0:

@@ -1,0 +1,204 @@
+"""Dictionaries that are counted: from files, texts, datasets, and in shards."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typing_extensions import Self, Unpack
+
+from ..errors import CorpusError, Errors, Warnings
+from ..util.engines import EngineName
+from .counting.settings import Attr, CountSettings, Settings, settings_of
+from .counts import in_order
+from .provenance import Provenance
+from .text.blocks import ErrorHandling, blocks_from_texts
+from .text.hub import texts_from_dataset
+from .text.units import blocks_of, check_paths
+
+if TYPE_CHECKING:
+    from .shards.build import Counted
+
+
+class FromText:
+    """What makes an `NgramDictionary` of text."""
+
+    @classmethod
+    @abstractmethod
+    def _trusted(
+        cls,
+        counts: dict[str, int],
+        words: dict[str, int],
+        attr: Attr,
+        provenance: Provenance,
+    ) -> Self:
+        """Make a dictionary of parts that need no check."""
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        column: str = "text",
+        errors: ErrorHandling = "strict",
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of files: text, JSONL (.jsonl, .ndjson) and Parquet.
+
+        Text and JSONL may be compressed (.gz, .bz2, .zst).
+
+        paths (Union[str, Path, Iterable]): The files; "-" is the standard input.
+        column (str): The column or key that holds the text in Parquet and JSONL.
+        errors (str): What to do about bytes that are no text, and null in the place of
+            a text: "strict" raises, "replace" goes on.
+        **settings: How to count; see `CountSettings`.
+        RETURNS (NgramDictionary): The n-grams that occur often enough.
+        """
+        files = check_paths(paths)
+        blocks = blocks_of(files, column=column, errors=errors)
+        return cls.from_blocks(blocks, files, **settings)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        *,
+        source: str = "texts",
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of texts. An n-gram never crosses a line.
+
+        texts (Iterable[str]): The texts.
+        source (str): What the provenance calls them.
+        **settings: How to count; see `CountSettings`.
+        RETURNS (NgramDictionary): The n-grams that occur often enough.
+        """
+        return cls.from_blocks(blocks_from_texts(texts), [source], **settings)
+
+    @classmethod
+    def from_dataset(
+        cls,
+        name: str,
+        config: str | None = None,
+        *,
+        split: str = "train",
+        column: str = "text",
+        streaming: bool = True,
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of a `datasets` dataset.
+
+        name (str): Its name on the hub ("wikitext"), or a local folder.
+        config (Optional[str]): Its configuration ("wikitext-103-raw-v1").
+        split (str): The split.
+        column (str): The column that holds the text.
+        streaming (bool): Read while downloading, without keeping a copy.
+        **settings: How to count; see `CountSettings`.
+        RETURNS (NgramDictionary): The n-grams that occur often enough.
+        """
+        texts = texts_from_dataset(
+            name, config, split=split, column=column, streaming=streaming
+        )
+        source = "/".join(filter(None, (name, config, split)))
+        return cls.from_texts(texts, source=source, **settings)
+
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: Iterable[bytes],
+        sources: Iterable[str],
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of text in blocks; see `corpus.blocks`.
+
+        blocks (Iterable[bytes]): Whole lines of UTF-8, each block with a newline at
+            its end.
+        sources (Iterable[str]): What the provenance calls them.
+        **settings: How to count; see `CountSettings`.
+        RETURNS (NgramDictionary): The n-grams that occur often enough.
+        """
+        # Arrow is heavy, and only counting needs it.
+        from .counting.count import count_blocks
+
+        chosen, named = settings_of(settings), tuple(sources)
+        ngrams, words, n_tokens = count_blocks(blocks, chosen)
+        return cls._of_counts(ngrams, words, n_tokens, named, chosen)
+
+    @classmethod
+    def from_shards(
+        cls,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        column: str = "text",
+        errors: ErrorHandling = "strict",
+        engine: EngineName = "local",
+        address: str | None = None,
+        memory: int | None = None,
+        work: str | Path | None = None,
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of large files piece by piece, on many cores or machines.
+
+        The result is that of `from_files`. The pieces are files in a folder, of twice
+        the size of the text. A script that calls this with more than one process needs
+        no `if __name__ == "__main__":`.
+
+        paths (Union[str, Path, Iterable]): The files; see `from_files`.
+        column (str): The column or key that holds the text in Parquet and JSONL.
+        errors (str): What to do about what is no text: "strict" or "replace".
+        engine (str): "local" for n_process processes of this machine, "ray" for as many
+            workers of a Ray cluster, which must see the files and the folder.
+        address (Optional[str]): Where the Ray cluster is (HOST:PORT); None for that in
+            $RAY_ADDRESS, or one on this machine.
+        memory (Optional[int]): How many bytes all processes should take together while
+            they count.
+        work (Optional[Union[str, Path]]): A folder from which to go on if this is cut
+            short; None for a temporary one.
+        **settings: How to count; see `CountSettings`.
+        RETURNS (NgramDictionary): The n-grams that occur often enough.
+        """
+        from .shards.build import Where, count_text
+        from .shards.source import text_of_files
+
+        files, chosen = check_paths(paths), settings_of(settings)
+        how = {"column": column, "errors": errors, "is_kept": work is not None}
+        text = text_of_files(files, **how)  # type: ignore[arg-type]
+        where = Where(engine, address, memory, work)
+        with count_text(text, chosen, where) as counted:
+            return cls.from_counted(counted, files, chosen)
+
+    @classmethod
+    def from_counted(
+        cls, counted: "Counted", sources: Sequence[str], settings: Settings
+    ) -> Self:
+        """Make a dictionary of what was counted in shards.
+
+        counted (Counted): The counts.
+        sources (Sequence[str]): What the provenance calls the text.
+        settings (Settings): How it was counted.
+        RETURNS (NgramDictionary): The dictionary.
+        """
+        from .counting.count import to_strings
+
+        vocabulary, levels = counted.vocabulary, counted.levels
+        ngrams, words = to_strings(levels, vocabulary)
+        n_tokens = vocabulary.n_tokens
+        return cls._of_counts(ngrams, words, n_tokens, tuple(sources), settings)
+
+    @classmethod
+    def _of_counts(
+        cls,
+        ngrams: dict[str, int],
+        words: dict[str, int],
+        n_tokens: int,
+        sources: tuple[str, ...],
+        settings: Settings,
+    ) -> Self:
+        if not n_tokens:
+            raise CorpusError(Errors.NO_TEXT.format(sources=", ".join(sources)))
+        if not ngrams:
+            threshold = {"min_count": settings.min_count, "n_tokens": n_tokens}
+            warnings.warn(Warnings.NO_NGRAMS.format(**threshold), stacklevel=4)
+        origin = Provenance.of_count(sources, settings, n_tokens)
+        return cls._trusted(in_order(ngrams), words, settings.attr, origin)
