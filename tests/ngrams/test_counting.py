@@ -9,6 +9,7 @@ from spacy.symbols import ORTH
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, DictionaryError
 from spacy_spanft.ngrams.counting import tokens, vocabulary
+from spacy_spanft.ngrams.counting.tokens import get_tokenizer
 from spacy_spanft.ngrams.text.blocks import blocks_from_texts
 
 from ..ml.reference import count_ngrams, split_at_ascii_space, tokenize
@@ -207,3 +208,18 @@ def test_one_string_is_not_a_list_of_texts():
         NgramDictionary.from_texts("a b c")
     with pytest.raises(CorpusError, match="Text 1 is a int, not a string"):
         NgramDictionary.from_texts(["a", 3])
+
+
+@pytest.mark.parametrize("lang", ["en", "de", "fr", "tr", "fi", "hu", "xx", "el", "zh"])
+def test_tokenizer_of_a_language(lang):
+    """It is that of an empty pipeline, which takes seconds to make."""
+    text = (
+        "Don't pay $9.99/km, i.e. (U.S.) \u0130stanbul'da l'eau qu'il "
+        "z.B. GmbH. 10% a-b c/d http://x.org/?a=b \u039f\u03a3. \u6771\u4eac"
+    )
+    expected = spacy.blank(lang).tokenizer(text)
+    found = get_tokenizer(lang)(text)
+    for one, other in zip(found, expected, strict=True):
+        assert (one.text, one.lower_, one.is_space) == (
+            *(other.text, other.lower_, other.is_space),
+        )

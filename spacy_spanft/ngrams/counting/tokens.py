@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from multiprocessing import active_children
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,16 +56,32 @@ def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
         return tokenizer
     if tokenizer == WHITESPACE:
         return None
-    import spacy
-
     try:
-        return spacy.blank(tokenizer).tokenizer  # type: ignore[no-any-return]
+        return _of_language(tokenizer)
     except ImportError as error:
         reason = str(error).strip().splitlines()[0]
         reason = "spaCy knows no such language" if "[E048]" in reason else reason
         raise CorpusError(
             Errors.NO_LANGUAGE.format(name=tokenizer, reason=reason)
         ) from error
+
+
+def _of_language(code: str) -> Tokenizer:
+    """Make the tokenizer of an empty pipeline, without the pipeline if that can be.
+
+    A pipeline imports the components of all packages that have some, for seconds.
+    """
+    import spacy
+    from spacy.language import create_tokenizer
+    from spacy.vocab import create_vocab
+
+    found = spacy.util.get_lang_class(code)
+    own = found.default_config.get("nlp", {}).get("tokenizer", {}).get("@tokenizers")
+    if own != "spacy.Tokenizer.v1":
+        return spacy.blank(code).tokenizer  # type: ignore[no-any-return]
+    vocab = create_vocab(code, found.Defaults)
+    stand_in: Any = SimpleNamespace(vocab=vocab, Defaults=found.Defaults)
+    return create_tokenizer()(stand_in)
 
 
 def works_by_chunk(tokenizer: Tokenizer) -> bool:
