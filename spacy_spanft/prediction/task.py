@@ -131,8 +131,15 @@ def find_shape(setup: Setup) -> Shape:
     """
     nlp = pipeline_of(setup)
     first: Failure | None = None
-    rows = (row for part in read_parts(setup.source) for row in part.rows)
+    rows = (
+        row
+        for part in read_parts(setup.source)
+        for row in (*part.failures[:1], *part.rows)
+    )
     for row in islice(rows, _MOST_TRIED):
+        if isinstance(row, Failure):
+            first = first or row
+            continue
         try:
             doc = nlp(text_of(row, repr(setup.source.path), setup.source.columns))
         except Exception as error:  # of one text, it may be the text's fault

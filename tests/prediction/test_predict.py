@@ -303,6 +303,7 @@ def test_parts_of_long_texts(tmp_path):
         ("in.data", "a", {}, "--format"),
         ("in.data", "a", {"format": "xml"}, "format is 'xml'"),
         ("in.jsonl", "", {}, "no rows"),
+        ("in.jsonl", '[{"text": "a"}]', {}, "not a JSON object: it is a list"),
         ("in.parquet", "no Parquet", {}, "cannot be read as a Parquet file"),
         ("in.csv", "id,text\n", {}, "no rows"),
         ("in.csv", "id,words\n1,a\n", {}, "no column 'text'.*--text"),
