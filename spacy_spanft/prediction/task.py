@@ -131,7 +131,7 @@ def find_shape(setup: Setup) -> Shape:
     """
     nlp = pipeline_of(setup)
     first: Failure | None = None
-    rows = (
+    rows: Iterator[Row | Failure] = (
         row
         for part in read_parts(setup.source)
         for row in (*part.failures[:1], *part.rows)
