@@ -131,12 +131,7 @@ def find_shape(setup: Setup) -> Shape:
     """
     nlp = pipeline_of(setup)
     first: Failure | None = None
-    rows: Iterator[Row | Failure] = (
-        row
-        for part in read_parts(setup.source)
-        for row in (*part.failures[:1], *part.rows)
-    )
-    for row in islice(rows, _MOST_TRIED):
+    for row in islice(_first_rows(setup.source), _MOST_TRIED):
         if isinstance(row, Failure):
             first = first or row
             continue
@@ -151,6 +146,13 @@ def find_shape(setup: Setup) -> Shape:
         raise SpanftError(Errors.NO_ROWS.format(source=path))
     place = {"place": first.place, "path": path, "reason": first.reason}
     raise SpanftError(Errors.NONE_PREDICTED.format(**place))
+
+
+def _first_rows(source: Source) -> Iterator[Row | Failure]:
+    """Give the rows, and of each part one that could not be read."""
+    for part in read_parts(source):
+        yield from part.failures[:1]
+        yield from part.rows
 
 
 def taken_names(names: Iterable[str], shape: Shape, prefix: str) -> list[str]:
