@@ -97,7 +97,7 @@ def test_each_training_has_its_own(monkeypatch, tmp_path, gpu_ids):
         def is_alive(self):
             return self not in done
 
-    def prepare(one, gpu_id, n_threads):
+    def prepare(one, gpu_id, n_threads, make):
         return running.Job(one, one.folder, Process(gpu_id), gpu_id)
 
     progress = SimpleNamespace(begin=lambda one: None, finish=lambda one, *found: None)
@@ -113,6 +113,6 @@ def test_each_training_has_its_own(monkeypatch, tmp_path, gpu_ids):
     )
     runs = [Run("t", "a", i, tmp_path / str(i), None, 0, "") for i in range(5)]
     places = places_of(gpu_ids, 2)
-    assert running._run_all(runs, progress, places, 2, 1) == []
+    assert running._run_all(runs, progress, places, 2, 1, None) == []
     assert [len(at_work) for at_work in seen] == [1, 2, 2, 2, 2]
     assert all(at_work == sorted(places) for at_work in seen[1:])

@@ -60,14 +60,13 @@ def test_as_one_by_one(bert, monkeypatch, make_optimizer, settings, frozen_at):
     assert len(calls) == 4
     pairs = zip(found.named_parameters(), expected.parameters(), strict=True)
     for (name, one), other in pairs:
-        np.testing.assert_allclose(
-            *(x.detach().numpy() for x in (one, other)), atol=1e-6, err_msg=name
-        )
+        weights = (x.detach().numpy() for x in (one, other))
+        np.testing.assert_allclose(*weights, rtol=1e-5, atol=1e-5, err_msg=name)
     for what in ("nr_update", "mom1", "mom2"):
         own, other = (of_encoder(getattr(x, what)) for x in (ours, theirs))
         assert own.keys() == other.keys()
         for name, value in own.items():
-            np.testing.assert_allclose(value, other[name], atol=1e-6, err_msg=name)
+            np.testing.assert_allclose(value, other[name], atol=1e-5, err_msg=name)
 
 
 def of_encoder(state):

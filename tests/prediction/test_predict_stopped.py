@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ from spacy_spanft.util.lock import own_folders
 from .conftest import read_lines, texts
 
 has_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
-N_ROWS = 400
+N_ROWS = 800
 SCRIPT = """
 import sys
 from spacy_spanft.cli.util import short_errors
@@ -68,7 +69,7 @@ def test_killed_at_random_moments(model, source, tmp_path, monkeypatch):
     n_hit = n_before = 0
     while not output.exists():
         process = begin(model, source, output, 2)
-        wait_for_parts(tmp_path / "out.jsonl.parts", n_before + chance.randint(5, 25))
+        wait_for_parts(tmp_path / "out.jsonl.parts", n_before + chance.randint(15, 50))
         process.kill()
         process.communicate()
         n_hit += process.returncode < 0
@@ -86,7 +87,8 @@ def test_killed_at_random_moments(model, source, tmp_path, monkeypatch):
 @has_kill
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(model, source, how, tmp_path, monkeypatch):
-    output = tmp_path / "out.jsonl"
+    output, n_rows = tmp_path / "out.jsonl", 6000  # which take longer than the signal
+    Path(source).write_text("\n".join(texts(n_rows)), "utf8")
     process = begin(model, source, output, 2)
     n_parts = wait_for_parts(tmp_path / "out.jsonl.parts", 2)
     process.send_signal(how)
@@ -103,11 +105,11 @@ def test_interrupted(model, source, how, tmp_path, monkeypatch):
     predict(str(model), source, output)
     assert 0 not in known
     assert 1 not in known
-    assert len(read_lines(output)) == N_ROWS
+    assert len(read_lines(output)) == n_rows
 
 
 def test_a_full_disk(model, source, tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_ROWS", 100)
+    monkeypatch.setattr(parts, "MOST_ROWS", 200)
     writes, write = [], os.fsync
 
     def fill(file):
@@ -129,7 +131,7 @@ def test_a_full_disk(model, source, tmp_path, monkeypatch):
 @pytest.fixture
 def stopped(model, source, tmp_path, monkeypatch):
     """Stop a run after two parts."""
-    monkeypatch.setattr(parts, "MOST_ROWS", 100)
+    monkeypatch.setattr(parts, "MOST_ROWS", 200)
 
     def stop(setup, shape, part):
         if part.number == 2:
