@@ -7,6 +7,7 @@ whose worker is lost is run again, so it must not matter if it has begun before.
 import os
 import signal
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -38,6 +39,7 @@ ResultT = TypeVar("ResultT")
 # How often a task is begun before it is given up: it may be the one that takes all the
 # memory, and then it would be so for ever.
 MOST_TIMES = 10
+_SECONDS_TO_END = 5.0
 # For each worker one that it does, and one that waits for it.
 _TASKS_PER_WORKER = 2
 
@@ -234,10 +236,21 @@ class LocalProcesses(Engine):
     def close(self) -> None:
         """End the processes, whatever they are at: nobody waits for it any more."""
         if self._going:
-            for process in set(active_children()) - self._not_ours:
-                process.terminate()
+            _end(set(active_children()) - self._not_ours)
         self._end_pool()
         self._going.clear()
+
+
+def _end(processes: Iterable[BaseProcess]) -> None:
+    """End processes, in peace if they do it soon."""
+    processes = list(processes)
+    for process in processes:
+        process.terminate()
+    deadline = time.monotonic() + _SECONDS_TO_END
+    for process in processes:
+        process.join(max(0.0, deadline - time.monotonic()))
+        if process.is_alive():
+            process.kill()
 
 
 def _begin_worker(environment: dict[str, str], is_light: bool) -> None:
