@@ -37,12 +37,18 @@ def source(tmp_path):
     return str(path)
 
 
+def hear_ctrl_c():
+    """Whatever runs in the background of a shell does not hear it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def begin(*args):
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, *map(str, args)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_ctrl_c,
     )
     assert process.stdout.readline() == "begun\n"
     return process

@@ -165,6 +165,7 @@ def test_workers_end_with_the_driver(name, number):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,  # Ctrl-C reaches all of a session, and nobody else
+        preexec_fn=hear_ctrl_c,
     )
     workers = [int(pid) for pid in driver.stdout.readline().split()]
     assert len(workers) == 2, driver.communicate()
@@ -179,6 +180,11 @@ def test_workers_end_with_the_driver(name, number):
         assert time.monotonic() < deadline, workers
         time.sleep(0.1)
     assert stderr.count("Traceback") == (number == signal.SIGINT), stderr
+
+
+def hear_ctrl_c():
+    """Whatever runs in the background of a shell does not hear it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def is_alive(pid):
