@@ -211,7 +211,8 @@ class BilouNER(TrainablePipe):
             labels = {e.label_ for eg in get_examples() for e in eg.reference.ents}
             labels = sorted(labels)
         labels = list(dict.fromkeys([*self.labels, *labels]))
-        self._check_n_tags(labels)
+        if labels and not self.labels:
+            self._check_n_tags(labels, Errors.WRONG_N_TAGS)
         for label in labels:
             self.add_label(label)
         if not self.labels:
@@ -324,22 +325,16 @@ class BilouNER(TrainablePipe):
 
     def _checked(self) -> "BilouNER":
         """Raise if labels and model are not those of one component."""
-        found = self.model.get_ref("output_layer").maybe_get_dim("nO")
-        needed = len(tag_names(self.labels))
-        if found not in (None, needed):
-            place = {"name": self.name, "found": found, "needed": needed}
-            text = Errors.LABELS_OF_OTHERS.format(**place, n_labels=len(self.labels))
-            raise SpanftError(text)
+        self._check_n_tags(self.labels, Errors.LABELS_OF_OTHERS)
         return self
 
-    def _check_n_tags(self, labels: list[str]) -> None:
-        """Raise if the model was made for another number of tags, by its config."""
+    def _check_n_tags(self, labels: Sequence[str], message: str) -> None:
+        """Raise if the model was made for another number of tags."""
         found = self.model.get_ref("output_layer").maybe_get_dim("nO")
         needed = len(tag_names(labels))
-        if not self.labels and labels and found not in (None, needed):
+        if found not in (None, needed):
             place = {"name": self.name, "found": found, "needed": needed}
-            text = Errors.WRONG_N_TAGS.format(**place, n_labels=len(labels))
-            raise SpanftError(text)
+            raise SpanftError(message.format(**place, n_labels=len(labels)))
 
     def _warn_of_never_found(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""

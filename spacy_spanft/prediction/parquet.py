@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, ReaderError, SpanftError, shown
+from ..ngrams.text.tables import open_parquet
 from .annotations import Shape
 
 if TYPE_CHECKING:
@@ -23,27 +24,21 @@ def read_batches(path: str, n_rows: int) -> "Iterator[tuple[int, pa.Table]]":
     YIELDS (tuple[int, Table]): How many rows were before, and some rows.
     """
     import pyarrow as pa
-    from pyarrow import parquet
 
-    try:
-        with parquet.ParquetFile(path) as file:
-            if not file.metadata.num_rows:
-                raise ReaderError(Errors.NO_ROWS.format(source=shown(path)))
-            begin = 0
-            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
-            n_bytes = sum(group.total_byte_size for group in groups)
-            n_rows = min(n_rows, _fitting(file.metadata.num_rows, n_bytes))
-            for batch in file.iter_batches(n_rows):
-                table = pa.Table.from_batches([batch])
-                # Of values that are often there, the file has but one.
-                step = _fitting(len(table), table.nbytes)
-                for first in range(0, len(table), step):
-                    yield begin + first, table.slice(first, step)
-                begin += len(table)
-    except pa.ArrowException as error:
-        reason = " ".join(str(error).split())
-        text = Errors.BAD_PARQUET.format(path=path, reason=reason)
-        raise ReaderError(text) from error
+    with open_parquet(path) as file:
+        if not file.metadata.num_rows:
+            raise ReaderError(Errors.NO_ROWS.format(source=shown(path)))
+        begin = 0
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        n_bytes = sum(group.total_byte_size for group in groups)
+        n_rows = min(n_rows, _fitting(file.metadata.num_rows, n_bytes))
+        for batch in file.iter_batches(n_rows):
+            table = pa.Table.from_batches([batch])
+            # Of values that are often there, the file has but one.
+            step = _fitting(len(table), table.nbytes)
+            for first in range(0, len(table), step):
+                yield begin + first, table.slice(first, step)
+            begin += len(table)
 
 
 def _fitting(n_rows: int, n_bytes: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ..errors import Errors, ReaderError, check_setting, shown, without_code
 from ..errors.shortening import listed
-from ..ngrams.text.blocks import ErrorHandling, blocks_from_files
+from ..ngrams.text.blocks import PACKED, ErrorHandling, blocks_from_files
 from ..training.readers.columns import Columns
 from ..training.readers.rows import Row, cell_of
 from ..training.readers.tables import columns_of, rows_from_file
@@ -22,7 +22,6 @@ FORMATS: dict[str, InputFormat] = {
     ".tsv": "tsv",
     ".txt": "txt",
 }
-_PACKED = (".gz", ".bz2", ".zst")
 # A part has so many rows, or so many characters, whatever comes first.
 MOST_ROWS = 2_000
 _MOST_CHARACTERS = 4_000_000
@@ -86,7 +85,7 @@ def format_of(path: str, format: str | None) -> InputFormat:
         expected = f"one of {listed(choices)}"
         check_setting("format", format, format in choices, expected)
     file = Path(path)
-    ending = file.with_suffix("").suffix if file.suffix in _PACKED else file.suffix
+    ending = file.with_suffix("").suffix if file.suffix in PACKED else file.suffix
     found = format or FORMATS.get(ending.lower())
     if found is None:
         raise ReaderError(Errors.NO_INPUT_FORMAT.format(path=path))

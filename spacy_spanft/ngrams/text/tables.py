@@ -115,7 +115,7 @@ def row_groups(path: str, size: int) -> Iterator[tuple[int, int]]:
     size (int): How many bytes should be in each.
     YIELDS (tuple[int, int]): The first row group, and the one after the last.
     """
-    with _parquet(path) as file:
+    with open_parquet(path) as file:
         first, n_bytes = 0, 0
         for index in range(file.num_row_groups):
             n_bytes += file.metadata.row_group(index).total_byte_size
@@ -141,7 +141,7 @@ def blocks_from_parquet(
     errors (str): "strict" raises for a null, "replace" passes it over.
     YIELDS (bytes): Whole lines.
     """
-    with _parquet(path) as file:
+    with open_parquet(path) as file:
         _check_column(file, path, column)
         groups = range(start, file.num_row_groups if end is None else end)
         n_before = sum(file.metadata.row_group(i).num_rows for i in range(start))
@@ -182,14 +182,19 @@ def _check_column(file: Any, path: str, column: str) -> None:
         raise CorpusError(Errors.COLUMN_NOT_TEXT.format(**place))
 
 
-class _parquet:
+class open_parquet:
     """Open a Parquet file, and say in our words what is wrong with it."""
 
     def __init__(self, path: str) -> None:
+        """Name the file.
+
+        path (str): The file.
+        """
         self._path = path
         self._file: Any = None
 
     def __enter__(self) -> Any:
+        """Open it."""
         import pyarrow.parquet as pq
 
         try:
@@ -199,6 +204,7 @@ class _parquet:
         return self._file
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        """Close it."""
         self._file.close()
         import pyarrow as pa
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from ...errors import Errors, ReaderError
 from ...errors.shortening import listed, shown
-from ...ngrams.text.blocks import ErrorHandling, blocks_from_files
+from ...ngrams.text.blocks import PACKED, ErrorHandling, blocks_from_files
 from .rows import Incomplete, Row, check_choice, separator_in
 
 OnError: TypeAlias = Callable[[str, ReaderError], None]
@@ -21,7 +21,6 @@ FORMATS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-_PACKED = (".gz", ".bz2", ".zst")
 # The csv module refuses longer cells than 131,072 characters unless told otherwise.
 _LONGEST_CELL = 2**31 - 1
 
@@ -118,7 +117,7 @@ def _format_of(path: str | Path, format: Format | None) -> Format:
     if format is not None:
         return format
     file = Path(path)
-    ending = file.with_suffix("").suffix if file.suffix in _PACKED else file.suffix
+    ending = file.with_suffix("").suffix if file.suffix in PACKED else file.suffix
     if ending.lower() not in FORMATS:
         raise ReaderError(Errors.NO_FORMAT.format(path=str(path)))
     return FORMATS[ending.lower()]
