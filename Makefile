@@ -8,7 +8,7 @@ NEWEST ?= .venv-newest
 OLDEST ?= .venv-oldest
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo demo-full test test-newest test-oldest fake-device gpu-check lint format docs dist clean configs
+.PHONY: demo demo-full test test-newest test-oldest fake-device gpu-check bench lint format docs dist clean configs
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-experiments
@@ -38,6 +38,12 @@ fake-device: $(VENV)/installed-dev
 
 gpu-check: $(VENV)/installed-dev
 	$(VENV)/bin/python -m benchmarks.gpu
+
+# What needs no data: what the rest needs, python -m benchmarks.speed --help says.
+BENCH ?=
+bench: $(VENV)/installed-bench
+	$(VENV)/bin/python -m benchmarks.speed run $(BENCH)
+	$(VENV)/bin/python -m benchmarks.speed page
 
 lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff format --check .
@@ -79,6 +85,10 @@ $(OLDEST)/installed: setup.cfg pyproject.toml scripts/lowest_versions.py
 
 $(VENV)/installed-experiments: $(VENV)/installed
 	$(PIP) --constraint constraints.txt --editable ".[experiments]"
+	touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed-dev
+	$(PIP) --constraint constraints.txt --editable ".[bench]"
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed

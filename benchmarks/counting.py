@@ -14,7 +14,8 @@ from typing import Any
 
 import typer
 
-from benchmarks.harness import in_turns, needs, print_runs, read_lines, without_missing
+from .harness import in_turns, needs, read_lines, without_missing
+from .report import report_runs
 
 MAX_N, MIN_COUNT = 5, 10
 
@@ -98,7 +99,7 @@ def main(
         n = _write_tokens(text, path, n_tokens)
         print(f"{n:,} tokens, n = 2 to {MAX_N}, min count {MIN_COUNT}")
         runs = in_turns({name: (able[name], path, identical) for name in able}, repeat)
-    print_runs(runs, CONTESTANTS, "ours")
+    report_runs(runs, "ours", list(CONTESTANTS))
     results = {name: theirs[0].result for name, theirs in runs.items() if theirs}
     for name, result in results.items():
         size = len(result) if identical else result

@@ -4,36 +4,36 @@
     python -m benchmarks.encoder DATA/glue/CoLA/train.tsv ENCODER --n-predicted 0
 
 The plain loop pads each batch to its longest text, as is usual, and takes the same
-texts in the same order. The table has the medians, and those of the ratios.
+texts in the same order.
 """
 
 import random
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from statistics import median
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
 
 import spacy
 import torch
 import typer
 from spacy.training import Example
-from transformers import AutoModel, AutoTokenizer
-from wasabi.tables import table
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 from .finetune import TASKS, read
-from .harness import needs, our_config, without_missing
+from .harness import needs, our_config, timed_in_turns, without_missing
 from .plain_loop import Classifier, _encode, _groups
+from .report import report
 
 PLAIN, SORTED = "plain loop", "plain loop, sorted by length"
+OURS = "textcat_spanft"
 RATE = 2e-5
 BATCH = 32
 # Which config, over which encoder.
 ARMS = {
-    "textcat_spanft": ("textcat_spanft", "spanft"),
+    OURS: (OURS, "spanft"),
     "textcat_baseline": ("textcat_baseline", "spanft"),
-    "textcat_spanft over spacy-transformers": ("textcat_spanft", "spacy-transformers"),
+    "textcat_spanft over spacy-transformers": (OURS, "spacy-transformers"),
 }
 Step = Callable[[list[str], list[int]], Any]
 Predict = Callable[[list[str]], Any]
@@ -96,19 +96,6 @@ def ours(
     return step, predict
 
 
-def in_turns(
-    jobs: Mapping[str, Callable[[int], Any]], n_turns: int
-) -> dict[str, list[float]]:
-    """Time each job so many times, one after the other; the first turn warms up."""
-    times: dict[str, list[float]] = {name: [] for name in jobs}
-    for turn in range(n_turns + 1):
-        for name, job in jobs.items():
-            begin = time.perf_counter()
-            job(turn)
-            times[name].append(time.perf_counter() - begin)
-    return {name: own[1:] for name, own in times.items()}
-
-
 def _step(step: Step, batches: list[tuple[list[str], list[int]]], turn: int) -> None:
     step(*batches[turn])
 
@@ -117,26 +104,35 @@ def _on(predict: Predict, texts: list[str], turn: int) -> None:
     predict(texts)
 
 
-def rows_of(
-    what: str, times: dict[str, list[float]], peer: str
-) -> list[tuple[str, ...]]:
-    """Compare all with one of them."""
-    rows: list[tuple[str, ...]] = []
-    for name, own in times.items():
-        ratios = [a / b for a, b in zip(own, times[peer], strict=True)]
-        spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        rows.append((what, name, f"{median(own):.3f} s", spread, peer))
-    return rows
-
-
 def main(
     texts: Path,
     encoder: Path,
     n_steps: int = 20,
     n_predicted: int = 1280,
     n_turns: int = 3,
+    base: Annotated[
+        bool, typer.Option("--base", help="random weights of BERT-base's size")
+    ] = False,
 ) -> None:
     """Measure."""
+    with TemporaryDirectory() as folder:
+        if base:
+            save_base(encoder, Path(folder))
+            encoder = Path(folder)
+        compare(texts, encoder, n_steps, n_predicted, n_turns)
+
+
+def save_base(encoder: Path, folder: Path) -> None:
+    """Save a BERT of its usual size with random weights, and an encoder's tokenizer."""
+    tokenizer = AutoTokenizer.from_pretrained(encoder)
+    tokenizer.save_pretrained(folder)
+    BertModel(BertConfig(vocab_size=len(tokenizer))).save_pretrained(folder)
+
+
+def compare(
+    texts: Path, encoder: Path, n_steps: int, n_predicted: int, n_turns: int
+) -> None:
+    """Run all in turns."""
     data = list(zip(*read(texts, TASKS["SST-2"]), strict=True))
     random.Random(0).shuffle(data)
     found: list[str] = [text for text, _ in data]
@@ -150,18 +146,14 @@ def main(
         for start in range(0, BATCH * (n_steps + 1), BATCH)
     ]
     steps = {name: partial(_step, step, batches) for name, (step, _) in pairs.items()}
-    rows = rows_of("training step", in_turns(steps, n_steps), PLAIN)
+    report("training step", "s", timed_in_turns(steps, n_steps), OURS, [*ARMS])
     if n_predicted:
         mixed = found[:n_predicted]
         jobs = {
             name: partial(_on, predict, mixed) for name, (_, predict) in pairs.items()
         }
         jobs[SORTED] = partial(_on, pairs[PLAIN][1], sorted(mixed, key=len))
-        times = in_turns(jobs, n_turns)
-        rows += rows_of("prediction", times, PLAIN)
-        rows += rows_of("prediction", times, SORTED)
-    header = ("what", "who", "time", "ratio", "to")
-    print(table(rows, header=header, divider=True))
+        report("prediction", "s", timed_in_turns(jobs, n_turns), OURS, [*ARMS])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ the mean distance from that to the mean probability, over all entities.
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi.tables import table
 
-from .encoder import in_turns
 from .fewlabels.training import trained
-from .harness import ratios_of, spread
+from .harness import timed_in_turns
+from .report import report
 
 KEY = "entities"
 RUN = {
@@ -95,10 +94,7 @@ def main(
         "with": partial(_predict, nlp, texts, KEY),
         "without": partial(_predict, nlp, texts, None),
     }
-    times = in_turns(jobs, n_turns)
-    ratios = ratios_of(times["with"], times["without"])
-    print(f"prediction with probabilities, ratio to that without: {median(ratios):.2f}")
-    print(f"min-max: {spread(ratios, '.2f')}")
+    report("prediction", "s", timed_in_turns(jobs, n_turns), "with")
     rows = calibration(np.array(scores), np.array(right))
     cells = [
         (f"{low:.1f}-{high:.1f}", str(n), f"{mean:.3f}", f"{share:.3f}")

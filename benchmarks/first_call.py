@@ -7,7 +7,8 @@ Each is measured in processes of its own, in turns.
 
 import typer
 
-from benchmarks.harness import in_turns
+from .harness import in_turns
+from .report import report
 
 TEXT = "The president of the United States lives in New York City."
 
@@ -30,12 +31,10 @@ def main(repeat: int = 5) -> None:
     """Measure."""
     runs = in_turns({"blank": (blank,), "with": (with_segmenter,)}, repeat)
     pairs = list(zip(runs["with"], runs["blank"], strict=True))
-    for name, values in (
-        ("seconds", sorted(a.seconds - b.seconds for a, b in pairs)),
-        ("megabytes", sorted(a.megabytes - b.megabytes for a, b in pairs)),
-    ):
-        middle = values[len(values) // 2]
-        print(f"{name} more: {middle:.2f} ({values[0]:.2f} to {values[-1]:.2f})")
+    times = [a.seconds - b.seconds for a, b in pairs]
+    report("time more", "s", {"ours": times}, "ours")
+    sizes = [a.megabytes - b.megabytes for a, b in pairs]
+    report("memory more", "MB", {"ours": sizes}, "ours")
 
 
 if __name__ == "__main__":

@@ -13,15 +13,14 @@ import hashlib
 import tempfile
 import time
 from pathlib import Path
-from statistics import median
 from typing import Annotated, Any
 
 import typer
-from wasabi.tables import table
 
 from spacy_spanft.ml.optimizers.groups import models, shim_of, transformers
 from spacy_spanft.training.regimes.freeze import freeze_transformer
 
+from .report import report
 from .step import make_pipeline, make_texts, save_bert
 
 # With so many layers that learn, all do.
@@ -83,16 +82,11 @@ def main(
         for _ in range(n_frozen):
             step(nlp, examples, optimizer, freeze, 0)
         is_same = hash_of(nlp) == before
-    ratios = [a / b for a, b in zip(times["frozen"], times["full"], strict=True)]
-    what = "frozen" if not thawed else f"{thawed} layers of it learn"
-    rows = [
-        ("encoder", encoder or f"{layers} layers, width {width}"),
-        (f"step, {what}", f"{median(times['frozen']):.3f} s"),
-        ("full step", f"{median(times['full']):.3f} s"),
-        ("ratio", f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"),
-        (f"same after {n_frozen} frozen steps", f"{is_same}, {before[:16]}"),
-    ]
-    print(table(rows))
+    print(encoder or f"an encoder of {layers} layers, width {width}")
+    if thawed:
+        print(f"frozen but for {thawed} layers")
+    report("training step", "s", times, "frozen")
+    print(f"same after {n_frozen} frozen steps: {is_same}, {before[:16]}")
     if not is_same:
         raise SystemExit("The frozen transformer has changed.")
 

@@ -1,17 +1,15 @@
-"""Runs contestants in processes of their own, in turns, and prints a table."""
+"""Runs contestants in turns, in processes of their own or in this one."""
 
 import multiprocessing
 import resource
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
 from confection import Config
 from tqdm import tqdm
-from wasabi.tables import table
 
 from spacy_spanft.configs import task_config, to_text
 from spacy_spanft.errors import SpanftError, without_code
@@ -121,88 +119,23 @@ def in_turns(
     return runs
 
 
-def ratios_of(theirs: Sequence[float], ours: Sequence[float]) -> list[float]:
-    """Give the ratio of each turn; those that were left out have none.
+def timed_in_turns(
+    jobs: Mapping[str, Callable[[int], Any]], n_turns: int, n_warm: int = 1
+) -> dict[str, list[float]]:
+    """Time jobs in this process, in turns.
 
-    theirs (Sequence[float]): What a contestant took, turn by turn.
-    ours (Sequence[float]): What ours took.
-    RETURNS (list[float]): The ratios.
+    jobs (Mapping[str, Callable]): Called with the number of the turn.
+    n_turns (int): How many turns count.
+    n_warm (int): How many come before.
+    RETURNS (dict[str, list[float]]): The seconds of each.
     """
-    return [a / b for a, b in zip(theirs, ours, strict=False) if b]
-
-
-def middle(values: Sequence[float], form: str) -> str:
-    """Show the median, or nothing where nothing was measured.
-
-    values (Sequence[float]): The values.
-    form (str): How to write it, such as ".2f".
-    RETURNS (str): The cell of a table.
-    """
-    return format(median(values), form) if values else ""
-
-
-def spread(values: Sequence[float], form: str) -> str:
-    """Show the smallest and the largest, or nothing where nothing was measured.
-
-    values (Sequence[float]): The values.
-    form (str): How to write them.
-    RETURNS (str): The cell of a table.
-    """
-    return f"{min(values):{form}}-{max(values):{form}}" if values else ""
-
-
-def print_runs(runs: dict[str, list[Run]], names: Iterable[str], ours: str) -> None:
-    """Print medians, spreads, and each contestant's ratio to ours, turn by turn.
-
-    runs (dict[str, list[Run]]): What `in_turns` gave.
-    names (Iterable[str]): All that could have been measured.
-    ours (str): The name of our contestant.
-    """
-    rows = []
-    for name in names:
-        theirs = runs.get(name, [])
-        seconds = [run.seconds for run in theirs]
-        megabytes = [run.megabytes for run in theirs]
-        times = ratios_of(seconds, [run.seconds for run in runs[ours]])
-        memory = ratios_of(megabytes, [run.megabytes for run in runs[ours]])
-        rows.append(
-            (
-                name,
-                middle(seconds, ".2f"),
-                spread(seconds, ".2f"),
-                middle(times, ".2f"),
-                spread(times, ".2f"),
-                middle(megabytes, ".0f"),
-                middle(memory, ".2f"),
-            )
-        )
-    header = ("", "s", "min-max", "time / ours", "min-max", "MB", "MB / ours")
-    print(table(rows, header=header, divider=True, aligns=("l", *"rrrrrr")))
-
-
-def print_times(
-    times: Mapping[str, Sequence[float]],
-    names: Iterable[str],
-    ours: str,
-    unit: str,
-    show: Callable[[float], str],
-) -> None:
-    """Print the median of what each took, and its ratio to ours, turn by turn.
-
-    times (Mapping[str, Sequence[float]]): What each took, turn by turn.
-    names (Iterable[str]): All that could have been measured.
-    ours (str): The name of our contestant.
-    unit (str): What the median is shown in.
-    show (Callable[[float], str]): Shows it.
-    """
-    rows = []
-    for name in names:
-        theirs = times.get(name, [])
-        ratios = ratios_of(theirs, times[ours])
-        shown = show(median(theirs)) if theirs else ""
-        rows.append((name, shown, middle(ratios, ".1f"), spread(ratios, ".1f")))
-    header = ("", unit, "time / ours", "min-max")
-    print(table(rows, header=header, divider=True, aligns=("l", "r", "r", "r")))
+    times: dict[str, list[float]] = {name: [] for name in jobs}
+    for turn in range(n_turns + n_warm):
+        for name, job in jobs.items():
+            begin = time.perf_counter()
+            job(turn)
+            times[name].append(time.perf_counter() - begin)
+    return {name: own[n_warm:] for name, own in times.items()}
 
 
 def our_config(

@@ -21,11 +21,11 @@ import torch
 import typer
 from thinc.api import get_current_ops
 from thinc.types import Ragged
-from wasabi.tables import table
 
 from spacy_spanft.ml.layers.pooling import cnn_pooling
 
-from .harness import in_turns, middle, print_times, ratios_of, spread
+from .harness import in_turns
+from .report import report
 
 R, L = 64, 16
 PIECES = (1, 1, 1, 2, 2, 3, 4, 5)
@@ -126,14 +126,8 @@ def print_memory(n_docs: int, n_rows: int, width: int, repeat: int) -> None:
     """Measure memory, in turns."""
     size = (n_docs, n_rows, width)
     runs = in_turns({n: (megabytes, n, *size) for n in ("ours", "padded")}, repeat)
-    rows = []
     needed = {name: [run.result for run in theirs] for name, theirs in runs.items()}
-    for name, theirs in needed.items():
-        ratios = ratios_of(theirs, needed["ours"])
-        cells = (middle(theirs, ".0f"), middle(ratios, ".1f"), spread(ratios, ".1f"))
-        rows.append((name, *cells))
-    header = ("", "MB a step", "MB / ours", "min-max")
-    print(table(rows, header=header, divider=True, aligns=("l", "r", "r", "r")))
+    report("memory of a step", "MB", needed, "ours")
 
 
 def main(
@@ -149,7 +143,7 @@ def main(
         return
     docs = make_pieces(n_docs, n_rows)
     contestants = {
-        "ours, ragged": ours(docs, n_rows, width),
+        "ours": ours(docs, n_rows, width),
         "padded": padded(docs, n_rows, width, by_loops=False),
         "padded by loops": padded(docs, n_rows, width, by_loops=True),
     }
@@ -161,9 +155,7 @@ def main(
             spent = seconds(step)
             if turn:  # the first one warms up
                 times[name].append(spent)
-    print_times(
-        times, times, "ours, ragged", "ms", lambda seconds: f"{1000 * seconds:.1f}"
-    )
+    report("step", "s", times, "ours")
 
 
 if __name__ == "__main__":

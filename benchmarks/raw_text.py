@@ -2,24 +2,36 @@
 
     python -m benchmarks.raw_text enwiki2015.txt.zst
 
-The peer is `nlp.tokenizer.pipe` over all lines in one process, its Docs thrown away.
-Memory is that of all processes together (proportional set size, so that pages that
-they share count once), looked at ten times a second.
+Ours is the whole command, `spacy spanft dictionary build`. The peer is
+`nlp.tokenizer.pipe` over all lines in one process, its Docs thrown away. Memory is that
+of all processes together (proportional set size, so that pages that they share count
+once), looked at ten times a second.
 """
 
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import spacy
 import typer
 from tqdm import tqdm
 
-from benchmarks.harness import needs, read_lines, without_missing
+from spacy_spanft import NgramDictionary
+from spacy_spanft.ngrams.provenance import Provenance
+
+from .harness import needs, read_lines, without_missing
+from .report import report
+
+PEER = "nlp.tokenizer alone"
 
 
 @contextmanager
@@ -52,10 +64,7 @@ def peak_memory() -> Iterator[list[float]]:
 
 def compare(text: Path, n_lines: int) -> None:
     """Count some lines with `Counter` over what `nlp.tokenizer` gives, and compare."""
-    import spacy
     from nltk.util import everygrams
-
-    from spacy_spanft import NgramDictionary
 
     lines = list(islice(read_lines(text), n_lines))
     tokenizer: Any = spacy.blank("en").tokenizer
@@ -74,36 +83,59 @@ def compare(text: Path, n_lines: int) -> None:
     print(f"{n_tokens:,} tokens, {len(expected):,} n-grams, {found == expected=}")
 
 
+def build(text: Path, *options: str) -> tuple[float, float, Provenance]:
+    """Run the command.
+
+    text (Path): What it counts.
+    *options (str): Its options.
+    RETURNS (tuple[float, float, Provenance]): Seconds, megabytes, and what it says of
+        its dictionary. Without psutil the megabytes are 0.
+    """
+    watched: Any = peak_memory() if find_spec("psutil") else nullcontext([0.0])
+    with TemporaryDirectory() as folder, watched as peak:
+        found = Path(folder) / "found.tsv.gz"
+        command = [sys.executable, "-m", "spacy", "spanft", "dictionary", "build"]
+        begin = time.perf_counter()
+        subprocess.run(
+            [*command, str(text), "-o", str(found), "--quiet", *options], check=True
+        )
+        seconds = time.perf_counter() - begin
+        return seconds, peak[0], NgramDictionary.from_disk(found).provenance
+
+
+def tokenize(text: Path) -> float:
+    """Run the peer."""
+    tokenizer: Any = spacy.blank("en").tokenizer
+    begin = time.perf_counter()
+    for _ in tqdm(tokenizer.pipe(read_lines(text)), "Tokenizing"):
+        pass
+    return time.perf_counter() - begin
+
+
 def main(
-    text: Path, n_process: int = 2, skip_peer: bool = False, compare_lines: int = 0
+    text: Path,
+    n_process: int = 2,
+    repeat: int = 1,
+    skip_peer: bool = False,
+    compare_lines: int = 0,
 ) -> None:
     """Measure, or with --compare-lines check that the result is the same."""
     if compare_lines:
         compare(text, compare_lines)
         return
-    from spacy_spanft import NgramDictionary
-
-    watched = without_missing({"memory": peak_memory}, {"memory": needs("psutil")})
-    begin = time.perf_counter()
-    with watched.get("memory", nullcontext)() as peak:
-        found = NgramDictionary.from_files(text, n_process=n_process, progress=True)
-    ours = time.perf_counter() - begin
-    print(f"{found.provenance.n_tokens:,} tokens, {len(found):,} n-grams")
-    memory = f"{peak[0]:,.0f} MB in all" if peak else "memory not measured"
-    print(f"ours: {ours:.1f} s with {n_process} processes, {memory}")
-    if skip_peer:
-        return
-
-    import spacy
-
-    tokenizer: Any = spacy.blank("en").tokenizer
-    begin = time.perf_counter()
-    n_tokens = sum(
-        len(doc) for doc in tqdm(tokenizer.pipe(read_lines(text)), "Tokenizing")
-    )
-    peer = time.perf_counter() - begin
-    print(f"nlp.tokenizer alone: {peer:.1f} s for {n_tokens:,} tokens")
-    print(f"ours / nlp.tokenizer: {ours / peer:.2f}")
+    without_missing({"memory": peak_memory}, {"memory": needs("psutil")})
+    times: dict[str, list[float]] = {"ours": [], PEER: []}
+    sizes = []
+    for _ in range(repeat):
+        seconds, size, provenance = build(text, "--n-process", str(n_process))
+        times["ours"].append(seconds)
+        sizes.append(size)
+        if not skip_peer:
+            times[PEER].append(tokenize(text))
+    print(f"{provenance.n_tokens:,} tokens, {n_process} processes")
+    report("time", "s", times, "ours")
+    if all(sizes):
+        report("memory of all processes", "MB", {"ours": sizes}, "ours")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ written around the tables is for people to keep true.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
@@ -156,11 +156,11 @@ TABLES: dict[str, Callable[[], Rows]] = {
 }
 
 
-def filled(page: str) -> str:
-    """Write the tables into a page."""
+def filled(page: str, tables: Mapping[str, Callable[[], Rows]] = TABLES) -> str:
+    """Write tables into a page."""
 
     def table(found: re.Match[str]) -> str:
-        header, *rows = TABLES[found[2]]()
+        header, *rows = tables[found[2]]()
         lines = [header, ["---"] * len(header), *rows]
         text = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
         return found[1] + text + found[3]

@@ -22,7 +22,8 @@ from spacy.tokens import Doc
 
 from spacy_spanft import default_dictionary
 
-from .harness import print_times, without_missing
+from .harness import without_missing
+from .report import report
 
 KEY = "ngrams"
 CHUNKERS = ("entities", "phrases")
@@ -134,13 +135,7 @@ def main(text: Path, length: int = 60, repeat: int = 5, nltk_docs: int = 200) ->
             times[name].append(seconds(cut, docs) / len(words))
     for name, cut in chunkers.items():
         times[name] = [seconds(cut, few) / sum(map(len, few)) for _ in range(repeat)]
-    print_times(
-        times,
-        (*contestants, *map(_name_of, CHUNKERS)),
-        "ours",
-        "million tokens/s",
-        lambda per_token: f"{1e-6 / per_token:.3f}",
-    )
+    report("speed", "s/token", times, "ours", [*map(_name_of, CHUNKERS)])
 
 
 def _name_of(chunker: str) -> str:

@@ -9,22 +9,22 @@ the same batches of texts, through `nlp.update`, the span_segmenter included.
 """
 
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Annotated, Any
 
 import numpy as np
 import spacy
 import typer
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from wasabi.tables import table
 
 from spacy_spanft import default_dictionary
 from spacy_spanft.experiments.cost import n_parameters
 
-from .harness import our_config
+from .harness import our_config, timed_in_turns
+from .report import report
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -91,30 +91,20 @@ def main(
     """Measure."""
     texts = make_texts(n_texts, n_words)
     names = (f"{task}_baseline", f"{task}_spanft")
-    times: dict[str, list[float]] = {}
-    sizes = {}
     with tempfile.TemporaryDirectory() as folder:
         save_bert(Path(folder), layers, width)
         pipelines = {name: make_pipeline(name, Path(folder), texts) for name in names}
-        for turn in range(repeat + 2):
-            for name, (nlp, examples, optimizer) in pipelines.items():
-                annotates = [n for n in nlp.pipe_names if n == "span_segmenter"]
-                begin = time.perf_counter()
-                nlp.update(examples, sgd=optimizer, annotates=annotates)
-                if turn > 1:  # the first ones warm up
-                    times.setdefault(name, []).append(time.perf_counter() - begin)
-                sizes[name] = n_parameters(nlp)
-    base, span = (times[name] for name in names)
-    ratios = [b / a for a, b in zip(base, span, strict=True)]
-    before, after = (sizes[name] for name in names)
-    rows = [
-        ("encoder", f"{layers} layers, width {width}"),
-        (names[0], f"{median(base):.2f} s a step"),
-        (names[1], f"{median(span):.2f} s a step"),
-        ("ratio", f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"),
-        ("weights added", f"{after - before:,} ({after / before - 1:.1%})"),
-    ]
-    print(table(rows))
+        jobs = {name: partial(_step, *made) for name, made in pipelines.items()}
+        times = timed_in_turns(jobs, repeat, n_warm=2)
+    before, after = (n_parameters(pipelines[name][0]) for name in names)
+    print(f"an encoder of {layers} layers, width {width}")
+    print(f"weights added: {after - before:,} ({after / before - 1:.1%})")
+    report("training step", "s", times, names[1])
+
+
+def _step(nlp: Language, examples: list[Example], optimizer: Any, turn: int) -> None:
+    annotates = [name for name in nlp.pipe_names if name == "span_segmenter"]
+    nlp.update(examples, sgd=optimizer, annotates=annotates)
 
 
 if __name__ == "__main__":

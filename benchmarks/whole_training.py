@@ -2,40 +2,48 @@
 
     python -m benchmarks.whole_training DATA/glue/CoLA ENCODER
     python -m benchmarks.whole_training DATA/glue/SST-2 ENCODER --memory
+    python -m benchmarks.whole_training DATA/glue/SST-2 ENCODER --frozen
 
 Both read the same training texts, train three epochs in batches of 32, and score the
 dev texts at the end, in processes of their own and in turns; spaCy's loop scores them
 before the first step, too. With --memory, it is a few steps
 on the same batches, and the table has what they need beside what was there before the
-first one: the libraries and the weights. That needs Linux.
+first one: the libraries and the weights. That needs Linux. With --frozen the encoder
+is frozen for ten epochs, after each of which 300 dev texts are scored; the peer is then
+the same pipeline over spacy-transformers.
 """
 
 import random
 import re
 from functools import partial
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
 import typer
-from wasabi.tables import table
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
 
 from . import encoder as steps_of
 from .finetune import TASKS, read, run_plain, train_config
-from .harness import in_turns, print_runs, spread
+from .harness import in_turns, our_config
+from .report import report, report_runs
 
 RATE = 2e-5
 PLAIN, OURS, BASELINE = "plain loop", "textcat_spanft", "textcat_baseline"
+OVER = "textcat_spanft over spacy-transformers"
 CONFIGS = {OURS: "spanft", BASELINE: "baseline"}
+N_DEV = 300
+FOR_GOOD = 1_000_000
 
 
-def cut(folder: Path, target: Path, n_texts: int) -> None:
-    """Keep some of the training texts."""
+def cut(folder: Path, target: Path, n_texts: int, n_dev: int | None) -> None:
+    """Keep some of the texts; those of dev with their header."""
     header, *rows = (folder / "train.tsv").read_text("utf8").splitlines(keepends=True)
     random.Random(0).shuffle(rows)
     (target / "train.tsv").write_text(header + "".join(rows[:n_texts]), "utf8")
-    (target / "dev.tsv").write_bytes((folder / "dev.tsv").read_bytes())
+    dev = (folder / "dev.tsv").read_text("utf8").splitlines(keepends=True)
+    (target / "dev.tsv").write_text("".join(dev[:n_dev]), "utf8")
 
 
 def whole(name: str, folder: Path, encoder: Path) -> None:
@@ -45,6 +53,31 @@ def whole(name: str, folder: Path, encoder: Path) -> None:
         run_plain(folder, task, encoder, RATE, 0)
     else:
         train_config(folder, task, encoder, RATE, 0, CONFIGS[name])
+
+
+def frozen(name: str, folder: Path, encoder: Path) -> None:
+    """Train a head over an encoder that stays as it is."""
+    overrides = {
+        "paths.transformer": str(encoder),
+        "paths.train": str(folder / "train.tsv"),
+        "paths.dev": str(folder / "dev.tsv"),
+        "training.max_epochs": 10,
+        "training.max_steps": 0,
+        "training.patience": 0,
+        "training.eval_frequency": -(
+            -len(read(folder / "train.tsv", TASKS["SST-2"])[0]) // 32
+        ),
+    }
+    kind = "spacy-transformers" if name == OVER else "spanft"
+    config = our_config(OURS, overrides, encoder=kind)
+    config["training"]["before_update"] = {
+        "@callbacks": "spacy-spanft.freeze_transformer.v1",
+        "until_step": FOR_GOOD,
+    }
+    for part in ("train", "dev"):
+        corpus = {"@readers": "spacy-spanft.TableCorpus.v1", "text": "sentence"}
+        config["corpora"][part] |= corpus
+    train(init_nlp(config))
 
 
 def steps(name: str, folder: Path, encoder: Path, n_steps: int) -> float:
@@ -75,22 +108,20 @@ def main(
     repeat: int = 3,
     memory: bool = False,
     n_steps: int = 10,
+    is_frozen: Annotated[bool, typer.Option("--frozen")] = False,
 ) -> None:
     """Measure."""
     with TemporaryDirectory() as name:
         target = Path(name)
-        cut(folder, target, n_texts)
+        cut(folder, target, n_texts, N_DEV + 1 if is_frozen else None)
         job: Any = partial(steps, n_steps=n_steps) if memory else whole
-        who = (PLAIN, *CONFIGS)
+        job, who = (frozen, (OURS, OVER)) if is_frozen else (job, (PLAIN, *CONFIGS))
         runs = in_turns({one: (job, one, target, encoder) for one in who}, repeat)
     if not memory:
-        print_runs(runs, who, OURS)
+        report_runs(runs, OURS)
         return
     needed = {one: [run.result for run in runs[one]] for one in who}
-    rows = [
-        (one, f"{median(own):.0f}", spread(own, ".0f")) for one, own in needed.items()
-    ]
-    print(table(rows, header=("", "MB", "min-max"), divider=True))
+    report("memory of steps", "MB", needed, OURS)
 
 
 if __name__ == "__main__":
