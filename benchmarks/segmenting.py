@@ -71,13 +71,15 @@ def phrase_matcher(vocab: Any, ngrams: set[str]) -> Callable[[list[Doc]], None]:
     return cut
 
 
-def component(config: dict[str, Any]) -> Callable[[list[Doc]], None]:
+def component(
+    config: dict[str, Any], batch_size: int = 1000
+) -> Callable[[list[Doc]], None]:
     """Our component, through its `pipe`."""
     nlp = spacy.blank("en")
     pipe: Any = nlp.add_pipe("span_segmenter", config=config)
 
     def cut(docs: list[Doc]) -> None:
-        for _ in pipe.pipe(docs, batch_size=1000):
+        for _ in pipe.pipe(docs, batch_size=batch_size):
             pass
 
     return cut
