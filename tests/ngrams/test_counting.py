@@ -1,5 +1,7 @@
 """Counting equals counting: whatever the text, the tokenizer and the block size."""
 
+import re
+
 import pytest
 import spacy
 from hypothesis import given
@@ -218,8 +220,23 @@ def test_tokenizer_of_a_language(lang):
         "z.B. GmbH. 10% a-b c/d http://x.org/?a=b \u039f\u03a3. \u6771\u4eac"
     )
     expected = spacy.blank(lang).tokenizer(text)
-    found = get_tokenizer(lang)(text)
-    for one, other in zip(found, expected, strict=True):
-        assert (one.text, one.lower_, one.is_space) == (
-            *(other.text, other.lower_, other.is_space),
-        )
+    for tokenizer in {get_tokenizer(lang), *tokens.ways_to_cut(lang)} - {None}:
+        for one, other in zip(tokenizer(text), expected, strict=True):
+            assert (one.text, one.lower_, one.is_space) == (
+                *(other.text, other.lower_, other.is_space),
+            )
+
+
+def test_a_lean_tokenizer_has_the_rules_of_its_own():
+    tokenizer = spacy.blank("en").tokenizer
+    tokenizer.add_special_case("gimme", [{ORTH: "gim"}, {ORTH: "me"}])
+    tokenizer.infix_finditer = re.compile("~").finditer
+    tokenizer.faster_heuristics = False
+    lean, _ = tokens.ways_to_cut(tokenizer)
+    assert [token.text for token in lean("gimme a~b c-d")] == [
+        *("gim", "me", "a", "~", "b", "c-d")
+    ]
+    assert not lean.faster_heuristics
+    # What it saves: nothing is found out of a word but what counting asks for.
+    assert not lean.vocab["three"].like_num
+    assert tokenizer.vocab["three"].like_num

@@ -10,11 +10,10 @@ from .chunks import NEWLINE, SPACE, encode_corpus, strip_separators
 from .levels import Level, count_levels
 from .settings import Settings
 from .tokens import (
-    get_tokenizer,
     tokenize_lines,
+    ways_to_cut,
     words_at_whitespace,
     words_by_tokenizer,
-    works_by_chunk,
 )
 from .vocabulary import Vocabulary, expand_blocks, rank_words
 
@@ -48,10 +47,9 @@ def _count(
     blocks: Iterable[bytes], settings: Settings
 ) -> tuple[Vocabulary, Iterator[Level]]:
     attr, n_process, progress = settings.attr, settings.n_process, settings.progress
-    tokenizer = get_tokenizer(settings.tokenizer)
-    if tokenizer is not None and not works_by_chunk(tokenizer):
-        blocks = tokenize_lines(blocks, tokenizer, n_process=n_process)
-        tokenizer = None
+    tokenizer, by_line = ways_to_cut(settings.tokenizer)
+    if by_line is not None:
+        blocks = tokenize_lines(blocks, by_line, n_process=n_process)
     corpus = encode_corpus(_with_bar(blocks, progress))
     text, chunk_ids, separators = strip_separators(corpus.chunks)
     if tokenizer is None:

@@ -98,6 +98,40 @@ def works_by_chunk(tokenizer: Tokenizer) -> bool:
     return not any(len(rule.split()) > 1 for rule in rules)
 
 
+def ways_to_cut(
+    tokenizer: str | Tokenizer,
+) -> tuple[Tokenizer | None, Tokenizer | None]:
+    """Find out how text is cut into words.
+
+    tokenizer (Union[str, Callable]): A language code, "whitespace", or a tokenizer.
+    RETURNS (tuple[Optional[Callable], Optional[Callable]]): What cuts chunks, and what
+        cuts whole lines; one of them at most. Where there is none, chunks are words.
+    """
+    found = get_tokenizer(tokenizer)
+    if found is None:
+        return None, None
+    return (lean(found), None) if works_by_chunk(found) else (None, found)
+
+
+def lean(tokenizer: Tokenizer) -> Tokenizer:
+    """Copy a tokenizer, over a vocabulary that finds out little of its words.
+
+    A vocabulary computes the shape of each word that is new to it, whether it looks
+    like a URL, and a dozen things more: that takes longer than to cut the word out.
+
+    tokenizer (Callable): A tokenizer that works by chunk.
+    RETURNS (Callable): One that cuts the same words.
+    """
+    from spacy.attrs import IS_SPACE, LOWER
+    from spacy.vocab import Vocab
+
+    parts: Any = tokenizer.__reduce__()
+    kind, (vocab, *rules), *_ = parts
+    needed = {attr: vocab.lex_attr_getters[attr] for attr in (IS_SPACE, LOWER)}
+    heuristics = tokenizer.faster_heuristics  # type: ignore[attr-defined]
+    return kind(Vocab(lex_attr_getters=needed), *rules, faster_heuristics=heuristics)
+
+
 def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
     """Take every chunk for a word: the text is tokenized already.
 

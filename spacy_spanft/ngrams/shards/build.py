@@ -14,7 +14,7 @@ from tqdm import tqdm
 from ...util.engines import Engine, EngineName, open_engine
 from ..counting.levels import Level
 from ..counting.settings import Settings, Tokenizer
-from ..counting.tokens import get_tokenizer, works_by_chunk
+from ..counting.tokens import get_tokenizer, ways_to_cut, works_by_chunk
 from ..counting.vocabulary import Vocabulary
 from ..text.sample import LineSample
 from . import numbering, pairs, words
@@ -150,10 +150,7 @@ class Build:
         size (int): How many bytes a shard has.
         is_far (bool): Whether workers may have another current folder.
         """
-        self._tokenizer = get_tokenizer(self._settings.tokenizer)
-        by_line: Tokenizer | None = None
-        if self._tokenizer is not None and not works_by_chunk(self._tokenizer):
-            by_line, self._tokenizer = self._tokenizer, None
+        self._tokenizer, by_line = ways_to_cut(self._settings.tokenizer)
         how = (by_line, size, self.n_parts)
         names = ["text-000000"]
         if text.blocks is not None:
