@@ -72,7 +72,8 @@ def main(
         if encoder is None:
             save_bert(Path(folder), layers, width)
         name = Path(encoder or folder)
-        nlp, examples, optimizer = make_pipeline(config, name, texts)
+        many = {"training.max_steps": 10_000}  # which the learning rate asks for
+        nlp, examples, optimizer = make_pipeline(config, name, texts, **many)
         for turn in range(repeat + 2):
             for arm, n in arms.items():
                 seconds = step(nlp, examples, optimizer, freeze, n)
