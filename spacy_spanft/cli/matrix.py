@@ -13,7 +13,7 @@ from ..util.extras import require
 from ..util.files import check_folder
 from ..util.processes import begin_server
 from .engine import Address, Engine, EngineName
-from .util import short_errors, with_parameters
+from .util import read_overrides, short_errors, with_parameters
 
 if TYPE_CHECKING:
     from ..experiments.matrix import ArmConfig, Failure, Run
@@ -166,24 +166,6 @@ def check_seeds(n_seeds: int) -> None:
     """
     if n_seeds < 1:
         raise SpanftError(Errors.BAD_OPTION.format(option="--seeds", value=n_seeds))
-
-
-def read_overrides(args: list[str]) -> dict[str, Any]:
-    """Read settings for configs, as `spacy train` does.
-
-    args (list[str]): Such as --training.dropout 0.2.
-    RETURNS (dict[str, Any]): The settings, with dots.
-    """
-    from click import ClickException
-
-    from ..util._compat import parse_overrides
-
-    try:
-        found: dict[str, Any] = parse_overrides(args)
-    except ClickException as error:
-        reason = error.format_message()
-        raise SpanftError(Errors.BAD_OVERRIDES.format(reason=reason)) from error
-    return found
 
 
 def tell_failures(failures: "list[Failure]") -> None:

@@ -5,13 +5,13 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
-from .util import short_errors
+from .util import read_overrides, short_errors
 
 # fmt: off
 Config = Annotated[Path, Argument(help="The config", show_default=False)]
 Output = Annotated[Path | None, Option("--output", "-o", help="Where the pipelines are saved", show_default=False)]  # noqa: E501
 Code = Annotated[Path | None, Option("--code", "-c", help="A Python file that registers what the config needs")]  # noqa: E501
-GpuId = Annotated[int, Option("--gpu-id", "-g", min=-1, max=0, help="0 to give each process a GPU of its machine; -1 for the CPU")]  # noqa: E501
+GpuId = Annotated[int, Option("--gpu-id", "-g", min=-1, help="0 to give each process a GPU of its machine; -1 for the CPU")]  # noqa: E501
 # fmt: on
 
 
@@ -28,13 +28,19 @@ def train_cli(
     given as to `spacy train`: --training.max_steps 10.
     """
     with short_errors():
+        from ..errors import Errors, SpanftError
+        from ..training.parallel.group import said_once
         from ..training.parallel.loop import train_in_group
-        from ..util._compat import import_code, parse_overrides
+        from ..util._compat import import_code
         from ..util.files import check_folder, check_source
 
-        check_source(config_path)
-        if output is not None:
-            check_folder(output)
-        overrides = parse_overrides(ctx.args)
+        with said_once():
+            if gpu_id > 0:
+                raise SpanftError(Errors.GPU_OF_ONE.format(gpu_id=gpu_id))
+            for path in (config_path, *([code] if code is not None else [])):
+                check_source(path)
+            if output is not None:
+                check_folder(output)
+            overrides = read_overrides(ctx.args)
         import_code(code)
         train_in_group(config_path, output, overrides, on_gpus=gpu_id >= 0)

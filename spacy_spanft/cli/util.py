@@ -45,6 +45,24 @@ def short_errors() -> Iterator[None]:
             raise
 
 
+def read_overrides(args: list[str]) -> dict[str, Any]:
+    """Read settings for configs, as `spacy train` does.
+
+    args (list[str]): Such as --training.dropout 0.2.
+    RETURNS (dict[str, Any]): The settings, with dots.
+    """
+    from click import ClickException
+
+    from ..util._compat import parse_overrides
+
+    try:
+        found: dict[str, Any] = parse_overrides(args)
+    except ClickException as error:
+        reason = error.format_message()
+        raise SpanftError(Errors.BAD_OVERRIDES.format(reason=reason)) from error
+    return found
+
+
 def _explain(error: BaseException) -> None:
     """Print an error and exit, if the user can do something about it."""
     if isinstance(error, SpanftError):

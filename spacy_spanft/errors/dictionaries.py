@@ -9,7 +9,7 @@ class DictionaryErrors:
         "There is no file {path!r}. Paths are relative to the current folder, {cwd!r}."
     )
     IS_FOLDER = "{path!r} is a folder. Name the text files in it one by one."
-    NOT_A_FILE = "{path!r} is a folder, not a file."
+    NOT_A_FILE = "{path!r} is {kind}, not a file."
     NOT_READABLE = "{path!r} cannot be read: you are not allowed to."
     NO_STDIN = "There is no standard input to read: it is closed."
     NUL_BYTE = (

@@ -110,6 +110,10 @@ class ModelErrors:
         "The processes do not train the same pipeline: their weights have different "
         "shapes. Do all machines have the same config, code, data and encoder?"
     )
+    GPU_OF_ONE = (
+        "--gpu-id is {gpu_id}, but each process has the GPU of its own number. Give 0 "
+        "for GPUs, and CUDA_VISIBLE_DEVICES to say which."
+    )
     NOTHING_TRAINED = (
         "No component of the pipeline is trained: all are frozen, or have no weights."
     )

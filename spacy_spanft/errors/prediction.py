@@ -39,8 +39,16 @@ class PredictionErrors:
         "{path!r} already has a column of the name {names}. Give the predicted ones "
         "other names with --prefix, such as --prefix predicted_."
     )
+    FOR_PAIRS = (
+        "The pipeline {name!r} is for pairs of texts. Name the column of the second "
+        "one with --text-pair, and give --separator {separator}."
+    )
+    NOT_FOR_PAIRS = (
+        "The pipeline {name!r} is for single texts, and --text-pair names a second one."
+    )
+    EMPTY_TEXT = "{place} of {path!r} has no text: nothing can be predicted of it."
     BAD_WORK = "{path} cannot be read. Remove its folder to begin anew."
     PARTS_OF_OTHERS = (
         "{folder} has parts of another run: {name} was different. Call it as before to "
-        "go on with that one, or remove the folder to begin anew."
+        "go on with that one, or begin anew with --force."
     )

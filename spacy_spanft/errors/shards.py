@@ -22,9 +22,8 @@ class ShardErrors:
         "folder that all of them see: --work FOLDER on a shared disk."
     )
     OTHER_WORK = (
-        "{path!r} holds an unfinished build with other settings or text: {name} was "
-        "{old}, and is {new}. Go on with what it was, name another --work FOLDER, or "
-        "remove that one."
+        "{path!r} holds an unfinished build with another {name}{change}. Go on with "
+        "what it was, name another --work FOLDER, or remove that one."
     )
     WORK_TAKEN = (
         "Another build is at work in {path!r}. Wait until it ends, or name another "
@@ -35,8 +34,8 @@ class ShardErrors:
         "there. Name a new or empty folder for --work."
     )
     NO_STDIN_AGAIN = (
-        "--work is to go on after an interruption, and the standard input cannot be "
-        "read a second time. Save it to a file, or leave --work out."
+        "The standard input can be read once, and in one piece: --work and --part need "
+        "a file. Save it to one, or leave them out."
     )
     BAD_SIZE = (
         "{value!r} is no size of memory. Write a number and a unit, such as 500MB or "
@@ -51,6 +50,9 @@ class ShardErrors:
         "they cannot be joined. Count one of them again."
     )
 
+    SHARD_TWICE = (
+        "{path!r} is given twice: its text would count twice. Give each file once."
+    )
     PARTS_MISSING = (
         "{path!r} is one of {n_parts} parts of a text. To join them, all are needed, "
         "each once. Missing: {missing}. More than once: {twice}."

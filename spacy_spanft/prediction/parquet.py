@@ -80,7 +80,10 @@ def encode(
         column = pa.array([one[name] for one in found], kinds[name])
         table = table.append_column(f"{prefix}{name}", column)
     file = io.BytesIO()
-    parquet.write_table(table, file)
+    try:
+        parquet.write_table(table, file)
+    except pa.ArrowException as error:  # such as an object without any key
+        raise SpanftError(Errors.MIXED_TYPES.format(reason=error)) from error
     return file.getvalue()
 
 
@@ -114,7 +117,7 @@ def _to_table(rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
     for name in dict.fromkeys(name for row in rows for name in row):
         try:
             columns[name] = pa.array([row.get(name) for row in rows])
-        except (pa.ArrowException, OverflowError) as error:
+        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
             reason = f"column {shown(name)}: {error}"
             raise SpanftError(Errors.MIXED_TYPES.format(reason=reason)) from error
     return pa.table(columns)

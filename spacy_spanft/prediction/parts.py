@@ -1,7 +1,7 @@
 """The input, cut into parts that fit into memory."""
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -24,6 +24,8 @@ FORMATS: dict[str, InputFormat] = {
 }
 # A part has so many rows, or so many characters, whatever comes first.
 MOST_ROWS = 2_000
+# So many rows may fail before it must be the columns' or the pipeline's fault.
+MOST_TRIED = 100
 _MOST_CHARACTERS = 4_000_000
 
 
@@ -103,13 +105,35 @@ def columns_in(source: Source) -> list[str]:
         return [columns.text]
     if source.format == "parquet":
         names, place = next(read_batches(source.path, 1))[1].column_names, "The file"
+    elif source.format == "jsonl":
+        return _keys_in(source)
     else:
         names, place = columns_of(source.path, format=source.format), "Line 1"
-    row = Row(place, dict.fromkeys(names))
+    _check_texts(Row(place, dict.fromkeys(names)), source)
+    return names
+
+
+def _keys_in(source: Source) -> list[str]:
+    """Read the keys of the first object that has texts; others fail one by one."""
+    error: ReaderError | None = None
+    for row in islice(_rows(source, lambda *_: None), MOST_TRIED):
+        try:
+            _check_texts(row, source)
+        except ReaderError as why_not:
+            error = error or why_not
+        else:
+            return list(row.cells)
+    if error is not None:
+        raise error
+    return []  # nothing can be read: whoever predicts says what
+
+
+def _check_texts(row: Row, source: Source) -> None:
+    """Raise if a row has no cells for the texts."""
+    columns = source.columns
     cell_of(row, shown(source.path), "text", columns.text)
     if columns.text_pair is not None:
         cell_of(row, shown(source.path), "text_pair", columns.text_pair)
-    return names
 
 
 def count_rows(source: Source) -> int | None:

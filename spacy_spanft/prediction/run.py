@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, ReaderError, SpanftError
 from ..errors.shortening import listed
 from ..ml.pairs import SEPARATOR
 from ..ngrams.text.blocks import ErrorHandling
@@ -77,9 +77,12 @@ def predict(
     progress (bool): Whether a bar shows how far it is.
     RETURNS (Predicted): What came of it.
     """
+    if text_pair is None and separator != SEPARATOR:
+        raise ReaderError(Errors.SEPARATOR_ALONE.format(separator=separator))
     columns = Columns(text, text_pair, None, None, None, separator, "error")
     check_columns(columns)
-    check_source(input_path)
+    for path in (input_path, *([code] if code is not None else [])):
+        check_source(path)
     target = Path(output)
     is_parquet = _check_output(target, input_path, force)
     format_in = format_of(input_path, format)
@@ -96,9 +99,10 @@ def predict(
         code=code,
     )
     n_workers = len(gpu_ids) if has_gpus else n_process
-    with work.own(facts_of(setup)):
+    with work.own(facts_of(setup), force):
+        names = columns_in(source)
         shape = find_shape(setup)
-        _check_names(columns_in(source), shape, setup)
+        _check_names(names, shape, setup)
         with open_engine(
             engine, n_workers, address=address, n_gpus=int(has_gpus)
         ) as tasks:
@@ -139,8 +143,10 @@ def _check_output(target: Path, input_path: str, force: bool) -> bool:
     """Say whether Parquet is written; raise for what cannot be."""
     if target.suffix not in _ENDINGS:
         raise SpanftError(Errors.NO_OUTPUT_FORMAT.format(path=str(target)))
+    work = Work(target)
     # What was begun is gone on with, whatever there is already of its output.
-    check_target(target, [input_path], force=force or Work(target).is_begun)
+    for path in (target, work.failures):
+        check_target(path, [input_path], force=force or work.is_begun)
     return target.suffix == ".parquet"
 
 

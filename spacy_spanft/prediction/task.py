@@ -10,18 +10,17 @@ from filelock import FileLock, Timeout
 from spacy.language import Language
 from spacy.util import import_file
 
-from ..errors import Errors, SpanftError, shown, without_code
+from ..configs.adding import PAIR_TOKENIZER
+from ..errors import Errors, ReaderError, SpanftError, shown, without_code
 from ..errors.shortening import listed
 from ..experiments.comparison.predicting import load
+from ..ml.pairs import SEPARATOR
 from ..training.readers.columns import text_of
 from ..training.readers.rows import Row, check_length
 from ..util.gpu import CPU
 from . import json_lines, parquet
 from .annotations import Shape, annotations_of, shape_of
-from .parts import Failure, Part, Source, read_parts
-
-# So many texts may fail before it must be the pipeline's fault.
-_MOST_TRIED = 100
+from .parts import MOST_TRIED, Failure, Part, Source, read_parts
 
 
 class Setup(NamedTuple):
@@ -101,7 +100,7 @@ def predict_part(setup: Setup, shape: Shape, part: Part) -> Done:
     texts: list[tuple[str, int]] = []
     for number, row in enumerate(part.rows):
         try:
-            text = text_of(row, repr(setup.source.path), setup.source.columns)
+            text = _text_of(row, setup.source)
             check_length(nlp, text, row.place)
             _check_free(row, shape, setup)
         except SpanftError as error:
@@ -130,13 +129,14 @@ def find_shape(setup: Setup) -> Shape:
     RETURNS (Shape): What it says.
     """
     nlp = pipeline_of(setup)
+    _check_pairs(nlp, setup)
     first: Failure | None = None
-    for row in islice(_first_rows(setup.source), _MOST_TRIED):
+    for row in islice(_first_rows(setup.source), MOST_TRIED):
         if isinstance(row, Failure):
             first = first or row
             continue
         try:
-            doc = nlp(text_of(row, repr(setup.source.path), setup.source.columns))
+            doc = nlp(_text_of(row, setup.source))
         except Exception as error:  # of one text, it may be the text's fault
             first = first or _failure(row, error)
         else:
@@ -146,6 +146,31 @@ def find_shape(setup: Setup) -> Shape:
         raise SpanftError(Errors.NO_ROWS.format(source=path))
     place = {"place": first.place, "path": path, "reason": first.reason}
     raise SpanftError(Errors.NONE_PREDICTED.format(**place))
+
+
+def _text_of(row: Row, source: Source) -> str:
+    """Read the text of a row, or join the two of a pair."""
+    text = text_of(row, repr(source.path), source.columns)
+    names = (source.columns.text, source.columns.text_pair)
+    if not any(row.cells[name].strip() for name in names if name is not None):
+        place = {"place": row.place, "path": source.path}
+        raise ReaderError(Errors.EMPTY_TEXT.format(**place))
+    return text
+
+
+def _check_pairs(nlp: Language, setup: Setup) -> None:
+    """Raise if a pipeline is for pairs and there are single texts, or vice versa."""
+    tokenizer = nlp.config["nlp"]["tokenizer"]
+    is_for_pairs = tokenizer["@tokenizers"] == PAIR_TOKENIZER
+    columns = setup.source.columns
+    if not is_for_pairs:
+        if columns.text_pair is not None:
+            raise SpanftError(Errors.NOT_FOR_PAIRS.format(name=setup.model))
+        return
+    own = tokenizer.get("separator", SEPARATOR)
+    if columns.text_pair is None or columns.separator != own:
+        text = {"name": setup.model, "separator": own}
+        raise SpanftError(Errors.FOR_PAIRS.format(**text))
 
 
 def _first_rows(source: Source) -> Iterator[Row | Failure]:

@@ -36,7 +36,7 @@ class Work:
         """
         self.target = target
         self.folder = target.with_name(f"{target.name}.parts")
-        self.failures = target.with_name(f"{target.stem}{_FAILED}")
+        self.failures = target.with_name(f"{target.name}{_FAILED}")
 
     @property
     def is_begun(self) -> bool:
@@ -44,36 +44,41 @@ class Work:
         return (self.folder / _BEGUN).exists()
 
     @contextmanager
-    def own(self, facts: Mapping[str, Any]) -> Iterator[None]:
+    def own(self, facts: Mapping[str, Any], force: bool = False) -> Iterator[None]:
         """Keep the folder to this process, and remove it when nothing is in it.
 
-        facts (Mapping[str, Any]): What the output depends on. Raises if what is there
-            was begun with others.
+        facts (Mapping[str, Any]): What the output depends on.
+        force (bool): Whether parts that were begun with others are removed, or an
+            error.
         """
         with own_folders([self.folder]):
             try:
-                self._begin(facts)
+                self._begin(facts, force)
                 yield
             finally:
                 # It is done, or was stopped before the first part was.
                 if not self.is_begun or next(self._parts(), None) is None:
                     shutil.rmtree(self.folder)
 
-    def _begin(self, facts: Mapping[str, Any]) -> None:
+    def _begin(self, facts: Mapping[str, Any], force: bool) -> None:
         path = self.folder / _BEGUN
-        if not path.exists():
-            for part in self._parts():  # what was done with, and then killed
-                part.unlink()
-            write_whole(path, json.dumps(facts, indent=1).encode())
-            return
+        if path.exists() and next(self._parts(), None) is not None:
+            other = next(self._others(path, facts), None)
+            if other is None:
+                return
+            if not force:
+                told = {"folder": self.folder, "name": other}
+                raise SpanftError(Errors.PARTS_OF_OTHERS.format(**told))
+        self._remove_parts()
+        write_whole(path, json.dumps(facts, indent=1).encode())
+
+    def _others(self, path: Path, facts: Mapping[str, Any]) -> Iterator[str]:
+        """Name what was begun with other facts."""
         try:
             before = dict(json.loads(path.read_bytes()))
         except (ValueError, TypeError) as error:
             raise SpanftError(Errors.BAD_WORK.format(path=path)) from error
-        for name in facts:
-            if facts[name] != before.get(name):
-                told = {"folder": self.folder, "name": name}
-                raise SpanftError(Errors.PARTS_OF_OTHERS.format(**told))
+        return (name for name in facts if facts[name] != before.get(name))
 
     def has(self, number: int) -> bool:
         """Say whether a part is done."""
@@ -105,8 +110,13 @@ class Work:
         kind = parquet if self.target.suffix == ".parquet" else json_lines
         kind.join(parts, joined)
         _put(joined, self.target)
-        (self.folder / _BEGUN).unlink()
+        self._remove_parts()
+        (self.folder / _BEGUN).unlink()  # the last: until then it can be gone on with
         return n_failures
+
+    def _remove_parts(self) -> None:
+        for path in self.folder.glob(f"{'[0-9]' * 8}.*"):
+            path.unlink()
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:08d}{self.target.suffix}"

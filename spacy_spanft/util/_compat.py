@@ -5,7 +5,7 @@ Nothing heavy is imported before it is needed.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,13 @@ def parse_overrides(args: list[str]) -> dict[str, Any]:
     from spacy.cli._util import parse_config_overrides
 
     return parse_config_overrides(args)
+
+
+def show_validation_error(path: Path | str) -> AbstractContextManager[None]:
+    """Print what is wrong with a config as spaCy's commands do, and exit."""
+    from spacy.cli._util import show_validation_error as show
+
+    return show(path)  # type: ignore[no-any-return]
 
 
 def import_code(path: Path | str | None) -> None:

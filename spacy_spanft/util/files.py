@@ -173,7 +173,8 @@ def check_source(path: str | Path) -> None:
     if not Path(path).exists():
         raise SpanftError(Errors.NOT_FOUND.format(path=str(path), cwd=os.getcwd()))
     if not Path(path).is_file():
-        raise SpanftError(Errors.NOT_A_FILE.format(path=str(path)))
+        kind = "a folder" if Path(path).is_dir() else "a pipe or a device"
+        raise SpanftError(Errors.NOT_A_FILE.format(path=str(path), kind=kind))
 
 
 def read_whole(path: str | Path) -> bytes:

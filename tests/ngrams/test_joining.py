@@ -91,8 +91,45 @@ def test_parts_that_are_missing_or_twice(text, tmp_path):  # noqa: F811
     ):
         join([paths[0], paths[2], paths[0]])
     write(paths[1], text, part=Part(2, 4))
-    with pytest.raises(DictionaryError, match="counted with parts of"):
+    with pytest.raises(DictionaryError, match=r"with parts = 4, but .* with 3"):
         join(paths)
+
+
+@pytest.mark.parametrize("change", ["folder", "text", "column"])
+def test_parts_of_other_text(change, tmp_path):
+    path = tmp_path / "text.jsonl"
+    path.write_text('{"a": "x y", "b": "z z"}\n' * 9)
+    shards = [tmp_path / "1.npz", tmp_path / "2.npz"]
+
+    def count(number, path, column):
+        source = text_of_files([str(path)], column=column, part=Part(number, 2))
+        write_partial(shards[number - 1], source, Settings(), Where())
+
+    count(1, path, "a")
+    if change == "folder":
+        (tmp_path / "other").mkdir()
+        path = tmp_path / "other" / "text.jsonl"
+        path.write_text('{"a": "x y"}\n')
+    elif change == "text":
+        path.write_text('{"a": "x y"}\n')
+    count(2, path, "b" if change == "column" else "a")
+    words = {"folder": "files = ", "text": "bytes = ", "column": "column = 'b', but"}
+    with pytest.raises(DictionaryError, match=words[change]):
+        join(shards)
+
+
+def test_a_file_that_is_given_twice(text, tmp_path):  # noqa: F811
+    write(tmp_path / "a.npz", text)
+    (tmp_path / "b.npz").symlink_to(tmp_path / "a.npz")
+    with pytest.raises(DictionaryError, match=r"b\.npz' is given twice"):
+        join([tmp_path / "a.npz", tmp_path / "b.npz"])
+
+
+def test_files_that_are_no_shards(text, tmp_path):  # noqa: F811
+    with pytest.raises(SpanftError, match="There is no file"):
+        join([tmp_path / "no.npz"])
+    with pytest.raises(DictionaryError, match=r"it is no \.npz archive\. It is"):
+        join([text])
 
 
 def test_shards_that_do_not_fit(text, tmp_path):  # noqa: F811

@@ -1,6 +1,7 @@
 """Counting in shards equals counting at once, byte for byte, wherever it runs."""
 
 import errno
+import gzip
 import os
 import random
 import signal
@@ -25,11 +26,13 @@ from spacy_spanft.ngrams.counting.settings import Settings
 from spacy_spanft.ngrams.facts import facts_of
 from spacy_spanft.ngrams.shards import build, store, table, work
 from spacy_spanft.ngrams.shards.build import Build, Where, count_text
-from spacy_spanft.ngrams.shards.encode import part_of_lines
+from spacy_spanft.ngrams.shards.encode import ALL, Share, encode_blocks, part_of_lines
 from spacy_spanft.ngrams.shards.sizes import Sizes, parse_memory, sizes_of
 from spacy_spanft.ngrams.shards.source import Text
+from spacy_spanft.ngrams.shards.store import Store
 from spacy_spanft.ngrams.shards.table import write_table
 from spacy_spanft.ngrams.text.blocks import blocks_from_texts
+from spacy_spanft.util.engines import InProcess
 
 from .. import interpreter
 from .spaces import Spaces
@@ -151,6 +154,55 @@ def test_several_processes(text, expected, temporary):
     assert found.to_bytes() == expected
 
 
+@pytest.mark.parametrize("tokenizer", [None, Spaces()])
+@pytest.mark.parametrize("n_shares", [2, 3, 50])
+def test_workers_that_read_the_same_text(n_shares, tokenizer, text, tmp_path):
+    """What is compressed: all read it, and each encodes its share."""
+
+    def encode(folder, *shares):
+        found = Store(folder)
+        folder.mkdir()
+        for share in shares:
+            lines = text.read_text("utf8").split("\n")
+            blocks = blocks_from_texts(lines, block_size=500)
+            encode_blocks(found, "text", blocks, tokenizer, 2000, 3, share)
+        return found
+
+    expected = encode(tmp_path / "one", ALL)
+    shares = [Share(i, n_shares) for i in reversed(range(n_shares))]
+    found = encode(tmp_path / "many", *shares)
+    assert expected.read_facts("text") > 5
+    for path in (tmp_path / "one").iterdir():
+        with expected.read(path.stem) as one, found.read(path.stem) as other:
+            assert one.names() == other.names()
+            for name in one.names():
+                np.testing.assert_array_equal(one[name], other[name])
+    assert all(found.has(share.name_of("text")) for share in shares)
+
+
+def test_a_compressed_file_is_gone_on_with(text, tmp_path, temporary, monkeypatch):
+    """With as many shares as it was begun with."""
+    path = tmp_path / "text.txt.gz"
+    path.write_bytes(gzip.compress(text.read_bytes()))
+    expected = NgramDictionary.from_files(path, **HOW).to_bytes()
+    encode = build.encode_unit
+
+    def stop(*args):
+        if args[-1].number:
+            raise KeyboardInterrupt
+        encode(*args)
+
+    how = {"work": tmp_path / "work", **HOW}
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "encode_unit", stop)
+        patch.setattr(build, "open_engine", lambda *_, **__: InProcess())
+        with pytest.raises(KeyboardInterrupt):
+            NgramDictionary.from_shards(path, n_process=3, **how)
+    assert not list((tmp_path / "work").glob("done-*"))
+    assert NgramDictionary.from_shards(path, **how).to_bytes() == expected
+    assert NgramDictionary.from_shards(path, n_process=2, **HOW).to_bytes() == expected
+
+
 @needs_ray
 @pytest.mark.slow
 def test_ray(text, expected, tmp_path):
@@ -248,13 +300,13 @@ def test_another_build_does_not_go_on(change, text, tmp_path):
     how = dict(HOW)
     if change == "setting":
         how["min_count"] = 4
-        message = "min_count was 3, and is 4"
+        message = "another min_count: it was 3, and is 4"
     elif change == "text":
         copy.write_bytes(text.read_bytes() + b"\nmore")
-        message = "text was"
+        message = "another text: the files"
     else:
         how["column"] = "body"
-        message = "text was"
+        message = "another text: the files"
     with pytest.raises(DictionaryError, match=f"unfinished build.*{message}"):
         NgramDictionary.from_shards(copy, work=folder, **how)
 
@@ -263,9 +315,19 @@ def test_a_folder_of_somebody_else_is_left_alone(text, tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(DictionaryError, match="has other files in it, such as 'letter"):
         NgramDictionary.from_shards(text, work=tmp_path)
-    assert (tmp_path / "letter.txt").read_text() == "dear"
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
     with pytest.raises(DictionaryError, match="is a file"):
         NgramDictionary.from_shards(text, work=tmp_path / "letter.txt")
+
+
+def test_nothing_stays_of_a_build_that_has_not_begun(tmp_path):
+    path = tmp_path / "text.jsonl"
+    path.write_text('{"body": "a b"}\n' * 10)
+    how = {"work": tmp_path / "work", **HOW}
+    with pytest.raises(CorpusError, match="no column 'text'"):
+        NgramDictionary.from_shards(path, **how)
+    assert not (tmp_path / "work").exists()
+    assert len(NgramDictionary.from_shards(path, column="body", **how)) == 1
 
 
 def test_two_builds_do_not_share_a_folder(text, tmp_path):
@@ -388,7 +450,7 @@ def test_litter_of_a_build_that_ends_early(number, text, tmp_path, temporary):
 
 
 def test_the_standard_input_cannot_be_gone_on_with(tmp_path):
-    with pytest.raises(DictionaryError, match="cannot be read a second time"):
+    with pytest.raises(DictionaryError, match="can be read once, and in one piece"):
         NgramDictionary.from_shards("-", work=tmp_path)
 
 

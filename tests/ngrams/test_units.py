@@ -162,3 +162,11 @@ def test_damage_in_compressed_jsonl_is_named(tmp_path):
     path.write_bytes(gzip.compress(JSONL.encode())[:-10])
     with pytest.raises(CorpusError, match="cannot be decompressed"):
         read(path)
+
+
+def test_jsonl_with_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "text.jsonl"
+    path.write_bytes('\ufeff{"text": "a"}\n'.encode() + b'{"text": "caf\xe9"}\n')
+    with pytest.raises(CorpusError, match="Line 2"):
+        read(path)
+    assert read(path, errors="replace") == ["a\ncaf\ufffd\n"]

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from datetime import datetime
 from decimal import Decimal
 from importlib.util import find_spec
@@ -170,9 +171,18 @@ def test_bytes_are_not_in_json(model, tmp_path):
 
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_rows_that_fail(model, ending, tmp_path):
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        ('{"id": "0", "text": null}', "has None in column"),
+        ('{"id": "0", "text": " "}', "has no text"),
+        ('{"id": "0"}', "no column 'text'"),
+        ("{oops", "not a JSON object"),
+    ],
+)
+def test_rows_that_fail(model, ending, first, reason, tmp_path):
     lines = [json.dumps(row) for row in ROWS]
-    lines[0] = '{"id": "0", "text": null}'
+    lines[0] = first
     lines[2] = "{oops"
     lines[7] = '{"id": "7"}'
     lines[8] = '{"id": "8", "text": "a", "cats": 3}'
@@ -180,7 +190,7 @@ def test_rows_that_fail(model, ending, tmp_path):
     path.write_text("\n".join(lines), "utf8")
     output = tmp_path / f"out.{ending}"
     found = predict(str(model), str(path), output)
-    assert found == (11, 4, tmp_path / "out.failed.jsonl")
+    assert found == (11, 4, tmp_path / f"out.{ending}.failed.jsonl")
     right = [row for n, row in enumerate(ROWS) if n not in (0, 2, 7, 8)]
     assert read(output) == expected(model, right)
     failures = read_lines(found.failures)
@@ -190,8 +200,8 @@ def test_rows_that_fail(model, ending, tmp_path):
         "Line 8",
         "Line 9",
     ]
-    assert failures[0]["cells"] == {"id": "0", "text": None}
-    said = ("has None in column", "not a JSON object", "no column 'text'", "--prefix")
+    assert failures[0].get("cells") == (None if "oops" in first else json.loads(first))
+    said = (reason, "not a JSON object", "no column 'text'", "--prefix")
     for one, words in zip(failures, said, strict=True):
         assert words in one["reason"]
     assert not failures[0]["reason"].startswith("[")
@@ -280,6 +290,15 @@ def test_pairs(tmp_path):
     cats = nlp(join_pair("one text", "another")).cats
     row = {"a": "one text", "b": "another", "cats": pytest.approx(cats)}
     assert read_lines(tmp_path / "out.jsonl") == [row]  # no one label is the right one
+    for other in ({"text": "a"}, {**how, "separator": "|"}):
+        with pytest.raises(SpanftError, match=r"for pairs.*--separator \[SEP\]"):
+            predict(str(tmp_path / "nlp"), str(path), tmp_path / "o.jsonl", **other)
+    spacy.blank("en").to_disk(tmp_path / "single")
+    with pytest.raises(SpanftError, match="for single texts"):
+        predict(str(tmp_path / "single"), str(path), tmp_path / "o.jsonl", **how)
+    write(path, [{"a": " ", "b": ""}, {"a": "one text", "b": ""}])
+    found = predict(str(tmp_path / "nlp"), str(path), tmp_path / "o.jsonl", **how)
+    assert (found.n_rows, found.n_failures) == (2, 1)
 
 
 def test_parts_of_long_texts(tmp_path):
@@ -306,7 +325,20 @@ def test_parts_of_long_texts(tmp_path):
         ("in.jsonl", '[{"text": "a"}]', {}, "not a JSON object: it is a list"),
         ("in.parquet", "no Parquet", {}, "cannot be read as a Parquet file"),
         ("in.csv", "id,text\n", {}, "no rows"),
-        ("in.csv", "id,words\n1,a\n", {}, "no column 'text'.*--text"),
+        (
+            "in.csv",
+            "id,words\n1,a\n",
+            {},
+            r"^\[SF\d+\] There is no column 'text'.*--text",
+        ),
+        (
+            "in.jsonl",
+            '{"a": 1}\n{"b": 2}',
+            {},
+            "^.{7} There is no column 'text'.*line 1",
+        ),
+        ("in.txt", "a\n", {"code": "no.py"}, "There is no file 'no.py'"),
+        ("in.txt", "a\n", {"separator": "|"}, "--text-pair"),
         ("in.txt", "a\n", {"n_process": 0}, "n_workers is 0"),
         ("in.txt", "a\n", {"engine": "spark"}, "engine is 'spark'"),
         ("in.txt", "a\n", {"model": "no_such_pipeline"}, "no_such_pipeline"),
@@ -339,15 +371,57 @@ def test_a_pipeline_that_predicts_nothing(tmp_path):
         predict(str(tmp_path / "nlp"), str(tmp_path / "in.txt"), tmp_path / "o.jsonl")
 
 
+def test_nothing_is_predicted_of_no_text(model, tmp_path):
+    """Least of all that it has no entities, where nothing looks for any."""
+    nlp = spacy.load(model, enable=["textcat"])
+    nlp.to_disk(tmp_path / "nlp")
+    (tmp_path / "in.txt").write_text("\n \nlast\n", "utf8")
+    output = tmp_path / "out.jsonl"
+    found = predict(str(tmp_path / "nlp"), str(tmp_path / "in.txt"), output)
+    assert found == (3, 2, tmp_path / "out.jsonl.failed.jsonl")
+    assert [list(row) for row in read_lines(output)] == [["text", "label", "cats"]]
+    said = ["Line 1 of", "Line 2 of"]
+    for failure, words in zip(read_lines(found.failures), said, strict=True):
+        assert failure["reason"].startswith(words)
+
+
+@pytest.mark.parametrize("value", [{"meta": {}}, {"id": "\ud800"}])
+def test_what_parquet_cannot_hold(value, model, tmp_path):
+    path = write_lines(tmp_path / "in.jsonl", [{"text": "a", **value}])
+    with pytest.raises(SpanftError, match=r"cannot be written as Parquet.*\.jsonl"):
+        predict(str(model), path, tmp_path / "out.parquet")
+    predict(str(model), path, tmp_path / "out.jsonl")
+
+
+def test_files_of_others_stay(model, tmp_path):
+    """The list of failures has a name that somebody may have given to something."""
+    path = write_lines(tmp_path / "in.jsonl", [{"text": "a"}])
+    kept = tmp_path / "out.jsonl.failed.jsonl"
+    kept.write_text('{"text": "precious"}\n')
+    for source in (path, str(kept)):
+        with pytest.raises(SpanftError, match=r"failed\.jsonl"):
+            predict(str(model), source, tmp_path / "out.jsonl")
+    with pytest.raises(SpanftError, match="both read and written"):
+        predict(str(model), str(kept), tmp_path / "out.jsonl", force=True)
+    assert kept.read_text() == '{"text": "precious"}\n'
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["in.jsonl", kept.name]
+
+
+def test_a_pipe_is_no_file(model, tmp_path):
+    os.mkfifo(tmp_path / "in.jsonl")
+    with pytest.raises(SpanftError, match="is a pipe or a device, not a file"):
+        predict(str(model), str(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
+
+
 def test_command(model, tmp_path):
-    (tmp_path / "in.txt").write_text("New York\n\nlast", "utf8")
+    (tmp_path / "in.txt").write_text("New York\nlast", "utf8")
     done = run("spanft", "predict", model, "in.txt", "out.jsonl", cwd=tmp_path)
-    assert "Wrote the predictions of 3 rows to out.jsonl" in done.stderr
-    rows = [{"text": text} for text in ("New York", "", "last")]
+    assert "Wrote the predictions of 2 rows to out.jsonl" in done.stderr
+    rows = [{"text": text} for text in ("New York", "last")]
     assert read_lines(tmp_path / "out.jsonl") == expected(model, rows)
     args = ("spanft", "predict", model, "in.txt", "out.jsonl")
     assert "--force" in run(*args, cwd=tmp_path, ok=False).stderr
     run(*args, "-F", "-q", cwd=tmp_path)
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{}\n', "utf8")
     done = run("spanft", "predict", model, "in.jsonl", "o.parquet", cwd=tmp_path)
-    assert "1 of 2 rows have no prediction: see o.failed.jsonl" in done.stderr
+    assert "1 of 2 rows have no prediction: see o.parquet.failed.jsonl" in done.stderr

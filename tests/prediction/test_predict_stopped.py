@@ -160,6 +160,16 @@ def test_another_run(model, source, stopped, tmp_path):
     with pytest.raises(SpanftError, match="the input was different"):
         predict(str(model), source, output)
     assert len(list(stopped.glob("0*.jsonl"))) == 2
+    predict(str(model), source, output, prefix="p_", force=True)
+    assert len(read_lines(output)) == N_ROWS + 1
+    assert "p_label" in read_lines(output)[0]
+
+
+def test_another_run_of_which_nothing_is_done(model, source, stopped, tmp_path):
+    for part in stopped.glob("0*.jsonl"):
+        part.unlink()
+    predict(str(model), source, tmp_path / "out.jsonl", prefix="p_")
+    assert "p_label" in read_lines(tmp_path / "out.jsonl")[0]
 
 
 def test_broken_facts(model, source, stopped, tmp_path):
@@ -178,9 +188,10 @@ def test_parts_that_nobody_began(model, source, stopped, tmp_path):
     """A run that was done, and killed before it could remove them."""
     for part in stopped.glob("0*.jsonl"):
         part.write_text("old\n")
+    (stopped / "00000001.failed.jsonl").write_text("{}\n")
     (stopped / "begun.json").unlink()
     output = tmp_path / "out.jsonl"
-    predict(str(model), source, output)
+    assert predict(str(model), source, output).failures is None
     assert len(read_lines(output)) == N_ROWS
     assert not stopped.exists()
 

@@ -1,6 +1,7 @@
 """Training in two processes: what one process would learn from the same batches."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from spacy.training import Example
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.parallel.group import Group
-from spacy_spanft.training.parallel.loop import share_of
+from spacy_spanft.training.parallel.loop import _by_chance_of_their_own, share_of
 
 from ..commands import run
 from .parallel import N_STEPS, make, train
@@ -92,6 +93,47 @@ def test_shares_of_a_batch(nlp, lengths, size):
     assert max(sizes) - min(sizes) <= 1
 
 
+def test_batches_are_the_same_whatever_else_draws_numbers():
+    """A process whose `ner` is updated once more must not shuffle otherwise."""
+
+    def shuffled():
+        for epoch in range(4):
+            numbers = list(range(10))
+            random.shuffle(numbers)
+            yield from ((epoch, numbers[i : i + 5]) for i in (0, 5))
+
+    def run(n_draws):
+        random.seed(1)
+        found = []
+        for batch in _by_chance_of_their_own(shuffled()):
+            found.append(batch)
+            found_state.append([random.random() for _ in range(n_draws)])
+        return found
+
+    found_state = []
+    expected = run(0)
+    assert run(3) == run(1) == expected
+    random.seed(1)
+    assert list(shuffled()) == expected
+    # Nor do batches change what others draw.
+    random.seed(1)
+    drawn = [random.random() for _ in range(24)]
+    assert sum((one for one in found_state if len(one) == 3), []) == drawn  # noqa: RUF017
+
+
+def torchrun(*args, cwd):
+    """Train in two processes."""
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    return subprocess.run(
+        [sys.executable, *command, "-m", "spacy", "spanft", "train", *args],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
 def test_command(bert, tmp_path):
     """With torchrun itself: one log, one score, a pipeline like that of one process."""
     lines = [
@@ -103,16 +145,7 @@ def test_command(bert, tmp_path):
     run("spanft", "init", "c.cfg", *init, cwd=tmp_path)
     more = ["--training.max_steps", "3", "--training.optimizer.learn_rate.initial_rate"]
     more += ["0.01", "--components.textcat.model.dropout", "0.0"]
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [*torchrun, "-m", "spacy", "spanft", "train", "c.cfg", "--output", "two"]
-    done = subprocess.run(
-        [sys.executable, *command, *more],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    done = torchrun("c.cfg", "--output", "two", *more, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("LOSS TRANS") == 1
     assert done.stderr.count("eval_frequency") == 1
@@ -123,6 +156,18 @@ def test_command(bert, tmp_path):
     assert one(text).cats == pytest.approx(two(text).cats, abs=1e-4)
     scores = [nlp.meta["performance"]["cats_score"] for nlp in (one, two)]
     assert scores[0] == pytest.approx(scores[1])
+    # One process has nothing at all to learn from, and no loss to show.
+    alone = ["--training.batcher.size", "1", "--training.eval_frequency", "1"]
+    done = torchrun("c.cfg", *more, *alone, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    # What all find wrong, one says.
+    done = torchrun("c.cfg", "--training.no_such", "1", cwd=tmp_path)
+    assert done.stderr.count("no_such = 1 is a setting that nothing reads") == 1
+    done = torchrun("c.cfg", "--nope.x", "3", cwd=tmp_path)
+    assert done.stdout.count("not a section value that can be overridden") == 1
+    assert "confection" not in done.stderr
+    done = torchrun("c.cfg", "-g", "1", cwd=tmp_path)
+    assert done.stderr.count("each process has the GPU of its own number") == 1
 
 
 def test_without_torchrun(tmp_path):

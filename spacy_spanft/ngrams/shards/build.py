@@ -18,7 +18,7 @@ from ..counting.tokens import get_tokenizer, ways_to_cut, works_by_chunk
 from ..counting.vocabulary import Vocabulary
 from ..text.sample import LineSample
 from . import numbering, pairs, words
-from .encode import encode_blocks, encode_unit
+from .encode import Share, encode_blocks, encode_unit
 from .sizes import sizes_of
 from .source import Text
 from .store import Store
@@ -65,10 +65,11 @@ def count_text(text: Text, settings: Settings, where: Where) -> Iterator[Counted
     sizes = sizes_of(where.memory, settings.n_process, text.n_bytes)
     with open_work(where.work) as store:
         plan = {"text": text.identity, **facts_of(settings), **sizes._asdict()}
-        plan = check_plan(store, plan)
+        plan = check_plan(store, {**plan, "n_readers": settings.n_process})
         build = Build(store, settings, plan["n_parts"])
         with engine_of(settings, where) as engine:
-            build.encode(engine, text, plan["size"], where.engine == "ray")
+            is_far = where.engine == "ray"
+            build.encode(engine, text, plan["size"], plan["n_readers"], is_far)
             build.find_words(engine)
             build.count_levels(engine)
         yield read_counted(store, settings.max_n)
@@ -142,12 +143,15 @@ class Build:
         self.shards: list[str] = []
         self._tokenizer: Tokenizer | None = None
 
-    def encode(self, engine: Engine, text: Text, size: int, is_far: bool) -> None:
+    def encode(
+        self, engine: Engine, text: Text, size: int, n_readers: int, is_far: bool
+    ) -> None:
         """Turn text into shards of chunks.
 
         engine (Engine): Where to do it.
         text (Text): The text.
         size (int): How many bytes a shard has.
+        n_readers (int): How many workers read the text, where all could.
         is_far (bool): Whether workers may have another current folder.
         """
         self._tokenizer, by_line = ways_to_cut(self._settings.tokenizer)
@@ -161,9 +165,12 @@ class Build:
             names = [f"text-{i:06}" for i in range(len(units))]
             if is_far:
                 units = [replace(u, path=os.path.abspath(u.path)) for u in units]
+            n_shares = max(1, n_readers // max(1, len(units)))
+            shares = [Share(i, n_shares) for i in range(n_shares)]
             tasks = [
-                (name, (self.store, name, unit, *how))
+                (share.name_of(name), (self.store, name, unit, *how, share))
                 for name, unit in zip(names, units, strict=True)
+                for share in shares
             ]
             self.run(engine, "encode", encode_unit, tasks, "Reading")
         if not self.is_done("encode"):

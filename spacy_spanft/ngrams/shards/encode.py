@@ -4,8 +4,9 @@ A shard knows its chunks by numbers of its own. What they are made of is found o
 by part, over all shards, so that no chunk is tokenized twice.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,27 @@ _LINES_AT_ONCE = 1 << 14
 _NEWLINE = 10
 
 
+class Share(NamedTuple):
+    """The shards of one text that one worker encodes, where several have the same.
+
+    What is compressed can be read from its beginning alone: all read it, which is fast,
+    and each encodes every so many-th shard.
+
+    number (int): Which share it is, from 0.
+    n_shares (int): How many there are.
+    """
+
+    number: int
+    n_shares: int
+
+    def name_of(self, text: str) -> str:
+        """Name the file that says that the share of a text is done."""
+        return f"{text}+{self.number}" if self.number else text
+
+
+ALL = Share(0, 1)
+
+
 def encode_unit(
     store: Store,
     name: str,
@@ -29,13 +51,14 @@ def encode_unit(
     tokenizer: Tokenizer | None,
     shard_size: int,
     n_parts: int,
+    share: Share,
 ) -> None:
     """Encode one unit of text as one shard or more; see `encode_blocks`.
 
     unit (Unit): Where the text is.
     """
     blocks = read_unit(unit)
-    encode_blocks(store, name, blocks, tokenizer, shard_size, n_parts)
+    encode_blocks(store, name, blocks, tokenizer, shard_size, n_parts, share)
 
 
 def encode_blocks(
@@ -45,28 +68,34 @@ def encode_blocks(
     tokenizer: Tokenizer | None,
     shard_size: int,
     n_parts: int,
+    share: Share = ALL,
 ) -> None:
     """Encode text as one shard or more, in files NAME-0, NAME-1 and so on.
 
     store (Store): Where to write. A last file, NAME, says how many there are, and has
-        a sample of the lines.
+        a sample of the lines; that of another share than the first is NAME+SHARE.
     name (str): What the text is called.
     blocks (Iterable[bytes]): Whole lines.
     tokenizer (Optional[Callable]): What cuts lines into words, if chunks do not do.
     shard_size (int): How many bytes make up a shard.
     n_parts (int): In how many parts the chunks go.
+    share (Share): Which shards are encoded; the others are only read.
     """
     sample = LineSample()
-    blocks = sample.watch(blocks)
-    if tokenizer is not None:
-        blocks = tokenize_lines(blocks, tokenizer)
-    n_shards, source = 0, iter(blocks)
+    source = iter(blocks) if share.number else sample.watch(blocks)
+    n_shards = 0
     for first in source:
-        corpus = encode_corpus(_up_to(shard_size, first, source))
-        store.write(f"{name}-{n_shards:06}", dict(_arrays_of(corpus, n_parts)))
+        own = _up_to(shard_size, first, source)
+        if n_shards % share.n_shares == share.number:
+            lines = own if tokenizer is None else tokenize_lines(own, tokenizer)
+            arrays = dict(_arrays_of(encode_corpus(lines), n_parts))
+            store.write(f"{name}-{n_shards:06}", arrays)
+        deque(own, maxlen=0)
         n_shards += 1
-    lines = b"".join(line + b"\n" for line in sample.lines)
-    store.write_facts(name, n_shards, sample=np.frombuffer(lines, np.uint8))
+    kept = b"".join(line + b"\n" for line in sample.lines)
+    store.write_facts(
+        share.name_of(name), n_shards, sample=np.frombuffer(kept, np.uint8)
+    )
 
 
 def _up_to(size: int, first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:

@@ -1,5 +1,6 @@
 """Joins the files of shards that were counted apart to the counts of all."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 
 from ...errors import DictionaryError, Errors, shown
 from ...util.engines import Engine
+from ...util.files import check_source
 from ..counting.levels import GAP
 from ..counting.settings import Settings, settings_of
 from . import numbering, words
@@ -39,6 +41,7 @@ def settings_of_join(
     """
     if not paths:
         raise DictionaryError(Errors.NO_PATHS)
+    check_source(paths[0])
     numbers = {"max_n": max_n, "min_count": min_count, "n_process": n_process}
     alike = read_header(paths[0]).alike
     return settings_of({**alike, **numbers, "progress": not quiet})
@@ -52,17 +55,14 @@ def in_order(headers: Sequence[Header]) -> list[Header]:
     """
     first = headers[0]
     for one in headers:
-        facts = {**one.alike, "parts of": one.part and (one.part[1], *one.sources)}
-        expected = {
-            **first.alike,
-            "parts of": first.part and (first.part[1], *first.sources),
-        }
-        for name, value in facts.items():
-            if value != expected[name]:
+        expected = _alike(first)
+        for name, value in _alike(one).items():
+            if value != expected.get(name):
                 text = {"path": one.path, "first": first.path, "name": name}
-                text.update(found=shown(value), expected=shown(expected[name]))
+                text.update(found=shown(value), expected=shown(expected.get(name)))
                 raise DictionaryError(Errors.SHARDS_DIFFER.format(**text))
     if first.part is None:
+        _check_once(headers)
         return list(headers)
     there = [one.part.number for one in headers if one.part is not None]
     wanted = range(1, first.part.n_parts + 1)
@@ -73,6 +73,24 @@ def in_order(headers: Sequence[Header]) -> list[Header]:
         text.update(missing=_listed(missing), twice=_listed(twice))
         raise DictionaryError(Errors.PARTS_MISSING.format(**text))
     return sorted(headers, key=lambda one: one.part or Part(0, 0))
+
+
+def _alike(header: Header) -> dict[str, Any]:
+    """Say what must be the same in files that are joined."""
+    if header.part is None:
+        return {**header.alike, "parts": None}
+    parts = {"parts": header.part.n_parts, "files": header.sources}
+    return {**header.alike, **parts, **header.text}
+
+
+def _check_once(headers: Sequence[Header]) -> None:
+    """Raise for a file that is given twice: its text would count twice."""
+    seen: set[str] = set()
+    for one in headers:
+        path = os.path.realpath(one.path)
+        if path in seen:
+            raise DictionaryError(Errors.SHARD_TWICE.format(path=one.path))
+        seen.add(path)
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -91,6 +109,8 @@ def join_partials(
     where (Where): Where to count.
     YIELDS (tuple[Counted, list[str]]): The counts, and what the text is called.
     """
+    for path in paths:
+        check_source(path)
     headers = in_order([read_header(path) for path in paths])
     files = [Path(one.path).absolute() for one in headers]
     stats = [file.stat() for file in files]

@@ -45,13 +45,15 @@ def write_partial(
     with open_work(where.work) as store:
         build = Build(store, settings, sizes.n_parts)
         with engine_of(settings, where) as engine:
-            build.encode(engine, text, sizes.size, where.engine == "ray")
+            is_far = where.engine == "ray"
+            build.encode(engine, text, sizes.size, settings.n_process, is_far)
             build.find_words(engine)
         n_tokens = numbering.read_vocabulary(store).n_tokens
         header = {
             "format_version": FORMAT_VERSION,
             "sources": [str(name) for name in text.names],
             "part": text.part,
+            "text": _facts_of(text),
             "n_tokens": n_tokens,
             "n_shards": len(build.shards),
             **{name: facts_of(settings)[name] for name in _ALIKE},
@@ -59,6 +61,15 @@ def write_partial(
         arrays = partial(_arrays_of, store, header)
         write_whole(path, lambda file: save_arrays(file, arrays()))
     return n_tokens
+
+
+def _facts_of(text: Text) -> dict[str, Any]:
+    """Say which text it is, so that parts of another are told from it."""
+    if text.identity is None:
+        return {}
+    files, column, errors = text.identity
+    sizes = [n_bytes for _, n_bytes, _ in files]
+    return {"bytes": sizes, "column": column, "errors": errors}
 
 
 def _arrays_of(
@@ -82,6 +93,7 @@ class Header(NamedTuple):
     n_tokens (int): How many tokens there are.
     n_shards (int): In how many pieces the text is.
     alike (dict[str, Any]): What must be the same in files that are joined.
+    text (dict[str, Any]): What must be the same in parts of one text.
     """
 
     path: str
@@ -90,6 +102,7 @@ class Header(NamedTuple):
     n_tokens: int
     n_shards: int
     alike: dict[str, Any]
+    text: dict[str, Any]
 
 
 def read_header(path: str | Path) -> Header:
@@ -107,8 +120,9 @@ def read_header(path: str | Path) -> Header:
             sources = [str(name) for name in facts["sources"]]
             numbers = [int(facts[name]) for name in ("n_tokens", "n_shards")]
             alike = {name: str(facts[name]) for name in _ALIKE}
+            text = dict(facts["text"])
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, DictionaryError):
                 raise
             raise arrays.error(f"its header has a wrong {error}") from error
-        return Header(str(path), sources, part, numbers[0], numbers[1], alike)
+        return Header(str(path), sources, part, numbers[0], numbers[1], alike, text)

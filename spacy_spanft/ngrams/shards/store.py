@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
-from zipfile import ZIP_STORED, ZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
 from numpy.lib.format import write_array
@@ -17,7 +17,7 @@ from typing_extensions import Self
 
 from ...errors import DictionaryError, Errors
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SUFFIX = ".npz"
 _UNFINISHED = ".part"
 
@@ -36,8 +36,10 @@ class Arrays:
         except OSError as error:
             raise self.error(error.strerror or str(error)) from error
         try:
+            if not is_zipfile(self._file):  # NumPy would talk of pickles
+                raise BadZipFile("it is no .npz archive")
+            self._file.seek(0)
             self._arrays: Any = np.load(self._file, allow_pickle=False)
-            self._arrays.files  # noqa: B018 (an array, and not several, has none)
         except Exception as error:  # zipfile and numpy say many things of damage
             self._file.close()
             raise self.error(str(error)) from error
@@ -182,7 +184,7 @@ class Store:
             return DictionaryError(Errors.DISK_FULL.format(**text))
         if not self.folder.is_dir():
             return DictionaryError(Errors.WORK_NOT_SEEN.format(**text))
-        return error
+        return OSError(error.errno, text["reason"], text["path"])
 
 
 def array_of(facts: Any) -> NDArray[np.uint8]:

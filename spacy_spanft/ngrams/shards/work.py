@@ -16,6 +16,7 @@ from .store import Store
 PLAN = "plan"
 _LOCK = ".lock"
 _START = "spanft-build-"
+_OF_THE_BEGUN = ("size", "n_parts", "n_readers")
 
 
 @contextmanager
@@ -33,23 +34,32 @@ def open_work(work: str | Path | None) -> Iterator[Store]:
     folder = Path(work).absolute()
     if folder.exists() and not folder.is_dir():
         raise DictionaryError(Errors.OUTPUT_IS_FILE.format(path=str(work)))
+    if folder.exists():
+        _check_ours(Store(folder))
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder):
-        store = Store(folder)
-        _check_ours(store)
-        yield store
-        store.remove()
-    (folder / _LOCK).unlink(missing_ok=True)
-    with suppress(OSError):  # somebody else has put something there
-        folder.rmdir()
+    is_ours = False
+    try:
+        with _locked(folder):
+            is_ours = True
+            store = Store(folder)
+            _remove_unfinished(store)
+            yield store
+            store.remove()
+    finally:
+        # What was stopped before anything was done is nothing to go on from.
+        if is_ours and set(store.names()) <= {PLAN}:
+            store.remove()
+            (folder / _LOCK).unlink(missing_ok=True)
+            with suppress(OSError):  # somebody else has put something there
+                folder.rmdir()
 
 
 def check_plan(store: Store, plan: dict[str, Any]) -> dict[str, Any]:
     """Write what is to be done, or read what was begun.
 
     store (Store): The folder.
-    plan (dict[str, Any]): What is to be done; "size" and "n_parts", which change no
-        result, stay those of the build that was begun.
+    plan (dict[str, Any]): What is to be done; what changes no result stays as in the
+        build that was begun.
     RETURNS (dict[str, Any]): What holds; raises if another build was begun there.
     """
     if not store.has(PLAN):
@@ -58,11 +68,13 @@ def check_plan(store: Store, plan: dict[str, Any]) -> dict[str, Any]:
     found: Any = store.read_facts(PLAN)
     for name, value in plan.items():
         old = found.get(name) if isinstance(found, dict) else None
-        if old != value and name not in ("size", "n_parts"):
+        if old != value and name not in _OF_THE_BEGUN:
             text = {"path": str(store.folder), "name": name}
-            text.update(old=shown(old), new=shown(value))
+            text["change"] = f": it was {shown(old)}, and is {shown(value)}"
+            if name == "text":  # of which there is much to say
+                text["change"] = ": the files, how they are read, or what is in them"
             raise DictionaryError(Errors.OTHER_WORK.format(**text))
-    return dict(found)
+    return {**plan, **found}
 
 
 def _check_ours(store: Store) -> None:
@@ -70,6 +82,9 @@ def _check_ours(store: Store) -> None:
     if others and not store.has(PLAN):
         text = {"path": str(store.folder), "file": others[0].name}
         raise DictionaryError(Errors.NOT_OUR_WORK.format(**text))
+
+
+def _remove_unfinished(store: Store) -> None:
     for path in store.folder.glob("*.part"):  # of tasks that were cut short
         path.unlink(missing_ok=True)
 

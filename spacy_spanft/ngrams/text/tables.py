@@ -62,7 +62,8 @@ def _texts_of_jsonl(
                 continue
             row: Any = None
             try:
-                row = json.loads(line)
+                strict = errors == "strict"
+                row = json.loads(line if strict else line.decode("utf-8-sig", errors))
                 reason = f"it is {shown(row)}"
             except (ValueError, RecursionError) as error:
                 reason = str(error) or type(error).__name__

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -91,6 +92,17 @@ class Group:
             data.copy_(torch.frombuffer(bytearray(text), dtype=torch.uint8))
         distributed.broadcast(data, 0)
         return json.loads(bytes(data.cpu().numpy()))
+
+
+@contextmanager
+def said_once() -> Iterator[None]:
+    """Let one process of a machine say what all of them find wrong."""
+    try:
+        yield
+    except SpanftError as error:
+        if local_rank():
+            raise SystemExit(1) from error
+        raise
 
 
 def local_rank() -> int:

@@ -17,10 +17,10 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 
 from ...errors import Errors, SpanftError
-from ...util._compat import wrapped_train_batches
+from ...util._compat import show_validation_error, wrapped_train_batches
 from ...util.gpu import CPU, select_gpu
 from .gradients import Gradients, trained
-from .group import Group, local_rank
+from .group import Group, local_rank, said_once
 
 Batch = tuple[int, Sequence[Example]]
 
@@ -48,11 +48,16 @@ def train_in_group(
     group = Group(gpu_id)
     try:
         with _output(group):
-            config = util.load_config(config_path, dict(overrides), interpolate=False)
-            nlp = init_nlp(config, use_gpu=gpu_id)
+            with said_once(), show_validation_error(config_path):
+                config = util.load_config(
+                    config_path, dict(overrides), interpolate=False
+                )
+                nlp = init_nlp(config, use_gpu=gpu_id)
             if group.rank:
-                # Loggers that report to somebody do that once.
-                nlp.config["training"]["logger"] = _LOGGER
+                # Loggers that report to somebody do that once, and those that print
+                # want losses, which an empty share does not have.
+                util.registry.loggers.register(_NO_LOGGER, func=_log_nothing)
+                nlp.config["training"]["logger"] = {"@loggers": _NO_LOGGER}
             target = Path(output) if output is not None and not group.rank else None
             if target is not None:
                 target.mkdir(parents=True, exist_ok=True)
@@ -62,7 +67,11 @@ def train_in_group(
         group.close()
 
 
-_LOGGER = {"@loggers": "spacy.ConsoleLogger.v1"}
+_NO_LOGGER = "spacy-spanft.no_logger.v1"
+
+
+def _log_nothing() -> Callable[..., tuple[Callable[..., None], Callable[[], None]]]:
+    return lambda *_, **__: (lambda *_: None, lambda: None)
 
 
 @contextmanager
@@ -85,14 +94,11 @@ def as_one(nlp: Language, group: Group) -> Iterator[None]:
         finish_update(sgd)
 
     def evaluate_once(examples: Iterable[Example], **settings: Any) -> Any:
-        state = random.getstate()
-        found = None if group.rank else evaluate(examples, **settings)
-        random.setstate(state)  # which shuffles the data of all, and has to be the same
-        return group.share(found)
+        return group.share(None if group.rank else evaluate(examples, **settings))
 
     def batches(found: Iterable[Batch]) -> Iterator[Batch]:
         _begin_chance(settings["seed"], group)
-        for epoch, batch in found:
+        for epoch, batch in _by_chance_of_their_own(found):
             yield epoch, share_of(batch, group.rank, group.size)
 
     with ExitStack() as stack:
@@ -100,6 +106,27 @@ def as_one(nlp: Language, group: Group) -> Iterator[None]:
         _replace(stack, nlp, "evaluate", evaluate_once)
         stack.enter_context(wrapped_train_batches(batches))
         yield
+
+
+def _by_chance_of_their_own(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Give batches, which are the same in all processes whatever else draws numbers.
+
+    They are shuffled by Python's generator, as evaluation is, and some components too:
+    `ner` and `parser` at each update, of which processes have as many as their shares
+    have parts.
+    """
+    source, own = iter(batches), random.getstate()
+    while True:
+        others = random.getstate()
+        random.setstate(own)
+        try:
+            batch = next(source)
+        except StopIteration:
+            return
+        finally:
+            own = random.getstate()
+            random.setstate(others)
+        yield batch
 
 
 def share_of(batch: Iterable[Example], rank: int, size: int) -> list[Example]:
