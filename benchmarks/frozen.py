@@ -72,7 +72,7 @@ def main(
         if encoder is None:
             save_bert(Path(folder), layers, width)
         name = Path(encoder or folder)
-        many = {"training.max_steps": 10_000}  # which the learning rate asks for
+        many = {"training.optimizer.learn_rate.max_steps": 10_000}
         nlp, examples, optimizer = make_pipeline(config, name, texts, **many)
         for turn in range(repeat + 2):
             for arm, n in arms.items():

@@ -5,7 +5,7 @@
 Ours is the whole command, `spacy spanft dictionary build`. The peer is
 `nlp.tokenizer.pipe` over all lines in one process, its Docs thrown away. Memory is that
 of all processes together (proportional set size, so that pages that they share count
-once), looked at ten times a second.
+once), looked at twice a second.
 """
 
 import subprocess
@@ -44,7 +44,7 @@ def peak_memory() -> Iterator[list[float]]:
 
     def watch() -> None:
         me = psutil.Process()
-        while not done.wait(0.1):
+        while not done.wait(0.5):  # it takes milliseconds itself
             total = 0
             for process in (me, *me.children(recursive=True)):
                 try:

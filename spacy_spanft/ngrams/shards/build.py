@@ -12,6 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ...util.engines import Engine, EngineName, open_engine
+from ...util.shared import Shared
 from ..counting.levels import Level
 from ..counting.settings import Settings, Tokenizer
 from ..counting.tokens import get_tokenizer, ways_to_cut, works_by_chunk
@@ -198,7 +199,8 @@ class Build:
         engine (Engine): Where to do it.
         """
         store, n_parts, shards = self.store, self.n_parts, self.shards
-        how = (shards, self._tokenizer, self._settings.attr, n_parts)
+        tokenizer = Shared(self._tokenizer)
+        how = (shards, tokenizer, self._settings.attr, n_parts)
         tasks: list[tuple[str, tuple[Any, ...]]]
         tasks = [(f"tokens-{i}", (store, i, *how)) for i in range(n_parts)]
         self.run(engine, "tokens", words.tokenize_part, tasks, "Tokenizing")

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...util.shared import Shared
 from ..counting.chunks import joined_bytes, split_lines
 from ..counting.levels import Counts
 from ..counting.settings import Attr, Tokenizer
@@ -61,7 +62,7 @@ def tokenize_part(
     store: Store,
     part: int,
     shards: Sequence[str],
-    tokenizer: Tokenizer | None,
+    tokenizer: Shared[Tokenizer | None],
     attr: Attr,
     n_parts: int,
 ) -> None:
@@ -69,8 +70,8 @@ def tokenize_part(
 
     store (Store): The shards, and where to write.
     shards (Sequence[str]): Their names.
-    tokenizer (Optional[Callable]): A tokenizer that works by chunk; None for text that
-        is tokenized already.
+    tokenizer (Shared[Optional[Callable]]): A tokenizer that works by chunk; None for
+        text that is tokenized already.
     attr (str): "LOWER" folds case, "ORTH" leaves it.
     """
     texts, counts, places = [], [], []
@@ -83,10 +84,10 @@ def tokenize_part(
     chunks = distinct_lines(texts)
     del texts
     joined, ids = joined_bytes(chunks.array), chunks.all_ids
-    if tokenizer is None:
+    if tokenizer.value is None:
         words = words_at_whitespace(joined, attr=attr)
     else:
-        words = words_by_tokenizer(joined, tokenizer, attr=attr)
+        words = words_by_tokenizer(joined, tokenizer.value, attr=attr)
     chunk_counts = np.zeros(len(words.lengths), np.int64)
     np.add.at(chunk_counts, ids, np.concatenate([np.zeros(0, np.int64), *counts]))
     chunk_places = np.zeros(len(words.lengths), np.uint64)
