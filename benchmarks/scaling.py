@@ -33,6 +33,7 @@ from .segmenting import component, seconds
 RECORDS = Path(__file__).parent / "results" / "scaling.jsonl"
 DOCS = Path(__file__).parents[1] / "docs" / "explanation"
 PAGE, FIGURE = DOCS / "scaling.md", DOCS / "scaling.svg"
+TEMPLATE = Path(__file__).with_name("scaling.md")
 MILLION = 1_000_000
 SIZES = [n * MILLION for n in (5, 10, 20, 40, 78, 150, 300)]
 # How the command is run, by the words of the page.
@@ -205,8 +206,8 @@ def pooling() -> Iterator[list[str]]:
 
 @app.command()
 def page() -> None:
-    """Write the tables and the figure."""
-    PAGE.write_text(filled(PAGE.read_text("utf8"), TABLES), "utf8")
+    """Write the page and its figure, of what is measured so far."""
+    PAGE.write_text(filled(TEMPLATE.read_text("utf8"), TABLES), "utf8")
     draw(FIGURE)
 
 
