@@ -14,15 +14,16 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from .arms import ARMS, OF_PAIRS, REGIMES, TUNED_AS, arms_of
+from .arms import ARMS, REGIMES, TUNED_AS, arms_of, main_regime
 from .tasks import TASKS, Task
 
 Run = dict[str, Any]
 Setting = dict[str, float]
 
 SIZES = (300, 100, 1000)
-# What all sizes have, and what all regimes have: the rest is for the first of each.
-CORE_ARMS = ("encoder", "mean", "cnn", "random", "ngrams", "means", *OF_PAIRS)
+# What all sizes have, and what all regimes have: the rest is for the first size, in the
+# main regime of the task.
+CORE_ARMS = ("encoder", "cnn", "random", "ngrams")
 REGIME_ARMS = ("encoder", "ngrams")
 # So many epochs for each size, times the factor that is chosen.
 EPOCHS = {100: 20, 300: 10, 1000: 5}
@@ -33,7 +34,7 @@ HEAD_RATES = (1e-3,)
 TUNING_SIZE = 300
 TUNING_TASKS = ("SST-2", "STS-B", "WNUT17")
 # No seed that is scored.
-TUNING_SEEDS = (1000, 1001)
+TUNING_SEED = 1000
 # The version of the head: another is another run.
 HEAD = "v1"
 
@@ -46,32 +47,39 @@ def grid(regime: str) -> Iterator[Setting]:
 
 
 def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
-    """Name the runs of the grid: all of one seed, then those of the next one."""
-    for seed, regime in product(TUNING_SEEDS, regimes):
+    """Name the runs of the grid."""
+    for regime in regimes:
         for setting, name in product(grid(regime), TUNING_TASKS):
-            arms = map(tuned_as, arms_of(TASKS[name]))
-            for arm in dict.fromkeys(arm for arm in arms if _has(arm, regime)):
-                yield _run(name, TUNING_SIZE, arm, regime, seed, setting, "held-out")
+            task = TASKS[name]
+            arms = map(tuned_as, arms_of(task))
+            for arm in dict.fromkeys(arm for arm in arms if _has(arm, regime, task)):
+                yield _tuning_run(name, arm, regime, setting)
 
 
 def runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
-    """Name the runs that are scored: all of one seed, then those of the next one.
+    """Name the runs that are scored: what all sizes have, then the rest.
 
-    An arm whose settings are not chosen yet is left out.
+    Of each, all of one seed come before those of the next one. An arm whose settings
+    are not chosen yet is left out.
     """
-    for seed, size, regime in product(range(n_seeds), SIZES, REGIMES):
-        for name, task in TASKS.items():
+    parts = [(True, size) for size in SIZES] + [(False, SIZES[0])]
+    for (is_core, size), seed in product(parts, range(n_seeds)):
+        for (name, task), regime in product(TASKS.items(), REGIMES):
             for arm in arms_of(task):
                 key = key_of(tuned_as(arm), regime, task)
-                if _has(arm, regime, size) and key in chosen:
+                wanted = is_core == _is_core(arm, regime, task)
+                if wanted and _has(arm, regime, task) and key in chosen:
                     yield _run(name, size, arm, regime, seed, chosen[key], "dev")
 
 
-def _has(arm: str, regime: str, size: int = SIZES[0]) -> bool:
-    """Say whether an arm is run in a regime, with so many labels."""
-    if size != SIZES[0]:
-        return regime == REGIMES[0] and arm in CORE_ARMS
-    return regime == REGIMES[0] or arm in REGIME_ARMS
+def _is_core(arm: str, regime: str, task: Task) -> bool:
+    """Say whether it is run with any number of labels."""
+    return arm in CORE_ARMS and regime == main_regime(task)
+
+
+def _has(arm: str, regime: str, task: Task) -> bool:
+    """Say whether an arm is run in a regime."""
+    return arm in REGIME_ARMS or regime == main_regime(task)
 
 
 def choose(done: Sequence[Run]) -> dict[str, Setting]:
@@ -127,18 +135,20 @@ def _run(
     }
 
 
+def _tuning_run(task: str, arm: str, regime: str, setting: Setting) -> Run:
+    size, seed = TUNING_SIZE, TUNING_SEED
+    return _run(task, size, arm, regime, seed, setting, "held-out")
+
+
 def _mean_over(
     tasks: Sequence[str], done: Sequence[Run], arm: str, regime: str, setting: Setting
 ) -> float | None:
     """Compute the mean over tasks of the main metric; None if one has no run."""
-    means = []
+    scores = []
     for task in tasks:
-        wanted = [
-            _run(task, TUNING_SIZE, arm, regime, s, setting, "held-out")
-            for s in TUNING_SEEDS
-        ]
-        own = [one for one in done if any(run.items() <= one.items() for run in wanted)]
+        wanted = _tuning_run(task, arm, regime, setting)
+        own = [one for one in done if wanted.items() <= one.items()]
         if not own:
             return None
-        means.append(mean(one[TASKS[task].metrics[0]] for one in own))
-    return mean(means)
+        scores.append(own[0][TASKS[task].metrics[0]])
+    return mean(scores)

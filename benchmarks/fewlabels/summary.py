@@ -7,7 +7,7 @@ from typing import Any
 
 from wasabi.tables import table
 
-from .arms import BASELINE, REGIMES
+from .arms import BASELINE, REGIMES, main_regime
 from .choices import EPOCHS
 from .tasks import TASKS
 
@@ -28,7 +28,7 @@ def results_table(done: Sequence[Run], metrics: str = "main") -> str:
     rows = []
     for key in sorted(groups, key=_place):
         task, size, *_ = key
-        base = groups.get((task, size, BASELINE, REGIMES[0]), {})
+        base = _baseline(groups, task, size)
         names = TASKS[task].metrics
         for metric in names if metrics == "all" else names[:1]:
             own = {seed: 100 * run[metric] for seed, run in groups[key].items()}
@@ -61,14 +61,17 @@ def over_tasks(done: Sequence[Run]) -> str:
     """Draw a table of the differences from the encoder alone, all tasks together.
 
     A seed's difference is the mean over the tasks that both arms have with that seed; a
-    seed that lacks a task is left out.
+    seed that lacks a task is left out. Each task is taken in its main regime.
     """
     groups = _grouped(done)
     rows = []
-    for size, arm, regime in dict.fromkeys((k[1], k[2], k[3]) for k in groups):
-        tasks = [t for t in TASKS if (t, size, arm, regime) in groups]
-        own = [groups[t, size, arm, regime] for t in tasks]
-        base = [groups.get((t, size, BASELINE, REGIMES[0]), {}) for t in tasks]
+    for size, arm in dict.fromkeys((key[1], key[2]) for key in groups):
+        keys = [(t, size, arm, main_regime(task)) for t, task in TASKS.items()]
+        tasks = [key[0] for key in keys if key in groups]
+        own = [groups[key] for key in keys if key in groups]
+        if not own:
+            continue
+        base = [_baseline(groups, t, size) for t in tasks]
         seeds = set.intersection(*map(set, own), *map(set, base))
         means = [
             mean(
@@ -79,8 +82,8 @@ def over_tasks(done: Sequence[Run]) -> str:
         ]
         zeros = dict.fromkeys(range(len(means)), 0.0)
         cell = difference(dict(enumerate(means)), zeros)
-        rows.append((size, arm, regime, len(tasks), cell))
-    header = ("size", "arm", "regime", "tasks", f"- {BASELINE} (95%)")
+        rows.append((size, arm, len(tasks), cell))
+    header = ("size", "arm", "tasks", f"- {BASELINE} (95%)")
     return str(table(sorted(rows), header=header, divider=True))
 
 
@@ -124,6 +127,10 @@ def _grouped(done: Sequence[Run]) -> dict[Key, dict[int, Run]]:
         key = (run["task"], run["size"], run["arm"], run["regime"])
         groups.setdefault(key, {})[run["seed"]] = run
     return groups
+
+
+def _baseline(groups: dict[Key, dict[int, Run]], task: str, size: int) -> Any:
+    return groups.get((task, size, BASELINE, main_regime(TASKS[task])), {})
 
 
 def _place(key: Key) -> tuple[Any, ...]:

@@ -1,8 +1,7 @@
 """One run: a pipeline of the package's, trained and scored.
 
 The loop is spaCy's, without evaluations in between: the same batches of 32 shuffled
-texts, callbacks and schedules. A batch goes through the encoder in micro-batches of
-similar length; their gradients add up to that of the batch.
+texts, callbacks and schedules.
 """
 
 import random
@@ -21,7 +20,6 @@ from .arms import config_for, dictionaries, precision
 from .tasks import TASKS, draw, write
 
 BATCH = 32
-MICRO_BATCH = 16
 
 
 def do(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, Any]:
@@ -88,8 +86,7 @@ def fit(nlp: Language, examples: list[Example], epochs: int, seed: int) -> None:
         for batch in _cut(examples, BATCH):
             if before_update:
                 before_update(nlp, {"step": step, "epoch": epoch})
-            for part in _cut(by_length(batch), MICRO_BATCH):
-                nlp.update(part, sgd=no_update, exclude=settings["frozen_components"])
+            nlp.update(batch, sgd=no_update, exclude=settings["frozen_components"])
             for _, component in nlp.pipeline:
                 finish_update = getattr(component, "finish_update", None)
                 if finish_update and getattr(component, "is_trainable", False):

@@ -128,8 +128,14 @@ def test_runs_are_balanced():
         choices.key_of(arm, "everything", tasks.TASKS["CoLA"]): SETTING for arm in ARMS
     }
     runs = list(choices.runs(chosen, 2))
-    assert [run["seed"] for run in runs] == sorted(run["seed"] for run in runs)
-    assert [*dict.fromkeys(run["size"] for run in runs)] == [300, 100, 1000]
+    first = 2 * 4 * len(choices.CORE_ARMS)
+    for n_labels, part in zip(
+        (300, 100, 1000),
+        (runs[i : i + first] for i in range(0, 3 * first, first)),
+        strict=False,
+    ):
+        assert {run["size"] for run in part} == {n_labels}
+        assert [run["seed"] for run in part] == sorted(run["seed"] for run in part)
     of_a_seed = len(ARMS) + 2 * len(choices.CORE_ARMS)
     # CoLA and SST-2 have no pairs, and those of words are not chosen yet.
     assert len(runs) == 2 * (4 * of_a_seed - 2 * 3 * len(OF_PAIRS))
