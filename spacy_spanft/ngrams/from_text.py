@@ -11,7 +11,6 @@ from typing_extensions import Self, Unpack
 from ..errors import CorpusError, Errors, Warnings
 from ..util.engines import EngineName
 from .counting.settings import Attr, CountSettings, Settings, settings_of
-from .counts import in_order
 from .provenance import Provenance
 from .text.blocks import ErrorHandling, blocks_from_texts
 from .text.hub import texts_from_dataset
@@ -179,7 +178,7 @@ class FromText:
         settings (Settings): How it was counted.
         RETURNS (NgramDictionary): The dictionary.
         """
-        from .counting.count import to_strings
+        from .counting.strings import to_strings
 
         vocabulary, levels = counted.vocabulary, counted.levels
         ngrams, words = to_strings(levels, vocabulary)
@@ -201,4 +200,4 @@ class FromText:
             threshold = {"min_count": settings.min_count, "n_tokens": n_tokens}
             warnings.warn(Warnings.NO_NGRAMS.format(**threshold), stacklevel=4)
         origin = Provenance.of_count(sources, settings, n_tokens)
-        return cls._trusted(in_order(ngrams), words, settings.attr, origin)
+        return cls._trusted(ngrams, words, settings.attr, origin)

@@ -82,10 +82,10 @@ def held_out_coverage(
 
 
 def _docs(
-    lines: Iterable[str], nlp: Language, is_tokenised: bool
+    lines: Iterable[str], nlp: Language, is_tokenized: bool
 ) -> Iterator[str | Doc]:
     for line in lines:
-        yield Doc(nlp.vocab, words=line.split()) if is_tokenised else line
+        yield Doc(nlp.vocab, words=line.split()) if is_tokenized else line
 
 
 def coverage(docs: list[Doc], dictionary: NgramDictionary) -> Coverage:

@@ -12,6 +12,7 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, DictionaryError
 from spacy_spanft.ngrams.counting import tokens, vocabulary
 from spacy_spanft.ngrams.counting.tokens import get_tokenizer
+from spacy_spanft.ngrams.counts import in_order
 from spacy_spanft.ngrams.text.blocks import blocks_from_texts
 
 from ..ml.reference import count_ngrams, split_at_ascii_space, tokenize
@@ -71,6 +72,7 @@ def test_equals_counting_at_white_space(text, block_size, max_n, min_count):
     assert count(text, block_size, **how) == count_ngrams(lower, max_n, min_count)
     cased = count(text, block_size, attr="ORTH", **how)
     assert cased == count_ngrams(lines, max_n, min_count)
+    assert list(cased) == list(in_order(cased))
 
 
 @pytest.mark.filterwarnings("ignore:Not a single n-gram")
@@ -120,7 +122,7 @@ def test_an_ngram_needs_words_side_by_side():
     assert count(text, tokenizer="whitespace", min_count=1) == {"a b": 3}
 
 
-def test_special_case_across_white_space_is_tokenised_in_full():
+def test_special_case_across_white_space_is_tokenized_in_full():
     nlp = spacy.blank("en")
     nlp.tokenizer.add_special_case("New York", [{ORTH: "New "}, {ORTH: "York"}])
     assert not tokens.works_by_chunk(nlp.tokenizer)

@@ -12,6 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...util.threads import map_threaded
+from .arrow import from_arrow, joined_bytes
+
 NEWLINE = 10
 SPACE = 32
 # What str.isspace says of the first 33 characters. White space beyond ASCII stays
@@ -30,28 +33,32 @@ class EncodedCorpus(NamedTuple):
     blocks: list[NDArray[np.int32]]
 
 
-def encode_corpus(blocks: Iterable[bytes]) -> EncodedCorpus:
+def encode_corpus(blocks: Iterable[bytes], n_threads: int = 1) -> EncodedCorpus:
     """Give every distinct chunk an id.
 
     blocks (Iterable[bytes]): Text in whole lines, as `corpus.blocks` yields it.
+    n_threads (int): How many blocks to work on at a time.
     RETURNS (EncodedCorpus): The chunks and the corpus in their ids.
     """
     dictionaries = []
     ids: list[NDArray[np.int32]] = []
-    for block in blocks:
-        if not block:  # Arrow would lose count of empty arrays
-            continue
-        encoded = split_at_space(block).dictionary_encode()
-        dictionaries.append(encoded.dictionary)
-        ids.append(encoded.indices.to_numpy())
+    some = filter(None, blocks)  # Arrow would lose count of empty arrays
+    for block_chunks, block_ids in map_threaded(_encode, some, n_threads):
+        dictionaries.append(block_chunks)
+        ids.append(block_ids)
     # Each block has ids of its own so far: number the chunks of all blocks anew.
     joined = pa.chunked_array(dictionaries, pa.large_binary()).dictionary_encode()
     del dictionaries
     if not ids:
         return EncodedCorpus(pa.array([], pa.large_binary()), [])
     for index, new_ids in enumerate(joined.chunks):
-        ids[index] = new_ids.indices.to_numpy()[ids[index]]
+        ids[index] = from_arrow(new_ids.indices)[ids[index]]
     return EncodedCorpus(joined.chunk(0).dictionary, ids)
+
+
+def _encode(block: bytes) -> tuple[Any, NDArray[np.int32]]:
+    encoded = split_at_space(block).dictionary_encode()
+    return encoded.dictionary, from_arrow(encoded.indices)
 
 
 def split_at_space(block: bytes) -> Any:
@@ -112,19 +119,5 @@ def strip_separators(chunks: Any) -> SplitChunks:
     data[ends] = NEWLINE
     encoded = _pieces(data, ends).dictionary_encode()
     return SplitChunks(
-        joined_bytes(encoded.dictionary), encoded.indices.to_numpy(), separators
+        joined_bytes(encoded.dictionary), from_arrow(encoded.indices), separators
     )
-
-
-def joined_bytes(array: Any) -> bytes:
-    """Read a binary array as one run of bytes.
-
-    array (pa.LargeBinaryArray): The pieces.
-    RETURNS (bytes): All of them, one after the other.
-    """
-    if not len(array):
-        return b""
-    offsets = np.frombuffer(array.buffers()[1], np.int64)
-    first = array.offset
-    begin, end = offsets[first], offsets[first + len(array)]
-    return bytes(memoryview(array.buffers()[2])[begin:end])

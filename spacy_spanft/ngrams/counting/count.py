@@ -6,9 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from ...util.threads import n_cores
 from .chunks import NEWLINE, SPACE, encode_corpus, strip_separators
 from .levels import Level, count_levels
 from .settings import Settings
+from .strings import to_strings
 from .tokens import (
     tokenize_lines,
     ways_to_cut,
@@ -21,7 +23,7 @@ from .vocabulary import Vocabulary, expand_blocks, rank_words
 class NgramCounts(NamedTuple):
     """What counting a corpus gives.
 
-    ngrams (dict[str, int]): The n-grams with their counts, in no order.
+    ngrams (dict[str, int]): The n-grams with their counts, as `counts.in_order`.
     words (dict[str, int]): The single words in them with theirs, most frequent first.
     n_tokens (int): All tokens read, rare words and punctuation included, but not
         white space and <unk>.
@@ -50,7 +52,7 @@ def _count(
     tokenizer, by_line = ways_to_cut(settings.tokenizer)
     if by_line is not None:
         blocks = tokenize_lines(blocks, by_line, n_process=n_process)
-    corpus = encode_corpus(_with_bar(blocks, progress))
+    corpus = encode_corpus(_with_bar(blocks, progress), n_cores())
     text, chunk_ids, separators = strip_separators(corpus.chunks)
     if tokenizer is None:
         words = words_at_whitespace(text, attr=attr)
@@ -91,24 +93,3 @@ def _with_bar(blocks: Iterable[bytes], progress: bool) -> Iterator[bytes]:
         for block in blocks:
             yield block
             bar.update(len(block))
-
-
-def to_strings(
-    levels: Iterable[Level], vocabulary: Vocabulary
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Write n-grams as text.
-
-    levels (Iterable[Level]): The n-grams, in word ids from 1.
-    vocabulary (Vocabulary): The words.
-    RETURNS (tuple[dict[str, int], dict[str, int]]): The n-grams with their counts, in
-        no order, and the words in them with theirs, most frequent first.
-    """
-    names = ["", *vocabulary.names]  # word ids begin at 1
-    ngrams: dict[str, int] = {}
-    used: set[int] = set()
-    for words, counts in levels:
-        columns = [[names[i] for i in column] for column in words.T.tolist()]
-        texts = map(" ".join, zip(*columns, strict=True))
-        ngrams.update(zip(texts, counts.tolist(), strict=True))
-        used.update(np.unique(words).tolist())
-    return ngrams, {names[i]: int(vocabulary.counts[i - 1]) for i in sorted(used)}

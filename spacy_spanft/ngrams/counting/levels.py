@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .arrow import from_arrow, to_arrow
+
 Ids: TypeAlias = NDArray[np.uint32]
 Codes: TypeAlias = NDArray[np.uint64]
 Counts: TypeAlias = NDArray[np.int64]
@@ -84,8 +86,8 @@ def _count_pairs(
     if not encoded.num_chunks:
         none = np.zeros(0, np.uint64)
         return none, none, none.astype(np.int64)
-    codes = encoded.chunk(0).dictionary.to_numpy()
-    ids = [array.indices.to_numpy() for array in encoded.chunks]
+    codes = from_arrow(encoded.chunk(0).dictionary)
+    ids = [from_arrow(array.indices) for array in encoded.chunks]
     counts = np.zeros(len(codes), np.int64)
     for block_ids in ids:
         np.add.at(counts, block_ids, np.int64(1))
@@ -115,7 +117,7 @@ def _likely_pairs(
         keep = np.flatnonzero(is_frequent.take(_bucket(pairs, len(is_frequent))))
         if len(keep):  # Arrow would lose count of empty arrays
             all_starts.append(starts[keep])
-            all_pairs.append(pa.array(pairs[keep]))
+            all_pairs.append(to_arrow(pairs[keep]))
     return all_starts, all_pairs
 
 

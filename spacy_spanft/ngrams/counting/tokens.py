@@ -139,16 +139,15 @@ def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
     attr (str): "LOWER" folds case, "ORTH" leaves it.
     RETURNS (Words): One word for each chunk, none for the empty one.
     """
-    words = text.decode("utf8").split("\n")[:-1]
-    lengths = np.ones(len(words), np.int64)
-    if "" in words:  # two separators in a row, and nothing in between
-        lengths[words.index("")] = 0
-        words.remove("")
-    if UNKNOWN in words:
-        words[words.index(UNKNOWN)] = ""
-    joined = "\n".join([*words, ""])
+    lines = f"\n{text.decode('utf8')}"
+    lengths = np.ones(lines.count("\n") - 1, np.int64)
+    empty = lines.find("\n\n")
+    if empty >= 0:  # two separators in a row, and nothing in between
+        lengths[lines.count("\n", 0, empty)] = 0
+        lines = lines.replace("\n\n", "\n")
+    lines = lines.replace(f"\n{UNKNOWN}\n", "\n\n")[1:]
     # A newline is no letter, so it changes nothing in how its neighbors are folded.
-    folded = joined.lower() if attr == "LOWER" else joined
+    folded = lines.lower() if attr == "LOWER" else lines
     return Words(lengths, folded.encode("utf8"))
 
 
@@ -252,7 +251,7 @@ def tokenize_lines(
     YIELDS (bytes): The tokens with single spaces between them; a line ends where no
         n-gram may go on.
     """
-    work = partial(_tokenise_block, tokenizer=tokenizer)
+    work = partial(_tokenize_block, tokenizer=tokenizer)
     if n_process == 1:
         yield from map(work, blocks)
         return
@@ -263,7 +262,7 @@ def tokenize_lines(
             yield from pool.map(_call, batch)
 
 
-def _tokenise_block(block: bytes, tokenizer: Tokenizer) -> bytes:
+def _tokenize_block(block: bytes, tokenizer: Tokenizer) -> bytes:
     lines = []
     for line in block.decode("utf8").split("\n")[:-1]:
         for chunk in _IS_UNKNOWN.split(line):

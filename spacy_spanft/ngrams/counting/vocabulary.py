@@ -1,12 +1,14 @@
 """Chunk ids to word ids: the frequent words ranked, everything else a gap."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .chunks import joined_bytes, split_lines
+from .arrow import from_arrow, joined_bytes, to_arrow
+from .chunks import split_lines
 from .levels import GAP, Counts, Ids
 from .tokens import Words
 
@@ -58,28 +60,44 @@ def rank_words(
     RETURNS (tuple[Vocabulary, ChunkWords]): The words, and the chunks in their ids.
     """
     encoded = split_lines(words.words).dictionary_encode()
-    names = joined_bytes(encoded.dictionary).decode("utf8").split("\n")[:-1]
-    indices = encoded.indices.to_numpy()
+    indices = from_arrow(encoded.indices)
 
     distinct_counts = np.zeros(len(words.lengths), np.int64)
     np.add.at(distinct_counts, chunk_ids, chunk_counts)
-    counts = np.zeros(len(names), np.int64)
+    counts = np.zeros(len(encoded.dictionary), np.int64)
     np.add.at(counts, indices, np.repeat(distinct_counts, words.lengths))
-    is_token = np.array([bool(name) for name in names], np.bool_)
 
-    frequent = np.flatnonzero(counts >= min_count).tolist()
-    ranked = np.array([i for i in frequent if is_word(names[i])], np.int64)
-    ranked = ranked[np.argsort(-counts[ranked], kind="stable")]
-    new_ids = np.full(len(names), GAP, np.uint32)
+    frequent = np.flatnonzero(counts >= min_count)
+    names = _lines(encoded.dictionary.take(to_arrow(frequent)))
+    kept = np.array([is_word(name) for name in names], np.bool_)
+    ranked = frequent[kept]
+    order = np.argsort(-counts[ranked], kind="stable")
+    ranked = ranked[order]
+    new_ids = np.full(len(counts), GAP, np.uint32)
     new_ids[ranked] = np.arange(1, len(ranked) + 1, dtype=np.uint32)
 
+    kept_names = list(compress(names, kept))
+    n_gaps = int(counts[_is_empty(encoded.dictionary)].sum())
     vocabulary = Vocabulary(
-        [names[i] for i in ranked.tolist()], counts[ranked], int(counts[is_token].sum())
+        [kept_names[i] for i in order.tolist()],
+        counts[ranked],
+        int(counts.sum()) - n_gaps,
     )
     ends = np.cumsum(words.lengths + 1)
     flat = np.insert(new_ids[indices], np.cumsum(words.lengths), GAP)
     starts = (ends - words.lengths - 1)[chunk_ids]
     return vocabulary, ChunkWords(flat, starts, words.lengths[chunk_ids] + is_end)
+
+
+def _lines(array: Any) -> list[str]:
+    return joined_bytes(array).decode("utf8").split("\n")[:-1]
+
+
+def _is_empty(lines: Any) -> NDArray[np.bool_]:
+    """Find the lines that are a newline alone."""
+    offsets = np.frombuffer(lines.buffers()[1], np.int64, len(lines) + 1)
+    found: NDArray[np.bool_] = np.diff(offsets) == 1
+    return found
 
 
 def is_word(token: str) -> bool:

@@ -8,7 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...util.shared import Shared
-from ..counting.chunks import joined_bytes, split_lines
+from ..counting.arrow import from_arrow, joined_bytes
+from ..counting.chunks import split_lines
 from ..counting.levels import Counts
 from ..counting.settings import Attr, Tokenizer
 from ..counting.tokens import words_at_whitespace, words_by_tokenizer
@@ -50,7 +51,7 @@ def distinct_lines(texts: Sequence[bytes]) -> Lines:
         return Lines(pa.array([], pa.large_binary()), [_no_ids() for _ in texts])
     encoded = pa.chunked_array(filled, pa.large_binary()).dictionary_encode()
     found = iter(encoded.chunks)
-    ids = [next(found).indices.to_numpy() if len(p) else _no_ids() for p in pieces]
+    ids = [from_arrow(next(found).indices) if len(p) else _no_ids() for p in pieces]
     return Lines(encoded.chunk(0).dictionary, ids)
 
 
