@@ -2,6 +2,7 @@
 
     python -m benchmarks.fewlabels tune DATA ENCODER   # the grid, on train data
     python -m benchmarks.fewlabels choose              # the best of it
+    python -m benchmarks.fewlabels variants DATA ENCODER  # other heads, on train data
     python -m benchmarks.fewlabels run DATA ENCODER    # scored on dev data
     python -m benchmarks.fewlabels go DATA ENCODER     # all of that
     python -m benchmarks.fewlabels table
@@ -25,7 +26,14 @@ from ..matrix import Run, is_done, read_done, run_missing
 from .arms import ARMS, REGIMES
 from .choices import choose as choose_from
 from .choices import grid as grid_of
-from .choices import key_of, read_choices, runs, tuning_runs, write_choices
+from .choices import (
+    key_of,
+    read_choices,
+    runs,
+    tuning_runs,
+    variant_runs,
+    write_choices,
+)
 from .summary import over_tasks, plan_table, results_table
 from .tasks import TASKS
 
@@ -38,6 +46,7 @@ Only = Annotated[
 ]
 Threads = Annotated[int, typer.Option(help="how many threads PyTorch has")]
 NAME, TUNING, CHOICES = "fewlabels.jsonl", "fewlabels_tuning.jsonl", "fewlabels.json"
+VARIANTS = "fewlabels_variants.jsonl"
 
 
 @app.command()
@@ -59,6 +68,23 @@ def choose(results: Results = FOLDER) -> None:
     write_choices(results / CHOICES, chosen)
     for key, setting in chosen.items():
         print(key, setting)
+
+
+@app.command()
+def variants(
+    data: Path,
+    encoder: Path,
+    seeds: int = 3,
+    only: Only = [],  # noqa: B006
+    results: Results = FOLDER,
+    threads: Threads = 1,
+) -> None:
+    """Try other heads on held-out data, with the settings that were chosen."""
+    wanted = only_those(variant_runs(read_choices(results / CHOICES), seeds), only)
+    _do(results / VARIANTS, wanted, data, encoder, threads)
+    done = read_done(results / VARIANTS)
+    print(results_table(done))
+    print(over_tasks(done))
 
 
 @app.command()

@@ -14,6 +14,7 @@ from confection import Config
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
+from .heads import RESIDUAL
 from .tasks import Data, Task
 
 BASELINE = "encoder"
@@ -25,6 +26,10 @@ _RANDOM = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
 _NLTK = {"@segmenters": "spacy-spanft.NltkChunkSegmenter.v1", "chunker": "phrases"}
 _MEAN = {"@layers": "reduce_mean.v1"}
 _MEANS = {"span_pooling": _MEAN, "doc_pooling": _MEAN}
+_MAX = {"@architectures": "spacy-spanft.MaxPooling.v1"}
+_MAXIMA = {"span_pooling": _MAX, "doc_pooling": _MAX}
+_RESIDUAL = {"@architectures": RESIDUAL, "kernel_size": 3}
+_RESIDUALS = {"span_pooling": _RESIDUAL, "doc_pooling": _RESIDUAL}
 ARMS = {
     arm.name: arm
     for arm in (
@@ -37,6 +42,13 @@ ARMS = {
         ArmConfig("no-cls", block={"use_cls": False}, note="n-grams without [CLS]"),
         ArmConfig("means", block=_MEANS, note="the mean of the n-grams' means"),
         ArmConfig("means-random", block=_MEANS, segmenter=_RANDOM),
+        ArmConfig("max", block=_MAXIMA, note="the maximum of the n-grams' maxima"),
+        ArmConfig("zero", note="n-grams, whose weights begin at zero"),
+        ArmConfig("residual", block=_RESIDUALS, note="n-grams, from their maximum on"),
+        ArmConfig("residual-zero", block=_RESIDUALS),
+        ArmConfig(
+            "residual-mean", block={"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
+        ),
         ArmConfig("task", note="n-grams counted on the task's training texts"),
         ArmConfig("pmi", note="the default dictionary's best by PMI"),
         ArmConfig(
@@ -50,10 +62,15 @@ ARMS = {
 }
 # Tokens have vectors of their own: no text is summed up.
 OF_TEXTS = ("mean", "no-cls", "means", "means-random")
+# Heads that are tried on held-out data, and not scored.
+TRIED = ("max", "zero", "residual", "residual-zero", "residual-mean")
+# Of them, those that begin as their baseline does.
+ZERO = ("zero", "residual-zero")
 # Where a text has a second one to be compared with.
 OF_PAIRS = ("pair", "pair-random", "pair-ngrams")
-TOKEN_ARMS = tuple(name for name in ARMS if name not in (*OF_TEXTS, *OF_PAIRS))
-TEXT_ARMS = tuple(name for name in ARMS if name not in OF_PAIRS)
+_SCORED = tuple(name for name in ARMS if name not in TRIED)
+TOKEN_ARMS = tuple(name for name in _SCORED if name not in (*OF_TEXTS, *OF_PAIRS))
+TEXT_ARMS = tuple(name for name in _SCORED if name not in OF_PAIRS)
 REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes: those with the same head are tuned once.
 TUNED_AS = {name: name for name in ("encoder", "mean", "cnn", "means")}
@@ -66,7 +83,7 @@ _RATE = f"{_OPTIMIZER}.learn_rate"
 def arms_of(task: Task) -> tuple[str, ...]:
     """Name the arms that a task has."""
     if task.pipeline in ("pair", "score"):
-        return tuple(ARMS)
+        return _SCORED
     return TEXT_ARMS if task.text else TOKEN_ARMS
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from .arms import ARMS, REGIMES, TUNED_AS, arms_of, main_regime
+from .arms import ARMS, REGIMES, TRIED, TUNED_AS, arms_of, main_regime
 from .tasks import TASKS, Task
 
 Run = dict[str, Any]
@@ -33,6 +33,7 @@ GRID = ((2e-4, 1), (5e-4, 1), (1e-4, 1), (2e-4, 2))
 HEAD_RATES = (1e-3,)
 TUNING_SIZE = 300
 TUNING_TASKS = ("SST-2", "STS-B", "WNUT17")
+VARIANT_TASKS = ("SST-2", "STS-B")
 # No seed that is scored.
 TUNING_SEED = 1000
 # The version of the head: another is another run.
@@ -54,6 +55,17 @@ def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
             arms = map(tuned_as, arms_of(task))
             for arm in dict.fromkeys(arm for arm in arms if _has(arm, regime, task)):
                 yield _tuning_run(name, arm, regime, setting)
+
+
+def variant_runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
+    """Name the runs on held-out data that tell which head is worth to be scored."""
+    arms = ("encoder", "mean", "means", "cnn", "random", "ngrams", *TRIED)
+    for number, name in product(range(n_seeds), VARIANT_TASKS):
+        for arm in arms:
+            key = key_of(tuned_as(arm), "everything", TASKS[name])
+            seed = TUNING_SEED + number
+            size, setting = TUNING_SIZE, chosen[key]
+            yield _run(name, size, arm, "everything", seed, setting, "held-out")
 
 
 def runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:

@@ -16,7 +16,8 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
-from .arms import config_for, dictionaries, precision
+from .arms import ZERO, config_for, dictionaries, precision
+from .heads import start_as_baseline
 from .tasks import TASKS, draw, write
 
 BATCH = 32
@@ -58,6 +59,9 @@ def trained(
         files |= dictionaries(run, task, drawn, folder)
         steps = run["epochs"] * -(-len(drawn.train) // BATCH)
         nlp = init_nlp(config_for(task, run, encoder, files, steps))
+        if run["arm"] in ZERO:
+            component: Any = nlp.get_pipe(task.component)
+            start_as_baseline(component.model)
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
         fit(nlp, list(corpora["train"](nlp)), run["epochs"], run["seed"])
         return nlp, by_length(corpora["dev"](nlp))

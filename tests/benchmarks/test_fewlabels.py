@@ -3,10 +3,14 @@
 import json
 from itertools import product
 
+import numpy as np
 import pytest
+import spacy
+from spacy.training import Example
+from thinc.api import Ragged
 
-from benchmarks.fewlabels import choices, summary, tasks, training
-from benchmarks.fewlabels.arms import ARMS, OF_PAIRS, config_for
+from benchmarks.fewlabels import choices, heads, summary, tasks, training
+from benchmarks.fewlabels.arms import ARMS, OF_PAIRS, TRIED, config_for
 from benchmarks.matrix import is_done, read_done, run_missing
 
 from .. import tiny
@@ -136,10 +140,68 @@ def test_runs_are_balanced():
     ):
         assert {run["size"] for run in part} == {n_labels}
         assert [run["seed"] for run in part] == sorted(run["seed"] for run in part)
-    of_a_seed = len(ARMS) + 2 * len(choices.CORE_ARMS)
+    of_a_seed = len(ARMS) - len(TRIED) + 2 * len(choices.CORE_ARMS)
     # CoLA and SST-2 have no pairs, and those of words are not chosen yet.
     assert len(runs) == 2 * (4 * of_a_seed - 2 * len(OF_PAIRS))
     assert not any(run["arm"] in OF_PAIRS for run in runs if run["task"] == "SST-2")
+
+
+def test_heads_are_tried_on_held_out_data():
+    chosen = {
+        choices.key_of(arm, "everything", tasks.TASKS["CoLA"]): SETTING for arm in ARMS
+    }
+    runs = list(choices.variant_runs(chosen, 2))
+    assert {run["part"] for run in runs} == {"held-out"}
+    assert set(TRIED) < {run["arm"] for run in runs}
+
+
+def test_a_residual_window_is_that_of_loops():
+    pooling = heads.residual_cnn_pooling()
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(7, 4)).astype("f")
+    X = Ragged(rows, np.array([1, 4, 0, 2], "i"))
+    pooling.initialize(X=X)
+    texts = np.split(rows, [1, 5, 5])
+    maxima = np.array([text.max(0) if len(text) else np.zeros(4) for text in texts])
+    np.testing.assert_allclose(pooling.predict(X), maxima, atol=0.05)
+    window = next(node for node in pooling.walk() if node.has_param("W"))
+    W, b = random.normal(size=(3, 4, 4)).astype("f"), np.arange(4, dtype="f") / 4
+    window.set_param("W", W)
+    window.set_param("b", b)
+    expected = np.zeros((4, 4))
+    for number, text in enumerate(texts):
+        padded = np.vstack([np.zeros((1, 4)), text, np.zeros((1, 4))])
+        found = [
+            row + np.maximum(sum(W[k] @ padded[j + k] for k in range(3)) + b, 0)
+            for j, row in enumerate(text)
+        ]
+        expected[number] = np.max(found, axis=0) if found else 0
+    np.testing.assert_allclose(pooling.predict(X), expected, atol=1e-5)
+
+
+def test_a_head_that_starts_as_its_baseline():
+    residual = {"@architectures": heads.RESIDUAL}
+    tokens = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None}
+    tokens |= {"width": 8, "depth": 1, "embed_size": 50, "window_size": 1}
+    tokens |= {"maxout_pieces": 2, "subword_features": True}
+    model = {"@architectures": "spacy-spanft.SpanTextCat.v1", "tok2vec": tokens}
+    model |= {"span_pooling": residual, "doc_pooling": residual}
+    nlp = spacy.blank("en")
+    nlp.add_pipe("textcat", config={"model": {**model, "exclusive_classes": True}})
+    one, other = (nlp.make_doc("the united states of america") for _ in range(2))
+    one.spans["ngrams"] = [one[:3]]
+    other.spans["ngrams"] = [other[1:5]]
+    examples = [
+        Example.from_dict(doc, {"cats": {"A": float(on), "B": float(not on)}})
+        for doc, on in ((one, True), (other, False))
+    ]
+    nlp.initialize(lambda: examples)
+    textcat = nlp.get_pipe("textcat")
+    before = textcat.predict([one, other])
+    assert abs(before[0] - before[1]).max() > 1e-6
+    heads.start_as_baseline(textcat.model)
+    first, second = textcat.predict([one, other])
+    np.testing.assert_array_equal(first, second)
 
 
 def test_the_best_setting_of_the_grid_is_chosen():
