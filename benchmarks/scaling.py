@@ -4,16 +4,18 @@
     python -m benchmarks.scaling page
 
 Counting is the whole command over raw text of 5 to 300 million words of English
-Wikipedia; where that ends it begins anew, with a letter at the end of every third word
+Wikipedia; where that ends it starts over, with a letter at the end of every third word
 of the vocabulary, so that the types grow too. Each measurement is a line of
 benchmarks/results/scaling.jsonl, and not done again.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from string import ascii_lowercase
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
+from unittest.mock import patch
 from zlib import crc32
 
 import numpy as np
@@ -21,6 +23,9 @@ import spacy
 import typer
 from spacy.tokens import Doc
 from tqdm import tqdm
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.ngrams.shards.store import Store
 
 from . import head
 from .harness import read_lines
@@ -36,17 +41,31 @@ PAGE, FIGURE = DOCS / "scaling.md", DOCS / "scaling.svg"
 TEMPLATE = Path(__file__).with_name("scaling.md")
 MILLION = 1_000_000
 SIZES = [n * MILLION for n in (5, 10, 20, 40, 78, 150, 300)]
+BOUNDED = "2 processes, `--memory 1GB`"
 # How the command is run, by the words of the page.
 WAYS = {
     "2 processes": ("--n-process", "2"),
-    "2 processes, `--memory 1GB`": ("--n-process", "2", "--memory", "1GB"),
+    BOUNDED: ("--n-process", "2", "--memory", "1GB"),
     "Ray, 2 workers": ("--n-process", "2", "--engine", "ray"),
     "1 process": ("--n-process", "1"),
+}
+# What goes from one step to the next, by how the names of its files begin.
+FILES = {
+    "raw": "text",
+    "text": "shards of chunks",
+    "tokens words vocabulary numbered": "words and their counts",
+    "stream": "text in numbers of words",
+    "pairs": "counts of pairs, all levels",
+    "sums level": "n-grams that are left",
 }
 # Of each size: tokens a text, and texts of 60 tokens a batch.
 LENGTHS = (10, 100, 1000, 10_000, 100_000)
 BATCHES = (1, 10, 100, 1000)
 ROWS = (16, 64, 256, 1024, 4096)
+# Words of which the files of a build are added up.
+FILES_OF = 20 * MILLION
+# English text of one dump of Common Crawl: C4 has 156 billion tokens.
+DUMP = 156_000 * MILLION
 N_TOKENS, N_ROWS, WIDTH = 200_000, 8192, 384
 MEASURES = ("took", "megabytes")
 app = typer.Typer(help=__doc__)
@@ -92,6 +111,22 @@ def count(text: Path, run: Run, cut: dict[int, Path], folder: Path) -> dict[str,
     return {"took": took, "megabytes": megabytes, "n_tokens": found.n_tokens}
 
 
+def add_up_files(text: Path, n_words: int, path: Path) -> dict[str, Any]:
+    """Count in shards, and add up the bytes that go from one step to the next."""
+    grow(text, path, n_words)
+    n_bytes: Counter[str] = Counter()
+    write = Store.write
+
+    def watched(self: Store, name: str, arrays: Any) -> None:
+        write(self, name, arrays)
+        n_bytes[name.partition("-")[0]] += self._path(name).stat().st_size
+
+    with patch.object(Store, "write", watched):
+        found = NgramDictionary.from_shards(path, memory=10**9)
+    n_tokens = found.provenance.n_tokens
+    return {"n_tokens": n_tokens, "text": path.stat().st_size, "files": n_bytes}
+
+
 def segment(words: list[str], run: Run) -> dict[str, Any]:
     """Cut the same tokens as texts, or batches, of another size."""
     vocab = spacy.blank("en").vocab
@@ -116,6 +151,7 @@ def plan() -> Iterator[Run]:
     for size in SIZES:
         for way in WAYS:
             yield {"task": "counting", "arm": way, "size": size}
+    yield {"task": "files", "arm": "1 process", "size": FILES_OF}
     for length in LENGTHS:
         yield {"task": "segmenting", "arm": "tokens a text", "size": length}
     for batch in BATCHES:
@@ -127,7 +163,7 @@ def plan() -> Iterator[Run]:
 @app.command()
 def run(
     data: Annotated[Path, typer.Argument(help="the folder of texts")],
-    only: Annotated[str, typer.Option(help="counting, segmenting or head")] = "",
+    only: Annotated[str, typer.Option(help="counting, files, segmenting or head")] = "",
     at_most: Annotated[int, typer.Option(help="words to count")] = SIZES[-1],
 ) -> None:
     """Measure what is not measured yet."""
@@ -139,6 +175,9 @@ def run(
         def do(run: Run) -> dict[str, Any]:
             if run["task"] == "counting":
                 return count(data / "enwiki2015.txt.zst", run, cut, folder)
+            if run["task"] == "files":
+                text, path = data / "enwiki2015.txt.zst", folder / "files.txt"
+                return add_up_files(text, run["size"], path)
             return segment(words, run) if run["task"] == "segmenting" else pool(run)
 
         fits = (
@@ -169,6 +208,14 @@ def counting() -> Iterator[list[str]]:
         ]
         yield [f"{n_tokens:.0f}", *cells]
     yield ["slope", *(_slopes(known.get(way, {})) for way in WAYS)]
+    yield ["last doubling", *(_last_doubling(known.get(way, {})) for way in WAYS)]
+
+
+def _last_doubling(runs: dict[int, Run]) -> str:
+    if len(runs) < 2:
+        return "-"
+    *_, before, last = runs.values()
+    return ", ".join(f"× {last[what] / before[what]:.1f}" for what in MEASURES)
 
 
 def _slopes(runs: dict[int, Run]) -> str:
@@ -186,6 +233,27 @@ def _measured(task: str) -> dict[str, dict[int, Run]]:
         if run["task"] == task:
             found.setdefault(run["arm"], {})[run["size"]] = run
     return {arm: dict(sorted(runs.items())) for arm, runs in found.items()}
+
+
+def paper() -> Iterator[list[str]]:
+    """Extrapolate to a dump of the web, in a straight line from the largest run."""
+    yield ["", "measured", f"{DUMP / 1e9:.0f} billion tokens"]
+    runs = _measured("counting").get(BOUNDED, {})
+    files = _measured("files").get("1 process", {}).get(FILES_OF)
+    if not runs or not files:
+        return
+    largest = runs[max(runs)]
+    speed = largest["n_tokens"] / largest["took"] / 2
+    yield ["tokens a second, each core", f"{speed:,.0f}", f"{speed:,.0f}"]
+    hours = DUMP / speed / 3600
+    yield ["hours of a core", f"{2 * largest['took'] / 3600:.2f}", f"{hours:,.0f}"]
+    cells = [f"{hours / n:.1f} h on {n} cores" for n in (16, 256)]
+    yield ["time", show(largest["took"], "s"), ", ".join(cells)]
+    sizes = {**files["files"], "raw": files["text"]}
+    for names, title in FILES.items():
+        each = sum(sizes[name] for name in names.split()) / files["n_tokens"]
+        total = f"{each * DUMP / 1e12:.2f} TB"
+        yield [title, f"{each:.2f} bytes a token", total]
 
 
 def segmenting() -> Iterator[list[str]]:
@@ -232,7 +300,12 @@ def draw(path: Path) -> None:
         figure.savefig(path, metadata={"Date": None})
 
 
-TABLES = {"counting": counting, "segmenting": segmenting, "pooling": pooling}
+TABLES = {
+    "counting": counting,
+    "paper": paper,
+    "segmenting": segmenting,
+    "pooling": pooling,
+}
 
 if __name__ == "__main__":
     app()
