@@ -87,6 +87,25 @@ def encode(
     return file.getvalue()
 
 
+def common_schema(
+    schema: "pa.Schema | None", rows: Sequence[Mapping[str, Any]]
+) -> "pa.Schema":
+    """Widen the types of columns so that they hold more rows.
+
+    schema (Optional[Schema]): The types so far.
+    rows (Sequence[Mapping[str, Any]]): The rows.
+    RETURNS (Schema): The types of both. Raises if a column would need two.
+    """
+    import pyarrow as pa
+
+    own = _to_table(rows).schema
+    try:
+        both = [own] if schema is None else [schema, own]
+        return pa.unify_schemas(both, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise SpanftError(Errors.MIXED_TYPES.format(reason=error)) from error
+
+
 def join(parts: Iterable[Path], target: Path) -> None:
     """Put files together, row group by row group.
 

@@ -64,7 +64,7 @@ class Source(NamedTuple):
     path (str): The file.
     format (str): One of `InputFormat`.
     columns (Columns): Where the texts are.
-    errors (str): "strict" or "replace", for bytes that are no text.
+    errors (str): "strict" or "replace", for bytes that are not text.
     keeps_table (bool): Whether parts of a Parquet file have its table.
     """
 

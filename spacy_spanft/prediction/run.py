@@ -15,8 +15,9 @@ from ..util.engines import Engine, EngineName, open_engine
 from ..util.files import check_source, check_target
 from ..util.gpu import CPU
 from .annotations import Shape
+from .parquet import common_schema
 from .parts import Source, columns_in, count_rows, format_of, read_parts
-from .task import Setup, find_shape, forget, predict_part, taken_names
+from .task import Setup, find_shape, forget, has_text, predict_part, taken_names
 from .work import Work, facts_of
 
 _ENDINGS = (".parquet", ".jsonl")
@@ -66,7 +67,7 @@ def predict(
     text_pair (Optional[str]): The column of the second text of a pair.
     separator (str): Stands between the texts of a pair; that of the pipeline.
     format (Optional[str]): The input's format; None goes by its ending.
-    errors (str): What to do about bytes that are no text: "strict" or "replace".
+    errors (str): What to do about bytes that are not text: "strict" or "replace".
     prefix (str): What the names of predicted columns begin with.
     force (bool): Whether an output that is there is written over.
     engine (str): "local" or "ray".
@@ -103,6 +104,8 @@ def predict(
         names = columns_in(source)
         shape = find_shape(setup)
         _check_names(names, shape, setup)
+        if is_parquet and format_in == "jsonl":
+            _check_types(source)
         with open_engine(
             engine, n_workers, address=address, n_gpus=int(has_gpus)
         ) as tasks:
@@ -148,6 +151,14 @@ def _check_output(target: Path, input_path: str, force: bool) -> bool:
     for path in (target, work.failures):
         check_target(path, [input_path], force=force or work.is_begun)
     return target.suffix == ".parquet"
+
+
+def _check_types(source: Source) -> None:
+    """Raise for JSON that no Parquet file can hold, before hours of predicting."""
+    schema: Any = None
+    for part in read_parts(source):
+        cells = [row.cells for row in part.rows if has_text(row, source)]
+        schema = common_schema(schema, cells)
 
 
 def _check_names(names: Iterable[str], shape: Shape, setup: Setup) -> None:

@@ -158,6 +158,20 @@ def _text_of(row: Row, source: Source) -> str:
     return text
 
 
+def has_text(row: Row, source: Source) -> bool:
+    """Say whether a row has a text to predict.
+
+    row (Row): The row.
+    source (Source): Where it is from.
+    RETURNS (bool): Whether it has one.
+    """
+    try:
+        _text_of(row, source)
+    except SpanftError:
+        return False
+    return True
+
+
 def _check_pairs(nlp: Language, setup: Setup) -> None:
     """Raise if a pipeline is for pairs and there are single texts, or vice versa."""
     tokenizer = nlp.config["nlp"]["tokenizer"]

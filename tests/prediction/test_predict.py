@@ -164,7 +164,7 @@ def test_bytes_are_not_in_json(model, tmp_path):
     parquet.write_table(
         pa.table({"image": [b"\x00"], "text": ["a"]}), tmp_path / "in.parquet"
     )
-    with pytest.raises(SpanftError, match="type bytes, which JSON does not know"):
+    with pytest.raises(SpanftError, match="type bytes, which JSON cannot hold"):
         predict(str(model), str(tmp_path / "in.parquet"), tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl.parts").exists()
 
@@ -245,7 +245,7 @@ def test_texts_that_are_too_long(model, tmp_path):
 def test_columns_that_are_there(model, tmp_path):
     rows = [{"text": "New York", "label": "bad"}]
     path = str(write(tmp_path / "in.csv", rows))
-    with pytest.raises(SpanftError, match=r"column of the name 'label'.*--prefix"):
+    with pytest.raises(SpanftError, match=r"already has the column 'label'.*--prefix"):
         predict(str(model), path, tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl.parts").exists()
     predict(str(model), path, tmp_path / "out.jsonl", prefix="p_")
@@ -266,8 +266,19 @@ def test_columns_of_other_types(model, tmp_path, monkeypatch):
         (None, None),
     ]
     write_lines(tmp_path / "in.jsonl", [*rows, {"text": "d", "n": "five"}])
+    monkeypatch.setattr(
+        "spacy_spanft.prediction.run.predict_part", None
+    )  # nothing is predicted before
     with pytest.raises(SpanftError, match=r"one type.*\.jsonl"):
         predict(str(model), path, tmp_path / "other.parquet")
+    assert not (tmp_path / "other.parquet.parts").exists()
+
+
+def test_types_of_rows_that_fail_do_not_count(model, tmp_path):
+    rows = [{"text": "a", "n": 1}, {"text": " ", "n": "one"}]
+    path = write_lines(tmp_path / "in.jsonl", rows)
+    found = predict(str(model), path, tmp_path / "out.parquet")
+    assert (found.n_rows, found.n_failures) == (2, 1)
 
 
 def write_lines(path, rows):
@@ -342,10 +353,10 @@ def test_parts_of_long_texts(tmp_path):
         ("in.txt", "a\n", {"n_process": 0}, "n_workers is 0"),
         ("in.txt", "a\n", {"engine": "spark"}, "engine is 'spark'"),
         ("in.txt", "a\n", {"model": "no_such_pipeline"}, "no_such_pipeline"),
-        ("in.txt", "a\n", {"output": "out.csv"}, "must end in .parquet or in .jsonl"),
+        ("in.txt", "a\n", {"output": "out.csv"}, "must end in .parquet or .jsonl"),
         ("in.txt", "a\n", {"output": "in.txt/out.jsonl"}, "is a file"),
         ("in.jsonl", '{"text": "a"}', {"output": "in.jsonl"}, "both read and written"),
-        ("in.txt", "a\n", {"output": "there.jsonl"}, "there already.*--force"),
+        ("in.txt", "a\n", {"output": "there.jsonl"}, "already exists.*--force"),
     ],
 )
 def test_wrong_inputs(model, source, data, how, message, tmp_path, monkeypatch):

@@ -174,7 +174,7 @@ def test_another_run_of_which_nothing_is_done(model, source, stopped, tmp_path):
 
 def test_broken_facts(model, source, stopped, tmp_path):
     (stopped / "begun.json").write_text("[")
-    with pytest.raises(SpanftError, match="Remove its folder to begin anew"):
+    with pytest.raises(SpanftError, match="Remove its folder to start over"):
         predict(str(model), source, tmp_path / "out.jsonl")
 
 
