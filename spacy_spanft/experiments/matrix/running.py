@@ -90,13 +90,13 @@ def run_matrix(
     folders = {run.folder.parent.parent for run in runs}
     with own_folders(folders):
         _remove_halves(folders)
-        _write_arms(runs)
         left = [run for run in runs if run.state != "done"]
         try:
             with (
                 _places(engine, address, gpu_id, n_jobs) as (places, make),
                 Progress(runs, left, n_jobs) as progress,
             ):
+                _write_arms(runs)
                 return _run_all(left, progress, places, n_jobs, threads, make)
         finally:
             _remove_halves(folders)
