@@ -103,7 +103,7 @@ def make_sentence(chance: random.Random, kinds: list[str]) -> Sentence:
 
 
 def _free(chance: random.Random) -> tuple[str, ...]:
-    """Make a phrase of an adjective and a noun that is no part of any expression."""
+    """Make a phrase of an adjective and a noun that is not a part of any expression."""
     while True:
         found = (chance.choice(ADJECTIVES), chance.choice(NOUNS))
         if found not in _BEGINNINGS:

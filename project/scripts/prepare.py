@@ -30,7 +30,7 @@ MAX_DEV = 2_000
 # What is trained on each kind, as `spanft init --pipeline` calls it.
 PIPELINES = {"single": "textcat", "pair": "pair", "score": "score", "ner": "bilou_ner"}
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
-# What cannot be made anew from the text: the tags, for entities.
+# What cannot be recovered from the text: the tags, for entities.
 ATTRS = ["TAG", "SENT_START", "ENT_IOB", "ENT_TYPE"]
 
 Parts = dict[str, list[Any]]

@@ -39,7 +39,7 @@ class RankBy(Enum):
 _LARGE = 1 << 26
 
 # fmt: off
-TextFiles = Annotated[list[str] | None, Argument(help="Text files, one text a line, JSONL (.jsonl) or Parquet (.parquet); .gz, .bz2 and .zst are decompressed; '-' is the standard input", show_default=False)]  # noqa: E501
+TextFiles = Annotated[list[str] | None, Argument(help="Text files with one text per line, JSONL (.jsonl) or Parquet (.parquet); text and JSONL can be compressed (.gz, .bz2, .zst); '-' for standard input", show_default=False)]  # noqa: E501
 ShardFiles = Annotated[list[Path], Argument(help="Files that spanft dictionary shard wrote, in the order of the text", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Option("--output", "-o", help="The dictionary file to write (.tsv.gz)")]  # noqa: E501
 ShardOutput = Annotated[Path, Option("--output", "-o", help="The file to write (.npz), for spanft dictionary join")]  # noqa: E501
@@ -54,12 +54,12 @@ MaxN = Annotated[int, Option("--max-n", "-n", help="The largest n")]
 MinCount = Annotated[int, Option("--min-count", "-c", help="How often an n-gram must occur")]  # noqa: E501
 TopK = Annotated[int | None, Option("--top", "-k", help="Keep only the k best")]
 By = Annotated[RankBy, Option(help="What the best are ranked by")]
-BadBytes = Annotated[OnBadBytes, Option("--errors", help="What to do about bytes that are no text, and null in a column")]  # noqa: E501
-Processes = Annotated[int, Option("--n-process", help="How many processes count")]
-Memory = Annotated[str | None, Option("--memory", help="How much memory counting should take, such as 2GB: text waits on disk, in $TMPDIR or --work")]  # noqa: E501
-Work = Annotated[Path | None, Option("--work", help="A folder for what is done so far: after an interruption the same command goes on from there")]  # noqa: E501
-PartOption = Annotated[str | None, Option("--part", help="Count one part of the files, such as 3/16: a number for each job of an array")]  # noqa: E501
-Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bars, no report")]
+BadBytes = Annotated[OnBadBytes, Option("--errors", help="How to handle invalid UTF-8 and null in a column")]  # noqa: E501
+Processes = Annotated[int, Option("--n-process", help="Number of processes")]
+Memory = Annotated[str | None, Option("--memory", help="Memory limit for counting, such as 2GB: data is kept on disk, in $TMPDIR or --work")]  # noqa: E501
+Work = Annotated[Path | None, Option("--work", help="Folder for intermediate results: after an interruption the same command resumes from it")]  # noqa: E501
+PartOption = Annotated[str | None, Option("--part", help="Count one part of the files, such as 3/16, e.g. one per job of a Slurm array")]  # noqa: E501
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Do not show progress or a summary")]  # noqa: E501
 # fmt: on
 
 

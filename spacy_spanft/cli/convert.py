@@ -57,7 +57,7 @@ Incomplete = Annotated[OnIncomplete | None, Option(help="What to do about rows t
 UnitOf = Annotated[Unit | None, Option(help="CoNLL: what becomes one Doc (sentence)", show_default=False)]  # noqa: E501
 GoldTokens = Annotated[bool | None, Option("--gold-tokens/--no-gold-tokens", help="CoNLL: whether pipelines get the file's tokens, or cut the text themselves (gold tokens)", show_default=False)]  # noqa: E501
 SpansKey = Annotated[str | None, Option(help="CoNLL: a key in doc.spans for the entities too, for spancat", show_default=False)]  # noqa: E501
-BadBytes = Annotated[OnBadBytes, Option("--errors", help="What to do about bytes that are no text")]  # noqa: E501
+BadBytes = Annotated[OnBadBytes, Option("--errors", help="How to handle invalid UTF-8")]
 Limit = Annotated[int, Option(help="Read only so many Docs; 0 reads all")]
 Lang = Annotated[str, Option("--lang", "-l", help="The language of the tokenizer")]
 # fmt: on

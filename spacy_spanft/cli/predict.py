@@ -25,19 +25,19 @@ class InputFormat(Enum):
 
 # fmt: off
 Model = Annotated[str, Argument(help="A trained pipeline, by name or path", show_default=False)]  # noqa: E501
-Input = Annotated[str, Argument(help="What to predict: .parquet, .jsonl, .csv, .tsv, or .txt with one text a line; but for the first, .gz, .bz2 and .zst are decompressed", show_default=False)]  # noqa: E501
+Input = Annotated[str, Argument(help="Texts to annotate: .parquet, .jsonl, .csv, .tsv, or .txt with one text per line; all but Parquet can be compressed (.gz, .bz2, .zst)", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Argument(help="The file to write, .parquet or .jsonl", show_default=False)]  # noqa: E501
-Format = Annotated[InputFormat | None, Option("--format", "-f", help="What the input is; if left out, its ending tells")]  # noqa: E501
-Text = Annotated[str, Option(help="The column of the text, or of the first of two")]
-TextPair = Annotated[str | None, Option(help="The column of the second text of a pair", show_default=False)]  # noqa: E501
-Separator = Annotated[str, Option(help="Stands between the texts of a pair; that of the pipeline")]  # noqa: E501
-BadBytes = Annotated[OnBadBytes, Option("--errors", help="What to do about bytes that are no text")]  # noqa: E501
-Prefix = Annotated[str, Option("--prefix", help="What the names of predicted columns begin with")]  # noqa: E501
-Force = Annotated[bool, Option("--force", "-F", help="Write over an output that is there")]  # noqa: E501
-Processes = Annotated[int, Option("--n-process", "-n", min=1, help="How many processes predict, if there are no GPUs")]  # noqa: E501
-GpuIds = Annotated[str, Option("--gpu-id", "-g", help="The GPU, or several (0,1), each with a process of its own; -1 for the CPU")]  # noqa: E501
-Code = Annotated[Path | None, Option("--code", "-c", help="A Python file that registers what the pipeline needs")]  # noqa: E501
-Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bar, no report")]
+Format = Annotated[InputFormat | None, Option("--format", "-f", help="Format of the input, if its file name does not tell")]  # noqa: E501
+Text = Annotated[str, Option(help="Column with the text, or with the first text of a pair")]  # noqa: E501
+TextPair = Annotated[str | None, Option(help="Column with the second text of a pair", show_default=False)]  # noqa: E501
+Separator = Annotated[str, Option(help="Separator between the texts of a pair, the same as in training")]  # noqa: E501
+BadBytes = Annotated[OnBadBytes, Option("--errors", help="How to handle invalid UTF-8")]
+Prefix = Annotated[str, Option("--prefix", help="Prefix for the names of predicted columns")]  # noqa: E501
+Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing output")]
+Processes = Annotated[int, Option("--n-process", "-n", min=1, help="Number of processes on the CPU")]  # noqa: E501
+GpuIds = Annotated[str, Option("--gpu-id", "-g", help="GPU ID, or several (0,1) with one process each; -1 for CPU")]  # noqa: E501
+Code = Annotated[Path | None, Option("--code", "-c", help="Python file with registered functions that the pipeline needs")]  # noqa: E501
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Do not show progress or a summary")]  # noqa: E501
 # fmt: on
 
 
@@ -88,5 +88,6 @@ def predict_cli(
             print(visible(said), file=sys.stderr)
         if not quiet:
             n_done = found.n_rows - found.n_failures
-            said = f"✔ Wrote the predictions of {n_done:,} rows to {output}"
+            rows = "1 row" if n_done == 1 else f"{n_done:,} rows"
+            said = f"✔ Wrote the predictions of {rows} to {output}"
             print(visible(said), file=sys.stderr)

@@ -20,7 +20,7 @@ Texts = Annotated[list[str], Option("--text", "-t", help="Text files, compressed
 More = Annotated[list[str] | None, Argument(help="More text files", metavar="[FILE]...", show_default=False)]  # noqa: E501
 Output = Annotated[Path, Option("--output", "-o", help="The folder to write", show_default=False)]  # noqa: E501
 Resume = Annotated[bool, Option("--resume", help="Go on from the last checkpoint in the output; begin if there is none")]  # noqa: E501
-Overwrite = Annotated[bool, Option("--overwrite", help="Begin anew, whatever the output holds")]  # noqa: E501
+Overwrite = Annotated[bool, Option("--overwrite", help="Start over, whatever the output holds")]  # noqa: E501
 # fmt: on
 
 

@@ -11,7 +11,7 @@ from .util import OnBadBytes
 
 # fmt: off
 File = Annotated[str | None, Option("--file", "-f", help="A file with one text a line; '-' is the standard input")]  # noqa: E501
-BadBytes = Annotated[OnBadBytes, Option("--errors", help="What to do about bytes in the file that are no text")]  # noqa: E501
+BadBytes = Annotated[OnBadBytes, Option("--errors", help="How to handle invalid UTF-8")]
 # fmt: on
 
 
@@ -22,7 +22,7 @@ def read_texts(
 
     texts (Optional[list[str]]): Texts from the command line.
     file (Optional[str]): A file in their place; without either, the standard input.
-    errors (OnBadBytes): What to do about bytes that are no text.
+    errors (OnBadBytes): What to do about bytes that are not text.
     RETURNS (Iterator[str]): The texts.
     """
     if texts and file:

@@ -9,9 +9,9 @@ from .util import read_overrides, short_errors
 
 # fmt: off
 Config = Annotated[Path, Argument(help="The config", show_default=False)]
-Output = Annotated[Path | None, Option("--output", "-o", help="Where the pipelines are saved", show_default=False)]  # noqa: E501
-Code = Annotated[Path | None, Option("--code", "-c", help="A Python file that registers what the config needs")]  # noqa: E501
-GpuId = Annotated[int, Option("--gpu-id", "-g", min=-1, help="0 to give each process a GPU of its machine; -1 for the CPU")]  # noqa: E501
+Output = Annotated[Path | None, Option("--output", "-o", help="Directory to save the pipelines to", show_default=False)]  # noqa: E501
+Code = Annotated[Path | None, Option("--code", "-c", help="Python file with registered functions that the config needs")]  # noqa: E501
+GpuId = Annotated[int, Option("--gpu-id", "-g", min=-1, help="0 to give each process its own GPU; -1 for CPU")]  # noqa: E501
 # fmt: on
 
 

@@ -18,7 +18,7 @@ from .uncaught import wants_traceback
 
 
 class OnBadBytes(Enum):
-    """What to do about bytes that are no text."""
+    """What to do about bytes that are not text."""
 
     strict = "strict"
     replace = "replace"

@@ -83,7 +83,7 @@ ENCODERS: dict[str, Callable[[Config], None]] = {
 
 
 def check_encoder(name: str) -> None:
-    """Raise for a folder that is no encoder; names on the hub are not looked up.
+    """Raise for a folder that is not an encoder; names on the hub are not looked up.
 
     name (str): The name or the folder of an encoder.
     """

@@ -115,7 +115,7 @@ def score_hint(task: str, seen: Seen, config: Config) -> str | None:
     task (str): The name of one of TASKS.
     seen (Seen): The training data.
     config (Config): The config, which names the columns.
-    RETURNS (Optional[str]): The hint; None where the labels are no scale.
+    RETURNS (Optional[str]): The hint; None where the labels are not a scale.
     """
     block = config["corpora"]["train"]
     column = block.get("corpus", block).get("label")

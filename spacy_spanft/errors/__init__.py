@@ -107,7 +107,7 @@ def check_setting(
 def check_number(
     name: str, value: object, is_right: Callable[[float], bool], expected: str
 ) -> None:
-    """Raise for a setting that is no number, such as "0.1" in quotes, or a wrong one.
+    """Raise for a setting that is not a number, such as "0.1", or a wrong one.
 
     name (str): What it is called where it is set.
     value (object): What it is set to.

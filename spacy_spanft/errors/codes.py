@@ -9,7 +9,7 @@ import re
 from .shortening import Message
 
 PREFIX = "SF"
-# What is put into other messages, or is no fault: no code.
+# What is put into other messages, or is not a fault: no code.
 FRAGMENTS = frozenset(
     """
     BOMB LONG_LINE BAD_LINE BAD_ROW NOT_FOLDED TWICE UPPER_CASE NO_COMMENTS

@@ -193,7 +193,7 @@ class CommandErrors:
         "started on this machine for as long as it is needed."
     )
     RAY_NOT_STARTED = (
-        "Ray cannot be started on this machine: {reason}. Mend that, or name a cluster "
+        "Ray cannot be started on this machine: {reason}. Fix that, or name a cluster "
         "that is there with --address HOST:PORT."
     )
     WORKER_LOST = (

@@ -77,7 +77,7 @@ class DataErrors:
         "expected (text_pair is set): {text!r}"
     )
     NO_NUMBER = (
-        "{place} of {source} has {value!r} in column {column!r}, which is no finite "
+        "{place} of {source} has {value!r} in column {column!r}, which is not a finite "
         "number. Write one, or remove the row; if the column holds labels, name it as "
         "label and not as score."
     )
@@ -154,7 +154,7 @@ class DataErrors:
     BAD_LABELS_OPTION = (
         "--labels is {value!r}, but must be as 0=bad,1=good, or a JSON object."
     )
-    BAD_JSON_OPTION = "{option} is no JSON: {reason}."
+    BAD_JSON_OPTION = "{option} is not JSON: {reason}."
     BAD_LANG = "There is no tokenizer of the language {lang!r}: {reason}"
     UNKNOWN_LANG = (
         "{lang!r} is not the code of a language that spaCy knows, such as 'en' or 'de'."
@@ -162,7 +162,7 @@ class DataErrors:
 
     # Tasks
     NO_TASK = "There is no task {name!r}. There are: {there}."
-    OTHER_KIND = "{name!r} is no task of kind {kind!r}. These are: {there}."
+    OTHER_KIND = "{name!r} is not a task of kind {kind!r}. These are: {there}."
     NO_DATA_DIR = "There is no folder {path!r} (seen from {cwd})."
     NO_TASK_FILES = (
         "The data of {name} is not in {path!r}. Looked for {files}, in {folders}."
@@ -240,7 +240,7 @@ class DataErrors:
         "All texts of {path!r} that are trained on have the label {label!r}, and "
         "{task} learns to tell labels apart. Add texts with another label."
     )
-    CONFIG_EXISTS = "{path!r} is there already. To write over it, add --force (-F)."
+    CONFIG_EXISTS = "{path!r} already exists. To overwrite it, add --force (-F)."
     DEV_WITHOUT_TRAIN = "--dev without --train: add the training data."
     DICTIONARY_WITHOUT_SPANS = (
         "--dictionary is for spans, and --no-spans leaves them out. Remove one of them."

@@ -137,7 +137,7 @@ class DictionaryErrors:
         "{path} is not an n-gram dictionary: {reason}. Dictionaries are written by "
         "NgramDictionary.to_disk and by: python -m spacy spanft dictionary build"
     )
-    DAMAGED = "{path} is damaged: {reason}. Copy it again, or build it anew."
+    DAMAGED = "{path} is damaged: {reason}. Copy it again, or build it again."
     NEWER_FORMAT = (
         "{path} has format version {found}, but this spacy-spanft ({version}) reads "
         "up to version {known}. Upgrade: pip install --upgrade spacy-spanft"

@@ -13,7 +13,7 @@ class MatrixErrors:
         "{place!r} cannot be set: the runner does that, as it is what tells the runs "
         "apart (--seed, --seeds, --data)."
     )
-    BAD_OVERRIDES = "The command line has something that is no setting: {reason}"
+    BAD_OVERRIDES = "The command line has something that is not a setting: {reason}"
     NO_SPAN_BLOCK = (
         "The arm {arm!r} sets `block`, but its config has none of these: {known}. "
         "Give it the config `spanft`."
@@ -45,7 +45,7 @@ class MatrixErrors:
         "move the other elsewhere."
     )
     NO_PIPELINE_OF = (
-        "{name} is no pipeline that can be trained on '{data}'. There are: {known}."
+        "{name} is not a pipeline that can be trained on '{data}'. There are: {known}."
     )
     TWO_SOURCES = (
         "--pipeline takes the package's configs, and --configs those of your own. "

@@ -23,7 +23,7 @@ class ModelErrors:
     )
     WRONG_NUMBER = "The segmenter {segmenter} got {docs} Docs, but gave {got} results."
     KEY_TAKEN = (
-        "doc.spans[{key!r}] is there already, and not written by {name!r} but by "
+        "doc.spans[{key!r}] already exists, and was not written by {name!r} but by "
         "{other}. Give this component another key, or let it overwrite the spans: "
         'nlp.add_pipe("span_segmenter", config={{"spans_key": "other"}}) or '
         'config={{"overwrite": True}}.'
@@ -168,8 +168,8 @@ class ModelErrors:
         "{value!r} would change nothing. Leave out one of them."
     )
     NO_CLASSIFIER = (
-        "{name!r} is no component that classifies over spans. Those of this pipeline: "
-        "{there}. They are textcat, textcat_multilabel and text_regressor with "
+        "{name!r} is not a component that classifies over spans. This "
+        "pipeline has: {there}. Use textcat, textcat_multilabel or text_regressor with "
         "spacy-spanft.SpanTextCat.v1."
     )
     CANNOT_EXPLAIN = (
@@ -206,7 +206,7 @@ class ModelErrors:
         '    separator = "{separator}"'
     )
     NOT_A_PAIR = (
-        "{pair!r} is no pair of texts. Give two strings for each: [(first, second), "
+        "{pair!r} is not a pair of texts. Give two strings for each: [(first, second), "
         "...]."
     )
     BAD_SEPARATOR = (
@@ -281,7 +281,7 @@ class ModelErrors:
     ONE_LABEL = "The labels of {name!r} are {labels!r}, but must be a list of strings."
     WRONG_N_TAGS = (
         "The model of {name!r} has nO = {found}, but {n_labels} labels need {needed} "
-        "tags: four for each, and one for what is no entity. Leave out "
+        "tags: four for each, and one for what is not an entity. Leave out "
         "[components.{name}.model] nO."
     )
     NEW_LABEL = (

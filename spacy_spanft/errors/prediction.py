@@ -8,12 +8,11 @@ class PredictionErrors:
     """Messages with named gaps, filled with `str.format`."""
 
     NO_INPUT_FORMAT = (
-        "The ending of {path!r} does not tell its format. Give it with --format: "
-        "parquet, jsonl, csv, tsv, or txt for one text a line."
+        "The file extension of {path!r} does not tell its format. Set it with "
+        "--format: parquet, jsonl, csv, tsv, or txt for one text per line."
     )
     NO_OUTPUT_FORMAT = (
-        "The output {path!r} must end in .parquet or in .jsonl, which says what is "
-        "written."
+        "The output {path!r} must end in .parquet or .jsonl, which sets its format."
     )
     PREDICTS_NOTHING = (
         "The pipeline {name!r} predicts no categories, entities or spans; it has "
@@ -24,20 +23,20 @@ class PredictionErrors:
         "output have the same columns."
     )
     NOT_IN_JSON = (
-        "A column of the input holds values of type {kind}, which JSON does not know. "
-        "Let the output be Parquet."
+        "A column of the input holds values of type {kind}, which JSON cannot hold. "
+        "Use a .parquet output."
     )
     MIXED_TYPES = (
         "The columns of the input cannot be written as Parquet, where each has one "
-        "type: {reason}. Let the output be .jsonl."
+        "type: {reason}. Use a .jsonl output."
     )
     NO_FREE_GPU = "No GPU is free among {gpus}: each process needs one of its own."
     NONE_PREDICTED = (
         "None of the first texts of {path} can be predicted. {place}: {reason}"
     )
     COLUMN_IS_THERE = (
-        "{path!r} already has a column of the name {names}. Give the predicted ones "
-        "other names with --prefix, such as --prefix predicted_."
+        "{path!r} already has the column {names}. Rename the predicted columns with "
+        "--prefix, such as --prefix predicted_."
     )
     FOR_PAIRS = (
         "The pipeline {name!r} is for pairs of texts. Name the column of the second "
@@ -47,8 +46,8 @@ class PredictionErrors:
         "The pipeline {name!r} is for single texts, and --text-pair names a second one."
     )
     EMPTY_TEXT = "{place} of {path!r} has no text: nothing can be predicted of it."
-    BAD_WORK = "{path} cannot be read. Remove its folder to begin anew."
+    BAD_WORK = "{path} cannot be read. Remove its folder to start over."
     PARTS_OF_OTHERS = (
-        "{folder} has parts of another run: {name} was different. Call it as before to "
-        "go on with that one, or begin anew with --force."
+        "{folder} has parts of another run: {name} was different. Run the same command "
+        "as before to resume it, or start over with --force."
     )

@@ -48,7 +48,7 @@ class PretrainingErrors:
     )
     OUTPUT_TAKEN = (
         "The folder {path!r} is not empty. Go on with the training in it (--resume), "
-        "begin anew in it (--overwrite), or name another."
+        "start over in it (--overwrite), or name another."
     )
     OUTPUT_NOT_OURS = (
         "The folder {path!r} is not empty, and no training was begun in it (it has no "
@@ -58,10 +58,10 @@ class PretrainingErrors:
         "The model {model!r} is in the output {path!r}, and would be overwritten "
         "before it is read. Name another output."
     )
-    NO_CHECKPOINT = "There is no whole checkpoint in '{path}': training begins anew."
+    NO_CHECKPOINT = "There is no whole checkpoint in '{path}': training starts over."
     NOTHING_TO_GO_ON_FROM = (
         "{path!r} holds an encoder that is finished, and no checkpoint to go on from. "
-        "Begin anew (--overwrite), or take it as --model for another output."
+        "Start over (--overwrite), or take it as --model for another output."
     )
     BAD_CHECKPOINT = (
         "{path!r} is damaged: {reason}. Delete the folder {checkpoint!r} to go on from "
@@ -82,20 +82,20 @@ class PretrainingErrors:
         "raise --accumulate, or lower --max-length."
     )
     OTHER_TEXT = "the text is another one, or the dictionary that marks its n-grams"
-    RESUME_OR_OVERWRITE = "Either go on (--resume) or begin anew (--overwrite)."
+    RESUME_OR_OVERWRITE = "Either go on (--resume) or start over (--overwrite)."
     OTHER_TRAINING = (
         "What was begun in {path!r} cannot go on like this: {changes}. Set it as it "
-        "was, or begin anew (--overwrite)."
+        "was, or start over (--overwrite)."
     )
     BAD_RECORD = (
-        "{path!r} is damaged, so nobody knows what was begun there. Begin anew "
+        "{path!r} is damaged, so nobody knows what was begun there. Start over "
         "(--overwrite)."
     )
     BAD_HEADS = "The heads in {path!r} do not fit the model: {reason}"
     NOT_WRITTEN = "a checkpoint cannot be written, perhaps the disk is full ({reason})"
     STOPPED_EARLY = (
         "No checkpoint was written yet (--save-every): the same command with --resume "
-        "begins anew."
+        "starts over."
     )
     STOPPED_TRAINING = (
         "The last checkpoint is whole: the same command with --resume goes on from it."

@@ -35,7 +35,7 @@ class PublishingErrors:
         "organization that you are a member of? And may the token write?"
     )
     PUBLIC_REPO = (
-        "{repo!r} is there already, and anybody may see it. Make it private in its "
+        "{repo!r} already exists, and anybody can see it. Make it private in its "
         "settings on the hub, or leave out --private."
     )
     HUB_REFUSED = "The Hugging Face hub did not take {repo!r}: {reason}"

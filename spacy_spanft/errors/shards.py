@@ -26,7 +26,7 @@ class ShardErrors:
         "what it was, name another --work FOLDER, or remove that one."
     )
     WORK_TAKEN = (
-        "Another build is at work in {path!r}. Wait until it ends, or name another "
+        "Another build is running in {path!r}. Wait until it ends, or name another "
         "--work FOLDER."
     )
     NOT_OUR_WORK = (
@@ -38,8 +38,8 @@ class ShardErrors:
         "a file. Save it to one, or leave them out."
     )
     BAD_SIZE = (
-        "{value!r} is no size of memory. Write a number and a unit, such as 500MB or "
-        "2GB."
+        "{value!r} is not an amount of memory. Write a number and a unit, such as "
+        "500MB or 2GB."
     )
     BAD_PART = (
         "{value!r} does not say which part of how many, such as 3/16: a number from 1 "
@@ -66,7 +66,7 @@ class ShardErrors:
     NO_TEXT_IN_CELL = (
         "{place} of {source!r} has {value!r} in column {column!r}, which is not a "
         "text. Choose another one with column=... (--column); errors='replace' "
-        "(--errors replace) passes over cells with null."
+        "(--errors replace) skips null cells."
     )
     COLUMN_NOT_TEXT = (
         "Column {column!r} of {source!r} holds {type}, not text. Choose another one "

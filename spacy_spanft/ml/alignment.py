@@ -234,7 +234,7 @@ def _special_rows(rows: Ints, encoding: Encoding) -> Ints:
 
 
 def real_rows(encoding: Encoding) -> tuple[Ints, Ints]:
-    """Find the rows of a Doc that are no padding.
+    """Find the rows of a Doc that are not padding.
 
     encoding (Encoding): What the encoder says of the Doc.
     RETURNS (tuple[Ints, Ints]): Where they begin and end in each window, (n_windows,).

@@ -65,7 +65,7 @@ def _check_count(text: str, count: object) -> None:
 
 
 def _is_text(text: str) -> bool:
-    """Say whether a file can hold it: half a surrogate pair is no character."""
+    """Say whether a file can hold it: half a surrogate pair is not a character."""
     try:
         text.encode("utf8")
     except UnicodeEncodeError:

@@ -49,7 +49,7 @@ class FromText:
 
         paths (Union[str, Path, Iterable]): The files; "-" is the standard input.
         column (str): The column or key that holds the text in Parquet and JSONL.
-        errors (str): What to do about bytes that are no text, and null in the place of
+        errors (str): What to do about bytes that are not text, and null in the place of
             a text: "strict" raises, "replace" goes on.
         **settings: How to count; see `CountSettings`.
         RETURNS (NgramDictionary): The n-grams that occur often enough.
@@ -145,7 +145,7 @@ class FromText:
 
         paths (Union[str, Path, Iterable]): The files; see `from_files`.
         column (str): The column or key that holds the text in Parquet and JSONL.
-        errors (str): What to do about what is no text: "strict" or "replace".
+        errors (str): What to do about what is not text: "strict" or "replace".
         engine (str): "local" for n_process processes of this machine, "ray" for as many
             workers of a Ray cluster, which must see the files and the folder.
         address (Optional[str]): Where the Ray cluster is (HOST:PORT); None for that in

@@ -55,7 +55,7 @@ def pretrain(
     output (Union[str, Path]): The folder that spaCy can take as a transformer's name.
     settings (Optional[Settings]): The settings; None for those of the paper.
     resume (bool): Go on from the last checkpoint in the output.
-    overwrite (bool): Begin anew, whatever the output holds.
+    overwrite (bool): Start over, whatever the output holds.
     RETURNS (Pretrained): What came out.
     """
     require("Pre-training", "accelerate")
@@ -108,7 +108,7 @@ def _n_processes() -> int:
 
 
 def _check_checkpoint(output: Path, checkpoint: Path | None) -> None:
-    """Say it if training does not go on, but begins anew."""
+    """Say it if training does not go on, but starts over."""
     if checkpoint is not None:
         folder.check_checkpoint(checkpoint)
     elif folder.is_finished(output):

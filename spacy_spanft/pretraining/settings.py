@@ -39,9 +39,7 @@ class Settings:
     pack: bool = _setting(
         True, "Fill sequences with the lines that follow, up to the next empty one"
     )
-    errors: ErrorHandling = _setting(
-        "strict", "What to do about bytes in the files that are no text"
-    )
+    errors: ErrorHandling = _setting("strict", "How to handle invalid UTF-8")
     from_scratch: bool = _setting(
         False, "Begin with fresh weights, not with the model's"
     )

@@ -25,7 +25,7 @@ def lines_of(paths: Iterable[str | Path], errors: ErrorHandling) -> Iterator[lis
     """Read text files.
 
     paths (Iterable[Union[str, Path]]): The files, compressed or not.
-    errors (str): What to do about bytes that are no text.
+    errors (str): What to do about bytes that are not text.
     YIELDS (list[str]): Lines, without white space around them; empty ones too.
     """
     for block in blocks_from_files(paths, errors=errors, block_size=_BLOCK_SIZE):

@@ -67,7 +67,7 @@ def _has_model(block: dict[str, Any], path: list[str]) -> bool:
 
 
 def is_on_hub(name: str) -> bool:
-    """Say whether a name may be one on the hub: it looks like one, and is no path."""
+    """Say whether a name may be one on the hub: it looks so, and is not a path."""
     return _HUB_NAME.fullmatch(name) is not None and not Path(name).exists()
 
 

@@ -159,7 +159,7 @@ class LocalProcesses(Engine):
     """Runs tasks in processes of this machine, which end with this one.
 
     They are started when the first task is there. Where one is killed, all are started
-    anew, and what they were at is begun again.
+    again, and what they were at is begun again.
     """
 
     def __init__(self, n_workers: int, is_light: bool = False) -> None:

@@ -30,8 +30,8 @@ def write_whole(path: str | Path, data: bytes | Write) -> None:
 
     path (Union[str, Path]): The target; a link is followed. What it held stays until
         the very end, also when the disk is full or the program is interrupted, and so
-        does who may read it. What is no file, such as /dev/stdout, is written to as it
-        is.
+        does who may read it. What is not a file, such as /dev/stdout, is written
+        to as it is.
     data (Union[bytes, Callable]): What to write, or what writes it to a file.
     """
     write = _writing(data) if isinstance(data, bytes) else data
@@ -166,7 +166,7 @@ def _check_above(path: str | Path, folder: Path) -> None:
 
 
 def check_source(path: str | Path) -> None:
-    """Raise for what is no file.
+    """Raise for what is not a file.
 
     path (Union[str, Path]): What will be read, perhaps several times.
     """

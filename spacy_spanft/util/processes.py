@@ -30,7 +30,7 @@ def fresh_pool(n_workers: int = 1) -> ProcessPoolExecutor:
 
     On Linux they are forked off a server that has imported the libraries and done
     nothing else, which saves the seconds that importing takes; elsewhere each imports
-    them anew (macOS has libraries that do not survive a fork).
+    them again (macOS has libraries that do not survive a fork).
 
     n_workers (int): How many processes there are. With one, whatever is submitted runs
         in the same process; for a process each, make a pool each.
@@ -100,7 +100,7 @@ def _without_main() -> Iterator[None]:
     """Keep a process that is started from running the script of this one again.
 
     It takes its functions from our modules. The script may be long, and one that has no
-    `if __name__ == "__main__":` would start processes anew.
+    `if __name__ == "__main__":` would start processes again.
     """
     known = vars(sys.modules["__main__"])
     names = ("__spec__", "__file__")

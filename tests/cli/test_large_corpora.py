@@ -75,7 +75,7 @@ def test_shards_are_joined(corpus, expected, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("build", "--memory", "2"), "'2' is no size of memory"),
+        (("build", "--memory", "2"), "'2' is not an amount of memory"),
         (("build", "--address", "host:1"), "Add --engine ray"),
         (("shard", "--part", "0/3"), "'0/3' does not say which part"),
         (("shard", "--part", "4/3"), "'4/3' does not say which part"),

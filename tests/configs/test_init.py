@@ -550,7 +550,7 @@ class TestErrors:
         out = tmp_path / "x.cfg"
         out.write_text("mine")
         done = run("spanft", "init", out, ok=False)
-        assert "x.cfg' is there already. To write over it, add --force" in done.stderr
+        assert "x.cfg' already exists. To overwrite it, add --force" in done.stderr
         assert out.read_text() == "mine"
         run("spanft", "init", out, "--force")
         assert out.read_text() != "mine"

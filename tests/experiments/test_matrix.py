@@ -317,7 +317,7 @@ def test_bad_data(place):
             ["--training.x", "1"],
             "'training.x', which is not a known setting. Known are: ",
         ),
-        (["--nothing", "1"], "is no setting"),
+        (["--nothing", "1"], "is not a setting"),
         (["--output", "arms.yml"], "'arms.yml' is a file. Name a folder"),
     ],
 )

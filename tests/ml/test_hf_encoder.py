@@ -70,7 +70,7 @@ def plain_rows(model, docs, size, overlap):
 
 
 def real_places(rows):
-    """Find the rows that are no padding, one window after the other."""
+    """Find the rows that are not padding, one window after the other."""
     for start, encoding in zip(rows.starts, rows.encodings, strict=False):
         for number, size in enumerate(encoding.windows):
             begin = start + number * encoding.width

@@ -370,7 +370,7 @@ class TestSpanPool:
             own = X.vectors[X.starts[number] : X.starts[number + 1]]
             if kind in ("cls", "last") or not len(own):
                 rows = [X.cls[number]] if len(own) else []
-            else:  # those that are no padding
+            else:  # those that are not padding
                 sizes = encoding.windows.tolist()
                 rows = [
                     w * encoding.width + i

@@ -110,7 +110,7 @@ def test_learns_and_stays(architecture, tmp_path):
     again = spacy.load(tmp_path / "model")
     assert np.array_equal(the_pooler(again).get_param("W"), after)
     assert again("new york").cats == nlp("new york").cats
-    # What is trained on is no new one, and keeps its weights.
+    # What is trained on is not a new one, and keeps its weights.
     with again.select_pipes(disable=["textcat"]):
         prepare_training()(again)
     assert np.array_equal(the_pooler(again).get_param("W"), after)

@@ -198,7 +198,7 @@ def edited(text, rng, first):
 
 
 def test_broken_rows(original):
-    """The checksum is right, as of one who has packed it anew."""
+    """The checksum is right, as if somebody had repacked it."""
     rng = random.Random(1)
     text = gzip.decompress(original.to_bytes()).decode()
     head = text.index("ngram\tcount\n") + len("ngram\tcount\n")

@@ -172,7 +172,7 @@ def test_damaged_shards_are_named(text, tmp_path):  # noqa: F811
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("header", np.frombuffer(b"{", np.uint8), "its 'header' is no JSON"),
+        ("header", np.frombuffer(b"{", np.uint8), "its 'header' is not JSON"),
         ("header", np.frombuffer(b"[]", np.uint8), "its header has a wrong"),
         (
             "header",
@@ -185,9 +185,9 @@ def test_damaged_shards_are_named(text, tmp_path):  # noqa: F811
         (
             "stream-0",
             np.full(8, 10**6, np.uint32),
-            "its stream-0 holds what is no word",
+            "its stream-0 holds what is not a word",
         ),
-        ("stream-0", np.zeros(8), "its stream-0 holds what is no word"),
+        ("stream-0", np.zeros(8), "its stream-0 holds what is not a word"),
         ("stream-0", None, "it has no 'stream-0'"),
     ],
 )

@@ -333,7 +333,7 @@ def test_nothing_stays_of_a_build_that_has_not_begun(tmp_path):
 def test_two_builds_do_not_share_a_folder(text, tmp_path):
     with (
         FileLock(tmp_path / ".lock"),
-        pytest.raises(DictionaryError, match="Another build is at work in"),
+        pytest.raises(DictionaryError, match="Another build is running in"),
     ):
         NgramDictionary.from_shards(text, work=tmp_path)
 
@@ -473,7 +473,7 @@ def test_sizes_of_memory_are_read():
     assert parse_memory("2GB") == parse_memory(" 2 gib ") == 2 << 30
     assert parse_memory("0.5MB") == 1 << 19
     for value in ("", "GB", "2", "-1GB", "nanGB", "two MB", "1e30GB"):
-        with pytest.raises(DictionaryError, match="is no size of memory"):
+        with pytest.raises(DictionaryError, match="is not an amount of memory"):
             parse_memory(value)
 
 

@@ -141,9 +141,7 @@ class TestKeys:
     def test_taken_by_another(self, pipeline):
         doc = pipeline.make_doc("new york")
         doc.spans["ngrams"] = [doc[0:1]]
-        with pytest.raises(
-            SpanftError, match=r"doc.spans\['ngrams'\] is there already"
-        ):
+        with pytest.raises(SpanftError, match=r"doc.spans\['ngrams'\] already exists"):
             pipeline(doc)
         with pytest.raises(SpanftError, match="overwrite"):
             list(pipeline.pipe([doc]))

@@ -180,7 +180,7 @@ def test_textcat(project, copy, settings):
 
 def test_ner(project, copy, settings):
     said = run("run", "ner", ".", *settings, cwd=copy, ok=False)
-    assert "'cola' is no task of kind 'ner'. These are: conll2003, wnut17" in said
+    assert "'cola' is not a task of kind 'ner'. These are: conll2003, wnut17" in said
     run("run", "ner", ".", *settings, "--vars.task", "wnut17", cwd=copy)
     made = outputs_of(project, "ner", copy, task="wnut17")
     assert all(path.exists() for path in made)
@@ -343,7 +343,10 @@ def test_demo_data(tmp_path):
         (["--arm", "nothing"], "There is no arm 'nothing'. There are: encoder, cnn"),
         (["--data", "nowhere"], "There is no folder 'nowhere'"),
         (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
-        (["--pipeline", "nothing"], "'nothing' is no pipeline that can be trained on"),
+        (
+            ["--pipeline", "nothing"],
+            "'nothing' is not a pipeline that can be trained on",
+        ),
         (["--pipeline", "ner", "--configs", "configs"], "Leave one of them out"),
         (["--metrics", "file"], "'file' is a file"),
     ],

@@ -228,7 +228,7 @@ def test_a_file_is_kept_unless_forced(tmp_path):
     path = tmp_path / "README.md"
     path.write_text("mine", encoding="utf8")
     done = run("spanft", "card", model, "-o", path, ok=False)
-    assert "is there already" in done.stderr
+    assert "already exists" in done.stderr
     assert path.read_text(encoding="utf8") == "mine"
     run("spanft", "card", model, "-o", path, "--force")
     assert has_front_matter(path.read_text(encoding="utf8"))

@@ -136,7 +136,7 @@ def test_private(hub, model):
 def test_what_is_to_be_private_is_not_put_where_anybody_sees_it(hub, model):
     push(model)
     done = push(model, "--private", ok=False)
-    assert f"'{REPO}' is there already, and anybody may see it" in done.stderr
+    assert f"'{REPO}' already exists, and anybody can see it" in done.stderr
     assert len(hub.messages) == 1
 
 

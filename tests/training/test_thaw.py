@@ -113,7 +113,7 @@ class TestThaw:
             freeze(nlp, {"step": n, "epoch": epoch})
             step(nlp, examples, optimizer())
             assert (hash_of(nlp, LAYERS[-1]) == before) == is_same
-        # The layers below wait anew: the last thaw was at step 1, this one is at 8.
+        # The layers below wait again: the last thaw was at step 1, this one is at 8.
         for n in (8, 9):
             before = hash_of(nlp, LAYERS[0])
             freeze(nlp, {"step": n, "epoch": 1})

@@ -100,7 +100,9 @@ def read_arms(path: str | Path) -> list[ArmConfig]:
 def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
     settings = {} if settings is None else settings
     if not isinstance(settings, dict):
-        reason = f"the arm {name!r} is {shown(settings)}, which is no list of settings"
+        reason = (
+            f"the arm {name!r} is {shown(settings)}, which is not a list of settings"
+        )
         raise bad_arms(path, reason)
     known = ArmConfig._fields[1:]
     for key, value in settings.items():

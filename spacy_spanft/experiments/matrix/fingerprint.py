@@ -30,7 +30,7 @@ def _paths(value: Any, name: str = "") -> Iterator[Path]:
             yield from _paths(one, key)
     elif isinstance(value, str):
         path = Path(value)
-        # A short word such as "en" is no path, even if there is such a folder.
+        # A short word such as "en" is not a path, even if there is such a folder.
         is_named = name in _NAMES or "/" in value or "\\" in value
         try:
             if path.is_file() or (is_named and path.is_dir()):

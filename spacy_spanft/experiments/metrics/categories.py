@@ -190,7 +190,7 @@ def _numbers(examples: Sequence[Example], known: dict[str, int]) -> Rows:
     for one in examples:
         gold, guess = _best(one.reference.cats), _best(one.predicted.cats)
         for name in (gold, guess):
-            known.setdefault(name, len(known) - 1)  # one of them is no label
+            known.setdefault(name, len(known) - 1)  # one of them is not a label
         # Who predicts nothing is wrong, also where nothing is right.
         found.append((known[gold], known[guess] if guess else NO_LABEL - 1))
     return np.array(found, np.int64).reshape(-1, 2)

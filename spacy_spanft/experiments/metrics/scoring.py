@@ -1,6 +1,6 @@
 """What a metric is, and the scores: from a row of numbers for each Doc to one number.
 
-With a row a Doc, a score can be computed anew for any choice of Docs, and two arms can
+With a row a Doc, a score can be computed for any choice of Docs, and two arms can
 be compared Doc by Doc. All scores are those of spaCy's Scorer and of our own scorers,
 to the last digit.
 """

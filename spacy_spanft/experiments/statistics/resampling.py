@@ -1,4 +1,4 @@
-"""Scores of runs on test data drawn anew, with which all statistics begin."""
+"""Scores of runs on resampled test data, with which all statistics begin."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ class Scores(NamedTuple):
     """The scores of an arm's runs.
 
     found (NDArray): On the test data (n_runs).
-    drawn (NDArray): On test data drawn anew, the same draws for all arms
+    drawn (NDArray): On resampled test data, the same draws for all arms
         (n_resamples, n_runs).
     n_docs (int): How many texts the test data has.
     seeds (Optional[Sequence[int]]): The seed of each run, if known.
@@ -34,7 +34,7 @@ def resample(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> dict[str, Scores]:
-    """Draw the test data anew, with replacement, and score all runs of all arms.
+    """Resample the test data with replacement, and score all runs of all arms.
 
     arms (Mapping[str, Sequence[Rows]]): What each run of each arm said of each Doc.
     score (Callable[[Rows], float]): Makes a score of such rows.

@@ -44,7 +44,7 @@ def huggingface_encoder(
     stride (Optional[int]): How many wordpieces after another windows begin; None takes
         three quarters of a window.
     separator (Optional[str]): What stands between the texts of a pair; None if there
-        are no pairs.
+        are not pairs.
     text_row (Literal["auto", "first", "last", "mean"]): The row that stands for a text:
         "auto" takes [CLS], wherever it is, the last one of a decoder (GPT-2), and the
         mean where neither is there (T5).

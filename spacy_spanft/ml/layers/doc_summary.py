@@ -58,7 +58,7 @@ def forward(
 
 
 def _real(X: DocRows, number: int) -> Ints:
-    """Find the rows of a Doc that are no padding."""
+    """Find the rows of a Doc that are not padding."""
     ends = zip(*real_rows(X.encodings[number]), strict=True)
     return X.starts[number] + np.concatenate([np.arange(a, b) for a, b in ends])
 

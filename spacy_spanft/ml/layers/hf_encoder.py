@@ -109,7 +109,7 @@ def _by_doc(cut: Windows) -> list[list[Window]]:
 
 
 def _places(encodings: list[Encoding], starts: list[int]) -> Any:
-    """Find the rows that are no padding."""
+    """Find the rows that are not padding."""
     found = [
         start + np.arange(begin, end)
         for start, encoding in zip(starts, encodings, strict=False)

@@ -38,7 +38,7 @@ class Sides(NamedTuple):
 
 
 def pair_match(separator: str, spans_key: str | None = None) -> Model[InT, OutT]:
-    """Make the layer. Docs that are no pairs get zeros.
+    """Make the layer. Docs that are not pairs get zeros.
 
     The vector of a piece is the mean of its rows. For each piece of one text its
     highest cosine with a piece of the other counts; the result is the mean over the

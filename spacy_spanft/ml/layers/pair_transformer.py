@@ -76,7 +76,7 @@ def forward(
 
 
 def _warn_of_single_texts(model: PairTransformer, pairs: list[Pair]) -> None:
-    """Warn once of a text that is no pair: the pipeline may have learned from none."""
+    """Warn once of a text that is not a pair: training may have had none."""
     text = next((pair.first for pair in pairs if pair.second is None), None)
     if text is None or model.has_warned:
         return

@@ -46,7 +46,7 @@ def encode_corpus(blocks: Iterable[bytes], n_threads: int = 1) -> EncodedCorpus:
     for block_chunks, block_ids in map_threaded(_encode, some, n_threads):
         dictionaries.append(block_chunks)
         ids.append(block_ids)
-    # Each block has ids of its own so far: number the chunks of all blocks anew.
+    # Each block has ids of its own so far: renumber the chunks of all blocks.
     joined = pa.chunked_array(dictionaries, pa.large_binary()).dictionary_encode()
     del dictionaries
     if not ids:

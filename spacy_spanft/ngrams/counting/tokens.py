@@ -146,7 +146,7 @@ def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
         lengths[lines.count("\n", 0, empty)] = 0
         lines = lines.replace("\n\n", "\n")
     lines = lines.replace(f"\n{UNKNOWN}\n", "\n\n")[1:]
-    # A newline is no letter, so it changes nothing in how its neighbors are folded.
+    # A newline is not a letter, so it changes nothing in how its neighbors are folded.
     folded = lines.lower() if attr == "LOWER" else lines
     return Words(lengths, folded.encode("utf8"))
 

@@ -51,7 +51,7 @@ def in_order(headers: Sequence[Header]) -> list[Header]:
     """Check that files can be joined, and bring the parts of a text into their order.
 
     headers (Sequence[Header]): What the files say of themselves.
-    RETURNS (list[Header]): The same; files that are no parts stay as they are.
+    RETURNS (list[Header]): The same; files that are not parts stay as they are.
     """
     first = headers[0]
     for one in headers:
@@ -201,6 +201,6 @@ def load_streams(
             stream = arrays[f"stream-{shard}"]
             is_right = stream.dtype == np.uint32 and stream.ndim == 1
             if not is_right or (len(stream) and stream.max() >= len(new_ids)):
-                raise arrays.error(f"its stream-{shard} holds what is no word")
+                raise arrays.error(f"its stream-{shard} holds what is not a word")
             store.write(f"stream-{first + shard}", {"words": new_ids[stream]})
     store.write_facts(f"loaded-{number}", n_shards)

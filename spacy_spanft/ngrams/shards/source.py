@@ -72,7 +72,7 @@ def text_of_files(
 
     paths (Sequence[str]): The files; "-" is the standard input.
     column (str): The column or key that holds the text, where there are such.
-    errors (str): What to do about what is no text: "strict" or "replace".
+    errors (str): What to do about what is not text: "strict" or "replace".
     part (Optional[Part]): Which part of the text is counted; None for all.
     is_kept (bool): Whether a build that is cut short is gone on with.
     RETURNS (Text): The text.

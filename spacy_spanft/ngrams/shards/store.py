@@ -206,7 +206,7 @@ def facts_in(arrays: Arrays, name: str) -> Any:
     try:
         return json.loads(arrays.text(name))
     except (ValueError, RecursionError) as error:
-        raise arrays.error(f"its {name!r} is no JSON") from error
+        raise arrays.error(f"its {name!r} is not JSON") from error
 
 
 def save_arrays(file: IO[bytes], arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:

@@ -129,7 +129,7 @@ def blocks_from_texts(
 
 
 def _encode(texts: list[str]) -> bytes:
-    # A lone surrogate is no character, and NUL is no text: neither is worth
+    # A lone surrogate is not a character, and NUL is not text: neither is worth
     # stopping for when the text came from the user's own program.
     joined = "\n".join(texts).replace("\0", "�") + "\n"
     return joined.encode("utf8", errors="replace")

@@ -40,7 +40,7 @@ class Unit:
     start (int): The byte at which it begins; for Parquet, the row group.
     end (Optional[int]): Where it ends, exclusive; None for the end of the file.
     column (str): The column or key that holds the text.
-    errors (str): What to do about what is no text: "strict" or "replace".
+    errors (str): What to do about what is not text: "strict" or "replace".
     """
 
     path: str
@@ -82,7 +82,7 @@ def units_of(
     size (Optional[int]): How many bytes a unit should have; None for whole files.
     column (str): The column of Parquet files, and the key in JSONL files, that holds
         the text.
-    errors (str): What to do about bytes that are no text, and cells without any:
+    errors (str): What to do about bytes that are not text, and cells without any:
         "strict" or "replace".
     RETURNS (list[Unit]): The units, in the order of the text.
     """

@@ -1,4 +1,4 @@
-"""Checks before training of names that are misspelt, which spaCy passes over."""
+"""Checks before training of names that are misspelled, which spaCy ignores."""
 
 import sys
 from types import FrameType
@@ -51,7 +51,7 @@ def _config_as_given() -> Config | None:
 def check_initialized(nlp: Language, config: Any) -> None:
     """Raise for a block of [initialize.components] whose component is not there.
 
-    spaCy passes over it, so that a component begins with defaults: a segmenter with
+    spaCy ignores it, so that a component begins with defaults: a segmenter with
     another dictionary.
 
     config (Config): Its config, interpolated.

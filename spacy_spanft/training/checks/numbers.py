@@ -14,7 +14,7 @@ class _Limit(NamedTuple):
 
     place (str): Its section, with dots.
     lowest (float): The lowest number it can be.
-    note (str): What that number stands for, if it is no usual one.
+    note (str): What that number stands for, if it is not a usual one.
     """
 
     place: str

@@ -99,7 +99,7 @@ def _written(value: bool) -> str:
 
 
 def warn_unused_paths(config: Config) -> None:
-    """Warn of a setting in [paths] that no other setting refers to: a misspelt one.
+    """Warn of a setting in [paths] that no other setting refers to: a misspelled one.
 
     config (Config): The pipeline's config, not interpolated.
     """

@@ -17,7 +17,7 @@ _IOB = {"U": "B", "S": "B", "L": "I", "E": "I"}
 
 
 def check_tag(tag: str, place: str) -> None:
-    """Raise for what is no tag.
+    """Raise for what is not a tag.
 
     place (str): Where it stands, for the message.
     """
