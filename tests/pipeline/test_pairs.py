@@ -62,7 +62,7 @@ def test_only_the_first_separator_counts(blank):
 
 def test_what_is_no_pair():
     for pairs in (["ab"], [("a", "b", "c")], [("a", None)]):
-        with pytest.raises(PairError, match=r"no pair of texts\. Give two strings"):
+        with pytest.raises(PairError, match=r"not a pair of texts\. Give two strings"):
             list(join_pairs(pairs))
 
 
