@@ -4,6 +4,7 @@ The loop is spaCy's, without evaluations in between: the same batches of 32 shuf
 texts, callbacks and schedules.
 """
 
+import gc
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,6 +35,9 @@ def do(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, Any]:
     nlp, dev = trained(run, data, encoder)
     scores = nlp.evaluate(dev, batch_size=BATCH)
     found = {metric: round(scores[metric], 5) for metric in TASKS[run["task"]].metrics}
+    # A pipeline is in circles, and Python does not see how large they are.
+    del nlp, dev
+    gc.collect()
     return {**found, "precision": precision()}
 
 
