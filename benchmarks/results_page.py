@@ -15,6 +15,7 @@ from statistics import mean, stdev
 from scipy.stats import t
 
 from .faithfulness import HEADS, METHODS, SIZES
+from .fewlabels import page as fewlabels
 from .matrix import Run, read_done
 
 RECORDED = Path(__file__).parent / "results"
@@ -153,6 +154,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "ner": ner,
     "deletion": deletion,
     "orders": orders,
+    "few-labels": fewlabels.scored,
+    "heads": fewlabels.tried,
 }
 
 

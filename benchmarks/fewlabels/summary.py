@@ -33,15 +33,16 @@ def results_table(done: Sequence[Run], metrics: str = "main") -> str:
         for metric in names if metrics == "all" else names[:1]:
             own = {seed: 100 * run[metric] for seed, run in groups[key].items()}
             other = {seed: 100 * run[metric] for seed, run in base.items()}
-            cells = (len(own), _spread(list(own.values())))
-            rows.append((*key, metric, *cells, difference(own, other)))
+            cells = (len(own), spread(list(own.values())))
+            cell = "" if groups[key] is base else difference(own, other)
+            rows.append((*key, metric, *cells, cell))
     return str(table(rows, header=(*HEADER, f"- {BASELINE} (95%)"), divider=True))
 
 
 def difference(own: dict[int, float], base: dict[int, float]) -> str:
     """Write the mean difference of two arms, paired by seed, with its interval."""
     pairs = [own[seed] - base[seed] for seed in own if seed in base]
-    if not pairs or own == base:
+    if not pairs:
         return ""
     if len(pairs) == 1:
         return f"{pairs[0]:+.1f} (n = 1)"
@@ -138,6 +139,7 @@ def _place(key: Key) -> tuple[Any, ...]:
     return [*TASKS].index(task), size, REGIMES.index(regime), arm != BASELINE, arm
 
 
-def _spread(values: list[float]) -> str:
+def spread(values: list[float]) -> str:
+    """Write a mean and its standard deviation, if there are several values."""
     spread = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
     return f"{mean(values):.1f}{spread}"

@@ -9,7 +9,7 @@ import spacy
 from spacy.training import Example
 from thinc.api import Ragged
 
-from benchmarks.fewlabels import choices, heads, summary, tasks, training
+from benchmarks.fewlabels import choices, heads, page, summary, tasks, training
 from benchmarks.fewlabels.arms import ARMS, OF_PAIRS, TRIED, config_for
 from benchmarks.matrix import is_done, read_done, run_missing
 
@@ -233,3 +233,25 @@ def test_differences_are_paired_by_seed():
     ]
     assert "+15.0 (-48.5 to +78.5, n = 2)" in summary.results_table(runs)
     assert "+15.0 (-48.5 to +78.5, n = 2)" in summary.over_tasks(runs)
+
+
+def test_tables_of_the_page(monkeypatch):
+    recorded = []
+    for (arm, gain), seed in product({"encoder": 0.0, "cnn": 0.01}.items(), range(3)):
+        run = {"task": "CoLA", "size": 300, "arm": arm, "regime": "everything"}
+        recorded.append({**run, "seed": seed, "cats_matthews": 0.1 * seed + gain})
+    other = {**recorded[-1], "regime": "rates", "cats_matthews": 0.9}
+    monkeypatch.setattr(page, "read_done", lambda _: [*recorded, other])
+    header, cola = page.scored()  # and no mean of one task of six
+    assert header[2:4] == ("encoder alone", "CNN without spans")
+    assert cola == (
+        *("300", "CoLA", "10.0 ± 10.0, n = 3"),
+        *("+1.0 (+1.0 to +1.0, n = 3)", "-", "-"),
+    )
+    monkeypatch.setattr(page, "TASKS", {"CoLA": tasks.TASKS["CoLA"]})
+    *_, means = page.scored()
+    assert means == ("300", "mean", "", "+1.0 (+1.0 to +1.0, n = 3)", "-", "-")
+    header, base, *heads_ = page.tried()
+    assert header == ("head", "CoLA")
+    assert base == ("encoder alone", "10.0 ± 10.0, n = 3")
+    assert ("CNN without spans", "+1.0 (+1.0 to +1.0, n = 3)") in heads_

@@ -1,0 +1,98 @@
+"""The tables of few labels for the results page, of what is recorded so far."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from ..matrix import Run, read_done
+from .arms import BASELINE, TRIED, main_regime
+from .summary import difference, spread
+from .tasks import TASKS
+
+RECORDED = Path(__file__).parents[1] / "results"
+NAMES = {
+    "mean": "mean of the wordpieces",
+    "means": "mean of the n-grams' means",
+    "cnn": "CNN without spans",
+    "random": "random spans",
+    "ngrams": "n-grams",
+    "max": "n-grams, maxima alone",
+    "zero": "n-grams, weights from zero",
+    "residual": "n-grams, residual windows",
+    "residual-zero": "both",
+    "residual-mean": "n-grams, residual windows, their mean",
+}
+SCORED = ("cnn", "random", "ngrams")
+HEADS = ("mean", "means", *SCORED, *TRIED)
+Seeds = dict[int, float]
+
+
+def scored() -> Iterator[Sequence[str]]:
+    """Compare the arms on dev data, for each size and task."""
+    yield "labels", "task", "encoder alone", *(NAMES[arm] for arm in SCORED)
+    runs = read_done(RECORDED / "fewlabels.jsonl")
+    for size in sorted({run["size"] for run in runs}):
+        own = [run for run in runs if run["size"] == size]
+        for row in _rows(own, SCORED):
+            yield str(size), *row
+
+
+def tried() -> Iterator[Sequence[str]]:
+    """Compare heads on held-out training data."""
+    runs = read_done(RECORDED / "fewlabels_variants.jsonl")
+    tasks = [name for name in TASKS if any(run["task"] == name for run in runs)]
+    yield "head", *tasks
+    found = {name: scores(runs, name, BASELINE) for name in tasks}
+    yield "encoder alone", *(_spread(found[name]) for name in tasks)
+    for arm in HEADS:
+        cells = (_difference(scores(runs, n, arm), found[n]) for n in tasks)
+        yield NAMES[arm], *cells
+
+
+def _rows(runs: Sequence[Run], arms: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Write what the encoder alone has, and how much more each arm."""
+    over_tasks: dict[str, list[Seeds]] = {arm: [] for arm in arms}
+    for name in TASKS:
+        base = scores(runs, name, BASELINE)
+        if not base:
+            continue
+        cells = []
+        for arm in arms:
+            own = scores(runs, name, arm)
+            cells.append(_difference(own, base))
+            both = own.keys() & base.keys()
+            over_tasks[arm].append({seed: own[seed] - base[seed] for seed in both})
+        yield name, _spread(base), *cells
+    if all(len(own) == len(TASKS) for own in over_tasks.values()):
+        yield "mean", "", *(_over(over_tasks[arm]) for arm in arms)
+
+
+def scores(runs: Sequence[Run], task: str, arm: str) -> Seeds:
+    """Find the main score of each seed, in percent, in the task's main regime.
+
+    runs (Sequence[Run]): The runs of one size.
+    task (str): The task.
+    arm (str): The arm.
+    RETURNS (dict[int, float]): The scores.
+    """
+    regime, metric = main_regime(TASKS[task]), TASKS[task].metrics[0]
+    wanted = {"task": task, "arm": arm, "regime": regime}
+    return {
+        run["seed"]: 100 * run[metric] for run in runs if wanted.items() <= run.items()
+    }
+
+
+def _over(tasks: Sequence[Seeds]) -> str:
+    """Write the mean over tasks, of the seeds that all of them have."""
+    seeds: Any = set.intersection(*(set(one) for one in tasks)) if tasks else set()
+    means = {seed: mean(one[seed] for one in tasks) for seed in sorted(seeds)}
+    return _difference(means, dict.fromkeys(means, 0.0))
+
+
+def _difference(own: Seeds, base: Seeds) -> str:
+    return difference(own, base).replace("-", "−") or "-"
+
+
+def _spread(own: Seeds) -> str:
+    return f"{spread(list(own.values()))}, n = {len(own)}"
