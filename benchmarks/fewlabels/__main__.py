@@ -134,7 +134,7 @@ def plan(
     print(plan_table(grid, tuned))
     # Until a choice is made, any setting has the number of runs.
     kinds = product(ARMS, REGIMES, TASKS.values())
-    some = {key_of(*kind): next(grid_of(kind[1])) for kind in kinds}
+    some = {key_of(*kind): next(grid_of(*kind[1:])) for kind in kinds}
     chosen = read_choices(results / CHOICES)
     wanted = list(only_those(runs({**some, **chosen}, seeds), only))
     print("What is scored:")

@@ -27,8 +27,9 @@ CORE_ARMS = ("encoder", "cnn", "random", "ngrams")
 REGIME_ARMS = ("encoder", "ngrams")
 # So many epochs for each size, times the factor that is chosen.
 EPOCHS = {100: 20, 300: 10, 1000: 5}
-# Rates of the encoder, with that factor.
+# Rates of the encoder, with that factor: texts, then tokens, which learn more slowly.
 GRID = ((2e-4, 1), (5e-4, 1), (1e-4, 1), (2e-4, 2))
+TOKEN_GRID = ((2e-4, 1), (5e-4, 1), (2e-4, 2), (5e-4, 2))
 # Of the head, where it has a rate of its own.
 HEAD_RATES = (1e-3,)
 TUNING_SIZE = 300
@@ -40,21 +41,21 @@ TUNING_SEED = 1000
 HEAD = "v1"
 
 
-def grid(regime: str) -> Iterator[Setting]:
+def grid(regime: str, task: Task) -> Iterator[Setting]:
     """Give the settings that are tried in a regime."""
-    for rate, factor in GRID:
+    for rate, factor in GRID if task.text else TOKEN_GRID:
         for head_rate in [rate] if regime == "everything" else HEAD_RATES:
             yield {"rate": rate, "head_rate": head_rate, "factor": factor}
 
 
 def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
     """Name the runs of the grid."""
-    for regime in regimes:
-        for setting, name in product(grid(regime), TUNING_TASKS):
-            task = TASKS[name]
-            arms = map(tuned_as, arms_of(task))
-            for arm in dict.fromkeys(arm for arm in arms if _has(arm, regime, task)):
-                yield _tuning_run(name, arm, regime, setting)
+    for regime, name in product(regimes, TUNING_TASKS):
+        task = TASKS[name]
+        arms = dict.fromkeys(map(tuned_as, arms_of(task)))
+        own = [arm for arm in arms if _has(arm, regime, task)]
+        for setting, arm in product(grid(regime, task), own):
+            yield _tuning_run(name, arm, regime, setting)
 
 
 def variant_runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
@@ -106,7 +107,7 @@ def choose(done: Sequence[Run]) -> dict[str, Setting]:
         tasks = [name for name in TUNING_TASKS if bool(TASKS[name].text) == is_text]
         scores = [
             (score, setting)
-            for setting in grid(regime)
+            for setting in grid(regime, TASKS[tasks[0]])
             if (score := _mean_over(tasks, done, arm, regime, setting)) is not None
         ]
         if scores:

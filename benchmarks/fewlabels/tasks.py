@@ -7,6 +7,7 @@ fifth of its sentences, the same ones always, is its dev data.
 """
 
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -125,7 +126,8 @@ def _read(path: Path, task: Task) -> tuple[str, list[str]]:
     if task.text:
         header, *rows = text.rstrip("\n").split("\n")
         return header, rows
-    blocks = (_no_document_marks(block) for block in text.split("\n\n"))
+    # In WNUT17 the lines between texts are not all empty: some hold a tab.
+    blocks = map(_no_document_marks, re.split(r"\n[ \t]*\n", text))
     return "", [block for block in blocks if block.strip()]
 
 
