@@ -155,7 +155,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "deletion": deletion,
     "orders": orders,
     "few-labels": fewlabels.scored,
-    "heads": fewlabels.tried,
+    "heads": fewlabels.tried_on_texts,
+    "token-heads": fewlabels.tried_on_tokens,
 }
 
 

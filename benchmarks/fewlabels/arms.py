@@ -14,7 +14,7 @@ from confection import Config
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
-from .heads import RESIDUAL
+from .heads import EDGES, RESIDUAL
 from .tasks import Data, Task
 
 BASELINE = "encoder"
@@ -30,6 +30,8 @@ _MAX = {"@architectures": "spacy-spanft.MaxPooling.v1"}
 _MAXIMA = {"span_pooling": _MAX, "doc_pooling": _MAX}
 _RESIDUAL = {"@architectures": RESIDUAL, "kernel_size": 3}
 _RESIDUALS = {"span_pooling": _RESIDUAL, "doc_pooling": _RESIDUAL}
+_RESIDUAL_MEAN = {"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
+_EDGES = {"@architectures": EDGES}
 ARMS = {
     arm.name: arm
     for arm in (
@@ -46,9 +48,13 @@ ARMS = {
         ArmConfig("zero", note="n-grams, whose weights begin at zero"),
         ArmConfig("residual", block=_RESIDUALS, note="n-grams, from their maximum on"),
         ArmConfig("residual-zero", block=_RESIDUALS),
-        ArmConfig(
-            "residual-mean", block={"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
-        ),
+        ArmConfig("residual-mean", block=_RESIDUAL_MEAN),
+        ArmConfig("residual-mean-random", block=_RESIDUAL_MEAN, segmenter=_RANDOM),
+        ArmConfig("mean-ngrams", note="n-grams beside the mean of the wordpieces"),
+        ArmConfig("mean-residual", block=_RESIDUAL_MEAN, note="both"),
+        ArmConfig("token-mean", config="baseline", note="not the first wordpiece"),
+        ArmConfig("edges", block=_EDGES, note="windows that know where spans begin"),
+        ArmConfig("edges-random", block=_EDGES, segmenter=_RANDOM),
         ArmConfig("task", note="n-grams counted on the task's training texts"),
         ArmConfig("pmi", note="the default dictionary's best by PMI"),
         ArmConfig(
@@ -62,8 +68,12 @@ ARMS = {
 }
 # Tokens have vectors of their own: no text is summed up.
 OF_TEXTS = ("mean", "no-cls", "means", "means-random")
-# Heads that are tried on held-out data, and not scored.
-TRIED = ("max", "zero", "residual", "residual-zero", "residual-mean")
+# Heads that are tried on held-out data, and not scored: those of texts, on a few tasks
+# and on all, and those of tokens.
+TRIED_BRIEFLY = ("max", "zero", "residual", "residual-zero")
+TRIED_TEXTS = ("residual-mean", "residual-mean-random", "mean-ngrams", "mean-residual")
+TRIED_TOKENS = ("token-mean", "edges", "edges-random")
+TRIED = (*TRIED_BRIEFLY, *TRIED_TEXTS, *TRIED_TOKENS)
 # Of them, those that begin as their baseline does.
 ZERO = ("zero", "residual-zero")
 # Where a text has a second one to be compared with.
@@ -74,7 +84,12 @@ TEXT_ARMS = tuple(name for name in _SCORED if name not in OF_PAIRS)
 REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes: those with the same head are tuned once.
 TUNED_AS = {name: name for name in ("encoder", "mean", "cnn", "means")}
-TUNED_AS |= {"lower": "encoder", "means-random": "means", "pair": "encoder"}
+TUNED_AS |= {
+    "lower": "encoder",
+    "token-mean": "encoder",
+    "means-random": "means",
+    "pair": "encoder",
+}
 
 _OPTIMIZER = "training.optimizer"
 _RATE = f"{_OPTIMIZER}.learn_rate"
@@ -137,8 +152,10 @@ def config_for(
         **task.set,
         **_regime(run),
     }
-    if run["arm"] == "mean":
+    if run["arm"].startswith("mean") and "means" not in run["arm"]:
         settings[f"components.{task.component}.model.summary"] = "mean"
+    if run["arm"] == "token-mean":
+        settings[f"components.{task.component}.model.tok2vec.pooling"] = _MEAN
     if run["arm"] in OF_PAIRS:
         separator = "${nlp.tokenizer.separator}"
         settings[f"components.{task.component}.model.pair_separator"] = separator

@@ -14,7 +14,16 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from .arms import ARMS, REGIMES, TRIED, TUNED_AS, arms_of, main_regime
+from .arms import (
+    ARMS,
+    REGIMES,
+    TRIED_BRIEFLY,
+    TRIED_TEXTS,
+    TRIED_TOKENS,
+    TUNED_AS,
+    arms_of,
+    main_regime,
+)
 from .tasks import TASKS, Task
 
 Run = dict[str, Any]
@@ -34,7 +43,11 @@ TOKEN_GRID = ((2e-4, 1), (5e-4, 1), (2e-4, 2), (5e-4, 2))
 HEAD_RATES = (1e-3,)
 TUNING_SIZE = 300
 TUNING_TASKS = ("SST-2", "STS-B", "WNUT17")
-VARIANT_TASKS = ("SST-2", "STS-B")
+# What is tried beside the encoder alone, on all tasks and on a few.
+TEXT_HEADS = ("encoder", "mean", "random", "ngrams", *TRIED_TEXTS)
+BRIEF_HEADS = ("means", "cnn", *TRIED_BRIEFLY)
+BRIEF_TASKS = ("SST-2", "STS-B")
+TOKEN_HEADS = ("encoder", "cnn", "random", "ngrams", *TRIED_TOKENS)
 # No seed that is scored.
 TUNING_SEED = 1000
 # The version of the head: another is another run.
@@ -60,13 +73,14 @@ def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
 
 def variant_runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
     """Name the runs on held-out data that tell which head is worth to be scored."""
-    arms = ("encoder", "mean", "means", "cnn", "random", "ngrams", *TRIED)
-    for number, name in product(range(n_seeds), VARIANT_TASKS):
-        for arm in arms:
-            key = key_of(tuned_as(arm), "everything", TASKS[name])
-            seed = TUNING_SEED + number
-            size, setting = TUNING_SIZE, chosen[key]
-            yield _run(name, size, arm, "everything", seed, setting, "held-out")
+    for number, (name, task) in product(range(n_seeds), TASKS.items()):
+        arms = TEXT_HEADS if task.text else TOKEN_HEADS
+        for arm in (*arms, *BRIEF_HEADS) if name in BRIEF_TASKS else arms:
+            regime, seed = main_regime(task), TUNING_SEED + number
+            key = key_of(tuned_as(arm), regime, task)
+            if key in chosen:
+                setting = chosen[key]
+                yield _run(name, TUNING_SIZE, arm, regime, seed, setting, "held-out")
 
 
 def runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:

@@ -1,16 +1,27 @@
 """Heads that are tried here, and may become the package's if they win."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from spacy.util import registry
 from thinc.api import Model, chain, reduce_max, residual
+from thinc.types import Floats2d
 
+from spacy_spanft.ml.alignment import get_spans, lengths_of_pieces
+from spacy_spanft.ml.architectures.tok2vec import Tok2Vec, init
+from spacy_spanft.ml.layers.doc_rows import DocRows
+from spacy_spanft.ml.layers.encoder_rows import encoder_rows
 from spacy_spanft.ml.layers.pooling import Pooling
+from spacy_spanft.ml.layers.span_tokens import span_tokens
 from spacy_spanft.ml.layers.span_window import span_window
 from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 
 RESIDUAL = "fewlabels.ResidualCnnPooling.v1"
+EDGES = "fewlabels.EdgeTok2Vec.v1"
+# A token is all of its piece, or its first one, its last one, or one in between.
+N_PLACES = 4
 
 
 @registry.architectures(RESIDUAL)
@@ -41,3 +52,76 @@ def start_as_baseline(model: Model[Any, Any]) -> None:
     width = model.get_ref("rows").get_dim("nO")
     W[:, :width] = 0.0  # the spans come first
     output.set_param("W", W)
+
+
+@registry.architectures(EDGES)
+def edge_tok2vec(
+    tok2vec: Tok2Vec,
+    token_pooling: Pooling,
+    spans_key: str = "ngrams",
+    kernel_size: int = 3,
+    keep_tokens: bool = True,
+) -> Tok2Vec:
+    """Tell each token its place in its span; the windows go over the whole text.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
+    token_pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces.
+    spans_key (str): The key in doc.spans.
+    kernel_size (int): How many tokens a window has.
+    keep_tokens (bool): Whether a token's own vector stands beside that of its window.
+    RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
+    """
+    encoder = encoder_rows(tok2vec)
+    rows: Model[Any, DocRows] = Model(
+        "edge_rows",
+        _forward,
+        init=_init,
+        layers=[encoder],
+        dims={"nO": None},
+        attrs={"spans_key": spans_key},
+    )
+    window = span_window(kernel_size, before=kernel_size // 2)
+    tokens = span_tokens(with_nonempty(token_pooling), window, None, keep_tokens)
+    model: Any = chain(rows, tokens)
+    model.init = partial(init, rows, tokens, spans_key)
+    return model
+
+
+def _forward(
+    model: Model[Any, DocRows], X: Any, is_train: bool
+) -> tuple[DocRows, Callable[[Floats2d], Any]]:
+    found, backprop_encoder = model.layers[0](X, is_train)
+    width = found.vectors.shape[1]
+    key = model.attrs["spans_key"]
+    places: Any = np.zeros((len(found.vectors), N_PLACES), "f")
+    for doc, encoding, start in zip(
+        found.docs, found.encodings, found.starts, strict=False
+    ):
+        spans = get_spans(doc, key, is_train=is_train)
+        place = places_of_tokens(lengths_of_pieces(spans, len(doc)))
+        places[start + encoding.rows, np.repeat(place, encoding.n_rows)] = 1.0
+    Y = model.ops.xp.hstack([found.vectors, model.ops.asarray2f(places)])
+
+    def backprop(dY: Floats2d) -> Any:
+        return backprop_encoder(model.ops.xp.ascontiguousarray(dY[:, :width]))
+
+    return found._replace(vectors=Y), backprop
+
+
+def places_of_tokens(lengths: Any) -> Any:
+    """Say which place in its piece each token has: 0 alone, 1 first, 2 last, 3 inside.
+
+    lengths (Ints): The number of tokens of each piece.
+    RETURNS (Ints): The places, (n_tokens,).
+    """
+    ends = np.cumsum(lengths)
+    places = np.full(int(lengths.sum()), 3)
+    places[ends - 1] = 2
+    places[ends - lengths] = 1
+    places[(ends - 1)[lengths == 1]] = 0
+    return places
+
+
+def _init(model: Model[Any, DocRows], X: Any = None, Y: Any = None) -> None:
+    model.layers[0].initialize(X=X)
+    model.set_dim("nO", model.layers[0].get_dim("nO") + N_PLACES)

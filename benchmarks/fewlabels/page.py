@@ -6,7 +6,8 @@ from statistics import mean
 from typing import Any
 
 from ..matrix import Run, read_done
-from .arms import BASELINE, TRIED, main_regime
+from .arms import BASELINE, main_regime
+from .choices import BRIEF_HEADS, TEXT_HEADS, TOKEN_HEADS
 from .summary import difference, spread
 from .tasks import TASKS
 
@@ -22,9 +23,14 @@ NAMES = {
     "residual": "n-grams, residual windows",
     "residual-zero": "both",
     "residual-mean": "n-grams, residual windows, their mean",
+    "residual-mean-random": "the same, random spans",
+    "mean-ngrams": "n-grams beside the mean",
+    "mean-residual": "the last but one beside the mean",
+    "token-mean": "mean of a token's wordpieces",
+    "edges": "CNN that knows where n-grams begin",
+    "edges-random": "the same, random spans",
 }
 SCORED = ("cnn", "random", "ngrams")
-HEADS = ("mean", "means", *SCORED, *TRIED)
 Seeds = dict[int, float]
 
 
@@ -38,14 +44,26 @@ def scored() -> Iterator[Sequence[str]]:
             yield str(size), *row
 
 
-def tried() -> Iterator[Sequence[str]]:
-    """Compare heads on held-out training data."""
+def tried_on_texts() -> Iterator[Sequence[str]]:
+    """Compare heads of texts on held-out training data."""
+    return _tried(True, (*TEXT_HEADS, *BRIEF_HEADS))
+
+
+def tried_on_tokens() -> Iterator[Sequence[str]]:
+    """Compare heads of tokens on held-out training data."""
+    return _tried(False, TOKEN_HEADS)
+
+
+def _tried(is_text: bool, arms: Sequence[str]) -> Iterator[Sequence[str]]:
     runs = read_done(RECORDED / "fewlabels_variants.jsonl")
-    tasks = [name for name in TASKS if any(run["task"] == name for run in runs)]
+    there = {run["task"] for run in runs}
+    tasks = [
+        n for n, task in TASKS.items() if n in there and bool(task.text) == is_text
+    ]
     yield "head", *tasks
     found = {name: scores(runs, name, BASELINE) for name in tasks}
     yield "encoder alone", *(_spread(found[name]) for name in tasks)
-    for arm in HEADS:
+    for arm in arms[1:]:
         cells = (_difference(scores(runs, n, arm), found[n]) for n in tasks)
         yield NAMES[arm], *cells
 

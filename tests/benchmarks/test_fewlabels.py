@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import spacy
 from spacy.training import Example
+from spacy.util import registry
 from thinc.api import Ragged
 
 from benchmarks.fewlabels import choices, heads, page, summary, tasks, training
@@ -155,8 +156,11 @@ def test_runs_are_balanced():
 
 
 def test_heads_are_tried_on_held_out_data():
+    kinds = {"CoLA": "everything", "WNUT17": "head-first"}
     chosen = {
-        choices.key_of(arm, "everything", tasks.TASKS["CoLA"]): SETTING for arm in ARMS
+        choices.key_of(arm, regime, tasks.TASKS[name]): SETTING
+        for arm in ARMS
+        for name, regime in kinds.items()
     }
     runs = list(choices.variant_runs(chosen, 2))
     assert {run["part"] for run in runs} == {"held-out"}
@@ -185,6 +189,39 @@ def test_a_residual_window_is_that_of_loops():
         ]
         expected[number] = np.max(found, axis=0) if found else 0
     np.testing.assert_allclose(pooling.predict(X), expected, atol=1e-5)
+
+
+def test_places_of_tokens_in_their_pieces():
+    lengths = np.array([1, 2, 4, 1])
+    places = heads.places_of_tokens(lengths)
+    assert places.tolist() == [0, 1, 2, 1, 3, 3, 2, 0]
+    assert heads.places_of_tokens(np.array([], int)).tolist() == []
+
+
+def test_windows_know_where_spans_begin():
+    tokens = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None}
+    tokens |= {"width": 8, "depth": 1, "embed_size": 50, "window_size": 1}
+    tokens |= {"maxout_pieces": 2, "subword_features": True}
+    block = {"@architectures": heads.EDGES, "tok2vec": tokens}
+    block["token_pooling"] = {"@architectures": "spacy-spanft.FirstPooling.v1"}
+    model = registry.resolve({"model": block})["model"]
+    nlp = spacy.blank("en")
+    one, other, empty = map(nlp.make_doc, ["a b c d", "a b c d", ""])
+    for doc in (one, other, empty):
+        doc.spans["ngrams"] = []
+    model.initialize(X=[one])
+    assert model.get_dim("nO") == 2 * (8 + heads.N_PLACES)
+    first, nothing, second = model.predict([one, empty, other])
+    np.testing.assert_allclose(first, second, atol=1e-6)
+    assert nothing.shape == (0, 2 * (8 + heads.N_PLACES))
+    other.spans["ngrams"] = [other[2:4]]
+    changed = model.predict([other])[0]
+    # The own vectors are the same, what stands beside them is not.
+    np.testing.assert_allclose(changed[:, :8], first[:, :8], atol=1e-6)
+    assert np.argmax(changed[:, 8:12], axis=1).tolist() == [0, 0, 1, 2]
+    # "b" sees that a span begins after it, "a" does not.
+    differences = abs(changed[:, 12:] - first[:, 12:]).max(axis=1)
+    assert differences[0] < 1e-6 < differences[1]
 
 
 def test_a_head_that_starts_as_its_baseline():
@@ -259,7 +296,7 @@ def test_tables_of_the_page(monkeypatch):
     monkeypatch.setattr(page, "TASKS", {"CoLA": tasks.TASKS["CoLA"]})
     *_, means = page.scored()
     assert means == ("300", "mean", "", "+1.0 (+1.0 to +1.0, n = 3)", "-", "-")
-    header, base, *heads_ = page.tried()
+    header, base, *heads_ = page.tried_on_texts()
     assert header == ("head", "CoLA")
     assert base == ("encoder alone", "10.0 ± 10.0, n = 3")
     assert ("CNN without spans", "+1.0 (+1.0 to +1.0, n = 3)") in heads_
