@@ -15,12 +15,13 @@ started several times, to use several cores: no run is done twice.
 import logging
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from wasabi.tables import table as drawn_table
 
 from ..matrix import Run, is_done, read_done, run_missing
 from .arms import ARMS, REGIMES
@@ -46,7 +47,7 @@ Only = Annotated[
 ]
 Threads = Annotated[int, typer.Option(help="how many threads PyTorch has")]
 NAME, TUNING, CHOICES = "fewlabels.jsonl", "fewlabels_tuning.jsonl", "fewlabels.json"
-VARIANTS = "fewlabels_variants.jsonl"
+VARIANTS, DIAGNOSIS = "fewlabels_variants.jsonl", "fewlabels_diagnosis.jsonl"
 
 
 @app.command()
@@ -85,6 +86,25 @@ def variants(
     done = read_done(results / VARIANTS)
     print(results_table(done))
     print(over_tasks(done))
+
+
+@app.command()
+def diagnose(
+    data: Path,
+    encoder: Path,
+    seeds: int = 3,
+    only: Only = [],  # noqa: B006
+    results: Results = FOLDER,
+    threads: Threads = 1,
+) -> None:
+    """Measure who decides and what moves, before training and after it."""
+    from . import diagnosis
+
+    chosen = read_choices(results / CHOICES)
+    wanted = only_those(diagnosis.diagnosis_runs(chosen, seeds), only)
+    _do(results / DIAGNOSIS, wanted, data, encoder, threads, diagnosis.diagnose)
+    header, *rows = diagnosis.rows_of(read_done(results / DIAGNOSIS))
+    print(drawn_table(rows, header=header, divider=True))
 
 
 @app.command()
@@ -168,7 +188,15 @@ def _last_seed(done: list[Run]) -> int:
     return max((one["seed"] for one in done), default=-1)
 
 
-def _do(results: Path, wanted: Any, data: Path, encoder: Path, threads: int) -> None:
+def _do(
+    results: Path,
+    wanted: Any,
+    data: Path,
+    encoder: Path,
+    threads: int,
+    do: Callable[[Run, Path, Path], Any] | None = None,
+) -> None:
+    """Do the runs that are left: train and score, if nothing else is to be done."""
     wanted = list(wanted)
     left = [one for one in wanted if not is_done(one, read_done(results))]
     print(f"{len(left)} of {len(wanted)} runs are left.", flush=True)
@@ -176,14 +204,15 @@ def _do(results: Path, wanted: Any, data: Path, encoder: Path, threads: int) -> 
         return
     import torch
 
-    from .training import do
+    from .training import do as train_and_score
 
     torch.set_num_threads(threads)
     # Of each run the same: that its head is new, that its dev data has few labels.
     warnings.filterwarnings("ignore")
     logging.getLogger("spacy").setLevel(logging.ERROR)
+    work = do or train_and_score
     try:
-        run_missing(results, left, lambda one: do(one, data, encoder))
+        run_missing(results, left, lambda one: work(one, data, encoder))
     except KeyboardInterrupt:
         raise SystemExit("Stopped. The same command goes on.") from None
 

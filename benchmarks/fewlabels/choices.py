@@ -68,7 +68,7 @@ def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
         arms = dict.fromkeys(map(tuned_as, arms_of(task)))
         own = [arm for arm in arms if _has(arm, regime, task)]
         for setting, arm in product(grid(regime, task), own):
-            yield _tuning_run(name, arm, regime, setting)
+            yield held_out_run(name, arm, regime, setting)
 
 
 def variant_runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
@@ -76,11 +76,10 @@ def variant_runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
     for number, (name, task) in product(range(n_seeds), TASKS.items()):
         arms = TEXT_HEADS if task.text else TOKEN_HEADS
         for arm in (*arms, *BRIEF_HEADS) if name in BRIEF_TASKS else arms:
-            regime, seed = main_regime(task), TUNING_SEED + number
+            regime = main_regime(task)
             key = key_of(tuned_as(arm), regime, task)
             if key in chosen:
-                setting = chosen[key]
-                yield _run(name, TUNING_SIZE, arm, regime, seed, setting, "held-out")
+                yield held_out_run(name, arm, regime, chosen[key], number)
 
 
 def runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
@@ -162,8 +161,11 @@ def _run(
     }
 
 
-def _tuning_run(task: str, arm: str, regime: str, setting: Setting) -> Run:
-    size, seed = TUNING_SIZE, TUNING_SEED
+def held_out_run(
+    task: str, arm: str, regime: str, setting: Setting, number: int = 0
+) -> Run:
+    """Name a run on held-out data, with a draw that no scored run has."""
+    size, seed = TUNING_SIZE, TUNING_SEED + number
     return _run(task, size, arm, regime, seed, setting, "held-out")
 
 
@@ -173,7 +175,7 @@ def _mean_over(
     """Compute the mean over tasks of the main metric; None if one has no run."""
     scores = []
     for task in tasks:
-        wanted = _tuning_run(task, arm, regime, setting)
+        wanted = held_out_run(task, arm, regime, setting)
         own = [one for one in done if wanted.items() <= one.items()]
         if not own:
             return None

@@ -51,6 +51,22 @@ def trained(
     encoder (Path): The folder of the encoder.
     RETURNS (tuple[Language, list[Example]]): The pipeline, and what it is tested on.
     """
+    nlp, train, dev = prepared(run, data, encoder)
+    fit(nlp, train, run["epochs"], run["seed"])
+    return nlp, dev
+
+
+def prepared(
+    run: dict[str, Any], data: Path, encoder: Path
+) -> tuple[Language, list[Example], list[Example]]:
+    """Initialize a pipeline, and read its data.
+
+    run (dict[str, Any]): What to train on what.
+    data (Path): Where the data of all tasks is.
+    encoder (Path): The folder of the encoder.
+    RETURNS (tuple[Language, list[Example], list[Example]]): The pipeline, what it is
+        trained on and what it is tested on.
+    """
     task = TASKS[run["task"]]
     drawn = draw(data, task, run["part"], run["size"], run["seed"])
     with TemporaryDirectory() as name:
@@ -67,8 +83,7 @@ def trained(
             component: Any = nlp.get_pipe(task.component)
             start_as_baseline(component.model)
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
-        fit(nlp, list(corpora["train"](nlp)), run["epochs"], run["seed"])
-        return nlp, by_length(corpora["dev"](nlp))
+        return nlp, list(corpora["train"](nlp)), by_length(corpora["dev"](nlp))
 
 
 def fit(nlp: Language, examples: list[Example], epochs: int, seed: int) -> None:

@@ -10,7 +10,15 @@ from spacy.training import Example
 from spacy.util import registry
 from thinc.api import Ragged
 
-from benchmarks.fewlabels import choices, heads, page, summary, tasks, training
+from benchmarks.fewlabels import (
+    choices,
+    diagnosis,
+    heads,
+    page,
+    summary,
+    tasks,
+    training,
+)
 from benchmarks.fewlabels.arms import ARMS, OF_PAIRS, TRIED, config_for
 from benchmarks.matrix import is_done, read_done, run_missing
 
@@ -35,7 +43,10 @@ def data(tmp_path):
             header = {1: ["sentence"], 2: ["sentence1", "sentence2"]}.get(n_texts, [])
             label = (lambda i: i % 5) if name == "STS-B" else (lambda i: i % 2)
             rows = [
-                "\t".join([f"the united states {i}"] * n_texts + [str(label(i))])
+                "\t".join(
+                    [f"the united states saw a blue moon {i}"] * n_texts
+                    + [str(label(i))]
+                )
                 for i in range(30)
             ]
             table = "\n".join(["\t".join([*header, "label"]), *rows]) + "\n"
@@ -43,10 +54,12 @@ def data(tmp_path):
     return tmp_path / "data"
 
 
-def run_of(task, arm, **settings):
+def run_of(task, name, **settings):
     kinds = product(ARMS, choices.REGIMES, tasks.TASKS.values())
     chosen = {choices.key_of(*kind): SETTING for kind in kinds}
-    found = (r for r in choices.runs(chosen, 1) if (r["task"], r["arm"]) == (task, arm))
+    found = (
+        r for r in choices.runs(chosen, 1) if (r["task"], r["arm"]) == (task, name)
+    )
     return {**next(found), **settings}
 
 
@@ -247,6 +260,27 @@ def test_a_head_that_starts_as_its_baseline():
     heads.start_as_baseline(textcat.model)
     first, second = textcat.predict([one, other])
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("arm", ["cnn", "residual-mean"])
+def test_what_training_does_to_a_head(arm, data, tmp_path):
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    run = run_of("CoLA", "ngrams", arm=arm, size=8, epochs=2, rate=0.01)
+    found = diagnosis.diagnose(run, data, encoder)
+    assert 0 < found["cls_before"] < 1
+    assert found["cls_before"] != found["cls_after"]
+    assert found["moved"].pop("encoder") > 0.01
+    assert found["moved"].pop("output") > found["moved"].pop("spans") / 100 > 0
+    assert (found["moved"].pop("document") is None) == (arm == "residual-mean")
+    still = diagnosis.diagnose({**run, "rate": 1e-12}, data, encoder)
+    assert still["cls_before"] == still["cls_after"] == found["cls_before"]
+    assert set(still["moved"].values()) <= {0.0, None}
+
+
+def test_how_far_weights_moved():
+    before, after = [np.array([3.0, 0.0]), np.array([4.0])], [np.zeros(2), np.ones(1)]
+    assert diagnosis.moved(before, after) == pytest.approx(18**0.5 / 5, abs=1e-4)
+    assert diagnosis.moved([], []) is None
 
 
 def test_the_best_setting_of_the_grid_is_chosen():
