@@ -48,6 +48,7 @@ Only = Annotated[
 Threads = Annotated[int, typer.Option(help="how many threads PyTorch has")]
 NAME, TUNING, CHOICES = "fewlabels.jsonl", "fewlabels_tuning.jsonl", "fewlabels.json"
 VARIANTS, DIAGNOSIS = "fewlabels_variants.jsonl", "fewlabels_diagnosis.jsonl"
+COSTS = "fewlabels_costs.jsonl"
 
 
 @app.command()
@@ -104,6 +105,18 @@ def diagnose(
     wanted = only_those(diagnosis.diagnosis_runs(chosen, seeds), only)
     _do(results / DIAGNOSIS, wanted, data, encoder, threads, diagnosis.diagnose)
     header, *rows = diagnosis.rows_of(read_done(results / DIAGNOSIS))
+    print(drawn_table(rows, header=header, divider=True))
+
+
+@app.command()
+def costs(data: Path, encoder: Path, results: Results = FOLDER) -> None:
+    """Measure the memory of each arm, and count its weights."""
+    from . import costs as costs_of
+
+    wanted = costs_of.cost_runs(read_choices(results / CHOICES))
+    _do(results / COSTS, wanted, data, encoder, 1, costs_of.cost)
+    done = read_done(results / COSTS), read_done(results / NAME)
+    header, *rows = costs_of.rows_of(*done)
     print(drawn_table(rows, header=header, divider=True))
 
 

@@ -15,6 +15,7 @@ from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
 from .heads import EDGES, RESIDUAL
+from .oracle import ORACLE
 from .tasks import Data, Task
 
 BASELINE = "encoder"
@@ -55,6 +56,9 @@ ARMS = {
         ArmConfig("token-mean", config="baseline", note="not the first wordpiece"),
         ArmConfig("edges", block=_EDGES, note="windows that know where spans begin"),
         ArmConfig("edges-random", block=_EDGES, segmenter=_RANDOM),
+        ArmConfig(
+            "oracle", segmenter={"@segmenters": ORACLE}, note="it knows entities"
+        ),
         ArmConfig("task", note="n-grams counted on the task's training texts"),
         ArmConfig("pmi", note="the default dictionary's best by PMI"),
         ArmConfig(
@@ -72,7 +76,7 @@ OF_TEXTS = ("mean", "no-cls", "means", "means-random")
 # and on all, and those of tokens.
 TRIED_BRIEFLY = ("max", "zero", "residual", "residual-zero")
 TRIED_TEXTS = ("residual-mean", "residual-mean-random", "mean-ngrams", "mean-residual")
-TRIED_TOKENS = ("token-mean", "edges", "edges-random")
+TRIED_TOKENS = ("token-mean", "edges", "edges-random", "oracle")
 TRIED = (*TRIED_BRIEFLY, *TRIED_TEXTS, *TRIED_TOKENS)
 # Of them, those that begin as their baseline does.
 ZERO = ("zero", "residual-zero")

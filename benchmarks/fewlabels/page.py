@@ -29,6 +29,7 @@ NAMES = {
     "token-mean": "mean of a token's wordpieces",
     "edges": "CNN that knows where n-grams begin",
     "edges-random": "the same, random spans",
+    "oracle": "the right entities as spans",
 }
 SCORED = ("cnn", "random", "ngrams")
 Seeds = dict[int, float]

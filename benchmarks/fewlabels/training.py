@@ -19,6 +19,7 @@ from spacy.util import registry
 
 from .arms import ZERO, config_for, dictionaries, precision
 from .heads import start_as_baseline
+from .oracle import tell
 from .tasks import TASKS, draw, write
 
 BATCH = 32
@@ -83,7 +84,10 @@ def prepared(
             component: Any = nlp.get_pipe(task.component)
             start_as_baseline(component.model)
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
-        return nlp, list(corpora["train"](nlp)), by_length(corpora["dev"](nlp))
+        train, dev = list(corpora["train"](nlp)), by_length(corpora["dev"](nlp))
+    if run["arm"] == "oracle":
+        tell([*train, *dev])
+    return nlp, train, dev
 
 
 def fit(nlp: Language, examples: list[Example], epochs: int, seed: int) -> None:

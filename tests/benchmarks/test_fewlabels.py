@@ -12,6 +12,7 @@ from thinc.api import Ragged
 
 from benchmarks.fewlabels import (
     choices,
+    costs,
     diagnosis,
     heads,
     page,
@@ -275,6 +276,31 @@ def test_what_training_does_to_a_head(arm, data, tmp_path):
     still = diagnosis.diagnose({**run, "rate": 1e-12}, data, encoder)
     assert still["cls_before"] == still["cls_after"] == found["cls_before"]
     assert set(still["moved"].values()) <= {0.0, None}
+
+
+def test_costs_of_an_arm(data, tmp_path):
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    runs = {arm: run_of("SST-2", arm, size=8) for arm in ("encoder", "cnn")}
+    found = {arm: costs.cost(run, data, encoder) for arm, run in runs.items()}
+    width = 16
+    more = found["cnn"]["weights"] - found["encoder"]["weights"]
+    # Two convolutions, and two labels more of the last layer.
+    expected = 2 * (3 * width**2 + width) + 2 * width
+    assert more == pytest.approx(expected / 1e6, abs=1e-3)
+    assert found["cnn"]["peak_mb"] > 100
+    done = [{**run, "size": 300, "cpu_seconds": 7.0} for run in runs.values()]
+    header, first, _ = costs.rows_of([{**runs["cnn"], **found["cnn"]}] * 2, done)
+    assert first[-1] == "7 s, n = 1"
+    assert len(header) == len(first)
+
+
+def test_an_oracle_cuts_at_entities(data, tmp_path):
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    run = {**run_of("WNUT17", "ngrams", size=8), "arm": "oracle"}
+    nlp, _, dev = training.prepared(run, data, encoder)
+    doc = nlp.get_pipe("span_segmenter")(dev[0].predicted)
+    assert [span.text for span in doc.spans["ngrams"]] == ["the of"]
+    assert not nlp("something else").spans["ngrams"]
 
 
 def test_how_far_weights_moved():
