@@ -15,7 +15,7 @@ from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
 from .heads import EDGES, RESIDUAL
-from .oracle import ORACLE
+from .segmenters import GAPS, ORACLE
 from .tasks import Data, Task
 
 BASELINE = "encoder"
@@ -25,6 +25,7 @@ MIN_COUNT = 3
 
 _RANDOM = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
 _NLTK = {"@segmenters": "spacy-spanft.NltkChunkSegmenter.v1", "chunker": "phrases"}
+_GAPS = {"@segmenters": GAPS}
 _MEAN = {"@layers": "reduce_mean.v1"}
 _MEANS = {"span_pooling": _MEAN, "doc_pooling": _MEAN}
 _MAX = {"@architectures": "spacy-spanft.MaxPooling.v1"}
@@ -56,6 +57,8 @@ ARMS = {
         ArmConfig("token-mean", config="baseline", note="not the first wordpiece"),
         ArmConfig("edges", block=_EDGES, note="windows that know where spans begin"),
         ArmConfig("edges-random", block=_EDGES, segmenter=_RANDOM),
+        ArmConfig("gaps", segmenter=_GAPS, note="n-grams, and what is between them"),
+        ArmConfig("edges-gaps", block=_EDGES, segmenter=_GAPS),
         ArmConfig(
             "oracle", segmenter={"@segmenters": ORACLE}, note="it knows entities"
         ),
@@ -75,9 +78,10 @@ OF_TEXTS = ("mean", "no-cls", "means", "means-random")
 # Heads that are tried on held-out data, and not scored: those of texts, on a few tasks
 # and on all, and those of tokens.
 TRIED_BRIEFLY = ("max", "zero", "residual", "residual-zero")
+TRIED_EVERYWHERE = ("gaps",)
 TRIED_TEXTS = ("residual-mean", "residual-mean-random", "mean-ngrams", "mean-residual")
-TRIED_TOKENS = ("token-mean", "edges", "edges-random", "oracle")
-TRIED = (*TRIED_BRIEFLY, *TRIED_TEXTS, *TRIED_TOKENS)
+TRIED_TOKENS = ("token-mean", "edges", "edges-random", "oracle", "edges-gaps")
+TRIED = (*TRIED_EVERYWHERE, *TRIED_BRIEFLY, *TRIED_TEXTS, *TRIED_TOKENS)
 # Of them, those that begin as their baseline does.
 ZERO = ("zero", "residual-zero")
 # Where a text has a second one to be compared with.

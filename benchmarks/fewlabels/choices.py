@@ -18,6 +18,7 @@ from .arms import (
     ARMS,
     REGIMES,
     TRIED_BRIEFLY,
+    TRIED_EVERYWHERE,
     TRIED_TEXTS,
     TRIED_TOKENS,
     TUNED_AS,
@@ -44,10 +45,10 @@ HEAD_RATES = (1e-3,)
 TUNING_SIZE = 300
 TUNING_TASKS = ("SST-2", "STS-B", "WNUT17")
 # What is tried beside the encoder alone, on all tasks and on a few.
-TEXT_HEADS = ("encoder", "mean", "random", "ngrams", *TRIED_TEXTS)
+TEXT_HEADS = ("encoder", "mean", "random", "ngrams", *TRIED_EVERYWHERE, *TRIED_TEXTS)
 BRIEF_HEADS = ("means", "cnn", *TRIED_BRIEFLY)
 BRIEF_TASKS = ("SST-2", "STS-B")
-TOKEN_HEADS = ("encoder", "cnn", "random", "ngrams", *TRIED_TOKENS)
+TOKEN_HEADS = ("encoder", "cnn", "random", "ngrams", *TRIED_EVERYWHERE, *TRIED_TOKENS)
 # No seed that is scored.
 TUNING_SEED = 1000
 # The version of the head: another is another run.

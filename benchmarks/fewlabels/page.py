@@ -29,6 +29,8 @@ NAMES = {
     "token-mean": "mean of a token's wordpieces",
     "edges": "CNN that knows where n-grams begin",
     "edges-random": "the same, random spans",
+    "gaps": "n-grams, and what is between them",
+    "edges-gaps": "CNN that knows where any of these begin",
     "oracle": "the right entities as spans",
 }
 SCORED = ("cnn", "random", "ngrams")

@@ -16,6 +16,7 @@ from benchmarks.fewlabels import (
     diagnosis,
     heads,
     page,
+    segmenters,
     summary,
     tasks,
     training,
@@ -301,6 +302,16 @@ def test_an_oracle_cuts_at_entities(data, tmp_path):
     doc = nlp.get_pipe("span_segmenter")(dev[0].predicted)
     assert [span.text for span in doc.spans["ngrams"]] == ["the of"]
     assert not nlp("something else").spans["ngrams"]
+
+
+def test_gaps_between_ngrams_are_spans():
+    nlp = spacy.blank("en")
+    segmenter = segmenters.GapSegmenter()
+    doc = nlp("one of the Zyx Quorl people, Vrml Qqq: one of the best")
+    (spans,) = segmenter([doc])
+    texts = [doc[start:end].text for start, end in spans]
+    assert texts == ["one of the", "Zyx Quorl people", "Vrml Qqq", "one of the best"]
+    assert segmenter([nlp(""), nlp("Zyx")]) == [[], []]
 
 
 def test_how_far_weights_moved():

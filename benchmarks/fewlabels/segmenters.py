@@ -1,0 +1,71 @@
+"""Segmenters that are tried here: an oracle, and one that has what n-grams leave."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_spanft.segmenters.ngram import NgramSegmenter
+from spacy_spanft.segmenters.registry import registry
+from spacy_spanft.segmenters.types import Segmentation
+
+GAPS = "fewlabels.GapSegmenter.v1"
+ORACLE = "fewlabels.OracleSegmenter.v1"
+# Each text that is known, with its entities of two tokens or more.
+_answers: dict[str, Segmentation] = {}
+
+
+@registry.segmenters(ORACLE)
+class OracleSegmenter:
+    """Cuts Docs at the entities that they should have."""
+
+    def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Cut Docs.
+
+        docs (Sequence[Doc]): The Docs.
+        RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
+        """
+        return [_answers.get(doc.text, []) for doc in docs]
+
+
+def tell(examples: Iterable[Example]) -> None:
+    """Let all oracles know the entities of texts."""
+    for example in examples:
+        doc = example.reference
+        spans = [(span.start, span.end) for span in doc.ents if len(span) > 1]
+        _answers[doc.text] = spans
+
+
+@registry.segmenters(GAPS)
+class GapSegmenter:
+    """Cuts Docs at the default dictionary's n-grams, and makes spans of what is left.
+
+    What is common is in n-grams, so that names and rare phrases are between them, as
+    keywords are between the stop words. Punctuation stands alone.
+    """
+
+    def __init__(self) -> None:
+        """Make a segmenter."""
+        self._ngrams = NgramSegmenter()
+
+    def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Cut Docs.
+
+        docs (Sequence[Doc]): The Docs.
+        RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
+        """
+        found = zip(docs, self._ngrams(docs), strict=True)
+        return [sorted([*spans, *_gaps(doc, spans)]) for doc, spans in found]
+
+
+def _gaps(doc: Doc, spans: Segmentation) -> Iterator[tuple[int, int]]:
+    """Find the runs of two tokens or more outside spans and punctuation."""
+    is_taken = [token.is_punct or token.is_space for token in doc]
+    for start, end, *_ in spans:
+        is_taken[start:end] = [True] * (end - start)
+    begin = 0
+    for i, taken in enumerate([*is_taken, True]):
+        if taken:
+            if i - begin > 1:
+                yield begin, i
+            begin = i + 1
