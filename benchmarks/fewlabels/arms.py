@@ -52,6 +52,8 @@ ARMS = {
         ArmConfig("residual-zero", block=_RESIDUALS),
         ArmConfig("residual-mean", block=_RESIDUAL_MEAN),
         ArmConfig("residual-mean-random", block=_RESIDUAL_MEAN, segmenter=_RANDOM),
+        ArmConfig("mean-cnn", block={"segmentation": "none"}, segmenter=_RANDOM),
+        ArmConfig("mean-random", segmenter=_RANDOM),
         ArmConfig("mean-ngrams", note="n-grams beside the mean of the wordpieces"),
         ArmConfig("mean-residual", block=_RESIDUAL_MEAN, note="both"),
         ArmConfig("token-mean", config="baseline", note="not the first wordpiece"),
@@ -74,30 +76,27 @@ ARMS = {
     )
 }
 # Tokens have vectors of their own: no text is summed up.
-OF_TEXTS = ("mean", "no-cls", "means", "means-random")
-# Heads that are tried on held-out data, and not scored: those of texts, on a few tasks
-# and on all, and those of tokens.
-TRIED_BRIEFLY = ("max", "zero", "residual", "residual-zero")
-TRIED_EVERYWHERE = ("gaps",)
-TRIED_TEXTS = ("residual-mean", "residual-mean-random", "mean-ngrams", "mean-residual")
-TRIED_TOKENS = ("token-mean", "edges", "edges-random", "oracle", "edges-gaps")
-TRIED = (*TRIED_EVERYWHERE, *TRIED_BRIEFLY, *TRIED_TEXTS, *TRIED_TOKENS)
+OF_TEXTS = ("mean", "no-cls")
+# Heads that are tried on held-out data, and not scored: on all tasks, on texts, on
+# pairs of texts, on a few tasks with texts, and on tokens.
+TRIED_EVERYWHERE = ("gaps", "lower", "lower-ngrams")
+_BESIDE_MEAN = ("mean-cnn", "mean-random", "mean-ngrams", "mean-residual")
+TRIED_TEXTS = (*_BESIDE_MEAN, "residual-mean", "residual-mean-random")
+TRIED_PAIRS = ("pair", "pair-random", "pair-ngrams")
+TRIED_BRIEFLY = ("means", "means-random", "max", "zero", "residual", "residual-zero")
+TRIED_TOKENS = ("token-mean", "edges", "edges-random", "edges-gaps", "oracle")
+TRIED = (
+    *(*TRIED_EVERYWHERE, *TRIED_TEXTS, *TRIED_PAIRS),
+    *(*TRIED_BRIEFLY, *TRIED_TOKENS),
+)
 # Of them, those that begin as their baseline does.
 ZERO = ("zero", "residual-zero")
-# Where a text has a second one to be compared with.
-OF_PAIRS = ("pair", "pair-random", "pair-ngrams")
-_SCORED = tuple(name for name in ARMS if name not in TRIED)
-TOKEN_ARMS = tuple(name for name in _SCORED if name not in (*OF_TEXTS, *OF_PAIRS))
-TEXT_ARMS = tuple(name for name in _SCORED if name not in OF_PAIRS)
+TEXT_ARMS = tuple(name for name in ARMS if name not in TRIED)
+TOKEN_ARMS = tuple(name for name in TEXT_ARMS if name not in OF_TEXTS)
 REGIMES = ("everything", "rates", "head-first")
-# Whose settings an arm takes: those with the same head are tuned once.
-TUNED_AS = {name: name for name in ("encoder", "mean", "cnn", "means")}
-TUNED_AS |= {
-    "lower": "encoder",
-    "token-mean": "encoder",
-    "means-random": "means",
-    "pair": "encoder",
-}
+# Whose settings an arm takes, if not those of n-grams: like heads are tuned once.
+TUNED_AS = {name: name for name in ("encoder", "mean", "cnn")}
+TUNED_AS |= dict.fromkeys(("lower", "token-mean", "pair"), "encoder")
 
 _OPTIMIZER = "training.optimizer"
 _RATE = f"{_OPTIMIZER}.learn_rate"
@@ -105,8 +104,6 @@ _RATE = f"{_OPTIMIZER}.learn_rate"
 
 def arms_of(task: Task) -> tuple[str, ...]:
     """Name the arms that a task has."""
-    if task.pipeline in ("pair", "score"):
-        return _SCORED
     return TEXT_ARMS if task.text else TOKEN_ARMS
 
 
@@ -160,11 +157,11 @@ def config_for(
         **task.set,
         **_regime(run),
     }
-    if run["arm"].startswith("mean") and "means" not in run["arm"]:
+    if run["arm"].split("-")[0] == "mean":
         settings[f"components.{task.component}.model.summary"] = "mean"
     if run["arm"] == "token-mean":
         settings[f"components.{task.component}.model.tok2vec.pooling"] = _MEAN
-    if run["arm"] in OF_PAIRS:
+    if run["arm"] in TRIED_PAIRS:
         separator = "${nlp.tokenizer.separator}"
         settings[f"components.{task.component}.model.pair_separator"] = separator
     if run["arm"].startswith("lower"):

@@ -8,7 +8,7 @@ labels teach this encoder next to nothing.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import mean
@@ -19,6 +19,7 @@ from .arms import (
     REGIMES,
     TRIED_BRIEFLY,
     TRIED_EVERYWHERE,
+    TRIED_PAIRS,
     TRIED_TEXTS,
     TRIED_TOKENS,
     TUNED_AS,
@@ -32,11 +33,14 @@ Setting = dict[str, float]
 
 SIZES = (300, 100, 1000)
 # What all sizes have, and what all regimes have: the rest is for the first size, in the
-# main regime of the task.
+# main regime of the task, with fewer seeds.
 CORE_ARMS = ("encoder", "cnn", "random", "ngrams")
 REGIME_ARMS = ("encoder", "ngrams")
+MAX_SEEDS_OF_REST = 5
+# As much of a task as fits into an hour, with as many seeds.
+FULL_SIZES = {"SST-2": 10_000}
 # So many epochs for each size, times the factor that is chosen.
-EPOCHS = {100: 20, 300: 10, 1000: 5}
+EPOCHS = {100: 20, 300: 10, 1000: 5, 10_000: 2}
 # Rates of the encoder, with that factor: texts, then tokens, which learn more slowly.
 GRID = ((2e-4, 1), (5e-4, 1), (1e-4, 1), (2e-4, 2))
 TOKEN_GRID = ((2e-4, 1), (5e-4, 1), (2e-4, 2), (5e-4, 2))
@@ -46,9 +50,9 @@ TUNING_SIZE = 300
 TUNING_TASKS = ("SST-2", "STS-B", "WNUT17")
 # What is tried beside the encoder alone, on all tasks and on a few.
 TEXT_HEADS = ("encoder", "mean", "random", "ngrams", *TRIED_EVERYWHERE, *TRIED_TEXTS)
-BRIEF_HEADS = ("means", "cnn", *TRIED_BRIEFLY)
-BRIEF_TASKS = ("SST-2", "STS-B")
 TOKEN_HEADS = ("encoder", "cnn", "random", "ngrams", *TRIED_EVERYWHERE, *TRIED_TOKENS)
+BRIEF_HEADS = ("cnn", *TRIED_BRIEFLY)
+BRIEF_TASKS = ("SST-2", "STS-B")
 # No seed that is scored.
 TUNING_SEED = 1000
 # The version of the head: another is another run.
@@ -75,28 +79,47 @@ def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
 def variant_runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
     """Name the runs on held-out data that tell which head is worth to be scored."""
     for number, (name, task) in product(range(n_seeds), TASKS.items()):
-        arms = TEXT_HEADS if task.text else TOKEN_HEADS
-        for arm in (*arms, *BRIEF_HEADS) if name in BRIEF_TASKS else arms:
+        for arm in heads_of(name):
             regime = main_regime(task)
             key = key_of(tuned_as(arm), regime, task)
             if key in chosen:
                 yield held_out_run(name, arm, regime, chosen[key], number)
 
 
+def heads_of(name: str) -> tuple[str, ...]:
+    """Name the heads that are tried on a task."""
+    task = TASKS[name]
+    heads = TEXT_HEADS if task.text else TOKEN_HEADS
+    pairs = TRIED_PAIRS if task.pipeline in ("pair", "score") else ()
+    return (*heads, *pairs, *(BRIEF_HEADS if name in BRIEF_TASKS else ()))
+
+
 def runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
-    """Name the runs that are scored: what all sizes have, then the rest.
+    """Name the runs that are scored: what all sizes have, full size, then the rest.
 
     Of each, all of one seed come before those of the next one. An arm whose settings
     are not chosen yet is left out.
     """
-    parts = [(True, size) for size in SIZES] + [(False, SIZES[0])]
-    for (is_core, size), seed in product(parts, range(n_seeds)):
-        for (name, task), regime in product(TASKS.items(), REGIMES):
-            for arm in arms_of(task):
-                key = key_of(tuned_as(arm), regime, task)
-                wanted = is_core == _is_core(arm, regime, task)
-                if wanted and _has(arm, regime, task) and key in chosen:
-                    yield _run(name, size, arm, regime, seed, chosen[key], "dev")
+    few = min(n_seeds, MAX_SEEDS_OF_REST)
+    for size, seed in product(SIZES, range(n_seeds)):
+        yield from _scored(chosen, size, seed, TASKS, core=True)
+    for size, seed in product(sorted({*FULL_SIZES.values()}), range(few)):
+        full = [name for name, own in FULL_SIZES.items() if own == size]
+        yield from _scored(chosen, size, seed, full, core=True)
+    for seed in range(few):
+        yield from _scored(chosen, SIZES[0], seed, TASKS, core=False)
+
+
+def _scored(
+    chosen: dict[str, Setting], size: int, seed: int, tasks: Iterable[str], core: bool
+) -> Iterator[Run]:
+    for name, regime in product(tasks, REGIMES):
+        task = TASKS[name]
+        for arm in arms_of(task):
+            key = key_of(tuned_as(arm), regime, task)
+            wanted = core == _is_core(arm, regime, task)
+            if wanted and _has(arm, regime, task) and key in chosen:
+                yield _run(name, size, arm, regime, seed, chosen[key], "dev")
 
 
 def _is_core(arm: str, regime: str, task: Task) -> bool:

@@ -6,7 +6,7 @@ from statistics import mean
 from typing import Any
 
 from ..matrix import Run, read_done
-from .arms import BASELINE, main_regime
+from .arms import BASELINE, TRIED_PAIRS, main_regime
 from .choices import BRIEF_HEADS, TEXT_HEADS, TOKEN_HEADS
 from .summary import difference, spread
 from .tasks import TASKS
@@ -24,8 +24,16 @@ NAMES = {
     "residual-zero": "both",
     "residual-mean": "n-grams, residual windows, their mean",
     "residual-mean-random": "the same, random spans",
+    "mean-cnn": "CNN without spans, beside the mean",
+    "mean-random": "random spans beside the mean",
     "mean-ngrams": "n-grams beside the mean",
-    "mean-residual": "the last but one beside the mean",
+    "mean-residual": "residual windows, their mean, beside the mean",
+    "means-random": "the same, random spans",
+    "lower": "the lower two thirds of the encoder",
+    "lower-ngrams": "the same, with n-grams",
+    "pair": "both texts compared",
+    "pair-random": "the same, with random spans",
+    "pair-ngrams": "the same, with n-grams",
     "token-mean": "mean of a token's wordpieces",
     "edges": "CNN that knows where n-grams begin",
     "edges-random": "the same, random spans",
@@ -49,7 +57,7 @@ def scored() -> Iterator[Sequence[str]]:
 
 def tried_on_texts() -> Iterator[Sequence[str]]:
     """Compare heads of texts on held-out training data."""
-    return _tried(True, (*TEXT_HEADS, *BRIEF_HEADS))
+    return _tried(True, (*TEXT_HEADS, *TRIED_PAIRS, *BRIEF_HEADS))
 
 
 def tried_on_tokens() -> Iterator[Sequence[str]]:

@@ -80,15 +80,14 @@ def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
     RETURNS (Pair): The texts.
     """
     check_separator(separator)
-    if separator not in doc.text:
-        return Pair(doc.text, None, -1)
+    text = doc.text
+    if separator not in text:
+        return Pair(text, None, -1)
     place = next((token.i for token in doc if token.text == separator), None)
     if place is None:
-        raise PairError(
-            Errors.SEPARATOR_SPLIT.format(separator=separator, text=doc.text)
-        )
+        raise PairError(Errors.SEPARATOR_SPLIT.format(separator=separator, text=text))
     token = doc[place]
     # `join_pair` put one space on each side of the separator.
-    first = doc.text[: token.idx].removesuffix(" ")
-    second = doc.text[token.idx + len(separator) :].removeprefix(" ")
+    first = text[: token.idx].removesuffix(" ")
+    second = text[token.idx + len(separator) :].removeprefix(" ")
     return Pair(first, second, place)

@@ -21,7 +21,7 @@ from benchmarks.fewlabels import (
     tasks,
     training,
 )
-from benchmarks.fewlabels.arms import ARMS, OF_PAIRS, TRIED, config_for
+from benchmarks.fewlabels.arms import ARMS, TRIED, config_for
 from benchmarks.matrix import is_done, read_done, run_missing
 
 from .. import tiny
@@ -32,7 +32,7 @@ SETTING = {"rate": 1e-3, "head_rate": 1e-3, "factor": 1}
 
 @pytest.fixture(autouse=True)
 def few_epochs(monkeypatch):
-    monkeypatch.setattr(choices, "EPOCHS", dict.fromkeys(choices.SIZES, 1))
+    monkeypatch.setattr(choices, "EPOCHS", dict.fromkeys(choices.EPOCHS, 1))
 
 
 @pytest.fixture
@@ -59,9 +59,8 @@ def data(tmp_path):
 def run_of(task, name, **settings):
     kinds = product(ARMS, choices.REGIMES, tasks.TASKS.values())
     chosen = {choices.key_of(*kind): SETTING for kind in kinds}
-    found = (
-        r for r in choices.runs(chosen, 1) if (r["task"], r["arm"]) == (task, name)
-    )
+    wanted = [*choices.runs(chosen, 1), *choices.variant_runs(chosen, 1)]
+    found = (run for run in wanted if (run["task"], run["arm"]) == (task, name))
     return {**next(found), **settings}
 
 
@@ -164,10 +163,15 @@ def test_runs_are_balanced():
     ):
         assert {run["size"] for run in part} == {n_labels}
         assert [run["seed"] for run in part] == sorted(run["seed"] for run in part)
+    full = [run for run in runs if run["size"] == 10_000]
+    assert {run["task"] for run in full} == {"SST-2"}
+    assert len(full) == 2 * len(choices.CORE_ARMS)
     of_a_seed = len(ARMS) - len(TRIED) + 2 * len(choices.CORE_ARMS)
-    # CoLA and SST-2 have no pairs, and those of words are not chosen yet.
-    assert len(runs) == 2 * (4 * of_a_seed - 2 * len(OF_PAIRS))
-    assert not any(run["arm"] in OF_PAIRS for run in runs if run["task"] == "SST-2")
+    # Those of tokens are not chosen yet.
+    assert len(runs) == 2 * 4 * of_a_seed + len(full)
+    many = [run for run in choices.runs(chosen, 7) if run["seed"] > 4]
+    assert {run["arm"] for run in many} == set(choices.CORE_ARMS)
+    assert {run["size"] for run in many} == set(choices.SIZES)
 
 
 def test_heads_are_tried_on_held_out_data():
