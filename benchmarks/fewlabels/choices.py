@@ -16,6 +16,8 @@ from typing import Any
 
 from .arms import (
     ARMS,
+    BEST_ON_TEXTS,
+    BEST_ON_TOKENS,
     REGIMES,
     TRIED_BRIEFLY,
     TRIED_EVERYWHERE,
@@ -34,7 +36,8 @@ Setting = dict[str, float]
 SIZES = (300, 100, 1000)
 # What all sizes have, and what all regimes have: the rest is for the first size, in the
 # main regime of the task, with fewer seeds.
-CORE_ARMS = ("encoder", "cnn", "random", "ngrams")
+V1_ARMS = ("encoder", "cnn", "random", "ngrams")
+CORE_ARMS = (*V1_ARMS, "mean", *BEST_ON_TEXTS, *BEST_ON_TOKENS)
 REGIME_ARMS = ("encoder", "ngrams")
 MAX_SEEDS_OF_REST = 5
 # As much of a task as fits into an hour, with as many seeds.

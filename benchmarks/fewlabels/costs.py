@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .arms import main_regime
+from .arms import arms_of, main_regime
 from .choices import (
     CORE_ARMS,
     TUNING_SIZE,
@@ -27,6 +27,8 @@ COST_TASKS = ("SST-2", "WikiGold")
 def cost_runs(chosen: dict[str, Setting]) -> Iterator[Run]:
     """Name the runs: one epoch of each arm that all sizes have."""
     for name, arm in product(COST_TASKS, CORE_ARMS):
+        if arm not in arms_of(TASKS[name]):
+            continue
         regime = main_regime(TASKS[name])
         setting = chosen[key_of(tuned_as(arm), regime, TASKS[name])]
         yield {**held_out_run(name, arm, regime, setting), "epochs": 1}
