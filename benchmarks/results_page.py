@@ -155,6 +155,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "deletion": deletion,
     "orders": orders,
     "few-labels": fewlabels.scored,
+    "best-heads": fewlabels.best,
     "heads": fewlabels.tried_on_texts,
     "token-heads": fewlabels.tried_on_tokens,
 }

@@ -117,9 +117,9 @@ def arms_of(task: Task) -> tuple[str, ...]:
 def main_regime(task: Task) -> str:
     """Name the regime that all arms of a task are run in.
 
-    On held-out data a new tagger learned less where the encoder moved at once than
-    where it waited (WNUT17, 300 labels: an F of 33 against 40 for the encoder alone, 35
-    against 42 with n-grams); for texts the order changed nothing.
+    On held-out data a new tagger learned a little less where the encoder moved at once
+    than where it waited (WNUT17, 300 labels: an F of 46.6 against 47.3 for the encoder
+    alone, 46.0 against 48.8 with n-grams); for texts the order changed nothing.
     """
     return "everything" if task.text else "head-first"
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..matrix import Run, read_done
-from .arms import BASELINE, TRIED_PAIRS, main_regime
+from .arms import BASELINE, BEST_ON_TEXTS, BEST_ON_TOKENS, TRIED_PAIRS, main_regime
 from .choices import BRIEF_HEADS, TEXT_HEADS, TOKEN_HEADS
 from .summary import difference, spread
 from .tasks import TASKS
@@ -45,14 +45,48 @@ SCORED = ("cnn", "random", "ngrams")
 Seeds = dict[int, float]
 
 
+class Column(NamedTuple):
+    """What a column of differences compares.
+
+    texts (str): The arm of tasks with texts.
+    tokens (str): That of tasks with tokens.
+    base (Column | None): What it is compared with; None for the encoder alone.
+    """
+
+    texts: str
+    tokens: str
+    base: Any = None
+
+    @classmethod
+    def of(cls, arm: str) -> "Column":
+        """Compare one arm on all tasks."""
+        return cls(arm, arm)
+
+    def arm(self, task: str) -> str:
+        """Name the arm of a task."""
+        return self.texts if TASKS[task].text else self.tokens
+
+
+BEST = Column(BEST_ON_TEXTS[-1], BEST_ON_TOKENS[-1])
+
+
 def scored() -> Iterator[Sequence[str]]:
     """Compare the arms on dev data, for each size and task."""
     yield "labels", "task", "encoder alone", *(NAMES[arm] for arm in SCORED)
-    runs = read_done(RECORDED / "fewlabels.jsonl")
-    for size in sorted({run["size"] for run in runs}):
-        own = [run for run in runs if run["size"] == size]
-        for row in _rows(own, SCORED):
-            yield str(size), *row
+    yield from _sized([Column.of(arm) for arm in SCORED])
+
+
+def best() -> Iterator[Sequence[str]]:
+    """Compare what did best on held-out data with its twins, on dev data."""
+    twin = Column("mean-random", "random")
+    columns = {
+        "mean of the wordpieces": Column("mean", BASELINE),
+        "the best with random spans": twin,
+        "the best": BEST,
+        "the best − with random spans": Column(*BEST[:2], base=twin),
+    }
+    yield "labels", "task", "encoder alone", *columns
+    yield from _sized([*columns.values()])
 
 
 def tried_on_texts() -> Iterator[Sequence[str]]:
@@ -79,22 +113,30 @@ def _tried(is_text: bool, arms: Sequence[str]) -> Iterator[Sequence[str]]:
         yield NAMES[arm], *cells
 
 
-def _rows(runs: Sequence[Run], arms: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Write what the encoder alone has, and how much more each arm."""
-    over_tasks: dict[str, list[Seeds]] = {arm: [] for arm in arms}
+def _sized(columns: Sequence[Column]) -> Iterator[Sequence[str]]:
+    runs = read_done(RECORDED / "fewlabels.jsonl")
+    for size in sorted({run["size"] for run in runs}):
+        own = [run for run in runs if run["size"] == size]
+        for row in _rows(own, columns):
+            yield f"{size:,}", *row
+
+
+def _rows(runs: Sequence[Run], columns: Sequence[Column]) -> Iterator[Sequence[str]]:
+    """Write what the encoder alone has, and the differences of each column."""
+    gains: list[list[Seeds]] = [[] for _ in columns]
     for name in TASKS:
-        base = scores(runs, name, BASELINE)
-        if not base:
+        encoder = scores(runs, name, BASELINE)
+        if not encoder:
             continue
         cells = []
-        for arm in arms:
-            own = scores(runs, name, arm)
-            cells.append(_difference(own, base))
-            both = own.keys() & base.keys()
-            over_tasks[arm].append({seed: own[seed] - base[seed] for seed in both})
-        yield name, _spread(base), *cells
-    if all(len(own) == len(TASKS) for own in over_tasks.values()):
-        yield "mean", "", *(_over(over_tasks[arm]) for arm in arms)
+        for column, own in zip(columns, gains, strict=True):
+            one = scores(runs, name, column.arm(name))
+            base = scores(runs, name, column.base.arm(name)) if column.base else encoder
+            cells.append("-" if one == base else _difference(one, base))
+            own.append({seed: one[seed] - base[seed] for seed in one if seed in base})
+        yield name, _spread(encoder), *cells
+    if all(len(own) == len(TASKS) for own in gains):
+        yield "mean", "", *map(_over, gains)
 
 
 def scores(runs: Sequence[Run], task: str, arm: str) -> Seeds:

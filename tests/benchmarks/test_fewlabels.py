@@ -356,6 +356,26 @@ def test_differences_are_paired_by_seed():
     assert "+15.0 (-48.5 to +78.5, n = 2)" in summary.over_tasks(runs)
 
 
+def test_the_best_is_compared_with_its_twin(monkeypatch):
+    recorded = []
+    for name, regime in {"CoLA": "everything", "WNUT17": "head-first"}.items():
+        metric = tasks.TASKS[name].metrics[0]
+        gains = {"encoder": 0.0, "mean": 0.01, "mean-random": 0.02, "mean-ngrams": 0.05}
+        if name == "WNUT17":
+            gains = {"encoder": 0.0, "random": 0.03, "gaps": 0.02}
+        for (arm, gain), seed in product(gains.items(), range(2)):
+            run = {"task": name, "size": 1000, "arm": arm, "regime": regime}
+            recorded.append({**run, "seed": seed, metric: 0.1 * seed + gain})
+    monkeypatch.setattr(page, "read_done", lambda _: recorded)
+    monkeypatch.setattr(
+        page, "TASKS", {name: tasks.TASKS[name] for name in ("CoLA", "WNUT17")}
+    )
+    _, cola, wnut, means = [row[3:] for row in page.best()]
+    assert [cell[:4] for cell in cola] == ["+1.0", "+2.0", "+5.0", "+3.0"]
+    assert [cell[:4] for cell in wnut] == ["-", "+3.0", "+2.0", "−1.0"]
+    assert [cell[:4] for cell in means] == ["+0.5", "+2.5", "+3.5", "+1.0"]
+
+
 def test_tables_of_the_page(monkeypatch):
     recorded = []
     for (arm, gain), seed in product({"encoder": 0.0, "cnn": 0.01}.items(), range(3)):
