@@ -73,6 +73,9 @@ ARMS = {
         ArmConfig("pair", config="baseline", note="[CLS], and both texts compared"),
         ArmConfig("pair-random", segmenter=_RANDOM),
         ArmConfig("pair-ngrams", note="n-grams, compared as well"),
+        ArmConfig("pair-mean", config="baseline", note="compared, beside the mean"),
+        ArmConfig("pair-mean-random", segmenter=_RANDOM),
+        ArmConfig("pair-mean-ngrams"),
     )
 }
 # Heads that are tried on held-out data: on all tasks, on texts, on pairs of texts, on a
@@ -80,7 +83,8 @@ ARMS = {
 TRIED_EVERYWHERE = ("gaps", "lower", "lower-ngrams")
 _BESIDE_MEAN = ("mean-cnn", "mean-random", "mean-ngrams", "mean-residual")
 TRIED_TEXTS = (*_BESIDE_MEAN, "residual-mean", "residual-mean-random")
-TRIED_PAIRS = ("pair", "pair-random", "pair-ngrams")
+_PAIRS_BESIDE_MEAN = ("pair-mean", "pair-mean-random", "pair-mean-ngrams")
+TRIED_PAIRS = ("pair", "pair-random", "pair-ngrams", *_PAIRS_BESIDE_MEAN)
 TRIED_BRIEFLY = ("means", "means-random", "max", "zero", "residual", "residual-zero")
 TRIED_TOKENS = ("token-mean", "edges", "edges-random", "edges-gaps", "oracle")
 _ALL_TRIED = (
@@ -93,6 +97,8 @@ BEST_ON_TEXTS = ("mean-random", "mean-ngrams")
 BEST_ON_TOKENS = ("gaps",)
 _BEST = (*BEST_ON_TEXTS, *BEST_ON_TOKENS)
 TRIED = tuple(name for name in _ALL_TRIED if name not in _BEST)
+# Where the mean of the wordpieces takes the place of [CLS].
+OF_MEAN = ("mean", *_BESIDE_MEAN, *_PAIRS_BESIDE_MEAN)
 # Tokens have vectors of their own: no text is summed up.
 OF_TEXTS = ("mean", "no-cls", *BEST_ON_TEXTS)
 # Of them, those that begin as their baseline does.
@@ -104,6 +110,7 @@ REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes, if not those of n-grams: like heads are tuned once.
 TUNED_AS = {name: name for name in ("encoder", "mean", "cnn")}
 TUNED_AS |= dict.fromkeys(("lower", "token-mean", "pair"), "encoder")
+TUNED_AS |= {"pair-mean": "mean"}
 
 _OPTIMIZER = "training.optimizer"
 _RATE = f"{_OPTIMIZER}.learn_rate"
@@ -164,7 +171,7 @@ def config_for(
         **task.set,
         **_regime(run),
     }
-    if run["arm"].split("-")[0] == "mean":
+    if run["arm"] in OF_MEAN:
         settings[f"components.{task.component}.model.summary"] = "mean"
     if run["arm"] == "token-mean":
         settings[f"components.{task.component}.model.tok2vec.pooling"] = _MEAN

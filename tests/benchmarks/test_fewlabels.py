@@ -120,6 +120,8 @@ def test_arms_and_regimes_change_the_config(tmp_path):
     assert model["transformer_config"] == {"num_hidden_layers": 1}  # of two
     summary = config_of("mean", "everything")["components"]["textcat"]["model"]
     assert summary["summary"] == "mean"
+    other = config_of("residual-mean", "everything")["components"]["textcat"]["model"]
+    assert other.get("summary", "cls") == "cls"
 
 
 def test_one_that_was_stopped_goes_on(tmp_path):
