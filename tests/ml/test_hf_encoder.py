@@ -91,6 +91,8 @@ def test_rows_and_gradients_are_those_of_a_plain_loop(folder):
         for n, p in shim.encoder.module.named_parameters()
         if p.requires_grad and p.grad is not None
     }
+    # The plain loop has gradients as PyTorch makes them, dense and one after the other.
+    assert not any(gradient.is_sparse for gradient in found.values())
     shim.encoder.module.zero_grad()
     shim.encoder.module.train()
     special = shim.encoder.tokenizer.num_special_tokens_to_add()
@@ -107,6 +109,20 @@ def test_rows_and_gradients_are_those_of_a_plain_loop(folder):
             most = max(1.0, np.abs(gradient).max())
             np.testing.assert_allclose(found[name], gradient, atol=2e-5 * most)
     assert found
+
+
+def test_embeddings_are_as_they_were_after_a_step(bert_folder):
+    model = make(bert_folder)
+    module = model.shims[0].encoder.module
+    embeddings = [m for m in module.modules() if isinstance(m, torch.nn.Embedding)]
+    embeddings[0].scale_grad_by_freq = True  # which PyTorch refuses beside sparse
+    nlp = spacy.blank("en")
+    rows, backprop = model([nlp.make_doc(LONG)], is_train=True)
+    backprop(np.ones_like(rows.vectors))
+    assert embeddings and not any(one.sparse for one in embeddings)
+    with pytest.raises(TypeError):  # also where an encoder fails
+        model.shims[0].encode([None], [np.array([0])], is_train=True)
+    assert not any(one.sparse for one in embeddings)
 
 
 def test_every_token_has_its_wordpieces(folder):

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from inspect import signature
 from typing import Any
 
@@ -19,6 +19,7 @@ from thinc.api import (
 from ...errors import Errors, SpanftError
 from ..alignment import Ints
 from ..optimizers.fused_adam import can_fuse, fused_step
+from .embeddings import few_rows, make_room
 from .loading import Encoder, encoder_from_bytes, encoder_to_bytes
 from .settings import EncoderSettings
 from .window_size import window_of
@@ -93,21 +94,23 @@ class EncoderShim(PyTorchShim):
         module = self.encoder.module.train(is_train)
         parts: list[tuple[Any, Any, Any]] = []
         vectors: Any = None
-        for group in groups:
-            is_real, inputs = self._inputs([windows[number] for number in group])
-            with torch.set_grad_enabled(is_train), self._autocast():
+        with self._computing(is_train):
+            for group in groups:
+                is_real, inputs = self._inputs([windows[number] for number in group])
                 output = module(**inputs)[0]
-            found = np.concatenate([starts[n] + np.arange(lengths[n]) for n in group])
-            rows = torch.from_numpy(found).to(output.device)
-            if vectors is None:
-                shape = (int(lengths.sum()), output.shape[-1])
-                vectors = torch.empty(shape, device=output.device)
-            vectors[rows] = output.detach()[is_real].float()
-            if is_train:
-                parts.append((output, is_real, rows))
+                found = [starts[n] + np.arange(lengths[n]) for n in group]
+                rows = torch.from_numpy(np.concatenate(found)).to(output.device)
+                if vectors is None:
+                    shape = (int(lengths.sum()), output.shape[-1])
+                    vectors = torch.empty(shape, device=output.device)
+                vectors[rows] = output.detach()[is_real].float()
+                if is_train:
+                    parts.append((output, is_real, rows))
 
         def backprop(d_vectors: Any) -> None:
             scaled = self._grad_scaler.scale(d_vectors)
+            if self._has_few_rows:
+                make_room(module)
             while parts:  # each graph is freed as soon as it was gone through
                 output, is_real, rows = parts.pop()
                 d_output = torch.zeros_like(output)
@@ -159,12 +162,21 @@ class EncoderShim(PyTorchShim):
         return inputs["attention_mask"].bool(), inputs
 
     @contextmanager
-    def _autocast(self) -> Iterator[None]:
+    def _computing(self, is_train: bool) -> Iterator[None]:
+        """Set PyTorch up; weights are converted once for all that is computed here."""
         dtype = _DTYPES.get(self.settings.precision)
         if self.device.type == "cpu" and dtype == torch.float16:
             dtype = None
-        with torch.autocast(self.device.type, dtype, enabled=dtype is not None):
+        autocast = torch.autocast(self.device.type, dtype, enabled=dtype is not None)
+        with torch.set_grad_enabled(is_train), autocast, ExitStack() as stack:
+            if is_train and self._has_few_rows:
+                stack.enter_context(few_rows(self.encoder.module))
             yield
+
+    @property
+    def _has_few_rows(self) -> bool:
+        # A GPU fills a matrix with zeros in no time; what is compiled takes it alone.
+        return self.device.type == "cpu" and not self.settings.compile
 
 
 def _check_compiler(device: str) -> None:
