@@ -14,7 +14,7 @@ from confection import Config
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
-from .heads import EDGES, RESIDUAL
+from .heads import EDGES, RESIDUAL, WIDE
 from .segmenters import GAPS, ORACLE
 from .tasks import Data, Task
 
@@ -25,6 +25,7 @@ MIN_COUNT = 3
 
 _RANDOM = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
 _NLTK = {"@segmenters": "spacy-spanft.NltkChunkSegmenter.v1", "chunker": "phrases"}
+_ENTITIES = {**_NLTK, "chunker": "entities"}
 _GAPS = {"@segmenters": GAPS}
 _MEAN = {"@layers": "reduce_mean.v1"}
 _MEANS = {"span_pooling": _MEAN, "doc_pooling": _MEAN}
@@ -34,6 +35,7 @@ _RESIDUAL = {"@architectures": RESIDUAL, "kernel_size": 3}
 _RESIDUALS = {"span_pooling": _RESIDUAL, "doc_pooling": _RESIDUAL}
 _RESIDUAL_MEAN = {"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
 _EDGES = {"@architectures": EDGES}
+_WIDE = {"@architectures": WIDE}
 ARMS = {
     arm.name: arm
     for arm in (
@@ -61,6 +63,10 @@ ARMS = {
         ArmConfig("edges-random", block=_EDGES, segmenter=_RANDOM),
         ArmConfig("gaps", segmenter=_GAPS, note="n-grams, and what is between them"),
         ArmConfig("edges-gaps", block=_EDGES, segmenter=_GAPS),
+        ArmConfig("wide", block=_WIDE, note="spans beside windows over the text"),
+        ArmConfig("wide-random", block=_WIDE, segmenter=_RANDOM),
+        ArmConfig("entities", segmenter=_ENTITIES, note="NLTK's named entities"),
+        ArmConfig("wide-entities", block=_WIDE, segmenter=_ENTITIES),
         ArmConfig(
             "oracle", segmenter={"@segmenters": ORACLE}, note="it knows entities"
         ),
@@ -86,7 +92,9 @@ TRIED_TEXTS = (*_BESIDE_MEAN, "residual-mean", "residual-mean-random")
 _PAIRS_BESIDE_MEAN = ("pair-mean", "pair-mean-random", "pair-mean-ngrams")
 TRIED_PAIRS = ("pair", "pair-random", "pair-ngrams", *_PAIRS_BESIDE_MEAN)
 TRIED_BRIEFLY = ("means", "means-random", "max", "zero", "residual", "residual-zero")
-TRIED_TOKENS = ("token-mean", "edges", "edges-random", "edges-gaps", "oracle")
+_EDGES_AND_WIDE = ("edges", "edges-random", "edges-gaps", "wide", "wide-random")
+_KNOWING = ("entities", "wide-entities", "oracle")
+TRIED_TOKENS = ("token-mean", *_EDGES_AND_WIDE, *_KNOWING)
 _ALL_TRIED = (
     *(*TRIED_EVERYWHERE, *TRIED_TEXTS, *TRIED_PAIRS),
     *(*TRIED_BRIEFLY, *TRIED_TOKENS),

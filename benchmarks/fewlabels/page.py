@@ -42,6 +42,10 @@ NAMES = {
     "edges-random": "the same, random spans",
     "gaps": "n-grams, and what is between them",
     "edges-gaps": "CNN that knows where any of these begin",
+    "wide": "CNN without spans, beside the maximum over the n-gram",
+    "wide-random": "the same, random spans",
+    "entities": "NLTK's entities as spans",
+    "wide-entities": "CNN without spans, beside the maximum over these",
     "oracle": "the right entities as spans",
 }
 SCORED = ("cnn", "random", "ngrams")

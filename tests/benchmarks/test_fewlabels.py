@@ -26,6 +26,11 @@ from benchmarks.matrix import is_done, read_done, run_missing
 
 from .. import tiny
 
+TOKENS = {
+    **{"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None},
+    **{"width": 8, "depth": 1, "embed_size": 50, "window_size": 1},
+    **{"maxout_pieces": 2, "subword_features": True},
+}
 CONLL = "the O\nthe B-person\nof I-person\n\n"
 SETTING = {"rate": 1e-3, "head_rate": 1e-3, "factor": 1}
 
@@ -221,10 +226,7 @@ def test_places_of_tokens_in_their_pieces():
 
 
 def test_windows_know_where_spans_begin():
-    tokens = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None}
-    tokens |= {"width": 8, "depth": 1, "embed_size": 50, "window_size": 1}
-    tokens |= {"maxout_pieces": 2, "subword_features": True}
-    block = {"@architectures": heads.EDGES, "tok2vec": tokens}
+    block = {"@architectures": heads.EDGES, "tok2vec": TOKENS}
     block["token_pooling"] = {"@architectures": "spacy-spanft.FirstPooling.v1"}
     model = registry.resolve({"model": block})["model"]
     nlp = spacy.blank("en")
@@ -246,12 +248,41 @@ def test_windows_know_where_spans_begin():
     assert differences[0] < 1e-6 < differences[1]
 
 
+def test_a_span_beside_each_of_its_tokens():
+    block = {"@architectures": heads.WIDE, "tok2vec": TOKENS}
+    block["token_pooling"] = {"@architectures": "spacy-spanft.FirstPooling.v1"}
+    model = registry.resolve({"model": block})["model"]
+    nlp = spacy.blank("en")
+    docs = [nlp.make_doc(text) for text in ("a b c d", "", "a b")]
+    for doc in docs:
+        doc.spans["ngrams"] = []
+    docs[0].spans["ngrams"] = [docs[0][1:3]]
+    model.initialize(X=docs)
+    found, backprop = model(docs, is_train=True)
+    assert [one.shape for one in found] == [(4, 24), (0, 24), (2, 24)]
+    windows, spans = found[0][:, 8:16], found[0][:, 16:]
+    np.testing.assert_array_equal(spans[[0, 3]], windows[[0, 3]])
+    np.testing.assert_array_equal(spans[1], windows[1:3].max(axis=0))
+    np.testing.assert_array_equal(spans[2], spans[1])
+    # Of all that is behind it the bias of the windows has a gradient without noise.
+    random = np.random.default_rng(0)
+    weights = [random.normal(size=one.shape).astype("f") for one in found]
+    backprop(weights)
+    window = next(node for node in model.walk() if node.name == "span_window")
+    b = window.get_param("b").copy()
+    for i in range(len(b)):
+        sums = []
+        for step in (1e-2, -1e-2):
+            window.set_param("b", b + step * np.eye(len(b), dtype="f")[i])
+            pairs = zip(model.predict(docs), weights, strict=True)
+            sums.append(sum(float((one * weight).sum()) for one, weight in pairs))
+        difference = (sums[0] - sums[1]) / 2e-2
+        assert window.get_grad("b")[i] == pytest.approx(difference, abs=0.05)
+
+
 def test_a_head_that_starts_as_its_baseline():
     residual = {"@architectures": heads.RESIDUAL}
-    tokens = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None}
-    tokens |= {"width": 8, "depth": 1, "embed_size": 50, "window_size": 1}
-    tokens |= {"maxout_pieces": 2, "subword_features": True}
-    model = {"@architectures": "spacy-spanft.SpanTextCat.v1", "tok2vec": tokens}
+    model = {"@architectures": "spacy-spanft.SpanTextCat.v1", "tok2vec": TOKENS}
     model |= {"span_pooling": residual, "doc_pooling": residual}
     nlp = spacy.blank("en")
     nlp.add_pipe("textcat", config={"model": {**model, "exclusive_classes": True}})
