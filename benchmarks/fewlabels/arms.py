@@ -6,7 +6,7 @@ A regime is settings on top of that.
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from confection import Config
@@ -16,9 +16,11 @@ from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, co
 
 from .heads import EDGES, RESIDUAL, WIDE
 from .segmenters import GAPS, ORACLE
-from .tasks import Data, Task
+from .tasks import TASKS, Data, Kind, Task
 
 BASELINE = "encoder"
+# Where everything is scored; other sizes have what the question needs.
+MAIN_SIZE = 300
 # What a dictionary needs to have in common with the default one to be as large.
 TOP_BY_PMI = 20_000
 MIN_COUNT = 3
@@ -72,6 +74,8 @@ ARMS = {
         ),
         ArmConfig("task", note="n-grams counted on the task's training texts"),
         ArmConfig("pmi", note="the default dictionary's best by PMI"),
+        ArmConfig("top-1000", note="the default dictionary's most frequent n-grams"),
+        ArmConfig("top-10000"),
         ArmConfig(
             "lower", config="baseline", note="the lower two thirds of the layers"
         ),
@@ -95,25 +99,35 @@ TRIED_BRIEFLY = ("means", "means-random", "max", "zero", "residual", "residual-z
 _EDGES_AND_WIDE = ("edges", "edges-random", "edges-gaps", "wide", "wide-random")
 _KNOWING = ("entities", "wide-entities", "oracle")
 TRIED_TOKENS = ("token-mean", *_EDGES_AND_WIDE, *_KNOWING)
-_ALL_TRIED = (
-    *(*TRIED_EVERYWHERE, *TRIED_TEXTS, *TRIED_PAIRS),
-    *(*TRIED_BRIEFLY, *TRIED_TOKENS),
-)
-# Of them, those that did best and are scored, with their twin of random spans. The twin
-# of the gaps is "random".
-BEST_ON_TEXTS = ("mean-random", "mean-ngrams")
-BEST_ON_TOKENS = ("gaps",)
-_BEST = (*BEST_ON_TEXTS, *BEST_ON_TOKENS)
-TRIED = tuple(name for name in _ALL_TRIED if name not in _BEST)
 # Where the mean of the wordpieces takes the place of [CLS].
 OF_MEAN = ("mean", *_BESIDE_MEAN, *_PAIRS_BESIDE_MEAN)
-# Tokens have vectors of their own: no text is summed up.
-OF_TEXTS = ("mean", "no-cls", *BEST_ON_TEXTS)
-# Of them, those that begin as their baseline does.
+# Those that begin as their baseline does.
 ZERO = ("zero", "residual-zero")
-_SCORED = tuple(name for name in ARMS if name not in TRIED)
-TEXT_ARMS = tuple(name for name in _SCORED if name not in BEST_ON_TOKENS)
-TOKEN_ARMS = tuple(name for name in _SCORED if name not in OF_TEXTS)
+
+
+class Chosen(NamedTuple):
+    """What did best on held-out data on tasks of a kind, and what it is compared with.
+
+    best (str): The head over n-grams.
+    twin (str): The same with random spans.
+    bare (str): The same without its spans.
+    """
+
+    best: str
+    twin: str
+    bare: str
+
+
+V1_ARMS = (BASELINE, "cnn", "random", "ngrams")
+CHOSEN: dict[Kind, Chosen] = {
+    "texts": Chosen("mean-ngrams", "mean-random", "mean"),
+    "pairs": Chosen("pair-ngrams", "pair-random", "pair"),
+    "tokens": Chosen("gaps", "random", BASELINE),
+}
+# How large the default dictionary is cut for tasks of a curve over its sizes.
+CUT = {"top-1000": 1000, "top-10000": 10_000}
+CURVE_TASKS = ("CoLA", "MRPC")
+_REST = ("nltk", "task", "pmi")
 REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes, if not those of n-grams: like heads are tuned once.
 TUNED_AS = {name: name for name in ("encoder", "mean", "cnn")}
@@ -124,9 +138,27 @@ _OPTIMIZER = "training.optimizer"
 _RATE = f"{_OPTIMIZER}.learn_rate"
 
 
-def arms_of(task: Task) -> tuple[str, ...]:
-    """Name the arms that a task has."""
-    return TEXT_ARMS if task.text else TOKEN_ARMS
+def arms_of(name: str) -> tuple[str, ...]:
+    """Name the arms that are scored on a task."""
+    task = TASKS[name]
+    # Tokens have vectors of their own: no text is summed up.
+    of_texts = ("mean", "no-cls") if task.text else ()
+    cut = (*CUT,) if name in CURVE_TASKS else ()
+    arms = (*V1_ARMS, *CHOSEN[task.kind], *_REST, *of_texts, *cut)
+    return tuple(dict.fromkeys(arms))
+
+
+def core_arms(name: str, size: int) -> tuple[str, ...]:
+    """Name those that a size has with all seeds, what the best is compared with once.
+
+    name (str): The task.
+    size (int): How many labels there are.
+    RETURNS (tuple[str, ...]): The arms.
+    """
+    chosen = CHOSEN[TASKS[name].kind]
+    return tuple(
+        dict.fromkeys((*V1_ARMS, *(chosen if size == MAIN_SIZE else chosen[:1])))
+    )
 
 
 def main_regime(task: Task) -> str:
@@ -205,7 +237,9 @@ def dictionaries(run: dict[str, Any], task: Task, data: Data, folder: Path) -> A
     RETURNS (dict[str, Path]): Its file, by the arm's name.
     """
     path = folder / "dictionary.tsv.gz"
-    if run["arm"] == "task":
+    if run["arm"] in CUT:
+        default_dictionary().top(CUT[run["arm"]]).to_disk(path)
+    elif run["arm"] == "task":
         NgramDictionary.from_texts(texts_of(data, task), min_count=MIN_COUNT).to_disk(
             path
         )

@@ -16,8 +16,7 @@ from typing import Any
 
 from .arms import (
     ARMS,
-    BEST_ON_TEXTS,
-    BEST_ON_TOKENS,
+    MAIN_SIZE,
     REGIMES,
     TRIED_BRIEFLY,
     TRIED_EVERYWHERE,
@@ -26,6 +25,7 @@ from .arms import (
     TRIED_TOKENS,
     TUNED_AS,
     arms_of,
+    core_arms,
     main_regime,
 )
 from .tasks import TASKS, Task
@@ -33,11 +33,7 @@ from .tasks import TASKS, Task
 Run = dict[str, Any]
 Setting = dict[str, float]
 
-SIZES = (300, 100, 1000)
-# What all sizes have, and what all regimes have: the rest is for the first size, in the
-# main regime of the task, with fewer seeds.
-V1_ARMS = ("encoder", "cnn", "random", "ngrams")
-CORE_ARMS = (*V1_ARMS, "mean", *BEST_ON_TEXTS, *BEST_ON_TOKENS)
+SIZES = (MAIN_SIZE, 100, 1000)
 REGIME_ARMS = ("encoder", "ngrams")
 MAX_SEEDS_OF_REST = 5
 # As much of a task as fits into an hour, with as many seeds.
@@ -49,7 +45,7 @@ GRID = ((2e-4, 1), (5e-4, 1), (1e-4, 1), (2e-4, 2))
 TOKEN_GRID = ((2e-4, 1), (5e-4, 1), (2e-4, 2), (5e-4, 2))
 # Of the head, where it has a rate of its own.
 HEAD_RATES = (1e-3,)
-TUNING_SIZE = 300
+TUNING_SIZE = MAIN_SIZE
 TUNING_TASKS = ("SST-2", "STS-B", "WNUT17")
 # What is tried beside the encoder alone, on all tasks and on a few.
 TEXT_HEADS = ("encoder", "mean", "random", "ngrams", *TRIED_EVERYWHERE, *TRIED_TEXTS)
@@ -73,7 +69,7 @@ def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
     """Name the runs of the grid."""
     for regime, name in product(regimes, TUNING_TASKS):
         task = TASKS[name]
-        arms = dict.fromkeys(map(tuned_as, arms_of(task)))
+        arms = dict.fromkeys(map(tuned_as, arms_of(name)))
         own = [arm for arm in arms if _has(arm, regime, task)]
         for setting, arm in product(grid(regime, task), own):
             yield held_out_run(name, arm, regime, setting)
@@ -93,7 +89,7 @@ def heads_of(name: str) -> tuple[str, ...]:
     """Name the heads that are tried on a task."""
     task = TASKS[name]
     heads = TEXT_HEADS if task.text else TOKEN_HEADS
-    pairs = TRIED_PAIRS if task.pipeline in ("pair", "score") else ()
+    pairs = TRIED_PAIRS if task.kind == "pairs" else ()
     return (*heads, *pairs, *(BRIEF_HEADS if name in BRIEF_TASKS else ()))
 
 
@@ -110,7 +106,7 @@ def runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
         full = [name for name, own in FULL_SIZES.items() if own == size]
         yield from _scored(chosen, size, seed, full, core=True)
     for seed in range(few):
-        yield from _scored(chosen, SIZES[0], seed, TASKS, core=False)
+        yield from _scored(chosen, MAIN_SIZE, seed, TASKS, core=False)
 
 
 def _scored(
@@ -118,16 +114,12 @@ def _scored(
 ) -> Iterator[Run]:
     for name, regime in product(tasks, REGIMES):
         task = TASKS[name]
-        for arm in arms_of(task):
+        for arm in arms_of(name):
             key = key_of(tuned_as(arm), regime, task)
-            wanted = core == _is_core(arm, regime, task)
+            is_core = arm in core_arms(name, size) and regime == main_regime(task)
+            wanted = core == is_core
             if wanted and _has(arm, regime, task) and key in chosen:
                 yield _run(name, size, arm, regime, seed, chosen[key], "dev")
-
-
-def _is_core(arm: str, regime: str, task: Task) -> bool:
-    """Say whether it is run with any number of labels."""
-    return arm in CORE_ARMS and regime == main_regime(task)
 
 
 def _has(arm: str, regime: str, task: Task) -> bool:

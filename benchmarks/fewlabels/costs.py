@@ -2,15 +2,13 @@
 
 import resource
 from collections.abc import Iterator, Sequence
-from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .arms import arms_of, main_regime
+from .arms import core_arms, main_regime
 from .choices import (
-    CORE_ARMS,
     TUNING_SIZE,
     Run,
     Setting,
@@ -26,12 +24,11 @@ COST_TASKS = ("SST-2", "WikiGold")
 
 def cost_runs(chosen: dict[str, Setting]) -> Iterator[Run]:
     """Name the runs: one epoch of each arm that all sizes have."""
-    for name, arm in product(COST_TASKS, CORE_ARMS):
-        if arm not in arms_of(TASKS[name]):
-            continue
+    for name in COST_TASKS:
         regime = main_regime(TASKS[name])
-        setting = chosen[key_of(tuned_as(arm), regime, TASKS[name])]
-        yield {**held_out_run(name, arm, regime, setting), "epochs": 1}
+        for arm in core_arms(name, TUNING_SIZE):
+            setting = chosen[key_of(tuned_as(arm), regime, TASKS[name])]
+            yield {**held_out_run(name, arm, regime, setting), "epochs": 1}
 
 
 def cost(run: Run, data: Path, encoder: Path) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """The tables of few labels for the results page, of what is recorded so far."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
 from ..matrix import Run, read_done
-from .arms import BASELINE, BEST_ON_TEXTS, BEST_ON_TOKENS, TRIED_PAIRS, main_regime
+from .arms import BASELINE, CHOSEN, TRIED_PAIRS, main_regime
 from .choices import BRIEF_HEADS, TEXT_HEADS, TOKEN_HEADS
 from .summary import difference, spread
 from .tasks import TASKS
@@ -55,26 +55,17 @@ Seeds = dict[int, float]
 class Column(NamedTuple):
     """What a column of differences compares.
 
-    texts (str): The arm of tasks with texts.
-    tokens (str): That of tasks with tokens.
-    base (Column | None): What it is compared with; None for the encoder alone.
+    arm (Callable[[str], str]): Gives the arm of a task.
+    base (Callable[[str], str]): Gives the arm that it is compared with.
     """
 
-    texts: str
-    tokens: str
-    base: Any = None
+    arm: Callable[[str], str]
+    base: Callable[[str], str] = lambda _: BASELINE
 
     @classmethod
     def of(cls, arm: str) -> "Column":
         """Compare one arm on all tasks."""
-        return cls(arm, arm)
-
-    def arm(self, task: str) -> str:
-        """Name the arm of a task."""
-        return self.texts if TASKS[task].text else self.tokens
-
-
-BEST = Column(BEST_ON_TEXTS[-1], BEST_ON_TOKENS[-1])
+        return cls(lambda _: arm)
 
 
 def scored() -> Iterator[Sequence[str]]:
@@ -85,12 +76,16 @@ def scored() -> Iterator[Sequence[str]]:
 
 def best() -> Iterator[Sequence[str]]:
     """Compare what did best on held-out data with its twins, on dev data."""
-    twin = Column("mean-random", "random")
+
+    def chosen(part: str) -> Callable[[str], str]:
+        return lambda task: getattr(CHOSEN[TASKS[task].kind], part)
+
     columns = {
-        "mean of the wordpieces": Column("mean", BASELINE),
-        "the best with random spans": twin,
-        "the best": BEST,
-        "the best − with random spans": Column(*BEST[:2], base=twin),
+        "the same without spans": Column(chosen("bare")),
+        "with random spans": Column(chosen("twin")),
+        "the best": Column(chosen("best")),
+        "the best − without spans": Column(chosen("best"), chosen("bare")),
+        "the best − with random spans": Column(chosen("best"), chosen("twin")),
     }
     yield "labels", "task", "encoder alone", *columns
     yield from _sized([*columns.values()])
@@ -137,8 +132,7 @@ def _rows(runs: Sequence[Run], columns: Sequence[Column]) -> Iterator[Sequence[s
             continue
         cells = []
         for column, own in zip(columns, gains, strict=True):
-            one = scores(runs, name, column.arm(name))
-            base = scores(runs, name, column.base.arm(name)) if column.base else encoder
+            one, base = (scores(runs, name, of(name)) for of in column)
             cells.append("-" if one == base else _difference(one, base))
             own.append({seed: one[seed] - base[seed] for seed in one if seed in base})
         yield name, _spread(encoder), *cells

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 Part = Literal["dev", "held-out"]
+Kind = Literal["texts", "pairs", "tokens"]
 
 HELD_OUT = 500
 # Where chance begins for the cuts that all runs share.
@@ -38,6 +39,13 @@ class Task(NamedTuple):
     metrics: tuple[str, ...]
     text: str = ""
     set: dict[str, Any] = {}  # noqa: RUF012 (never written to)
+
+    @property
+    def kind(self) -> Kind:
+        """Say what it has: single texts, pairs of texts, or tokens."""
+        if not self.text:
+            return "tokens"
+        return "pairs" if self.pipeline in ("pair", "score") else "texts"
 
 
 _CATS = ("cats_accuracy", "cats_macro_f")
