@@ -1,9 +1,10 @@
-"""The tables of docs/explanation/results.md, made from the recorded scores.
+"""The tables and figures of docs/explanation/results.md, made from recorded scores.
 
     python -m benchmarks.results_page
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`; what is
-written around the tables is for people to keep true.
+A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`, a figure
+between `<!-- figure: NAME -->` and `<!-- end of figure -->`; what is written around
+them is for people to keep true.
 """
 
 import re
@@ -16,11 +17,15 @@ from scipy.stats import t
 
 from .faithfulness import HEADS, METHODS, SIZES
 from .fewlabels import page as fewlabels
+from .fewlabels.figures import FIGURES, Figure
 from .matrix import Run, read_done
 
 RECORDED = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "results.md"
 _TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n\n).*?(\n<!-- end of table -->)", re.S)
+_FIGURE = re.compile(
+    r"(<!-- figure: ([\w-]+) -->\n\n).*?(\n\n<!-- end of figure -->)", re.S
+)
 Rows = Iterable[Sequence[str]]
 _TEXTCAT = {
     "CoLA, Matthews": ("CoLA", "cats_matthews"),
@@ -173,5 +178,23 @@ def filled(page: str, tables: Mapping[str, Callable[[], Rows]] = TABLES) -> str:
     return _TABLE.sub(table, page)
 
 
+def illustrated(page: str, figures: Mapping[str, Figure]) -> str:
+    """Write into a page what its figures show, and where they are."""
+
+    def image(found: re.Match[str]) -> str:
+        return f"{found[1]}![{figures[found[2]].alt}]({found[2]}.svg){found[3]}"
+
+    return _FIGURE.sub(image, page)
+
+
+def main() -> None:
+    """Write the page and its figures."""
+    figures = {name: draw() for name, draw in FIGURES.items()}
+    for name, figure in figures.items():
+        PAGE.with_name(f"{name}.svg").write_text(figure.svg, "utf8")
+    page = illustrated(filled(PAGE.read_text("utf8")), figures)
+    PAGE.write_text(page, "utf8")
+
+
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text("utf8")), "utf8")
+    main()

@@ -1,4 +1,6 @@
-"""The tables of the results page are those of the recorded scores."""
+"""The tables and figures of the results page are those of the recorded scores."""
+
+from html import escape
 
 import pytest
 
@@ -11,6 +13,18 @@ def test_no_table_is_stale():
     assert results_page.filled(page) == page
     for name in results_page.TABLES:
         assert f"<!-- table: {name} -->" in page
+
+
+def test_no_figure_is_stale():
+    """If one is: python -m benchmarks.results_page."""
+    page = results_page.PAGE.read_text("utf8")
+    figures = {name: draw() for name, draw in results_page.FIGURES.items()}
+    assert results_page.illustrated(page, figures) == page
+    for name, figure in figures.items():
+        assert f"<!-- figure: {name} -->" in page
+        # Other versions of matplotlib draw the same with other bytes.
+        svg = results_page.PAGE.with_name(f"{name}.svg").read_text("utf8")
+        assert f"<desc>{escape(figure.alt)}</desc>" in svg
 
 
 def test_a_gain_is_as_uncertain_as_its_seeds():

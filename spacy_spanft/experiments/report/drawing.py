@@ -147,11 +147,14 @@ def to_image(figure: Any, alt: str) -> Image:
     return Image(_url(svg), _url(darkened(svg)), clean(alt))
 
 
-def to_svg(figure: Any) -> str:
-    """Write a figure as SVG, in the fonts that the reader has."""
+def to_svg(figure: Any, transparent: bool = True) -> str:
+    """Write a figure as SVG, in the fonts that the reader has.
+
+    transparent (bool): Whether it has no background of its own.
+    """
     buffer = io.BytesIO()
     metadata = {"Date": None, "Creator": None}
-    figure.savefig(buffer, format="svg", transparent=True, metadata=metadata)
+    figure.savefig(buffer, format="svg", transparent=transparent, metadata=metadata)
     return re.sub(r"'DejaVu Sans'[^;\"]*", _FONT, buffer.getvalue().decode())
 
 
