@@ -16,6 +16,7 @@ from statistics import mean, stdev
 from scipy.stats import t
 
 from .faithfulness import HEADS, METHODS, SIZES
+from .fewlabels import costs, diagnosis
 from .fewlabels import page as fewlabels
 from .fewlabels.figures import FIGURES, Figure
 from .matrix import Run, read_done
@@ -149,6 +150,16 @@ def orders() -> Iterator[Sequence[str]]:
         yield _ORDERS[method], *cells
 
 
+def cost() -> Iterator[Sequence[str]]:
+    """Say what heads cost."""
+    return costs.rows_of(read_done(RECORDED / "fewlabels_costs.jsonl"))
+
+
+def what_training_does() -> Iterator[Sequence[str]]:
+    """Say who decides, and what moves."""
+    return diagnosis.rows_of(read_done(RECORDED / "fewlabels_diagnosis.jsonl"))
+
+
 def _of(runs: Sequence[Run], task: str, arm: str) -> list[Run]:
     return [run for run in runs if (run["task"], run["arm"]) == (task, arm)]
 
@@ -163,6 +174,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "best-heads": fewlabels.best,
     "heads": fewlabels.tried_on_texts,
     "token-heads": fewlabels.tried_on_tokens,
+    "diagnosis": what_training_does,
+    "costs": cost,
 }
 
 

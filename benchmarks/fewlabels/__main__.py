@@ -110,13 +110,12 @@ def diagnose(
 
 @app.command()
 def costs(data: Path, encoder: Path, results: Results = FOLDER) -> None:
-    """Measure the memory of each arm, and count its weights."""
+    """Measure the time and the memory of each arm, and count its weights."""
     from . import costs as costs_of
 
     wanted = costs_of.cost_runs(read_choices(results / CHOICES))
     _do(results / COSTS, wanted, data, encoder, 1, costs_of.cost)
-    done = read_done(results / COSTS), read_done(results / NAME)
-    header, *rows = costs_of.rows_of(*done)
+    header, *rows = costs_of.rows_of(read_done(results / COSTS))
     print(drawn_table(rows, header=header, divider=True))
 
 

@@ -18,6 +18,7 @@ from spacy_spanft.explanation import explain_pipe
 
 from ..faithfulness import share_of_cls, text_of
 from .choices import Run, Setting, held_out_run, key_of, tuned_as
+from .page import NAMES
 from .tasks import TASKS
 from .training import fit, prepared
 
@@ -49,11 +50,11 @@ def diagnose(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
     return {
         "cls_before": share,
         "cls_after": _share(nlp, dev),
-        "moved": {name: moved(before[name], after[name]) for name in GROUPS},
+        "moved": {name: change_of(before[name], after[name]) for name in GROUPS},
     }
 
 
-def moved(before: Sequence[Any], after: Sequence[Any]) -> float | None:
+def change_of(before: Sequence[Any], after: Sequence[Any]) -> float | None:
     """Compute how long the change of arrays is, relative to them; None of no arrays."""
     lengths = [
         sum(float((array**2).sum()) for array in arrays)
@@ -90,12 +91,14 @@ def _share(nlp: Language, dev: Iterable[Example]) -> float:
 
 def rows_of(done: Sequence[Run]) -> Iterator[Sequence[str]]:
     """Write the mean over seeds for each task and head."""
-    yield "task", "head", "n", "[CLS] before", "[CLS] after", *GROUPS
+    shares = ("share of [CLS] before", "after training")
+    moves = ("windows in spans", "over spans", "last layer", "encoder")
+    yield "task", "head", "n", *shares, *(f"change of weights: {m}" for m in moves)
     for name, arm in product(TASKS_OF_LOGITS, HEADS):
         own = [run for run in done if (run["task"], run["arm"]) == (name, arm)]
         if not own:
             continue
-        shares = (mean(run[key] for run in own) for key in ("cls_before", "cls_after"))
-        moves = ([run["moved"][group] for run in own] for group in GROUPS)
-        shown = (f"{mean(values):.1%}" if all(values) else "-" for values in moves)
-        yield name, arm, str(len(own)), *(f"{share:.0%}" for share in shares), *shown
+        found = (mean(run[key] for run in own) for key in ("cls_before", "cls_after"))
+        moved = ([run["moved"][group] for run in own] for group in GROUPS)
+        cells = (f"{mean(values):.1%}" if all(values) else "-" for values in moved)
+        yield name, NAMES[arm], str(len(own)), *(f"{one:.0%}" for one in found), *cells

@@ -350,11 +350,16 @@ def test_costs_of_an_arm(data, tmp_path):
     # Two convolutions, and two labels more of the last layer.
     expected = 2 * (3 * width**2 + width) + 2 * width
     assert more == pytest.approx(expected / 1e6, abs=1e-3)
-    assert found["cnn"]["peak_mb"] > 100
-    done = [{**run, "size": 300, "cpu_seconds": 7.0} for run in runs.values()]
-    header, first, _ = costs.rows_of([{**runs["cnn"], **found["cnn"]}] * 2, done)
-    assert first[-1] == "7 s, n = 1"
-    assert len(header) == len(first)
+    for one in found.values():
+        assert one["peak_mb"] > 100
+        assert 0 < one["predict_ms"] < one["train_ms"] < 1000
+    done = [{**runs[arm], **one} for arm, one in found.items()]
+    done += [{**run, "train_ms": 2 * run["train_ms"]} for run in done] * 2
+    header, base, cnn = costs.rows_of(done)
+    assert len(header) == len(base) == len(cnn)
+    assert base[3] == f"{2 * found['encoder']['train_ms']:.1f}"  # the median
+    ratio = found["cnn"]["peak_mb"] / found["encoder"]["peak_mb"]
+    assert cnn[5] == f"{found['cnn']['peak_mb']:,} ({ratio:.2f})"
 
 
 def test_an_oracle_cuts_at_entities(data, tmp_path):
@@ -378,8 +383,8 @@ def test_gaps_between_ngrams_are_spans():
 
 def test_how_far_weights_moved():
     before, after = [np.array([3.0, 0.0]), np.array([4.0])], [np.zeros(2), np.ones(1)]
-    assert diagnosis.moved(before, after) == pytest.approx(18**0.5 / 5, abs=1e-4)
-    assert diagnosis.moved([], []) is None
+    assert diagnosis.change_of(before, after) == pytest.approx(18**0.5 / 5, abs=1e-4)
+    assert diagnosis.change_of([], []) is None
 
 
 def test_the_best_setting_of_the_grid_is_chosen():
