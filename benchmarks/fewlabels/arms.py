@@ -211,13 +211,15 @@ def config_for(
         **task.set,
         **_regime(run),
     }
-    if run["arm"] in OF_MEAN:
-        settings[f"components.{task.component}.model.summary"] = "mean"
+    if task.text:
+        # Said of all arms: what the configs have by default may become another one.
+        model = f"components.{task.component}.model"
+        is_pair = run["arm"] in TRIED_PAIRS
+        separator = "${nlp.tokenizer.separator}" if is_pair else None
+        settings[f"{model}.summary"] = "mean" if run["arm"] in OF_MEAN else "cls"
+        settings[f"{model}.pair_separator"] = separator
     if run["arm"] == "token-mean":
         settings[f"components.{task.component}.model.tok2vec.pooling"] = _MEAN
-    if run["arm"] in TRIED_PAIRS:
-        separator = "${nlp.tokenizer.separator}"
-        settings[f"components.{task.component}.model.pair_separator"] = separator
     if run["arm"].startswith("lower"):
         # The last layers of a sentence encoder know little of single tokens.
         layers = {"num_hidden_layers": _n_layers(encoder) * 2 // 3}
