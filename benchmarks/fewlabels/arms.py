@@ -14,7 +14,7 @@ from confection import Config
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
-from .heads import EDGES, RESIDUAL, WIDE
+from .heads import EDGES, RESIDUAL
 from .segmenters import GAPS, ORACLE
 from .tasks import TASKS, Data, Kind, Task
 
@@ -37,7 +37,8 @@ _RESIDUAL = {"@architectures": RESIDUAL, "kernel_size": 3}
 _RESIDUALS = {"span_pooling": _RESIDUAL, "doc_pooling": _RESIDUAL}
 _RESIDUAL_MEAN = {"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
 _EDGES = {"@architectures": EDGES}
-_WIDE = {"@architectures": WIDE}
+_V1 = {"@architectures": "spacy-spanft.SpanTok2Vec.v1"}
+_WIDE = {"@architectures": "spacy-spanft.SpanTok2Vec.v2"}
 ARMS = {
     arm.name: arm
     for arm in (
@@ -122,7 +123,7 @@ V1_ARMS = (BASELINE, "cnn", "random", "ngrams")
 CHOSEN: dict[Kind, Chosen] = {
     "texts": Chosen("mean-ngrams", "mean-random", "mean"),
     "pairs": Chosen("pair-ngrams", "pair-random", "pair"),
-    "tokens": Chosen("gaps", "random", BASELINE),
+    "tokens": Chosen("wide", "wide-random", "cnn"),
 }
 # How large the default dictionary is cut for tasks of a curve over its sizes.
 CUT = {"top-1000": 1000, "top-10000": 10_000}
@@ -196,6 +197,8 @@ def config_for(
     arm = ARMS[run["arm"]]
     if run["arm"] in files:
         arm = arm._replace(dictionary=str(files[run["arm"]]))
+    if not task.text and arm.config != "baseline":
+        arm = arm._replace(block={**_V1, **arm.block})
     config = config_of(arm, Pipeline(task.pipeline))
     settings: dict[str, Any] = {
         "paths.train": str(files["train"]),
@@ -212,7 +215,7 @@ def config_for(
         **_regime(run),
     }
     if task.text:
-        # Said of all arms: what the configs have by default may become another one.
+        # Said of all arms: the configs have other defaults than the paper's head.
         model = f"components.{task.component}.model"
         is_pair = run["arm"] in TRIED_PAIRS
         separator = "${nlp.tokenizer.separator}" if is_pair else None

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from spacy.util import registry
 from thinc.api import Model, chain, reduce_max, residual
-from thinc.types import Floats2d, Ragged
+from thinc.types import Floats2d
 
 from spacy_spanft.ml.alignment import get_spans, lengths_of_pieces
 from spacy_spanft.ml.architectures.tok2vec import Tok2Vec, init
@@ -20,7 +20,6 @@ from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 
 RESIDUAL = "fewlabels.ResidualCnnPooling.v1"
 EDGES = "fewlabels.EdgeTok2Vec.v1"
-WIDE = "fewlabels.WideTok2Vec.v1"
 # A token is all of its piece, or its first one, its last one, or one in between.
 N_PLACES = 4
 
@@ -126,80 +125,3 @@ def places_of_tokens(lengths: Any) -> Any:
 def _init(model: Model[Any, DocRows], X: Any = None, Y: Any = None) -> None:
     model.layers[0].initialize(X=X)
     model.set_dim("nO", model.layers[0].get_dim("nO") + N_PLACES)
-
-
-@registry.architectures(WIDE)
-def wide_tok2vec(
-    tok2vec: Tok2Vec,
-    token_pooling: Pooling,
-    spans_key: str = "ngrams",
-    kernel_size: int = 3,
-    keep_tokens: Literal[True] = True,
-) -> Tok2Vec:
-    """Put the maximum over its span beside each token and its window in the text.
-
-    Windows cross the ends of spans, as without segmentation; the span is a third view.
-
-    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
-    token_pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces.
-    spans_key (str): The key in doc.spans.
-    kernel_size (int): How many tokens a window has.
-    keep_tokens (Literal[True]): As in the head that it takes the place of.
-    RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
-    """
-    rows = encoder_rows(tok2vec)
-    window = span_window(kernel_size, before=kernel_size // 2)
-    tokens = span_tokens(with_nonempty(token_pooling), window, None)
-    spread: Model[DocRows, Any] = Model(
-        "spread_spans",
-        _spread,
-        init=_init_spread,
-        layers=[tokens, with_nonempty(reduce_max())],
-        dims={"nO": None},
-        attrs={"spans_key": spans_key},
-    )
-    model: Any = chain(rows, spread)
-    model.init = partial(init, rows, spread, spans_key)
-    return model
-
-
-def _spread(
-    model: Model[DocRows, Any], X: DocRows, is_train: bool
-) -> tuple[list[Floats2d], Callable[[list[Floats2d]], Any]]:
-    tokens, maximum = model.layers
-    ops: Any = model.ops
-    xp = ops.xp
-    found, backprop_tokens = tokens(X, is_train)
-    key = model.attrs["spans_key"]
-    sizes = [
-        lengths_of_pieces(get_spans(doc, key, is_train=is_train), len(doc))
-        for doc in X.docs
-    ]
-    host = np.concatenate(sizes)
-    lengths = ops.asarray1i(host)
-    piece_of = np.repeat(np.arange(len(host)), host)
-    own = xp.concatenate(found)
-    width = own.shape[1] // 2
-    windows = Ragged(xp.ascontiguousarray(own[:, width:]), lengths)
-    spans, backprop_maximum = maximum(windows, is_train)
-    Y = xp.hstack([own, spans[piece_of]])
-    cuts = np.cumsum([len(doc) for doc in X.docs])[:-1].tolist()
-
-    def backprop(dY: list[Floats2d]) -> Any:
-        d = xp.concatenate(dY)
-        d_spans = ops.alloc2f(len(host), width)
-        ops.scatter_add(
-            d_spans,
-            ops.asarray1i(piece_of),
-            xp.ascontiguousarray(d[:, 2 * width :]),
-        )
-        d_own = xp.ascontiguousarray(d[:, : 2 * width])
-        d_own[:, width:] += backprop_maximum(d_spans).dataXd
-        return backprop_tokens(xp.split(d_own, cuts))
-
-    return xp.split(Y, cuts), backprop
-
-
-def _init_spread(model: Model[DocRows, Any], X: Any = None, Y: Any = None) -> None:
-    model.layers[0].initialize(X=X)
-    model.set_dim("nO", model.layers[0].get_dim("nO") * 3 // 2)

@@ -126,7 +126,12 @@ def test_arms_and_regimes_change_the_config(tmp_path):
     summary = config_of("mean", "everything")["components"]["textcat"]["model"]
     assert summary["summary"] == "mean"
     other = config_of("residual-mean", "everything")["components"]["textcat"]["model"]
-    assert other.get("summary", "cls") == "cls"
+    assert other["summary"] == "cls"
+    for arm, version in {"ngrams": "v1", "wide": "v2"}.items():
+        run = run_of("WNUT17", arm)
+        config = config_for(tasks.TASKS["WNUT17"], run, encoder, files, 10)
+        name = config["components"]["bilou_ner"]["model"]["tok2vec"]["@architectures"]
+        assert name == f"spacy-spanft.SpanTok2Vec.{version}"
 
 
 def test_one_that_was_stopped_goes_on(tmp_path):
@@ -271,39 +276,6 @@ def test_windows_know_where_spans_begin():
     assert differences[0] < 1e-6 < differences[1]
 
 
-def test_a_span_beside_each_of_its_tokens():
-    spacy.util.fix_random_seed(0)  # others may have a maximum that changes in a step
-    block = {"@architectures": heads.WIDE, "tok2vec": TOKENS}
-    block["token_pooling"] = {"@architectures": "spacy-spanft.FirstPooling.v1"}
-    model = registry.resolve({"model": block})["model"]
-    nlp = spacy.blank("en")
-    docs = [nlp.make_doc(text) for text in ("a b c d", "", "a b")]
-    for doc in docs:
-        doc.spans["ngrams"] = []
-    docs[0].spans["ngrams"] = [docs[0][1:3]]
-    model.initialize(X=docs)
-    found, backprop = model(docs, is_train=True)
-    assert [one.shape for one in found] == [(4, 24), (0, 24), (2, 24)]
-    windows, spans = found[0][:, 8:16], found[0][:, 16:]
-    np.testing.assert_array_equal(spans[[0, 3]], windows[[0, 3]])
-    np.testing.assert_array_equal(spans[1], windows[1:3].max(axis=0))
-    np.testing.assert_array_equal(spans[2], spans[1])
-    # Of all that is behind it the bias of the windows has a gradient without noise.
-    random = np.random.default_rng(0)
-    weights = [random.normal(size=one.shape).astype("f") for one in found]
-    backprop(weights)
-    window = next(node for node in model.walk() if node.name == "span_window")
-    b = window.get_param("b").copy()
-    for i in range(len(b)):
-        sums = []
-        for step in (1e-3, -1e-3):
-            window.set_param("b", b + step * np.eye(len(b), dtype="f")[i])
-            pairs = zip(model.predict(docs), weights, strict=True)
-            sums.append(sum(float((one * weight).sum()) for one, weight in pairs))
-        difference = (sums[0] - sums[1]) / 2e-3
-        assert window.get_grad("b")[i] == pytest.approx(difference, abs=0.05)
-
-
 def test_a_head_that_starts_as_its_baseline():
     residual = {"@architectures": heads.RESIDUAL}
     model = {"@architectures": "spacy-spanft.SpanTextCat.v1", "tok2vec": TOKENS}
@@ -424,7 +396,7 @@ def test_the_best_is_compared_with_its_twins(monkeypatch):
         best, twin, bare = CHOSEN[tasks.TASKS[name].kind]
         gains = {"encoder": 0.0, bare: 0.01, twin: 0.02, best: 0.05}
         if name == "WNUT17":
-            gains = {"encoder": 0.0, twin: 0.03, best: 0.02}
+            gains = {"encoder": 0.0, bare: 0.01, twin: 0.03, best: 0.02}
         for (arm, gain), seed in product(gains.items(), range(2)):
             run = {"task": name, "size": 1000, "arm": arm, "regime": regime}
             metric = tasks.TASKS[name].metrics[0]
@@ -435,8 +407,8 @@ def test_the_best_is_compared_with_its_twins(monkeypatch):
     )
     _, cola, wnut, means = [row[3:] for row in page.best()]
     assert [cell[:4] for cell in cola] == ["+1.0", "+2.0", "+5.0", "+4.0", "+3.0"]
-    assert [cell[:4] for cell in wnut] == ["-", "+3.0", "+2.0", "+2.0", "−1.0"]
-    assert [cell[:4] for cell in means] == ["+0.5", "+2.5", "+3.5", "+3.0", "+1.0"]
+    assert [cell[:4] for cell in wnut] == ["+1.0", "+3.0", "+2.0", "+1.0", "−1.0"]
+    assert [cell[:4] for cell in means] == ["+1.0", "+2.5", "+3.5", "+2.5", "+1.0"]
 
 
 def test_tables_of_the_page(monkeypatch):

@@ -69,13 +69,15 @@ def doc_rows(nlp, batch, seed):
     return DocRows(docs, vectors, starts, encodings, cls)
 
 
-def reference(X, batch, rows, W, b, first, keep, key):
+def reference(X, batch, rows, W, b, first, keep, key, pooled):
     """Walk over the tokens one by one; without a key the text is one span."""
     found = []
+    width = WIDTH * (1 + keep + pooled)
     before = len(W) // 2
-    for (n_tokens, spans, aligned, _), start in zip(batch, X.starts, strict=False):
-        spans = [(0, n_tokens)] if key is None else spans
+    for (n_tokens, known, aligned, _), start in zip(batch, X.starts, strict=False):
+        spans = [(0, n_tokens)] if key is None else known
         inside = {i: (a, e) for a, e in spans for i in range(a, e)}
+        windows = []
         tokens = []
         for mine in aligned:
             own = [rows[start + row] for row in (mine[:1] if first else mine)]
@@ -87,23 +89,29 @@ def reference(X, batch, rows, W, b, first, keep, key):
                 j = i + place - before
                 if begin <= j < end:
                     total = total + W[place] @ tokens[j]
-            window = torch.relu(total)
-            found.append(torch.cat([tokens[i], window]) if keep else window)
-    return torch.stack(found) if found else rows.new_zeros(0, WIDTH * (1 + keep))
+            windows.append(torch.relu(total))
+        inside = {i: (a, e) for a, e in known for i in range(a, e)}
+        for i, window in enumerate(windows):
+            begin, end = inside.get(i, (i, i + 1))
+            views = [tokens[i], window] if keep else [window]
+            if pooled:
+                views.append(torch.stack(windows[begin:end]).max(dim=0).values)
+            found.append(torch.cat(views))
+    return torch.stack(found) if found else rows.new_zeros(0, width)
 
 
 @pytest.mark.filterwarnings("ignore:The transformer cut off")
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("key", ["x", None])
+@pytest.mark.parametrize(("key", "pooled"), [("x", None), (None, None), (None, "x")])
 @given(batch=batches(), kernel_size=st.integers(1, 4), seed=st.integers(0, 99))
-def test_equals_plain_loops(nlp, first, keep, key, batch, kernel_size, seed):
+def test_equals_plain_loops(nlp, first, keep, key, pooled, batch, kernel_size, seed):
     random = np.random.default_rng(seed)
     window = span_window(kernel_size, before=kernel_size // 2)
     pooling = with_nonempty(reduce_first() if first else reduce_mean())
-    layer = span_tokens(pooling, window, key, keep)
+    layer = span_tokens(pooling, window, key, keep, pooled)
     layer.initialize(X=Ragged(np.zeros((1, WIDTH), "f"), np.ones(1, "i")))
-    assert layer.get_dim("nO") == WIDTH * (1 + keep)
+    assert layer.get_dim("nO") == WIDTH * (1 + keep + bool(pooled))
     weights = {}
     for name in ("W", "b"):
         weights[name] = random.normal(size=window.get_param(name).shape)
@@ -112,7 +120,7 @@ def test_equals_plain_loops(nlp, first, keep, key, batch, kernel_size, seed):
     rows, W, b = (
         torch.tensor(a, requires_grad=True) for a in (X.vectors, *weights.values())
     )
-    expected = reference(X, batch, rows, W, b, first, keep, key)
+    expected = reference(X, batch, rows, W, b, first, keep, key, bool(pooled))
     Y, backprop = layer(X, is_train=True)
     assert [len(part) for part in Y] == [len(doc) for doc in X.docs]
     np.testing.assert_allclose(np.concatenate(Y), expected.detach(), atol=1e-10)
@@ -144,7 +152,7 @@ def test_lengths_of_pieces():
 def model_for(component, tok2vec, **settings):
     """Configure spaCy's own component over span-aware tokens."""
     vectors = {
-        "@architectures": "spacy-spanft.SpanTok2Vec.v1",
+        "@architectures": "spacy-spanft.SpanTok2Vec.v2",
         "tok2vec": tok2vec,
         "token_pooling": {"@layers": "reduce_first.v1"},
         **settings,
@@ -217,6 +225,7 @@ def train(nlp, steps):
     ("component", "settings", "score"),
     [
         ("ner", {}, "ents_f"),
+        ("ner", {"@architectures": "spacy-spanft.SpanTok2Vec.v1"}, "ents_f"),
         ("ner", {"keep_tokens": False}, "ents_f"),
         ("ner", {"segmentation": "none"}, "ents_f"),
         ("tagger", {"token_pooling": {"@layers": "reduce_mean.v1"}}, "tag_acc"),

@@ -39,13 +39,52 @@ def span_tok2vec(
     keep_tokens (bool): Whether a token's own vector stands beside that of its window.
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
-    check_spans_key(spans_key)
+    key = spans_key if segmentation == "spans" else None
+    parts = (tok2vec, token_pooling, spans_key, kernel_size)
+    return _tok2vec(*parts, spans_key=key, keep_tokens=keep_tokens)
+
+
+def span_beside_tok2vec(
+    tok2vec: Tok2Vec,
+    token_pooling: Pooling,
+    spans_key: str = "ngrams",
+    segmentation: Literal["spans", "none"] = "spans",
+    kernel_size: int = 3,
+    keep_tokens: bool = True,
+) -> Tok2Vec:
+    """Build `spacy-spanft.SpanTok2Vec.v2`: each token beside its window and its span.
+
+    The window is that of v1, but it goes over the whole text: it sees what is around a
+    span. The span is the maximum over the windows of its tokens.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
+    token_pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces:
+        FirstPooling.v1, as is usual for BERT, or reduce_mean.v1.
+    spans_key (str): The key in doc.spans.
+    segmentation (Literal["spans", "none"]): "none" leaves out the spans.
+    kernel_size (int): How many tokens a window has.
+    keep_tokens (bool): Whether a token's own vector stands beside the others.
+    RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
+    """
+    key = spans_key if segmentation == "spans" else None
+    parts = (tok2vec, token_pooling, spans_key, kernel_size)
+    return _tok2vec(*parts, pooled_key=key, keep_tokens=keep_tokens)
+
+
+def _tok2vec(
+    tok2vec: Tok2Vec,
+    token_pooling: Pooling,
+    name: str,
+    kernel_size: int,
+    **settings: Any,
+) -> Tok2Vec:
+    check_spans_key(name)
     rows = encoder_rows(tok2vec)
     window = span_window(kernel_size, before=kernel_size // 2)
-    key = spans_key if segmentation == "spans" else None
-    tokens = span_tokens(with_nonempty(token_pooling), window, key, keep_tokens)
+    settings = {"spans_key": None, **settings}
+    tokens = span_tokens(with_nonempty(token_pooling), window, **settings)
     model: Any = chain(rows, tokens)
-    model.init = partial(init, rows, tokens, spans_key)
+    model.init = partial(init, rows, tokens, name)
     return model
 
 

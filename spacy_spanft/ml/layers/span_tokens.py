@@ -1,13 +1,13 @@
-"""A vector of each token: its own, beside that of its window in its span."""
+"""A vector of each token: its own, beside that of its window and of its span."""
 
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
-from thinc.api import Model
+from thinc.api import Model, reduce_max
 from thinc.types import Floats2d, Ragged
 from thinc.util import get_width
 
@@ -26,23 +26,30 @@ def span_tokens(
     window: Model[Ragged, Ragged],
     spans_key: str | None = "ngrams",
     keep_tokens: bool = True,
+    pooled_key: str | None = None,
 ) -> Model[InT, OutT]:
     """Make the layer.
 
     token_pooling (Model[Ragged, Floats2d]): Makes one vector of each token's rows.
     window (Model[Ragged, Ragged]): Looks at a token and its neighbors in the span.
-    spans_key (Optional[str]): The key in doc.spans; None lets the window go over the
-        whole Doc.
+    spans_key (Optional[str]): The key in doc.spans of what windows stay in; None lets
+        them go over the whole Doc.
     keep_tokens (bool): Whether a token's own vector stands beside that of its window.
+    pooled_key (Optional[str]): The key of spans whose maximum over the windows of their
+        tokens stands beside each of these; None for no maximum.
     RETURNS (Model[DocRows, List[Floats2d]]): Rows to the tokens of each Doc.
     """
     return Model(
         "span_tokens",
         forward,
         init=init,
-        layers=[token_pooling, window],
+        layers=[token_pooling, window, *([reduce_max()] if pooled_key else [])],
         dims={"nO": None, "nI": None},
-        attrs={"spans_key": spans_key, "keep_tokens": keep_tokens},
+        attrs={
+            "spans_key": spans_key,
+            "keep_tokens": keep_tokens,
+            "pooled_key": pooled_key,
+        },
     )
 
 
@@ -50,7 +57,7 @@ def forward(
     model: Model[InT, OutT], X: InT, is_train: bool
 ) -> tuple[OutT, Callable[[OutT], Floats2d]]:
     """Apply the layer."""
-    token_pooling, window = model.layers
+    token_pooling, window, *_ = model.layers
     ops: Any = model.ops
     keep = model.attrs["keep_tokens"]
     flat = _indices(model, X, is_train)
@@ -59,22 +66,46 @@ def forward(
     tokens, backprop_tokens = token_pooling(wordpieces, is_train)
     spans = Sequences(tokens, lengths, flat[2])
     windows, backprop_window = window(spans, is_train)
-    Y = ops.xp.hstack([tokens, windows.dataXd]) if keep else windows.dataXd
+    views = [tokens, windows.dataXd] if keep else [windows.dataXd]
+    pooled, backprop_pooled = _pooled(model, X.docs, windows.dataXd, is_train)
+    views += pooled
+    Y = ops.xp.hstack(views) if len(views) > 1 else views[0]
     starts = np.cumsum([0, *(len(doc) for doc in X.docs)]).tolist()
-    width = tokens.shape[1]
+    ends = np.cumsum([view.shape[1] for view in views]).tolist()[:-1]
 
     def backprop(dY: OutT) -> Floats2d:
-        d: Any = ops.xp.concatenate(dY)
-        d_windows = ops.xp.ascontiguousarray(d[:, width:] if keep else d)
+        d_views = ops.xp.split(ops.xp.concatenate(dY), ends, axis=1)
+        d_windows = ops.xp.ascontiguousarray(d_views[int(keep)])
+        if pooled:
+            d_windows = d_windows + backprop_pooled(d_views[-1])
         d_tokens = backprop_window(spans.with_rows(d_windows)).dataXd
         if keep:
-            d_tokens = d_tokens + d[:, :width]
+            d_tokens = d_tokens + d_views[0]
         d_rows = ops.xp.zeros_like(X.vectors)
         # Tokens that share a wordpiece both have it.
         ops.scatter_add(d_rows, rows, backprop_tokens(d_tokens).dataXd)
         return d_rows
 
     return [Y[a:b] for a, b in pairwise(starts)], backprop
+
+
+def _pooled(
+    model: Model[InT, OutT], docs: list[Doc], windows: Floats2d, is_train: bool
+) -> tuple[list[Floats2d], Callable[[Floats2d], Floats2d]]:
+    """Give each token the maximum over the windows of its span, if that is wanted."""
+    key, ops = model.attrs["pooled_key"], cast(Any, model.ops)
+    if key is None or not len(windows):
+        return ([] if key is None else [windows]), lambda d: d
+    sizes = np.concatenate([_lengths(doc, key, is_train) for doc in docs])
+    lengths, piece_of = upload(ops, sizes, np.repeat(np.arange(len(sizes)), sizes))
+    maxima, backprop = model.layers[2](Sequences(windows, lengths, sizes), is_train)
+
+    def backprop_pooled(d_pooled: Floats2d) -> Floats2d:
+        d_maxima = ops.alloc2f(*maxima.shape, dtype=maxima.dtype)
+        ops.scatter_add(d_maxima, piece_of, ops.xp.ascontiguousarray(d_pooled))
+        return cast(Floats2d, backprop(d_maxima).dataXd)
+
+    return [maxima[piece_of]], backprop_pooled
 
 
 def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> tuple[np.ndarray, ...]:
@@ -111,12 +142,13 @@ def init(
     model: Model[InT, OutT], X: Ragged | None = None, Y: OutT | None = None
 ) -> None:
     """Initialize both layers with one row as wide as the encoder's."""
-    token_pooling, window = model.layers
+    token_pooling, window, *_ = model.layers
     token_pooling.initialize(X=X)
     if X is not None:
         tokens = Ragged(token_pooling.predict(X), X.lengths)
         window.initialize(X=tokens)
         own = get_width(tokens) if model.attrs["keep_tokens"] else 0
-        model.set_dim("nO", own + window.get_dim("nO"))
+        n_views = 1 + (model.attrs["pooled_key"] is not None)
+        model.set_dim("nO", own + n_views * window.get_dim("nO"))
     else:
         window.initialize()
