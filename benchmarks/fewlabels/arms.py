@@ -121,8 +121,8 @@ class Chosen(NamedTuple):
 
 V1_ARMS = (BASELINE, "cnn", "random", "ngrams")
 CHOSEN: dict[Kind, Chosen] = {
-    "texts": Chosen("mean-ngrams", "mean-random", "mean"),
-    "pairs": Chosen("pair-ngrams", "pair-random", "pair"),
+    "labels": Chosen("mean-ngrams", "mean-random", "mean"),
+    "scores": Chosen("pair-ngrams", "pair-random", "pair"),
     "tokens": Chosen("wide", "wide-random", "cnn"),
 }
 # How large the default dictionary is cut for tasks of a curve over its sizes.

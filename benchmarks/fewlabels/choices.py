@@ -89,7 +89,7 @@ def heads_of(name: str) -> tuple[str, ...]:
     """Name the heads that are tried on a task."""
     task = TASKS[name]
     heads = TEXT_HEADS if task.text else TOKEN_HEADS
-    pairs = TRIED_PAIRS if task.kind == "pairs" else ()
+    pairs = TRIED_PAIRS if task.has_pairs else ()
     return (*heads, *pairs, *(BRIEF_HEADS if name in BRIEF_TASKS else ()))
 
 

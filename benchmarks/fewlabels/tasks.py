@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 Part = Literal["dev", "held-out"]
-Kind = Literal["texts", "pairs", "tokens"]
+Kind = Literal["labels", "scores", "tokens"]
 
 HELD_OUT = 500
 # Where chance begins for the cuts that all runs share.
@@ -42,10 +42,15 @@ class Task(NamedTuple):
 
     @property
     def kind(self) -> Kind:
-        """Say what it has: single texts, pairs of texts, or tokens."""
+        """Say what is predicted: a text's label, its score, or the tags of tokens."""
         if not self.text:
             return "tokens"
-        return "pairs" if self.pipeline in ("pair", "score") else "texts"
+        return "scores" if self.pipeline == "score" else "labels"
+
+    @property
+    def has_pairs(self) -> bool:
+        """Say whether a text is a pair of texts."""
+        return self.pipeline in ("pair", "score")
 
 
 _CATS = ("cats_accuracy", "cats_macro_f")

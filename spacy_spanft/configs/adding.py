@@ -14,7 +14,7 @@ from spacy.util import load_config, registry
 from ..errors import Errors, SpanftError, check_setting
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
 from ..util.files import read_whole
-from ..util.names import SEGMENTER
+from ..util.names import SEGMENTER, SPAN_BLOCKS
 from .encoders import CURATED, LISTENERS, check_curated
 
 PREPARE = "spacy-spanft.prepare_training.v1"
@@ -22,7 +22,7 @@ PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
 CLS_TEXTCAT = "spacy-spanft.ClsTextCat.v1"
 SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
 FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
-SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v1"
+SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v2"
 # The factories whose models can pool spans, and whether a text has one label there.
 CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
 # Those that get spans if nobody says which; others with a tok2vec can be named.
@@ -225,7 +225,7 @@ def _no_head(pipeline: list[str], components: dict[str, Any]) -> str:
 def _has_spans(block: dict[str, Any]) -> bool:
     model = block.get("model", {})
     parts = (model, model.get("tok2vec", {}))
-    return any(p.get("@architectures") in (SPAN_TEXTCAT, SPAN_TOK2VEC) for p in parts)
+    return any(part.get("@architectures") in SPAN_BLOCKS for part in parts)
 
 
 def _add_segmenter(
@@ -301,6 +301,7 @@ def _span_model(
         "exclusive_classes": exclusive,
         "spans_key": f"${{components.{segmenter}.spans_key}}",
         "use_cls": True,
+        "summary": "mean",
         "dropout": 0.1,
         "span_pooling": dict(_POOLING),
         "doc_pooling": dict(_POOLING),
@@ -312,7 +313,8 @@ def _kept(model: dict[str, Any]) -> dict[str, Any]:
     """Find the settings of our own baseline that mean the same over spans."""
     if model.get("@architectures") != CLS_TEXTCAT:
         return {}
-    return {name: model[name] for name in _OF_TEXTS if name in model}
+    # What it does not say is what that architecture has by default.
+    return {"summary": "cls", **{n: model[n] for n in _OF_TEXTS if n in model}}
 
 
 def _span_tok2vec(tok2vec: dict[str, Any], segmenter: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..segmenters.coverage import piece_lengths
 from ..segmenters.ngram import NgramSegmenter
 from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.registry import registry
+from ..util.names import SPAN_BLOCKS
 
 if TYPE_CHECKING:
     from ..explanation import Explanation as Explanation
@@ -38,8 +39,6 @@ __all__ = [
 NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
 RANDOM_SEGMENTER = "spacy-spanft.RandomSegmenter.v1"
 NLTK_SEGMENTER = "spacy-spanft.NltkChunkSegmenter.v1"
-# What looks at spans in a model.
-SPAN_BLOCKS = ("spacy-spanft.SpanTextCat.v1", "spacy-spanft.SpanTok2Vec.v1")
 
 
 def segmenter_of(nlp: Language) -> SpanSegmenter | None:

@@ -494,7 +494,7 @@ class TestAdd:
         done = interpreter.run(*command, "-d", "no.gz", cwd=tmp_path)
         assert "There is no dictionary no.gz yet" in done.stderr
         model = load_config(tmp_path / "out.cfg")["components"]["x"]["model"]
-        assert model["tok2vec"]["@architectures"] == "spacy-spanft.SpanTok2Vec.v1"
+        assert model["tok2vec"]["@architectures"] == "spacy-spanft.SpanTok2Vec.v2"
         assert "@architectures" in model["tok2vec"]["tok2vec"]
 
     def test_variables_follow_what_moves(self):

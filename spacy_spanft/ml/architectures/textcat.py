@@ -80,10 +80,8 @@ def span_textcat(
     RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
     check_spans_key(spans_key)
-    for name, value, usual in (("summary", summary, "cls"), ("pooler", pooler, False)):
-        if not use_cls and value != usual:
-            message = Errors.WITHOUT_CLS.format(name=name, value=value)
-            raise SpanftError(message)
+    if pooler and not use_cls:
+        raise SpanftError(Errors.WITHOUT_CLS.format(name="pooler", value=pooler))
     if segmentation == "none":
         pool = text_pool(span_pooling, doc_pooling)
     else:
