@@ -125,6 +125,7 @@ TOKENS = {
     "tok2vec": LISTENER,
     "token_pooling": {"@layers": "reduce_first.v1"},
 }
+BESIDE = {**TOKENS, "@architectures": "spacy-spanft.SpanTok2Vec.v2"}
 REDUCER = {"@layers": "spacy-spanft.BoundaryAttentionReducer.v1", "hidden_size": 16}
 HEADS = {
     "textcat": {
@@ -144,7 +145,7 @@ HEADS = {
         "use_upper": False,
         "tok2vec": TOKENS,
     },
-    "bilou_ner": {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": TOKENS},
+    "bilou_ner": {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": BESIDE},
     "spancat": {
         "@architectures": "spacy.SpanCategorizer.v1",
         "tok2vec": TOKENS,

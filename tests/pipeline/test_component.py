@@ -425,6 +425,7 @@ def test_names_are_registered():
             "spacy-spanft.PairTransformerModel.v1",
             "spacy-spanft.SpanTextCat.v1",
             "spacy-spanft.SpanTok2Vec.v1",
+            "spacy-spanft.SpanTok2Vec.v2",
             "spacy-spanft.Tok2VecEncoder.v1",
             "spacy-spanft.Tok2VecPairTransformer.v1",
         ],

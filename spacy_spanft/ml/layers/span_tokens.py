@@ -61,22 +61,25 @@ def forward(
     ops: Any = model.ops
     keep = model.attrs["keep_tokens"]
     flat = _indices(model, X, is_train)
-    rows, counts, lengths = upload(ops, *flat)
+    rows, counts, lengths, *pieces = upload(ops, *flat)
     wordpieces = Sequences(X.vectors[rows], counts, flat[1])
     tokens, backprop_tokens = token_pooling(wordpieces, is_train)
     spans = Sequences(tokens, lengths, flat[2])
     windows, backprop_window = window(spans, is_train)
     views = [tokens, windows.dataXd] if keep else [windows.dataXd]
-    pooled, backprop_pooled = _pooled(model, X.docs, windows.dataXd, is_train)
-    views += pooled
+    if pieces:
+        sequences = Sequences(windows.dataXd, pieces[0], flat[3])
+        pooled, backprop_pooled = _pooled(model, sequences, pieces[1], is_train)
+        views.append(pooled)
     Y = ops.xp.hstack(views) if len(views) > 1 else views[0]
     starts = np.cumsum([0, *(len(doc) for doc in X.docs)]).tolist()
-    ends = np.cumsum([view.shape[1] for view in views]).tolist()[:-1]
+    ends = np.cumsum([view.shape[1] for view in views]).tolist()
 
     def backprop(dY: OutT) -> Floats2d:
-        d_views = ops.xp.split(ops.xp.concatenate(dY), ends, axis=1)
+        d: Any = ops.xp.concatenate(dY)
+        d_views = [d[:, a:b] for a, b in pairwise([0, *ends])]
         d_windows = ops.xp.ascontiguousarray(d_views[int(keep)])
-        if pooled:
+        if pieces:
             d_windows = d_windows + backprop_pooled(d_views[-1])
         d_tokens = backprop_window(spans.with_rows(d_windows)).dataXd
         if keep:
@@ -90,41 +93,47 @@ def forward(
 
 
 def _pooled(
-    model: Model[InT, OutT], docs: list[Doc], windows: Floats2d, is_train: bool
-) -> tuple[list[Floats2d], Callable[[Floats2d], Floats2d]]:
-    """Give each token the maximum over the windows of its span, if that is wanted."""
-    key, ops = model.attrs["pooled_key"], cast(Any, model.ops)
-    if key is None or not len(windows):
-        return ([] if key is None else [windows]), lambda d: d
-    sizes = np.concatenate([_lengths(doc, key, is_train) for doc in docs])
-    lengths, piece_of = upload(ops, sizes, np.repeat(np.arange(len(sizes)), sizes))
-    maxima, backprop = model.layers[2](Sequences(windows, lengths, sizes), is_train)
+    model: Model[InT, OutT], windows: Sequences, piece_of: Any, is_train: bool
+) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+    """Give each token the maximum over the windows of its piece."""
+    ops: Any = model.ops
+    if not len(windows.lengths):
+        return cast(Floats2d, windows.dataXd), lambda d: d
+    maxima, backprop = model.layers[2](windows, is_train)
 
     def backprop_pooled(d_pooled: Floats2d) -> Floats2d:
         d_maxima = ops.alloc2f(*maxima.shape, dtype=maxima.dtype)
         ops.scatter_add(d_maxima, piece_of, ops.xp.ascontiguousarray(d_pooled))
         return cast(Floats2d, backprop(d_maxima).dataXd)
 
-    return [maxima[piece_of]], backprop_pooled
+    return maxima[piece_of], backprop_pooled
 
 
-def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> tuple[np.ndarray, ...]:
-    """Find the rows of all tokens, how many each has, and the length of each piece."""
+def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> list[Ints]:
+    """Find the rows of all tokens, how many each has, and the length of each piece.
+
+    If spans are pooled, the lengths of these and the one of each token come after them.
+    """
     tokens = [align_tokens(encoding) for encoding in X.encodings]
     for doc, (_, mine) in zip(X.docs, tokens, strict=True):
         _warn_of_cut(doc, mine)
     rows = [own + start for (own, _), start in zip(tokens, X.starts, strict=False)]
-    key = model.attrs["spans_key"]
-    sizes = [_lengths(doc, key, is_train) for doc in X.docs]
     counts = [count for _, count in tokens]
-    return np.concatenate(rows), np.concatenate(counts), np.concatenate(sizes)
+    sizes = _lengths(X.docs, model.attrs["spans_key"], is_train)
+    found = [np.concatenate(rows), np.concatenate(counts), sizes]
+    if (key := model.attrs["pooled_key"]) is not None:
+        pooled = _lengths(X.docs, key, is_train)
+        found += [pooled, np.repeat(np.arange(len(pooled)), pooled)]
+    return found
 
 
-def _lengths(doc: Doc, key: str | None, is_train: bool) -> Ints:
-    """Find the length of each piece of a Doc."""
+def _lengths(docs: list[Doc], key: str | None, is_train: bool) -> Ints:
+    """Find the length of each piece; without a key a Doc is one."""
     if key is None:
-        return np.array([len(doc)] if len(doc) else [], np.int64)
-    return lengths_of_pieces(get_spans(doc, key, is_train=is_train), len(doc))
+        return np.array([len(doc) for doc in docs if len(doc)], np.int64)
+    spans = [get_spans(doc, key, is_train=is_train) for doc in docs]
+    sizes = [lengths_of_pieces(s, len(d)) for s, d in zip(spans, docs, strict=True)]
+    return np.concatenate(sizes)
 
 
 def _warn_of_cut(doc: Doc, counts: Ints) -> None:
