@@ -50,15 +50,11 @@ def forward(
     model: Model[InT, OutT], X: InT, is_train: bool
 ) -> tuple[OutT, Callable[[OutT], Floats2d]]:
     """Apply the layer."""
-    token_pooling, window = model.layers
     ops: Any = model.ops
     keep = model.attrs["keep_tokens"]
-    flat = _indices(model, X, is_train)
-    rows, counts, lengths = upload(ops, *flat)
-    wordpieces = Sequences(X.vectors[rows], counts, flat[1])
-    tokens, backprop_tokens = token_pooling(wordpieces, is_train)
-    spans = Sequences(tokens, lengths, flat[2])
-    windows, backprop_window = window(spans, is_train)
+    spans, rows, backprop_tokens = _pool(model, X, is_train)
+    tokens: Any = spans.dataXd
+    windows, backprop_window = model.layers[1](spans, is_train)
     Y = ops.xp.hstack([tokens, windows.dataXd]) if keep else windows.dataXd
     starts = np.cumsum([0, *(len(doc) for doc in X.docs)]).tolist()
     width = tokens.shape[1]
@@ -75,6 +71,27 @@ def forward(
         return d_rows
 
     return [Y[a:b] for a, b in pairwise(starts)], backprop
+
+
+def tokens_of(model: Model[InT, OutT], X: InT) -> Sequences:
+    """Pool the rows of each token into what the windows go over.
+
+    model (Model[DocRows, List[Floats2d]]): The layer.
+    X (DocRows): The rows of the encoder.
+    RETURNS (Sequences): The tokens of all Docs, one sequence for each piece.
+    """
+    return _pool(model, X, False)[0]
+
+
+def _pool(
+    model: Model[InT, OutT], X: InT, is_train: bool
+) -> tuple[Sequences, Any, Callable[[Any], Any]]:
+    """Pool the rows of each token; say which rows those are, and how to go back."""
+    flat = _indices(model, X, is_train)
+    rows, counts, lengths = upload(model.ops, *flat)
+    wordpieces = Sequences(X.vectors[rows], counts, flat[1])
+    tokens, backprop_tokens = model.layers[0](wordpieces, is_train)
+    return Sequences(tokens, lengths, flat[2]), rows, backprop_tokens
 
 
 def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> tuple[np.ndarray, ...]:
