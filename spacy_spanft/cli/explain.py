@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, SpanftError, check_setting
+from ..errors.shortening import listed
 from ..errors.visible import visible
 from .texts import BadBytes, File, read_texts
 from .util import OnBadBytes, short_errors
@@ -15,14 +16,15 @@ from .util import OnBadBytes, short_errors
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..explanation import Explanation, Reasons
+    from ..explanation import Reasons
+    from ..explanation.drawing import AnyExplanation
 
 # fmt: off
-Model = Annotated[str, Argument(help="A trained pipeline that classifies over spans, by name or path", show_default=False)]  # noqa: E501
+Model = Annotated[str, Argument(help="A trained pipeline, by name or path", show_default=False)]  # noqa: E501
 Texts = Annotated[list[str] | None, Argument(help="Texts to explain", show_default=False)]  # noqa: E501
-Label = Annotated[str | None, Option("--label", "-l", help="The label; else the one with the highest score")]  # noqa: E501
-Against = Annotated[str | None, Option("--against", "-a", help="The label in whose place it was chosen; else the second one, if one of them must be right")]  # noqa: E501
-Component = Annotated[str | None, Option("--component", "-c", help="The component; else the first that classifies over spans")]  # noqa: E501
+Label = Annotated[str | None, Option("--label", "-l", help="The label; else the one with the highest score, or that of each entity or span")]  # noqa: E501
+Against = Annotated[str | None, Option("--against", "-a", help="The label in whose place it was chosen; else the second one, if one of them must be right, and O for entities")]  # noqa: E501
+Component = Annotated[str | None, Option("--component", "-c", help="The component; else the first that classifies over spans, and if there is none, the first bilou_ner or spancat")]  # noqa: E501
 GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
 Html = Annotated[Path | None, Option("--html", help="Write a page with what speaks for the label and against it")]  # noqa: E501
 Jsonl = Annotated[bool, Option("--jsonl", help="Print a JSON object for each text")]
@@ -41,7 +43,11 @@ def explain_cli(
     html: Html = None,
     jsonl: Jsonl = False,
 ) -> None:
-    """Say which spans of a text made its label, and how much each of them adds."""
+    """Say what made the label of a text, its entities or its spans, and how much.
+
+    Of a text, its spans add something; of an entity or a span, its tokens and, through
+    windows, their neighbors.
+    """
     with short_errors():
         from ..experiments.comparison.predicting import load
         from ..explanation.drawing import to_html, to_json, to_terminal
@@ -55,12 +61,12 @@ def explain_cli(
         )
         pages = list(explained) if html is not None else None  # drawn at the end
         n_texts = 0
-        for explanation, reasons in explained if pages is None else pages:
+        for explanation, found in explained if pages is None else pages:
             n_texts += 1
             if jsonl:
-                print(to_json(explanation, reasons))
+                print(to_json(explanation, found))
             elif html is None:
-                print(to_terminal(reasons), end="\n\n")
+                print(to_terminal(explanation, found), end="\n\n")
         if not n_texts:
             raise SpanftError(Errors.NO_TEXTS)
         if html is not None and pages is not None:
@@ -74,10 +80,32 @@ def _explain(
     component: str | None,
     label: str | None,
     against: str | None,
-) -> "Iterator[tuple[Explanation, Reasons]]":
-    """Explain texts; without a label, why the best one and not the second."""
+) -> "Iterator[tuple[AnyExplanation, list[Reasons]]]":
+    """Explain texts, or all entities or spans in them."""
     from ..explanation import explain_pipe
 
     for explanation in explain_pipe(nlp, texts, component=component):
+        yield explanation, _reasons(explanation, label, against)
+
+
+def _reasons(
+    explanation: "AnyExplanation", label: str | None, against: str | None
+) -> "list[Reasons]":
+    """Say, where no label is asked for, why the best one and not the second."""
+    from ..explanation import EntityExplanation, Explanation
+
+    if isinstance(explanation, Explanation):
         rival = explanation.rival if label is None else None
-        yield explanation, explanation.of(label, rival if against is None else against)
+        return [explanation.of(label, rival if against is None else against)]
+    names = [*explanation.labels]
+    names += ["O"] if isinstance(explanation, EntityExplanation) else []
+    for name, value in (("label", label), ("against", against)):
+        is_there = value is None or value in names
+        check_setting(name, value, is_there, f"one of {listed(names)}")
+    found = []
+    for span in explanation.spans:
+        # Nothing is chosen in its own place: such a span gets the usual comparison.
+        is_own = label is None and against == span.label_
+        rivals = [] if against is None or is_own else [against]
+        found.append(explanation.of(span, label, *rivals))
+    return found

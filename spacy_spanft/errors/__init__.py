@@ -10,6 +10,7 @@ from .codes import WithCodes, without_code
 from .commands import CommandErrors
 from .data import DataErrors
 from .dictionaries import DictionaryErrors
+from .explanation import ExplanationErrors
 from .matrix import MatrixErrors
 from .models import ModelErrors
 from .prediction import PredictionErrors
@@ -79,6 +80,7 @@ class Errors(
     PublishingErrors,
     PredictionErrors,
     ShardErrors,
+    ExplanationErrors,
     metaclass=WithCodes,
 ):
     """All messages of errors, each with its code."""

@@ -158,23 +158,9 @@ class ModelErrors:
         "{name!r} learns a score. class_weights and label_smoothing are for labels: "
         "remove them."
     )
-    NO_SPAN_CLASSIFIER = (
-        "No component of this pipeline classifies texts over spans. Those that do are "
-        "textcat, textcat_multilabel and text_regressor with "
-        "spacy-spanft.SpanTextCat.v1: what they decide can be explained."
-    )
     WITHOUT_CLS = (
         "use_cls = false leaves out the vector of the whole text, so that {name} = "
         "{value!r} would change nothing. Leave out one of them."
-    )
-    NO_CLASSIFIER = (
-        "{name!r} is not a component that classifies over spans. This "
-        "pipeline has: {there}. Use textcat, textcat_multilabel or text_regressor with "
-        "spacy-spanft.SpanTextCat.v1."
-    )
-    CANNOT_EXPLAIN = (
-        "What each span adds is not known with {pooling!r}: it is with CnnPooling.v1, "
-        "MaxPooling.v1, AttentionPooling.v1 and thinc's own reductions as doc_pooling."
     )
     NO_CLS = (
         "The encoder's tokenizer puts no [CLS] at the beginning or the end of a text, "

@@ -6,9 +6,15 @@ from html import escape
 from typing import Any
 
 from spacy import displacy
+from spacy.tokens import Doc
 
+from ..errors.shortening import shown
 from ..errors.visible import LAYOUT, visible
+from .candidates import SpanExplanation
+from .entities import EntityExplanation
 from .explanation import Explanation, Part, Reasons
+
+AnyExplanation = Explanation | EntityExplanation | SpanExplanation
 
 # What speaks for a label, and what against it, both from weak to strong.
 _FOR = ("#e7f4e8", "#c3e6c7", "#93d29c", "#5fb96d")
@@ -16,48 +22,50 @@ _AGAINST = ("#fbe9e7", "#f6cbc4", "#ee9f94", "#e27164")
 _N_SHOWN = 12
 
 
-def to_terminal(reasons: Reasons) -> str:
-    """List what adds up to a score, the largest first.
+def to_terminal(explanation: AnyExplanation, found: list[Reasons]) -> str:
+    """List what adds up to scores, the largest first.
 
-    reasons (Reasons): What speaks for a label.
+    explanation (Union[Explanation, EntityExplanation, SpanExplanation]): The text.
+    found (list[Reasons]): What speaks for its label, or for those of its spans.
     RETURNS (str): Lines.
     """
-    named = [(part.text, added) for part, added in reasons.parts if part.text]
+    if not found:
+        return _nothing(explanation)
+    return "\n\n".join(map(_list, found))
+
+
+def _list(reasons: Reasons) -> str:
+    named = [(text, x) for text, x in _named_parts(reasons) if text]
     named.sort(key=lambda pair: -abs(pair[1]))
-    shown, rest = named[:_N_SHOWN], named[_N_SHOWN:]
-    shown += [(f"({len(rest)} more)", sum(x for _, x in rest))] if rest else []
-    shown += [("(the whole text)", reasons.cls)] if reasons.cls else []
-    shown += [("(the pair's similarity)", reasons.match)] if reasons.match else []
-    shown += [("(other wordpieces)", _of_others(reasons)), ("(bias)", reasons.bias)]
+    listed, rest = named[:_N_SHOWN], named[_N_SHOWN:]
+    listed += [(f"({len(rest)} more)", sum(x for _, x in rest))] if rest else []
+    listed += [(f"({name})", added) for name, added in _rest(reasons)]
     lines = [f"{visible(_title(reasons))}: {reasons.total:+.2f}"]
-    lines += [f"  {added:+7.2f}  {visible(text, LAYOUT)}" for text, added in shown]
+    lines += [f"  {added:+7.2f}  {visible(text, LAYOUT)}" for text, added in listed]
     return "\n".join(lines)
 
 
-def to_html(explained: Iterable[tuple[Explanation, Reasons]]) -> str:
+def to_html(explained: Iterable[tuple[AnyExplanation, list[Reasons]]]) -> str:
     """Make a page with displaCy: green speaks for the label, red against it.
 
-    explained (Iterable[tuple[Explanation, Reasons]]): The texts.
+    explained (Iterable[tuple[Union[Explanation, EntityExplanation, SpanExplanation],
+        list[Reasons]]]): The texts, each with what speaks for its label, or for those
+        of its spans.
     RETURNS (str): The page.
     """
     pages: list[dict[str, Any]] = []
     colors: dict[str, str] = {}
-    for explanation, reasons in explained:
-        highest = max((abs(x) for part, x in reasons.parts if part.text), default=0)
-        marks = []
-        for part, added in reasons.parts:
-            if part.text and (label := f"{added:+.2f}").strip("+-0."):
-                colors[label] = _shade(added, highest)
-                marks.append(_place(explanation, part) | {"label": label})
-        match = f"the pair's similarity {reasons.match:+.2f}, " if reasons.match else ""
-        rest = (
-            f"the whole text {reasons.cls:+.2f}, {match}other wordpieces "
-            f"{_of_others(reasons):+.2f}, bias {reasons.bias:+.2f}"
-        )
-        title = f"{_title(reasons)}: {reasons.total:+.2f}; {rest}"
+    for explanation, found in explained:
         # displaCy writes titles, unlike texts, into the page as they are.
         text = explanation.doc.text
-        pages.append({"text": text, "ents": marks, "title": escape(title)})
+        for reasons in found:
+            marks = _marks(explanation.doc, reasons, colors)
+            rest = ", ".join(f"{name} {added:+.2f}" for name, added in _rest(reasons))
+            title = escape(f"{_title(reasons)}: {reasons.total:+.2f}; {rest}")
+            pages.append({"text": text, "ents": marks, "title": title})
+        if not found:
+            title = escape(_nothing(explanation))
+            pages.append({"text": text, "ents": [], "title": title})
     options = {"colors": colors}
     page = displacy.render(
         pages, style="ent", manual=True, page=True, options=options, jupyter=False
@@ -65,19 +73,38 @@ def to_html(explained: Iterable[tuple[Explanation, Reasons]]) -> str:
     return str(page)
 
 
-def to_json(explanation: Explanation, reasons: Reasons) -> str:
+def _marks(doc: Doc, reasons: Reasons, colors: dict[str, str]) -> list[dict[str, Any]]:
+    """Mark what adds something, and note the colors of that."""
+    highest = max((abs(x) for part, x in reasons.parts if part.text), default=0)
+    marks = []
+    for part, added in reasons.parts:
+        if part.text and (label := f"{added:+.2f}").strip("+-0."):
+            colors[label] = _shade(added, highest)
+            marks.append(_place(doc, part) | {"label": label})
+    return marks
+
+
+def to_json(explanation: AnyExplanation, found: list[Reasons]) -> str:
     """Write an explanation as one line of JSON.
 
-    reasons (Reasons): What speaks for the label that was asked for.
+    explanation (Union[Explanation, EntityExplanation, SpanExplanation]): The text.
+    found (list[Reasons]): What speaks for its label, or for those of its spans.
     RETURNS (str): The JSON.
     """
-    parts = [
-        _place(explanation, part) | {"text": part.text, "added": added}
-        for part, added in reasons.parts
-        if part.text
-    ]
-    values = {
-        "text": explanation.doc.text,
+    doc = explanation.doc
+    values: dict[str, Any] = {"text": doc.text}
+    if isinstance(explanation, Explanation):
+        (reasons,) = found
+        values |= _of_text(reasons) | {"parts": _parts(doc, reasons)}
+    else:
+        values["spans"] = [
+            _of_span(doc, reasons.span, reasons) for reasons in found if reasons.span
+        ]
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _of_text(reasons: Reasons) -> dict[str, Any]:
+    return {
         "label": reasons.label,
         "against": reasons.against,
         "logit": reasons.total,
@@ -85,15 +112,65 @@ def to_json(explanation: Explanation, reasons: Reasons) -> str:
         "similarity": reasons.match,
         "others": _of_others(reasons),
         "bias": reasons.bias,
-        "parts": parts,
     }
-    return json.dumps(values, ensure_ascii=False)
+
+
+def _of_span(doc: Doc, span: Part, reasons: Reasons) -> dict[str, Any]:
+    place = _place(doc, span) | {"text": span.text}
+    of_text = _of_text(reasons)
+    kept = {name: of_text[name] for name in ("label", "against", "logit", "bias")}
+    return place | kept | {"parts": _parts(doc, reasons)}
+
+
+def _parts(doc: Doc, reasons: Reasons) -> list[dict[str, Any]]:
+    rows = [
+        {**_place(doc, part), "text": part.text, "added": added}
+        for part, added in reasons.parts
+    ]
+    if reasons.own is not None:
+        pairs = zip(rows, reasons.own, strict=True)
+        rows = [row | {"own": own} for row, own in pairs]
+    return [row for row in rows if row["text"]]
 
 
 def _title(reasons: Reasons) -> str:
+    name = "" if reasons.span is None else f"{reasons.span.text}: "
     if reasons.against is None:
-        return f"{reasons.label} (logit)"
-    return f"{reasons.label}, not {reasons.against} (difference of logits)"
+        return f"{name}{reasons.label} (logit)"
+    return f"{name}{reasons.label}, not {reasons.against} (difference of logits)"
+
+
+def _nothing(explanation: AnyExplanation) -> str:
+    """Say that a text has nothing to explain."""
+    is_ner = isinstance(explanation, EntityExplanation)
+    kind = "entities" if is_ner else "spans"
+    return f"No {kind} found in {shown(explanation.doc.text)}"
+
+
+def _named_parts(reasons: Reasons) -> list[tuple[str, float]]:
+    """Name the parts, and say of tokens what they add as neighbors of others."""
+    parts = [(part.text, added) for part, added in reasons.parts]
+    if reasons.own is None:
+        return parts
+    return [
+        (f"{text}{_as_neighbor(own, added)}", added)
+        for (text, added), own in zip(parts, reasons.own, strict=True)
+    ]
+
+
+def _as_neighbor(own: float, added: float) -> str:
+    if own == added:
+        return ""
+    return f"  (own {own:+.2f}, as a neighbor {added - own:+.2f})"
+
+
+def _rest(reasons: Reasons) -> list[tuple[str, float]]:
+    """Say what is added besides by tokens and spans."""
+    rest = [("the whole text", reasons.cls)] if reasons.cls else []
+    rest += [("the pair's similarity", reasons.match)] if reasons.match else []
+    if any(not part.text for part, _ in reasons.parts):
+        rest += [("other wordpieces", _of_others(reasons))]
+    return [*rest, ("bias", reasons.bias)]
 
 
 def _of_others(reasons: Reasons) -> float:
@@ -101,8 +178,8 @@ def _of_others(reasons: Reasons) -> float:
     return sum(added for part, added in reasons.parts if not part.text)
 
 
-def _place(explanation: Explanation, part: Part) -> dict[str, Any]:
-    span = explanation.doc[part.start : part.end]
+def _place(doc: Doc, part: Part) -> dict[str, Any]:
+    span = doc[part.start : part.end]
     return {"start": span.start_char, "end": span.end_char}
 
 

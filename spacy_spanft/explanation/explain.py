@@ -1,29 +1,36 @@
-"""Why a pipeline gives a text its label."""
+"""Why a pipeline gives a text, its entities or its spans their labels."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from spacy.language import Language
+from spacy.pipeline import SpanCategorizer
 from spacy.tokens import Doc
 from spacy.util import minibatch
 from thinc.api import Model
 
 from ..errors import Errors, SpanftError
 from ..ml.alignment import Encoding, Pieces
+from ..pipeline.bilou_ner import BilouNER
+from .candidates import explain_spans
 from .contributions import POOLS, contributions
+from .entities import explain_entities
 from .explanation import Explanation, Part
 
+# From a component and Docs to what the scores of each Doc are made of.
+Explainer = Callable[[Any, list[Doc]], Iterable[Any]]
 
-def explain(
-    nlp: Language, text: str | Doc, *, component: str | None = None
-) -> Explanation:
-    """Say why a text has its label.
 
-    nlp (Language): A trained pipeline that classifies over spans.
+def explain(nlp: Language, text: str | Doc, *, component: str | None = None) -> Any:
+    """Say why a text, its entities or its spans have their labels.
+
+    nlp (Language): A trained pipeline with a component that can be explained.
     text (Union[str, Doc]): The text.
-    component (Optional[str]): The component; None takes the first one that does.
-    RETURNS (Explanation): What its scores are made of.
+    component (Optional[str]): The component; None takes the first one that classifies
+        over spans, or else the first `bilou_ner` or `spancat`.
+    RETURNS (Union[Explanation, EntityExplanation, SpanExplanation]): What its scores
+        are made of.
     """
     return next(explain_pipe(nlp, [text], component=component))
 
@@ -34,42 +41,60 @@ def explain_pipe(
     *,
     component: str | None = None,
     batch_size: int | None = None,
-) -> Iterator[Explanation]:
-    """Say why texts have their labels, batch by batch.
+) -> Iterator[Any]:
+    """Say why texts, their entities or their spans have their labels, batch by batch.
 
-    nlp (Language): A trained pipeline that classifies over spans.
+    nlp (Language): A trained pipeline with a component that can be explained.
     texts (Iterable[Union[str, Doc]]): The texts.
-    component (Optional[str]): The component; None takes the first one that does.
+    component (Optional[str]): The component; None takes the first one that classifies
+        over spans, or else the first `bilou_ner` or `spancat`.
     batch_size (Optional[int]): How many texts at a time; None for the pipeline's own.
-    YIELDS (Explanation): What the scores of each are made of.
+    YIELDS (Union[Explanation, EntityExplanation, SpanExplanation]): What the scores of
+        each are made of.
     """
-    name = _component(nlp, component)
+    name, explain_batch = _component(nlp, component)
     pipe: Any = nlp.get_pipe(name)
     later = nlp.pipe_names[nlp.pipe_names.index(name) :]
     size = nlp.batch_size if batch_size is None else batch_size
     docs = nlp.pipe(texts, disable=later, batch_size=size)
-    labels, is_exclusive = tuple(pipe.labels), not pipe.model.attrs["multi_label"]
     for batch in minibatch(docs, size):
-        rows = pipe.model.get_ref("rows").predict(batch)
-        for doc, encoding, found in zip(
-            batch, rows.encodings, contributions(pipe.model, rows), strict=True
-        ):
-            parts = _parts(doc, encoding, found.pieces)
-            yield Explanation(doc, labels, is_exclusive, parts, found)
+        yield from explain_batch(pipe, batch)
 
 
-def _component(nlp: Language, name: str | None) -> str:
-    """Find the component that classifies over spans."""
+def _component(nlp: Language, name: str | None) -> tuple[str, Explainer]:
+    """Find a component that can be explained, and what does that."""
     components: Any = nlp.pipeline
-    found = [key for key, one in components if _has_spans(getattr(one, "model", None))]
+    found = {key: how for key, one in components if (how := _explainer(one))}
     if name is None and found:
-        return found[0]
+        # A text before what is in it.
+        texts = [key for key, how in found.items() if how is _explain_texts]
+        name = next(iter(texts or found))
     if name is None:
         raise SpanftError(Errors.NO_SPAN_CLASSIFIER)
     if name not in found:
         there = ", ".join(map(repr, found)) or "none"
         raise SpanftError(Errors.NO_CLASSIFIER.format(name=name, there=there))
-    return name
+    return name, found[name]
+
+
+def _explainer(pipe: Any) -> Explainer | None:
+    """Find what explains a component, if anything does."""
+    if isinstance(pipe, BilouNER):
+        return explain_entities
+    if isinstance(pipe, SpanCategorizer):
+        return explain_spans
+    return _explain_texts if _has_spans(getattr(pipe, "model", None)) else None
+
+
+def _explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
+    """Take the scores of a classifier over spans apart."""
+    labels, is_exclusive = tuple(pipe.labels), not pipe.model.attrs["multi_label"]
+    rows = pipe.model.get_ref("rows").predict(docs)
+    for doc, encoding, found in zip(
+        docs, rows.encodings, contributions(pipe.model, rows), strict=True
+    ):
+        parts = _parts(doc, encoding, found.pieces)
+        yield Explanation(doc, labels, is_exclusive, parts, found)
 
 
 def _has_spans(model: Any) -> bool:

@@ -1,8 +1,9 @@
 """Why a text has the label that it has: which phrases made its score."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from ..errors import check_setting
 from .contributions import Contributions, Floats
@@ -66,11 +67,7 @@ class Explanation(NamedTuple):
         """
         numbers = {name: i for i, name in enumerate(self.labels)}
         label = self.label if label is None else label
-        for name, value in (("label", label), ("against", against)):
-            others = [one for one in self.labels if name == "label" or one != label]
-            there = ", ".join(map(repr, others)) or "none, as there is one label"
-            is_there = value is None or value in others
-            check_setting(name, value, is_there, f"one of {there}")
+        check_labels(label, against, self.labels)
 
         def of(values: Floats) -> Any:
             mine = values[..., numbers[label]]
@@ -87,6 +84,8 @@ class Explanation(NamedTuple):
 class Reasons(NamedTuple):
     """What speaks for a label: parts, [CLS], match and bias make up the total.
 
+    Of entities, tokens and spans the parts are tokens, and [CLS] and match add nothing.
+
     label (str): The label.
     against (Optional[str]): In whose place it was chosen, if that was asked.
     parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
@@ -94,6 +93,9 @@ class Reasons(NamedTuple):
     match (float): What the similarity of the texts of a pair adds.
     bias (float): What is added whatever the text.
     total (float): The logit, or its difference from that of the other label.
+    span (Optional[Part]): What has the label; None for the whole text.
+    own (Optional[list[float]]): Of entities and tokens, how much of what each part adds
+        it adds to its own tag, and not as a neighbor to that of another token.
     """
 
     label: str
@@ -103,6 +105,8 @@ class Reasons(NamedTuple):
     match: float
     bias: float
     total: float
+    span: Part | None = None
+    own: list[float] | None = None
 
     def strongest(self, n: int | None = None) -> list[tuple[Part, float]]:
         """List the parts that have a text, and first what adds most.
@@ -112,3 +116,24 @@ class Reasons(NamedTuple):
         """
         named = [(part, added) for part, added in self.parts if part.text]
         return sorted(named, key=lambda pair: -pair[1])[:n]
+
+
+def check_labels(label: str, against: str | None, labels: Sequence[str]) -> None:
+    """Raise if a label, or the one that it is compared with, is not there.
+
+    label (str): The label.
+    against (Optional[str]): Another label, in whose place it was chosen.
+    labels (Sequence[str]): Those that there are.
+    """
+    for name, value in (("label", label), ("against", against)):
+        others = [one for one in labels if name == "label" or one != label]
+        there = ", ".join(map(repr, others)) or "none, as there is one label"
+        is_there = value is None or value in others
+        check_setting(name, value, is_there, f"one of {there}")
+
+
+def check_span(doc: Doc, span: Span) -> None:
+    """Raise if a span is not one of a Doc, or has no token."""
+    is_there = span.doc is doc and len(span) > 0
+    expected = "a span of one token or more of the explanation's own doc"
+    check_setting("span", span, is_there, expected)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import check_number
+from ..errors import Errors, SpanftError, check_number
 from .contributions import Floats
 from .explanation import Explanation
 
@@ -44,6 +44,8 @@ def phrases(
     counts: dict[str, int] = {}
     labels: tuple[str, ...] = ()
     for one in explained:
+        if not isinstance(one, Explanation):
+            raise SpanftError(Errors.PHRASES_OF_TEXTS)
         labels = one.labels
         for part, added in zip(one.parts, _shares(one), strict=True):
             if text := " ".join(part.text.lower().split()):

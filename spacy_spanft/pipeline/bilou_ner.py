@@ -230,17 +230,27 @@ class BilouNER(TrainablePipe):
             there is a threshold or a key for them.
         """
         docs = list(docs)
-        lengths = [len(doc) for doc in docs]
-        if not any(lengths):
+        is_text = any(map(len, docs))
+        return self.decode(docs, self.model.predict(docs) if is_text else [])
+
+    def decode(self, docs: list[Doc], tags: Sequence[Floats2d]) -> list[Found]:
+        """Find the entities of each Doc from the probabilities of its tags.
+
+        docs (list[Doc]): The Docs, which stay as they are.
+        tags (Sequence[Floats2d]): What the model predicts of them; none if no Doc has
+            a token.
+        RETURNS (list[Found]): What `predict` gives.
+        """
+        if not len(tags):
             return [Found([], np.zeros(0)) for _ in docs]
-        shares = self.model.ops.to_numpy(
-            self.model.ops.xp.concatenate(self.model.predict(docs))
-        )
+        lengths = [len(doc) for doc in docs]
+        joined = self.model.ops.xp.concatenate(tags)
+        shares = self.model.ops.to_numpy(joined)
         logs = np.log(np.maximum(shares, np.finfo(shares.dtype).tiny))
         allowed = allowed_tags(docs)
-        tags = best_tags(logs, lengths, allowed)
+        best = best_tags(logs, lengths, allowed)
         ends = np.cumsum([0, *lengths]).tolist()
-        entities = [spans_of_tags(tags[start:end]) for start, end in pairwise(ends)]
+        entities = [spans_of_tags(best[start:end]) for start, end in pairwise(ends)]
         if self.scores_key is None and not self.threshold:
             return [Found(own, None) for own in entities]
         scores = entity_probabilities(logs, lengths, allowed, entities)

@@ -5,7 +5,8 @@ import shutil
 
 import numpy as np
 import spacy
-from spacy.tokens import DocBin
+from spacy.tokens import DocBin, Span
+from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
 
@@ -32,6 +33,7 @@ def save_all(folder):
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
     save_hub(folder / "wikitext")
     save_classifiers(folder)
+    save_tagger(folder / "training" / "entities" / "model-best")
     save_runs(folder)
     # As long as what init lets it read.
     encoder = save_encoder(folder / "bert-base-uncased", n_positions=128)
@@ -92,6 +94,35 @@ def save_classifiers(folder):
     DocBin(docs=[doc] * 3).to_disk(folder / "test.spacy")
     rows = [json.dumps({"text": doc.text, "label": "same"}) + "\n"] * 3
     (folder / "predictions.jsonl").write_text("".join(rows), encoding="utf8")
+
+
+def save_tagger(folder):
+    """Save a pipeline that finds an entity, as `bilou_ner` and as `spancat` do."""
+    first = {"@architectures": "spacy-spanft.FirstPooling.v1"}
+    over_spans = {
+        "@architectures": "spacy-spanft.SpanTok2Vec.v1",
+        **{"tok2vec": TOKENS, "token_pooling": first},
+    }
+    spacy.util.fix_random_seed(0)
+    nlp = spacy.blank("en")
+    segmenter = nlp.add_pipe("span_segmenter")
+    segmenter.initialize(dictionary=NgramDictionary({"new york": 9}))
+    nlp.add_pipe("bilou_ner", config={"model": {"tok2vec": over_spans}})
+    scorer = {"@layers": "spacy-spanft.LinearCrossEntropy.v1"}
+    model = {"scorer": scorer, "tok2vec": TOKENS}
+    nlp.add_pipe("spancat", config={"model": model})
+    doc = nlp.make_doc("The film was shot in New York City.")
+    reference = doc.copy()
+    reference.ents = [Span(reference, 5, 8, "GPE"), Span(reference, 1, 2, "LOC")]
+    reference.spans["sc"] = reference.ents
+    examples = [Example(doc, reference)]
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.learn_rate = 0.01
+    for _ in range(25):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    assert len(nlp(doc.text).ents) == len(nlp(doc.text).spans["sc"]) == 2
+    folder.parent.mkdir()
+    nlp.to_disk(folder)
 
 
 def save_runs(folder):

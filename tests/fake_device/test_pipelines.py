@@ -73,6 +73,24 @@ def test_explanations(arm, bert):
             np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "arm", ["bilou_ner baseline", "bilou_ner", "spancat baseline", "spancat"]
+)
+def test_explanations_of_tokens(arm, bert):
+    told = []
+    for gpu_id in (0, -1):
+        nlp, texts, _, _ = make(arm, bert, gpu_id)
+        docs = [(one, one.doc) for one in explain_pipe(nlp, texts)]
+        spans = [(one, doc[i : i + 2]) for one, doc in docs for i in range(len(doc))]
+        told.append([one.of(span, one.labels[0]) for one, span in spans])
+    for own, theirs in zip(*told, strict=True):
+        assert own.parts
+        assert own.bias == pytest.approx(theirs.bias, abs=1e-5)
+        for (part, x), (other, y) in zip(own.parts, theirs.parts, strict=True):
+            assert part == other
+            assert x == pytest.approx(y, abs=1e-5)
+
+
 def test_it_can_tell_weights_apart(on_cpu):
     """The two steps leave their mark on every weight that they reach."""
     before, after = on_cpu("textcat cnn"), on_cpu("textcat attention")

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from spacy.tokens import Doc
@@ -19,6 +19,34 @@ from .sequences import Sequences, upload
 
 InT = DocRows
 OutT = list[Floats2d]
+
+
+class Beside(NamedTuple):
+    """The pieces whose maximum stands beside their tokens.
+
+    lengths (Ints1d): How many tokens each has.
+    piece_of (Ints1d): The piece of each token.
+    on_host (Ints): The lengths on the host.
+    """
+
+    lengths: Any
+    piece_of: Any
+    on_host: Ints
+
+
+class Pooled(NamedTuple):
+    """The tokens of a batch.
+
+    tokens (Sequences): Their vectors, one sequence for each piece that windows stay in.
+    beside (Optional[Beside]): The pieces whose maximum stands beside them.
+    rows (Ints1d): The rows that were pooled.
+    backprop (Callable): Takes the gradient of the vectors back to these.
+    """
+
+    tokens: Sequences
+    beside: Beside | None
+    rows: Any
+    backprop: Callable[[Any], Any]
 
 
 def span_tokens(
@@ -57,19 +85,13 @@ def forward(
     model: Model[InT, OutT], X: InT, is_train: bool
 ) -> tuple[OutT, Callable[[OutT], Floats2d]]:
     """Apply the layer."""
-    token_pooling, window, *_ = model.layers
     ops: Any = model.ops
     keep = model.attrs["keep_tokens"]
-    flat = _indices(model, X, is_train)
-    rows, counts, lengths, *pieces = upload(ops, *flat)
-    wordpieces = Sequences(X.vectors[rows], counts, flat[1])
-    tokens, backprop_tokens = token_pooling(wordpieces, is_train)
-    spans = Sequences(tokens, lengths, flat[2])
-    windows, backprop_window = window(spans, is_train)
-    views = [tokens, windows.dataXd] if keep else [windows.dataXd]
-    if pieces:
-        sequences = Sequences(windows.dataXd, pieces[0], flat[3])
-        pooled, backprop_pooled = _pooled(model, sequences, pieces[1], is_train)
+    tokens, beside, rows, backprop_tokens = _pool(model, X, is_train)
+    windows, backprop_window = model.layers[1](tokens, is_train)
+    views = [tokens.dataXd, windows.dataXd] if keep else [windows.dataXd]
+    if beside:
+        pooled, backprop_pooled = _maxima(model, windows.dataXd, beside, is_train)
         views.append(pooled)
     Y = ops.xp.hstack(views) if len(views) > 1 else views[0]
     starts = np.cumsum([0, *(len(doc) for doc in X.docs)]).tolist()
@@ -79,9 +101,9 @@ def forward(
         d: Any = ops.xp.concatenate(dY)
         d_views = [d[:, a:b] for a, b in pairwise([0, *ends])]
         d_windows = ops.xp.ascontiguousarray(d_views[int(keep)])
-        if pieces:
+        if beside:
             d_windows = d_windows + backprop_pooled(d_views[-1])
-        d_tokens = backprop_window(spans.with_rows(d_windows)).dataXd
+        d_tokens = backprop_window(tokens.with_rows(d_windows)).dataXd
         if keep:
             d_tokens = d_tokens + d_views[0]
         d_rows = ops.xp.zeros_like(X.vectors)
@@ -92,21 +114,43 @@ def forward(
     return [Y[a:b] for a, b in pairwise(starts)], backprop
 
 
-def _pooled(
-    model: Model[InT, OutT], windows: Sequences, piece_of: Any, is_train: bool
+def _maxima(
+    model: Model[InT, OutT], windows: Any, beside: Beside, is_train: bool
 ) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
     """Give each token the maximum over the windows of its piece."""
     ops: Any = model.ops
-    if not len(windows.lengths):
-        return cast(Floats2d, windows.dataXd), lambda d: d
-    maxima, backprop = model.layers[2](windows, is_train)
+    lengths, piece_of, on_host = beside
+    if not len(on_host):
+        return windows, lambda d: d
+    pieces = Sequences(windows, lengths, on_host)
+    maxima, backprop = model.layers[2](pieces, is_train)
 
-    def backprop_pooled(d_pooled: Floats2d) -> Floats2d:
+    def backprop_maxima(d_pooled: Floats2d) -> Floats2d:
         d_maxima = ops.alloc2f(*maxima.shape, dtype=maxima.dtype)
         ops.scatter_add(d_maxima, piece_of, ops.xp.ascontiguousarray(d_pooled))
         return cast(Floats2d, backprop(d_maxima).dataXd)
 
-    return maxima[piece_of], backprop_pooled
+    return maxima[piece_of], backprop_maxima
+
+
+def tokens_of(model: Model[InT, OutT], X: InT) -> Sequences:
+    """Pool the rows of each token into what the windows go over.
+
+    model (Model[DocRows, List[Floats2d]]): The layer.
+    X (DocRows): The rows of the encoder.
+    RETURNS (Sequences): The tokens of all Docs, one sequence for each piece.
+    """
+    return _pool(model, X, False).tokens
+
+
+def _pool(model: Model[InT, OutT], X: InT, is_train: bool) -> Pooled:
+    flat = _indices(model, X, is_train)
+    rows, counts, lengths, *beside = upload(model.ops, *flat)
+    wordpieces = Sequences(X.vectors[rows], counts, flat[1])
+    vectors, backprop = model.layers[0](wordpieces, is_train)
+    tokens = Sequences(vectors, lengths, flat[2])
+    pieces = Beside(beside[0], beside[1], flat[3]) if beside else None
+    return Pooled(tokens, pieces, rows, backprop)
 
 
 def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> list[Ints]:
@@ -119,16 +163,22 @@ def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> list[Ints]:
         _warn_of_cut(doc, mine)
     rows = [own + start for (own, _), start in zip(tokens, X.starts, strict=False)]
     counts = [count for _, count in tokens]
-    sizes = _lengths(X.docs, model.attrs["spans_key"], is_train)
+    sizes = lengths_of(X.docs, model.attrs["spans_key"], is_train)
     found = [np.concatenate(rows), np.concatenate(counts), sizes]
     if (key := model.attrs["pooled_key"]) is not None:
-        pooled = _lengths(X.docs, key, is_train)
+        pooled = lengths_of(X.docs, key, is_train)
         found += [pooled, np.repeat(np.arange(len(pooled)), pooled)]
     return found
 
 
-def _lengths(docs: list[Doc], key: str | None, is_train: bool) -> Ints:
-    """Find the length of each piece; without a key a Doc is one."""
+def lengths_of(docs: list[Doc], key: str | None, is_train: bool = False) -> Ints:
+    """Find the length of each piece of Docs.
+
+    docs (list[Doc]): The Docs.
+    key (Optional[str]): The key in doc.spans; without one a Doc is a piece.
+    is_train (bool): Whether a model learns from them, see `get_spans`.
+    RETURNS (Ints): The lengths.
+    """
     if key is None:
         return np.array([len(doc) for doc in docs if len(doc)], np.int64)
     spans = [get_spans(doc, key, is_train=is_train) for doc in docs]

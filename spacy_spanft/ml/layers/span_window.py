@@ -65,10 +65,10 @@ def forward(
     sequences = known(model.ops, X)
     rows = cast(Floats2d, sequences.dataXd)
     own = model.attrs["before"]
-    neighbors = _neighbours(model, sequences.on_host)
+    around = neighbors(model, sequences.on_host)
     Y = matmul(rows, W[own].T)
     Y += b
-    for place, at, offset in neighbors:
+    for place, at, offset in around:
         Y[at - offset] += matmul(rows[at], W[place].T)
     is_on = Y > 0
     Y *= is_on
@@ -80,7 +80,7 @@ def forward(
         dX = matmul(d, W[own])
         dW = model.ops.xp.empty_like(W)
         dW[own] = matmul(d.T, rows)
-        for place, at, offset in neighbors:
+        for place, at, offset in around:
             d_at = d[at - offset]
             dX[at] += matmul(d_at, W[place])
             dW[place] = matmul(d_at.T, rows[at])
@@ -91,9 +91,11 @@ def forward(
     return sequences.with_rows(Y), backprop
 
 
-def _neighbours(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, int]]:
+def neighbors(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, int]]:
     """Find the rows that stand in the window of another one.
 
+    model (Model[Ragged, Ragged]): The layer.
+    lengths (Ints): The length of each sequence.
     RETURNS (list[tuple[int, Ints1d, int]]): For each place in the window but that of
         the row itself: the place, the rows that are there in some window, and how far
         after the window's own row they stand.

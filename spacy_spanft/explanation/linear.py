@@ -1,0 +1,127 @@
+"""Layers as the linear maps that they are for a given text.
+
+A maximum, a ReLU and a maxout let the same numbers through as long as the text stays
+what it is, an attention has its weights, and a layer norm its scale. So what is
+multiplied with the output of such a layer can be multiplied with its input instead: the
+gradient, except that the weights of an attention and the scale of a layer norm stay.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from thinc.api import Model
+
+from ..errors import Errors, SpanftError
+from ..ml.layers.attention_sum import weights_of
+from ..ml.layers.sequences import upload
+
+
+def check_layers(layer: Model[Any, Any]) -> None:
+    """Raise if a layer, or one inside it, is not a linear map for a given text.
+
+    layer (Model): The layer.
+    """
+    for node in layer.walk():
+        if not node.layers and node.name not in _LAYERS:
+            raise SpanftError(Errors.CANNOT_EXPLAIN_LAYER.format(layer=node.name))
+
+
+def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    """Bring what is multiplied with a layer's output back to its input.
+
+    layer (Model): The layer, or several of them chained or concatenated.
+    X (Union[Ragged, Floats2d]): Its input, (n, nI).
+    D (Floats3d): What its output is multiplied with for each label, (n_labels, m, nO).
+    RETURNS (Floats3d): What its input is to be multiplied with, (n_labels, n, nI).
+    """
+    children = layer.layers
+    names = [child.name for child in children]
+    if layer.name in _LAYERS:
+        return _LAYERS[layer.name](layer, X, D)
+    if len(children) > 1 and layer.name == ">>".join(names):
+        return _chained(children, X, D)
+    if len(children) > 1 and layer.name == "|".join(names):
+        return _concatenated(children, X, D)
+    if layer.name.startswith("with_nonempty("):  # no span is empty
+        return pull_back(children[0], X, D)
+    raise SpanftError(Errors.CANNOT_EXPLAIN_LAYER.format(layer=layer.name))
+
+
+def _chained(layers: list[Model[Any, Any]], X: Any, D: Any) -> Any:
+    inputs = [X]
+    for layer in layers[:-1]:
+        inputs.append(layer.predict(inputs[-1]))
+    for layer, given in zip(reversed(layers), reversed(inputs), strict=True):
+        D = pull_back(layer, given, D)
+    return D
+
+
+def _concatenated(layers: list[Model[Any, Any]], X: Any, D: Any) -> Any:
+    total, start = 0, 0
+    for layer in layers:
+        end = start + layer.predict(X).shape[1]
+        total = total + pull_back(layer, X, D[:, :, start:end])
+        start = end
+    return total
+
+
+def _same(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    return D
+
+
+def _reduction(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    """Go through one of thinc's reductions, which have no weights, by its gradient."""
+    xp: Any = layer.ops.xp
+    _, backprop = layer(X, is_train=True)
+    return xp.stack([backprop(xp.ascontiguousarray(d)).dataXd for d in D])
+
+
+def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    lengths = layer.ops.to_numpy(X.lengths)
+    (own,) = upload(layer.ops, np.repeat(np.arange(len(lengths)), lengths))
+    return D[:, own] * weights_of(layer, X)
+
+
+def _linear(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    return D @ layer.get_param("W")
+
+
+def _relu(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    return (D * (layer.predict(X) > 0)) @ layer.get_param("W")
+
+
+def _feed_forward(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    W, b, V = (layer.get_param(name) for name in ("W", "b", "V"))
+    return ((D @ V) * (X @ W.T + b > 0)) @ W
+
+
+def _maxout(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    W: Any = layer.get_param("W")
+    b: Any = layer.get_param("b")
+    n_out, n_pieces, n_in = W.shape
+    flat = W.reshape(n_out * n_pieces, n_in)
+    pieces = (X @ flat.T).reshape(len(X), n_out, n_pieces) + b
+    best = pieces.argmax(axis=2)[:, :, None]
+    is_best = layer.ops.xp.arange(n_pieces) == best
+    return (D[:, :, :, None] * is_best).reshape(*D.shape[:2], -1) @ flat
+
+
+def _layer_norm(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    # thinc adds the same to the variance.
+    scale = (X.var(axis=1, keepdims=True) + 1e-8) ** -0.5
+    scaled = D * layer.get_param("G") * scale
+    return scaled - scaled.mean(axis=2, keepdims=True)
+
+
+_LAYERS: dict[str, Callable[[Model[Any, Any], Any, Any], Any]] = {
+    **dict.fromkeys(("reduce_first", "reduce_last"), _reduction),
+    **dict.fromkeys(("reduce_mean", "reduce_max", "reduce_sum"), _reduction),
+    **dict.fromkeys(("dropout", "fixed_dropout"), _same),
+    "attention_sum": _attention_sum,
+    "feed_forward": _feed_forward,
+    "layernorm": _layer_norm,
+    "linear": _linear,
+    "maxout": _maxout,
+    "relu": _relu,
+}

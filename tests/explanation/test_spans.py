@@ -1,0 +1,289 @@
+"""Why spans have their labels: against gradients of plain torch, and the model."""
+
+import json
+
+import numpy as np
+import pytest
+import spacy
+import torch
+from spacy.tokens import Span
+from spacy.training import Example
+from thinc.api import Gelu, Linear, Relu, chain, concatenate, reduce_max, reduce_sum
+from thinc.types import Ragged
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.explanation import SpanExplanation, explain, explain_pipe
+from spacy_spanft.explanation.linear import pull_back
+
+from ..commands import run
+from ..ml.test_textcat import CNN, TOKENS
+from ..tiny import LISTENER, save_bert, transformer_config
+from .test_entities import over_spans, seen_by
+from .test_explanation import gradients, numbers, shake
+
+GROUPS = {
+    "united airlines holding is in new york": [
+        *((0, 2, "ORG"), (0, 3, "ORG"), (5, 7, "LOC"), (5, 6, "ADJ"))
+    ],
+    "": [],
+    "the united states of america": [(1, 5, "LOC"), (4, 5, "LOC")],
+    "film": [],
+}
+TEXTS = [*GROUPS]
+MEAN_MAX = {"@layers": "spacy.mean_max_reducer.v1", "hidden_size": 16}
+BOUNDARY = {
+    "@layers": "spacy-spanft.BoundaryAttentionReducer.v1",
+    "hidden_size": 12,
+}
+OURS = {"@layers": "spacy-spanft.LinearCrossEntropy.v1"}
+SPACYS = {"@layers": "spacy.LinearLogistic.v1"}
+SOFTMAX = {"@layers": "Softmax.v2"}
+MODELS = {
+    "mean-max": (LISTENER, MEAN_MAX, OURS),
+    "mean-max-tokens": (TOKENS, MEAN_MAX, SPACYS),
+    "boundary": (over_spans(), BOUNDARY, OURS),
+    "boundary-softmax": (over_spans(TOKENS), BOUNDARY, SOFTMAX),
+}
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("bert"))
+
+
+def make(bert, model, steps):
+    """Make a pipeline whose windows are small, so that they overlap."""
+    spacy.util.fix_random_seed(0)
+    tok2vec, reducer, scorer = model
+    factory = "spancat_singlelabel" if scorer == SOFTMAX else "spancat"
+    ngrams = {"@misc": "spacy.ngram_range_suggester.v1", "min_size": 1, "max_size": 4}
+    model = {
+        "@architectures": "spacy.SpanCategorizer.v1",
+        **{"tok2vec": tok2vec, "reducer": reducer, "scorer": scorer},
+    }
+    config = {
+        "nlp": {"lang": "en", "pipeline": ["transformer", "span_segmenter", "spancat"]},
+        "components": {
+            "transformer": transformer_config(bert, 6, 4),
+            "span_segmenter": {"factory": "span_segmenter"},
+            "spancat": {"factory": factory, "model": model, "suggester": ngrams},
+        },
+    }
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    dictionary = NgramDictionary({"new york": 3, "united states of america": 2})
+    nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
+    examples = []
+    for text, group in GROUPS.items():
+        doc = nlp.make_doc(text)
+        reference = doc.copy()
+        reference.spans["sc"] = [Span(reference, a, b, label) for a, b, label in group]
+        examples.append(Example(doc, reference))
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.learn_rate = 0.005
+    for _ in range(steps):
+        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    if not steps:
+        model = nlp.get_pipe("spancat").model
+        shake(model)
+        output = output_of(model)  # thinc's Softmax begins with zeros
+        W = np.random.default_rng(1).normal(0, 0.3, output.get_param("W").shape)
+        output.set_param("W", W.astype("f"))
+    return nlp
+
+
+def output_of(model):
+    return next(node for node in model.get_ref("scorer").walk() if not node.layers)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module", params=[0, 60], ids=["random", "trained"])
+def nlp(bert, name, request):
+    return make(bert, MODELS[name], request.param)
+
+
+@pytest.fixture(scope="module")
+def trained(bert):
+    return make(bert, MODELS["mean-max"], 60)
+
+
+def params(node):
+    return {name: torch.tensor(node.get_param(name)) for name in node.param_names}
+
+
+def reduced(reducer, tokens):
+    """Reduce a span with plain torch; what stays as it is has no gradient."""
+    nodes = [node for node in reducer.walk() if node.param_names]
+    by_name = {node.name: params(node) for node in nodes}
+    if "maxout" in by_name:
+        maxout, norm = by_name["maxout"], by_name["layernorm"]
+        parts = [tokens[-1], tokens[0], tokens.mean(dim=0), tokens.max(dim=0).values]
+        pieces = torch.einsum("opi,i->op", maxout["W"], torch.cat(parts)) + maxout["b"]
+        best = pieces.max(dim=1).values
+        scale = (best.var(unbiased=False) + 1e-8).rsqrt().detach()
+        return (best - best.mean()) * scale * norm["G"] + norm["b"]
+    attention = by_name["attention_sum"]
+    first, last = (params(node) for node in nodes if node.name == "feed_forward")
+
+    def feed_forward(vector, of):
+        return torch.relu(vector @ of["W"].T + of["b"]) @ of["V"].T + of["c"]
+
+    scores = torch.tanh(tokens @ attention["W"].T + attention["b"]) @ attention["w"]
+    weights = torch.softmax(scores, dim=0).detach()
+    ends = feed_forward(tokens[0], first), feed_forward(tokens[-1], last)
+    return torch.cat([*ends, weights @ tokens])
+
+
+def scores_of(model, docs, indices):
+    """Get the logits of all candidates, from the layer itself."""
+    linear = output_of(model)
+    seen = seen_by(linear, lambda: model.predict((docs, indices)))
+    return seen @ linear.get_param("W").T + linear.get_param("b")
+
+
+def test_all_candidates_add_up_to_the_models_own_scores(nlp):
+    pipe = nlp.get_pipe("spancat")
+    found = list(explain_pipe(nlp, TEXTS, batch_size=3))
+    docs = list(nlp.pipe(TEXTS))
+    indices = pipe.suggester(docs, ops=pipe.model.ops)
+    logits = iter(scores_of(pipe.model, docs, indices))
+    n_found = 0
+    for i, (one, doc) in enumerate(zip(found, docs, strict=True)):
+        assert isinstance(one, SpanExplanation)
+        group = doc.spans["sc"]
+        assert [(s.start, s.end, s.label_) for s in one.spans] == [
+            (s.start, s.end, s.label_) for s in group
+        ]
+        n_found += len(group)
+        for start, end in indices[i].dataXd.tolist():
+            row = next(logits)
+            for label, expected in zip(pipe.labels, row.tolist(), strict=False):
+                reasons = one.of(one.doc[start:end], label)
+                total = sum(added for _, added in reasons.parts) + reasons.bias
+                assert total == pytest.approx(expected, abs=1e-4)
+                assert reasons.total == pytest.approx(expected, abs=1e-4)
+                assert (reasons.label, reasons.against) == (label, None)
+    assert next(logits, None) is None
+    assert n_found
+
+
+def test_shares_are_gradients_times_tokens(nlp):
+    pipe = nlp.get_pipe("spancat")
+    model, n_labels = pipe.model, len(pipe.labels)
+    linear = output_of(model)
+    V, c = (torch.tensor(linear.get_param(key)[:n_labels]) for key in ("W", "b"))
+    for one in explain_pipe(nlp, TEXTS, batch_size=3):
+        places = {(s.start, s.end) for s in one.spans}
+        if len(one.doc):
+            places |= {(0, len(one.doc)), (0, 1)}
+            (vectors,) = model.get_ref("tok2vec").predict([one.doc])
+        for start, end in places:
+            tokens = torch.tensor(np.array(vectors[start:end]))
+
+            def logits(tokens):
+                return reduced(model.get_ref("reducer"), tokens) @ V.T + c
+
+            slopes = torch.autograd.functional.jacobian(logits, tokens)
+            shares = (slopes * tokens).sum(dim=-1).numpy()
+            bias = logits(tokens).numpy() - shares.sum(axis=1)
+            assert np.abs(shares).max() > 1e-3
+            for i, label in enumerate(pipe.labels):
+                reasons = one.of(one.doc[start:end], label)
+                added = [x for _, x in reasons.parts]
+                np.testing.assert_allclose(added, shares[i], atol=1e-4)
+                assert reasons.bias == pytest.approx(float(bias[i]), abs=1e-4)
+                parts = [part.text for part, _ in reasons.parts]
+                assert parts == [token.text for token in one.doc[start:end]]
+
+
+def test_labels(trained):
+    one = explain(trained, TEXTS[0])
+    assert {(s.text, s.label_) for s in one.spans} >= {("new york", "LOC")}
+    for span in one.spans:
+        reasons = one.of(span)
+        assert reasons.label == span.label_
+        assert reasons.total > 0  # more probable than not
+        assert reasons.span.text == span.text
+    span = one.doc[5:7]
+    best = one.of(span)
+    alone = {label: one.of(span, label) for label in ("ADJ", "LOC", "ORG")}
+    assert best.total == max(each.total for each in alone.values())
+    less = one.of(span, "LOC", "ORG")
+    assert less.total == pytest.approx(alone["LOC"].total - alone["ORG"].total)
+    for (part, x), (_, y), (_, z) in zip(
+        less.parts, alone["LOC"].parts, alone["ORG"].parts, strict=True
+    ):
+        assert x == pytest.approx(y - z, abs=1e-5)
+        assert one.doc[part.start].text == part.text
+
+
+def test_layers_put_together():
+    """Without a norm or an attention it is just the gradient."""
+    random = np.random.default_rng(0)
+    pooled = concatenate(reduce_sum(), reduce_max())
+    layer = chain(pooled, Relu(6, dropout=0.1), Linear(3))
+    X = Ragged(random.normal(size=(9, 4)).astype("f"), np.array([2, 4, 3], "i"))
+    layer.initialize(X=X)
+    D = random.normal(size=(2, 3, 3)).astype("f")
+    _, backprop = layer(X, is_train=False)
+    expected = [backprop(d).dataXd for d in D]
+    np.testing.assert_allclose(pull_back(layer, X, D), expected, atol=1e-5)
+    with pytest.raises(SpanftError, match="not known with the layer 'gelu'"):
+        pull_back(chain(pooled, Gelu(2)), X, D)
+
+
+def test_it_changes_nothing(trained):
+    model = trained.get_pipe("spancat").model
+    before = model.to_bytes(), gradients(model)
+    list(explain_pipe(trained, TEXTS))
+    assert (model.to_bytes(), gradients(model)) == before
+    assert [one.spans for one in explain_pipe(trained, ["", ""])] == [[], []]
+
+
+def test_what_cannot_be_explained(bert, trained):
+    one = explain(trained, TEXTS[0])
+    with pytest.raises(SpanftError, match="label is 'X', but must be one of 'ORG'"):
+        one.of(one.doc[0:1], "X")
+    with pytest.raises(SpanftError, match=r"span is .* of one token or more"):
+        one.of(one.doc[1:1])
+    nlp = make(bert, (LISTENER, CNN, OURS), 0)
+    with pytest.raises(SpanftError, match="not known with the layer 'span_window'"):
+        explain(nlp, TEXTS[3])
+
+
+@pytest.fixture(scope="module")
+def folder(trained, tmp_path_factory):
+    path = tmp_path_factory.mktemp("spans") / "model"
+    trained.to_disk(path)
+    return path
+
+
+class TestCommand:
+    def test_lists(self, folder, trained):
+        done = run("spanft", "explain", folder, TEXTS[0], "film")
+        *blocks, nothing = done.stdout.strip().split("\n\n")
+        assert nothing == "No spans found in 'film'"
+        one = explain(trained, TEXTS[0])
+        for block, span in zip(blocks, one.spans, strict=True):
+            title, added = numbers(block)
+            reasons = one.of(span)
+            expected = f"{span.text}: {span.label_} (logit): {reasons.total:+.2f}"
+            assert title == expected
+            assert {*added} == {*(token.text for token in span), "(bias)"}
+            assert sum(added.values()) == pytest.approx(reasons.total, abs=0.05)
+
+    def test_json_and_a_page(self, folder, tmp_path):
+        options = ("--jsonl", "--html", tmp_path / "page.html", "--against", "ORG")
+        done = run("spanft", "explain", folder, TEXTS[0], *options)
+        (row,) = [json.loads(line) for line in done.stdout.splitlines()]
+        against = {span["label"]: span["against"] for span in row["spans"]}
+        assert against == {"LOC": "ORG", "ADJ": "ORG", "ORG": None}
+        page = (tmp_path / "page.html").read_text("utf8")
+        for span in row["spans"]:
+            total = sum(part["added"] for part in span["parts"]) + span["bias"]
+            assert total == pytest.approx(span["logit"], abs=1e-4)
+            assert f"{span['text']}: {span['label']}" in page
