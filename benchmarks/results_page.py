@@ -1,10 +1,11 @@
-"""The tables and figures of docs/explanation/results.md, made from recorded scores.
+"""The tables and figures of results, made from recorded scores.
 
     python -m benchmarks.results_page
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`, a figure
-between `<!-- figure: NAME -->` and `<!-- end of figure -->`; what is written around
-them is for people to keep true.
+They are in docs/explanation/results.md, and one table is in README.md. A table stands
+between `<!-- table: NAME -->` and `<!-- end of table -->`, a figure between
+`<!-- figure: NAME -->` and `<!-- end of figure -->`; what is written around them is for
+people to keep true.
 """
 
 import re
@@ -22,7 +23,8 @@ from .fewlabels.figures import FIGURES, Figure
 from .matrix import Run, read_done
 
 RECORDED = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "results.md"
+_ROOT = Path(__file__).parents[1]
+PAGE, README = _ROOT / "docs" / "explanation" / "results.md", _ROOT / "README.md"
 _TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n\n).*?(\n<!-- end of table -->)", re.S)
 _FIGURE = re.compile(
     r"(<!-- figure: ([\w-]+) -->\n\n).*?(\n\n<!-- end of figure -->)", re.S
@@ -172,6 +174,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "orders": orders,
     "few-labels": fewlabels.scored,
     "best-heads": fewlabels.best,
+    "every-metric": fewlabels.every_metric,
+    "in-short": fewlabels.in_short,
     "heads": fewlabels.tried_on_texts,
     "token-heads": fewlabels.tried_on_tokens,
     "diagnosis": what_training_does,
@@ -201,12 +205,13 @@ def illustrated(page: str, figures: Mapping[str, Figure]) -> str:
 
 
 def main() -> None:
-    """Write the page and its figures."""
+    """Write the pages, and the figures."""
     figures = {name: draw() for name, draw in FIGURES.items()}
     for name, figure in figures.items():
         PAGE.with_name(f"{name}.svg").write_text(figure.svg, "utf8")
-    page = illustrated(filled(PAGE.read_text("utf8")), figures)
-    PAGE.write_text(page, "utf8")
+    for path in (PAGE, README):
+        page = illustrated(filled(path.read_text("utf8")), figures)
+        path.write_text(page, "utf8")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from typing import Any
 
 from .arms import (
     ARMS,
+    BASELINE,
+    CHOSEN,
     MAIN_SIZE,
     REGIMES,
     TRIED_BRIEFLY,
@@ -34,7 +36,6 @@ Run = dict[str, Any]
 Setting = dict[str, float]
 
 SIZES = (MAIN_SIZE, 100, 1000)
-REGIME_ARMS = ("encoder", "ngrams")
 MAX_SEEDS_OF_REST = 5
 # As much of a task as fits into an hour, with as many seeds.
 FULL_SIZES = {"SST-2": 10_000}
@@ -124,7 +125,8 @@ def _scored(
 
 def _has(arm: str, regime: str, task: Task) -> bool:
     """Say whether an arm is run in a regime."""
-    return arm in REGIME_ARMS or regime == main_regime(task)
+    others = (BASELINE, "ngrams", CHOSEN[task.kind].best)
+    return arm in others or regime == main_regime(task)
 
 
 def choose(done: Sequence[Run]) -> dict[str, Setting]:

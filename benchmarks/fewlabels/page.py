@@ -1,12 +1,14 @@
 """The tables of few labels for the results page, of what is recorded so far."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
 from ..matrix import Run, read_done
-from .arms import BASELINE, CHOSEN, TRIED_PAIRS, main_regime
+from .arms import BASELINE, CHOSEN, MAIN_SIZE, TRIED_PAIRS, main_regime
 from .choices import BRIEF_HEADS, TEXT_HEADS, TOKEN_HEADS
 from .summary import difference, spread
 from .tasks import TASKS
@@ -49,6 +51,12 @@ NAMES = {
     "oracle": "the right entities as spans",
 }
 SCORED = ("cnn", "random", "ngrams")
+METRICS = {
+    **{"cats_accuracy": "accuracy", "cats_macro_f": "macro F1", "cats_f1": "F1"},
+    **{"cats_matthews": "Matthews", "cats_spearman": "Spearman"},
+    **{"cats_pearson": "Pearson", "ents_f": "F1", "ents_p": "precision"},
+    "ents_r": "recall",
+}
 Seeds = dict[int, float]
 
 
@@ -74,12 +82,17 @@ def scored() -> Iterator[Sequence[str]]:
     yield from _sized([Column.of(arm) for arm in SCORED])
 
 
+def chosen(part: str) -> Callable[[str], str]:
+    """Name what did best on held-out data for each task, or one of its twins.
+
+    part (str): A field of `Chosen`.
+    RETURNS (Callable[[str], str]): Gives the arm of a task.
+    """
+    return lambda task: getattr(CHOSEN[TASKS[task].kind], part)
+
+
 def best() -> Iterator[Sequence[str]]:
     """Compare what did best on held-out data with its twins, on dev data."""
-
-    def chosen(part: str) -> Callable[[str], str]:
-        return lambda task: getattr(CHOSEN[TASKS[task].kind], part)
-
     columns = {
         "the same without spans": Column(chosen("bare")),
         "with random spans": Column(chosen("twin")),
@@ -89,6 +102,39 @@ def best() -> Iterator[Sequence[str]]:
     }
     yield "labels", "task", "encoder alone", *columns
     yield from _sized([*columns.values()])
+
+
+def every_metric() -> Iterator[Sequence[str]]:
+    """Compare the best with the encoder alone in all metrics of each task."""
+    yield "labels", "task", "metric", "encoder alone", "the best"
+    runs = read_done(RECORDED / "fewlabels.jsonl")
+    for size, (name, task) in product(sorted({r["size"] for r in runs}), TASKS.items()):
+        own = [run for run in runs if run["size"] == size]
+        for metric in task.metrics:
+            both = (BASELINE, CHOSEN[task.kind].best)
+            base, ours = (scores(own, name, arm, metric) for arm in both)
+            if base.keys() & ours.keys():
+                cells = _spread(base), _difference(ours, base)
+                yield f"{size:,}", name, METRICS[metric], *cells
+
+
+def in_short() -> Iterator[Sequence[str]]:
+    """Compare the paper's head and the best one with the encoder alone, in brief."""
+    columns = {
+        "n-grams as in the paper": Column.of("ngrams"),
+        "as `init` writes it": Column(chosen("best")),
+        "the same, random spans": Column(chosen("twin")),
+    }
+    yield "", "encoder alone", *columns
+    runs = read_done(RECORDED / "fewlabels.jsonl")
+    own = [run for run in runs if run["size"] == MAIN_SIZE]
+    for name, *cells in _rows(own, [*columns.values()]):
+        metric = METRICS[TASKS[name].metrics[0]] if name in TASKS else ""
+        title = f"{name}, {metric}" if metric else name
+        yield (
+            title,
+            *(re.sub(r",? ?n = \d+", "", cell).replace(" ()", "") for cell in cells),
+        )
 
 
 def tried_on_texts() -> Iterator[Sequence[str]]:
@@ -140,18 +186,21 @@ def _rows(runs: Sequence[Run], columns: Sequence[Column]) -> Iterator[Sequence[s
         yield "mean", "", *map(_over, gains)
 
 
-def scores(runs: Sequence[Run], task: str, arm: str) -> Seeds:
-    """Find the main score of each seed, in percent, in the task's main regime.
+def scores(
+    runs: Sequence[Run], task: str, arm: str, metric: str | None = None
+) -> Seeds:
+    """Find the score of each seed, in percent, in the task's main regime.
 
     runs (Sequence[Run]): The runs of one size.
     task (str): The task.
     arm (str): The arm.
+    metric (Optional[str]): The metric; None for the task's main one.
     RETURNS (dict[int, float]): The scores.
     """
-    regime, metric = main_regime(TASKS[task]), TASKS[task].metrics[0]
+    regime, key = main_regime(TASKS[task]), metric or TASKS[task].metrics[0]
     wanted = {"task": task, "arm": arm, "regime": regime}
     return {
-        run["seed"]: 100 * run[metric] for run in runs if wanted.items() <= run.items()
+        run["seed"]: 100 * run[key] for run in runs if wanted.items() <= run.items()
     }
 
 

@@ -9,10 +9,13 @@ from benchmarks import results_page
 
 def test_no_table_is_stale():
     """If it is: python -m benchmarks.results_page."""
-    page = results_page.PAGE.read_text("utf8")
-    assert results_page.filled(page) == page
+    pages = [
+        path.read_text("utf8") for path in (results_page.PAGE, results_page.README)
+    ]
+    for page in pages:
+        assert results_page.filled(page) == page
     for name in results_page.TABLES:
-        assert f"<!-- table: {name} -->" in page
+        assert f"<!-- table: {name} -->" in "".join(pages)
 
 
 def test_no_figure_is_stale():
