@@ -14,7 +14,7 @@ from confection import Config
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
-from .heads import EDGES, RESIDUAL
+from .heads import EDGES, NORMED, RESIDUAL
 from .segmenters import GAPS, ORACLE
 from .tasks import TASKS, Data, Kind, Task
 
@@ -36,6 +36,7 @@ _MAXIMA = {"span_pooling": _MAX, "doc_pooling": _MAX}
 _RESIDUAL = {"@architectures": RESIDUAL, "kernel_size": 3}
 _RESIDUALS = {"span_pooling": _RESIDUAL, "doc_pooling": _RESIDUAL}
 _RESIDUAL_MEAN = {"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
+_NORMED = {"doc_pooling": {"@architectures": NORMED, "kernel_size": 3}}
 _EDGES = {"@architectures": EDGES}
 _V1 = {"@architectures": "spacy-spanft.SpanTok2Vec.v1"}
 _WIDE = {"@architectures": "spacy-spanft.SpanTok2Vec.v2"}
@@ -61,6 +62,8 @@ ARMS = {
         ArmConfig("mean-random", segmenter=_RANDOM),
         ArmConfig("mean-ngrams", note="n-grams beside the mean of the wordpieces"),
         ArmConfig("mean-residual", block=_RESIDUAL_MEAN, note="both"),
+        ArmConfig("mean-norm", block=_NORMED, note="n-grams, normalized"),
+        ArmConfig("mean-dropout", note="n-grams, others in each epoch"),
         ArmConfig("token-mean", config="baseline", note="not the first wordpiece"),
         ArmConfig("edges", block=_EDGES, note="windows that know where spans begin"),
         ArmConfig("edges-random", block=_EDGES, segmenter=_RANDOM),
@@ -92,7 +95,10 @@ ARMS = {
 # Heads that are tried on held-out data: on all tasks, on texts, on pairs of texts, on a
 # few tasks with texts, and on tokens.
 TRIED_EVERYWHERE = ("gaps", "lower", "lower-ngrams")
-_BESIDE_MEAN = ("mean-cnn", "mean-random", "mean-ngrams", "mean-residual")
+_BESIDE_MEAN = (
+    *("mean-cnn", "mean-random", "mean-ngrams", "mean-residual"),
+    *("mean-norm", "mean-dropout"),
+)
 TRIED_TEXTS = (*_BESIDE_MEAN, "residual-mean", "residual-mean-random")
 _PAIRS_BESIDE_MEAN = ("pair-mean", "pair-mean-random", "pair-mean-ngrams")
 TRIED_PAIRS = ("pair", "pair-random", "pair-ngrams", *_PAIRS_BESIDE_MEAN)
@@ -102,6 +108,8 @@ _KNOWING = ("entities", "wide-entities", "oracle")
 TRIED_TOKENS = ("token-mean", *_EDGES_AND_WIDE, *_KNOWING)
 # Where the mean of the wordpieces takes the place of [CLS].
 OF_MEAN = ("mean", *_BESIDE_MEAN, *_PAIRS_BESIDE_MEAN)
+# Whose spans are others in each epoch.
+DROPPED = ("mean-dropout",)
 # Those that begin as their baseline does.
 ZERO = ("zero", "residual-zero")
 

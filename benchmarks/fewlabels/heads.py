@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from spacy.util import registry
-from thinc.api import Model, chain, reduce_max, residual
+from thinc.api import LayerNorm, Model, chain, reduce_max, residual
 from thinc.types import Floats2d
 
 from spacy_spanft.ml.alignment import get_spans, lengths_of_pieces
@@ -19,6 +19,7 @@ from spacy_spanft.ml.layers.span_window import span_window
 from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 
 RESIDUAL = "fewlabels.ResidualCnnPooling.v1"
+NORMED = "fewlabels.NormedCnnPooling.v1"
 EDGES = "fewlabels.EdgeTok2Vec.v1"
 # A token is all of its piece, or its first one, its last one, or one in between.
 N_PLACES = 4
@@ -36,6 +37,18 @@ def residual_cnn_pooling(kernel_size: int = 3) -> Pooling:
     """
     window = span_window(kernel_size, init_W=_near_zero, before=kernel_size // 2)
     return with_nonempty(chain(residual(window), reduce_max()))
+
+
+@registry.architectures(NORMED)
+def normed_cnn_pooling(kernel_size: int = 3) -> Pooling:
+    """Convolve each sequence, take the maximum over it, and normalize that.
+
+    The maxima of many features are larger than what the encoder gives.
+
+    kernel_size (int): How many rows a window has.
+    RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
+    """
+    return with_nonempty(chain(span_window(kernel_size), reduce_max(), LayerNorm()))
 
 
 def _near_zero(ops: Any, shape: tuple[int, ...]) -> Any:

@@ -30,6 +30,8 @@ NAMES = {
     "mean-random": "random spans beside the mean",
     "mean-ngrams": "n-grams beside the mean",
     "mean-residual": "residual windows, their mean, beside the mean",
+    "mean-norm": "n-grams, normalized, beside the mean",
+    "mean-dropout": "n-grams, others in each epoch, beside the mean",
     "means-random": "the same, random spans",
     "lower": "the lower two thirds of the encoder",
     "lower-ngrams": "the same, with n-grams",

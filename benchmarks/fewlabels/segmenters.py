@@ -1,5 +1,6 @@
-"""Segmenters that are tried here: an oracle, and one that has what n-grams leave."""
+"""Segmentations that are tried here: an oracle's, what n-grams leave, and dropout."""
 
+import random
 from collections.abc import Iterable, Iterator, Sequence
 
 from spacy.tokens import Doc
@@ -11,6 +12,8 @@ from spacy_spanft.segmenters.types import Segmentation
 
 GAPS = "fewlabels.GapSegmenter.v1"
 ORACLE = "fewlabels.OracleSegmenter.v1"
+# How many spans are cut into tokens in an epoch, and how many ends of pieces are lost.
+DROPOUT = 0.1
 # Each text that is known, with its entities of two tokens or more.
 _answers: dict[str, Segmentation] = {}
 
@@ -69,3 +72,27 @@ def _gaps(doc: Doc, spans: Segmentation) -> Iterator[tuple[int, int]]:
             if i - begin > 1:
                 yield begin, i
             begin = i + 1
+
+
+def drop(spans: Segmentation, n_tokens: int, chance: random.Random) -> Segmentation:
+    """Cut some spans into tokens, and join some pieces with the next one.
+
+    As BPE-dropout does for subwords, it shows a head many segmentations of a text.
+
+    spans (Segmentation): The spans of a Doc, disjoint and in order.
+    n_tokens (int): How many tokens the Doc has.
+    chance (Random): Decides.
+    RETURNS (Segmentation): Other spans of two tokens or more.
+    """
+    ends = {*range(1, n_tokens + 1)}
+    for start, end, *_ in spans:
+        if chance.random() >= DROPOUT:
+            ends -= {*range(start + 1, end)}
+    found, begin = [], 0
+    for end in sorted(ends):
+        if end < n_tokens and chance.random() < DROPOUT:
+            continue  # joined with what comes next
+        if end - begin > 1:
+            found.append((begin, end))
+        begin = end
+    return found

@@ -17,12 +17,13 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
-from .arms import ZERO, config_for, dictionaries, precision
+from .arms import DROPPED, ZERO, config_for, dictionaries, precision
 from .heads import start_as_baseline
-from .segmenters import tell
+from .segmenters import drop, tell
 from .tasks import TASKS, draw, write
 
 BATCH = 32
+SPANS_KEY = "ngrams"
 
 
 def do(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, Any]:
@@ -53,7 +54,8 @@ def trained(
     RETURNS (tuple[Language, list[Example]]): The pipeline, and what it is tested on.
     """
     nlp, train, dev = prepared(run, data, encoder)
-    fit(nlp, train, run["epochs"], run["seed"])
+    is_dropped = run["arm"] in DROPPED
+    fit(nlp, train, run["epochs"], run["seed"], is_dropped=is_dropped)
     return nlp, dev
 
 
@@ -90,13 +92,20 @@ def prepared(
     return nlp, train, dev
 
 
-def fit(nlp: Language, examples: list[Example], epochs: int, seed: int) -> None:
+def fit(
+    nlp: Language,
+    examples: list[Example],
+    epochs: int,
+    seed: int,
+    is_dropped: bool = False,
+) -> None:
     """Train a pipeline as spaCy's loop does.
 
     nlp (Language): The pipeline, initialized.
     examples (list[Example]): What it is trained on.
     epochs (int): How often it sees each of them.
     seed (int): Shuffles them.
+    is_dropped (bool): Whether their spans are others in each epoch.
     """
     block = nlp.config.interpolate()["training"]
     settings: Any = registry.resolve(block, schema=ConfigSchemaTraining)
@@ -108,8 +117,13 @@ def fit(nlp: Language, examples: list[Example], epochs: int, seed: int) -> None:
     order = random.Random(seed)
     no_update: Any = False  # None would make an optimizer
     step = 0
+    cut = {id(one): spans_of(one) for one in examples} if is_dropped else {}
     for epoch in range(epochs):
         order.shuffle(examples)
+        for example in examples if is_dropped else ():
+            doc = example.predicted
+            spans = drop(cut[id(example)], len(doc), order)
+            doc.spans[SPANS_KEY] = [doc[start:end] for start, end, *_ in spans]
         for batch in _cut(examples, BATCH):
             if before_update:
                 before_update(nlp, {"step": step, "epoch": epoch})
@@ -120,6 +134,11 @@ def fit(nlp: Language, examples: list[Example], epochs: int, seed: int) -> None:
                     finish_update(optimizer)
             optimizer.step_schedules()
             step += 1
+
+
+def spans_of(example: Example) -> list[tuple[int, int]]:
+    """Read the spans that a segmenter wrote to a text."""
+    return [(span.start, span.end) for span in example.predicted.spans[SPANS_KEY]]
 
 
 def by_length(examples: Any) -> list[Example]:

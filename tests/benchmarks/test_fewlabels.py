@@ -1,7 +1,8 @@
 """The bench with few labels: it draws the same texts for all arms, and resumes."""
 
 import json
-from itertools import product
+import random
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -351,6 +352,38 @@ def test_gaps_between_ngrams_are_spans():
     texts = [doc[start:end].text for start, end in spans]
     assert texts == ["one of the", "Zyx Quorl people", "Vrml Qqq", "one of the best"]
     assert segmenter([nlp(""), nlp("Zyx")]) == [[], []]
+
+
+def test_dropout_of_a_segmentation(monkeypatch):
+    chance = random.Random(0)
+    spans = [(0, 2), (3, 6)]
+    found = [segmenters.drop(spans, 8, chance) for _ in range(2000)]
+    assert all(0 <= a < b <= 8 and b - a > 1 for one in found for a, b in one)
+    assert all(b <= c for one in found for (_, b), (c, _) in pairwise(one))
+    # Both spans stay, and none of four ends but the last is lost: 0.9 to the sixth.
+    assert found.count(spans) / 2000 == pytest.approx(0.9**6, abs=0.04)
+    for share, expected in ((0.0, spans), (1.0, [(0, 8)])):
+        monkeypatch.setattr(segmenters, "DROPOUT", share)
+        assert segmenters.drop(spans, 8, chance) == expected
+    assert segmenters.drop([], 0, chance) == []
+
+
+def test_spans_are_others_in_each_epoch(data, tmp_path, monkeypatch):
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    run = run_of("CoLA", "mean-dropout", size=8)
+    nlp, train, _ = training.prepared(run, data, encoder)
+    seen, update = set(), nlp.update
+
+    def watched(batch, **settings):
+        seen.update(str(training.spans_of(example)) for example in batch)
+        return update(batch, **settings)
+
+    monkeypatch.setattr(nlp, "update", watched)
+    monkeypatch.setattr(segmenters, "DROPOUT", 0.5)
+    training.fit(nlp, train, 1, 0, is_dropped=False)
+    assert len(seen) == 1  # the texts differ in a number at their end
+    training.fit(nlp, train, 6, 0, is_dropped=True)
+    assert len(seen) > 3
 
 
 def test_how_far_weights_moved():
