@@ -60,13 +60,14 @@ def explain_cli(
             nlp, read_texts(texts, file, errors), component, label, against
         )
         pages = list(explained) if html is not None else None  # drawn at the end
+        is_one = file is None and len(texts or []) == 1
         n_texts = 0
         for explanation, found in explained if pages is None else pages:
             n_texts += 1
             if jsonl:
                 print(to_json(explanation, found))
             elif html is None:
-                print(to_terminal(explanation, found), end="\n\n")
+                print(to_terminal(explanation, found, not is_one), end="\n\n")
         if not n_texts:
             raise SpanftError(Errors.NO_TEXTS)
         if html is not None and pages is not None:
@@ -95,11 +96,16 @@ def _reasons(
     from ..explanation import EntityExplanation, Explanation
 
     if isinstance(explanation, Explanation):
+        if not len(explanation.doc):
+            return []  # no label is predicted of no text
         rival = explanation.rival if label is None else None
         return [explanation.of(label, rival if against is None else against)]
-    names = [*explanation.labels]
-    names += ["O"] if isinstance(explanation, EntityExplanation) else []
+    is_ner = isinstance(explanation, EntityExplanation)
     for name, value in (("label", label), ("against", against)):
+        names = [*explanation.labels]
+        # What speaks for no entity is asked for beside the label of one.
+        if is_ner and (name == "against" or against not in (None, "O")):
+            names.append("O")
         is_there = value is None or value in names
         check_setting(name, value, is_there, f"one of {listed(names)}")
     found = []

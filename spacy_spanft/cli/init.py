@@ -46,6 +46,7 @@ class Regime(str, Enum):
 
 # fmt: off
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
+_OF_SCORES = (Pipeline.score, Pipeline.text_score)
 Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="What is trained: labels or scores of texts or of pairs of texts, entities, spans, tags; detected from --train if not given, otherwise textcat", show_default=False)]  # noqa: E501
 Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
 WhichEncoder = Annotated[Encoder, Option("--encoder", help="The component that encodes: the package's own, or that of spacy-transformers")]  # noqa: E501
@@ -98,8 +99,9 @@ def init_cli(
         columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
         known = _given(columns)
         task = pipeline.value if pipeline else Pipeline.textcat.value
-        if pipeline is None and train is not None:
+        if train is not None and pipeline in (None, *_OF_SCORES):
             known = guess_columns(train, known)
+        if pipeline is None and train is not None:
             task = guess_task(train, known, lang)
             print(f"ℹ Detected from the data: --pipeline {task}", file=sys.stderr)
         made: dict[str, Any] = {"spans": not no_spans, "regime": regime.value}

@@ -249,6 +249,8 @@ class DataErrors:
         "The model of {name!r} has no tok2vec, and no transformer stands before it in "
         "[nlp] pipeline, so there are no vectors to pool. Put a transformer before it, "
         "or give it a model with a tok2vec. Such a config is made by: "
+        "python -m spacy spanft init base.cfg --pipeline textcat --no-spans, or, where "
+        "spacy-transformers is installed, "
         "python -m spacy init config base.cfg --pipeline textcat --gpu (What is taken "
         "from a trained pipeline, with source, is not looked into: give the model of "
         "{name!r} a tok2vec that listens to it.)"

@@ -22,16 +22,20 @@ _AGAINST = ("#fbe9e7", "#f6cbc4", "#ee9f94", "#e27164")
 _N_SHOWN = 12
 
 
-def to_terminal(explanation: AnyExplanation, found: list[Reasons]) -> str:
+def to_terminal(
+    explanation: AnyExplanation, found: list[Reasons], with_text: bool = False
+) -> str:
     """List what adds up to scores, the largest first.
 
     explanation (Union[Explanation, EntityExplanation, SpanExplanation]): The text.
     found (list[Reasons]): What speaks for its label, or for those of its spans.
+    with_text (bool): Whether the text stands before them, as there are others.
     RETURNS (str): Lines.
     """
     if not found:
         return _nothing(explanation)
-    return "\n\n".join(map(_list, found))
+    text = [shown(explanation.doc.text)] if with_text else []
+    return "\n\n".join([*text, *map(_list, found)])
 
 
 def _list(reasons: Reasons) -> str:
@@ -94,8 +98,8 @@ def to_json(explanation: AnyExplanation, found: list[Reasons]) -> str:
     doc = explanation.doc
     values: dict[str, Any] = {"text": doc.text}
     if isinstance(explanation, Explanation):
-        (reasons,) = found
-        values |= _of_text(reasons) | {"parts": _parts(doc, reasons)}
+        for reasons in found:
+            values |= _of_text(reasons) | {"parts": _parts(doc, reasons)}
     else:
         values["spans"] = [
             _of_span(doc, reasons.span, reasons) for reasons in found if reasons.span
@@ -142,6 +146,8 @@ def _title(reasons: Reasons) -> str:
 
 def _nothing(explanation: AnyExplanation) -> str:
     """Say that a text has nothing to explain."""
+    if not len(explanation.doc):
+        return f"No text in {shown(explanation.doc.text)}"
     is_ner = isinstance(explanation, EntityExplanation)
     kind = "entities" if is_ner else "spans"
     return f"No {kind} found in {shown(explanation.doc.text)}"

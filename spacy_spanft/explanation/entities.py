@@ -21,21 +21,18 @@ class EntityExplanation(NamedTuple):
 
     doc (Doc): The Doc, with its entities.
     labels (tuple[str, ...]): The labels of entities.
+    spans (list[Span]): The entities that the component found, and no other one.
     found (TokenContributions): What each token, its neighbors and the biases add.
     """
 
     doc: Doc
     labels: tuple[str, ...]
+    spans: list[Span]
     found: TokenContributions
 
     @property
-    def spans(self) -> list[Span]:
-        """The entities that have a label of the component."""
-        return [ent for ent in self.doc.ents if ent.label_ in self.labels]
-
-    @property
     def tags(self) -> list[str]:
-        """The tag of each token: what the entities make of the best valid sequence."""
+        """The tag of each token: that of the entity that was found there, or O."""
         tags = [OUTSIDE] * len(self.doc)
         for ent in self.spans:
             tags[ent.start : ent.end] = _tags(ent.label_, len(ent))
@@ -54,6 +51,8 @@ class EntityExplanation(NamedTuple):
         """
         check_span(self.doc, span)
         label = label or span.label_ or self._best(span)
+        if label == against == OUTSIDE:
+            check_setting("against", against, False, f"another label than {OUTSIDE!r}")
         check_labels(label, against, (*self.labels, OUTSIDE))
         sides = (_tags(name, len(span)) for name in (label, against))
         return self._reasons(span, label, against, *sides)
@@ -140,9 +139,13 @@ def explain_entities(pipe: BilouNER, docs: list[Doc]) -> list[EntityExplanation]
     ops: Any = pipe.model.ops
     is_text = any(map(len, docs))
     logits = [ops.asarray2f(one.logits) for one in found] if is_text else []
+    set_before = [{(ent.start, ent.end) for ent in doc.ents} for doc in docs]
     pipe.set_annotations(docs, pipe.decode(docs, [ops.softmax(one) for one in logits]))
-    pairs = zip(docs, found, strict=True)
-    return [EntityExplanation(doc, pipe.labels, own) for doc, own in pairs]
+    explained = []
+    for doc, others, own in zip(docs, set_before, found, strict=True):
+        spans = [ent for ent in doc.ents if (ent.start, ent.end) not in others]
+        explained.append(EntityExplanation(doc, pipe.labels, spans, own))
+    return explained
 
 
 def _tags(label: str, n_tokens: int) -> list[str]:

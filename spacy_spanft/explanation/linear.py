@@ -74,7 +74,8 @@ def _reduction(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     """Go through one of thinc's reductions, which have no weights, by its gradient."""
     xp: Any = layer.ops.xp
     _, backprop = layer(X, is_train=True)
-    return xp.stack([backprop(xp.ascontiguousarray(d)).dataXd for d in D])
+    # Copies: what is broadcast may not be written to, and thinc's kernels ask for that.
+    return xp.stack([backprop(xp.array(d, order="C")).dataXd for d in D])
 
 
 def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:

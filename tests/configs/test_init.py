@@ -288,6 +288,9 @@ class TestData:
         self.table("t.jsonl", rows)
         done = run("spanft", "init", "x.cfg", "--train", "t.jsonl", "-F")
         assert "Detected from the data: --pipeline score" in done.stderr
+        named = ("--pipeline", "score", "--train", "t.jsonl", "-F")
+        run("spanft", "init", "y.cfg", *named)
+        assert load_config("y.cfg")["corpora"] == load_config("x.cfg")["corpora"]
 
     def test_labels_are_no_scores(self):
         doc = spacy.blank("en")("a text")

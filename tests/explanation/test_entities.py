@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
@@ -19,6 +19,7 @@ from spacy_spanft.explanation import (
     explain_pipe,
     phrases,
 )
+from spacy_spanft.explanation.entities import explain_entities
 from spacy_spanft.ml.alignment import get_spans, lengths_of_pieces
 from spacy_spanft.ml.bilou import tag_names
 
@@ -338,6 +339,17 @@ def test_probabilities_and_thresholds_stay_what_they_are(bert):
         assert found == pytest.approx(scores, abs=1e-4)
 
 
+def test_entities_that_were_there_are_not_its_own(trained):
+    """Another component may have set them: nobody asks why this one did."""
+    doc = trained.get_pipe("transformer")(trained.make_doc(TEXTS[2]))
+    doc = trained.get_pipe("span_segmenter")(doc)
+    doc.ents = [Span(doc, 0, 1, "GPE")]
+    one = next(iter(explain_entities(trained.get_pipe("ner"), [doc])))
+    assert [ent.text for ent in doc.ents] == ["it", "good film", "new york"]
+    assert [ent.text for ent in one.spans] == ["good film", "new york"]
+    assert one.tags[0] == "O"
+
+
 def test_it_changes_nothing(trained):
     model = trained.get_pipe("ner").model
     before = model.to_bytes(), gradients(model)
@@ -381,6 +393,9 @@ class TestWrongInput:
         with pytest.raises(SpanftError, match="explanation's own doc"):
             one.of(trained(TEXTS[0])[0:2])
 
+        with pytest.raises(SpanftError, match="against is 'O', but must be another"):
+            one.of(one.spans[0], "O")
+
     def test_components(self, trained):
         nlp = spacy.blank("en")
         nlp.add_pipe("ner")
@@ -418,7 +433,8 @@ def saved(trained, tmp_path_factory):
 class TestCommand:
     def test_lists(self, saved, trained):
         done = run("spanft", "explain", saved, TEXTS[2], "was bad")
-        *blocks, nothing = done.stdout.strip().split("\n\n")
+        text, *blocks, nothing = done.stdout.strip().split("\n\n")
+        assert text == repr(TEXTS[2])
         assert nothing == "No entities found in 'was bad'"
         one = explain(trained, TEXTS[2])
         assert len(blocks) == len(one.spans) == 2
@@ -442,7 +458,15 @@ class TestCommand:
         assert "good film: ART, not GPE" in done.stdout
         assert "new york: GPE, not O" in done.stdout
         done = run("spanft", "explain", saved, "was bad", "--label", "X", ok=False)
-        assert "label is 'X', but must be one of 'ART', 'GPE', 'O'" in done.stderr
+        assert "label is 'X', but must be one of 'ART', 'GPE'." in done.stderr
+
+        done = run("spanft", "explain", saved, "was bad", "--label", "O", ok=False)
+        assert "label is 'O', but must be one of 'ART', 'GPE'" in done.stderr
+        done = run("spanft", "explain", saved, TEXTS[0], "-l", "O", "-a", "GPE")
+        assert done.stdout.startswith("new york: O, not GPE")
+        done = run("spanft", "explain", saved, TEXTS[0], "", TEXTS[2])
+        assert done.stdout.startswith(f"'{TEXTS[0]}'\n\nnew york: GPE, not O")
+        assert "No text in ''" in done.stdout
 
     def test_json_and_a_page(self, saved, tmp_path):
         texts = [TEXTS[2], "was bad", "<b>film</b>"]

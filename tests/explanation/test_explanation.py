@@ -285,7 +285,8 @@ def numbers(text):
 class TestCommand:
     def test_lists(self, saved):
         done = run("spanft", "explain", saved, "this film is very good", "new york")
-        first, second = done.stdout.strip().split("\n\n")
+        text, first, other, second = done.stdout.strip().split("\n\n")
+        assert (text, other) == ("'this film is very good'", "'new york'")
         title, added = numbers(first)
         assert {"this", "film", "(the whole text)", "(bias)"} <= {*added}
         label, total = title.split(": ")
@@ -295,10 +296,20 @@ class TestCommand:
         assert float(total) > 0
         assert "new york" in numbers(second)[1]
 
+    def test_no_text_has_no_label(self, saved):
+        done = run("spanft", "explain", saved, "")
+        assert done.stdout.strip() == "No text in ''"
+        done = run("spanft", "explain", saved, "", "new york", "--jsonl")
+        nothing, row = map(json.loads, done.stdout.splitlines())
+        assert nothing == {"text": ""}
+        assert row["label"] in "AB"
+
     def test_one_label_from_the_input(self, saved):
         done = run("spanft", "explain", saved, "--label", "B", stdin="new york\n\n")
         nlp = spacy.load(saved)
-        title, _ = numbers(done.stdout)
+        text, block = done.stdout.strip().split("\n\n")
+        assert text == "'new york'"
+        title, _ = numbers(block)
         score = explain(nlp, "new york").logits["B"]
         assert title == f"B (logit): {score:+.2f}"
 

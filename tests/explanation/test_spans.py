@@ -8,7 +8,16 @@ import spacy
 import torch
 from spacy.tokens import Span
 from spacy.training import Example
-from thinc.api import Gelu, Linear, Relu, chain, concatenate, reduce_max, reduce_sum
+from thinc.api import (
+    Gelu,
+    Linear,
+    Relu,
+    chain,
+    concatenate,
+    reduce_max,
+    reduce_mean,
+    reduce_sum,
+)
 from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary
@@ -236,6 +245,16 @@ def test_layers_put_together():
         pull_back(chain(pooled, Gelu(2)), X, D)
 
 
+@pytest.mark.parametrize("reduction", [reduce_mean, reduce_max, reduce_sum])
+def test_one_span_of_a_reduction(reduction):
+    """Broadcast over a single span, an array is contiguous, and cannot be written."""
+    layer, tokens = reduction(), np.arange(6, dtype="f").reshape(3, 2)
+    X = Ragged(tokens, np.array([3], "i"))
+    W = np.broadcast_to(np.array([[[1.0, 2.0]]], "f"), (1, 1, 2))
+    added = (pull_back(layer, X, W)[0] * tokens).sum()
+    assert added == pytest.approx((layer.predict(X) @ [1.0, 2.0]).item())
+
+
 def test_it_changes_nothing(trained):
     model = trained.get_pipe("spancat").model
     before = model.to_bytes(), gradients(model)
@@ -265,7 +284,7 @@ def folder(trained, tmp_path_factory):
 class TestCommand:
     def test_lists(self, folder, trained):
         done = run("spanft", "explain", folder, TEXTS[0], "film")
-        *blocks, nothing = done.stdout.strip().split("\n\n")
+        _, *blocks, nothing = done.stdout.strip().split("\n\n")
         assert nothing == "No spans found in 'film'"
         one = explain(trained, TEXTS[0])
         for block, span in zip(blocks, one.spans, strict=True):

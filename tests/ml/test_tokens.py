@@ -8,7 +8,8 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.training import Example
-from thinc.api import ConfigValidationError, reduce_first, reduce_mean
+from spacy.util import registry
+from thinc.api import ConfigValidationError, Model, reduce_first, reduce_mean
 from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary
@@ -306,3 +307,12 @@ def test_what_is_cut_off_is_warned_of(bert):
         doc = nlp.get_pipe(name)(doc)
     with pytest.warns(UserWarning, match="cut off a text"):
         vectors_of(nlp, doc)
+
+
+@pytest.mark.parametrize("size", [0, "3", 2.5, True])
+def test_a_window_has_a_whole_number_of_tokens(bert, size):
+    message = f"kernel_size is {size!r}, but must be a whole number of 1 or more"
+    vectors = model_for("tagger", None)["tok2vec"]
+    make_vectors = registry.architectures.get(vectors["@architectures"])
+    with pytest.raises(SpanftError, match=message):
+        make_vectors(Model("t", None), with_nonempty(reduce_mean()), kernel_size=size)

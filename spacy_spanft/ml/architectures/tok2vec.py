@@ -11,7 +11,7 @@ from ..alignment import check_spans_key, mark_sample
 from ..layers.encoder_rows import encoder_rows
 from ..layers.pooling import Pooling
 from ..layers.span_tokens import span_tokens
-from ..layers.span_window import span_window
+from ..layers.span_window import check_kernel_size, span_window
 from ..layers.with_nonempty import with_nonempty
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
@@ -79,6 +79,7 @@ def _tok2vec(
     **settings: Any,
 ) -> Tok2Vec:
     check_spans_key(name)
+    check_kernel_size(kernel_size)
     rows = encoder_rows(tok2vec)
     window = span_window(kernel_size, before=kernel_size // 2)
     settings = {"spans_key": None, **settings}

@@ -9,7 +9,7 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
-from ...errors import Errors, SpanftError
+from ...errors import Errors, SpanftError, check_setting
 from ..alignment import Ints
 from .matmul import matmul
 from .sequences import known, upload
@@ -39,9 +39,7 @@ def span_window(
         beginning.
     RETURNS (Model[Ragged, Ragged]): Sequences (n_rows, nI) to sequences (n_rows, nO).
     """
-    if kernel_size < 1:
-        place = {"name": "kernel_size", "value": kernel_size, "expected": "1 or more"}
-        raise SpanftError(Errors.BAD_SETTING.format(**place))
+    check_kernel_size(kernel_size)
     if not 0 <= before < kernel_size:
         expected = f"0 or more, and less than kernel_size = {kernel_size}"
         place = {"name": "before", "value": before, "expected": expected}
@@ -54,6 +52,16 @@ def span_window(
         params={"W": None, "b": None},
         attrs={"kernel_size": kernel_size, "before": before},
     )
+
+
+def check_kernel_size(kernel_size: int) -> None:
+    """Raise for a size that no window has, or that is no number.
+
+    kernel_size (int): How many rows a window has.
+    """
+    is_whole = isinstance(kernel_size, int) and not isinstance(kernel_size, bool)
+    expected = "a whole number of 1 or more"
+    check_setting("kernel_size", kernel_size, is_whole and kernel_size >= 1, expected)
 
 
 def forward(
