@@ -75,7 +75,7 @@ def _reduction(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     xp: Any = layer.ops.xp
     _, backprop = layer(X, is_train=True)
     # Copies: what is broadcast may not be written to, and thinc's kernels ask for that.
-    return xp.stack([backprop(xp.array(d, order="C")).dataXd for d in D])
+    return xp.stack([backprop(d.copy()).dataXd for d in D])
 
 
 def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:
