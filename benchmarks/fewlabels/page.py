@@ -135,7 +135,7 @@ def in_short() -> Iterator[Sequence[str]]:
         title = f"{name}, {metric}" if metric else name
         yield (
             title,
-            *(re.sub(r",? ?n = \d+", "", cell).replace(" ()", "") for cell in cells),
+            *(re.sub(r", n = 10\b", "", cell) for cell in cells),
         )
 
 
