@@ -40,8 +40,9 @@ def span_tok2vec(
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
     key = spans_key if segmentation == "spans" else None
-    parts = (tok2vec, token_pooling, spans_key, kernel_size)
-    return _tok2vec(*parts, spans_key=key, keep_tokens=keep_tokens)
+    window = _window(spans_key, kernel_size)
+    tokens = span_tokens(with_nonempty(token_pooling), window, key, keep_tokens)
+    return _tok2vec(tok2vec, tokens, spans_key)
 
 
 def span_beside_tok2vec(
@@ -67,25 +68,22 @@ def span_beside_tok2vec(
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
     key = spans_key if segmentation == "spans" else None
-    parts = (tok2vec, token_pooling, spans_key, kernel_size)
-    return _tok2vec(*parts, pooled_key=key, keep_tokens=keep_tokens)
+    window = _window(spans_key, kernel_size)
+    tokens = span_tokens(with_nonempty(token_pooling), window, None, keep_tokens, key)
+    return _tok2vec(tok2vec, tokens, spans_key)
 
 
-def _tok2vec(
-    tok2vec: Tok2Vec,
-    token_pooling: Pooling,
-    name: str,
-    kernel_size: int,
-    **settings: Any,
-) -> Tok2Vec:
-    check_spans_key(name)
+def _window(spans_key: str, kernel_size: int) -> Model[Ragged, Ragged]:
+    """Check what a config says, and make the layer of the windows."""
+    check_spans_key(spans_key)
     check_kernel_size(kernel_size)
+    return span_window(kernel_size, before=kernel_size // 2)
+
+
+def _tok2vec(tok2vec: Tok2Vec, tokens: Model[Any, Any], spans_key: str) -> Tok2Vec:
     rows = encoder_rows(tok2vec)
-    window = span_window(kernel_size, before=kernel_size // 2)
-    settings = {"spans_key": None, **settings}
-    tokens = span_tokens(with_nonempty(token_pooling), window, **settings)
     model: Any = chain(rows, tokens)
-    model.init = partial(init, rows, tokens, name)
+    model.init = partial(init, rows, tokens, spans_key)
     return model
 
 
