@@ -99,7 +99,7 @@ def group(arms: list[str]) -> dict[str, list[str]]:
     arms (list[str]): Paths, or names and paths with = between them.
     RETURNS (dict[str, list[str]]): The paths of each arm.
     """
-    from ..experiments.comparison.predicting import is_there
+    from ..util.files import is_there
 
     found: dict[str, list[str]] = {}
     for arm in arms:

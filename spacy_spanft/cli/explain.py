@@ -49,9 +49,9 @@ def explain_cli(
     windows, their neighbors.
     """
     with short_errors():
-        from ..experiments.comparison.predicting import load
         from ..explanation.drawing import to_html, to_json, to_terminal
         from ..util.files import check_target, write_whole
+        from ..util.pipelines import load
 
         if html is not None:
             check_target(html, [file] if file else [])

@@ -39,8 +39,8 @@ def phrases_cli(
 ) -> None:
     """List the phrases of many texts that speak most for each label."""
     with short_errors():
-        from ..experiments.comparison.predicting import load
         from ..explanation import explain_pipe, phrases
+        from ..util.pipelines import load
 
         nlp = load(model, gpu_id)
         read = read_texts(texts, file, errors)

@@ -99,6 +99,9 @@ class CommandErrors:
     )
     BAD_PREDICTION = "{place} of {path!r}: {reason}."
     NO_PIPELINE_FILE = (
+        "{path!r} is a file. A pipeline is a folder, such as training/model-best."
+    )
+    NO_ARM_FILE = (
         "{path!r} is a file. A pipeline is a folder, such as training/model-best, and "
         "predictions are a file of JSON lines whose name ends in .jsonl."
     )

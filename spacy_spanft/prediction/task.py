@@ -13,11 +13,11 @@ from spacy.util import import_file
 from ..configs.adding import PAIR_TOKENIZER
 from ..errors import Errors, ReaderError, SpanftError, shown, without_code
 from ..errors.shortening import listed
-from ..experiments.comparison.predicting import load
 from ..ml.pairs import SEPARATOR
 from ..training.readers.columns import text_of
 from ..training.readers.rows import Row, check_length
 from ..util.gpu import CPU
+from ..util.pipelines import load
 from . import json_lines, parquet
 from .annotations import Shape, annotations_of, shape_of
 from .parts import MOST_TRIED, Failure, Part, Source, read_parts

@@ -16,9 +16,9 @@ from spacy.util import load_config
 
 from ..errors import Errors, SpanftError, shown
 from ..errors.visible import visible
-from ..experiments.comparison.predicting import load
-from ..experiments.facts import read_text, to_object
 from ..util._compat import third_party_requirements
+from ..util.facts import read_text, to_object
+from ..util.pipelines import load
 
 _META, _CONFIG = "meta.json", "config.cfg"
 

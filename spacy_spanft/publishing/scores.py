@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..experiments.facts import is_number
 from ..experiments.report.wording import metric_name
+from ..util.facts import is_number
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult

@@ -186,3 +186,14 @@ def read_whole(path: str | Path) -> bytes:
     if Path(path).is_dir() or not Path(path).exists():
         check_source(path)
     return Path(path).read_bytes()
+
+
+def is_there(path: str) -> bool:
+    """Say whether a path exists, whatever it looks like.
+
+    RETURNS (bool): Whether it exists; not if it cannot be the name of a file.
+    """
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long, or with a zero byte
+        return False

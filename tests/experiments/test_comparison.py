@@ -225,7 +225,7 @@ def test_errors(folder, monkeypatch, path, settings, expected):
         (["right0", "none.jsonl"], "There is no file 'none.jsonl'"),
         (["right0", "run"], "config.cfg. Is 'run/model-best' meant?"),
         (["right0", "run/model-best"], "has no meta.json and no config.cfg."),
-        (["right0", "test.tsv"], "'test.tsv' is a file. A pipeline is a folder"),
+        (["right0", "test.tsv"], "such as training/model-best, and predictions are"),
     ],
 )
 def test_errors_are_short(folder, monkeypatch, args, expected):

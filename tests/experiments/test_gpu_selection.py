@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.experiments.comparison.predicting import load
 from spacy_spanft.experiments.matrix import places_of, read_gpus, running
 from spacy_spanft.experiments.matrix.plan import Run
 from spacy_spanft.util import gpu
+from spacy_spanft.util.pipelines import load
 
 if find_spec("cupy"):
     pytest.skip("for machines without CuPy", allow_module_level=True)

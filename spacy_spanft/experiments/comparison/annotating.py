@@ -11,7 +11,7 @@ from spacy.util import filter_spans
 from ...errors import ComparisonError, Errors
 from ...errors.shortening import listed, shown
 from ...training.readers.rows import Row
-from ..facts import is_number, is_whole
+from ...util.facts import is_number, is_whole
 from ..metrics.scoring import SCORES, Metric, macro_auc
 
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from ...errors import ComparisonError, Errors, Warnings, shown
 from ...util.extras import require
+from ...util.files import is_there
+from ...util.pipelines import check_pipeline
 from ..statistics.methods import MethodDifference, method_difference
 from ..statistics.resampling import resample
 from ..statistics.significance import Difference, models_difference
 from .ensemble import measure_ensemble_in_subprocess
 from .measure import Measured, Setup, measure_in_subprocess
-from .predicting import check_pipeline, is_there
 from .progress import watched
 from .runs import Missing
 from .written import is_written
@@ -195,10 +196,12 @@ def _check_arms(arms: Mapping[str, Sequence[str]], ensemble: bool) -> None:
     _check_distinct(arms)
     # All of them now: to measure one may take minutes.
     for path in chain.from_iterable(arms.values()):
+        if is_written(path) and not is_there(path):
+            raise ComparisonError(Errors.NOT_FOUND.format(path=path, cwd=os.getcwd()))
+        if not is_written(path) and os.path.isfile(path):
+            raise ComparisonError(Errors.NO_ARM_FILE.format(path=path))
         if not is_written(path):
             check_pipeline(path)
-        elif not is_there(path):
-            raise ComparisonError(Errors.NOT_FOUND.format(path=path, cwd=os.getcwd()))
 
 
 def _check_distinct(arms: Mapping[str, Sequence[str]]) -> None:

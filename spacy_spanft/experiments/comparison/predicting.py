@@ -10,14 +10,12 @@ from confection import Config
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
-from spacy.util import is_package, load_model, minibatch, registry
+from spacy.util import minibatch, registry
 
 from ...errors import ComparisonError, Errors
-from ...util.gpu import select_gpu
-from ..facts import read_text, to_object
+from ...util.files import is_there
+from ...util.pipelines import load
 
-# What the folder of any pipeline has, and what needs none.
-_FILES, _BLANK = ("meta.json", "config.cfg"), "blank:"
 # Enough for libraries to choose their kernels, and for caches to fill.
 _N_WARM_UP = 64
 
@@ -89,24 +87,6 @@ def read_examples(
         raise ComparisonError(Errors.NO_ROWS.format(source=repr(data)))
 
 
-def load(path: str, gpu_id: int) -> Language:
-    """Load a pipeline.
-
-    path (str): The pipeline, by name or path.
-    gpu_id (int): The GPU; -1 for the CPU.
-    RETURNS (Language): The pipeline.
-    """
-    select_gpu(gpu_id)
-    check_pipeline(path)
-    try:
-        return load_model(path)
-    except (OSError, ImportError, ValueError) as error:
-        reason = str(error).strip()
-        raise ComparisonError(
-            Errors.NO_MODEL.format(name=path, reason=reason)
-        ) from error
-
-
 def _corpus(config: Config, data: str) -> Any:
     """Read DocBins, or anything else as the pipeline's own dev data was read."""
     check_place(data)
@@ -129,38 +109,3 @@ def check_place(data: str) -> None:
     path = Path(data)
     if path.is_dir() and next(path.rglob("*.spacy"), None) is None:
         raise ComparisonError(Errors.NO_DOCBINS.format(path=data))
-
-
-def check_pipeline(path: str) -> None:
-    """Raise for what is neither the folder of a pipeline nor an installed package.
-
-    path (str): The pipeline, by name or path.
-    """
-    name, folder = str(path), Path(path)
-    # Python 3.10 finds a package without a name.
-    if name and (is_package(name) or name.startswith(_BLANK)):
-        return
-    if not is_there(name):
-        reason = "there is no such folder, and no such package is installed."
-    elif not folder.is_dir():
-        raise ComparisonError(Errors.NO_PIPELINE_FILE.format(path=name))
-    elif missing := [name for name in _FILES if not (folder / name).is_file()]:
-        best = folder / "model-best"
-        hint = f" Is '{best}' meant?" if best.is_dir() else ""
-        reason = f"the folder has no {' and no '.join(missing)}.{hint}"
-    else:
-        meta = folder / _FILES[0]  # spaCy does not say what it could not read
-        to_object(meta, read_text(meta))
-        return
-    raise ComparisonError(Errors.NO_MODEL.format(name=name, reason=reason))
-
-
-def is_there(path: str) -> bool:
-    """Say whether a path exists, whatever it looks like.
-
-    RETURNS (bool): Whether it exists; not if it cannot be the name of a file.
-    """
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # too long, or with a zero byte
-        return False

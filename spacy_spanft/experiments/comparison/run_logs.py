@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..facts import (
+from ...util.facts import (
     is_amount,
     is_amount_or_none,
     is_number,

@@ -17,9 +17,10 @@ from ...errors import ComparisonError, Errors, Warnings
 from ...errors.shortening import listed, shown
 from ...training.readers.rows import Row
 from ...training.readers.tables import rows_from_file
+from ...util.pipelines import load
 from ..metrics.choice import metric_of
 from .annotating import annotate
-from .predicting import load, read_examples
+from .predicting import read_examples
 
 _ENDING = ".jsonl"
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import SpanftError
+from ...util.pipelines import load
 from ..comparison.measure import run_in_subprocess
-from ..comparison.predicting import load
 from ..comparison.written import is_written
 from ..hook import explained
 

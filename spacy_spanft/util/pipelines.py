@@ -1,0 +1,54 @@
+"""Pipelines by their names or paths."""
+
+from pathlib import Path
+
+from spacy.language import Language
+from spacy.util import is_package, load_model
+
+from ..errors import Errors, SpanftError
+from .facts import read_text, to_object
+from .files import is_there
+from .gpu import select_gpu
+
+# What the folder of any pipeline has, and what needs none.
+_FILES, _BLANK = ("meta.json", "config.cfg"), "blank:"
+
+
+def load(path: str, gpu_id: int) -> Language:
+    """Load a pipeline.
+
+    path (str): The pipeline, by name or path.
+    gpu_id (int): The GPU; -1 for the CPU.
+    RETURNS (Language): The pipeline.
+    """
+    select_gpu(gpu_id)
+    check_pipeline(path)
+    try:
+        return load_model(path)
+    except (OSError, ImportError, ValueError) as error:
+        reason = str(error).strip()
+        raise SpanftError(Errors.NO_MODEL.format(name=path, reason=reason)) from error
+
+
+def check_pipeline(path: str) -> None:
+    """Raise for what is neither the folder of a pipeline nor an installed package.
+
+    path (str): The pipeline, by name or path.
+    """
+    name, folder = str(path), Path(path)
+    # Python 3.10 finds a package without a name.
+    if name and (is_package(name) or name.startswith(_BLANK)):
+        return
+    if not is_there(name):
+        reason = "there is no such folder, and no such package is installed."
+    elif not folder.is_dir():
+        raise SpanftError(Errors.NO_PIPELINE_FILE.format(path=name))
+    elif missing := [name for name in _FILES if not (folder / name).is_file()]:
+        best = folder / "model-best"
+        hint = f" Is '{best}' meant?" if best.is_dir() else ""
+        reason = f"the folder has no {' and no '.join(missing)}.{hint}"
+    else:
+        meta = folder / _FILES[0]  # spaCy does not say what it could not read
+        to_object(meta, read_text(meta))
+        return
+    raise SpanftError(Errors.NO_MODEL.format(name=name, reason=reason))
