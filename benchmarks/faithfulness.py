@@ -126,7 +126,7 @@ def share_of_cls(text: Text) -> float:
     """Compute how much of what is added, by size, [CLS] adds."""
     reasons = reasons_of(text)
     rest = sum(abs(added) for _, added in reasons.parts)
-    return abs(reasons.cls) / (abs(reasons.cls) + rest)
+    return abs(reasons.whole_text) / (abs(reasons.whole_text) + rest)
 
 
 def order(

@@ -33,7 +33,7 @@ class Contributions(NamedTuple):
 
     pieces (Pieces): The rows of each piece.
     of_pieces (Floats): What each piece adds, (n_pieces, n_labels).
-    of_cls (Floats): What [CLS] adds, (n_labels,).
+    of_text (Floats): What [CLS] adds, (n_labels,).
     of_match (Floats): What the similarity of a pair's texts adds, (n_labels,).
     bias (Floats): What is added whatever the text, (n_labels,).
     weights (Optional[Floats]): The attention of each piece, where there is any.
@@ -41,7 +41,7 @@ class Contributions(NamedTuple):
 
     pieces: Pieces
     of_pieces: Floats
-    of_cls: Floats
+    of_text: Floats
     of_match: Floats
     bias: Floats
     weights: Floats | None
@@ -49,7 +49,7 @@ class Contributions(NamedTuple):
     @property
     def logits(self) -> Floats:
         """The logits: scores of the labels before a softmax or a logistic function."""
-        others = self.of_cls + self.of_match + self.bias
+        others = self.of_text + self.of_match + self.bias
         total: Floats = self.of_pieces.sum(axis=0) + others
         return total
 
@@ -72,15 +72,15 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
     added, pooled, weights = _of_pieces(pool.layers[1], vectors, n_pieces, W)
     width = pooled.shape[1]
     bias = pooled @ W[:, :width].T + b
-    of_cls, of_match = ops.xp.zeros_like(bias), ops.xp.zeros_like(bias)
+    of_text, of_match = ops.xp.zeros_like(bias), ops.xp.zeros_like(bias)
     for number, part in enumerate(beside, 1):
-        total = of_match if part.name == "pair_match" else of_cls
+        total = of_match if part.name == "pair_match" else of_text
         total += part.predict(X) @ W[:, number * width : (number + 1) * width].T
     # A text without tokens is scored 0.
     is_text = np.array([[len(doc) > 0] for doc in X.docs])
     added = ops.to_numpy(added)
-    bias, of_cls, of_match = (
-        ops.to_numpy(part) * is_text for part in (bias, of_cls, of_match)
+    bias, of_text, of_match = (
+        ops.to_numpy(part) * is_text for part in (bias, of_text, of_match)
     )
     weights = None if weights is None else ops.to_numpy(weights)
     ends = np.cumsum([len(one.lengths) for one in pieces]).tolist()
@@ -90,7 +90,7 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
         rest = bias[i] - added[mine].sum(axis=0)
         attention = None if weights is None else weights[mine]
         found.append(
-            Contributions(one, added[mine], of_cls[i], of_match[i], rest, attention)
+            Contributions(one, added[mine], of_text[i], of_match[i], rest, attention)
         )
     return found
 

@@ -20,6 +20,7 @@ AnyExplanation = Explanation | EntityExplanation | SpanExplanation
 _FOR = ("#e7f4e8", "#c3e6c7", "#93d29c", "#5fb96d")
 _AGAINST = ("#fbe9e7", "#f6cbc4", "#ee9f94", "#e27164")
 _N_SHOWN = 12
+_TITLE = "What speaks for each label"
 
 
 def to_terminal(
@@ -74,7 +75,7 @@ def to_html(explained: Iterable[tuple[AnyExplanation, list[Reasons]]]) -> str:
     page = displacy.render(
         pages, style="ent", manual=True, page=True, options=options, jupyter=False
     )
-    return str(page)
+    return str(page).replace("<title>displaCy</title>", f"<title>{_TITLE}</title>", 1)
 
 
 def _marks(doc: Doc, reasons: Reasons, colors: dict[str, str]) -> list[dict[str, Any]]:
@@ -112,8 +113,8 @@ def _of_text(reasons: Reasons) -> dict[str, Any]:
         "label": reasons.label,
         "against": reasons.against,
         "logit": reasons.total,
-        "whole_text": reasons.cls,
-        "similarity": reasons.match,
+        "whole_text": reasons.whole_text,
+        "similarity": reasons.similarity,
         "others": _of_others(reasons),
         "bias": reasons.bias,
     }
@@ -172,8 +173,10 @@ def _as_neighbor(own: float, added: float) -> str:
 
 def _rest(reasons: Reasons) -> list[tuple[str, float]]:
     """Say what is added besides by tokens and spans."""
-    rest = [("the whole text", reasons.cls)] if reasons.cls else []
-    rest += [("the pair's similarity", reasons.match)] if reasons.match else []
+    rest = [("the whole text", reasons.whole_text)] if reasons.whole_text else []
+    rest += (
+        [("the pair's similarity", reasons.similarity)] if reasons.similarity else []
+    )
     if any(not part.text for part, _ in reasons.parts):
         rest += [("other wordpieces", _of_others(reasons))]
     return [*rest, ("bias", reasons.bias)]

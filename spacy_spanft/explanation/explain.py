@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 from thinc.api import Model
 
-from ..errors import Errors, SpanftError
+from ..errors import Errors, SpanftError, check_number
 from ..ml.alignment import Encoding, Pieces
 from ..pipeline.bilou_ner import BilouNER
 from .candidates import explain_spans
@@ -52,10 +52,11 @@ def explain_pipe(
     YIELDS (Union[Explanation, EntityExplanation, SpanExplanation]): What the scores of
         each are made of.
     """
+    size = nlp.batch_size if batch_size is None else batch_size
+    check_number("batch_size", size, lambda size: size >= 1, "null, or 1 or more")
     name, explain_batch = _component(nlp, component)
     pipe: Any = nlp.get_pipe(name)
     later = nlp.pipe_names[nlp.pipe_names.index(name) :]
-    size = nlp.batch_size if batch_size is None else batch_size
     docs = nlp.pipe(texts, disable=later, batch_size=size)
     for batch in minibatch(docs, size):
         yield from explain_batch(pipe, batch)

@@ -75,22 +75,23 @@ class Explanation(NamedTuple):
 
         found = self.found
         added = of(found.of_pieces).tolist()
-        sums = (found.of_cls, found.of_match, found.bias, found.logits)
-        cls, match, bias, total = (float(of(one)) for one in sums)
+        sums = (found.of_text, found.of_match, found.bias, found.logits)
+        whole_text, similarity, bias, total = (float(of(one)) for one in sums)
         parts = list(zip(self.parts, added, strict=True))
-        return Reasons(label, against, parts, cls, match, bias, total)
+        return Reasons(label, against, parts, whole_text, similarity, bias, total)
 
 
 class Reasons(NamedTuple):
-    """What speaks for a label: parts, [CLS], match and bias make up the total.
+    """What speaks for a label: all of it together makes up the total.
 
-    Of entities, tokens and spans the parts are tokens, and [CLS] and match add nothing.
+    Of entities, tokens and spans the parts are tokens, and neither the whole text nor
+    a similarity adds anything.
 
     label (str): The label.
     against (Optional[str]): In whose place it was chosen, if that was asked.
     parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
-    cls (float): What the vector of the whole text adds: [CLS], or the mean.
-    match (float): What the similarity of the texts of a pair adds.
+    whole_text (float): What its vector adds: [CLS], or the mean of the wordpieces.
+    similarity (float): What that of the texts of a pair adds.
     bias (float): What is added whatever the text.
     total (float): The logit, or its difference from that of the other label.
     span (Optional[Part]): What has the label; None for the whole text.
@@ -101,8 +102,8 @@ class Reasons(NamedTuple):
     label: str
     against: str | None
     parts: list[tuple[Part, float]]
-    cls: float
-    match: float
+    whole_text: float
+    similarity: float
     bias: float
     total: float
     span: Part | None = None
@@ -114,6 +115,7 @@ class Reasons(NamedTuple):
         n (Optional[int]): How many; None for all.
         RETURNS (list[tuple[Part, float]]): Parts and what they add.
         """
+        check_setting("n", n, n is None or n >= 0, "null, or a number of 0 or more")
         named = [(part, added) for part, added in self.parts if part.text]
         return sorted(named, key=lambda pair: -pair[1])[:n]
 

@@ -93,7 +93,9 @@ def test_they_add_up_to_the_models_own_scores(nlp):
             assert one.parts == []
             continue
         reasons = one.of("B")
-        total = sum(added for _, added in reasons.parts) + reasons.cls + reasons.bias
+        total = (
+            sum(added for _, added in reasons.parts) + reasons.whole_text + reasons.bias
+        )
         assert total == pytest.approx(reasons.total, abs=1e-4)
         assert list(one.logits.values()) == pytest.approx(row.tolist(), abs=1e-4)
         odds = np.exp(one.found.logits) / np.exp(one.found.logits).sum()
@@ -142,7 +144,7 @@ def test_cnns_written_out(bert):
         assert [a for _, a in reasons.parts] == pytest.approx(added.tolist(), abs=1e-4)
         assert reasons.bias == pytest.approx(float(bias), abs=1e-4)
         cls = float(weights[made.shape[1] :] @ X.vectors[0])
-        assert reasons.cls == pytest.approx(cls, abs=1e-5)
+        assert reasons.whole_text == pytest.approx(cls, abs=1e-5)
 
 
 def test_parts_are_the_spans_and_the_tokens_between_them(bert):
@@ -328,6 +330,7 @@ class TestCommand:
                 for part in row["parts"]
             )
         page = (tmp_path / "page.html").read_text("utf8")
+        assert "<title>What speaks for each label</title>" in page
         assert "<b>bad" not in page
         assert "&lt;" in page
         for part in rows[0]["parts"]:
@@ -386,6 +389,20 @@ class TestErrors:
             explain(nlp, TEXTS[0]).of("C")
         with pytest.raises(SpanftError, match="against is 'B', but must be one of 'A'"):
             explain(nlp, TEXTS[0]).of("B", "B")
+        reasons = explain(nlp, TEXTS[0]).of()
+        assert reasons.strongest(0) == []
+        with pytest.raises(SpanftError, match="n is -1, but must be null, or a number"):
+            reasons.strongest(-1)
+        with pytest.raises(SpanftError, match="batch_size is 0, but must be null, or"):
+            next(explain_pipe(nlp, TEXTS, batch_size=0))
+
+    def test_file_in_place_of_a_pipeline(self, tmp_path):
+        """Predictions, which compare takes, are no help here."""
+        file = tmp_path / "best"
+        file.touch()
+        done = run("spanft", "explain", file, "good", ok=False)
+        assert f"'{file}' is a file. A pipeline is a folder" in done.stderr
+        assert "predictions" not in done.stderr
 
     def test_no_spans(self):
         nlp = spacy.blank("en")
