@@ -10,6 +10,7 @@ people to keep true.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
@@ -25,10 +26,8 @@ from .matrix import Run, read_done
 RECORDED = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
 PAGE, README = _ROOT / "docs" / "explanation" / "results.md", _ROOT / "README.md"
-_TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n\n).*?(\n<!-- end of table -->)", re.S)
-_FIGURE = re.compile(
-    r"(<!-- figure: ([\w-]+) -->\n\n).*?(\n\n<!-- end of figure -->)", re.S
-)
+_TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
+_FIGURE = re.compile(r"(<!-- figure: ([\w-]+) -->\n).*?(<!-- end of figure -->)", re.S)
 Rows = Iterable[Sequence[str]]
 _TEXTCAT = {
     "CoLA, Matthews": ("CoLA", "cats_matthews"),
@@ -176,6 +175,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "best-heads": fewlabels.best,
     "every-metric": fewlabels.every_metric,
     "in-short": fewlabels.in_short,
+    "regimes": partial(fewlabels.regimes, "fewlabels.jsonl"),
+    "held-out-regimes": partial(fewlabels.regimes, "fewlabels_variants.jsonl"),
     "heads": fewlabels.tried_on_texts,
     "token-heads": fewlabels.tried_on_tokens,
     "diagnosis": what_training_does,
@@ -190,7 +191,7 @@ def filled(page: str, tables: Mapping[str, Callable[[], Rows]] = TABLES) -> str:
         header, *rows = tables[found[2]]()
         lines = [header, ["---"] * len(header), *rows]
         text = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-        return found[1] + text + found[3]
+        return f"{found[1]}\n{text}\n{found[3]}"
 
     return _TABLE.sub(table, page)
 
@@ -199,7 +200,8 @@ def illustrated(page: str, figures: Mapping[str, Figure]) -> str:
     """Write into a page what its figures show, and where they are."""
 
     def image(found: re.Match[str]) -> str:
-        return f"{found[1]}![{figures[found[2]].alt}]({found[2]}.svg){found[3]}"
+        shown = f"![{figures[found[2]].alt}]({found[2]}.svg)"
+        return f"{found[1]}\n{shown}\n\n{found[3]}"
 
     return _FIGURE.sub(image, page)
 

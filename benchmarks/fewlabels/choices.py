@@ -77,12 +77,17 @@ def tuning_runs(regimes: Sequence[str] = REGIMES) -> Iterator[Run]:
 
 
 def variant_runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:
-    """Name the runs on held-out data that tell which head is worth to be scored."""
+    """Name the runs on held-out data that tell which head is worth to be scored.
+
+    All are tried in the main regime of their task; the best and its twin in the others,
+    in which a head learns faster than its encoder.
+    """
     for number, (name, task) in product(range(n_seeds), TASKS.items()):
-        for arm in heads_of(name):
-            regime = main_regime(task)
+        best, twin, _ = CHOSEN[task.kind]
+        for arm, regime in product(heads_of(name), REGIMES):
             key = key_of(tuned_as(arm), regime, task)
-            if key in chosen:
+            is_tried = regime == main_regime(task) or arm in (BASELINE, best, twin)
+            if is_tried and key in chosen:
                 yield held_out_run(name, arm, regime, chosen[key], number)
 
 

@@ -59,6 +59,11 @@ METRICS = {
     **{"cats_pearson": "Pearson", "ents_f": "F1", "ents_p": "precision"},
     "ents_r": "recall",
 }
+REGIME_NAMES = {
+    "everything": "everything at one rate",
+    "rates": "the head at 1e-3",
+    "head-first": "the head first, at 1e-3",
+}
 Seeds = dict[int, float]
 
 
@@ -139,6 +144,28 @@ def in_short() -> Iterator[Sequence[str]]:
         )
 
 
+def regimes(results: str) -> Iterator[Sequence[str]]:
+    """Compare the regimes of training with the encoder alone in its task's main one.
+
+    results (str): The file of the runs.
+    YIELDS (Sequence[str]): The header, then a row for each task and head.
+    """
+    yield "task", "head", *REGIME_NAMES.values()
+    runs = read_done(RECORDED / results)
+    runs = [run for run in runs if run["size"] == MAIN_SIZE]
+    for name, task in TASKS.items():
+        best, twin, _ = CHOSEN[task.kind]
+        base = scores(runs, name, BASELINE)
+        for arm in dict.fromkeys((BASELINE, "ngrams", twin, best)):
+            own = {one: scores(runs, name, arm, regime=one) for one in REGIME_NAMES}
+            if sum(map(bool, own.values())) > 1:
+                cells = [
+                    _spread(base) if one == base else _difference(one, base)
+                    for one in own.values()
+                ]
+                yield name, NAMES.get(arm, "encoder alone"), *cells
+
+
 def tried_on_texts() -> Iterator[Sequence[str]]:
     """Compare heads of texts on held-out training data."""
     return _tried(True, (*TEXT_HEADS, *TRIED_PAIRS, *BRIEF_HEADS))
@@ -189,17 +216,23 @@ def _rows(runs: Sequence[Run], columns: Sequence[Column]) -> Iterator[Sequence[s
 
 
 def scores(
-    runs: Sequence[Run], task: str, arm: str, metric: str | None = None
+    runs: Sequence[Run],
+    task: str,
+    arm: str,
+    metric: str | None = None,
+    regime: str | None = None,
 ) -> Seeds:
-    """Find the score of each seed, in percent, in the task's main regime.
+    """Find the score of each seed, in percent.
 
     runs (Sequence[Run]): The runs of one size.
     task (str): The task.
     arm (str): The arm.
     metric (Optional[str]): The metric; None for the task's main one.
+    regime (Optional[str]): The regime; None for the task's main one.
     RETURNS (dict[int, float]): The scores.
     """
-    regime, key = main_regime(TASKS[task]), metric or TASKS[task].metrics[0]
+    key = metric or TASKS[task].metrics[0]
+    regime = regime or main_regime(TASKS[task])
     wanted = {"task": task, "arm": arm, "regime": regime}
     return {
         run["seed"]: 100 * run[key] for run in runs if wanted.items() <= run.items()

@@ -212,6 +212,12 @@ def test_heads_are_tried_on_held_out_data():
     runs = list(choices.variant_runs(chosen, 2))
     assert {run["part"] for run in runs} == {"held-out"}
     assert all(set(one) < {run["arm"] for run in runs} for one in CHOSEN.values())
+    assert {run["regime"] for run in runs} == {"everything", "head-first"}
+    rates = choices.key_of("ngrams", "rates", tasks.TASKS["CoLA"])
+    both = list(choices.variant_runs({**chosen, rates: SETTING}, 2))
+    on_cola = [run for run in both if run["task"] == "CoLA"]
+    others = {run["arm"] for run in on_cola if run["regime"] == "rates"}
+    assert others == {CHOSEN["labels"].best, CHOSEN["labels"].twin}
     on_pairs = {run["task"] for run in runs if run["arm"].startswith("pair")}
     assert on_pairs == {"MRPC", "STS-B"}
 
@@ -450,7 +456,8 @@ def test_tables_of_the_page(monkeypatch):
         run = {"task": "CoLA", "size": 300, "arm": arm, "regime": "everything"}
         recorded.append({**run, "seed": seed, "cats_matthews": 0.1 * seed + gain})
     other = {**recorded[-1], "regime": "rates", "cats_matthews": 0.9}
-    monkeypatch.setattr(page, "read_done", lambda _: [*recorded, other])
+    rates = {**recorded[0], "regime": "rates", "cats_matthews": 0.7}
+    monkeypatch.setattr(page, "read_done", lambda _: [*recorded, other, rates])
     header, cola = page.scored()  # and no mean of one task of six
     assert header[2:4] == ("encoder alone", "CNN without spans")
     assert cola == (
@@ -460,6 +467,13 @@ def test_tables_of_the_page(monkeypatch):
     monkeypatch.setattr(page, "TASKS", {"CoLA": tasks.TASKS["CoLA"]})
     *_, means = page.scored()
     assert means == ("300", "mean", "", "+1.0 (+1.0 to +1.0, n = 3)", "-", "-")
+    header, encoder = page.regimes("fewlabels.jsonl")
+    assert header[:3] == ("task", "head", "everything at one rate")
+    # What one seed gained in another regime over itself.
+    assert encoder == (
+        *("CoLA", "encoder alone", "10.0 ± 10.0, n = 3"),
+        *("+70.0 (n = 1)", "-"),
+    )
     header, base, *heads_ = page.tried_on_texts()
     assert header == ("head", "CoLA")
     assert base == ("encoder alone", "10.0 ± 10.0, n = 3")
