@@ -62,6 +62,7 @@ ARMS = {
         ArmConfig("mean-random", segmenter=_RANDOM),
         ArmConfig("mean-ngrams", note="n-grams beside the mean of the wordpieces"),
         ArmConfig("mean-residual", block=_RESIDUAL_MEAN, note="both"),
+        ArmConfig("mean-zero", note="the same, whose weights begin at zero"),
         ArmConfig("mean-norm", block=_NORMED, note="n-grams, normalized"),
         ArmConfig("mean-dropout", note="n-grams, others in each epoch"),
         ArmConfig("token-mean", config="baseline", note="not the first wordpiece"),
@@ -87,6 +88,7 @@ ARMS = {
         ArmConfig("pair", config="baseline", note="[CLS], and both texts compared"),
         ArmConfig("pair-random", segmenter=_RANDOM),
         ArmConfig("pair-ngrams", note="n-grams, compared as well"),
+        ArmConfig("pair-zero", note="the same, whose weights begin at zero"),
         ArmConfig("pair-mean", config="baseline", note="compared, beside the mean"),
         ArmConfig("pair-mean-random", segmenter=_RANDOM),
         ArmConfig("pair-mean-ngrams"),
@@ -96,12 +98,13 @@ ARMS = {
 # few tasks with texts, and on tokens.
 TRIED_EVERYWHERE = ("gaps", "lower", "lower-ngrams")
 _BESIDE_MEAN = (
-    *("mean-cnn", "mean-random", "mean-ngrams", "mean-residual"),
-    *("mean-norm", "mean-dropout"),
+    *("mean-cnn", "mean-random", "mean-ngrams", "mean-zero"),
+    *("mean-residual", "mean-norm", "mean-dropout"),
 )
 TRIED_TEXTS = (*_BESIDE_MEAN, "residual-mean", "residual-mean-random")
 _PAIRS_BESIDE_MEAN = ("pair-mean", "pair-mean-random", "pair-mean-ngrams")
-TRIED_PAIRS = ("pair", "pair-random", "pair-ngrams", *_PAIRS_BESIDE_MEAN)
+_COMPARED = ("pair", "pair-random", "pair-ngrams", "pair-zero")
+TRIED_PAIRS = (*_COMPARED, *_PAIRS_BESIDE_MEAN)
 TRIED_BRIEFLY = ("means", "means-random", "max", "zero", "residual", "residual-zero")
 _EDGES_AND_WIDE = ("edges", "edges-random", "edges-gaps", "wide", "wide-random")
 _KNOWING = ("entities", "wide-entities", "oracle")
@@ -111,7 +114,7 @@ OF_MEAN = ("mean", *_BESIDE_MEAN, *_PAIRS_BESIDE_MEAN)
 # Whose spans are others in each epoch.
 DROPPED = ("mean-dropout",)
 # Those that begin as their baseline does.
-ZERO = ("zero", "residual-zero")
+ZERO = ("zero", "residual-zero", "mean-zero", "pair-zero")
 
 
 class Chosen(NamedTuple):
