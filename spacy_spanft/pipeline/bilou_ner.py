@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from confection import Config
-from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..errors import Errors, SpanftError, Warnings, check_number, check_setting
+from ..errors import Errors, SpanftError, Warnings, check_number
 from ..ml.alignment import check_spans_key
 from ..ml.bilou import KINDS, OUT, Floats, Ints, best_tags, spans_of_tags, tag_names
 from ..ml.cross_entropy import (
@@ -26,8 +25,8 @@ from ..ml.cross_entropy import (
     read_weights,
 )
 from ..ml.entity_probabilities import Entity, entity_probabilities
-from ..util.names import WRITER
-from .gold_tags import BEGIN, allowed_tags, gold_tags
+from .found_entities import write_entities, write_scores
+from .gold_tags import allowed_tags, gold_tags
 
 DEFAULT_MODEL = """
 [model]
@@ -268,12 +267,9 @@ class BilouNER(TrainablePipe):
                 Span(doc, start, end, label=labels[label])
                 for start, end, label in own.entities
             ]
-            iob, kind = doc.to_array([ENT_IOB, ENT_TYPE]).T
-            blocked = np.flatnonzero((iob == BEGIN) & (kind == 0)).tolist()
-            doc.set_ents([*doc.ents, *found], blocked=[doc[i : i + 1] for i in blocked])
+            write_entities(doc, found)
             if self.scores_key is not None and own.scores is not None:
-                self._check_key(doc)
-                _write_scores(doc, self.scores_key, found, own.scores.tolist())
+                write_scores(doc, self.scores_key, found, own.scores.tolist())
 
     def get_loss(
         self, examples: Iterable[Example], scores: Sequence[Floats2d]
@@ -307,13 +303,6 @@ class BilouNER(TrainablePipe):
             label: self.class_weights.get(label, 1.0) for label in ("O", *self.labels)
         }
         return [of["O"], *(of[label] for label in self.labels for _ in KINDS)]
-
-    def _check_key(self, doc: Doc) -> None:
-        """Raise where a segmenter's spans have the key of the probabilities."""
-        there = doc.spans.get(self.scores_key, {})
-        is_free = WRITER not in getattr(there, "attrs", {})
-        expected = "a key of doc.spans that no segmenter writes"
-        check_setting("scores_key", self.scores_key, is_free, expected)
 
     def _probable(self, entities: list[Entity], scores: Floats) -> Found:
         """Leave out what is less probable than the threshold."""
@@ -360,18 +349,3 @@ class BilouNER(TrainablePipe):
         """Number the gold tags of all tokens, -1 where there is nothing to learn."""
         gold = gold_tags(examples, self.labels, self.name)
         return np.concatenate([np.where(never, -1, tags) for _, tags, never in gold])
-
-
-def _write_scores(doc: Doc, key: str, found: list[Span], scores: list[float]) -> None:
-    """Write the probabilities of entities, beside those of an earlier run."""
-    before = doc.spans.get(key, SpanGroup(doc))
-    known = zip(before, before.attrs.get("scores", ()), strict=False)
-    score_of = {_place(span): score for span, score in known}
-    score_of |= zip(map(_place, found), scores, strict=True)
-    scored = [span for span in doc.ents if _place(span) in score_of]
-    attrs = {"scores": [score_of[_place(span)] for span in scored]}
-    doc.spans[key] = SpanGroup(doc, spans=scored, attrs=attrs)
-
-
-def _place(span: Span) -> tuple[int, int, int]:
-    return span.start, span.end, span.label
