@@ -15,7 +15,7 @@ from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
 from .heads import EDGES, NORMED, RESIDUAL
-from .segmenters import GAPS, ORACLE
+from .segmenters import CAPITALS, GAPS, ORACLE
 from .tasks import TASKS, Data, Kind, Task
 
 BASELINE = "encoder"
@@ -29,6 +29,7 @@ _RANDOM = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
 _NLTK = {"@segmenters": "spacy-spanft.NltkChunkSegmenter.v1", "chunker": "phrases"}
 _ENTITIES = {**_NLTK, "chunker": "entities"}
 _GAPS = {"@segmenters": GAPS}
+_CAPITALS = {"@segmenters": CAPITALS}
 _MEAN = {"@layers": "reduce_mean.v1"}
 _MEANS = {"span_pooling": _MEAN, "doc_pooling": _MEAN}
 _MAX = {"@architectures": "spacy-spanft.MaxPooling.v1"}
@@ -70,6 +71,8 @@ ARMS = {
         ArmConfig("edges-random", block=_EDGES, segmenter=_RANDOM),
         ArmConfig("gaps", segmenter=_GAPS, note="n-grams, and what is between them"),
         ArmConfig("edges-gaps", block=_EDGES, segmenter=_GAPS),
+        ArmConfig("edges-entities", block=_EDGES, segmenter=_ENTITIES),
+        ArmConfig("edges-capitals", block=_EDGES, segmenter=_CAPITALS),
         ArmConfig("wide", block=_WIDE, note="spans beside windows over the text"),
         ArmConfig("wide-random", block=_WIDE, segmenter=_RANDOM),
         ArmConfig("entities", segmenter=_ENTITIES, note="NLTK's named entities"),
@@ -107,7 +110,7 @@ _COMPARED = ("pair", "pair-random", "pair-ngrams", "pair-zero")
 TRIED_PAIRS = (*_COMPARED, *_PAIRS_BESIDE_MEAN)
 TRIED_BRIEFLY = ("means", "means-random", "max", "zero", "residual", "residual-zero")
 _EDGES_AND_WIDE = ("edges", "edges-random", "edges-gaps", "wide", "wide-random")
-_KNOWING = ("entities", "wide-entities", "oracle")
+_KNOWING = ("entities", "wide-entities", "edges-entities", "edges-capitals", "oracle")
 TRIED_TOKENS = ("token-mean", *_EDGES_AND_WIDE, *_KNOWING)
 # Where the mean of the wordpieces takes the place of [CLS].
 OF_MEAN = ("mean", *_BESIDE_MEAN, *_PAIRS_BESIDE_MEAN)

@@ -52,6 +52,8 @@ NAMES = {
     "wide-random": "the same, random spans",
     "entities": "NLTK's entities as spans",
     "wide-entities": "CNN without spans, beside the maximum over these",
+    "edges-entities": "CNN that knows where NLTK's entities begin",
+    "edges-capitals": "CNN that knows where words with capitals stand side by side",
     "oracle": "the right entities as spans",
 }
 SCORED = ("cnn", "random", "ngrams")

@@ -11,6 +11,7 @@ from spacy_spanft.segmenters.registry import registry
 from spacy_spanft.segmenters.types import Segmentation
 
 GAPS = "fewlabels.GapSegmenter.v1"
+CAPITALS = "fewlabels.CapitalSegmenter.v1"
 ORACLE = "fewlabels.OracleSegmenter.v1"
 # How many spans are cut into tokens in an epoch, and how many ends of pieces are lost.
 DROPOUT = 0.1
@@ -61,14 +62,36 @@ class GapSegmenter:
         return [sorted([*spans, *_gaps(doc, spans)]) for doc, spans in found]
 
 
+@registry.segmenters(CAPITALS)
+class CapitalSegmenter:
+    """Makes spans of words with capitals side by side, which most names in texts are.
+
+    An encoder that lower-cases its texts does not see them.
+    """
+
+    def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Cut Docs.
+
+        docs (Sequence[Doc]): The Docs.
+        RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
+        """
+        capitals = ([token.text[:1].isupper() for token in doc] for doc in docs)
+        return [list(_runs(is_one)) for is_one in capitals]
+
+
 def _gaps(doc: Doc, spans: Segmentation) -> Iterator[tuple[int, int]]:
     """Find the runs of two tokens or more outside spans and punctuation."""
     is_taken = [token.is_punct or token.is_space for token in doc]
     for start, end, *_ in spans:
         is_taken[start:end] = [True] * (end - start)
+    return _runs([not taken for taken in is_taken])
+
+
+def _runs(is_one: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    """Find the runs of two tokens or more that are of a kind."""
     begin = 0
-    for i, taken in enumerate([*is_taken, True]):
-        if taken:
+    for i, one in enumerate([*is_one, False]):
+        if not one:
             if i - begin > 1:
                 yield begin, i
             begin = i + 1

@@ -350,6 +350,13 @@ def test_an_oracle_cuts_at_entities(data, tmp_path):
     assert not nlp("something else").spans["ngrams"]
 
 
+def test_words_with_capitals_are_spans():
+    nlp = spacy.blank("en")
+    texts = ["The House of Mary Ann Lee, 5 May 1999 in NEW York", "of it", ""]
+    found = segmenters.CapitalSegmenter()([nlp(text) for text in texts])
+    assert found == [[(0, 2), (3, 6), (11, 13)], [], []]
+
+
 def test_gaps_between_ngrams_are_spans():
     nlp = spacy.blank("en")
     segmenter = segmenters.GapSegmenter()
