@@ -149,7 +149,11 @@ def our_config(
     RETURNS (Config): The config, with its variables as they are.
     """
     pipeline, _, kind = name.rpartition("_")
-    text = to_text(task_config(pipeline, spans=kind == "spanft", encoder=encoder))
+    text = to_text(
+        task_config(
+            pipeline, spans=kind == "spanft", regime="everything", encoder=encoder
+        )
+    )
     return Config().from_str(text, overrides=dict(overrides), interpolate=False)
 
 

@@ -213,7 +213,8 @@ def config_for(
         arm = arm._replace(dictionary=str(files[run["arm"]]))
     if not task.text and arm.config != "baseline":
         arm = arm._replace(block={**_V1, **arm.block})
-    config = config_of(arm, Pipeline(task.pipeline))
+    # `_regime` says how it is trained.
+    config = config_of(arm._replace(regime="everything"), Pipeline(task.pipeline))
     settings: dict[str, Any] = {
         "paths.train": str(files["train"]),
         "paths.dev": str(files["dev"]),

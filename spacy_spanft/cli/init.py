@@ -52,7 +52,7 @@ Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
 WhichEncoder = Annotated[Encoder, Option("--encoder", help="The component that encodes: the package's own, or that of spacy-transformers")]  # noqa: E501
 Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased, or what `spacy init config` takes for the language", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; default: the built-in English dictionary", show_default=False)]  # noqa: E501
-HowTrained = Annotated[Regime, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head first")]  # noqa: E501
+HowTrained = Annotated[Regime | None, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head first; default: the head first for bilou_ner, otherwise everything", show_default=False)]  # noqa: E501
 Train = Annotated[str | None, Option("--train", help="The training data: a TSV, CSV or JSONL file, CoNLL's columns, spaCy's own format, or a dataset of `datasets`: a folder, or NAME or NAME:CONFIG on the hub", show_default=False)]  # noqa: E501
 Dev = Annotated[str | None, Option("--dev", help="The data to evaluate on during training; without it, a fifth of --train is held out. A dataset gives its validation split, so that --train and --dev name the same folder or dataset", show_default=False)]  # noqa: E501
 Text = Annotated[str | None, Option("--text", help="The column of the text", show_default=False)]  # noqa: E501
@@ -71,7 +71,7 @@ def init_cli(
     encoder: WhichEncoder = Encoder.spanft,
     transformer: Transformer = None,
     dictionary: DictionaryFile = None,
-    regime: HowTrained = Regime.everything,
+    regime: HowTrained = None,
     no_spans: NoSpans = False,
     train: Train = None,
     dev: Dev = None,
@@ -104,7 +104,10 @@ def init_cli(
         if pipeline is None and train is not None:
             task = guess_task(train, known, lang)
             print(f"ℹ Detected from the data: --pipeline {task}", file=sys.stderr)
-        made: dict[str, Any] = {"spans": not no_spans, "regime": regime.value}
+        made: dict[str, Any] = {
+            "spans": not no_spans,
+            "regime": regime.value if regime else None,
+        }
         config = task_config(
             task,
             lang=lang,

@@ -18,6 +18,7 @@ class Task(NamedTuple):
     data (str): The ending of its data.
     note (str): What there is to know of it.
     parts (tuple[str, ...]): What its config is made of, beside what is its own.
+    regime (str): How it is trained if nobody says: the name of one of REGIMES.
     """
 
     component: str
@@ -25,6 +26,7 @@ class Task(NamedTuple):
     data: str = "spacy"
     note: str = ""
     parts: tuple[str, ...] = ()
+    regime: str = "everything"
 
 
 _WINDOWS = "Long texts are read in windows that overlap: nothing is cut off."
@@ -56,8 +58,12 @@ TASKS = {
     ),
     "text_score": Task(REGRESSOR, "A score of a text", note=f"{_WINDOWS} {_SCORE}"),
     "ner": Task("ner", "Named entities, transition-based", note=_ENTITIES),
+    # At the rate of a transformer, a new tagger learns next to nothing from few labels.
     "bilou_ner": Task(
-        "bilou_ner", "Named entities by BILUO tags, a linear layer", note=_ENTITIES
+        "bilou_ner",
+        "Named entities by BILUO tags, a linear layer",
+        note=_ENTITIES,
+        regime="head-first",
     ),
     "spancat": Task(
         "spancat", 'Spans of doc.spans["sc"], which may overlap', note=_ENTITIES

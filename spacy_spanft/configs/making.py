@@ -27,7 +27,7 @@ def task_config(
     task: str,
     *,
     spans: bool = True,
-    regime: str = "everything",
+    regime: str | None = None,
     lang: str = "en",
     encoder: str = "spanft",
     transformer: str | None = None,
@@ -39,7 +39,7 @@ def task_config(
 
     task (str): The name of one of TASKS.
     spans (bool): Whether phrases are looked at; without them it is the baseline.
-    regime (str): The name of one of REGIMES.
+    regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     lang (str): The code of the language.
     encoder (str): The name of one of ENCODERS.
     transformer (Optional[str]): The name or folder of the encoder; None takes BERT's,
@@ -58,7 +58,7 @@ def task_config(
     config["paths"]["transformer"] = transformer or _encoder_of(lang)
     set_sources(config, task, files or {}, columns or {})
     ENCODERS[encoder](config)
-    REGIMES[regime].change(config)
+    REGIMES[regime or TASKS[task].regime].change(config)
     if spans:
         config = add_spans(config, dictionary, [TASKS[task].component]).config
     return config
@@ -79,7 +79,7 @@ def make_config(
     task: str,
     *,
     spans: bool = True,
-    regime: str = "everything",
+    regime: str | None = None,
     files: Mapping[str, str] | None = None,
     name: str = "config.cfg",
     **settings: Any,
@@ -88,7 +88,7 @@ def make_config(
 
     task (str): The name of one of TASKS.
     spans (bool): Whether phrases are looked at; without them it is the baseline.
-    regime (str): The name of one of REGIMES.
+    regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     files (Optional[Mapping[str, str]]): The files of "train" and "dev", if known.
     name (str): The name of the file that it will have.
     **settings: What else `task_config` takes.
@@ -98,13 +98,15 @@ def make_config(
     return written(config, task, spans=spans, regime=regime, name=name)
 
 
-def written(config: Config, task: str, *, spans: bool, regime: str, name: str) -> str:
+def written(
+    config: Config, task: str, *, spans: bool, regime: str | None, name: str
+) -> str:
     """Write a config as `spacy init config` does: with every setting.
 
     config (Config): A config that `task_config` made.
     task (str): The name of one of TASKS.
     spans (bool): Whether phrases are looked at.
-    regime (str): The name of one of REGIMES.
+    regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     name (str): The name of the file that it will have.
     RETURNS (str): The config, with a comment that says how to train it.
     """
@@ -122,7 +124,9 @@ def written(config: Config, task: str, *, spans: bool, regime: str, name: str) -
         *([f"    {paths}"] if paths else []),
     )
     notes = (
-        REGIMES[regime].note.format(epochs=config["training"]["max_epochs"]),
+        REGIMES[regime or TASKS[task].regime].note.format(
+            epochs=config["training"]["max_epochs"]
+        ),
         TASKS[task].note,
         "A fifth of the training data is held out as dev data." if is_held_out else "",
         "For a GPU, add --gpu-id 0 to the command.",

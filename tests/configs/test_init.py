@@ -24,6 +24,7 @@ from spacy_spanft.configs import (
 from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.configs.sources import is_dataset
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.experiments.matrix import arms
 from spacy_spanft.ngrams.dictionary import NgramDictionary
 
 from ..commands import run
@@ -82,6 +83,24 @@ RATES = {
     "grouped": {"learn_rate": 2e-5, "head_rate": 1e-3},
     "head-first": {"learn_rate": 2e-5, "head_rate": 1e-3},
 }
+
+
+@pytest.mark.parametrize(("task", "expected"), [("ner", None), ("bilou_ner", 0.1)])
+def test_a_new_tagger_is_trained_first(task, expected):
+    """At the rate of an encoder it learns next to nothing from a few hundred texts."""
+    before = {} if expected is None else {"until_share": expected}
+    done = run("spanft", "init", "-", "--pipeline", task)
+    found = read(done.stdout).interpolate()["training"]["before_update"] or {}
+    assert {k: found[k] for k in before} == before
+    assert bool(found) == bool(before)
+    arm = arms.config_of(arms.ArmConfig("tokens"), arms.Pipeline(task))
+    assert flat(arm) == flat(task_config(task))
+    together = task_config(task, regime="everything")
+    assert "before_update" not in together["training"]
+    arm = arms.config_of(
+        arms.ArmConfig("tokens", regime="everything"), arms.Pipeline(task)
+    )
+    assert flat(arm) == flat(together)
 
 
 @pytest.mark.parametrize("regime", REGIMES)

@@ -57,7 +57,8 @@ class ArmConfig(NamedTuple):
     name (str): Its name.
     config (str): Which config it takes: "baseline", without spans, or "spanft"; of
         configs of one's own, "baseline" takes PREFIX_baseline.cfg.
-    regime (str): How it is trained, as `spanft init --regime` calls it.
+    regime (str): How it is trained, as `spanft init --regime` calls it; "" for what
+        that takes by default.
     segmenter (Optional[dict]): The block of another segmenter.
     dictionary (Any): The dictionary: a file, or the block of a reader.
     block (dict): Settings of the block that looks at spans.
@@ -68,7 +69,7 @@ class ArmConfig(NamedTuple):
 
     name: str
     config: str = "spanft"
-    regime: str = "everything"
+    regime: str = ""
     segmenter: dict[str, Any] | None = None
     dictionary: Any = None
     block: dict[str, Any] = {}  # noqa: RUF012 (never written to)
@@ -164,18 +165,18 @@ def config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
 
 def _config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     """Make the config of an arm, before what the arm changes in it."""
-    if arm.regime not in REGIMES:
+    if arm.regime and arm.regime not in REGIMES:
         text = {"arm": arm.name, "regime": shown(arm.regime)}
         raise SpanftError(Errors.NO_REGIME.format(**text, known=", ".join(REGIMES)))
     if isinstance(source, Path):
-        if arm.regime != "everything":
+        if arm.regime not in ("", "everything"):
             text = {"arm": arm.name, "regime": arm.regime}
             raise SpanftError(Errors.REGIME_OF_FILES.format(**text))
         return read_config(f"{source}_{arm.config}.cfg")
     if arm.config not in KINDS:
         text = {"arm": arm.name, "config": shown(arm.config)}
         raise SpanftError(Errors.NO_KIND.format(**text, known=", ".join(KINDS)))
-    return task_config(source.name, spans=KINDS[arm.config], regime=arm.regime)
+    return task_config(source.name, spans=KINDS[arm.config], regime=arm.regime or None)
 
 
 def change(
