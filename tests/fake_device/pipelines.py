@@ -35,6 +35,8 @@ def _pooled_by(**block):
 
 
 # What each changes in which config.
+# Of two steps, the second one trains the transformer.
+THAWED = {"@callbacks": "spacy-spanft.freeze_transformer.v1", "until_step": 1}
 ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "textcat baseline": ("textcat_baseline", {}),
     "textcat pooler": ("textcat_baseline", {"components.textcat.model.pooler": True}),
@@ -77,10 +79,7 @@ ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "textcat two phases": (
         "textcat_two_phase",
         {
-            "training.before_update": {
-                "@callbacks": "spacy-spanft.freeze_transformer.v1",
-                "until_step": 1,
-            },
+            "training.before_update": THAWED,
             "training.optimizer.layer_decay": 0.5,
         },
     ),
@@ -100,8 +99,8 @@ ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "score cnn": ("score_spanft", {}),
     "ner baseline": ("ner_baseline", {}),
     "ner": ("ner_spanft", {}),
-    "bilou_ner baseline": ("bilou_ner_baseline", {}),
-    "bilou_ner": ("bilou_ner_spanft", {}),
+    "bilou_ner baseline": ("bilou_ner_baseline", {"training.before_update": THAWED}),
+    "bilou_ner": ("bilou_ner_spanft", {"training.before_update": THAWED}),
     "spancat baseline": ("spancat_baseline", {}),
     "spancat": ("spancat_spanft", {"components.spancat.suggester": SUGGESTER}),
 }
