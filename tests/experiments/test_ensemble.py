@@ -9,13 +9,14 @@ import spacy
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_spanft.errors import ComparisonError
-from spacy_spanft.experiments.comparison import compare, comparing, predicting
+from spacy_spanft.experiments.comparison import compare, comparing
 from spacy_spanft.experiments.comparison.ensemble import (
     elect,
     measure_ensemble,
     vote_of,
 )
 from spacy_spanft.experiments.comparison.measure import Setup, measure
+from spacy_spanft.util import pipelines
 
 from ..commands import run
 from .measured import BOW, Page
@@ -54,7 +55,7 @@ def folder(tmp_path_factory):
 def loaded_once():
     """Load each pipeline once: that takes longer than whatever is tested here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predicting, "load_model", load)
+        patch.setattr(pipelines, "load_model", load)
         yield
 
 

@@ -246,7 +246,9 @@ def test_explanation_adds_up(vocabulary):
     for label, logit in found.logits.items():
         reasons = found.of(label)
         of_parts = sum(added for _, added in reasons.parts)
-        assert of_parts + reasons.cls + reasons.bias == pytest.approx(logit, abs=1e-4)
+        assert of_parts + reasons.whole_text + reasons.bias == pytest.approx(
+            logit, abs=1e-4
+        )
     (one, two), (first, second) = found.logits.values(), logits.values()
     assert one - two == pytest.approx(first - second, abs=1e-4)
 

@@ -213,9 +213,9 @@ def test_what_a_pair_has_in_common_is_learned(head):
     if head == "SpanTextCat":
         reasons = explain(nlp, "a b c d e [SEP] e d c b a").of("same")
         parts = sum(added for _, added in reasons.parts)
-        total = parts + reasons.cls + reasons.match + reasons.bias
+        total = parts + reasons.whole_text + reasons.similarity + reasons.bias
         assert total == pytest.approx(reasons.total, abs=1e-4)
-        assert reasons.match > 0
+        assert reasons.similarity > 0
 
 
 def test_it_begins_as_if_nothing_were_compared():
