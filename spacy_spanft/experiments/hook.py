@@ -74,7 +74,9 @@ def lengths_of_ngrams(docs: list[Doc], dictionary: str | Path | None) -> list[fl
 
 
 def explained(nlp: Language, texts: Iterable[str]) -> "Iterator[Explanation]":
-    """Trace predictions to their phrases."""
-    from ..explanation import explain_pipe
+    """Trace the labels of texts to their phrases; entities and spans have none."""
+    from ..explanation import Explanation, explain_pipe
 
-    return explain_pipe(nlp, texts)
+    for explanation in explain_pipe(nlp, texts):
+        if isinstance(explanation, Explanation):
+            yield explanation

@@ -68,6 +68,11 @@ def test_what_cannot_be_explained(folder, tmp_path):
     nlp = spacy.blank("en")
     nlp.to_disk(tmp_path / "blank")
     assert reasons(str(tmp_path / "blank"), [("good", "A")]) == []
+    # Explanations of entities are no reasons for the label of a text.
+    nlp.add_pipe("bilou_ner").add_label("GPE")
+    nlp.initialize()
+    nlp.to_disk(tmp_path / "entities")
+    assert reasons(str(tmp_path / "entities"), [("good", "A")]) == []
     assert reasons_in_subprocess("predictions.jsonl", [("good", "A")]) == []
     assert reasons_in_subprocess("nowhere", []) == []
 

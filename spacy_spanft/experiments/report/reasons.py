@@ -51,6 +51,8 @@ def reasons(path: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
         found = list(explained(nlp, (text for text, _ in texts)))
     except SpanftError:  # it does not classify over spans, or is gone by now
         return []
+    if not found:  # it labels entities, or spans
+        return []
     return [_why(one, gold) for one, (_, gold) in zip(found, texts, strict=True)]
 
 
