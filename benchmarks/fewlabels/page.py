@@ -160,7 +160,7 @@ def regimes(results: str) -> Iterator[Sequence[str]]:
     for name, task in TASKS.items():
         best, twin, _ = CHOSEN[task.kind]
         base = scores(runs, name, BASELINE)
-        for arm in dict.fromkeys((BASELINE, "ngrams", twin, best)):
+        for arm in dict.fromkeys((BASELINE, "ngrams", best, twin)):
             own = {one: scores(runs, name, arm, regime=one) for one in REGIME_NAMES}
             if sum(map(bool, own.values())) > 1:
                 cells = [

@@ -14,7 +14,7 @@ from ..errors.visible import visible
 from .adding import add_spans
 from .bases import TASKS, base
 from .encoders import ENCODERS
-from .regimes import REGIMES
+from .regimes import REGIMES, Regime
 from .sources import set_sources
 from .writing import to_text
 
@@ -58,10 +58,15 @@ def task_config(
     config["paths"]["transformer"] = transformer or _encoder_of(lang)
     set_sources(config, task, files or {}, columns or {})
     ENCODERS[encoder](config)
-    REGIMES[regime or TASKS[task].regime].change(config)
+    _regime(task, regime).change(config)
     if spans:
         config = add_spans(config, dictionary, [TASKS[task].component]).config
     return config
+
+
+def _regime(task: str, name: str | None) -> Regime:
+    """Find a regime, or that of the task if nobody names one."""
+    return REGIMES[name or TASKS[task].regime]
 
 
 def _encoder_of(lang: str) -> str:
@@ -124,9 +129,7 @@ def written(
         *([f"    {paths}"] if paths else []),
     )
     notes = (
-        REGIMES[regime or TASKS[task].regime].note.format(
-            epochs=config["training"]["max_epochs"]
-        ),
+        _regime(task, regime).note.format(epochs=config["training"]["max_epochs"]),
         TASKS[task].note,
         "A fifth of the training data is held out as dev data." if is_held_out else "",
         "For a GPU, add --gpu-id 0 to the command.",

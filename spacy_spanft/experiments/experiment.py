@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..errors import SpanftError
+from ..errors import ComparisonError
 from ..util.engines import EngineName
 from .data_check import check_test_data
 from .matrix import Failure, Run, run_matrix
@@ -42,7 +42,7 @@ def run_experiment(
     tasks = {name: task for one in found for name, task in tasks_of(one, output)}
     try:
         compared = compare_tasks(tasks, gpu_id=gpu_ids[0])
-    except SpanftError:
+    except ComparisonError:
         if not failures:  # else that is why there is nothing to compare
             raise
         return failures, ""

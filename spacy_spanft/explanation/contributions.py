@@ -33,7 +33,7 @@ class Contributions(NamedTuple):
 
     pieces (Pieces): The rows of each piece.
     of_pieces (Floats): What each piece adds, (n_pieces, n_labels).
-    of_text (Floats): What [CLS] adds, (n_labels,).
+    of_text (Floats): What the vector of the whole text adds, (n_labels,).
     of_match (Floats): What the similarity of a pair's texts adds, (n_labels,).
     bias (Floats): What is added whatever the text, (n_labels,).
     weights (Optional[Floats]): The attention of each piece, where there is any.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import Errors, SpanftError, shown
+from ..errors import ComparisonError, Errors, shown
 
 
 def read_text(path: Path) -> str:
@@ -19,7 +19,9 @@ def read_text(path: Path) -> str:
         return path.read_text("utf8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise SpanftError(Errors.BAD_RUNS.format(path=path, reason=reason)) from error
+        raise ComparisonError(
+            Errors.BAD_RUNS.format(path=path, reason=reason)
+        ) from error
 
 
 def to_object(path: Path, text: str) -> dict[str, Any]:
@@ -32,10 +34,12 @@ def to_object(path: Path, text: str) -> dict[str, Any]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SpanftError(Errors.BAD_RUNS.format(path=path, reason=error)) from error
+        raise ComparisonError(
+            Errors.BAD_RUNS.format(path=path, reason=error)
+        ) from error
     if not isinstance(values, dict):
         reason = f"{text.strip()[:40]!r} is not a JSON object"
-        raise SpanftError(Errors.BAD_RUNS.format(path=path, reason=reason))
+        raise ComparisonError(Errors.BAD_RUNS.format(path=path, reason=reason))
     return values
 
 
@@ -59,7 +63,7 @@ def value_of(
         reason = f"{key!r} is {shown(value)}, but must be {expected}"
         if key not in values:
             reason = f"{key!r} is missing, which must be {expected}"
-        raise SpanftError(Errors.BAD_RUNS.format(path=path, reason=reason))
+        raise ComparisonError(Errors.BAD_RUNS.format(path=path, reason=reason))
     return value
 
 

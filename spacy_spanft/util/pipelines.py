@@ -5,7 +5,7 @@ from pathlib import Path
 from spacy.language import Language
 from spacy.util import is_package, load_model
 
-from ..errors import Errors, SpanftError
+from ..errors import ComparisonError, Errors
 from .facts import read_text, to_object
 from .files import is_there
 from .gpu import select_gpu
@@ -27,7 +27,9 @@ def load(path: str, gpu_id: int) -> Language:
         return load_model(path)
     except (OSError, ImportError, ValueError) as error:
         reason = str(error).strip()
-        raise SpanftError(Errors.NO_MODEL.format(name=path, reason=reason)) from error
+        raise ComparisonError(
+            Errors.NO_MODEL.format(name=path, reason=reason)
+        ) from error
 
 
 def check_pipeline(path: str) -> None:
@@ -42,7 +44,7 @@ def check_pipeline(path: str) -> None:
     if not is_there(name):
         reason = "there is no such folder, and no such package is installed."
     elif not folder.is_dir():
-        raise SpanftError(Errors.NO_PIPELINE_FILE.format(path=name))
+        raise ComparisonError(Errors.NO_PIPELINE_FILE.format(path=name))
     elif missing := [name for name in _FILES if not (folder / name).is_file()]:
         best = folder / "model-best"
         hint = f" Is '{best}' meant?" if best.is_dir() else ""
@@ -51,4 +53,4 @@ def check_pipeline(path: str) -> None:
         meta = folder / _FILES[0]  # spaCy does not say what it could not read
         to_object(meta, read_text(meta))
         return
-    raise SpanftError(Errors.NO_MODEL.format(name=name, reason=reason))
+    raise ComparisonError(Errors.NO_MODEL.format(name=name, reason=reason))

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from spacy_spanft.cli.compare import group
-from spacy_spanft.errors import ComparisonError, SpanftError
+from spacy_spanft.errors import ComparisonError
 from spacy_spanft.experiments.comparison import comparing
 from spacy_spanft.experiments.comparison.run_logs import Training, read_trainings
 from spacy_spanft.experiments.comparison.runs import arms_of, missing_of, notes_of
@@ -119,7 +119,7 @@ def test_broken_folders_are_named(tmp_path, file, text, expected):
     (folder / file).unlink()
     if text is not None:
         (folder / file).write_text(text)
-    with pytest.raises(SpanftError, match=expected):
+    with pytest.raises(ComparisonError, match=expected):
         read_trainings(folder)
 
 
@@ -134,7 +134,7 @@ def test_runs_of_earlier_matrices_are_left_out(tmp_path):
     assert found == [("base", 1), ("base", 2), ("ours", 1)]
     assert [len(paths) for paths in arms_of(folder).values()] == [2, 1]
     (folder / "arms.json").write_text(json.dumps(arms | {"runs": [1]}))
-    with pytest.raises(SpanftError, match=r"'runs' is \[1\], but must be"):
+    with pytest.raises(ComparisonError, match=r"'runs' is \[1\], but must be"):
         read_trainings(folder)
 
 

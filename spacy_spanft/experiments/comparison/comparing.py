@@ -196,12 +196,12 @@ def _check_arms(arms: Mapping[str, Sequence[str]], ensemble: bool) -> None:
     _check_distinct(arms)
     # All of them now: to measure one may take minutes.
     for path in chain.from_iterable(arms.values()):
-        if is_written(path) and not is_there(path):
-            raise ComparisonError(Errors.NOT_FOUND.format(path=path, cwd=os.getcwd()))
         if not is_written(path) and os.path.isfile(path):
             raise ComparisonError(Errors.NO_ARM_FILE.format(path=path))
         if not is_written(path):
             check_pipeline(path)
+        elif not is_there(path):
+            raise ComparisonError(Errors.NOT_FOUND.format(path=path, cwd=os.getcwd()))
 
 
 def _check_distinct(arms: Mapping[str, Sequence[str]]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import ComparisonError, Errors, SpanftError, without_code
+from ...errors import ComparisonError, Errors, without_code
 from ...errors.visible import visible
 from ...util.facts import are_strings, read_text, to_object, value_of
 
@@ -158,7 +158,7 @@ def _stranger(path: Path, fingerprint: str) -> str | None:
     """Say why what was run is not the run of the last matrix; None if it is."""
     try:
         values = to_object(path, read_text(path))
-    except SpanftError as error:
+    except ComparisonError as error:
         return without_code(error).rstrip(".")
     if values.get("fingerprint") == fingerprint:
         return None
