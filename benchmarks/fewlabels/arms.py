@@ -14,6 +14,7 @@ from confection import Config
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
+from .adapting import MASKINGS
 from .heads import EDGES, NORMED, RESIDUAL
 from .segmenters import CAPITALS, GAPS, ORACLE
 from .tasks import TASKS, Data, Kind, Task
@@ -66,6 +67,10 @@ ARMS = {
         ArmConfig("mean-residual", block=_RESIDUAL_MEAN, note="both"),
         ArmConfig("mean-norm", block=_NORMED, note="n-grams, normalized"),
         ArmConfig("mean-dropout", note="n-grams, others in each epoch"),
+        ArmConfig("mean-taught", note="texts without labels, cut in two ways"),
+        ArmConfig("mean-self", note="texts without labels, cut in one way"),
+        ArmConfig("own-spans", config="baseline", note="adapted: spans masked"),
+        ArmConfig("own-ngrams", config="baseline", note="adapted: n-grams masked"),
         ArmConfig("token-mean", config="baseline", note="not the first wordpiece"),
         ArmConfig("edges", block=_EDGES, note="windows that know where spans begin"),
         ArmConfig("edges-random", block=_EDGES, segmenter=_RANDOM),
@@ -99,11 +104,13 @@ ARMS = {
 }
 # Heads that are tried on held-out data: on all tasks, on texts, on pairs of texts, on a
 # few tasks with texts, and on tokens.
-TRIED_EVERYWHERE = ("gaps", "lower", "lower-ngrams")
+TRIED_EVERYWHERE = ("gaps", "lower", "lower-ngrams", *MASKINGS)
 _BESIDE_MEAN = (
     *("mean-cnn", "mean-random", "mean-ngrams", "mean-zero"),
     *("mean-residual", "mean-norm", "mean-dropout"),
 )
+# Whether a classifier learns from other cuts of a text than those it labels it with.
+TAUGHT = {"mean-taught": True, "mean-self": False}
 TRIED_TEXTS = (*_BESIDE_MEAN, "residual-mean", "residual-mean-random")
 _PAIRS_BESIDE_MEAN = ("pair-mean", "pair-mean-random", "pair-mean-ngrams")
 _COMPARED = ("pair", "pair-random", "pair-ngrams", "pair-zero")
@@ -113,7 +120,7 @@ _EDGES_AND_WIDE = ("edges", "edges-random", "edges-gaps", "wide", "wide-random")
 _KNOWING = ("entities", "wide-entities", "edges-entities", "edges-capitals", "oracle")
 TRIED_TOKENS = ("token-mean", *_EDGES_AND_WIDE, *_KNOWING)
 # Where the mean of the wordpieces takes the place of [CLS].
-OF_MEAN = ("mean", *_BESIDE_MEAN, *_PAIRS_BESIDE_MEAN)
+OF_MEAN = ("mean", *_BESIDE_MEAN, *TAUGHT, *_PAIRS_BESIDE_MEAN)
 # Whose spans are others in each epoch.
 DROPPED = ("mean-dropout",)
 # Those that begin as their baseline does.
@@ -146,7 +153,7 @@ _REST = ("nltk", "task", "pmi")
 REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes, if not those of n-grams: like heads are tuned once.
 TUNED_AS = {name: name for name in ("encoder", "mean", "cnn")}
-TUNED_AS |= dict.fromkeys(("lower", "token-mean", "pair"), "encoder")
+TUNED_AS |= dict.fromkeys(("lower", "token-mean", "pair", *MASKINGS), "encoder")
 TUNED_AS |= {"pair-mean": "mean"}
 
 _OPTIMIZER = "training.optimizer"

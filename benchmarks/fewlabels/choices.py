@@ -20,6 +20,7 @@ from .arms import (
     CHOSEN,
     MAIN_SIZE,
     REGIMES,
+    TAUGHT,
     TRIED_BRIEFLY,
     TRIED_EVERYWHERE,
     TRIED_PAIRS,
@@ -96,7 +97,8 @@ def heads_of(name: str) -> tuple[str, ...]:
     task = TASKS[name]
     heads = TEXT_HEADS if task.text else TOKEN_HEADS
     pairs = TRIED_PAIRS if task.has_pairs else ()
-    return (*heads, *pairs, *(BRIEF_HEADS if name in BRIEF_TASKS else ()))
+    taught = (*TAUGHT,) if task.kind == "labels" else ()
+    return (*heads, *taught, *pairs, *(BRIEF_HEADS if name in BRIEF_TASKS else ()))
 
 
 def runs(chosen: dict[str, Setting], n_seeds: int) -> Iterator[Run]:

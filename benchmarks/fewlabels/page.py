@@ -8,7 +8,7 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 from ..matrix import Run, read_done
-from .arms import BASELINE, CHOSEN, MAIN_SIZE, TRIED_PAIRS, main_regime
+from .arms import BASELINE, CHOSEN, MAIN_SIZE, TAUGHT, TRIED_PAIRS, main_regime
 from .choices import BRIEF_HEADS, TEXT_HEADS, TOKEN_HEADS
 from .summary import difference, spread
 from .tasks import TASKS
@@ -33,6 +33,10 @@ NAMES = {
     "mean-zero": "the same, weights from zero",
     "mean-norm": "n-grams, normalized, beside the mean",
     "mean-dropout": "n-grams, others in each epoch, beside the mean",
+    "mean-taught": "n-grams beside the mean, and texts it labels itself, cut anew",
+    "mean-self": "n-grams beside the mean, and texts it labels itself, cut alike",
+    "own-spans": "encoder adapted to the task's texts, random spans masked",
+    "own-ngrams": "encoder adapted to the task's texts, n-grams masked",
     "means-random": "the same, random spans",
     "lower": "the lower two thirds of the encoder",
     "lower-ngrams": "the same, with n-grams",
@@ -172,7 +176,7 @@ def regimes(results: str) -> Iterator[Sequence[str]]:
 
 def tried_on_texts() -> Iterator[Sequence[str]]:
     """Compare heads of texts on held-out training data."""
-    return _tried(True, (*TEXT_HEADS, *TRIED_PAIRS, *BRIEF_HEADS))
+    return _tried(True, (*TEXT_HEADS, *TAUGHT, *TRIED_PAIRS, *BRIEF_HEADS))
 
 
 def tried_on_tokens() -> Iterator[Sequence[str]]:
@@ -190,8 +194,9 @@ def _tried(is_text: bool, arms: Sequence[str]) -> Iterator[Sequence[str]]:
     found = {name: scores(runs, name, BASELINE) for name in tasks}
     yield "encoder alone", *(_spread(found[name]) for name in tasks)
     for arm in arms[1:]:
-        cells = (_difference(scores(runs, n, arm), found[n]) for n in tasks)
-        yield NAMES[arm], *cells
+        cells = [_difference(scores(runs, n, arm), found[n]) for n in tasks]
+        if {*cells} != {"-"}:
+            yield NAMES[arm], *cells
 
 
 def _sized(columns: Sequence[Column]) -> Iterator[Sequence[str]]:

@@ -13,8 +13,7 @@ from spacy_spanft.segmenters.types import Segmentation
 GAPS = "fewlabels.GapSegmenter.v1"
 CAPITALS = "fewlabels.CapitalSegmenter.v1"
 ORACLE = "fewlabels.OracleSegmenter.v1"
-# How many spans are cut into tokens in an epoch, and how many ends of pieces are lost.
-DROPOUT = 0.1
+SPANS_KEY = "ngrams"
 # Each text that is known, with its entities of two tokens or more.
 _answers: dict[str, Segmentation] = {}
 
@@ -97,7 +96,19 @@ def _runs(is_one: Sequence[bool]) -> Iterator[tuple[int, int]]:
             begin = i + 1
 
 
-def drop(spans: Segmentation, n_tokens: int, chance: random.Random) -> Segmentation:
+def spans_of(example: Example) -> Segmentation:
+    """Read the spans that a segmenter wrote to a text."""
+    return [(span.start, span.end) for span in example.predicted.spans[SPANS_KEY]]
+
+
+def write_spans(doc: Doc, spans: Segmentation) -> None:
+    """Write spans to a text, in place of those that it has."""
+    doc.spans[SPANS_KEY] = [doc[start:end] for start, end, *_ in spans]
+
+
+def drop(
+    spans: Segmentation, n_tokens: int, chance: random.Random, share: float
+) -> Segmentation:
     """Cut some spans into tokens, and join some pieces with the next one.
 
     As BPE-dropout does for subwords, it shows a head many segmentations of a text.
@@ -105,17 +116,46 @@ def drop(spans: Segmentation, n_tokens: int, chance: random.Random) -> Segmentat
     spans (Segmentation): The spans of a Doc, disjoint and in order.
     n_tokens (int): How many tokens the Doc has.
     chance (Random): Decides.
+    share (float): Of the spans that are cut into tokens, and of the ends of pieces that
+        are lost.
     RETURNS (Segmentation): Other spans of two tokens or more.
     """
     ends = {*range(1, n_tokens + 1)}
     for start, end, *_ in spans:
-        if chance.random() >= DROPOUT:
+        if chance.random() >= share:
             ends -= {*range(start + 1, end)}
     found, begin = [], 0
     for end in sorted(ends):
-        if end < n_tokens and chance.random() < DROPOUT:
+        if end < n_tokens and chance.random() < share:
             continue  # joined with what comes next
         if end - begin > 1:
             found.append((begin, end))
         begin = end
     return found
+
+
+class Dropout:
+    """Cuts each text of a batch anew, each time that it comes."""
+
+    def __init__(self, seed: int, share: float = 0.1) -> None:
+        """Make one.
+
+        seed (int): Decides.
+        share (float): See `drop`.
+        """
+        self._chance = random.Random(seed)
+        self._share = share
+        self._cuts: dict[int, Segmentation] = {}
+
+    def __call__(self, batch: Sequence[Example]) -> Sequence[Example]:
+        """Cut texts.
+
+        batch (Sequence[Example]): The texts, with the spans that a segmenter wrote when
+            they come first.
+        RETURNS (Sequence[Example]): The same.
+        """
+        for example in batch:
+            cut = self._cuts.setdefault(id(example), spans_of(example))
+            doc = example.predicted
+            write_spans(doc, drop(cut, len(doc), self._chance, self._share))
+        return batch

@@ -6,7 +6,7 @@ texts, callbacks and schedules.
 
 import gc
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,13 +17,17 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
-from .arms import DROPPED, ZERO, config_for, dictionaries, precision
+from .adapting import adapted
+from .arms import DROPPED, TAUGHT, ZERO, config_for, dictionaries, precision, texts_of
 from .heads import start_as_baseline
-from .segmenters import drop, tell
-from .tasks import TASKS, draw, write
+from .segmenters import Dropout, tell
+from .tasks import TASKS, Data, draw, write
+from .teaching import Teacher
 
 BATCH = 32
-SPANS_KEY = "ngrams"
+# As many texts without labels as a teacher labels at most.
+N_UNLABELED = 1000
+Change = Callable[[Sequence[Example]], Sequence[Example]]
 
 
 def do(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, Any]:
@@ -54,9 +58,42 @@ def trained(
     RETURNS (tuple[Language, list[Example]]): The pipeline, and what it is tested on.
     """
     nlp, train, dev = prepared(run, data, encoder)
-    is_dropped = run["arm"] in DROPPED
-    fit(nlp, train, run["epochs"], run["seed"], is_dropped=is_dropped)
+    fit(nlp, train, run["epochs"], run["seed"], change_for(run, nlp, data))
     return nlp, dev
+
+
+def change_for(run: dict[str, Any], nlp: Language, data: Path) -> Change | None:
+    """Make what changes the batches of an arm.
+
+    run (dict[str, Any]): The run.
+    nlp (Language): Its pipeline, initialized.
+    data (Path): Where the data of all tasks is.
+    RETURNS (Optional[Callable]): Batches to batches.
+    """
+    if run["arm"] in DROPPED:
+        return Dropout(run["seed"])
+    if run["arm"] not in TAUGHT:
+        return None
+    task = TASKS[run["task"]]
+    drawn = draw(data, task, run["part"], run["size"], run["seed"])
+    n_steps = run["epochs"] * -(-len(drawn.train) // BATCH)
+    texts = _unlabeled(nlp, run, drawn)
+    component: Any = nlp.get_pipe(task.component)
+    return Teacher(component, texts, n_steps, run["seed"], TAUGHT[run["arm"]])
+
+
+def _unlabeled(nlp: Language, run: dict[str, Any], drawn: Data) -> list[Example]:
+    """Read texts that a seed did not draw, of which no label is looked at."""
+    known = {*drawn.train}
+    rest = [row for row in drawn.pool if row not in known]
+    own = random.Random(run["seed"]).sample(rest, min(N_UNLABELED, len(rest)))
+    with TemporaryDirectory() as name:
+        path = write(Path(name) / "more.tsv", TASKS[run["task"]], drawn.header, own)
+        block: Any = nlp.config.interpolate()["corpora"]["train"]
+        corpus = registry.resolve({"train": {**block, "path": str(path)}})["train"]
+        found = list(corpus(nlp))
+    annotate(nlp, found)
+    return found
 
 
 def prepared(
@@ -81,7 +118,8 @@ def prepared(
         }
         files |= dictionaries(run, task, drawn, folder)
         steps = run["epochs"] * -(-len(drawn.train) // BATCH)
-        nlp = init_nlp(config_for(task, run, encoder, files, steps))
+        base = adapted(encoder, run["arm"], texts_of(drawn, task))
+        nlp = init_nlp(config_for(task, run, base, files, steps))
         if run["arm"] in ZERO:
             component: Any = nlp.get_pipe(task.component)
             start_as_baseline(component.model)
@@ -97,7 +135,7 @@ def fit(
     examples: list[Example],
     epochs: int,
     seed: int,
-    is_dropped: bool = False,
+    change: Change | None = None,
 ) -> None:
     """Train a pipeline as spaCy's loop does.
 
@@ -105,26 +143,20 @@ def fit(
     examples (list[Example]): What it is trained on.
     epochs (int): How often it sees each of them.
     seed (int): Shuffles them.
-    is_dropped (bool): Whether their spans are others in each epoch.
+    change (Optional[Callable]): Changes each batch.
     """
     block = nlp.config.interpolate()["training"]
     settings: Any = registry.resolve(block, schema=ConfigSchemaTraining)
     optimizer, before_update = settings["optimizer"], settings["before_update"]
-    # What is not trained gives a text the same annotations in each step.
-    for name in settings["annotating_components"]:
-        for example in examples:
-            example.predicted = nlp.get_pipe(name)(example.predicted)
+    annotate(nlp, examples)
     order = random.Random(seed)
     no_update: Any = False  # None would make an optimizer
     step = 0
-    cut = {id(one): spans_of(one) for one in examples} if is_dropped else {}
     for epoch in range(epochs):
         order.shuffle(examples)
-        for example in examples if is_dropped else ():
-            doc = example.predicted
-            spans = drop(cut[id(example)], len(doc), order)
-            doc.spans[SPANS_KEY] = [doc[start:end] for start, end, *_ in spans]
         for batch in _cut(examples, BATCH):
+            if change:
+                batch = change(batch)
             if before_update:
                 before_update(nlp, {"step": step, "epoch": epoch})
             nlp.update(batch, sgd=no_update, exclude=settings["frozen_components"])
@@ -136,9 +168,11 @@ def fit(
             step += 1
 
 
-def spans_of(example: Example) -> list[tuple[int, int]]:
-    """Read the spans that a segmenter wrote to a text."""
-    return [(span.start, span.end) for span in example.predicted.spans[SPANS_KEY]]
+def annotate(nlp: Language, examples: Iterable[Example]) -> None:
+    """Let components that are not trained annotate texts: the same in each step."""
+    for name in nlp.config["training"]["annotating_components"]:
+        for example in examples:
+            example.predicted = nlp.get_pipe(name)(example.predicted)
 
 
 def by_length(examples: Any) -> list[Example]:

@@ -12,6 +12,7 @@ from spacy.util import registry
 from thinc.api import Ragged
 
 from benchmarks.fewlabels import (
+    adapting,
     choices,
     costs,
     diagnosis,
@@ -20,6 +21,7 @@ from benchmarks.fewlabels import (
     segmenters,
     summary,
     tasks,
+    teaching,
     training,
 )
 from benchmarks.fewlabels.arms import ARMS, CHOSEN, arms_of, config_for, core_arms
@@ -367,18 +369,17 @@ def test_gaps_between_ngrams_are_spans():
     assert segmenter([nlp(""), nlp("Zyx")]) == [[], []]
 
 
-def test_dropout_of_a_segmentation(monkeypatch):
+def test_dropout_of_a_segmentation():
     chance = random.Random(0)
     spans = [(0, 2), (3, 6)]
-    found = [segmenters.drop(spans, 8, chance) for _ in range(2000)]
+    found = [segmenters.drop(spans, 8, chance, 0.1) for _ in range(2000)]
     assert all(0 <= a < b <= 8 and b - a > 1 for one in found for a, b in one)
     assert all(b <= c for one in found for (_, b), (c, _) in pairwise(one))
     # Both spans stay, and none of four ends but the last is lost: 0.9 to the sixth.
     assert found.count(spans) / 2000 == pytest.approx(0.9**6, abs=0.04)
     for share, expected in ((0.0, spans), (1.0, [(0, 8)])):
-        monkeypatch.setattr(segmenters, "DROPOUT", share)
-        assert segmenters.drop(spans, 8, chance) == expected
-    assert segmenters.drop([], 0, chance) == []
+        assert segmenters.drop(spans, 8, chance, share) == expected
+    assert segmenters.drop([], 0, chance, 0.5) == []
 
 
 def test_spans_are_others_in_each_epoch(data, tmp_path, monkeypatch):
@@ -388,15 +389,96 @@ def test_spans_are_others_in_each_epoch(data, tmp_path, monkeypatch):
     seen, update = set(), nlp.update
 
     def watched(batch, **settings):
-        seen.update(str(training.spans_of(example)) for example in batch)
+        seen.update(str(segmenters.spans_of(example)) for example in batch)
         return update(batch, **settings)
 
     monkeypatch.setattr(nlp, "update", watched)
-    monkeypatch.setattr(segmenters, "DROPOUT", 0.5)
-    training.fit(nlp, train, 1, 0, is_dropped=False)
+    training.fit(nlp, train, 1, 0)
     assert len(seen) == 1  # the texts differ in a number at their end
-    training.fit(nlp, train, 6, 0, is_dropped=True)
+    training.fit(nlp, train, 6, 0, segmenters.Dropout(0, share=0.5))
     assert len(seen) > 3
+    assert isinstance(training.change_for(run, nlp, data), segmenters.Dropout)
+
+
+class Sure:
+    """Scores texts of five words or more as A, others as B, and is unsure of one."""
+
+    labels = ("A", "B")
+
+    def __init__(self):
+        self.seen = []
+
+    def predict(self, docs):
+        self.seen += [[span.text for span in doc.spans["ngrams"]] for doc in docs]
+        sure = [0.5 if doc[0].text == "maybe" else 0.9 for doc in docs]
+        scores = [
+            (one, 1 - one) if len(doc) > 4 else (1 - one, one)
+            for doc, one in zip(docs, sure, strict=True)
+        ]
+        return np.array(scores)
+
+
+@pytest.mark.parametrize("is_recut", [True, False])
+def test_a_teacher_labels_what_it_is_sure_of(is_recut):
+    nlp = spacy.blank("en")
+    texts = ["one of the many texts here"] * 6 + ["a b c"] * 6 + ["maybe it is so"] * 6
+    examples = []
+    for text in texts:
+        example = Example(nlp.make_doc(text), nlp.make_doc(text))
+        segmenters.write_spans(example.predicted, [(0, 3)])
+        examples.append(example)
+    component = Sure()
+    teacher = teaching.Teacher(component, examples, 8, 0, is_recut)
+    batch = [object()] * 18
+    assert [teacher(batch) for _ in range(2)] == [batch] * 2
+    assert not component.seen
+    many = [teacher(batch) for _ in range(2)]
+    assert [one[:18] for one in many] == [batch] * 2
+    added = [example for one in many for example in one[18:]]
+    assert len(added) == 24  # each text in each pass, but for those it is unsure of
+    for example in added:
+        is_long = len(example.predicted) > 4
+        assert example.reference.cats == {"A": float(is_long), "B": float(not is_long)}
+    # It always sees the cut of the segmenter, and learns from that or from others.
+    cuts = {str(cut) for cut in component.seen}
+    assert cuts == {"['one of the']", "['a b c']", "['maybe it is']"}
+    cuts = {str(segmenters.spans_of(example)) for example in added}
+    assert (len(cuts) > 2) == is_recut
+
+
+def test_a_classifier_teaches_itself(data, tmp_path, monkeypatch):
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    monkeypatch.setattr(teaching, "SURE", 0.0)
+    run = run_of("CoLA", "mean-taught", size=8, epochs=4)
+    nlp, train, _ = training.prepared(run, data, encoder)
+    known = {example.text for example in train}
+    sizes, new, update = [], set(), nlp.update
+
+    def watched(batch, **settings):
+        sizes.append(len(batch))
+        new.update(example.text for example in batch)
+        return update(batch, **settings)
+
+    monkeypatch.setattr(nlp, "update", watched)
+    training.fit(nlp, train, 4, 0, training.change_for(run, nlp, data))
+    assert sizes == [8, 16, 16, 16]
+    held_out = tasks.draw(data, tasks.TASKS["CoLA"], "held-out", 8, run["seed"]).test
+    assert len(new - known) > 8
+    assert not new & {row.split("\t")[0] for row in held_out}
+
+
+def test_an_encoder_is_adapted_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(adapting.tempfile, "gettempdir", lambda: str(tmp_path))
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    texts = [f"the united states of america saw a blue moon {i}" for i in range(40)]
+    assert adapting.adapted(encoder, "mean", texts) == encoder
+    made = adapting.adapted(encoder, "own-ngrams", texts)
+    written = made.joinpath("model.safetensors").read_bytes()
+    assert written != encoder.joinpath("model.safetensors").read_bytes()
+    monkeypatch.setattr(adapting, "pretrain", lambda *_: pytest.fail("It is there."))
+    assert adapting.adapted(encoder, "own-ngrams", texts) == made
+    assert adapting.settings_of("own-spans").masking == "spans"
+    assert [*tmp_path.glob("spanft-encoders/*.part")] == []
 
 
 def test_how_far_weights_moved():
