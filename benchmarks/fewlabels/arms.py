@@ -171,16 +171,20 @@ def arms_of(name: str) -> tuple[str, ...]:
 
 
 def core_arms(name: str, size: int) -> tuple[str, ...]:
-    """Name those that a size has with all seeds, what the best is compared with once.
+    """Name those that a size has with all seeds.
+
+    What `init` writes is compared with its twins at one size. Only of scores, where the
+    spans of two texts are compared and n-grams did better than random spans, it is at
+    all of them: to see whether that was chance.
 
     name (str): The task.
     size (int): How many labels there are.
     RETURNS (tuple[str, ...]): The arms.
     """
-    chosen = CHOSEN[TASKS[name].kind]
-    return tuple(
-        dict.fromkeys((*V1_ARMS, *(chosen if size == MAIN_SIZE else chosen[:1])))
-    )
+    kind = TASKS[name].kind
+    has_twins = size == MAIN_SIZE or kind == "scores"
+    chosen = CHOSEN[kind] if has_twins else CHOSEN[kind][:1]
+    return tuple(dict.fromkeys((*V1_ARMS, *chosen)))
 
 
 def main_regime(task: Task) -> str:

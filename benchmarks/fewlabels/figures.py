@@ -33,7 +33,7 @@ def learning_curves() -> Figure:
     """Draw the mean score of each arm against the number of labels, for each task."""
     runs = read_done(RECORDED / "fewlabels.jsonl")
     names = {BASELINE: "encoder alone", **{arm: NAMES[arm] for arm in SCORED}}
-    look = looks([*names.values(), "the best"])
+    look = looks([*names.values(), "init"])
     said = []
     with drawing() as (figure, axes):
         axes.remove()
@@ -42,7 +42,7 @@ def learning_curves() -> Figure:
             best = CHOSEN[TASKS[name].kind].best
             curves = curves_of(runs, name, [*names, best])
             for arm, curve in curves.items():
-                title = "the best" if arm == best else names[arm]
+                title = "init" if arm == best else names[arm]
                 color, marker, line = look[title]
                 style = {"color": color, "marker": marker, "linestyle": line}
                 ax.plot([*curve], [*curve.values()], **style, label=title)
@@ -52,7 +52,7 @@ def learning_curves() -> Figure:
             ax.minorticks_off()
             ax.set_title(name, loc="left", fontsize="medium")
             ax.grid(axis="y")
-            ends = {"encoder alone": curves[BASELINE], "the best": curves[best]}
+            ends = {"encoder alone": curves[BASELINE], "init": curves[best]}
             said += [f"{name}, {title}: {_listed(one)}" for title, one in ends.items()]
         figure.supxlabel("training texts", fontsize="medium")
         lines, titles = ax.get_legend_handles_labels()

@@ -23,42 +23,42 @@ NAMES = {
     "max": "n-grams, maxima alone",
     "zero": "n-grams, weights from zero",
     "residual": "n-grams, residual windows",
-    "residual-zero": "both",
+    "residual-zero": "n-grams, residual windows, weights from zero",
     "residual-mean": "n-grams, residual windows, their mean",
-    "residual-mean-random": "the same, random spans",
+    "residual-mean-random": "random spans, residual windows, their mean",
     "mean-cnn": "CNN without spans, beside the mean",
     "mean-random": "random spans beside the mean",
     "mean-ngrams": "n-grams beside the mean",
-    "mean-residual": "residual windows, their mean, beside the mean",
-    "mean-zero": "the same, weights from zero",
+    "mean-residual": "n-grams, residual windows, their mean, beside the mean",
+    "mean-zero": "n-grams beside the mean, weights from zero",
     "mean-norm": "n-grams, normalized, beside the mean",
     "mean-dropout": "n-grams, others in each epoch, beside the mean",
     "mean-taught": "n-grams beside the mean, and texts it labels itself, cut anew",
     "mean-self": "n-grams beside the mean, and texts it labels itself, cut alike",
     "own-spans": "encoder adapted to the task's texts, random spans masked",
     "own-ngrams": "encoder adapted to the task's texts, n-grams masked",
-    "means-random": "the same, random spans",
+    "means-random": "mean of random spans' means",
     "lower": "the lower two thirds of the encoder",
-    "lower-ngrams": "the same, with n-grams",
-    "pair": "both texts compared",
-    "pair-random": "the same, with random spans",
-    "pair-ngrams": "the same, with n-grams",
-    "pair-zero": "the same, weights from zero",
-    "pair-mean": "both texts compared, beside the mean",
-    "pair-mean-random": "the same, with random spans",
-    "pair-mean-ngrams": "the same, with n-grams",
+    "lower-ngrams": "n-grams over the lower two thirds of the encoder",
+    "pair": "texts compared",
+    "pair-random": "texts compared, random spans",
+    "pair-ngrams": "texts compared, n-grams",
+    "pair-zero": "texts compared, n-grams, weights from zero",
+    "pair-mean": "texts compared, beside the mean",
+    "pair-mean-random": "texts compared, beside the mean, random spans",
+    "pair-mean-ngrams": "texts compared, beside the mean, n-grams",
     "token-mean": "mean of a token's wordpieces",
     "edges": "CNN that knows where n-grams begin",
-    "edges-random": "the same, random spans",
+    "edges-random": "CNN that knows where random spans begin",
     "gaps": "n-grams, and what is between them",
-    "edges-gaps": "CNN that knows where any of these begin",
+    "edges-gaps": "CNN that knows where n-grams, and what is between them, begin",
     "wide": "CNN without spans, beside the maximum over the n-gram",
-    "wide-random": "the same, random spans",
+    "wide-random": "CNN without spans, beside the maximum over a random span",
     "entities": "NLTK's entities as spans",
-    "wide-entities": "CNN without spans, beside the maximum over these",
+    "wide-entities": "CNN without spans, beside the maximum over NLTK's entity",
     "edges-entities": "CNN that knows where NLTK's entities begin",
-    "edges-capitals": "CNN that knows where words with capitals stand side by side",
-    "oracle": "the right entities as spans",
+    "edges-capitals": "CNN that knows where runs of capitalized words begin",
+    "oracle": "gold entities as spans",
 }
 SCORED = ("cnn", "random", "ngrams")
 METRICS = {
@@ -107,21 +107,21 @@ def chosen(part: str) -> Callable[[str], str]:
 
 
 def best() -> Iterator[Sequence[str]]:
-    """Compare what did best on held-out data with its twins, on dev data."""
+    """Compare what `init` writes with its twins, on dev data."""
     columns = {
-        "the same without spans": Column(chosen("bare")),
-        "with random spans": Column(chosen("twin")),
-        "the best": Column(chosen("best")),
-        "the best − without spans": Column(chosen("best"), chosen("bare")),
-        "the best − with random spans": Column(chosen("best"), chosen("twin")),
+        "`init`, no spans": Column(chosen("bare")),
+        "`init`, random spans": Column(chosen("twin")),
+        "`init`": Column(chosen("best")),
+        "`init` − no spans": Column(chosen("best"), chosen("bare")),
+        "`init` − random spans": Column(chosen("best"), chosen("twin")),
     }
     yield "labels", "task", "encoder alone", *columns
     yield from _sized([*columns.values()])
 
 
 def every_metric() -> Iterator[Sequence[str]]:
-    """Compare the best with the encoder alone in all metrics of each task."""
-    yield "labels", "task", "metric", "encoder alone", "the best"
+    """Compare what `init` writes with the encoder alone, in all metrics of each task."""
+    yield "labels", "task", "metric", "encoder alone", "`init`"
     runs = read_done(RECORDED / "fewlabels.jsonl")
     for size, (name, task) in product(sorted({r["size"] for r in runs}), TASKS.items()):
         own = [run for run in runs if run["size"] == size]
@@ -134,11 +134,11 @@ def every_metric() -> Iterator[Sequence[str]]:
 
 
 def in_short() -> Iterator[Sequence[str]]:
-    """Compare the paper's head and the best one with the encoder alone, in brief."""
+    """Compare the paper's head, and what `init` writes, with the encoder alone."""
     columns = {
         "n-grams as in the paper": Column.of("ngrams"),
-        "as `init` writes it": Column(chosen("best")),
-        "the same, random spans": Column(chosen("twin")),
+        "`init`": Column(chosen("best")),
+        "`init`, random spans": Column(chosen("twin")),
     }
     yield "", "encoder alone", *columns
     runs = read_done(RECORDED / "fewlabels.jsonl")
