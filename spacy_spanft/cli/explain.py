@@ -15,18 +15,19 @@ from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Span
 
-    from ..explanation import Reasons
+    from ..explanation import EntityExplanation, Reasons, SpanExplanation
     from ..explanation.drawing import AnyExplanation
 
 # fmt: off
 Model = Annotated[str, Argument(help="A trained pipeline, by name or path", show_default=False)]  # noqa: E501
 Texts = Annotated[list[str] | None, Argument(help="Texts to explain", show_default=False)]  # noqa: E501
-Label = Annotated[str | None, Option("--label", "-l", help="The label; else the one with the highest score, or that of each entity or span")]  # noqa: E501
-Against = Annotated[str | None, Option("--against", "-a", help="The label in whose place it was chosen; else the second one, if one of them must be right, and O for entities")]  # noqa: E501
+Label = Annotated[str | None, Option("--label", "-l", help="The label to explain; else the one with the highest score, or that of each entity or span")]  # noqa: E501
+Against = Annotated[str | None, Option("--against", "-a", help="The label to compare it with; else the second best, if exactly one is right, and O for entities")]  # noqa: E501
 Component = Annotated[str | None, Option("--component", "-c", help="The component; else the first that classifies over spans, and if there is none, the first bilou_ner or spancat")]  # noqa: E501
 GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
-Html = Annotated[Path | None, Option("--html", help="Write a page with what speaks for the label and against it")]  # noqa: E501
+Html = Annotated[Path | None, Option("--html", help="Write a page that marks what speaks for the label and against it")]  # noqa: E501
 Jsonl = Annotated[bool, Option("--jsonl", help="Print a JSON object for each text")]
 # fmt: on
 
@@ -43,13 +44,13 @@ def explain_cli(
     html: Html = None,
     jsonl: Jsonl = False,
 ) -> None:
-    """Say what made the label of a text, its entities or its spans, and how much.
+    """Explain a text's label, entities or spans, as a sum of what each part adds.
 
-    Of a text, its spans add something; of an entity or a span, its tokens and, through
-    windows, their neighbors.
+    The parts of a text are its spans; those of an entity or a span are its tokens and,
+    through windows, their neighbors.
     """
     with short_errors():
-        from ..explanation.drawing import to_html, to_json, to_terminal
+        from ..explanation.drawing import marked, to_html, to_json, to_terminal
         from ..util.files import check_target, write_whole
         from ..util.pipelines import load
 
@@ -59,19 +60,20 @@ def explain_cli(
         explained = _explain(
             nlp, read_texts(texts, file, errors), component, label, against
         )
-        pages = list(explained) if html is not None else None  # drawn at the end
         is_one = file is None and len(texts or []) == 1
-        n_texts = 0
-        for explanation, found in explained if pages is None else pages:
+        n_texts, marks = 0, []
+        for explanation, found in explained:
             n_texts += 1
+            if html is not None:
+                marks += marked(explanation, found)
             if jsonl:
                 print(to_json(explanation, found))
             elif html is None:
                 print(to_terminal(explanation, found, not is_one), end="\n\n")
         if not n_texts:
             raise SpanftError(Errors.NO_TEXTS)
-        if html is not None and pages is not None:
-            write_whole(html, to_html(pages).encode("utf8"))
+        if html is not None:
+            write_whole(html, to_html(marks).encode("utf8"))
             print(f"✔ Wrote {visible(str(html))}", file=sys.stderr)
 
 
@@ -92,14 +94,9 @@ def _explain(
 def _reasons(
     explanation: "AnyExplanation", label: str | None, against: str | None
 ) -> "list[Reasons]":
-    """Say, where no label is asked for, why the best one and not the second."""
+    """Say what speaks for labels; the best one is compared with the second."""
     from ..explanation import EntityExplanation, Explanation
 
-    if isinstance(explanation, Explanation):
-        if not len(explanation.doc):
-            return []  # no label is predicted of no text
-        rival = explanation.rival if label is None else None
-        return [explanation.of(label, rival if against is None else against)]
     is_ner = isinstance(explanation, EntityExplanation)
     for name, value in (("label", label), ("against", against)):
         names = [*explanation.labels]
@@ -108,10 +105,29 @@ def _reasons(
             names.append("O")
         is_there = value is None or value in names
         check_setting(name, value, is_there, f"one of {listed(names)}")
-    found = []
-    for span in explanation.spans:
-        # Nothing is chosen in its own place: such a span gets the usual comparison.
-        is_own = label is None and against == span.label_
-        rivals = [] if against is None or is_own else [against]
-        found.append(explanation.of(span, label, *rivals))
-    return found
+    if isinstance(explanation, Explanation):
+        if not len(explanation.doc):
+            return []  # no label is predicted of no text
+        # Nothing is chosen in its own place: then it is compared as usual.
+        is_own = label is None and against == explanation.label
+        if label is None and (is_own or against is None):
+            against = explanation.rival
+        return [explanation.of(label, against)]
+    return [_of_span(explanation, span, label, against) for span in explanation.spans]
+
+
+def _of_span(
+    explanation: "EntityExplanation | SpanExplanation",
+    span: "Span",
+    label: str | None,
+    against: str | None,
+) -> "Reasons":
+    """Say what speaks for the label of an entity or a span."""
+    from ..explanation import SpanExplanation
+
+    if against is None or (label is None and against == span.label_):
+        if isinstance(explanation, SpanExplanation):
+            rival = explanation.rival(span) if label is None else None
+            return explanation.of(span, label, rival)
+        return explanation.of(span, label)
+    return explanation.of(span, label, against)

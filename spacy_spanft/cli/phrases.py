@@ -10,7 +10,7 @@ from wasabi.tables import table
 from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
 from ..errors.visible import visible
-from .explain import Component, GpuId, Model, Texts
+from .explain import GpuId, Model, Texts
 from .texts import BadBytes, File, read_texts
 from .util import OnBadBytes, short_errors
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # fmt: off
 Label = Annotated[str | None, Option("--label", "-l", help="Only the phrases of this label")]  # noqa: E501
+Component = Annotated[str | None, Option("--component", "-c", help="The component; else the first text classifier over spans")]  # noqa: E501
 Number = Annotated[int, Option("--number", "-n", min=1, help="How many phrases to list for each label")]  # noqa: E501
 MinCount = Annotated[int, Option("--min-count", "-m", min=1, help="Leave out phrases that are found less often")]  # noqa: E501
 Jsonl = Annotated[bool, Option("--jsonl", help="Print a JSON object for each phrase")]
@@ -50,7 +51,11 @@ def phrases_cli(
             raise SpanftError(Errors.NO_TEXTS)
         for name in found if label is None else [label]:
             shown = found[name][:number]
-            print(_json_lines(name, shown) if jsonl else _table(name, shown, min_count))
+            if not jsonl:
+                print(_table(name, shown, min_count))
+            for one in shown if jsonl else ():
+                row = {"label": name, **one._asdict()}
+                print(json.dumps(row, ensure_ascii=False))
 
 
 def _with_label(
@@ -72,8 +77,3 @@ def _table(label: str, shown: "list[Phrase]", min_count: int) -> str:
     rows = [(f"{one.added:+.2f}", f"{one.n:,}", visible(one.text)) for one in shown]
     header = ("adds", "found", visible(label))
     return table(rows, header=header, divider=True, aligns=("r", "r", "l"))
-
-
-def _json_lines(label: str, shown: "list[Phrase]") -> str:
-    rows = ({"label": label, **one._asdict()} for one in shown)
-    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)

@@ -18,16 +18,21 @@ class ExplanationErrors:
         "spacy-spanft.SpanTextCat.v1, bilou_ner, or spancat."
     )
     CANNOT_EXPLAIN = (
-        "What each span adds is not known with {pooling!r}: it is with CnnPooling.v1, "
-        "MaxPooling.v1, AttentionPooling.v1 and thinc's own reductions as doc_pooling."
+        "A score cannot be traced to spans through the pooling {pooling!r}. As "
+        "doc_pooling, use CnnPooling.v1, MaxPooling.v1, AttentionPooling.v1 or one of "
+        "thinc's reductions."
     )
     CANNOT_EXPLAIN_LAYER = (
-        "What each token adds is not known with the layer {layer!r}: it is with "
-        "spacy-spanft.BilouTagger.v1 in bilou_ner; and in spancat, whose architecture "
-        "must be spacy.SpanCategorizer.v1, with spacy.mean_max_reducer.v1, "
-        "spacy-spanft.BoundaryAttentionReducer.v1 and thinc's own reductions as "
-        "reducer, and with spacy-spanft.LinearCrossEntropy.v1 and "
+        "A score cannot be traced to tokens through the layer {layer!r}. In bilou_ner, "
+        "use spacy-spanft.BilouTagger.v1. In spancat, use the architecture "
+        "spacy.SpanCategorizer.v1, with spacy.mean_max_reducer.v1, "
+        "spacy-spanft.BoundaryAttentionReducer.v1 or one of thinc's reductions as "
+        "reducer, and with spacy-spanft.LinearCrossEntropy.v1 or "
         "spacy.LinearLogistic.v1 as scorer."
+    )
+    NOTHING_LEARNED = (
+        "The component {name!r} has not been initialized, so it has no scores to "
+        "explain. Train the pipeline, or load one that was trained."
     )
     PHRASES_OF_TEXTS = (
         "Phrases are listed for the labels of texts, and this component labels spans. "

@@ -20,6 +20,8 @@ _SCORERS = (
     ["linear", "logistic_cross_entropy"],
     ["softmax"],
 )
+# A softmax may have a column for the spans without a label.
+NO_LABEL = "O"
 
 
 class SpanContributions(NamedTuple):
@@ -43,7 +45,8 @@ class SpanExplanation(NamedTuple):
     """The scores of a text's spans, and what they are made of.
 
     doc (Doc): The Doc, with its spans.
-    labels (tuple[str, ...]): The labels.
+    labels (tuple[str, ...]): The labels, with O for none where that has a score, too.
+    is_exclusive (bool): Whether exactly one of them is right.
     spans (list[Span]): The spans that the component found.
     vectors (Floats2d): Those of the tokens, from which the spans are scored.
     model (Model): What scores them.
@@ -53,6 +56,7 @@ class SpanExplanation(NamedTuple):
 
     doc: Doc
     labels: tuple[str, ...]
+    is_exclusive: bool
     spans: list[Span]
     vectors: Floats2d
     model: Model[Any, Any]
@@ -72,8 +76,7 @@ class SpanExplanation(NamedTuple):
         """
         check_span(self.doc, span)
         found = self._contributions(span.start, span.end)
-        best = self.labels[int(found.logits[: len(self.labels)].argmax())]
-        label = label or span.label_ or best
+        label = label or span.label_ or self._in_order(span)[0]
         check_labels(label, against, self.labels)
         scores = _of_labels(found, self.labels, label, against)
         tokens = range(span.start, span.end)
@@ -82,6 +85,25 @@ class SpanExplanation(NamedTuple):
         bias, total = float(scores.bias), float(scores.logits)
         explained = Part(span.text, span.start, span.end)
         return Reasons(label, against, added, 0.0, 0.0, bias, total, explained)
+
+    def rival(self, span: Span, label: str | None = None) -> str | None:
+        """Find the best other label of a span, if one of them must be right.
+
+        span (Span): The span.
+        label (Optional[str]): The label; None takes that of the span, or, if it has
+            none, the one with the highest score.
+        RETURNS (Optional[str]): The label.
+        """
+        check_span(self.doc, span)
+        first, *rest = self._in_order(span)
+        label = label or span.label_ or first
+        others = [one for one in (first, *rest) if one != label]
+        return others[0] if self.is_exclusive and others else None
+
+    def _in_order(self, span: Span) -> list[str]:
+        """List the labels, and first the one with the highest score."""
+        logits = self._contributions(span.start, span.end).logits
+        return [self.labels[i] for i in np.argsort(-logits, kind="stable")]
 
     def _contributions(self, start: int, end: int) -> SpanContributions:
         """Take the scores of a span apart, unless that was done before."""
@@ -130,8 +152,11 @@ def explain_spans(pipe: Any, docs: list[Doc]) -> list[SpanExplanation]:
     places = [sorted({(span.start, span.end) for span in own}) for own in spans]
     found = span_contributions(model, vectors, places)
     labels = tuple(pipe.labels)
+    W, _ = _output(model)
+    is_exclusive = any(node.name == "softmax" for node in model.walk())
+    labels += (NO_LABEL,) * (len(W) - len(labels))
     return [
-        SpanExplanation(doc, labels, own, tokens, model, shares)
+        SpanExplanation(doc, labels, is_exclusive, own, tokens, model, shares)
         for doc, own, tokens, shares in zip(docs, spans, vectors, found, strict=True)
     ]
 

@@ -20,11 +20,11 @@ from ..ml.layers import span_pool, text_pool
 from ..ml.layers.attention_sum import weights_of
 from ..ml.layers.doc_rows import DocRows
 from ..ml.layers.span_pool import flatten
+from .linear import pull_back, unknown_layer
 
 Floats = NDArray[np.float32]
-_LINEAR = {"span_window", "reduce_max", "reduce_mean", "reduce_sum"}
-_LINEAR |= {"reduce_first", "reduce_last"}
-_ATTENTION = "attention_sum"
+# How many numbers there may be at once of what all labels have.
+_MOST = 2**24
 POOLS = ("span_pool", "text_pool")
 
 
@@ -33,23 +33,23 @@ class Contributions(NamedTuple):
 
     pieces (Pieces): The rows of each piece.
     of_pieces (Floats): What each piece adds, (n_pieces, n_labels).
-    of_text (Floats): What the vector of the whole text adds, (n_labels,).
-    of_match (Floats): What the similarity of a pair's texts adds, (n_labels,).
+    whole_text (Floats): What the vector of the whole text adds, (n_labels,).
+    similarity (Floats): What that of a pair's texts adds, (n_labels,).
     bias (Floats): What is added whatever the text, (n_labels,).
     weights (Optional[Floats]): The attention of each piece, where there is any.
     """
 
     pieces: Pieces
     of_pieces: Floats
-    of_text: Floats
-    of_match: Floats
+    whole_text: Floats
+    similarity: Floats
     bias: Floats
     weights: Floats | None
 
     @property
     def logits(self) -> Floats:
         """The logits: scores of the labels before a softmax or a logistic function."""
-        others = self.of_text + self.of_match + self.bias
+        others = self.whole_text + self.similarity + self.bias
         total: Floats = self.of_pieces.sum(axis=0) + others
         return total
 
@@ -65,33 +65,33 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
     pool, *beside = _parts(model)
     is_cut = pool.name == "span_pool"
     pieces = span_pool.pieces_of(pool, X, False) if is_cut else text_pool.pieces_of(X)
-    vectors, n_pieces = _vectors(pool, X, pieces)
+    sequences = _sequences(pool, X, pieces)
     output = model.get_ref("output_layer")
     W: Any = output.get_param("W")
     b: Any = output.get_param("b")
-    added, pooled, weights = _of_pieces(pool.layers[1], vectors, n_pieces, W)
+    pooled = pool.layers[1].predict(sequences)
     width = pooled.shape[1]
-    bias = pooled @ W[:, :width].T + b
-    of_text, of_match = ops.xp.zeros_like(bias), ops.xp.zeros_like(bias)
+    of_pieces = _of_pieces(pool.layers[1], sequences, W[:, :width])
+    of_spans = pooled @ W[:, :width].T + b
+    whole_text, similarity = ops.xp.zeros_like(of_spans), ops.xp.zeros_like(of_spans)
+    is_something = pooled.any(axis=1)
     for number, part in enumerate(beside, 1):
-        total = of_match if part.name == "pair_match" else of_text
-        total += part.predict(X) @ W[:, number * width : (number + 1) * width].T
-    # A text without tokens is scored 0.
-    is_text = np.array([[len(doc) > 0] for doc in X.docs])
-    added = ops.to_numpy(added)
-    bias, of_text, of_match = (
-        ops.to_numpy(part) * is_text for part in (bias, of_text, of_match)
-    )
-    weights = None if weights is None else ops.to_numpy(weights)
+        vectors = part.predict(X)
+        total = similarity if part.name == "pair_match" else whole_text
+        total += vectors @ W[:, number * width : (number + 1) * width].T
+        is_something |= vectors.any(axis=1)
+    # `zeros_for_nothing` scores a text without tokens, for one, 0.
+    sums = (part * is_something[:, None] for part in (of_spans, whole_text, similarity))
+    of_spans, whole_text, similarity = map(ops.to_numpy, sums)
+    of_pieces, weights = ops.to_numpy(of_pieces), _weights(pool.layers[1], sequences)
     ends = np.cumsum([len(one.lengths) for one in pieces]).tolist()
     found = []
     for i, (one, end) in enumerate(zip(pieces, ends, strict=True)):
         mine = slice(end - len(one.lengths), end)
-        rest = bias[i] - added[mine].sum(axis=0)
+        bias = of_spans[i] - of_pieces[mine].sum(axis=0)
         attention = None if weights is None else weights[mine]
-        found.append(
-            Contributions(one, added[mine], of_text[i], of_match[i], rest, attention)
-        )
+        sums_of_text = whole_text[i], similarity[i], bias
+        found.append(Contributions(one, of_pieces[mine], *sums_of_text, attention))
     return found
 
 
@@ -101,36 +101,37 @@ def _parts(model: Model[Any, Any]) -> list[Model[Any, Any]]:
     return [pooled] if pooled.name in POOLS else list(pooled.layers)
 
 
-def _vectors(
-    pool: Model[Any, Any], X: DocRows, pieces: list[Pieces]
-) -> tuple[Any, Any]:
+def _sequences(pool: Model[Any, Any], X: DocRows, pieces: list[Pieces]) -> Ragged:
     """Pool each piece, or convolve the rows where there are no spans."""
     ops: Any = pool.ops
     rows, lengths, n_pieces = (ops.asarray1i(part) for part in flatten(pieces, X))
     is_cut = pool.name == "span_pool"
     sequences = Ragged(X.vectors[rows], lengths if is_cut else n_pieces)
     found = pool.layers[0].predict(sequences)
-    return (found if is_cut else found.dataXd), n_pieces
+    return Ragged(found if is_cut else found.dataXd, n_pieces)
 
 
-def _of_pieces(
-    pooling: Model[Any, Any], vectors: Any, n_pieces: Any, W: Any
-) -> tuple[Any, Any, Any]:
-    """Say what each piece adds to each label, with the pooled vectors."""
-    ops: Any = pooling.ops
-    X = Ragged(vectors, n_pieces)
-    names = {node.name for node in pooling.walk() if not node.layers}
-    if not names <= {*_LINEAR, _ATTENTION}:
+def _of_pieces(pooling: Model[Any, Any], pieces: Ragged, W: Any) -> Any:
+    """Say what each piece adds to each label, (n_pieces, n_labels)."""
+    if unknown_layer(pooling) is not None:
         raise SpanftError(Errors.CANNOT_EXPLAIN.format(pooling=pooling.name))
-    added = ops.alloc2f(len(vectors), len(W))
-    if _ATTENTION in names:
-        (layer,) = (node for node in pooling.walk() if node.name == _ATTENTION)
-        weights = weights_of(layer, Ragged(vectors, n_pieces[n_pieces > 0]))
-        added[:] = (vectors * weights) @ W[:, : vectors.shape[1]].T
-        return added, pooling.predict(X), weights[:, 0]
-    # Going back adds to the gradients of a layer: so it is a copy that does.
-    pooled, backprop = pooling.copy()(X, is_train=True)
-    for label, row in enumerate(W[:, : pooled.shape[1]]):
-        d_pooled = ops.xp.tile(row, (len(pooled), 1))
-        added[:, label] = (backprop(d_pooled).dataXd * vectors).sum(axis=1)
-    return added, pooled, None
+    vectors: Any = pieces.dataXd
+    added = pooling.ops.alloc2f(len(vectors), len(W))
+    n_labels = max(1, _MOST // max(1, vectors.size))
+    for start in range(0, len(W) if len(vectors) else 0, n_labels):
+        own = W[start : start + n_labels]
+        shape = len(own), len(pieces.lengths), W.shape[1]
+        D = pooling.ops.xp.broadcast_to(own[:, None], shape)
+        back = pull_back(pooling, pieces, D)
+        added[:, start : start + n_labels] = (back * vectors).sum(axis=2).T
+    return added
+
+
+def _weights(pooling: Model[Any, Any], pieces: Ragged) -> Floats | None:
+    """Get the attention of each piece, where the pieces themselves have some."""
+    leaves = [node for node in pooling.walk() if not node.layers]
+    if [node.name for node in leaves] != ["attention_sum"] or not len(pieces.dataXd):
+        return None
+    full = Ragged(pieces.dataXd, pieces.lengths[pieces.lengths > 0])
+    weights: Floats = pooling.ops.to_numpy(weights_of(leaves[0], full)[:, 0])
+    return weights

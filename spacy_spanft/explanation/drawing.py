@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from spacy import displacy
 from spacy.tokens import Doc
@@ -45,48 +45,83 @@ def _list(reasons: Reasons) -> str:
     listed, rest = named[:_N_SHOWN], named[_N_SHOWN:]
     listed += [(f"({len(rest)} more)", sum(x for _, x in rest))] if rest else []
     listed += [(f"({name})", added) for name, added in _rest(reasons)]
-    lines = [f"{visible(_title(reasons))}: {reasons.total:+.2f}"]
-    lines += [f"  {added:+7.2f}  {visible(text, LAYOUT)}" for text, added in listed]
+    lines = [f"{visible(_title(reasons))}: {signed(reasons.total)}"]
+    lines += [
+        f"  {signed(added):>7}  {visible(text, LAYOUT)}" for text, added in listed
+    ]
     return "\n".join(lines)
 
 
-def to_html(explained: Iterable[tuple[AnyExplanation, list[Reasons]]]) -> str:
+class Marked(NamedTuple):
+    """A text with what marks it.
+
+    text (str): The text.
+    title (str): What it shows.
+    marks (list[tuple[int, int, float]]): Start, end and what that part adds.
+    """
+
+    text: str
+    title: str
+    marks: list[tuple[int, int, float]]
+
+
+def marked(explanation: AnyExplanation, found: list[Reasons]) -> list[Marked]:
+    """Mark a text once for each label that is explained.
+
+    explanation (Union[Explanation, EntityExplanation, SpanExplanation]): The text.
+    found (list[Reasons]): What speaks for its label, or for those of its spans.
+    RETURNS (list[Marked]): What a page shows of it.
+    """
+    doc = explanation.doc
+    if not found:
+        return [Marked(doc.text, _nothing(explanation), [])]
+    blocks = []
+    for reasons in found:
+        rest = ", ".join(f"{name} {signed(added)}" for name, added in _rest(reasons))
+        title = f"{_title(reasons)}: {signed(reasons.total)}; {rest}"
+        marks = [
+            (*_place(doc, part).values(), added)
+            for part, added in reasons.parts
+            if part.text
+        ]
+        blocks.append(Marked(doc.text, title, marks))
+    return blocks
+
+
+def to_html(blocks: Iterable[Marked]) -> str:
     """Make a page with displaCy: green speaks for the label, red against it.
 
-    explained (Iterable[tuple[Union[Explanation, EntityExplanation, SpanExplanation],
-        list[Reasons]]]): The texts, each with what speaks for its label, or for those
-        of its spans.
+    All of it has one scale: as much is as dark in each text.
+
+    blocks (Iterable[Marked]): What it shows.
     RETURNS (str): The page.
     """
+    blocks = list(blocks)
+    highest = max((abs(x) for one in blocks for *_, x in one.marks), default=0)
     pages: list[dict[str, Any]] = []
     colors: dict[str, str] = {}
-    for explanation, found in explained:
+    for text, title, marks in blocks:
+        ents = []
+        for start, end, added in marks:
+            if (label := signed(added)) != signed(0.0):
+                colors[label] = _shade(float(label), highest)
+                ents.append({"start": start, "end": end, "label": label})
         # displaCy writes titles, unlike texts, into the page as they are.
-        text = explanation.doc.text
-        for reasons in found:
-            marks = _marks(explanation.doc, reasons, colors)
-            rest = ", ".join(f"{name} {added:+.2f}" for name, added in _rest(reasons))
-            title = escape(f"{_title(reasons)}: {reasons.total:+.2f}; {rest}")
-            pages.append({"text": text, "ents": marks, "title": title})
-        if not found:
-            title = escape(_nothing(explanation))
-            pages.append({"text": text, "ents": [], "title": title})
-    options = {"colors": colors}
+        pages.append({"text": text, "ents": ents, "title": escape(title)})
     page = displacy.render(
-        pages, style="ent", manual=True, page=True, options=options, jupyter=False
+        pages,
+        style="ent",
+        manual=True,
+        page=True,
+        options={"colors": colors},
+        jupyter=False,
     )
     return str(page).replace("<title>displaCy</title>", f"<title>{_TITLE}</title>", 1)
 
 
-def _marks(doc: Doc, reasons: Reasons, colors: dict[str, str]) -> list[dict[str, Any]]:
-    """Mark what adds something, and note the colors of that."""
-    highest = max((abs(x) for part, x in reasons.parts if part.text), default=0)
-    marks = []
-    for part, added in reasons.parts:
-        if part.text and (label := f"{added:+.2f}").strip("+-0."):
-            colors[label] = _shade(added, highest)
-            marks.append(_place(doc, part) | {"label": label})
-    return marks
+def signed(value: float) -> str:
+    """Write a number with its sign, and 0 always alike."""
+    return f"{round(value, 2) + 0.0:+.2f}"
 
 
 def to_json(explanation: AnyExplanation, found: list[Reasons]) -> str:
@@ -168,7 +203,7 @@ def _named_parts(reasons: Reasons) -> list[tuple[str, float]]:
 def _as_neighbor(own: float, added: float) -> str:
     if own == added:
         return ""
-    return f"  (own {own:+.2f}, as a neighbor {added - own:+.2f})"
+    return f"  (own {signed(own)}, as a neighbor {signed(added - own)})"
 
 
 def _rest(reasons: Reasons) -> list[tuple[str, float]]:

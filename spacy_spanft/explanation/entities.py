@@ -39,14 +39,15 @@ class EntityExplanation(NamedTuple):
         return tags
 
     def of(
-        self, span: Span, label: str | None = None, against: str = OUTSIDE
+        self, span: Span, label: str | None = None, against: str | None = OUTSIDE
     ) -> Reasons:
         """Say what speaks for an entity, summed over the tags of its tokens.
 
         span (Span): An entity, or any other span of the Doc.
         label (Optional[str]): The label; None takes that of the span, or, if it has
             none, the one with the highest sum.
-        against (str): Another label for the same span; "O" if it were no entity.
+        against (Optional[str]): Another label for the same span; "O" if it were no
+            entity. None asks for the logits of the label alone.
         RETURNS (Reasons): What each token adds.
         """
         check_span(self.doc, span)
@@ -54,8 +55,8 @@ class EntityExplanation(NamedTuple):
         if label == against == OUTSIDE:
             check_setting("against", against, False, f"another label than {OUTSIDE!r}")
         check_labels(label, against, (*self.labels, OUTSIDE))
-        sides = (_tags(name, len(span)) for name in (label, against))
-        return self._reasons(span, label, against, *sides)
+        others = None if against is None else _tags(against, len(span))
+        return self._reasons(span, label, against, _tags(label, len(span)), others)
 
     def of_token(
         self, i: int, tag: str | None = None, against: str | None = None

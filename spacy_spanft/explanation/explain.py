@@ -10,8 +10,8 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 from thinc.api import Model
 
-from ..errors import Errors, SpanftError, check_number
-from ..ml.alignment import Encoding, Pieces
+from ..errors import Errors, SpanftError, check_setting
+from ..ml.alignment import Encoding, Pieces, read_spans
 from ..pipeline.bilou_ner import BilouNER
 from .candidates import explain_spans
 from .contributions import POOLS, contributions
@@ -26,7 +26,7 @@ def explain(nlp: Language, text: str | Doc, *, component: str | None = None) -> 
     """Say why a text, its entities or its spans have their labels.
 
     nlp (Language): A trained pipeline with a component that can be explained.
-    text (Union[str, Doc]): The text.
+    text (Union[str, Doc]): The text. A Doc is copied, and its entities found anew.
     component (Optional[str]): The component; None takes the first one that classifies
         over spans, or else the first `bilou_ner` or `spancat`.
     RETURNS (Union[Explanation, EntityExplanation, SpanExplanation]): What its scores
@@ -45,7 +45,8 @@ def explain_pipe(
     """Say why texts, their entities or their spans have their labels, batch by batch.
 
     nlp (Language): A trained pipeline with a component that can be explained.
-    texts (Iterable[Union[str, Doc]]): The texts.
+    texts (Iterable[Union[str, Doc]]): The texts. Docs are copied, and their entities
+        found anew.
     component (Optional[str]): The component; None takes the first one that classifies
         over spans, or else the first `bilou_ner` or `spancat`.
     batch_size (Optional[int]): How many texts at a time; None for the pipeline's own.
@@ -53,13 +54,42 @@ def explain_pipe(
         each are made of.
     """
     size = nlp.batch_size if batch_size is None else batch_size
-    check_number("batch_size", size, lambda size: size >= 1, "null, or 1 or more")
+    is_whole = isinstance(size, int) and not isinstance(size, bool)
+    expected = "null, or a whole number of 1 or more"
+    check_setting("batch_size", batch_size, is_whole and size >= 1, expected)
     name, explain_batch = _component(nlp, component)
-    pipe: Any = nlp.get_pipe(name)
+    if not _is_initialized(nlp.get_pipe(name)):
+        raise SpanftError(Errors.NOTHING_LEARNED.format(name=name))
+    # A generator checks nothing before somebody asks for the first text.
+    return _explained(nlp, texts, name, explain_batch, size)
+
+
+def _is_initialized(pipe: Any) -> bool:
+    """Say whether a component has all of its weights."""
+    nodes = pipe.model.walk()
+    return all(node.has_param(name) for node in nodes for name in node.param_names)
+
+
+def _explained(
+    nlp: Language,
+    texts: Iterable[str | Doc],
+    name: str,
+    explain_batch: Explainer,
+    size: int,
+) -> Iterator[Any]:
     later = nlp.pipe_names[nlp.pipe_names.index(name) :]
-    docs = nlp.pipe(texts, disable=later, batch_size=size)
+    docs = nlp.pipe(map(_fresh, texts), disable=later, batch_size=size)
     for batch in minibatch(docs, size):
-        yield from explain_batch(pipe, batch)
+        yield from explain_batch(nlp.get_pipe(name), batch)
+
+
+def _fresh(text: str | Doc) -> str | Doc:
+    """Copy a Doc without its entities: they would be taken for another component's."""
+    if isinstance(text, str):
+        return text
+    doc = text.copy()
+    doc.ents = ()
+    return doc
 
 
 def _component(nlp: Language, name: str | None) -> tuple[str, Explainer]:
@@ -91,10 +121,12 @@ def _explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
     """Take the scores of a classifier over spans apart."""
     labels, is_exclusive = tuple(pipe.labels), not pipe.model.attrs["multi_label"]
     rows = pipe.model.get_ref("rows").predict(docs)
+    pools = (node for node in pipe.model.walk() if node.name in POOLS)
+    key = next(pools).attrs.get("spans_key")
     for doc, encoding, found in zip(
         docs, rows.encodings, contributions(pipe.model, rows), strict=True
     ):
-        parts = _parts(doc, encoding, found.pieces)
+        parts = _parts(doc, encoding, found.pieces, key)
         yield Explanation(doc, labels, is_exclusive, parts, found)
 
 
@@ -104,8 +136,10 @@ def _has_spans(model: Any) -> bool:
     return any(node.name in POOLS for node in model.walk())
 
 
-def _parts(doc: Doc, encoding: Encoding, pieces: Pieces) -> list[Part]:
-    """Name the pieces by the tokens whose rows they have."""
+def _parts(doc: Doc, encoding: Encoding, pieces: Pieces, key: str | None) -> list[Part]:
+    """Name the pieces by their spans, or by the tokens whose rows they have."""
+    spans = [] if key is None else read_spans(doc, key).tolist()
+    span_of = {i: span for span in spans for i in range(*span)}
     n_rows = 1 + max(encoding.rows.max(initial=0), pieces.rows.max(initial=0))
     token_of = np.full(n_rows, -1)
     # The first token that has a row keeps it.
@@ -118,6 +152,8 @@ def _parts(doc: Doc, encoding: Encoding, pieces: Pieces) -> list[Part]:
         mine = mine[mine >= 0]
         if len(mine):
             first, last = int(mine.min()), int(mine.max()) + 1
+            # `max_rows` cuts off rows, and the span is the same.
+            first, last = span_of.get(first, (first, last))
             parts.append(Part(doc[first:last].text, first, last))
         else:
             parts.append(Part(""))

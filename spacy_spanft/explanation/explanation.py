@@ -52,10 +52,9 @@ class Explanation(NamedTuple):
     @property
     def rival(self) -> str | None:
         """The label with the second highest score, if one of them must be right."""
-        scores = {label: s for label, s in self.logits.items() if label != self.label}
-        if not self.is_exclusive or not scores:
-            return None
-        return max(scores, key=lambda label: scores[label])
+        scores = self.logits
+        in_order = sorted(scores, key=lambda label: -scores[label])
+        return in_order[1] if self.is_exclusive and len(in_order) > 1 else None
 
     def of(self, label: str | None = None, against: str | None = None) -> "Reasons":
         """Say what speaks for a label.
@@ -75,7 +74,7 @@ class Explanation(NamedTuple):
 
         found = self.found
         added = of(found.of_pieces).tolist()
-        sums = (found.of_text, found.of_match, found.bias, found.logits)
+        sums = (found.whole_text, found.similarity, found.bias, found.logits)
         whole_text, similarity, bias, total = (float(of(one)) for one in sums)
         parts = list(zip(self.parts, added, strict=True))
         return Reasons(label, against, parts, whole_text, similarity, bias, total)
@@ -129,13 +128,15 @@ def check_labels(label: str, against: str | None, labels: Sequence[str]) -> None
     """
     for name, value in (("label", label), ("against", against)):
         others = [one for one in labels if name == "label" or one != label]
-        there = ", ".join(map(repr, others)) or "none, as there is one label"
-        is_there = value is None or value in others
-        check_setting(name, value, is_there, f"one of {there}")
+        there = ", ".join(map(repr, others))
+        expected = (
+            f"one of {there}" if there else "left out, as there is only one label"
+        )
+        check_setting(name, value, value is None or value in others, expected)
 
 
 def check_span(doc: Doc, span: Span) -> None:
     """Raise if a span is not one of a Doc, or has no token."""
-    is_there = span.doc is doc and len(span) > 0
+    is_there = isinstance(span, Span) and span.doc is doc and len(span) > 0
     expected = "a span of one token or more of the explanation's own doc"
     check_setting("span", span, is_there, expected)

@@ -11,10 +11,22 @@ from typing import Any
 
 import numpy as np
 from thinc.api import Model
+from thinc.types import Ragged
 
 from ..errors import Errors, SpanftError
 from ..ml.layers.attention_sum import weights_of
-from ..ml.layers.sequences import upload
+from ..ml.layers.sequences import known, upload
+from ..ml.layers.span_window import neighbors
+
+
+def unknown_layer(layer: Model[Any, Any]) -> str | None:
+    """Find a layer, or one inside it, that is not a linear map for a given text.
+
+    layer (Model): The layer.
+    RETURNS (Optional[str]): Its name; None if all of them are.
+    """
+    leaves = (node.name for node in layer.walk() if not node.layers)
+    return next((name for name in leaves if name not in _LAYERS), None)
 
 
 def check_layers(layer: Model[Any, Any]) -> None:
@@ -22,9 +34,8 @@ def check_layers(layer: Model[Any, Any]) -> None:
 
     layer (Model): The layer.
     """
-    for node in layer.walk():
-        if not node.layers and node.name not in _LAYERS:
-            raise SpanftError(Errors.CANNOT_EXPLAIN_LAYER.format(layer=node.name))
+    if (name := unknown_layer(layer)) is not None:
+        raise SpanftError(Errors.CANNOT_EXPLAIN_LAYER.format(layer=name))
 
 
 def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
@@ -43,8 +54,8 @@ def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
         return _chained(children, X, D)
     if len(children) > 1 and layer.name == "|".join(names):
         return _concatenated(children, X, D)
-    if layer.name.startswith("with_nonempty("):  # no span is empty
-        return pull_back(children[0], X, D)
+    if layer.name.startswith("with_nonempty("):
+        return pull_back(children[0], *_nonempty(X, D))
     raise SpanftError(Errors.CANNOT_EXPLAIN_LAYER.format(layer=layer.name))
 
 
@@ -66,6 +77,12 @@ def _concatenated(layers: list[Model[Any, Any]], X: Any, D: Any) -> Any:
     return total
 
 
+def _nonempty(X: Any, D: Any) -> tuple[Any, Any]:
+    """Leave out the sequences without rows: none of what is pooled is in them."""
+    is_full = X.lengths > 0
+    return Ragged(X.dataXd, X.lengths[is_full]), D[:, is_full]
+
+
 def _same(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     return D
 
@@ -82,6 +99,16 @@ def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     lengths = layer.ops.to_numpy(X.lengths)
     (own,) = upload(layer.ops, np.repeat(np.arange(len(lengths)), lengths))
     return D[:, own] * weights_of(layer, X)
+
+
+def _span_window(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    W: Any = layer.get_param("W")
+    sequences = known(layer.ops, X)
+    D = D * (layer.predict(sequences).dataXd > 0)
+    pulled = D @ W[layer.attrs["before"]]
+    for place, at, offset in neighbors(layer, sequences.on_host):
+        pulled[:, at] += D[:, at - offset] @ W[place]
+    return pulled
 
 
 def _linear(layer: Model[Any, Any], X: Any, D: Any) -> Any:
@@ -125,4 +152,5 @@ _LAYERS: dict[str, Callable[[Model[Any, Any], Any, Any], Any]] = {
     "linear": _linear,
     "maxout": _maxout,
     "relu": _relu,
+    "span_window": _span_window,
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from spacy.tokens import Doc, Span
+from spacy.tokens import Span
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
@@ -356,7 +356,30 @@ def test_it_changes_nothing(trained):
     list(explain_pipe(trained, TEXTS))
     assert (model.to_bytes(), gradients(model)) == before
     assert list(explain_pipe(trained, ["", ""]))[1].spans == []
-    assert isinstance(explain(trained, trained.make_doc("film")).doc, Doc)
+    doc = trained.make_doc(TEXTS[2])
+    assert explain(trained, doc).spans
+    assert not doc.ents
+
+
+def test_a_doc_that_was_tagged_before(trained):
+    """What the component itself found is found again."""
+    doc = trained(TEXTS[2])
+    before = [(ent.text, ent.label_) for ent in doc.ents]
+    assert before
+    one = explain(trained, doc)
+    assert [(ent.text, ent.label_) for ent in one.spans] == before
+    assert one.doc is not doc
+
+
+def test_the_logits_of_a_label_alone(trained):
+    one = explain(trained, TEXTS[2])
+    span = one.spans[0]
+    both = [one.of(span, label, None) for label in (span.label_, "O")]
+    less = one.of(span)
+    assert both[0].against is None
+    assert both[0].total - both[1].total == pytest.approx(less.total, abs=1e-4)
+    tags = [one.of_token(i, one.tags[i]).total for i in range(span.start, span.end)]
+    assert both[0].total == pytest.approx(sum(tags), abs=1e-4)
 
 
 def test_the_component_is_chosen():
@@ -415,7 +438,9 @@ class TestWrongInput:
         other = layers[0].copy()
         other.name = "something"
         layers[0] = other
-        with pytest.raises(SpanftError, match="not known with the layer 'something'"):
+        with pytest.raises(
+            SpanftError, match="to tokens through the layer 'something'"
+        ):
             explain(nlp, "a")
 
     def test_phrases(self, trained):

@@ -1,14 +1,17 @@
 """Which phrases decided: against the head written out, and the model's own scores."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Doc
+from thinc.types import Ragged
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
+from spacy_spanft.explanation.contributions import POOLS, _sequences
+from spacy_spanft.explanation.drawing import Marked, to_html
 from spacy_spanft.ml.alignment import align_pieces, get_spans
 
 from ..commands import run
@@ -16,6 +19,7 @@ from ..ml.test_textcat import (
     ATTENTION,
     MAX,
     MODELS,
+    TOKENS,
     examples_for,
     make,
     span_model,
@@ -102,6 +106,62 @@ def test_they_add_up_to_the_models_own_scores(nlp):
         assert odds.tolist() == pytest.approx([doc.cats[c] for c in "AB"], abs=1e-5)
 
 
+def attention(layer, rows):
+    """Compute the weights of one sequence."""
+    W, b, w = (layer.get_param(name) for name in "Wbw")
+    scores = np.exp(np.tanh(rows @ W.T + b) @ w)
+    return scores / scores.sum()
+
+
+def test_shares_are_slopes(nlp):
+    """Where a piece grows by a little, the score does by as much of its share.
+
+    The weights of an attention stay as they are in the text.
+    """
+    model = nlp.get_pipe("textcat").model
+    W = model.get_ref("output_layer").get_param("W")
+    pool = next(node for node in model.walk() if node.name in POOLS)
+    leaves = [node for node in pool.layers[1].walk() if not node.layers]
+    for one in explain_pipe(nlp, TEXTS, batch_size=3):
+        if not len(one.doc):
+            continue
+        X = model.get_ref("rows").predict([one.doc])
+        rows = _sequences(pool, X, [one.found.pieces]).dataXd
+        shares = one.found.of_pieces
+        assert np.abs(shares).max() > 1e-3
+        if leaves[0].name == "attention_sum":
+            weights = attention(leaves[0], rows)
+            expected = weights[:, None] * rows @ W[:, : rows.shape[1]].T
+            np.testing.assert_allclose(one.found.weights, weights, atol=1e-5)
+            np.testing.assert_allclose(shares, expected, atol=1e-4)
+            continue
+        assert one.found.weights is None
+        for i, share in enumerate(shares):
+            sides = []
+            for factor in (1.0005, 0.9995):
+                grown = rows.copy()
+                grown[i] *= factor
+                length = np.array([len(rows)], "i")
+                pooled = pool.layers[1].predict(Ragged(grown, length))
+                sides.append(pooled[0].astype("d") @ W[:, : pooled.shape[1]].T)
+            slope = (sides[0] - sides[1]) / 0.001
+            np.testing.assert_allclose(share, slope, atol=2e-3)
+
+
+def test_texts_that_the_head_sees_nothing_in(bert):
+    """Where all that is classified is 0, so is the score: whatever the biases are."""
+    nlp = make(bert, MODELS["no-cls"])
+    train(nlp, examples_for(nlp))
+    model = nlp.get_pipe("textcat").model
+    for node in model.walk():
+        if node.name == "span_window":
+            node.set_param("b", node.get_param("b") - 100)
+    output = model.get_ref("output_layer")
+    output.set_param("b", np.array([1.0, -1.0], "f"))
+    assert set(nlp("good").cats.values()) == {0.0}
+    assert set(explain(nlp, "good").logits.values()) == {0.0}
+
+
 def windows(layer, rows):
     """Convolve one sequence, row by row."""
     W, b = layer.get_param("W"), layer.get_param("b")
@@ -159,6 +219,15 @@ def test_parts_are_the_spans_and_the_tokens_between_them(bert):
         for part in found.parts
         if part.text
     )
+
+
+def test_spans_that_are_cut_off_are_whole_parts(bert):
+    model = {**MODELS["cnn-cnn"], "max_rows": 1}
+    nlp = make(bert, model)
+    train(nlp, examples_for(nlp))
+    found = explain(nlp, "a very good film in new york")
+    texts = ["a", "very good film", "in", "new york"]
+    assert [part.text for part in found.parts if part.text] == texts
 
 
 def test_attention_has_weights(bert):
@@ -264,9 +333,12 @@ def test_it_changes_nothing(bert):
     train(nlp, examples_for(nlp))
     model = nlp.get_pipe("textcat").model
     before = model.to_bytes(), gradients(model)
-    found = explain(nlp, nlp.make_doc(TEXTS[0]))
+    doc = nlp.make_doc(TEXTS[0])
+    found = explain(nlp, doc)
     assert (model.to_bytes(), gradients(model)) == before
-    assert isinstance(found.doc, Doc)
+    assert found.doc.text == doc.text
+    assert not doc.cats
+    assert not doc.spans
 
 
 @pytest.fixture(scope="module")
@@ -276,6 +348,20 @@ def saved(bert, tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved") / "model"
     nlp.to_disk(folder)
     return folder
+
+
+def test_as_much_is_as_dark_in_each_text(bert):
+    blocks = [
+        Marked("some text", "one", [(0, 4, 0.12), (5, 9, -0.001)]),
+        Marked("other <text>", "two & <b>", [(0, 5, 9.0), (6, 12, 0.12)]),
+    ]
+    page = to_html(blocks)
+    marks = re.findall(r'<mark class="entity" style="background: (#\w+);', page)
+    assert marks == ["#e7f4e8", "#5fb96d", "#e7f4e8"]
+    assert "other &lt;text&gt;" in re.sub(r"<[^>]*>", "", page).replace("\n", "") or (
+        "&lt;text&gt;" in page
+    )
+    assert "two &amp; &lt;b&gt;" in page
 
 
 def numbers(text):
@@ -339,7 +425,24 @@ class TestCommand:
 
     def test_no_texts(self, saved):
         done = run("spanft", "explain", saved, stdin="\n", ok=False)
-        assert "✘" in done.stderr
+        assert "There is no text. Give it as arguments" in done.stderr
+        assert not done.stdout
+
+    def test_against_the_best_label_of_some_texts(self, saved):
+        """Nothing is chosen in its own place: such a text is compared as usual."""
+        nlp = spacy.load(saved)
+        texts = ["this film is very good .", "new york city is a bad", "good film"]
+        for against in "AB":
+            options = ("--against", against, "--jsonl")
+            done = run("spanft", "explain", saved, *texts, *options)
+            rows = [json.loads(line) for line in done.stdout.splitlines()]
+            assert [row["label"] for row in rows] == [
+                explain(nlp, text).label for text in texts
+            ]
+            assert all({row["label"], row["against"]} == {*"AB"} for row in rows)
+        done = run("spanft", "explain", saved, *texts, "--against", "C", ok=False)
+        assert "against is 'C', but must be one of 'A', 'B'" in done.stderr
+        assert not done.stdout
 
     def test_texts_and_a_file(self, saved):
         done = run("spanft", "explain", saved, "a", "--file", "b.txt", ok=False)
@@ -369,6 +472,8 @@ class TestPhrases:
         assert row.split(None, 2) == [f"{best.added:+.2f}", str(best.n), best.text]
 
     def test_nothing_often_enough(self, saved):
+        done = run("spanft", "phrases", saved, "good", "--jsonl")
+        assert not done.stdout
         done = run("spanft", "phrases", saved, "good")
         assert "no phrase found 3 times or more speaks for it" in done.stdout
 
@@ -393,8 +498,23 @@ class TestErrors:
         assert reasons.strongest(0) == []
         with pytest.raises(SpanftError, match="n is -1, but must be null, or a number"):
             reasons.strongest(-1)
-        with pytest.raises(SpanftError, match="batch_size is 0, but must be null, or"):
-            next(explain_pipe(nlp, TEXTS, batch_size=0))
+        for size in (0, 2.5, "2"):
+            with pytest.raises(SpanftError, match=f"batch_size is {size!r}, but must"):
+                explain_pipe(nlp, TEXTS, batch_size=size)
+        with pytest.raises(SpanftError, match="'ner' is not a component"):
+            explain_pipe(nlp, TEXTS, component="ner")
+        one = explain(nlp, TEXTS[0])._replace(labels=("A",))
+        with pytest.raises(SpanftError, match="must be left out, as there is only one"):
+            one.of("A", "B")
+
+    def test_nothing_learned(self):
+        nlp = spacy.blank("en")
+        nlp.add_pipe("span_segmenter")
+        model = span_model(MAX, MAX, tok2vec=TOKENS)
+        textcat = nlp.add_pipe("textcat", config={"model": model})
+        textcat.add_label("A")
+        with pytest.raises(SpanftError, match="'textcat' has not been initialized"):
+            explain_pipe(nlp, TEXTS)
 
     def test_file_in_place_of_a_pipeline(self, tmp_path):
         """Predictions, which compare takes, are no help here."""
@@ -418,5 +538,5 @@ class TestErrors:
         ).layers[1]
         node = next(n for n in pooling.walk() if n.name == "span_window")
         monkeypatch.setattr(node, "name", "cubes")
-        with pytest.raises(SpanftError, match="not known with 'with_nonempty"):
+        with pytest.raises(SpanftError, match="through the pooling 'with_nonempty"):
             explain(nlp, TEXTS[0])

@@ -67,7 +67,7 @@ def test_explanations(arm, bert):
         nlp, texts, _, _ = make(arm, bert, gpu_id)
         told.append([one.found for one in explain_pipe(nlp, texts)])
     for own, theirs in zip(*told, strict=True):
-        for name in ("of_pieces", "of_text", "of_match", "bias"):
+        for name in ("of_pieces", "whole_text", "similarity", "bias"):
             found, expected = getattr(own, name), getattr(theirs, name)
             assert isinstance(found, np.ndarray)
             np.testing.assert_allclose(found, expected, atol=1e-5)
