@@ -137,6 +137,10 @@ class Warnings:
         "{names} count the same ({weight}) in [training.score_weights] of {path!r}: "
         '{name} is taken. Name another with --metric, or as "metric" in task.json.'
     )
+    NO_REASONS = (
+        "The report does not say which phrases decided, as {path!r} cannot be "
+        "explained: {reason}"
+    )
     HELD_OUT_ALONE = (
         "Labels that the held-out texts alone have, which nothing learns: {labels}. "
         "Add texts with them, or name dev data of your own (--dev of spanft init)."

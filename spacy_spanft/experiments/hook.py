@@ -1,4 +1,4 @@
-"""What the experiments know of spans: nothing else in this room imports their code."""
+"""What experiments know of spans: nothing else in this package imports their code."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -73,10 +73,11 @@ def lengths_of_ngrams(docs: list[Doc], dictionary: str | Path | None) -> list[fl
     return [round(share, 4) for share in piece_lengths(docs, ngrams)]
 
 
-def explained(nlp: Language, texts: Iterable[str]) -> "Iterator[Explanation]":
-    """Trace the labels of texts to their phrases; entities and spans have none."""
-    from ..explanation import Explanation, explain_pipe
+def explained(
+    nlp: Language, component: str, texts: Iterable[str]
+) -> "Iterator[Explanation]":
+    """Trace the labels of texts to their phrases; nothing without spans."""
+    from ..explanation import explain_pipe, text_classifiers
 
-    for explanation in explain_pipe(nlp, texts):
-        if isinstance(explanation, Explanation):
-            yield explanation
+    if component in text_classifiers(nlp):
+        yield from explain_pipe(nlp, texts, component=component)

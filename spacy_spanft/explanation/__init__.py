@@ -2,7 +2,7 @@
 
 from .candidates import SpanExplanation
 from .entities import EntityExplanation
-from .explain import explain, explain_pipe
+from .explain import explain, explain_pipe, text_classifiers
 from .explanation import Explanation, Part, Reasons
 from .phrases import Phrase, phrases
 
@@ -16,4 +16,5 @@ __all__ = [
     "explain",
     "explain_pipe",
     "phrases",
+    "text_classifiers",
 ]

@@ -94,18 +94,30 @@ def _fresh(text: str | Doc) -> str | Doc:
 
 def _component(nlp: Language, name: str | None) -> tuple[str, Explainer]:
     """Find a component that can be explained, and what does that."""
-    components: Any = nlp.pipeline
-    found = {key: how for key, one in components if (how := _explainer(one))}
+    found = _explainers(nlp)
     if name is None and found:
         # A text before what is in it.
-        texts = [key for key, how in found.items() if how is _explain_texts]
-        name = next(iter(texts or found))
+        name = next(iter(text_classifiers(nlp) or found))
     if name is None:
         raise SpanftError(Errors.NO_SPAN_CLASSIFIER)
     if name not in found:
         there = ", ".join(map(repr, found)) or "none"
         raise SpanftError(Errors.NO_CLASSIFIER.format(name=name, there=there))
     return name, found[name]
+
+
+def text_classifiers(nlp: Language) -> list[str]:
+    """Name the components that classify texts over spans.
+
+    nlp (Language): The pipeline.
+    RETURNS (list[str]): Their names.
+    """
+    return [name for name, how in _explainers(nlp).items() if how is _explain_texts]
+
+
+def _explainers(nlp: Language) -> dict[str, Explainer]:
+    components: Any = nlp.pipeline
+    return {name: how for name, one in components if (how := _explainer(one))}
 
 
 def _explainer(pipe: Any) -> Explainer | None:

@@ -1,13 +1,17 @@
 """Why an arm answers as it does, on the page of a comparison."""
 
 import re
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 import spacy
 from spacy.tokens import DocBin
 
+from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments.comparison import comparing
 from spacy_spanft.experiments.comparison.measure import measure
+from spacy_spanft.experiments.metrics.choice import metric_of
 from spacy_spanft.experiments.report import reasons as why
 from spacy_spanft.experiments.report.page import to_html
 from spacy_spanft.experiments.report.reasons import Why, reasons, reasons_in_subprocess
@@ -15,7 +19,7 @@ from spacy_spanft.explanation import explain
 
 from ..commands import run
 from ..explanation.test_explanation import MODELS, shake
-from ..ml.test_textcat import examples_for, make, train
+from ..ml.test_textcat import TOKENS, examples_for, make, train
 from ..tiny import save_bert
 from .measured import Page, against, labeled
 
@@ -50,7 +54,9 @@ def folder(tmp_path_factory):
 def test_why_not_the_right_label(folder):
     nlp = spacy.load(folder / "spans")
     golds = ["B", "A", "neither"]
-    found = reasons(str(folder / "spans"), list(zip(TEXTS, golds, strict=True)))
+    found = reasons(
+        str(folder / "spans"), "textcat", list(zip(TEXTS, golds, strict=True))
+    )
     for told, text in zip(found, TEXTS, strict=True):
         expected = explain(nlp, text)
         assert told.label == expected.label
@@ -67,14 +73,53 @@ def test_why_not_the_right_label(folder):
 def test_what_cannot_be_explained(folder, tmp_path):
     nlp = spacy.blank("en")
     nlp.to_disk(tmp_path / "blank")
-    assert reasons(str(tmp_path / "blank"), [("good", "A")]) == []
+    assert reasons(str(tmp_path / "blank"), "textcat", [("good", "A")]) == []
     # Explanations of entities are no reasons for the label of a text.
     nlp.add_pipe("bilou_ner").add_label("GPE")
     nlp.initialize()
     nlp.to_disk(tmp_path / "entities")
-    assert reasons(str(tmp_path / "entities"), [("good", "A")]) == []
-    assert reasons_in_subprocess("predictions.jsonl", [("good", "A")]) == []
-    assert reasons_in_subprocess("nowhere", []) == []
+    assert reasons(str(tmp_path / "entities"), "bilou_ner", [("good", "A")]) == []
+    asked = "textcat", [("good", "A")]
+    assert reasons_in_subprocess("predictions.jsonl", *asked) == []
+    assert reasons_in_subprocess("nowhere", "textcat", []) == []
+
+
+@pytest.mark.parametrize("error", [BrokenProcessPool("died"), SpanftError("gone")])
+def test_a_page_without_reasons_is_better_than_none(monkeypatch, error):
+    def fail(*args):
+        raise error
+
+    monkeypatch.setattr(why, "run_in_subprocess", fail)
+    with pytest.warns(UserWarning, match=f"'model'.*{error}"):
+        assert reasons_in_subprocess("model", "textcat", [("good", "A")]) == []
+
+
+def test_the_component_that_was_measured(tmp_path):
+    """Of two classifiers that whose metric it is; of its labels one that is wrong."""
+    nlp = spacy.blank("en")
+    ngrams = NgramDictionary({"new york": 2})
+    nlp.add_pipe("span_segmenter").initialize(dictionary=ngrams)
+    for name, labels in (("textcat", "AB"), ("textcat_multilabel", "XY")):
+        own = {"tok2vec": TOKENS, "exclusive_classes": name == "textcat"}
+        model = {**MODELS["cnn-cnn"], **own}
+        other = nlp.add_pipe(name, config={"model": model})
+        for label in labels:
+            other.add_label(label)
+    nlp.initialize()
+    shake(other.model)
+    assert metric_of(nlp, "cats_macro_f").component == "textcat_multilabel"
+    assert metric_of(nlp, "cats_accuracy").component == "textcat"
+    nlp.to_disk(tmp_path / "both")
+    logits = explain(nlp, "good", component="textcat_multilabel").logits
+    given = [label for label in logits if logits[label] > 0]
+    for gold in ("X", "Y", "X, Y", "nothing"):
+        (told,) = reasons(str(tmp_path / "both"), other.name, [("good", gold)])
+        assert told.against is None
+        assert told.total == pytest.approx(logits[told.label], abs=1e-5)
+        if {*given} != {*gold.split(", ")} - {"nothing"}:
+            assert (told.label in given) != (told.label in gold.split(", "))
+    (told,) = reasons(str(tmp_path / "both"), "textcat", [("good", "A")])
+    assert told.label in "AB"
 
 
 def test_a_comparison_explains_its_last_arm(folder, tmp_path, monkeypatch):
@@ -88,7 +133,9 @@ def test_a_comparison_explains_its_last_arm(folder, tmp_path, monkeypatch):
     text = Page((tmp_path / "comparison.html").read_text("utf8")).text
     said = re.findall(r"Why (\w) and not (\w) \(([+\d.]+) in all, in the first", text)
     assert len(said) == len(TEXTS)
-    expected = [why.total for why in reasons(str(folder / "spans"), _golds(folder))]
+    expected = [
+        why.total for why in reasons(str(folder / "spans"), "textcat", _golds(folder))
+    ]
     shown = sorted(float(total) for _, _, total in said)
     assert shown == pytest.approx(sorted(expected), abs=0.006)
 

@@ -207,7 +207,7 @@ def measured(monkeypatch):
 
     monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
     monkeypatch.setattr(comparing, "check_pipeline", lambda path: None)
-    monkeypatch.setattr(tasks, "reasons_in_subprocess", lambda path, texts: [])
+    monkeypatch.setattr(tasks, "reasons_in_subprocess", lambda *args: [])
 
 
 @pytest.mark.usefixtures("measured")

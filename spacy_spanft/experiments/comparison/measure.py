@@ -59,6 +59,7 @@ class Measured(NamedTuple):
         counts in the rows tell.
     meaning (str): What the metric's name stands for, if that differs.
     seed (Optional[int]): The seed that it was trained with, if it says that.
+    component (str): The component whose metric it is.
     """
 
     metric: str
@@ -78,6 +79,7 @@ class Measured(NamedTuple):
     wrong: Rows | None = None
     meaning: str = ""
     seed: int | None = None
+    component: str = ""
 
 
 def measure_in_subprocess(path: str, setup: Setup) -> Measured:
@@ -187,6 +189,7 @@ def describe(
         wrong=np.concatenate(made.wrong) if made.wrong else None,
         meaning=metric.meaning,
         seed=_seed(nlp),
+        component=metric.component,
     )
 
 

@@ -103,5 +103,5 @@ def _metrics(nlp: Language, positive: str | None, path: str) -> dict[str, Metric
         make = _OF_FACTORIES.get(nlp.get_pipe_meta(name).factory)
         if make is not None:
             made = make(Scored(path, nlp, name, component, positive))
-            found.update({metric.name: metric for metric in made})
+            found |= {one.name: one._replace(component=name) for one in made}
     return found

@@ -40,6 +40,7 @@ class Metric(NamedTuple):
     meaning (str): What the name stands for, if that is not the same in all pipelines.
     labels (tuple[str, ...]): The labels that the pipeline knows, of a text; if it has
         any, one of them has to be right somewhere.
+    component (str): Whose metric it is.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Metric(NamedTuple):
     wrong: MakeRows | None = None
     meaning: str = ""
     labels: tuple[str, ...] = ()
+    component: str = ""
 
 
 class Scored(NamedTuple):

@@ -133,7 +133,10 @@ def _disagreements(comparison: Comparison, explain: Explain | None) -> dict[str,
     golds = [(texts[one.number - 1], one.gold) for one in shown]
     reasons = explain(golds) if explain and golds else []
     numbers = (one.number for one in shown)
-    return {"sides": sides, "reasons": dict(zip(numbers, reasons, strict=False))}
+    return {
+        "sides": sides,
+        "reasons": dict(zip(numbers, reasons, strict=bool(reasons))),
+    }
 
 
 def _costs(trainings: list[Training]) -> dict[str, Cost]:

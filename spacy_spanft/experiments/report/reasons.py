@@ -1,9 +1,11 @@
 """Why an arm answers as it does, for the texts that a page shows."""
 
+import warnings
 from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import SpanftError
+from ...errors import SpanftError, Warnings
 from ...util.pipelines import load
 from ..comparison.measure import run_in_subprocess
 from ..comparison.written import is_written
@@ -32,36 +34,52 @@ class Why(NamedTuple):
     rest: float
 
 
-def reasons_in_subprocess(path: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
+def reasons_in_subprocess(
+    path: str, component: str, texts: Sequence[tuple[str, str]]
+) -> list[Why]:
     """Explain texts in a process of its own.
 
     path (str): A pipeline, by name or path, or predictions.
+    component (str): The component that classifies them.
     texts (Sequence[tuple[str, str]]): Texts, with what is right for them.
     RETURNS (list[Why]): Why each has its label; nothing if that cannot be known.
     """
     if is_written(path) or not texts:
         return []
-    return run_in_subprocess(reasons, path, texts)
-
-
-def reasons(path: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
-    """Explain texts in this process: see `reasons_in_subprocess`."""
     try:
-        nlp = load(path, -1)
-        found = list(explained(nlp, (text for text, _ in texts)))
-    except SpanftError:  # it does not classify over spans, or is gone by now
+        return run_in_subprocess(reasons, path, component, texts)
+    except (BrokenProcessPool, SpanftError) as error:
+        # All has been measured by now: a page without reasons is better than none.
+        text = Warnings.NO_REASONS.format(path=path, reason=error)
+        warnings.warn(text, stacklevel=2)
         return []
-    if not found:  # it labels entities, or spans
-        return []
-    return [_why(one, gold) for one, (_, gold) in zip(found, texts, strict=True)]
+
+
+def reasons(path: str, component: str, texts: Sequence[tuple[str, str]]) -> list[Why]:
+    """Explain texts in this process: see `reasons_in_subprocess`."""
+    found = explained(load(path, -1), component, (text for text, _ in texts))
+    golds = (gold for _, gold in texts)
+    # A component without spans explains nothing.
+    return [_why(one, gold) for one, gold in zip(found, golds, strict=False)]
 
 
 def _why(explanation: "Explanation", gold: str) -> Why:
     """Say why a label was given, and not the right one or else the second one."""
-    is_wrong = gold in explanation.labels and gold != explanation.label
-    against = gold if is_wrong and explanation.is_exclusive else explanation.rival
-    reasons = explanation.of(explanation.label, against)
+    label, against = explanation.label, explanation.rival
+    if not explanation.is_exclusive:
+        label = _mistaken(explanation, gold)
+    elif gold in explanation.labels and gold != label:
+        against = gold
+    reasons = explanation.of(label, against)
     largest = sorted(reasons.strongest(), key=lambda pair: -abs(pair[1]))
     phrases = [(part.text, added) for part, added in largest[:_N_PHRASES]]
     rest = reasons.total - sum(added for _, added in phrases)
     return Why(reasons.label, against, reasons.total, phrases, rest)
+
+
+def _mistaken(explanation: "Explanation", gold: str) -> str:
+    """Find the label that is most wrongly given or withheld; else the best one."""
+    golds = gold.split(", ")
+    logits = explanation.logits
+    wrong = [name for name in logits if (logits[name] > 0) != (name in golds)]
+    return max(wrong, key=lambda name: abs(logits[name]), default=explanation.label)

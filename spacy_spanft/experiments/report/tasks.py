@@ -121,7 +121,11 @@ def write_reports(
     write_whole(output / "comparison.md", table_of(tasks, found).encode())
     trainings = {name: task.trainings for name, task in tasks.items()}
     try:
-        explain = {name: _explainer(task) for name, task in tasks.items()}
+        explain = {
+            name: _explainer(task, found[name])
+            for name, task in tasks.items()
+            if found[name].metric.startswith("cats_")
+        }
         page = to_html(found, trainings, notes=_joined(tasks), explain=explain)
     except ExtraError as error:
         print(f"⚠ {error}", file=sys.stderr)
@@ -130,10 +134,11 @@ def write_reports(
     print(f"✔ Written to {output}", file=sys.stderr)
 
 
-def _explainer(task: Task) -> Explain:
-    """Make what explains the answers of the last arm, by its first run."""
+def _explainer(task: Task, comparison: Comparison) -> Explain:
+    """Make what explains the labels of the last arm, by its first run."""
     *_, runs = task.arms.values()
-    return partial(reasons_in_subprocess, str(runs[0]))
+    component = comparison.arms[-1].runs[0].component
+    return partial(reasons_in_subprocess, str(runs[0]), component)
 
 
 def _is_single(tasks: Mapping[str, Task]) -> bool:
