@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from spacy_spanft.experiments.report.drawing import SOFT, drawing, looks, to_svg
 
-from ..matrix import Run, read_done
+from ..matrix import Run
 from .arms import BASELINE, CHOSEN, CURVE_TASKS, CUT, MAIN_SIZE
-from .page import NAMES, RECORDED, SCORED, scores
+from .page import NAMES, SCORED, SCORED_RUNS, recorded, scores
 from .summary import interval
 from .tasks import TASKS
 
@@ -31,7 +31,7 @@ class Figure(NamedTuple):
 
 def learning_curves() -> Figure:
     """Draw the mean score of each arm against the number of labels, for each task."""
-    runs = read_done(RECORDED / "fewlabels.jsonl")
+    runs = recorded(SCORED_RUNS)
     names = {BASELINE: "encoder alone", **{arm: NAMES[arm] for arm in SCORED}}
     look = looks([*names.values(), "init"])
     said = []
@@ -82,7 +82,7 @@ def curves_of(
 
 def dictionary_sizes() -> Figure:
     """Draw the gain over the encoder alone against the size of the dictionary."""
-    runs = read_done(RECORDED / "fewlabels.jsonl")
+    runs = recorded(SCORED_RUNS)
     runs = [run for run in runs if run["size"] == MAIN_SIZE]
     arms = {**{size: arm for arm, size in CUT.items()}, N_DEFAULT: "ngrams"}
     look = looks([BASELINE, *CURVE_TASKS])

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from ..matrix import Run, read_done
 from .arms import BASELINE, CHOSEN, MAIN_SIZE, TAUGHT, TRIED_PAIRS, main_regime
-from .choices import BRIEF_HEADS, TEXT_HEADS, TOKEN_HEADS
+from .choices import BRIEF_HEADS, TEXT_HEADS, TOKEN_HEADS, is_chosen, read_choices
 from .summary import difference, spread
 from .tasks import TASKS
 
 RECORDED = Path(__file__).parents[1] / "results"
+SCORED_RUNS, TRIED_RUNS = "fewlabels.jsonl", "fewlabels_variants.jsonl"
 NAMES = {
     "mean": "mean of the wordpieces",
     "means": "mean of the n-grams' means",
@@ -91,6 +92,16 @@ class Column(NamedTuple):
         return cls(lambda _: arm)
 
 
+def recorded(results: str) -> list[Run]:
+    """Read the runs whose settings are those that were chosen.
+
+    results (str): The file of the runs.
+    RETURNS (list[Run]): The runs.
+    """
+    chosen = read_choices(RECORDED / "fewlabels.json")
+    return [run for run in read_done(RECORDED / results) if is_chosen(run, chosen)]
+
+
 def scored() -> Iterator[Sequence[str]]:
     """Compare the arms on dev data, for each size and task."""
     yield "labels", "task", "encoder alone", *(NAMES[arm] for arm in SCORED)
@@ -120,9 +131,9 @@ def best() -> Iterator[Sequence[str]]:
 
 
 def every_metric() -> Iterator[Sequence[str]]:
-    """Compare what `init` writes with the encoder alone, in all metrics of each task."""
+    """Compare what `init` writes with the encoder alone in each metric of a task."""
     yield "labels", "task", "metric", "encoder alone", "`init`"
-    runs = read_done(RECORDED / "fewlabels.jsonl")
+    runs = recorded(SCORED_RUNS)
     for size, (name, task) in product(sorted({r["size"] for r in runs}), TASKS.items()):
         own = [run for run in runs if run["size"] == size]
         for metric in task.metrics:
@@ -141,7 +152,7 @@ def in_short() -> Iterator[Sequence[str]]:
         "`init`, random spans": Column(chosen("twin")),
     }
     yield "", "encoder alone", *columns
-    runs = read_done(RECORDED / "fewlabels.jsonl")
+    runs = recorded(SCORED_RUNS)
     own = [run for run in runs if run["size"] == MAIN_SIZE]
     for name, *cells in _rows(own, [*columns.values()]):
         metric = METRICS[TASKS[name].metrics[0]] if name in TASKS else ""
@@ -159,7 +170,7 @@ def regimes(results: str) -> Iterator[Sequence[str]]:
     YIELDS (Sequence[str]): The header, then a row for each task and head.
     """
     yield "task", "head", *REGIME_NAMES.values()
-    runs = read_done(RECORDED / results)
+    runs = recorded(results)
     runs = [run for run in runs if run["size"] == MAIN_SIZE]
     for name, task in TASKS.items():
         best, twin, _ = CHOSEN[task.kind]
@@ -185,7 +196,7 @@ def tried_on_tokens() -> Iterator[Sequence[str]]:
 
 
 def _tried(is_text: bool, arms: Sequence[str]) -> Iterator[Sequence[str]]:
-    runs = read_done(RECORDED / "fewlabels_variants.jsonl")
+    runs = recorded(TRIED_RUNS)
     there = {run["task"] for run in runs}
     tasks = [
         n for n, task in TASKS.items() if n in there and bool(task.text) == is_text
@@ -200,7 +211,7 @@ def _tried(is_text: bool, arms: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _sized(columns: Sequence[Column]) -> Iterator[Sequence[str]]:
-    runs = read_done(RECORDED / "fewlabels.jsonl")
+    runs = recorded(SCORED_RUNS)
     for size in sorted({run["size"] for run in runs}):
         own = [run for run in runs if run["size"] == size]
         for row in _rows(own, columns):
