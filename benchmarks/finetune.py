@@ -23,7 +23,7 @@ from spacy.training.loop import train
 
 from spacy_spanft.pipeline.scorers import classification_scores
 
-from .harness import our_config
+from .harness import as_in_the_paper, our_config
 from .matrix import Run, plan, run_missing, summarize
 from .plain_loop import fit_and_predict
 
@@ -97,6 +97,7 @@ def train_config(
     if pooler:
         overrides["components.textcat.model.pooler"] = True
     config = our_config(f"{task.pipeline}_{kind}", overrides)
+    as_in_the_paper(config)
     for part in ("train", "dev") if len(task.columns) == 1 else ():
         corpus = config["corpora"][part]
         corpus["@readers"] = "spacy-spanft.TableCorpus.v1"

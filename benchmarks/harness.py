@@ -157,6 +157,20 @@ def our_config(
     return Config().from_str(text, overrides=dict(overrides), interpolate=False)
 
 
+def as_in_the_paper(config: Config) -> None:
+    """Give a config the heads of the paper, which configs had when these were recorded.
+
+    config (Config): A config of labels or of tokens.
+    """
+    for component in config["components"].values():
+        model = component.get("model", {})
+        if "summary" in model:
+            model["summary"] = "cls"
+        tok2vec = model.get("tok2vec", {})
+        if str(tok2vec.get("@architectures")).startswith("spacy-spanft.SpanTok2Vec."):
+            tok2vec["@architectures"] = "spacy-spanft.SpanTok2Vec.v1"
+
+
 def read_lines(text: Path) -> Iterator[str]:
     """Read a text line by line."""
     from spacy_spanft.ngrams.text.blocks import blocks_from_files

@@ -28,7 +28,7 @@ from spacy.util import registry
 from spacy_spanft.training.readers.conll import conll_corpus
 from spacy_spanft.training.readers.splits import split_in_three
 
-from .harness import our_config
+from .harness import as_in_the_paper, our_config
 from .matrix import Run, plan, run_missing, summarize
 from .plain_tagger import batches_by_length, fit_and_tag
 
@@ -134,6 +134,7 @@ def run_config(
         "training.eval_frequency": steps,
     }
     config = our_config(arm, overrides)
+    as_in_the_paper(config)
     for part in ("train", "dev"):
         reader = "spacy-spanft.ConllCorpus.v1"
         config["corpora"][part] = {"@readers": reader, "path": str(files[part])}

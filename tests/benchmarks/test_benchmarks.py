@@ -8,6 +8,7 @@ from itertools import takewhile
 
 import nltk
 import pytest
+import spacy
 
 from benchmarks import counting, encoder, gpu, harness, head, raw_text, segmenting
 from spacy_spanft.ngrams import readers
@@ -163,3 +164,17 @@ def test_the_encoder_against_a_plain_loop(bert, tmp_path, monkeypatch, capsys):
     assert rows[over] == []
     assert rows["textcat_spanft"][2] == "1.00"
     assert [*rows_of(said, "prediction")] == [*[*rows][:3], encoder.SORTED, over]
+
+
+@pytest.mark.parametrize("name", ["textcat_spanft", "pair_baseline", "ner_spanft"])
+def test_the_heads_of_the_paper(name):
+    """What was recorded is done again with the heads that it was done with."""
+    config = harness.our_config(name, {})
+    harness.as_in_the_paper(config)
+    component = name.partition("_")[0].replace("pair", "textcat")
+    model = config["components"][component]["model"]
+    if component == "ner":
+        assert model["tok2vec"]["@architectures"] == "spacy-spanft.SpanTok2Vec.v1"
+    else:
+        assert model["summary"] == "cls"
+    spacy.util.load_model_from_config(config, auto_fill=True)
