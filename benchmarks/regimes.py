@@ -1,0 +1,127 @@
+"""What `init` writes for tokens, with few labels: everything at once, or the head first.
+
+    python -m benchmarks.regimes DATA ENCODER
+
+DATA is a folder with ner/wnut17/wnut17train.conll and, somewhere below nltk_data,
+CoNLL-2000's train.txt; ENCODER one that transformers reads. Each run trains on 300
+texts with all settings of `init`, and is scored on 500 others of the same file. It is
+appended to benchmarks/results/regimes.jsonl when it is done, and not done again.
+"""
+
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import spacy
+import typer
+from spacy.tokens import Doc, DocBin
+from spacy.training import biluo_tags_to_spans, iob_to_biluo
+from spacy.training.initialize import init_nlp
+from spacy.util import registry
+
+from spacy_spanft.configs import task_config
+
+from .fewlabels.arms import precision
+from .fewlabels.tasks import TASKS, draw
+from .fewlabels.training import fit
+from .matrix import Run, read_done, run_missing
+
+RESULTS = Path(__file__).parent / "results" / "regimes.jsonl"
+REGIMES = ("everything", "head-first")
+# What is trained, and what scores it.
+METRICS = {
+    **{"ner": "ents_f", "bilou_ner": "ents_f"},
+    **{"spancat": "spans_sc_f", "tagger": "tag_acc"},
+}
+N_TRAIN, N_TEST = 300, 500
+# As many as `init` gives so few texts.
+EPOCHS = 20
+_ENTITIES = "WNUT17"
+
+
+def texts_of(data: Path, pipeline: str, seed: int) -> tuple[list[str], list[str]]:
+    """Draw texts with the tags of their tokens, to train on and to be scored on."""
+    if pipeline != "tagger":
+        drawn = draw(data, TASKS[_ENTITIES], "held-out", N_TRAIN, seed)
+        return drawn.train, drawn.test
+    (path,) = (data / "nltk_data").rglob("conll2000/train.txt")
+    blocks = [one for one in path.read_text("utf8").split("\n\n") if one.strip()]
+    random.Random(0).shuffle(blocks)
+    test, pool = blocks[:N_TEST], blocks[N_TEST:]
+    return random.Random(seed).sample(pool, min(N_TRAIN, len(pool))), test
+
+
+def docs_of(texts: Sequence[str], pipeline: str) -> Iterator[Doc]:
+    """Make Docs of texts in columns, with what a pipeline learns from them."""
+    vocab = spacy.blank("en").vocab
+    for text in texts:
+        words, tags = zip(*(line.split()[:2] for line in text.split("\n")), strict=True)
+        if pipeline == "tagger":
+            yield Doc(vocab, words=list(words), tags=list(tags))
+            continue
+        doc = Doc(vocab, words=list(words))
+        spans = biluo_tags_to_spans(doc, iob_to_biluo(tags))
+        doc.ents = spans
+        doc.spans["sc"] = spans
+        yield doc
+
+
+def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
+    """Train a pipeline, and score it."""
+    pipeline, seed = run["pipeline"], run["seed"]
+    with tempfile.TemporaryDirectory() as name:
+        files = {}
+        texts = texts_of(data, pipeline, seed)
+        for part, own in zip(("train", "dev"), texts, strict=True):
+            files[part] = str(Path(name) / f"{part}.spacy")
+            DocBin(docs=docs_of(own, pipeline)).to_disk(files[part])
+        config = task_config(
+            pipeline, regime=run["regime"], transformer=str(encoder), files=files
+        )
+        config["system"]["seed"] = seed
+        config["training"]["max_epochs"] = EPOCHS
+        config["components"]["transformer"]["model"]["precision"] = precision()
+        nlp = init_nlp(config)
+        corpora = registry.resolve(nlp.config.interpolate()["corpora"])
+        examples, dev = (list(corpora[part](nlp)) for part in ("train", "dev"))
+    fit(nlp, examples, EPOCHS, seed)
+    scores = nlp.evaluate(dev)
+    return {"score": round(scores[METRICS[pipeline]], 5)}
+
+
+def runs(seeds: int) -> Iterator[Run]:
+    """Name the runs, all of a seed before those of the next one."""
+    for seed, pipeline, regime in product(range(seeds), METRICS, REGIMES):
+        yield {"pipeline": pipeline, "regime": regime, "seed": seed}
+
+
+def rows() -> Iterator[Sequence[str]]:
+    """Write the table of the results page, of what is recorded."""
+    from .results_page import gain, spread
+
+    yield "pipeline", "metric", "everything", "head first", "difference (95%)"
+    done = read_done(RESULTS)
+    for pipeline, metric in METRICS.items():
+        one, other = (
+            {
+                run["seed"]: 100 * run["score"]
+                for run in done
+                if (run["pipeline"], run["regime"]) == (pipeline, regime)
+            }
+            for regime in REGIMES
+        )
+        name = "accuracy" if metric == "tag_acc" else "F1"
+        cells = spread(one.values()), spread(other.values()), gain(other, one)
+        yield f"`{pipeline}`", name, *cells
+
+
+def main(data: Path, encoder: Path, seeds: int = 3, results: Path = RESULTS) -> None:
+    """Do the runs that are missing."""
+    run_missing(results, list(runs(seeds)), lambda run: train(run, data, encoder))
+
+
+if __name__ == "__main__":
+    typer.run(main)
