@@ -1,4 +1,4 @@
-"""What `init` writes for tokens, with few labels: everything at once, or the head first.
+"""What `init` writes for tokens, with few labels: all at once, or the head first.
 
     python -m benchmarks.regimes DATA ENCODER
 

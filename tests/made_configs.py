@@ -23,4 +23,5 @@ def _write(name: str, task: str, **settings) -> None:
 for _task, _spans in product(TASKS, (False, True)):
     _write(f"{_task}_{'spanft' if _spans else 'baseline'}", _task, spans=_spans)
 for _task in ("textcat", "ner"):
+    _write(f"{_task}_one_phase", _task, regime="everything")
     _write(f"{_task}_two_phase", _task, regime=_TWO_PHASE)

@@ -149,6 +149,7 @@ def in_short() -> Iterator[Sequence[str]]:
     columns = {
         "n-grams as in the paper": Column.of("ngrams"),
         "`init`": Column(chosen("best")),
+        "`init`, no spans": Column(chosen("bare")),
         "`init`, random spans": Column(chosen("twin")),
     }
     yield "", "encoder alone", *columns

@@ -35,6 +35,7 @@ _PAIRS = (
     "The data are two columns of texts in a TSV, CSV or JSONL file, named below as in "
     'GLUE. A trained pipeline takes "one text [SEP] another".'
 )
+_HEAD_FIRST = "head-first"
 _SCORE = 'The score is in doc.cats["score"].'
 REGRESSOR = "text_regressor"
 TASKS = {
@@ -57,18 +58,26 @@ TASKS = {
         ("text_score", "pairs"),
     ),
     "text_score": Task(REGRESSOR, "A score of a text", note=f"{_WINDOWS} {_SCORE}"),
-    "ner": Task("ner", "Named entities, transition-based", note=_ENTITIES),
-    # At the rate of a transformer, a new tagger learns next to nothing from few labels.
+    # At the rate of a transformer, what labels tokens learns next to nothing from few.
+    "ner": Task(
+        "ner",
+        "Named entities, transition-based",
+        note=_ENTITIES,
+        regime=_HEAD_FIRST,
+    ),
     "bilou_ner": Task(
         "bilou_ner",
         "Named entities by BILUO tags, a linear layer",
         note=_ENTITIES,
-        regime="head-first",
+        regime=_HEAD_FIRST,
     ),
     "spancat": Task(
-        "spancat", 'Spans of doc.spans["sc"], which may overlap', note=_ENTITIES
+        "spancat",
+        'Spans of doc.spans["sc"], which may overlap',
+        note=_ENTITIES,
+        regime=_HEAD_FIRST,
     ),
-    "tagger": Task("tagger", "A tag for each token", note=_WINDOWS),
+    "tagger": Task("tagger", "A tag for each token", note=_WINDOWS, regime=_HEAD_FIRST),
 }
 
 

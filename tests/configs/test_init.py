@@ -85,8 +85,14 @@ RATES = {
 }
 
 
-@pytest.mark.parametrize(("task", "expected"), [("ner", None), ("bilou_ner", 0.1)])
-def test_a_new_tagger_is_trained_first(task, expected):
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        *(("textcat", None), ("score", None), ("ner", 0.1)),
+        *(("bilou_ner", 0.1), ("spancat", 0.1), ("tagger", 0.1)),
+    ],
+)
+def test_what_labels_tokens_is_trained_first(task, expected):
     """At the rate of an encoder it learns next to nothing from a few hundred texts."""
     before = {} if expected is None else {"until_share": expected}
     done = run("spanft", "init", "-", "--pipeline", task)
