@@ -27,7 +27,7 @@ from spacy_spanft.configs import task_config
 from .fewlabels.arms import precision
 from .fewlabels.tasks import TASKS, draw
 from .fewlabels.training import fit
-from .matrix import Run, read_done, run_missing
+from .matrix import Run, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "regimes.jsonl"
 REGIMES = ("everything", "head-first")
@@ -96,26 +96,6 @@ def runs(seeds: int) -> Iterator[Run]:
     """Name the runs, all of a seed before those of the next one."""
     for seed, pipeline, regime in product(range(seeds), METRICS, REGIMES):
         yield {"pipeline": pipeline, "regime": regime, "seed": seed}
-
-
-def rows() -> Iterator[Sequence[str]]:
-    """Write the table of the results page, of what is recorded."""
-    from .results_page import gain, spread
-
-    yield "pipeline", "metric", "everything", "head first", "difference (95%)"
-    done = read_done(RESULTS)
-    for pipeline, metric in METRICS.items():
-        one, other = (
-            {
-                run["seed"]: 100 * run["score"]
-                for run in done
-                if (run["pipeline"], run["regime"]) == (pipeline, regime)
-            }
-            for regime in REGIMES
-        )
-        name = "accuracy" if metric == "tag_acc" else "F1"
-        cells = spread(one.values()), spread(other.values()), gain(other, one)
-        yield f"`{pipeline}`", name, *cells
 
 
 def main(data: Path, encoder: Path, seeds: int = 3, results: Path = RESULTS) -> None:

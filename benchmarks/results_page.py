@@ -21,7 +21,10 @@ from .faithfulness import HEADS, METHODS, SIZES
 from .fewlabels import costs, diagnosis
 from .fewlabels import page as fewlabels
 from .fewlabels.figures import FIGURES, Figure
+from .fewlabels.summary import difference
 from .matrix import Run, read_done
+from .regimes import METRICS as METRIC_OF
+from .regimes import REGIMES
 
 RECORDED = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
@@ -156,6 +159,23 @@ def cost() -> Iterator[Sequence[str]]:
     return costs.rows_of(read_done(RECORDED / "fewlabels_costs.jsonl"))
 
 
+def init_regimes() -> Iterator[Sequence[str]]:
+    """Compare regimes of what `init` writes for tokens."""
+    names = "everything at one rate", "head first", "difference (95%)"
+    yield "pipeline", "metric", *names
+    runs = read_done(RECORDED / "regimes.jsonl")
+    for pipeline, metric in METRIC_OF.items():
+        own = [one for one in runs if one["pipeline"] == pipeline]
+        found = [
+            {one["seed"]: 100 * one["score"] for one in own if one["regime"] == regime}
+            for regime in REGIMES
+        ]
+        name = "accuracy" if metric == "tag_acc" else "F1"
+        cells = (f"{mean(one.values()):.1f}" if one else "-" for one in found)
+        compared = difference(found[1], found[0]).replace("-", "−") or "-"
+        yield f"`{pipeline}`", name, *cells, compared
+
+
 def what_training_does() -> Iterator[Sequence[str]]:
     """Say who decides, and what moves."""
     return diagnosis.rows_of(read_done(RECORDED / "fewlabels_diagnosis.jsonl"))
@@ -175,10 +195,10 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "best-heads": fewlabels.best,
     "every-metric": fewlabels.every_metric,
     "in-short": fewlabels.in_short,
-    "regimes": partial(fewlabels.regimes, "fewlabels.jsonl"),
     "held-out-regimes": partial(fewlabels.regimes, "fewlabels_variants.jsonl"),
     "heads": fewlabels.tried_on_texts,
     "token-heads": fewlabels.tried_on_tokens,
+    "init-regimes": init_regimes,
     "diagnosis": what_training_does,
     "costs": cost,
 }
