@@ -1,0 +1,55 @@
+"""The bench of regimes trains what init writes, on data in columns."""
+
+import pytest
+
+from benchmarks import regimes
+
+from .. import tiny
+
+ENTITIES = "the\tO\nunited\tB-location\nstates\tI-location\n\n"
+TAGS = "the DT B-NP\nfilm NN I-NP\n. . O\n\n"
+
+
+@pytest.fixture
+def data(tmp_path):
+    for name, text in {
+        "ner/wnut17/wnut17train.conll": ENTITIES,
+        "ner/wnut17/emerging.dev.conll": ENTITIES,
+        "nltk_data/corpora/conll2000/train.txt": TAGS,
+    }.items():
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text * 40, "utf8")
+    return tmp_path / "data"
+
+
+def test_docs_in_columns():
+    (one,) = regimes.docs_of([ENTITIES.strip()], "spancat")
+    expected = [("united states", "location")]
+    assert [(ent.text, ent.label_) for ent in one.ents] == expected
+    assert [(span.text, span.label_) for span in one.spans["sc"]] == expected
+    (one,) = regimes.docs_of([TAGS.strip()], "tagger")
+    assert [(t.text, t.tag_) for t in one] == [
+        ("the", "DT"),
+        ("film", "NN"),
+        (".", "."),
+    ]
+
+
+def test_runs_are_balanced():
+    runs = list(regimes.runs(2))
+    assert len(runs) == 2 * len(regimes.METRICS) * len(regimes.REGIMES)
+    assert [run["seed"] for run in runs] == sorted(run["seed"] for run in runs)
+
+
+@pytest.mark.parametrize("pipeline", ["tagger", "spancat"])
+def test_a_run(pipeline, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(regimes, "EPOCHS", 1)
+    monkeypatch.setattr(regimes, "N_TEST", 5)
+    texts, test = regimes.texts_of(data, pipeline, 0)
+    assert len(texts) > 20
+    assert len(test) >= 5
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    run = {"pipeline": pipeline, "regime": "head-first", "seed": 0}
+    found = regimes.train(run, data, encoder)
+    assert 0 <= found["score"] <= 1
