@@ -97,12 +97,18 @@ ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
         {"components.textcat.model.pair_separator": "[SEP]"},
     ),
     "score cnn": ("score_spanft", {}),
-    "ner baseline": ("ner_baseline", {}),
-    "ner": ("ner_spanft", {}),
+    "ner baseline": ("ner_baseline", {"training.before_update": THAWED}),
+    "ner": ("ner_spanft", {"training.before_update": THAWED}),
     "bilou_ner baseline": ("bilou_ner_baseline", {"training.before_update": THAWED}),
     "bilou_ner": ("bilou_ner_spanft", {"training.before_update": THAWED}),
-    "spancat baseline": ("spancat_baseline", {}),
-    "spancat": ("spancat_spanft", {"components.spancat.suggester": SUGGESTER}),
+    "spancat baseline": ("spancat_baseline", {"training.before_update": THAWED}),
+    "spancat": (
+        "spancat_spanft",
+        {
+            "components.spancat.suggester": SUGGESTER,
+            "training.before_update": THAWED,
+        },
+    ),
 }
 
 

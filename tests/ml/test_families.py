@@ -64,7 +64,7 @@ def train(nlp):
     return losses, moved
 
 
-@pytest.mark.parametrize("name", ["textcat_spanft", "ner_spanft"])
+@pytest.mark.parametrize("name", ["textcat_spanft", "ner_one_phase"])
 def test_trains_saves_and_loads(encoder, tmp_path, name):
     nlp = make(name, encoder)
     losses, moved = train(nlp)
