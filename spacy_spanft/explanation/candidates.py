@@ -153,7 +153,7 @@ def explain_spans(pipe: Any, docs: list[Doc]) -> list[SpanExplanation]:
     found = span_contributions(model, vectors, places)
     labels = tuple(pipe.labels)
     W, _ = _output(model)
-    is_exclusive = any(node.name == "softmax" for node in model.walk())
+    is_exclusive = any(one.name == "softmax" for one in model.get_ref("scorer").walk())
     labels += (NO_LABEL,) * (len(W) - len(labels))
     return [
         SpanExplanation(doc, labels, is_exclusive, own, tokens, model, shares)
