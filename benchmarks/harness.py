@@ -149,11 +149,10 @@ def our_config(
     RETURNS (Config): The config, with its variables as they are.
     """
     pipeline, _, kind = name.rpartition("_")
-    text = to_text(
-        task_config(
-            pipeline, spans=kind == "spanft", regime="everything", encoder=encoder
-        )
-    )
+    spans = kind == "spanft"
+    how = {"spans": spans, "segmentation": "spans" if spans else None}
+    made = task_config(pipeline, regime="everything", encoder=encoder, **how)
+    text = to_text(made)
     return Config().from_str(text, overrides=dict(overrides), interpolate=False)
 
 

@@ -20,8 +20,13 @@ def _write(name: str, task: str, **settings) -> None:
     (CONFIGS / f"{name}.cfg").write_text(text, encoding="utf8")
 
 
-for _task, _spans in product(TASKS, (False, True)):
-    _write(f"{_task}_{'spanft' if _spans else 'baseline'}", _task, spans=_spans)
+_ARMS = {
+    "baseline": {"spans": False},
+    "spanft": {"segmentation": "spans"},
+    "windows": {"segmentation": "none"},
+}
+for _task, _arm in product(TASKS, _ARMS):
+    _write(f"{_task}_{_arm}", _task, **_ARMS[_arm])
 for _task in ("textcat", "ner"):
     _write(f"{_task}_one_phase", _task, regime="everything")
     _write(f"{_task}_two_phase", _task, regime=_TWO_PHASE)

@@ -6,13 +6,14 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from .util import short_errors
+from .util import Segmentation, short_errors
 
 # fmt: off
 Base = Annotated[str, Argument(help="A config with a textcat, ner or spancat, best over a transformer", show_default=False)]  # noqa: E501
 Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; the default English one if there is none")]  # noqa: E501
 Components = Annotated[list[str] | None, Option("--component", "-c", help="A component that gets spans, any with a tok2vec; can be repeated. All text classifiers, entity recognizers and span categorisers if there is none", show_default=False)]  # noqa: E501
+LooksAt = Annotated[Segmentation | None, Option("--segmentation", help="What they look at: spans, or windows over the text without spans; default: spans for text classifiers, none for others", show_default=False)]  # noqa: E501
 Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing config")]
 # fmt: on
 
@@ -22,9 +23,12 @@ def add_cli(
     output: Output,
     dictionary: DictionaryFile = None,
     component: Components = None,
+    segmentation: LooksAt = None,
     force: Force = False,
 ) -> None:
     """Add spans to a config of your own: the segmenter, and models that know them.
+
+    What labels tokens gets windows over the text instead, which scored better.
 
     All else stays as it is, but for comments, which spaCy does not keep.
     """
@@ -38,7 +42,12 @@ def add_cli(
             check_target(output, [base], force=force)
         if dictionary is not None and dictionary.exists():
             NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
-        config, changes = add_spans(read_config(base), dictionary, component or ())
+        config, changes = add_spans(
+            read_config(base),
+            dictionary,
+            component or (),
+            segmentation.value if segmentation else None,
+        )
         text = to_text(config)
         if output == "-":
             print(text, end="")

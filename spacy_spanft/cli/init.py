@@ -3,13 +3,13 @@
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from ..errors.visible import visible
 from ..util.languages import blank
-from .util import short_errors
+from .util import Segmentation, short_errors
 
 if TYPE_CHECKING:
     from confection import Config
@@ -59,7 +59,8 @@ Text = Annotated[str | None, Option("--text", help="The column of the text", sho
 TextPair = Annotated[str | None, Option("--text-pair", help="The column of the second text", show_default=False)]  # noqa: E501
 Label = Annotated[str | None, Option("--label", help="The column of the label", show_default=False)]  # noqa: E501
 Score = Annotated[str | None, Option("--score", help="The column of the score", show_default=False)]  # noqa: E501
-NoSpans = Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans")]  # noqa: E501
+LooksAt = Annotated[Segmentation | None, Option("--segmentation", help="What the head looks at: spans, or windows over the text without spans; default: none for ner, bilou_ner, spancat and tagger, otherwise spans", show_default=False)]  # noqa: E501
+NoSpans = Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans or windows")]  # noqa: E501
 Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing config")]
 # fmt: on
 
@@ -72,6 +73,7 @@ def init_cli(
     transformer: Transformer = None,
     dictionary: DictionaryFile = None,
     regime: HowTrained = None,
+    segmentation: LooksAt = None,
     no_spans: NoSpans = False,
     train: Train = None,
     dev: Dev = None,
@@ -81,7 +83,7 @@ def init_cli(
     score: Score = None,
     force: Force = False,
 ) -> None:
-    """Write a config that trains a pipeline with spans, or its baseline.
+    """Write a config that trains a pipeline with spans, with windows, or its baseline.
 
     With --train it inspects the data, reports possible problems, and picks a suitable
     reader.
@@ -91,8 +93,9 @@ def init_cli(
         from ..errors import Errors, SpanftError
         from ..util.files import write_whole
 
-        if no_spans and dictionary is not None:
-            raise SpanftError(Errors.DICTIONARY_WITHOUT_SPANS)
+        for_spans = {"--dictionary": dictionary, "--segmentation": segmentation}
+        if no_spans and (named := [k for k, v in for_spans.items() if v is not None]):
+            raise SpanftError(Errors.SETTING_WITHOUT_SPANS.format(option=named[0]))
         if train is None and dev is not None:
             raise SpanftError(Errors.DEV_WITHOUT_TRAIN)
         _check(output, lang, transformer, dictionary, force)
@@ -104,10 +107,7 @@ def init_cli(
         if pipeline is None and train is not None:
             task = guess_task(train, known, lang)
             print(f"ℹ Detected from the data: --pipeline {task}", file=sys.stderr)
-        made: dict[str, Any] = {
-            "spans": not no_spans,
-            "regime": regime.value if regime else None,
-        }
+        how = regime.value if regime else None
         config = task_config(
             task,
             lang=lang,
@@ -116,12 +116,14 @@ def init_cli(
             dictionary=dictionary,
             files=_given({"train": train, "dev": dev}),
             columns=known,
-            **made,
+            spans=not no_spans,
+            segmentation=segmentation.value if segmentation else None,
+            regime=how,
         )
         if train is not None:
             _look(config, task, train, dev)
         name = "config.cfg" if output == "-" else output
-        done = written(config, task, **made, name=name)
+        done = written(config, task, regime=how, name=name)
         if output == "-":
             print(done, end="")
             return

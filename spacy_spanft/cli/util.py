@@ -24,6 +24,13 @@ class OnBadBytes(Enum):
     replace = "replace"
 
 
+class Segmentation(str, Enum):
+    """What a model looks at."""
+
+    spans = "spans"
+    none = "none"
+
+
 @contextmanager
 def short_errors() -> Iterator[None]:
     """Print what the user can fix as one message, without a traceback.

@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from confection import Config
-from spacy import blank
-from spacy.util import load_config, registry
+from spacy.util import load_config
 
 from ..errors import Errors, SpanftError, check_setting
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
 from ..util.files import read_whole
 from ..util.names import SEGMENTER, SPAN_BLOCKS
 from .encoders import CURATED, LISTENERS, check_curated
+from .finding import (
+    CLASSIFIERS,
+    first_of,
+    heads_of,
+    is_classifier,
+    model_of,
+    usual_heads,
+)
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
@@ -23,10 +30,8 @@ CLS_TEXTCAT = "spacy-spanft.ClsTextCat.v1"
 SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
 FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
 SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v2"
-# The factories whose models can pool spans, and whether a text has one label there.
-CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
-# Those that get spans if nobody says which; others with a tok2vec can be named.
-TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
+# What components look at: the spans of a segmenter, or windows over the text alone.
+SEGMENTATIONS = ("spans", "none")
 
 _DICTIONARY = "dictionary"
 # What a classifier makes of a text, a pair or a label besides its spans.
@@ -34,6 +39,7 @@ _OF_TEXTS = (
     *("summary", "pooler", "pair_separator", "class_weights", "label_smoothing"),
 )
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
+_WINDOWS_ALONE = ', windows over the text without spans (segmentation = "none")'
 _LISTENER = {"grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}}
 
 
@@ -78,17 +84,20 @@ def add_spans(
     config: Config,
     dictionary: str | Path | None = None,
     components: Sequence[str] = (),
+    segmentation: str | None = None,
 ) -> Added:
-    """Give components of a config the spans of a segmenter.
+    """Give components of a config the spans of a segmenter, or windows over the text.
 
     A text classifier gets another model, which pools spans. The model of anything else
-    stays, and its tok2vec is wrapped, so that tokens know their span.
+    stays, and its tok2vec is wrapped, so that tokens know what is around them.
 
     config (Config): The config, with its variables as they are. It is not changed.
     dictionary (Optional[Union[str, Path]]): The dictionary's file; None takes the
         default one.
     components (Sequence[str]): Their names; none takes all text classifiers, entity
         recognizers and span categorisers.
+    segmentation (Optional[str]): "spans" or "none", as the models' own setting; None
+        takes that of `usual_segmentation`.
     RETURNS (Added): The new config, which differs in the segmenter, the components'
         model blocks, annotating_components and, if it had none, after_init alone.
     """
@@ -97,30 +106,62 @@ def add_spans(
     check_curated(plain)
     pipeline = list(plain.get("nlp", {}).get("pipeline", []))
     blocks = plain.get("components", {})
-    heads = _heads(components, pipeline, blocks)
-    left = [name for name in heads if not _has_spans(blocks[name])]
+    heads = heads_of(components, pipeline, blocks)
+    left = [name for name in heads if span_block(blocks[name]) is None]
     if not left:
         raise SpanftError(Errors.HAS_SPANS.format(names=", ".join(heads)))
-    config = _moved(config, [n for n in left if not _is_classifier(blocks[n])])
-    segmenter, changes = _add_segmenter(config, plain, left[0], dictionary)
-    for name in _usual(pipeline, blocks) if not components else ():
+    chosen = {n: segmentation or usual_segmentation(blocks[n]["factory"]) for n in left}
+    config = _moved(config, [n for n in left if not is_classifier(blocks[n])])
+    keys, changes = _keys(config, plain, chosen, dictionary)
+    for name in usual_heads(pipeline, blocks) if not components else ():
         if name not in heads:
             changes.append(f"{name}: left as it is, its model has no tok2vec.")
     for name in left:
         block = config["components"][name]
-        if _is_classifier(blocks[name]):
+        if is_classifier(blocks[name]):
             before = block.get("model", {}).get("@architectures", "spaCy's default")
             tok2vec = _tok2vec_of(name, block, blocks, pipeline)
             exclusive = CLASSIFIERS[blocks[name]["factory"]]
             kept = _kept(block.get("model", {}))
-            block["model"] = _span_model(tok2vec, segmenter, exclusive) | kept
-            changes.append(f"{name}: {before} became {SPAN_TEXTCAT}.")
+            block["model"] = _span_model(tok2vec, keys[name], exclusive) | kept
+            said = f"{name}: {before} became {SPAN_TEXTCAT}"
         else:
-            model = block.setdefault("model", _default_model(blocks[name]))
-            model["tok2vec"] = _span_tok2vec(model["tok2vec"], segmenter)
-            changes.append(f"{name}: its tok2vec was put into {SPAN_TOK2VEC}.")
+            model = block.setdefault("model", model_of(blocks[name]))
+            model["tok2vec"] = _span_tok2vec(model["tok2vec"], keys[name])
+            said = f"{name}: its tok2vec was put into {SPAN_TOK2VEC}"
+        changes.append(f"{said}{'' if chosen[name] == 'spans' else _WINDOWS_ALONE}.")
     changes += _add_callback(config)
     return Added(config, changes)
+
+
+def usual_segmentation(factory: str) -> str:
+    """Choose what a component looks at if nobody says.
+
+    For tokens, windows without spans scored better, on held-out data and on dev data.
+
+    factory (str): The component's factory.
+    RETURNS (str): One of SEGMENTATIONS.
+    """
+    return "spans" if factory in CLASSIFIERS else "none"
+
+
+def _keys(
+    config: Config,
+    plain: Config,
+    chosen: dict[str, str],
+    dictionary: str | Path | None,
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Add a segmenter if it is needed, and make the settings that name its spans."""
+    looking = [name for name, one in chosen.items() if one == "spans"]
+    if not looking and dictionary is not None:
+        raise SpanftError(Errors.UNUSED_DICTIONARY.format(names=", ".join(chosen)))
+    without: dict[str, Any] = {"segmentation": "none"}
+    if not looking:
+        return dict.fromkeys(chosen, without), []
+    segmenter, changes = _add_segmenter(config, plain, looking[0], dictionary)
+    spans = {"spans_key": f"${{components.{segmenter}.spans_key}}"}
+    keys = {name: spans if name in looking else without for name in chosen}
+    return keys, changes
 
 
 def _check_blocks(plain: Config) -> None:
@@ -142,59 +183,6 @@ def _add_callback(config: Config) -> list[str]:
     return [f"[initialize.after_init]: {PREPARE}."]
 
 
-def _heads(
-    names: Sequence[str], pipeline: list[str], blocks: dict[str, Any]
-) -> list[str]:
-    """Find the components that are to get spans, in the order of the pipeline."""
-    there = ", ".join(pipeline) or "nothing"
-    for name in names:
-        if name not in pipeline:
-            raise SpanftError(Errors.NO_SUCH_COMPONENT.format(name=name, there=there))
-        if not (_is_classifier(blocks[name]) or "tok2vec" in _model(blocks[name])):
-            raise SpanftError(_no_head([name], blocks))
-    if names:
-        return [name for name in pipeline if name in names]
-    usual = _usual(pipeline, blocks)
-    if not usual:
-        raise SpanftError(_no_head(pipeline, blocks))
-    rich = [name for name in usual if _has_vectors(name, blocks, pipeline)]
-    return rich or usual
-
-
-def _usual(pipeline: list[str], blocks: dict[str, Any]) -> list[str]:
-    """Find the components that get spans if nobody says which."""
-    factories = (*CLASSIFIERS, *TOKEN_HEADS)
-    return [n for n in pipeline if blocks.get(n, {}).get("factory") in factories]
-
-
-def _has_vectors(name: str, blocks: dict[str, Any], pipeline: list[str]) -> bool:
-    before = pipeline[: pipeline.index(name)]
-    is_behind = _first(before, blocks, *LISTENERS) is not None
-    return "tok2vec" in _model(blocks[name]) or (
-        _is_classifier(blocks[name]) and is_behind
-    )
-
-
-def _is_classifier(block: dict[str, Any]) -> bool:
-    return block.get("factory") in CLASSIFIERS
-
-
-def _model(block: dict[str, Any]) -> dict[str, Any]:
-    """Get a component's model block, or the one it would have."""
-    model: dict[str, Any] = block.get("model") or _default_model(block)
-    return model
-
-
-def _default_model(block: dict[str, Any]) -> dict[str, Any]:
-    nlp = blank("en")  # which registers spaCy's own factories
-    factory = block.get("factory", "")
-    if not nlp.has_factory(factory):
-        return {}
-    registry.get("factories", factory)  # imports those of other packages
-    default: Any = nlp.get_factory_meta(factory).default_config
-    return deepcopy(dict(default.get("model", {})))
-
-
 def _moved(config: Config, names: Iterable[str]) -> Config:
     """Copy a config, and make variables follow what moves one block further in."""
     text = config.to_str(interpolate=False)
@@ -204,28 +192,12 @@ def _moved(config: Config, names: Iterable[str]) -> Config:
     return Config().from_str(text, interpolate=False)
 
 
-def _no_head(pipeline: list[str], components: dict[str, Any]) -> str:
-    """Say why there is nothing that could get spans."""
-    own = {n: components.get(n, {}) for n in pipeline}
-    sourced = [n for n, block in own.items() if "source" in block]
-    could = any("tok2vec" in _model(own[n]) for n in own if n not in sourced)
-    if sourced and not could:
-        return Errors.SOURCED.format(names=", ".join(sourced))
-    if not pipeline:
-        return Errors.NO_PIPELINE
-    nlp = blank("en")
-    named = {block["factory"] for block in own.values() if "factory" in block}
-    if unknown := sorted(name for name in named if not nlp.has_factory(name)):
-        return Errors.UNKNOWN_FACTORIES.format(names=", ".join(unknown))
-    there = ", ".join(pipeline)
-    factories = ", ".join((*CLASSIFIERS, *TOKEN_HEADS))
-    return Errors.NO_HEAD.format(there=there, factories=factories)
-
-
-def _has_spans(block: dict[str, Any]) -> bool:
-    model = block.get("model", {})
+def span_block(component: dict[str, Any]) -> dict[str, Any] | None:
+    """Find what can look at spans in a component: its model, or its model's tok2vec."""
+    model = component.get("model", {})
     parts = (model, model.get("tok2vec", {}))
-    return any(part.get("@architectures") in SPAN_BLOCKS for part in parts)
+    found = (one for one in parts if one.get("@architectures") in SPAN_BLOCKS)
+    return next(found, None)
 
 
 def _add_segmenter(
@@ -233,7 +205,7 @@ def _add_segmenter(
 ) -> tuple[str, list[str]]:
     """Put a segmenter in front of the first classifier, if there is none yet."""
     pipeline = list(plain["nlp"]["pipeline"])
-    there = _first(pipeline, plain["components"], SEGMENTER)
+    there = first_of(pipeline, plain["components"], SEGMENTER)
     name = there or _free(SEGMENTER, plain["components"])
     changes = []
     if there is None:
@@ -283,7 +255,7 @@ def _tok2vec_of(
     if tok2vec is not None:
         return tok2vec
     before = pipeline[: pipeline.index(name)]
-    encoder = _first(before, components, *LISTENERS)
+    encoder = first_of(before, components, *LISTENERS)
     if encoder is None:
         raise SpanftError(Errors.NO_TOK2VEC.format(name=name))
     factory = components[encoder]["factory"]
@@ -294,12 +266,12 @@ def _tok2vec_of(
 
 
 def _span_model(
-    tok2vec: dict[str, Any], segmenter: str, exclusive: bool
+    tok2vec: dict[str, Any], keys: dict[str, Any], exclusive: bool
 ) -> dict[str, Any]:
     return {
         "@architectures": SPAN_TEXTCAT,
         "exclusive_classes": exclusive,
-        "spans_key": f"${{components.{segmenter}.spans_key}}",
+        **keys,
         "use_cls": True,
         "summary": "mean",
         "dropout": 0.1,
@@ -317,10 +289,10 @@ def _kept(model: dict[str, Any]) -> dict[str, Any]:
     return {"summary": "cls", **{n: model[n] for n in _OF_TEXTS if n in model}}
 
 
-def _span_tok2vec(tok2vec: dict[str, Any], segmenter: str) -> dict[str, Any]:
+def _span_tok2vec(tok2vec: dict[str, Any], keys: dict[str, Any]) -> dict[str, Any]:
     return {
         "@architectures": SPAN_TOK2VEC,
-        "spans_key": f"${{components.{segmenter}.spans_key}}",
+        **keys,
         "kernel_size": 3,
         "keep_tokens": True,
         # What the listener made of a token's wordpieces stays what is made of them.
@@ -329,15 +301,6 @@ def _span_tok2vec(tok2vec: dict[str, Any], segmenter: str) -> dict[str, Any]:
         ),
         "tok2vec": tok2vec,
     }
-
-
-def _first(
-    pipeline: list[str], components: dict[str, Any], *factories: str
-) -> str | None:
-    """Find the first component that one of the factories makes."""
-    return next(
-        (n for n in pipeline if components.get(n, {}).get("factory") in factories), None
-    )
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from spacy.util import load_model_from_config
 
 from ..errors import Errors, SpanftError
 from ..errors.visible import visible
-from .adding import add_spans
+from .adding import add_spans, span_block, usual_segmentation
 from .bases import TASKS, base
 from .encoders import ENCODERS
 from .regimes import REGIMES, Regime
@@ -27,6 +27,7 @@ def task_config(
     task: str,
     *,
     spans: bool = True,
+    segmentation: str | None = None,
     regime: str | None = None,
     lang: str = "en",
     encoder: str = "spanft",
@@ -38,7 +39,10 @@ def task_config(
     """Make the config of a task, without what spaCy fills in by itself.
 
     task (str): The name of one of TASKS.
-    spans (bool): Whether phrases are looked at; without them it is the baseline.
+    spans (bool): Whether there is a head that looks at phrases; without it, it is the
+        baseline.
+    segmentation (Optional[str]): "spans" for those of a segmenter, or "none" for windows
+        alone; None takes spans for texts, and windows for tokens.
     regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     lang (str): The code of the language.
     encoder (str): The name of one of ENCODERS.
@@ -51,16 +55,21 @@ def task_config(
         "text_pair", "label" or "score".
     RETURNS (Config): The config, with its variables as they are.
     """
-    if spans and dictionary is None and lang != "en":
-        raise SpanftError(Errors.ENGLISH_DICTIONARY.format(lang=lang))
     config = base(task)
+    component = TASKS[task].component
+    looks_at = segmentation or usual_segmentation(
+        config["components"][component]["factory"]
+    )
+    needs_ngrams = spans and looks_at == "spans" and dictionary is None
+    if needs_ngrams and lang != "en":
+        raise SpanftError(Errors.ENGLISH_DICTIONARY.format(lang=lang))
     config["nlp"]["lang"] = lang
     config["paths"]["transformer"] = transformer or _encoder_of(lang)
     set_sources(config, task, files or {}, columns or {})
     ENCODERS[encoder](config)
     _regime(task, regime).change(config)
     if spans:
-        config = add_spans(config, dictionary, [TASKS[task].component]).config
+        config = add_spans(config, dictionary, [component], looks_at).config
     return config
 
 
@@ -83,7 +92,6 @@ def _encoder_of(lang: str) -> str:
 def make_config(
     task: str,
     *,
-    spans: bool = True,
     regime: str | None = None,
     files: Mapping[str, str] | None = None,
     name: str = "config.cfg",
@@ -92,31 +100,27 @@ def make_config(
     """Make the config of a task, and write it.
 
     task (str): The name of one of TASKS.
-    spans (bool): Whether phrases are looked at; without them it is the baseline.
     regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     files (Optional[Mapping[str, str]]): The files of "train" and "dev", if known.
     name (str): The name of the file that it will have.
     **settings: What else `task_config` takes.
     RETURNS (str): The config, with a comment that says how to train it.
     """
-    config = task_config(task, spans=spans, regime=regime, files=files, **settings)
-    return written(config, task, spans=spans, regime=regime, name=name)
+    config = task_config(task, regime=regime, files=files, **settings)
+    return written(config, task, regime=regime, name=name)
 
 
-def written(
-    config: Config, task: str, *, spans: bool, regime: str | None, name: str
-) -> str:
+def written(config: Config, task: str, *, regime: str | None, name: str) -> str:
     """Write a config as `spacy init config` does: with every setting.
 
     config (Config): A config that `task_config` made.
     task (str): The name of one of TASKS.
-    spans (bool): Whether phrases are looked at.
     regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     name (str): The name of the file that it will have.
     RETURNS (str): The config, with a comment that says how to train it.
     """
     filled = load_model_from_config(config, auto_fill=True).config
-    how = "over phrases" if spans else "without phrases, the baseline"
+    how = _how(config["components"][TASKS[task].component])
     ending = TASKS[task].data
     is_held_out = config["paths"]["train"] and not config["paths"]["dev"]
     left = [part for part in ("train", "dev") if not config["paths"][part]]
@@ -139,3 +143,12 @@ def written(
     lines = [f"{TASKS[task].what}, {how}:", "", *joined, "", *text]
     comment = "\n".join(f"# {line}".rstrip() for line in lines)
     return f"{comment}\n\n{to_text(filled)}"
+
+
+def _how(component: dict[str, Any]) -> str:
+    """Say what a component looks at, for whoever reads the config."""
+    block = span_block(component)
+    if block is None:
+        return "without phrases, the baseline"
+    is_bare = block.get("segmentation") == "none"
+    return "over windows of tokens, without spans" if is_bare else "over phrases"

@@ -193,11 +193,17 @@ class DataErrors:
         "from a trained pipeline (source) cannot get another model: {names}. Give the "
         "component a factory and a model block of its own."
     )
-    HAS_SPANS = "Spans are in there already: {names}."
+    HAS_SPANS = "Spans, or windows, are in there already: {names}."
+    UNUSED_DICTIONARY = (
+        "--dictionary is for spans, and {names} would look at none: for tokens, windows "
+        "without spans are the default. Add --segmentation spans, or leave out "
+        "--dictionary."
+    )
     ENGLISH_DICTIONARY = (
         "The default dictionary is English, and the language is {lang!r}. Build one of "
         "your own text (python -m spacy spanft dictionary build) and name it by "
-        "--dictionary, or leave the spans out (--no-spans)."
+        "--dictionary, or leave the spans out (--segmentation none, or --no-spans for "
+        "the baseline)."
     )
     NO_SUCH_COLUMNS = (
         "{options} cannot be set for {task}, whose columns are: {columns}. Remove it, "
@@ -242,8 +248,9 @@ class DataErrors:
     )
     CONFIG_EXISTS = "{path!r} already exists. To overwrite it, add --force (-F)."
     DEV_WITHOUT_TRAIN = "--dev without --train: add the training data."
-    DICTIONARY_WITHOUT_SPANS = (
-        "--dictionary is for spans, and --no-spans leaves them out. Remove one of them."
+    SETTING_WITHOUT_SPANS = (
+        "--no-spans makes the baseline, which has no use for {option}. Remove one of "
+        "them."
     )
     NO_TOK2VEC = (
         "The model of {name!r} has no tok2vec, and no transformer stands before it in "

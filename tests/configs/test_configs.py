@@ -203,7 +203,7 @@ def test_scores_train(arm, paired, bert, tmp_path):
 
 
 @pytest.mark.parametrize("head", ["ner", "bilou_ner"])
-@pytest.mark.parametrize("arm", ["spanft", "baseline"])
+@pytest.mark.parametrize("arm", ["spanft", "windows", "baseline"])
 def test_entities_train(head, arm, entities, bert, tmp_path):
     config = CONFIGS / f"{head}_{arm}.cfg"
     nlp, _ = train(config, entities, bert, tmp_path, n_steps=150)
@@ -212,7 +212,7 @@ def test_entities_train(head, arm, entities, bert, tmp_path):
     assert [ent.text for ent in doc.ents] == ["new york city"]
 
 
-@pytest.mark.parametrize("arm", ["spanft", "baseline"])
+@pytest.mark.parametrize("arm", ["spanft", "windows", "baseline"])
 def test_spans_train(arm, entities, bert, tmp_path):
     config = CONFIGS / f"spancat_{arm}.cfg"
     nlp, _ = train(config, entities, bert, tmp_path, n_steps=150)
@@ -427,7 +427,7 @@ class TestAdd:
     def test_tokens(self, tmp_path, gpu):
         """A tagger stays as it is, unless it is named."""
         config = self.base(tmp_path, "tagger", "ner", "spancat", gpu=gpu)
-        found = add_spans(config).config
+        found = add_spans(config, segmentation="spans").config
         source = config["nlp"]["pipeline"][0]
         assert found["nlp"]["pipeline"] == [
             *(source, "tagger", "span_segmenter", "ner", "spancat")
@@ -441,12 +441,31 @@ class TestAdd:
                 pooling = before["tok2vec"]["pooling"]
                 assert after["tok2vec"]["token_pooling"] == pooling
             assert {**after, "tok2vec": 0} == {**before, "tok2vec": 0}
-        named = add_spans(config, components=["tagger"])
+        named = add_spans(config, components=["tagger"], segmentation="spans")
         assert named.config["nlp"]["pipeline"][:3] == [
             *(source, "span_segmenter", "tagger")
         ]
         assert named.config["components"]["ner"] == config["components"]["ner"]
         assert len(named.changes) == 4
+
+    def test_tokens_get_windows_beside_a_text_with_spans(self, tmp_path):
+        """What nobody asks spans for gets none, and needs no segmenter."""
+        config = self.base(tmp_path, "ner", "textcat")
+        found, changes = add_spans(config)
+        assert found["nlp"]["pipeline"] == [
+            *("transformer", "ner", "span_segmenter", "textcat")
+        ]
+        ner, textcat = (found["components"][n]["model"] for n in ("ner", "textcat"))
+        assert ner["tok2vec"]["segmentation"] == "none"
+        assert "spans_key" not in ner["tok2vec"]
+        assert "segmentation" not in textcat
+        assert any("without spans" in c for c in changes if c.startswith("ner: "))
+        assert not any("without" in c for c in changes if c.startswith("textcat: "))
+        alone = add_spans(config, components=["ner"]).config
+        assert alone["nlp"]["pipeline"] == config["nlp"]["pipeline"]
+        assert "dictionary" not in alone["paths"]
+        with pytest.raises(SpanftError, match="ner would look at none"):
+            add_spans(config, "a.tsv.gz", ["ner"])
 
     def test_entities_from_the_command_line(self, tmp_path, entities, bert):
         self.base(tmp_path, "ner", gpu=False)
@@ -473,8 +492,8 @@ class TestAdd:
 
     def test_a_segmenter_behind_is_moved(self, tmp_path):
         config = self.base(tmp_path, "tagger", "ner")
-        first = add_spans(config).config
-        found, changes = add_spans(first, components=["tagger"])
+        first = add_spans(config, segmentation="spans").config
+        found, changes = add_spans(first, components=["tagger"], segmentation="spans")
         order = ["transformer", "span_segmenter", "tagger", "ner"]
         assert found["nlp"]["pipeline"] == order
         assert changes[0] == "span_segmenter: moved before tagger."
@@ -494,7 +513,8 @@ class TestAdd:
         (tmp_path / "base.cfg").write_text(text)
         # In a process of its own: nothing has made a factory known there yet.
         command = ("-m", "spacy", "spanft", "add", "base.cfg", "out.cfg")
-        done = interpreter.run(*command, "-d", "no.gz", cwd=tmp_path)
+        more = ("-d", "no.gz", "--segmentation", "spans")
+        done = interpreter.run(*command, *more, cwd=tmp_path)
         assert "There is no dictionary no.gz yet" in done.stderr
         model = load_config(tmp_path / "out.cfg")["components"]["x"]["model"]
         assert model["tok2vec"]["@architectures"] == "spacy-spanft.SpanTok2Vec.v2"

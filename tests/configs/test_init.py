@@ -100,8 +100,8 @@ def test_what_labels_tokens_is_trained_first(task, expected):
     assert {k: found[k] for k in before} == before
     assert bool(found) == bool(before)
     arm = arms.config_of(arms.ArmConfig("tokens"), arms.Pipeline(task))
-    assert flat(arm) == flat(task_config(task))
-    together = task_config(task, regime="everything")
+    assert flat(arm) == flat(task_config(task, segmentation="spans"))
+    together = task_config(task, segmentation="spans", regime="everything")
     assert "before_update" not in together["training"]
     arm = arms.config_of(
         arms.ArmConfig("tokens", regime="everything"), arms.Pipeline(task)
@@ -122,15 +122,34 @@ def test_rates_of_a_regime(regime):
     assert is_first == (regime == "head-first")
 
 
-@pytest.mark.parametrize("spans", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [{"spans": False}, {}, {"segmentation": "none"}, {"segmentation": "spans"}],
+    ids=["baseline", "default", "windows", "spans"],
+)
 @pytest.mark.parametrize("task", TASKS)
-def test_each_makes_a_pipeline(task, spans):
+def test_each_makes_a_pipeline(task, options):
     """Nothing is left open, and nothing is written that nobody knows."""
-    config = read(make_config(task, spans=spans))
+    text = make_config(task, **options)
+    config = read(text)
     nlp = load_model_from_config(config, auto_fill=True)
     assert flat(config).items() <= flat(nlp.config).items()
-    segmenter = ["span_segmenter"] if spans else []
-    assert nlp.pipe_names == ["transformer", *segmenter, TASKS[task].component]
+    component = TASKS[task].component
+    is_of_texts = component in ("textcat", "textcat_multilabel", "text_regressor")
+    usual = "spans" if is_of_texts else "none"
+    looks_at = options.get("segmentation", usual) if options != {"spans": False} else ""
+    segmenter = ["span_segmenter"] if looks_at == "spans" else []
+    assert nlp.pipe_names == ["transformer", *segmenter, component]
+    assert config["training"]["annotating_components"] == segmenter
+    model = config["components"][component]["model"]
+    block = model if is_of_texts else model["tok2vec"]
+    assert block.get("segmentation", "") == looks_at
+    said = {
+        "spans": "over phrases",
+        "none": "over windows of tokens, without spans",
+        "": "without phrases, the baseline",
+    }
+    assert text.startswith(f"# {TASKS[task].what}, {said[looks_at]}:\n")
 
 
 def test_sections_stand_before_their_own(tmp_path):
@@ -151,7 +170,8 @@ def test_a_language_and_a_dictionary_of_ones_own(tmp_path):
     NgramDictionary({"in der": 3}).to_disk(path)
     out = tmp_path / "my config.cfg"
     options = ("--lang", "de", "--dictionary", path, "--transformer", "x/y")
-    done = run("spanft", "init", out, "--pipeline", "ner", *options)
+    more = ("--pipeline", "ner", "--segmentation", "spans")
+    done = run("spanft", "init", out, *options, *more)
     assert (
         f"python -m spacy train '{out}' \\\n    --output 'training/my config'"
         in done.stderr
@@ -533,9 +553,10 @@ class TestErrors:
         )
         assert not (tmp_path / "x.cfg").exists()
         with pytest.raises(SpanftError, match="default dictionary is English"):
-            make_config("ner", lang="de")
-        other = read(make_config("ner", lang="de", spans=False))
-        assert other["paths"]["transformer"] == "bert-base-german-cased"
+            make_config("ner", lang="de", segmentation="spans")
+        for without in ({"spans": False}, {}):
+            other = read(make_config("ner", lang="de", **without))
+            assert other["paths"]["transformer"] == "bert-base-german-cased"
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -587,8 +608,24 @@ class TestErrors:
         options = ("--no-spans", "--dictionary", "x.tsv.gz")
         done = run("spanft", "init", "-", *options, ok=False)
         assert (
-            "--dictionary is for spans, and --no-spans leaves them out" in done.stderr
+            "--no-spans makes the baseline, which has no use for --dictionary"
+            in done.stderr
         )
+
+    def test_a_segmentation_of_the_baseline(self):
+        options = ("--no-spans", "--segmentation", "spans")
+        done = run("spanft", "init", "-", *options, ok=False)
+        assert "which has no use for --segmentation" in done.stderr
+
+    def test_a_dictionary_that_nothing_would_look_at(self, tmp_path):
+        path = tmp_path / "own.tsv.gz"
+        NgramDictionary.from_texts(["ein neues haus"], min_count=1).to_disk(path)
+        options = ("--pipeline", "ner", "--dictionary", path)
+        done = run("spanft", "init", "-", *options, ok=False)
+        assert "ner would look at none" in done.stderr
+        assert "Add --segmentation spans" in done.stderr
+        done = run("spanft", "init", "-", *options, "--segmentation", "spans")
+        assert str(path) in done.stdout
 
     def test_a_dictionary_that_is_not_there(self):
         done = run("spanft", "init", "-", "--dictionary", "x.tsv.gz", ok=False)

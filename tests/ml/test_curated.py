@@ -198,7 +198,8 @@ def test_rows_are_the_wordpieces_of_each_token(vocabulary):
 @pytest.mark.parametrize("component", ["textcat", "ner", "bilou_ner"])
 def test_learns_saves_and_loads(vocabulary, tmp_path, component):
     block = {"textcat": textcat, "ner": ner}.get(component, _bilou)()
-    config = add_spans(trf_config(vocabulary, **{component: block})).config
+    base = trf_config(vocabulary, **{component: block})
+    config = add_spans(base, segmentation="spans").config
     nlp, examples, optimizer = build(config)
     optimizer.learn_rate = 0.01
     module = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model
