@@ -149,11 +149,16 @@ def our_config(
     RETURNS (Config): The config, with its variables as they are.
     """
     pipeline, _, kind = name.rpartition("_")
-    spans = kind == "spanft"
-    how = {"spans": spans, "segmentation": "spans" if spans else None}
-    made = task_config(pipeline, regime="everything", encoder=encoder, **how)
-    text = to_text(made)
-    return Config().from_str(text, overrides=dict(overrides), interpolate=False)
+    made = task_config(
+        pipeline,
+        spans=kind == "spanft",
+        segmentation="spans",
+        regime="everything",
+        encoder=encoder,
+    )
+    return Config().from_str(
+        to_text(made), overrides=dict(overrides), interpolate=False
+    )
 
 
 def as_in_the_paper(config: Config) -> None:

@@ -193,6 +193,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "orders": orders,
     "few-labels": fewlabels.scored,
     "best-heads": fewlabels.best,
+    "by-kind": fewlabels.by_kind,
     "every-metric": fewlabels.every_metric,
     "in-short": fewlabels.in_short,
     "held-out-regimes": partial(fewlabels.regimes, "fewlabels_variants.jsonl"),

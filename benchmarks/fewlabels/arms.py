@@ -130,21 +130,23 @@ ZERO = ("zero", "residual-zero", "mean-zero", "pair-zero")
 class Chosen(NamedTuple):
     """What did best on held-out data on tasks of a kind, and what it is compared with.
 
-    best (str): The head over n-grams.
-    twin (str): The same with random spans.
+    ngrams (str): The head over n-grams.
+    random (str): The same with random spans.
     bare (str): The same without its spans.
+    init (str): Which of them `init` writes.
     """
 
-    best: str
-    twin: str
+    ngrams: str
+    random: str
     bare: str
+    init: str
 
 
 V1_ARMS = (BASELINE, "cnn", "random", "ngrams")
 CHOSEN: dict[Kind, Chosen] = {
-    "labels": Chosen("mean-ngrams", "mean-random", "mean"),
-    "scores": Chosen("pair-ngrams", "pair-random", "pair"),
-    "tokens": Chosen("wide", "wide-random", "cnn"),
+    "labels": Chosen("mean-ngrams", "mean-random", "mean", init="mean-ngrams"),
+    "scores": Chosen("pair-ngrams", "pair-random", "pair", init="pair-ngrams"),
+    "tokens": Chosen("wide", "wide-random", "cnn", init="cnn"),
 }
 # How large the default dictionary is cut for tasks of a curve over its sizes.
 CUT = {"top-1000": 1000, "top-10000": 10_000}
@@ -173,9 +175,9 @@ def arms_of(name: str) -> tuple[str, ...]:
 def core_arms(name: str, size: int) -> tuple[str, ...]:
     """Name those that a size has with all seeds.
 
-    What `init` writes is compared with its twins at one size. Only of scores, where the
-    spans of two texts are compared and n-grams did better than random spans, it is at
-    all of them: to see whether that was chance.
+    The heads over n-grams are compared with their twins at one size. Only of scores,
+    where the spans of two texts are compared and n-grams did better than random spans,
+    they are at all of them: to see whether that was chance.
 
     name (str): The task.
     size (int): How many labels there are.
@@ -183,7 +185,8 @@ def core_arms(name: str, size: int) -> tuple[str, ...]:
     """
     kind = TASKS[name].kind
     has_twins = size == MAIN_SIZE or kind == "scores"
-    chosen = CHOSEN[kind] if has_twins else CHOSEN[kind][:1]
+    own = CHOSEN[kind]
+    chosen = own if has_twins else (own.ngrams, own.init)
     return tuple(dict.fromkeys((*V1_ARMS, *chosen)))
 
 

@@ -39,7 +39,7 @@ def learning_curves() -> Figure:
         axes.remove()
         figure.set_size_inches(_SIZE)
         for ax, name in zip(figure.subplots(2, 3).flat, TASKS, strict=True):
-            best = CHOSEN[TASKS[name].kind].best
+            best = CHOSEN[TASKS[name].kind].init
             curves = curves_of(runs, name, [*names, best])
             for arm, curve in curves.items():
                 title = "init" if arm == best else names[arm]
@@ -55,8 +55,12 @@ def learning_curves() -> Figure:
             ends = {"encoder alone": curves[BASELINE], "init": curves[best]}
             said += [f"{name}, {title}: {_listed(one)}" for title, one in ends.items()]
         figure.supxlabel("training texts", fontsize="medium")
-        lines, titles = ax.get_legend_handles_labels()
-        figure.legend(lines, titles, loc="outside upper center", ncols=len(titles))
+        # On tokens, one of the curves is that of `init`.
+        named = [ax.get_legend_handles_labels() for ax in figure.axes]
+        lines = {title: line for own in named for line, title in zip(*own, strict=True)}
+        shown = [*filter(lines.get, look)]
+        where = {"loc": "outside upper center", "ncols": len(shown)}
+        figure.legend([lines[title] for title in shown], shown, **where)
         return _figure(figure, f"Scores by training texts. {'; '.join(said)}.")
 
 

@@ -117,17 +117,45 @@ def chosen(part: str) -> Callable[[str], str]:
     return lambda task: getattr(CHOSEN[TASKS[task].kind], part)
 
 
+_OF_SPANS = {
+    "n-grams − no spans": Column(chosen("ngrams"), chosen("bare")),
+    "n-grams − random spans": Column(chosen("ngrams"), chosen("random")),
+}
+
+
 def best() -> Iterator[Sequence[str]]:
-    """Compare what `init` writes with its twins, on dev data."""
+    """Compare the best head over n-grams with its twins, on dev data."""
     columns = {
-        "`init`, no spans": Column(chosen("bare")),
-        "`init`, random spans": Column(chosen("twin")),
-        "`init`": Column(chosen("best")),
-        "`init` − no spans": Column(chosen("best"), chosen("bare")),
-        "`init` − random spans": Column(chosen("best"), chosen("twin")),
+        "no spans": Column(chosen("bare")),
+        "random spans": Column(chosen("random")),
+        "n-grams": Column(chosen("ngrams")),
+        **_OF_SPANS,
     }
     yield "labels", "task", "encoder alone", *columns
     yield from _sized([*columns.values()])
+
+
+def by_kind() -> Iterator[Sequence[str]]:
+    """Compare heads over tasks of a kind, and over all of them, for each size."""
+    columns = {
+        "the paper's head": Column.of("ngrams"),
+        "`init`": Column(chosen("init")),
+        **_OF_SPANS,
+    }
+    yield "labels", "tasks", *columns
+    runs = recorded(SCORED_RUNS)
+    kinds = {name: [t for t in TASKS if TASKS[t].kind == name] for name in CHOSEN}
+    groups = {**{" and ".join(own): own for own in kinds.values()}, "all": [*TASKS]}
+    for size, (title, tasks) in product(
+        sorted({run["size"] for run in runs}), groups.items()
+    ):
+        own = [run for run in runs if run["size"] == size]
+        cells = [
+            _over([_gains(own, name, column) for name in tasks])
+            for column in columns.values()
+        ]
+        if {*cells} != {"-"}:
+            yield f"{size:,}", title, *cells
 
 
 def every_metric() -> Iterator[Sequence[str]]:
@@ -137,7 +165,7 @@ def every_metric() -> Iterator[Sequence[str]]:
     for size, (name, task) in product(sorted({r["size"] for r in runs}), TASKS.items()):
         own = [run for run in runs if run["size"] == size]
         for metric in task.metrics:
-            both = (BASELINE, CHOSEN[task.kind].best)
+            both = (BASELINE, CHOSEN[task.kind].init)
             base, ours = (scores(own, name, arm, metric) for arm in both)
             if base.keys() & ours.keys():
                 cells = _spread(base), _difference(ours, base)
@@ -148,9 +176,10 @@ def in_short() -> Iterator[Sequence[str]]:
     """Compare the paper's head, and what `init` writes, with the encoder alone."""
     columns = {
         "n-grams as in the paper": Column.of("ngrams"),
-        "`init`": Column(chosen("best")),
-        "`init`, no spans": Column(chosen("bare")),
-        "`init`, random spans": Column(chosen("twin")),
+        "`init`": Column(chosen("init")),
+        "no spans": Column(chosen("bare")),
+        "random spans": Column(chosen("random")),
+        "n-grams": Column(chosen("ngrams")),
     }
     yield "", "encoder alone", *columns
     runs = recorded(SCORED_RUNS)
@@ -174,9 +203,8 @@ def regimes(results: str) -> Iterator[Sequence[str]]:
     runs = recorded(results)
     runs = [run for run in runs if run["size"] == MAIN_SIZE]
     for name, task in TASKS.items():
-        best, twin, _ = CHOSEN[task.kind]
         base = scores(runs, name, BASELINE)
-        for arm in dict.fromkeys((BASELINE, "ngrams", best, twin)):
+        for arm in dict.fromkeys((BASELINE, "ngrams", *CHOSEN[task.kind])):
             own = {one: scores(runs, name, arm, regime=one) for one in REGIME_NAMES}
             if sum(map(bool, own.values())) > 1:
                 cells = [
@@ -228,12 +256,21 @@ def _rows(runs: Sequence[Run], columns: Sequence[Column]) -> Iterator[Sequence[s
             continue
         cells = []
         for column, own in zip(columns, gains, strict=True):
-            one, base = (scores(runs, name, of(name)) for of in column)
-            cells.append("-" if one == base else _difference(one, base))
-            own.append({seed: one[seed] - base[seed] for seed in one if seed in base})
+            gained = _gains(runs, name, column)
+            cells.append(_over([gained]))
+            own.append(gained)
         yield name, _spread(encoder), *cells
     if all(len(own) == len(TASKS) for own in gains):
         yield "mean", "", *map(_over, gains)
+
+
+def _gains(runs: Sequence[Run], task: str, column: Column) -> Seeds:
+    """Subtract the scores of two arms on a task, seed by seed; nothing if it is one."""
+    arm, base = (of(task) for of in column)
+    if arm == base:
+        return {}
+    own, other = (scores(runs, task, one) for one in (arm, base))
+    return {seed: own[seed] - other[seed] for seed in own if seed in other}
 
 
 def scores(

@@ -41,8 +41,8 @@ def task_config(
     task (str): The name of one of TASKS.
     spans (bool): Whether there is a head that looks at phrases; without it, it is the
         baseline.
-    segmentation (Optional[str]): "spans" for those of a segmenter, or "none" for windows
-        alone; None takes spans for texts, and windows for tokens.
+    segmentation (Optional[str]): "spans" for those of a segmenter, or "none" for
+        windows alone; None takes spans for texts, and windows for tokens.
     regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     lang (str): The code of the language.
     encoder (str): The name of one of ENCODERS.

@@ -195,9 +195,9 @@ class DataErrors:
     )
     HAS_SPANS = "Spans, or windows, are in there already: {names}."
     UNUSED_DICTIONARY = (
-        "--dictionary is for spans, and {names} would look at none: for tokens, windows "
-        "without spans are the default. Add --segmentation spans, or leave out "
-        "--dictionary."
+        "--dictionary is for spans, and {names} would look at none: for tokens, "
+        "windows without spans are the default. Add --segmentation spans, or leave "
+        "out --dictionary."
     )
     ENGLISH_DICTIONARY = (
         "The default dictionary is English, and the language is {lang!r}. Build one of "

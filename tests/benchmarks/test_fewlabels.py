@@ -196,7 +196,9 @@ def test_runs_are_balanced():
 def test_what_is_compared_is_scored():
     for name, task in tasks.TASKS.items():
         assert {*CHOSEN[task.kind]} < {*core_arms(name, 300)} < {*arms_of(name)}
-        assert CHOSEN[task.kind].best in core_arms(name, 100)
+        own = CHOSEN[task.kind]
+        assert {own.ngrams, own.init} <= {*core_arms(name, 100)}
+        assert own.init in (own.ngrams, own.bare)
     assert "mean" in arms_of("MRPC")
     assert "no-cls" not in arms_of("WNUT17")
     assert [name for name in tasks.TASKS if "top-1000" in arms_of(name)] == [
@@ -219,7 +221,7 @@ def test_heads_are_tried_on_held_out_data():
     both = list(choices.variant_runs({**chosen, rates: SETTING}, 2))
     on_cola = [run for run in both if run["task"] == "CoLA"]
     others = {run["arm"] for run in on_cola if run["regime"] == "rates"}
-    assert others == {CHOSEN["labels"].best, CHOSEN["labels"].twin}
+    assert others == {CHOSEN["labels"].ngrams, CHOSEN["labels"].random}
     on_pairs = {run["task"] for run in runs if run["arm"].startswith("pair")}
     assert on_pairs == {"MRPC", "STS-B"}
 
@@ -554,7 +556,7 @@ def test_differences_are_paired_by_seed():
 def test_the_best_is_compared_with_its_twins(monkeypatch):
     recorded = []
     for name, regime in {"CoLA": "everything", "WNUT17": "head-first"}.items():
-        best, twin, bare = CHOSEN[tasks.TASKS[name].kind]
+        best, twin, bare, _ = CHOSEN[tasks.TASKS[name].kind]
         gains = {"encoder": 0.0, bare: 0.01, twin: 0.02, best: 0.05}
         if name == "WNUT17":
             gains = {"encoder": 0.0, bare: 0.01, twin: 0.03, best: 0.02}
@@ -570,6 +572,32 @@ def test_the_best_is_compared_with_its_twins(monkeypatch):
     assert [cell[:4] for cell in cola] == ["+1.0", "+2.0", "+5.0", "+4.0", "+3.0"]
     assert [cell[:4] for cell in wnut] == ["+1.0", "+3.0", "+2.0", "+1.0", "−1.0"]
     assert [cell[:4] for cell in means] == ["+1.0", "+2.5", "+3.5", "+2.5", "+1.0"]
+
+
+def test_means_of_kinds_are_paired_over_tasks(monkeypatch):
+    """For labels `init` is the head over n-grams, for tokens the one without spans."""
+    recorded = []
+    for name, regime in {"CoLA": "everything", "WNUT17": "head-first"}.items():
+        best, twin, bare, _ = CHOSEN[tasks.TASKS[name].kind]
+        scale = {"CoLA": 1.0, "WNUT17": 3.0}[name]
+        gains = {"encoder": 0.0, bare: 0.01, twin: 0.03, best: 0.02, "ngrams": -0.01}
+        for (arm, gain), seed in product(gains.items(), range(2)):
+            run = {"task": name, "size": 100, "arm": arm, "regime": regime}
+            metric = tasks.TASKS[name].metrics[0]
+            score = 0.1 * seed * scale + gain * scale * (1 + seed)
+            recorded.append({**run, "seed": seed, metric: score})
+    monkeypatch.setattr(page, "recorded", lambda _: recorded)
+    known = {name: tasks.TASKS[name] for name in ("CoLA", "WNUT17")}
+    monkeypatch.setattr(page, "TASKS", known)
+    header, labels, entities, both = page.by_kind()
+    assert header[2:4] == ("the paper's head", "`init`")
+    assert labels[:2] == ("100", "CoLA")
+    assert [cell[:4] for cell in labels[2:]] == ["−1.5", "+3.0", "+1.5", "−1.5"]
+    # Of two seeds: 3 and 6 points, whose t interval of 1 degree reaches far.
+    assert entities[3] == "+4.5 (−14.6 to +23.6, n = 2)"
+    assert [cell[:4] for cell in entities[2:]] == ["−4.5", "+4.5", "+4.5", "−4.5"]
+    assert both[:2] == ("100", "all")
+    assert [cell[:5] for cell in both[2:]] == ["−3.0 ", "+3.8 ", "+3.0 ", "−3.0 "]
 
 
 def test_tables_of_the_page(monkeypatch):

@@ -176,10 +176,12 @@ def _config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     if arm.config not in KINDS:
         text = {"arm": arm.name, "config": shown(arm.config)}
         raise SpanftError(Errors.NO_KIND.format(**text, known=", ".join(KINDS)))
-    has_spans = KINDS[arm.config]
-    # With spans, whatever `init` takes: an arm may bring other ones.
-    how = {"spans": has_spans, "segmentation": "spans" if has_spans else None}
-    return task_config(source.name, regime=arm.regime or None, **how)
+    return task_config(
+        source.name,
+        spans=KINDS[arm.config],
+        segmentation="spans",  # also where `init` takes none: an arm may bring others
+        regime=arm.regime or None,
+    )
 
 
 def change(
