@@ -15,7 +15,7 @@ from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
 from .adapting import MASKINGS
-from .heads import EDGES, NORMED, RESIDUAL
+from .heads import EDGES, NORMED, RESIDUAL, SHARED
 from .segmenters import CAPITALS, GAPS, ORACLE
 from .tasks import TASKS, Data, Kind, Task
 
@@ -39,6 +39,7 @@ _RESIDUAL = {"@architectures": RESIDUAL, "kernel_size": 3}
 _RESIDUALS = {"span_pooling": _RESIDUAL, "doc_pooling": _RESIDUAL}
 _RESIDUAL_MEAN = {"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
 _NORMED = {"doc_pooling": {"@architectures": NORMED, "kernel_size": 3}}
+_SHARED = {"@architectures": SHARED}
 _EDGES = {"@architectures": EDGES}
 _V1 = {"@architectures": "spacy-spanft.SpanTok2Vec.v1"}
 _WIDE = {"@architectures": "spacy-spanft.SpanTok2Vec.v2"}
@@ -66,6 +67,7 @@ ARMS = {
         ArmConfig("mean-zero", note="the same, whose weights begin at zero"),
         ArmConfig("mean-residual", block=_RESIDUAL_MEAN, note="both"),
         ArmConfig("mean-norm", block=_NORMED, note="n-grams, normalized"),
+        ArmConfig("mean-shared", block=_SHARED, note="both levels alike"),
         ArmConfig("mean-dropout", note="n-grams, others in each epoch"),
         ArmConfig("mean-taught", note="texts without labels, cut in two ways"),
         ArmConfig("mean-self", note="texts without labels, cut in one way"),
@@ -107,7 +109,7 @@ ARMS = {
 TRIED_EVERYWHERE = ("gaps", "lower", "lower-ngrams", *MASKINGS)
 _BESIDE_MEAN = (
     *("mean-cnn", "mean-random", "mean-ngrams", "mean-zero"),
-    *("mean-residual", "mean-norm", "mean-dropout"),
+    *("mean-residual", "mean-norm", "mean-shared", "mean-dropout"),
 )
 # Whether a classifier learns from other cuts of a text than those it labels it with.
 TAUGHT = {"mean-taught": True, "mean-self": False}

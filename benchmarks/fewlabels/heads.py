@@ -1,7 +1,7 @@
 """Heads that are tried here, and may become the package's if they win."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from thinc.api import LayerNorm, Model, chain, reduce_max, residual
 from thinc.types import Floats2d
 
 from spacy_spanft.ml.alignment import get_spans, lengths_of_pieces
+from spacy_spanft.ml.architectures.textcat import TextCat, span_textcat
 from spacy_spanft.ml.architectures.tok2vec import Tok2Vec, init
 from spacy_spanft.ml.layers.doc_rows import DocRows
 from spacy_spanft.ml.layers.encoder_rows import encoder_rows
@@ -20,6 +21,7 @@ from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 
 RESIDUAL = "fewlabels.ResidualCnnPooling.v1"
 NORMED = "fewlabels.NormedCnnPooling.v1"
+SHARED = "fewlabels.SharedTextCat.v1"
 EDGES = "fewlabels.EdgeTok2Vec.v1"
 # A token is all of its piece, or its first one, its last one, or one in between.
 N_PLACES = 4
@@ -49,6 +51,13 @@ def normed_cnn_pooling(kernel_size: int = 3) -> Pooling:
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
     return with_nonempty(chain(span_window(kernel_size), reduce_max(), LayerNorm()))
+
+
+@registry.architectures(SHARED)
+@wraps(span_textcat)
+def shared_textcat(**settings: Any) -> TextCat:
+    """Pool the spans of a text with the weights that pool the rows of a span."""
+    return span_textcat(**{**settings, "doc_pooling": settings["span_pooling"]})
 
 
 def _near_zero(ops: Any, shape: tuple[int, ...]) -> Any:

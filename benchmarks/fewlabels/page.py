@@ -33,6 +33,7 @@ NAMES = {
     "mean-residual": "n-grams, residual windows, their mean, beside the mean",
     "mean-zero": "n-grams beside the mean, weights from zero",
     "mean-norm": "n-grams, normalized, beside the mean",
+    "mean-shared": "n-grams, both levels with the same weights, beside the mean",
     "mean-dropout": "n-grams, others in each epoch, beside the mean",
     "mean-taught": "n-grams beside the mean, and texts it labels itself, cut anew",
     "mean-self": "n-grams beside the mean, and texts it labels itself, cut alike",

@@ -257,6 +257,49 @@ def test_a_residual_window_is_that_of_loops():
     np.testing.assert_allclose(pooling.predict(X), expected, atol=1e-5)
 
 
+def test_shared_weights_learn_from_both_levels():
+    """The same scores as of two alike poolings, and the sum of their gradients."""
+    block = {"@architectures": "spacy-spanft.CnnPooling.v1"}
+    given = {"tok2vec": TOKENS, "span_pooling": block, "doc_pooling": block}
+    given |= {"exclusive_classes": True, "dropout": 0.0, "nO": 2}
+    nlp = spacy.blank("en")
+    docs = [*map(nlp.make_doc, ["the united states of america", "", "new york"])]
+    for doc in docs:
+        doc.spans["ngrams"] = [doc[:2]] if len(doc) else []
+    shared, apart = (
+        registry.resolve({"model": {"@architectures": name, **given}})["model"]
+        for name in (heads.SHARED, "spacy-spanft.SpanTextCat.v1")
+    )
+    for model in (shared, apart):
+        model.initialize(X=docs)
+
+    def windows_of(model):
+        return [node for node in model.walk() if node.name == "span_window"]
+
+    (one,) = windows_of(shared)
+    two = windows_of(apart)
+    assert len(two) == 2
+    for window, name in product(two, ("W", "b")):
+        window.set_param(name, one.get_param(name).copy())
+    others = [
+        [n for n in model.walk() if n.param_names and n.name != "span_window"]
+        for model in (shared, apart)
+    ]
+    for node, other in zip(*others, strict=True):
+        for name in node.param_names:
+            if node.has_param(name):
+                other.set_param(name, node.get_param(name).copy())
+    found = [model(docs, is_train=True) for model in (shared, apart)]
+    np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-6)
+    gradient = np.array([[1, -1], [0, 0], [-2, 2]], "f")
+    for _, backprop in found:
+        backprop(gradient)
+    for name in ("W", "b"):
+        parts = [window.get_grad(name) for window in two]
+        assert all(abs(part).max() > 0 for part in parts)
+        np.testing.assert_allclose(one.get_grad(name), sum(parts), atol=1e-5)
+
+
 def test_places_of_tokens_in_their_pieces():
     lengths = np.array([1, 2, 4, 1])
     places = heads.places_of_tokens(lengths)
