@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from spacy import displacy
 from spacy.tokens import Doc
 from wasabi.util import color
 
 from ..errors.visible import LAYOUT, visible
+from ..util.page import marked_page
 
 # Two shades that black reads well on, taken in turns so that neighbors differ.
 _TERMINAL_COLORS = (153, 223)
@@ -111,11 +111,4 @@ def to_html(docs: Iterable[Doc], key: str) -> str:
         label: _PAGE_COLORS[i % len(_PAGE_COLORS)]
         for i, label in enumerate(sorted(labels))
     }
-    return displacy.render(
-        pages,
-        style="ent",
-        manual=True,
-        page=True,
-        options={"colors": colors},
-        jupyter=False,
-    )
+    return marked_page(pages, colors)

@@ -82,9 +82,14 @@ class SpanExplanation(NamedTuple):
         tokens = range(span.start, span.end)
         parts = [Part(self.doc[i].text, i, i + 1) for i in tokens]
         added = list(zip(parts, scores.of_tokens.tolist(), strict=True))
-        bias, total = float(scores.bias), float(scores.logits)
-        explained = Part(span.text, span.start, span.end)
-        return Reasons(label, against, added, 0.0, 0.0, bias, total, explained)
+        return Reasons(
+            label=label,
+            against=against,
+            total=float(scores.logits),
+            parts=added,
+            bias=float(scores.bias),
+            span=Part(span.text, span.start, span.end),
+        )
 
     def rival(self, span: Span, label: str | None = None) -> str | None:
         """Find the best other label of a span, if one of them must be right.

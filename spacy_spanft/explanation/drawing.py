@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any, NamedTuple
 
-from spacy import displacy
 from spacy.tokens import Doc
 
 from ..errors.shortening import shown
 from ..errors.visible import LAYOUT, visible
+from ..util.page import marked_page
 from .candidates import SpanExplanation
 from .entities import EntityExplanation
 from .explanation import Explanation, Part, Reasons
@@ -108,15 +108,8 @@ def to_html(blocks: Iterable[Marked]) -> str:
                 ents.append({"start": start, "end": end, "label": label})
         # displaCy writes titles, unlike texts, into the page as they are.
         pages.append({"text": text, "ents": ents, "title": escape(title)})
-    page = displacy.render(
-        pages,
-        style="ent",
-        manual=True,
-        page=True,
-        options={"colors": colors},
-        jupyter=False,
-    )
-    return str(page).replace("<title>displaCy</title>", f"<title>{_TITLE}</title>", 1)
+    page = marked_page(pages, colors)
+    return page.replace("<title>displaCy</title>", f"<title>{_TITLE}</title>", 1)
 
 
 def signed(value: float) -> str:

@@ -120,12 +120,14 @@ class EntityExplanation(NamedTuple):
         own = np.bincount(sources, added * (sources == targets), n_tokens)
         bias = of(found.bias[span.start : span.end], np.arange(len(span))).sum()
         adding = np.unique(sources).tolist()
-        parts = [(Part(self.doc[i].text, i, i + 1), float(total[i])) for i in adding]
-        explained = Part(span.text, span.start, span.end)
-        whole = float(total.sum() + bias)
-        own_parts = own[adding].tolist()
         return Reasons(
-            label, against, parts, 0.0, 0.0, float(bias), whole, explained, own_parts
+            label=label,
+            against=against,
+            total=float(total.sum() + bias),
+            parts=[(Part(self.doc[i].text, i, i + 1), float(total[i])) for i in adding],
+            bias=float(bias),
+            span=Part(span.text, span.start, span.end),
+            own=own[adding].tolist(),
         )
 
 

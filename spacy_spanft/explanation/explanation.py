@@ -77,7 +77,15 @@ class Explanation(NamedTuple):
         sums = (found.whole_text, found.similarity, found.bias, found.logits)
         whole_text, similarity, bias, total = (float(of(one)) for one in sums)
         parts = list(zip(self.parts, added, strict=True))
-        return Reasons(label, against, parts, whole_text, similarity, bias, total)
+        return Reasons(
+            label=label,
+            against=against,
+            total=total,
+            parts=parts,
+            bias=bias,
+            whole_text=whole_text,
+            similarity=similarity,
+        )
 
 
 class Reasons(NamedTuple):
@@ -88,11 +96,11 @@ class Reasons(NamedTuple):
 
     label (str): The label.
     against (Optional[str]): In whose place it was chosen, if that was asked.
+    total (float): The logit, or its difference from that of the other label.
     parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
+    bias (float): What is added whatever the text.
     whole_text (float): What its vector adds: [CLS], or the mean of the wordpieces.
     similarity (float): What that of the texts of a pair adds.
-    bias (float): What is added whatever the text.
-    total (float): The logit, or its difference from that of the other label.
     span (Optional[Part]): What has the label; None for the whole text.
     own (Optional[list[float]]): Of entities and tokens, how much of what each part adds
         it adds to its own tag, and not as a neighbor to that of another token.
@@ -100,11 +108,11 @@ class Reasons(NamedTuple):
 
     label: str
     against: str | None
-    parts: list[tuple[Part, float]]
-    whole_text: float
-    similarity: float
-    bias: float
     total: float
+    parts: list[tuple[Part, float]]
+    bias: float
+    whole_text: float = 0.0
+    similarity: float = 0.0
     span: Part | None = None
     own: list[float] | None = None
 
