@@ -146,7 +146,7 @@ def by_kind() -> Iterator[Sequence[str]]:
     yield "labels", "tasks", *columns
     runs = recorded(SCORED_RUNS)
     kinds = {name: [t for t in TASKS if TASKS[t].kind == name] for name in CHOSEN}
-    groups = {**{" and ".join(own): own for own in kinds.values()}, "all": [*TASKS]}
+    groups = {**{", ".join(own): own for own in kinds.values()}, "all": [*TASKS]}
     for size, (title, tasks) in product(
         sorted({run["size"] for run in runs}), groups.items()
     ):
