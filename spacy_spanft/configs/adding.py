@@ -101,6 +101,9 @@ def add_spans(
     RETURNS (Added): The new config, which differs in the segmenter, the components'
         model blocks, annotating_components and, if it had none, after_init alone.
     """
+    is_known = segmentation is None or segmentation in SEGMENTATIONS
+    expected = f"null, or one of {', '.join(SEGMENTATIONS)}"
+    check_setting("segmentation", segmentation, is_known, expected)
     plain = interpolated(config)
     _check_blocks(plain)
     check_curated(plain)
@@ -119,17 +122,11 @@ def add_spans(
     for name in left:
         block = config["components"][name]
         if is_classifier(blocks[name]):
-            before = block.get("model", {}).get("@architectures", "spaCy's default")
             tok2vec = _tok2vec_of(name, block, blocks, pipeline)
-            exclusive = CLASSIFIERS[blocks[name]["factory"]]
-            kept = _kept(block.get("model", {}))
-            block["model"] = _span_model(tok2vec, keys[name], exclusive) | kept
-            said = f"{name}: {before} became {SPAN_TEXTCAT}"
+            said = _replace_model(block, blocks[name], tok2vec, keys[name])
         else:
-            model = block.setdefault("model", model_of(blocks[name]))
-            model["tok2vec"] = _span_tok2vec(model["tok2vec"], keys[name])
-            said = f"{name}: its tok2vec was put into {SPAN_TOK2VEC}"
-        changes.append(f"{said}{'' if chosen[name] == 'spans' else _WINDOWS_ALONE}.")
+            said = _wrap_tok2vec(block, blocks[name], keys[name])
+        changes.append(f"{name}: {said}.")
     changes += _add_callback(config)
     return Added(config, changes)
 
@@ -162,6 +159,33 @@ def _keys(
     spans = {"spans_key": f"${{components.{segmenter}.spans_key}}"}
     keys = {name: spans if name in looking else without for name in chosen}
     return keys, changes
+
+
+def _replace_model(
+    block: dict[str, Any],
+    plain: dict[str, Any],
+    tok2vec: dict[str, Any],
+    keys: dict[str, Any],
+) -> str:
+    """Give a text classifier a model that pools spans, and say so."""
+    model = block.get("model", {})
+    before = model.get("@architectures", "spaCy's default")
+    exclusive = CLASSIFIERS[plain["factory"]]
+    block["model"] = _span_model(tok2vec, keys, exclusive) | _kept(model)
+    return f"{before} became {SPAN_TEXTCAT}{_without_spans(keys)}"
+
+
+def _wrap_tok2vec(
+    block: dict[str, Any], plain: dict[str, Any], keys: dict[str, Any]
+) -> str:
+    """Let the tokens of a component know what is around them, and say so."""
+    model = block.setdefault("model", model_of(plain))
+    model["tok2vec"] = _span_tok2vec(model["tok2vec"], keys)
+    return f"its tok2vec was put into {SPAN_TOK2VEC}{_without_spans(keys)}"
+
+
+def _without_spans(keys: dict[str, Any]) -> str:
+    return "" if "spans_key" in keys else _WINDOWS_ALONE
 
 
 def _check_blocks(plain: Config) -> None:

@@ -12,6 +12,7 @@ from spacy.tokens import DocBin, Span
 from spacy.util import load_config, load_model_from_config
 
 from spacy_spanft.cli.init import Pipeline, Regime
+from spacy_spanft.cli.util import Segmentation
 from spacy_spanft.configs import (
     REGIMES,
     TASKS,
@@ -21,7 +22,7 @@ from spacy_spanft.configs import (
     task_config,
     to_text,
 )
-from spacy_spanft.configs.adding import add_spans
+from spacy_spanft.configs.adding import SEGMENTATIONS, add_spans
 from spacy_spanft.configs.sources import is_dataset
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments.matrix import arms
@@ -68,6 +69,7 @@ def test_all_of_the_top_folder_are_made():
 def test_the_command_knows_what_there_is():
     assert [one.value for one in Pipeline] == list(TASKS)
     assert [one.value for one in Regime] == list(REGIMES)
+    assert [one.value for one in Segmentation] == list(SEGMENTATIONS)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -616,6 +618,10 @@ class TestErrors:
         options = ("--no-spans", "--segmentation", "spans")
         done = run("spanft", "init", "-", *options, ok=False)
         assert "which has no use for --segmentation" in done.stderr
+
+    def test_a_segmentation_that_nobody_knows(self):
+        with pytest.raises(SpanftError, match=r"'words'.*null, or one of spans, none"):
+            task_config("ner", segmentation="words")
 
     def test_a_dictionary_that_nothing_would_look_at(self, tmp_path):
         path = tmp_path / "own.tsv.gz"
