@@ -51,7 +51,7 @@ Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="What is trai
 Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
 WhichEncoder = Annotated[Encoder, Option("--encoder", help="The component that encodes: the package's own, or that of spacy-transformers")]  # noqa: E501
 Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased, or what `spacy init config` takes for the language", show_default=False)]  # noqa: E501
-DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; default: the built-in English dictionary", show_default=False)]  # noqa: E501
+DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams, where the head looks at spans; default: the built-in English dictionary", show_default=False)]  # noqa: E501
 HowTrained = Annotated[Regime | None, Option("--regime", "-r", help="Everything at one rate, the head at a rate of its own, or the head first; default: the head first for ner, bilou_ner, spancat and tagger, otherwise everything", show_default=False)]  # noqa: E501
 Train = Annotated[str | None, Option("--train", help="The training data: a TSV, CSV or JSONL file, CoNLL's columns, spaCy's own format, or a dataset of `datasets`: a folder, or NAME or NAME:CONFIG on the hub", show_default=False)]  # noqa: E501
 Dev = Annotated[str | None, Option("--dev", help="The data to evaluate on during training; without it, a fifth of --train is held out. A dataset gives its validation split, so that --train and --dev name the same folder or dataset", show_default=False)]  # noqa: E501
@@ -95,7 +95,8 @@ def init_cli(
 
         for_spans = {"--dictionary": dictionary, "--segmentation": segmentation}
         if no_spans and (named := [k for k, v in for_spans.items() if v is not None]):
-            raise SpanftError(Errors.SETTING_WITHOUT_SPANS.format(option=named[0]))
+            text = Errors.SETTING_WITHOUT_SPANS.format(options=" and ".join(named))
+            raise SpanftError(text)
         if train is None and dev is not None:
             raise SpanftError(Errors.DEV_WITHOUT_TRAIN)
         _check(output, lang, transformer, dictionary, force)

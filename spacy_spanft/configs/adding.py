@@ -1,6 +1,5 @@
-"""Puts the segmenter and the span architectures into a config of the user's own."""
+"""Puts heads over spans or windows, and the segmenter, into a config of one's own."""
 
-import configparser
 import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
@@ -8,11 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from confection import Config
-from spacy.util import load_config
 
 from ..errors import Errors, SpanftError, check_setting
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
-from ..util.files import read_whole
 from ..util.names import SEGMENTER, SPAN_BLOCKS
 from .encoders import CURATED, LISTENERS, check_curated
 from .finding import (
@@ -23,6 +20,7 @@ from .finding import (
     model_of,
     usual_heads,
 )
+from .reading import check_blocks, interpolated
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
@@ -53,33 +51,6 @@ class Added(NamedTuple):
     changes: list[str]
 
 
-def read_config(path: str | Path) -> Config:
-    """Read a config without filling in its variables.
-
-    path (Union[str, Path]): The file.
-    """
-    read_whole(path)  # says plainly what is wrong with the path
-    try:
-        return load_config(path, interpolate=False)
-    except (ValueError, OSError, configparser.Error) as error:
-        raise SpanftError(
-            Errors.NOT_A_CONFIG.format(path=str(path), reason=str(error).strip())
-        ) from error
-
-
-def interpolated(config: Config) -> Config:
-    """Fill in the variables of a config.
-
-    config (Config): The config. It is not changed.
-    RETURNS (Config): The config without variables.
-    """
-    try:
-        return config.interpolate()
-    except ValueError as error:
-        reason = str(error).strip()
-        raise SpanftError(Errors.BAD_VARIABLES.format(reason=reason)) from error
-
-
 def add_spans(
     config: Config,
     dictionary: str | Path | None = None,
@@ -105,27 +76,32 @@ def add_spans(
     expected = f"null, or one of {', '.join(SEGMENTATIONS)}"
     check_setting("segmentation", segmentation, is_known, expected)
     plain = interpolated(config)
-    _check_blocks(plain)
+    check_blocks(plain)
     check_curated(plain)
     pipeline = list(plain.get("nlp", {}).get("pipeline", []))
     blocks = plain.get("components", {})
     heads = heads_of(components, pipeline, blocks)
-    left = [name for name in heads if span_block(blocks[name]) is None]
+    left = [name for name in heads if _can_change(blocks[name], segmentation)]
     if not left:
-        raise SpanftError(Errors.HAS_SPANS.format(names=", ".join(heads)))
+        text = "spans" if segmentation == "spans" else "spans or windows"
+        names = ", ".join(heads)
+        raise SpanftError(Errors.HAS_SPANS.format(what=text, names=names))
     chosen = {n: segmentation or usual_segmentation(blocks[n]["factory"]) for n in left}
-    config = _moved(config, [n for n in left if not is_classifier(blocks[n])])
-    keys, changes = _keys(config, plain, chosen, dictionary)
+    new = [name for name in left if span_block(blocks[name]) is None]
+    config = _moved(config, [n for n in new if not is_classifier(blocks[n])])
+    settings, changes = _what_they_look_at(config, plain, chosen, dictionary)
     for name in usual_heads(pipeline, blocks) if not components else ():
         if name not in heads:
             changes.append(f"{name}: left as it is, its model has no tok2vec.")
     for name in left:
-        block = config["components"][name]
-        if is_classifier(blocks[name]):
+        block, own = config["components"][name], settings[name]
+        if name not in new:
+            said = _change_segmentation(block, own)
+        elif is_classifier(blocks[name]):
             tok2vec = _tok2vec_of(name, block, blocks, pipeline)
-            said = _replace_model(block, blocks[name], tok2vec, keys[name])
+            said = _replace_model(block, blocks[name], tok2vec, own)
         else:
-            said = _wrap_tok2vec(block, blocks[name], keys[name])
+            said = _wrap_tok2vec(block, blocks[name], own)
         changes.append(f"{name}: {said}.")
     changes += _add_callback(config)
     return Added(config, changes)
@@ -134,7 +110,8 @@ def add_spans(
 def usual_segmentation(factory: str) -> str:
     """Choose what a component looks at if nobody says.
 
-    For tokens, windows without spans scored better, on held-out data and on dev data.
+    Entities were found better with windows alone (docs/explanation/results.md); what
+    else labels tokens takes the same.
 
     factory (str): The component's factory.
     RETURNS (str): One of SEGMENTATIONS.
@@ -142,60 +119,71 @@ def usual_segmentation(factory: str) -> str:
     return "spans" if factory in CLASSIFIERS else "none"
 
 
-def _keys(
+def _can_change(component: dict[str, Any], segmentation: str | None) -> bool:
+    """Say whether a component looks at nothing yet, or at less than is asked for."""
+    block = span_block(component)
+    is_bare = block is not None and block.get("segmentation") == "none"
+    return block is None or (is_bare and segmentation == "spans")
+
+
+def _what_they_look_at(
     config: Config,
     plain: Config,
     chosen: dict[str, str],
     dictionary: str | Path | None,
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Add a segmenter if it is needed, and make the settings that name its spans."""
+    """Make settings of what each component looks at; add a segmenter if one needs it.
+
+    chosen (dict[str, str]): The segmentation of each component.
+    RETURNS (tuple[dict[str, dict[str, Any]], list[str]]): The settings of each, and
+        what was changed in the config.
+    """
+    settings: dict[str, dict[str, Any]] = {}
+    changes: list[str] = []
     looking = [name for name, one in chosen.items() if one == "spans"]
-    if not looking and dictionary is not None:
+    if looking:
+        segmenter, changes = _add_segmenter(config, plain, looking[0], dictionary)
+        key = f"${{components.{segmenter}.spans_key}}"
+    elif dictionary is not None:
         raise SpanftError(Errors.UNUSED_DICTIONARY.format(names=", ".join(chosen)))
-    without: dict[str, Any] = {"segmentation": "none"}
-    if not looking:
-        return dict.fromkeys(chosen, without), []
-    segmenter, changes = _add_segmenter(config, plain, looking[0], dictionary)
-    spans = {"spans_key": f"${{components.{segmenter}.spans_key}}"}
-    keys = {name: spans if name in looking else without for name in chosen}
-    return keys, changes
+    for name, segmentation in chosen.items():
+        own = {"spans_key": key} if name in looking else {}
+        settings[name] = {**own, "segmentation": segmentation}
+    return settings, changes
+
+
+def _change_segmentation(block: dict[str, Any], own: dict[str, Any]) -> str:
+    """Let what has windows look at spans, and say so."""
+    found: Any = span_block(block)
+    found.update(own)
+    return f"{found['@architectures']} looks at spans now"
 
 
 def _replace_model(
     block: dict[str, Any],
     plain: dict[str, Any],
     tok2vec: dict[str, Any],
-    keys: dict[str, Any],
+    own: dict[str, Any],
 ) -> str:
     """Give a text classifier a model that pools spans, and say so."""
     model = block.get("model", {})
     before = model.get("@architectures", "spaCy's default")
     exclusive = CLASSIFIERS[plain["factory"]]
-    block["model"] = _span_model(tok2vec, keys, exclusive) | _kept(model)
-    return f"{before} became {SPAN_TEXTCAT}{_without_spans(keys)}"
+    block["model"] = _span_model(tok2vec, own, exclusive) | _kept(model)
+    return f"{before} became {SPAN_TEXTCAT}{_without_spans(own)}"
 
 
 def _wrap_tok2vec(
-    block: dict[str, Any], plain: dict[str, Any], keys: dict[str, Any]
+    block: dict[str, Any], plain: dict[str, Any], own: dict[str, Any]
 ) -> str:
     """Let the tokens of a component know what is around them, and say so."""
     model = block.setdefault("model", model_of(plain))
-    model["tok2vec"] = _span_tok2vec(model["tok2vec"], keys)
-    return f"its tok2vec was put into {SPAN_TOK2VEC}{_without_spans(keys)}"
+    model["tok2vec"] = _span_tok2vec(model["tok2vec"], own)
+    return f"its tok2vec was put into {SPAN_TOK2VEC}{_without_spans(own)}"
 
 
-def _without_spans(keys: dict[str, Any]) -> str:
-    return "" if "spans_key" in keys else _WINDOWS_ALONE
-
-
-def _check_blocks(plain: Config) -> None:
-    """Raise for a config that is damaged, or was written by hand."""
-    pipeline = plain.get("nlp", {}).get("pipeline", [])
-    is_list = isinstance(pipeline, list) and all(isinstance(n, str) for n in pipeline)
-    check_setting("[nlp] pipeline", pipeline, is_list, "a list of names")
-    for name, block in plain.get("components", {}).items():
-        place = f"[components] {name}"
-        check_setting(place, block, isinstance(block, dict), "a block of settings")
+def _without_spans(own: dict[str, Any]) -> str:
+    return "" if own["segmentation"] == "spans" else _WINDOWS_ALONE
 
 
 def _add_callback(config: Config) -> list[str]:
@@ -227,7 +215,7 @@ def span_block(component: dict[str, Any]) -> dict[str, Any] | None:
 def _add_segmenter(
     config: Config, plain: Config, head: str, dictionary: str | Path | None
 ) -> tuple[str, list[str]]:
-    """Put a segmenter in front of the first classifier, if there is none yet."""
+    """Put a segmenter in front of the first that needs it, if there is none yet."""
     pipeline = list(plain["nlp"]["pipeline"])
     there = first_of(pipeline, plain["components"], SEGMENTER)
     name = there or _free(SEGMENTER, plain["components"])
@@ -290,12 +278,12 @@ def _tok2vec_of(
 
 
 def _span_model(
-    tok2vec: dict[str, Any], keys: dict[str, Any], exclusive: bool
+    tok2vec: dict[str, Any], own: dict[str, Any], exclusive: bool
 ) -> dict[str, Any]:
     return {
         "@architectures": SPAN_TEXTCAT,
         "exclusive_classes": exclusive,
-        **keys,
+        **own,
         "use_cls": True,
         "summary": "mean",
         "dropout": 0.1,
@@ -313,10 +301,10 @@ def _kept(model: dict[str, Any]) -> dict[str, Any]:
     return {"summary": "cls", **{n: model[n] for n in _OF_TEXTS if n in model}}
 
 
-def _span_tok2vec(tok2vec: dict[str, Any], keys: dict[str, Any]) -> dict[str, Any]:
+def _span_tok2vec(tok2vec: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     return {
         "@architectures": SPAN_TOK2VEC,
-        **keys,
+        **own,
         "kernel_size": 3,
         "keep_tokens": True,
         # What the listener made of a token's wordpieces stays what is made of them.

@@ -12,14 +12,14 @@ from .encoders import LISTENERS
 
 # The factories whose models can pool spans, and whether a text has one label there.
 CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
-# Those that get spans if nobody says which; others with a tok2vec can be named.
+# Those that are changed if nobody says which; others with a tok2vec can be named.
 TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 
 
 def heads_of(
     names: Sequence[str], pipeline: list[str], blocks: dict[str, Any]
 ) -> list[str]:
-    """Find the components that are to get spans, in the order of the pipeline.
+    """Find the components that are to be changed, in the order of the pipeline.
 
     names (Sequence[str]): Their names; none takes the usual ones.
     pipeline (list[str]): The names of all components.
@@ -42,7 +42,7 @@ def heads_of(
 
 
 def usual_heads(pipeline: list[str], blocks: dict[str, Any]) -> list[str]:
-    """Find the components that get spans if nobody says which."""
+    """Find the components that are changed if nobody says which."""
     factories = (*CLASSIFIERS, *TOKEN_HEADS)
     return [n for n in pipeline if blocks.get(n, {}).get("factory") in factories]
 

@@ -151,4 +151,4 @@ def _how(component: dict[str, Any]) -> str:
     if block is None:
         return "without phrases, the baseline"
     is_bare = block.get("segmentation") == "none"
-    return "over windows of tokens, without spans" if is_bare else "over phrases"
+    return "over a CNN without spans" if is_bare else "over phrases"

@@ -193,11 +193,14 @@ class DataErrors:
         "from a trained pipeline (source) cannot get another model: {names}. Give the "
         "component a factory and a model block of its own."
     )
-    HAS_SPANS = "Spans, or windows, are in there already: {names}."
+    HAS_SPANS = "There are {what} already, nothing to add: {names}."
     UNUSED_DICTIONARY = (
-        "--dictionary is for spans, and {names} would look at none: for tokens, "
-        "windows without spans are the default. Add --segmentation spans, or leave "
-        "out --dictionary."
+        "--dictionary is for spans, and {names} would look at none. Set --segmentation "
+        "spans (for tokens, none is the default), or leave out --dictionary."
+    )
+    NO_BLOCK = (
+        "[nlp] pipeline names {name!r}, and there is no [components.{name}]. Add that "
+        "block, or take the name out of the pipeline."
     )
     ENGLISH_DICTIONARY = (
         "The default dictionary is English, and the language is {lang!r}. Build one of "
@@ -249,8 +252,8 @@ class DataErrors:
     CONFIG_EXISTS = "{path!r} already exists. To overwrite it, add --force (-F)."
     DEV_WITHOUT_TRAIN = "--dev without --train: add the training data."
     SETTING_WITHOUT_SPANS = (
-        "--no-spans makes the baseline, which has no use for {option}. Remove one of "
-        "them."
+        "--no-spans makes the baseline, which has no use for {options}. Leave out "
+        "either."
     )
     NO_TOK2VEC = (
         "The model of {name!r} has no tok2vec, and no transformer stands before it in "

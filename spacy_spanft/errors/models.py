@@ -51,14 +51,15 @@ class ModelErrors:
 
     # Span encoder
     NO_SPANS = (
-        "doc.spans has no {key!r} (it has: {there}). The component that writes it is "
-        "disabled or excluded, stands after this one in [nlp] pipeline, has another "
-        "spans_key, or, in training, is none of the annotating_components."
+        "doc.spans has no {key!r} (it has: {there}). No component writes it, or the "
+        "one that does is disabled or excluded, stands after this one in [nlp] "
+        "pipeline, has another spans_key, or, in training, is none of the "
+        "annotating_components."
     )
     NO_SPANS_IN_TRAINING = (
-        "doc.spans has no {key!r} in training. Name the component that writes it, and "
-        "stands before this one, in the config: [training] "
-        'annotating_components = ["span_segmenter"]'
+        "doc.spans has no {key!r} in training. A component before this one in [nlp] "
+        "pipeline must write it, usually a span_segmenter, and be named in the config: "
+        '[training] annotating_components = ["span_segmenter"]'
     )
     OTHER_SPANS_IN_TRAINING = (
         "doc.spans has no {key!r} in training, but has {there}. Give the model that "

@@ -9,7 +9,7 @@ from confection import Config
 from spacy.training import Example
 
 from ..configs import tokenizer_of
-from ..configs.adding import interpolated
+from ..configs.reading import interpolated
 from ..errors import ComparisonError, Errors
 from ..errors.shortening import listed
 from ..errors.visible import visible

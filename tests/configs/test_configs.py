@@ -358,7 +358,7 @@ class TestAdd:
         self.base(tmp_path, "textcat")
         run("spanft", "add", "base.cfg", "out.cfg", cwd=tmp_path)
         done = run("spanft", "add", "out.cfg", "more.cfg", cwd=tmp_path, ok=False)
-        assert "in there already: textcat" in done.stderr
+        assert "spans or windows already, nothing to add: textcat" in done.stderr
         assert not (tmp_path / "more.cfg").exists()
 
     def test_onto_itself(self, tmp_path):
@@ -381,7 +381,7 @@ class TestAdd:
         with pytest.raises(SpanftError, match="no vectors to pool"):
             add_spans(config)
         transformer = {"factory": "transformer"}
-        config["nlp"]["pipeline"] = ["trf", "tok2vec", "textcat_multilabel"]
+        config["nlp"]["pipeline"] = ["trf", "textcat_multilabel"]
         config["components"]["trf"] = transformer
         model = add_spans(config).config["components"]["textcat_multilabel"]["model"]
         assert model["tok2vec"]["upstream"] == "trf"
@@ -458,7 +458,7 @@ class TestAdd:
         ner, textcat = (found["components"][n]["model"] for n in ("ner", "textcat"))
         assert ner["tok2vec"]["segmentation"] == "none"
         assert "spans_key" not in ner["tok2vec"]
-        assert "segmentation" not in textcat
+        assert textcat["segmentation"] == "spans"
         assert any("without spans" in c for c in changes if c.startswith("ner: "))
         assert not any("without" in c for c in changes if c.startswith("textcat: "))
         alone = add_spans(config, components=["ner"]).config
@@ -489,6 +489,27 @@ class TestAdd:
         assert [ent.text for ent in nlp("it is new york city").ents] == [
             "new york city"
         ]
+
+    def test_windows_can_be_changed_to_spans(self, tmp_path, entities, bert):
+        """What init writes for tokens, and spans after all."""
+        for options in ((), ("--segmentation", "spans")):
+            name = "spans.cfg" if options else "windows.cfg"
+            encoder = ("--encoder", "spacy-transformers", "--transformer", bert)
+            task = ("init", name, "--pipeline", "ner", *encoder, *options)
+            run("spanft", *task, cwd=tmp_path)
+        done = run("spanft", "add", "windows.cfg", "x.cfg", cwd=tmp_path, ok=False)
+        assert "There are spans or windows already" in done.stderr
+        more = ("--segmentation", "spans")
+        done = run("spanft", "add", "windows.cfg", "my x.cfg", *more, cwd=tmp_path)
+        assert "ner: spacy-spanft.SpanTok2Vec.v2 looks at spans now." in done.stderr
+        assert "debug config 'my x.cfg'" in done.stderr
+        run("init", "fill-config", "my x.cfg", "full.cfg", cwd=tmp_path)
+        both = (flat(load_config(tmp_path / n)) for n in ("full.cfg", "spans.cfg"))
+        changed, made = both
+        assert changed == made
+        again = ("add", "spans.cfg", "y.cfg", *more)
+        done = run("spanft", *again, cwd=tmp_path, ok=False)
+        assert "There are spans already, nothing to add: ner." in done.stderr
 
     def test_a_segmenter_behind_is_moved(self, tmp_path):
         config = self.base(tmp_path, "tagger", "ner")
@@ -576,6 +597,25 @@ class TestAdd:
         config["components"]["tagger"] = {"factory": "tagger"}
         config["components"]["typo"] = {"factory": "bilou_nerr"}
         config["nlp"].update(change)
+        with pytest.raises(SpanftError, match=expected):
+            add_spans(config)
+
+    @pytest.mark.parametrize(
+        ("changes", "expected"),
+        [
+            ({"model": "x"}, r"\[components.ner\] model is 'x'.*a block"),
+            ({"model": None}, r"\[components.ner\] model is None.*a block"),
+            ({"model": {"tok2vec": 3}}, r"\[components.ner.model\] tok2vec is 3"),
+            ({"factory": 3}, r"\[components.ner\] factory is 3.*a name"),
+            (None, r"names 'ner', and there is no \[components.ner\]"),
+        ],
+    )
+    def test_blocks_that_are_damaged(self, changes, expected):
+        config = load_config(CONFIGS / "ner_baseline.cfg")
+        if changes is None:
+            del config["components"]["ner"]
+        else:
+            config["components"]["ner"].update(changes)
         with pytest.raises(SpanftError, match=expected):
             add_spans(config)
 

@@ -148,7 +148,7 @@ def test_each_makes_a_pipeline(task, options):
     assert block.get("segmentation", "") == looks_at
     said = {
         "spans": "over phrases",
-        "none": "over windows of tokens, without spans",
+        "none": "over a CNN without spans",
         "": "without phrases, the baseline",
     }
     assert text.startswith(f"# {TASKS[task].what}, {said[looks_at]}:\n")
@@ -617,7 +617,10 @@ class TestErrors:
     def test_a_segmentation_of_the_baseline(self):
         options = ("--no-spans", "--segmentation", "spans")
         done = run("spanft", "init", "-", *options, ok=False)
-        assert "which has no use for --segmentation" in done.stderr
+        assert "which has no use for --segmentation." in done.stderr
+        more = ("--dictionary", "x.tsv.gz")
+        done = run("spanft", "init", "-", *options, *more, ok=False)
+        assert "use for --dictionary and --segmentation." in done.stderr
 
     def test_a_segmentation_that_nobody_knows(self):
         with pytest.raises(SpanftError, match=r"'words'.*null, or one of spans, none"):
@@ -629,7 +632,7 @@ class TestErrors:
         options = ("--pipeline", "ner", "--dictionary", path)
         done = run("spanft", "init", "-", *options, ok=False)
         assert "ner would look at none" in done.stderr
-        assert "Add --segmentation spans" in done.stderr
+        assert "Set --segmentation spans" in done.stderr
         done = run("spanft", "init", "-", *options, "--segmentation", "spans")
         assert str(path) in done.stdout
 

@@ -22,7 +22,7 @@ from confection import Config
 from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 
 from ...configs import REGIMES, task_config
-from ...configs.adding import read_config
+from ...configs.reading import read_config
 from ...errors import Errors, SpanftError, shown
 from ...errors.shortening import meant
 from ...util.names import SEGMENTER

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from confection import Config
 
 from ...configs import TASKS, guess_task
-from ...configs.adding import interpolated
+from ...configs.reading import interpolated
 from ...configs.sources import COLUMNS
 from ...errors import Errors, SpanftError, Warnings, shown
 from ...errors.visible import visible
