@@ -31,6 +31,7 @@ _NLTK = {"@segmenters": "spacy-spanft.NltkChunkSegmenter.v1", "chunker": "phrase
 _ENTITIES = {**_NLTK, "chunker": "entities"}
 _GAPS = {"@segmenters": GAPS}
 _CAPITALS = {"@segmenters": CAPITALS}
+_WITHOUT = {"segmentation": "none"}
 _MEAN = {"@layers": "reduce_mean.v1"}
 _MEANS = {"span_pooling": _MEAN, "doc_pooling": _MEAN}
 _MAX = {"@architectures": "spacy-spanft.MaxPooling.v1"}
@@ -48,7 +49,7 @@ ARMS = {
     for arm in (
         ArmConfig(BASELINE, config="baseline", note="[CLS], or the tokens alone"),
         ArmConfig("mean", config="baseline", note="the mean of the wordpieces"),
-        ArmConfig("cnn", block={"segmentation": "none"}, segmenter=_RANDOM),
+        ArmConfig("cnn", block=_WITHOUT),
         ArmConfig("random", segmenter=_RANDOM),
         ArmConfig("nltk", segmenter=_NLTK, note="NLTK's phrases (NP, VP, PP)"),
         ArmConfig("ngrams", note="the default dictionary"),
@@ -61,7 +62,7 @@ ARMS = {
         ArmConfig("residual-zero", block=_RESIDUALS),
         ArmConfig("residual-mean", block=_RESIDUAL_MEAN),
         ArmConfig("residual-mean-random", block=_RESIDUAL_MEAN, segmenter=_RANDOM),
-        ArmConfig("mean-cnn", block={"segmentation": "none"}, segmenter=_RANDOM),
+        ArmConfig("mean-cnn", block=_WITHOUT),
         ArmConfig("mean-random", segmenter=_RANDOM),
         ArmConfig("mean-ngrams", note="n-grams beside the mean of the wordpieces"),
         ArmConfig("mean-zero", note="the same, whose weights begin at zero"),

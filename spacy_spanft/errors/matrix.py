@@ -19,8 +19,9 @@ class MatrixErrors:
         "Give it the config `spanft`."
     )
     ARM_WITHOUT_SPANS = (
-        "The arm {arm!r} sets `{key}`, but its config has no spans. Give it the config "
-        "`spanft`, or leave out `{key}`."
+        "The arm {arm!r} sets `{key}`, but looks at no spans: its config is "
+        "`baseline`, or one without a span_segmenter, or its block has "
+        "`segmentation: none`. Change that, or leave out `{key}`."
     )
     NOT_REGISTERED = (
         "{who} sets {place!r} to {name}, which is not registered. Those of "

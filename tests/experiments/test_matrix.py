@@ -13,7 +13,7 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments.hook import RANDOM_SEGMENTER
 from spacy_spanft.experiments.matrix import ArmConfig, read_arms
-from spacy_spanft.experiments.matrix.arms import config_of
+from spacy_spanft.experiments.matrix.arms import Pipeline, config_of
 from spacy_spanft.experiments.matrix.data import find_data
 from spacy_spanft.experiments.matrix.fingerprint import fingerprint
 from spacy_spanft.experiments.matrix.resolving import Resolver
@@ -43,6 +43,24 @@ def test_arms_change_what_they_say(place):
     assert ngrams["components"]["textcat"]["model"]["use_cls"] is False
     assert ngrams["training"]["dropout"] == 0.25
     assert "span_segmenter" in ngrams["initialize"]["components"]
+
+
+@pytest.mark.parametrize("name", ["textcat", "ner"])
+def test_an_arm_without_spans_has_no_segmenter(name):
+    """It would take time and memory for nothing."""
+    without = {"segmentation": "none"}
+    config = config_of(ArmConfig("a", block=without), Pipeline(name))
+    assert config["nlp"]["pipeline"] == ["transformer", name]
+    model = config["components"][name]["model"]
+    block = model if name == "textcat" else model["tok2vec"]
+    assert block["segmentation"] == "none"
+    with_spans = config_of(ArmConfig("b"), Pipeline(name))
+    assert "span_segmenter" in with_spans["nlp"]["pipeline"]
+    random = {"@segmenters": RANDOM_SEGMENTER}
+    for key, value in {"dictionary": "x.tsv.gz", "segmenter": random}.items():
+        arm = ArmConfig("a", block=without, **{key: value})
+        with pytest.raises(SpanftError, match=f"sets `{key}`, but looks at no spans"):
+            config_of(arm, Pipeline(name))
 
 
 def test_plan(place):
@@ -222,7 +240,7 @@ def test_any_file_that_a_config_names_is_looked_at(place):
         ("arms: {a: {set: {training: 0}}}", "no such section.$"),
         (
             "arms: {a: {config: baseline, dictionary: tiny.tsv.gz}}",
-            "The arm 'a' sets `dictionary`, but its config has no spans. Give",
+            "The arm 'a' sets `dictionary`, but looks at no spans: .* leave out `dict",
         ),
         ("arms: {a: {set: {nlp.lang: german}}}", "'german' is not the code of a lang"),
         ("arms: {a: {dictionary: none.gz}}", "the dictionary 'none.gz', but there is"),

@@ -176,10 +176,12 @@ def _config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     if arm.config not in KINDS:
         text = {"arm": arm.name, "config": shown(arm.config)}
         raise SpanftError(Errors.NO_KIND.format(**text, known=", ".join(KINDS)))
+    # Spans also where `init` takes none, and a segmenter only where it is looked at.
+    without = KINDS[arm.config] and arm.block.get("segmentation") == "none"
     return task_config(
         source.name,
         spans=KINDS[arm.config],
-        segmentation="spans",  # also where `init` takes none: an arm may bring others
+        segmentation="none" if without else "spans",
         regime=arm.regime or None,
     )
 
