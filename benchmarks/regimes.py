@@ -36,6 +36,8 @@ METRICS = {
     **{"ner": "ents_f", "bilou_ner": "ents_f"},
     **{"spancat": "spans_sc_f", "tagger": "tag_acc"},
 }
+# Of tokens; what was recorded with "spans" was `init`'s before.
+SEGMENTATION = "none"
 N_TRAIN, N_TEST = 300, 500
 # As many as `init` gives so few texts.
 EPOCHS = 20
@@ -78,9 +80,8 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
         for part, own in zip(("train", "dev"), texts, strict=True):
             files[part] = str(Path(name) / f"{part}.spacy")
             DocBin(docs=docs_of(own, pipeline)).to_disk(files[part])
-        config = task_config(
-            pipeline, regime=run["regime"], transformer=str(encoder), files=files
-        )
+        how = {name: run[name] for name in ("regime", "segmentation")}
+        config = task_config(pipeline, transformer=str(encoder), files=files, **how)
         config["system"]["seed"] = seed
         config["training"]["max_epochs"] = EPOCHS
         config["components"]["transformer"]["model"]["precision"] = precision()
@@ -95,7 +96,8 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
 def runs(seeds: int) -> Iterator[Run]:
     """Name the runs, all of a seed before those of the next one."""
     for seed, pipeline, regime in product(range(seeds), METRICS, REGIMES):
-        yield {"pipeline": pipeline, "regime": regime, "seed": seed}
+        run = {"pipeline": pipeline, "regime": regime, "seed": seed}
+        yield {**run, "segmentation": SEGMENTATION}
 
 
 def main(data: Path, encoder: Path, seeds: int = 3, results: Path = RESULTS) -> None:

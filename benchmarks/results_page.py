@@ -24,7 +24,7 @@ from .fewlabels.figures import FIGURES, Figure
 from .fewlabels.summary import difference
 from .matrix import Run, read_done
 from .regimes import METRICS as METRIC_OF
-from .regimes import REGIMES
+from .regimes import REGIMES, SEGMENTATION
 
 RECORDED = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
@@ -164,6 +164,7 @@ def init_regimes() -> Iterator[Sequence[str]]:
     names = "everything at one rate", "head first", "difference (95%)"
     yield "pipeline", "metric", *names
     runs = read_done(RECORDED / "regimes.jsonl")
+    runs = [run for run in runs if run["segmentation"] == SEGMENTATION]
     for pipeline, metric in METRIC_OF.items():
         own = [one for one in runs if one["pipeline"] == pipeline]
         found = [

@@ -58,7 +58,7 @@ TASKS = {
         ("text_score", "pairs"),
     ),
     "text_score": Task(REGRESSOR, "A score of a text", note=f"{_WINDOWS} {_SCORE}"),
-    # At the rate of a transformer, what labels tokens learns next to nothing from few.
+    # At the rate of a transformer, what labels tokens learns little from few texts.
     "ner": Task(
         "ner",
         "Named entities, transition-based",

@@ -50,6 +50,8 @@ def test_a_run(pipeline, data, tmp_path, monkeypatch):
     assert len(texts) > 20
     assert len(test) >= 5
     encoder = tiny.save_bert(tmp_path / "encoder")
-    run = {"pipeline": pipeline, "regime": "head-first", "seed": 0}
+    runs = regimes.runs(1)
+    like = {"pipeline": pipeline, "regime": "head-first"}
+    run = next(one for one in runs if like.items() <= one.items())
     found = regimes.train(run, data, encoder)
     assert 0 <= found["score"] <= 1
