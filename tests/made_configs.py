@@ -28,5 +28,5 @@ _ARMS = {
 for _task, _arm in product(TASKS, _ARMS):
     _write(f"{_task}_{_arm}", _task, **_ARMS[_arm])
 for _task in ("textcat", "ner"):
-    _write(f"{_task}_one_phase", _task, regime="everything")
-    _write(f"{_task}_two_phase", _task, regime=_TWO_PHASE)
+    _write(f"{_task}_one_phase", _task, segmentation="spans", regime="everything")
+    _write(f"{_task}_two_phase", _task, segmentation="spans", regime=_TWO_PHASE)

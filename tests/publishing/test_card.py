@@ -47,7 +47,7 @@ def python_of(card):
 @pytest.mark.parametrize("task", TASKS)
 def test_each_task(task, bert, dictionary, tmp_path):
     dictionary.to_disk(tmp_path / "own.tsv.gz")
-    settings = {"dictionary": str(tmp_path / "own.tsv.gz")}
+    settings = {"dictionary": str(tmp_path / "own.tsv.gz"), "segmentation": "spans"}
     if task == "ner":  # so short a training finds entities with its encoder alone
         settings["regime"] = "everything"
     model = train(tmp_path, task, bert, **settings)
