@@ -177,11 +177,11 @@ def _config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
         text = {"arm": arm.name, "config": shown(arm.config)}
         raise SpanftError(Errors.NO_KIND.format(**text, known=", ".join(KINDS)))
     # Spans also where `init` takes none, and a segmenter only where it is looked at.
-    without = KINDS[arm.config] and arm.block.get("segmentation") == "none"
+    is_bare = arm.block.get("segmentation") == "none"
     return task_config(
         source.name,
         spans=KINDS[arm.config],
-        segmentation="none" if without else "spans",
+        segmentation="none" if is_bare else "spans",
         regime=arm.regime or None,
     )
 
