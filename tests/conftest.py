@@ -33,6 +33,8 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_modifyitems(config, items):
+    # What takes longest comes first: last, everything else would wait for it.
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/project/"))
     for option in ("slow", "gpu"):
         if config.getoption(f"--{option}"):
             continue

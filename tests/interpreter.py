@@ -5,6 +5,7 @@ What is forked off it has signals, output, an environment and an exit code of it
 """
 
 import atexit
+import faulthandler
 import os
 import runpy
 import signal
@@ -67,25 +68,35 @@ class Interpreter:
         """Send it a signal."""
         os.kill(self.pid, number)
 
-    def communicate(self, stdin=b"", timeout=900):
-        """Give it its input, wait for its end, and give what it printed."""
+    def communicate(self, stdin=b"", timeout=300):
+        """Give it its input, wait for its end, and give what it printed.
+
+        One that does not end says where it stands, and the test fails.
+        """
         said = {"_stdout": b"", "_stderr": b""}
 
         def read(name):
             while block := os.read(getattr(self, name).fileno(), 2**16):
                 said[name] += block
 
-        readers = [threading.Thread(target=read, args=(name,)) for name in said]
+        # Whoever it leaves behind may keep them open for ever.
+        readers = [
+            threading.Thread(target=read, args=(name,), daemon=True) for name in said
+        ]
         for reader in readers:
             reader.start()
         self.write(stdin)
         self._stdin.close()
         self._process.join(timeout)
-        if self.returncode is None:
-            self._process.kill()
-            raise TimeoutError(said)
+        has_ended = self.returncode is not None
+        if not has_ended:
+            self.send_signal(signal.SIGABRT)
         for reader in readers:
-            reader.join()
+            reader.join(timeout=60)
+            has_ended = has_ended and not reader.is_alive()
+        if not has_ended:
+            self._process.kill()
+            raise TimeoutError({name: text.decode() for name, text in said.items()})
         self._stdout.close()
         self._stderr.close()
         self._process.join()
@@ -150,6 +161,7 @@ def _begin(argv, cwd, environment, pipes, stdout, address):
     sys.stdout = open(1, "w", encoding="utf8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, encoding="utf8", closefd=False)  # noqa: SIM115
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    faulthandler.enable(2)
     code = _run(argv)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
