@@ -15,7 +15,8 @@ from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
 from .adapting import MASKINGS
-from .heads import EDGES, NORMED, RESIDUAL, SHARED
+from .heads import EDGES, GATED, NORMED, RESIDUAL, SHARED
+from .lattice import LATTICE
 from .segmenters import CAPITALS, GAPS, ORACLE
 from .tasks import TASKS, Data, Kind, Task
 
@@ -41,6 +42,8 @@ _RESIDUALS = {"span_pooling": _RESIDUAL, "doc_pooling": _RESIDUAL}
 _RESIDUAL_MEAN = {"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
 _NORMED = {"doc_pooling": {"@architectures": NORMED, "kernel_size": 3}}
 _SHARED = {"@architectures": SHARED}
+_GATED = {"@architectures": GATED}
+_LATTICE = {"@architectures": LATTICE}
 _EDGES = {"@architectures": EDGES}
 _V1 = {"@architectures": "spacy-spanft.SpanTok2Vec.v1"}
 _WIDE = {"@architectures": "spacy-spanft.SpanTok2Vec.v2"}
@@ -69,6 +72,10 @@ ARMS = {
         ArmConfig("mean-residual", block=_RESIDUAL_MEAN, note="both"),
         ArmConfig("mean-norm", block=_NORMED, note="n-grams, normalized"),
         ArmConfig("mean-shared", block=_SHARED, note="both levels alike"),
+        ArmConfig("mean-gate", block=_GATED, note="n-grams, as far as a gate opens"),
+        ArmConfig("mean-lattice", block=_LATTICE, note="n-grams that overlap"),
+        ArmConfig("mean-mix", note="n-grams, over a learned mix of the layers"),
+        ArmConfig("mix", block=_WITHOUT, note="windows, over the same"),
         ArmConfig("mean-dropout", note="n-grams, others in each epoch"),
         ArmConfig("mean-taught", note="texts without labels, cut in two ways"),
         ArmConfig("mean-self", note="texts without labels, cut in one way"),
@@ -111,6 +118,7 @@ TRIED_EVERYWHERE = ("gaps", "lower", "lower-ngrams", *MASKINGS)
 _BESIDE_MEAN = (
     *("mean-cnn", "mean-random", "mean-ngrams", "mean-zero"),
     *("mean-residual", "mean-norm", "mean-shared", "mean-dropout"),
+    *("mean-gate", "mean-lattice", "mean-mix"),
 )
 # Whether a classifier learns from other cuts of a text than those it labels it with.
 TAUGHT = {"mean-taught": True, "mean-self": False}
@@ -121,11 +129,13 @@ TRIED_PAIRS = (*_COMPARED, *_PAIRS_BESIDE_MEAN)
 TRIED_BRIEFLY = ("means", "means-random", "max", "zero", "residual", "residual-zero")
 _EDGES_AND_WIDE = ("edges", "edges-random", "edges-gaps", "wide", "wide-random")
 _KNOWING = ("entities", "wide-entities", "edges-entities", "edges-capitals", "oracle")
-TRIED_TOKENS = ("token-mean", *_EDGES_AND_WIDE, *_KNOWING)
+TRIED_TOKENS = ("token-mean", *_EDGES_AND_WIDE, *_KNOWING, "mix")
 # Where the mean of the wordpieces takes the place of [CLS].
 OF_MEAN = ("mean", *_BESIDE_MEAN, *TAUGHT, *_PAIRS_BESIDE_MEAN)
 # Whose spans are others in each epoch.
 DROPPED = ("mean-dropout",)
+# Whose encoder gives a learned mix of its layers.
+MIXED = ("mean-mix", "mix")
 # Those that begin as their baseline does.
 ZERO = ("zero", "residual-zero", "mean-zero", "pair-zero")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from spacy.util import registry
-from thinc.api import LayerNorm, Model, chain, reduce_max, residual
+from thinc.api import LayerNorm, Linear, Model, chain, reduce_max, residual
 from thinc.types import Floats2d
 
 from spacy_spanft.ml.alignment import get_spans, lengths_of_pieces
@@ -22,6 +22,7 @@ from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 RESIDUAL = "fewlabels.ResidualCnnPooling.v1"
 NORMED = "fewlabels.NormedCnnPooling.v1"
 SHARED = "fewlabels.SharedTextCat.v1"
+GATED = "fewlabels.GatedTextCat.v1"
 EDGES = "fewlabels.EdgeTok2Vec.v1"
 # A token is all of its piece, or its first one, its last one, or one in between.
 N_PLACES = 4
@@ -58,6 +59,55 @@ def normed_cnn_pooling(kernel_size: int = 3) -> Pooling:
 def shared_textcat(**settings: Any) -> TextCat:
     """Pool the spans of a text with the weights that pool the rows of a span."""
     return span_textcat(**{**settings, "doc_pooling": settings["span_pooling"]})
+
+
+@registry.architectures(GATED)
+@wraps(span_textcat)
+def gated_textcat(**settings: Any) -> TextCat:
+    """Let a gate decide how much of each feature of the pooled spans counts."""
+    model = span_textcat(**settings)
+    parts = model.get_ref("pooled").layers
+    parts[0] = gated(parts[0])
+    return model
+
+
+def gated(pool: Model[DocRows, Floats2d]) -> Model[DocRows, Floats2d]:
+    """Multiply what a layer gives by sigmoid(W y + b), which is an eighth at first.
+
+    pool (Model[DocRows, Floats2d]): The layer.
+    RETURNS (Model[DocRows, Floats2d]): The same, gated.
+    """
+    return Model(
+        "gated",
+        _forward_gated,
+        init=_init_gated,
+        layers=[pool, Linear(init_W=_near_zero)],
+    )
+
+
+def _forward_gated(
+    model: Model[DocRows, Floats2d], X: DocRows, is_train: bool
+) -> tuple[Floats2d, Callable[[Floats2d], Any]]:
+    pool, linear = model.layers
+    vectors, backprop_pool = pool(X, is_train)
+    opened, backprop_linear = linear(vectors, is_train)
+    share: Any = model.ops.sigmoid(opened)
+
+    def backprop(dY: Floats2d) -> Any:
+        d_vectors = backprop_linear(dY * vectors * share * (1 - share))
+        return backprop_pool(d_vectors + dY * share)
+
+    return vectors * share, backprop
+
+
+def _init_gated(model: Model[DocRows, Floats2d], X: Any = None, Y: Any = None) -> None:
+    pool, linear = model.layers
+    pool.initialize(X=X)
+    if X is not None:
+        for name in ("nO", "nI"):
+            linear.set_dim(name, X.dataXd.shape[1])
+    linear.initialize()
+    linear.set_param("b", linear.get_param("b") - 2)
 
 
 def _near_zero(ops: Any, shape: tuple[int, ...]) -> Any:

@@ -18,8 +18,18 @@ from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
 from .adapting import adapted
-from .arms import DROPPED, TAUGHT, ZERO, config_for, dictionaries, precision, texts_of
+from .arms import (
+    DROPPED,
+    MIXED,
+    TAUGHT,
+    ZERO,
+    config_for,
+    dictionaries,
+    precision,
+    texts_of,
+)
 from .heads import start_as_baseline
+from .mixing import mix_layers
 from .segmenters import Dropout, tell
 from .tasks import TASKS, Data, draw, write
 from .teaching import Teacher
@@ -123,6 +133,8 @@ def prepared(
         if run["arm"] in ZERO:
             component: Any = nlp.get_pipe(task.component)
             start_as_baseline(component.model)
+        if run["arm"] in MIXED:
+            mix_layers(nlp)
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
         train, dev = list(corpora["train"](nlp)), by_length(corpora["dev"](nlp))
     if run["arm"] == "oracle":

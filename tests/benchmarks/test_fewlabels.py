@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 import spacy
 from spacy.training import Example
-from spacy.util import registry
-from thinc.api import Ragged
 
 from benchmarks.fewlabels import (
     adapting,
     choices,
     costs,
     diagnosis,
-    heads,
     page,
     segmenters,
     summary,
@@ -29,11 +26,6 @@ from benchmarks.matrix import is_done, read_done, run_missing
 
 from .. import tiny
 
-TOKENS = {
-    **{"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None},
-    **{"width": 8, "depth": 1, "embed_size": 50, "window_size": 1},
-    **{"maxout_pieces": 2, "subword_features": True},
-}
 CONLL = "the O\nthe B-person\nof I-person\n\n"
 SETTING = {"rate": 1e-3, "head_rate": 1e-3, "factor": 1}
 
@@ -109,6 +101,21 @@ def test_a_run_of_each_task_is_done_once(name, data, tmp_path):
     assert set(tasks.TASKS[name].metrics) <= set(done[0])
     run_missing(results, [run], lambda one: pytest.fail("It was done already."))
     assert read_done(results) == done
+
+
+@pytest.mark.parametrize(
+    ("name", "arm"),
+    [
+        *product(["CoLA", "STS-B"], ["mean-gate", "mean-lattice", "mean-mix"]),
+        ("WNUT17", "mix"),
+    ],
+)
+def test_a_head_that_is_tried_is_trained_and_scored(name, arm, data, tmp_path):
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    run = run_of(name, arm, size=8)
+    assert run["part"] == "held-out"
+    found = training.do(run, data, encoder)
+    assert {*tasks.TASKS[name].metrics} <= {*found}
 
 
 def test_arms_and_regimes_change_the_config(tmp_path):
@@ -231,125 +238,6 @@ def test_the_dictionary_of_a_curve_is_cut(data, tmp_path):
     run = run_of("CoLA", "top-1000", size=8)
     nlp, _, _ = training.prepared(run, data, encoder)
     assert len(nlp.get_pipe("span_segmenter").segmenter.dictionary) == 1000
-
-
-def test_a_residual_window_is_that_of_loops():
-    pooling = heads.residual_cnn_pooling()
-    random = np.random.default_rng(0)
-    rows = random.normal(size=(7, 4)).astype("f")
-    X = Ragged(rows, np.array([1, 4, 0, 2], "i"))
-    pooling.initialize(X=X)
-    texts = np.split(rows, [1, 5, 5])
-    maxima = np.array([text.max(0) if len(text) else np.zeros(4) for text in texts])
-    np.testing.assert_allclose(pooling.predict(X), maxima, atol=0.05)
-    window = next(node for node in pooling.walk() if node.has_param("W"))
-    W, b = random.normal(size=(3, 4, 4)).astype("f"), np.arange(4, dtype="f") / 4
-    window.set_param("W", W)
-    window.set_param("b", b)
-    expected = np.zeros((4, 4))
-    for number, text in enumerate(texts):
-        padded = np.vstack([np.zeros((1, 4)), text, np.zeros((1, 4))])
-        found = [
-            row + np.maximum(sum(W[k] @ padded[j + k] for k in range(3)) + b, 0)
-            for j, row in enumerate(text)
-        ]
-        expected[number] = np.max(found, axis=0) if found else 0
-    np.testing.assert_allclose(pooling.predict(X), expected, atol=1e-5)
-
-
-def test_shared_weights_learn_from_both_levels():
-    """The same scores as of two alike poolings, and the sum of their gradients."""
-    block = {"@architectures": "spacy-spanft.CnnPooling.v1"}
-    given = {"tok2vec": TOKENS, "span_pooling": block, "doc_pooling": block}
-    given |= {"exclusive_classes": True, "dropout": 0.0, "nO": 2}
-    nlp = spacy.blank("en")
-    docs = [*map(nlp.make_doc, ["the united states of america", "", "new york"])]
-    for doc in docs:
-        doc.spans["ngrams"] = [doc[:2]] if len(doc) else []
-    shared, apart = (
-        registry.resolve({"model": {"@architectures": name, **given}})["model"]
-        for name in (heads.SHARED, "spacy-spanft.SpanTextCat.v1")
-    )
-    for model in (shared, apart):
-        model.initialize(X=docs)
-
-    def windows_of(model):
-        return [node for node in model.walk() if node.name == "span_window"]
-
-    (one,) = windows_of(shared)
-    two = windows_of(apart)
-    assert len(two) == 2
-    for window, name in product(two, ("W", "b")):
-        window.set_param(name, one.get_param(name).copy())
-    others = [
-        [n for n in model.walk() if n.param_names and n.name != "span_window"]
-        for model in (shared, apart)
-    ]
-    for node, other in zip(*others, strict=True):
-        for name in node.param_names:
-            if node.has_param(name):
-                other.set_param(name, node.get_param(name).copy())
-    found = [model(docs, is_train=True) for model in (shared, apart)]
-    np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-6)
-    gradient = np.array([[1, -1], [0, 0], [-2, 2]], "f")
-    for _, backprop in found:
-        backprop(gradient)
-    for name in ("W", "b"):
-        parts = [window.get_grad(name) for window in two]
-        assert all(abs(part).max() > 0 for part in parts)
-        np.testing.assert_allclose(one.get_grad(name), sum(parts), atol=1e-5)
-
-
-def test_places_of_tokens_in_their_pieces():
-    lengths = np.array([1, 2, 4, 1])
-    places = heads.places_of_tokens(lengths)
-    assert places.tolist() == [0, 1, 2, 1, 3, 3, 2, 0]
-    assert heads.places_of_tokens(np.array([], int)).tolist() == []
-
-
-def test_windows_know_where_spans_begin():
-    block = {"@architectures": heads.EDGES, "tok2vec": TOKENS}
-    block["token_pooling"] = {"@architectures": "spacy-spanft.FirstPooling.v1"}
-    model = registry.resolve({"model": block})["model"]
-    nlp = spacy.blank("en")
-    one, other, empty = map(nlp.make_doc, ["a b c d", "a b c d", ""])
-    for doc in (one, other, empty):
-        doc.spans["ngrams"] = []
-    model.initialize(X=[one])
-    assert model.get_dim("nO") == 2 * (8 + heads.N_PLACES)
-    first, nothing, second = model.predict([one, empty, other])
-    np.testing.assert_allclose(first, second, atol=1e-6)
-    assert nothing.shape == (0, 2 * (8 + heads.N_PLACES))
-    other.spans["ngrams"] = [other[2:4]]
-    changed = model.predict([other])[0]
-    # The own vectors are the same, what stands beside them is not.
-    np.testing.assert_allclose(changed[:, :8], first[:, :8], atol=1e-6)
-    assert np.argmax(changed[:, 8:12], axis=1).tolist() == [0, 0, 1, 2]
-    # "b" sees that a span begins after it, "a" does not.
-    differences = abs(changed[:, 12:] - first[:, 12:]).max(axis=1)
-    assert differences[0] < 1e-6 < differences[1]
-
-
-def test_a_head_that_starts_as_its_baseline():
-    residual = {"@architectures": heads.RESIDUAL}
-    model = {"@architectures": "spacy-spanft.SpanTextCat.v1", "tok2vec": TOKENS}
-    model |= {"span_pooling": residual, "doc_pooling": residual}
-    nlp = spacy.blank("en")
-    nlp.add_pipe("textcat", config={"model": {**model, "exclusive_classes": True}})
-    one, other = (nlp.make_doc("the united states of america") for _ in range(2))
-    one.spans["ngrams"] = [one[:3]]
-    other.spans["ngrams"] = [other[1:5]]
-    examples = [
-        Example.from_dict(doc, {"cats": {"A": float(on), "B": float(not on)}})
-        for doc, on in ((one, True), (other, False))
-    ]
-    nlp.initialize(lambda: examples)
-    textcat = nlp.get_pipe("textcat")
-    before = textcat.predict([one, other])
-    assert abs(before[0] - before[1]).max() > 1e-6
-    heads.start_as_baseline(textcat.model)
-    first, second = textcat.predict([one, other])
-    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("arm", ["cnn", "residual-mean"])
