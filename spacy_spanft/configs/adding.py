@@ -68,7 +68,7 @@ def add_spans(
     components (Sequence[str]): Their names; none takes all text classifiers, entity
         recognizers and span categorisers.
     segmentation (Optional[str]): "spans" or "none", as the models' own setting; None
-        takes that of `usual_segmentation`.
+        takes spans for texts, and windows for tokens.
     RETURNS (Added): The new config, which differs in the segmenter, the components'
         model blocks, annotating_components and, if it had none, after_init alone.
     """
@@ -86,7 +86,7 @@ def add_spans(
         text = "spans" if segmentation == "spans" else "spans or windows"
         names = ", ".join(heads)
         raise SpanftError(Errors.HAS_SPANS.format(what=text, names=names))
-    chosen = {n: segmentation or usual_segmentation(blocks[n]["factory"]) for n in left}
+    chosen = {n: segmentation or _usual_segmentation(blocks[n]) for n in left}
     new = [name for name in left if span_block(blocks[name]) is None]
     config = _moved(config, [n for n in new if not is_classifier(blocks[n])])
     settings, changes = _what_they_look_at(config, plain, chosen, dictionary)
@@ -94,29 +94,19 @@ def add_spans(
         if name not in heads:
             changes.append(f"{name}: left as it is, its model has no tok2vec.")
     for name in left:
-        block, own = config["components"][name], settings[name]
-        if name not in new:
-            said = _change_segmentation(block, own)
-        elif is_classifier(blocks[name]):
-            tok2vec = _tok2vec_of(name, block, blocks, pipeline)
-            said = _replace_model(block, blocks[name], tok2vec, own)
-        else:
-            said = _wrap_tok2vec(block, blocks[name], own)
+        said = _change(config, plain, name, settings[name])
         changes.append(f"{name}: {said}.")
     changes += _add_callback(config)
     return Added(config, changes)
 
 
-def usual_segmentation(factory: str) -> str:
+def _usual_segmentation(component: dict[str, Any]) -> str:
     """Choose what a component looks at if nobody says.
 
     Entities were found better with windows alone (docs/explanation/results.md); what
     else labels tokens takes the same.
-
-    factory (str): The component's factory.
-    RETURNS (str): One of SEGMENTATIONS.
     """
-    return "spans" if factory in CLASSIFIERS else "none"
+    return "spans" if is_classifier(component) else "none"
 
 
 def _can_change(component: dict[str, Any], segmentation: str | None) -> bool:
@@ -150,6 +140,18 @@ def _what_they_look_at(
         own = {"spans_key": key} if name in looking else {}
         settings[name] = {**own, "segmentation": segmentation}
     return settings, changes
+
+
+def _change(config: Config, plain: Config, name: str, own: dict[str, Any]) -> str:
+    """Let a component look at spans or windows, and say how."""
+    block, known = config["components"][name], plain["components"]
+    if span_block(known[name]) is not None:
+        return _change_segmentation(block, own)
+    if is_classifier(known[name]):
+        pipeline = list(plain["nlp"]["pipeline"])
+        tok2vec = _tok2vec_of(name, block, known, pipeline)
+        return _replace_model(block, known[name], tok2vec, own)
+    return _wrap_tok2vec(block, known[name], own)
 
 
 def _change_segmentation(block: dict[str, Any], own: dict[str, Any]) -> str:

@@ -11,7 +11,8 @@ from spacy.util import load_model_from_config
 
 from ..errors import Errors, SpanftError
 from ..errors.visible import visible
-from .adding import add_spans, span_block, usual_segmentation
+from ..util.names import SEGMENTER
+from .adding import add_spans, span_block
 from .bases import TASKS, base
 from .encoders import ENCODERS
 from .regimes import REGIMES, Regime
@@ -41,8 +42,9 @@ def task_config(
     task (str): The name of one of TASKS.
     spans (bool): Whether there is a head that looks at phrases; without it, it is the
         baseline.
-    segmentation (Optional[str]): "spans" for those of a segmenter, or "none" for
-        windows alone; None takes spans for texts, and windows for tokens.
+    segmentation (Optional[str]): What a head looks at: "spans" for those of a
+        segmenter, or "none" for windows alone; None takes spans for texts, and windows
+        for tokens.
     regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     lang (str): The code of the language.
     encoder (str): The name of one of ENCODERS.
@@ -57,19 +59,16 @@ def task_config(
     """
     config = base(task)
     component = TASKS[task].component
-    looks_at = segmentation or usual_segmentation(
-        config["components"][component]["factory"]
-    )
-    needs_ngrams = spans and looks_at == "spans" and dictionary is None
-    if needs_ngrams and lang != "en":
-        raise SpanftError(Errors.ENGLISH_DICTIONARY.format(lang=lang))
     config["nlp"]["lang"] = lang
     config["paths"]["transformer"] = transformer or _encoder_of(lang)
     set_sources(config, task, files or {}, columns or {})
     ENCODERS[encoder](config)
     _regime(task, regime).change(config)
     if spans:
-        config = add_spans(config, dictionary, [component], looks_at).config
+        config = add_spans(config, dictionary, [component], segmentation).config
+    has_segmenter = SEGMENTER in config["components"]
+    if has_segmenter and dictionary is None and lang != "en":
+        raise SpanftError(Errors.ENGLISH_DICTIONARY.format(lang=lang))
     return config
 
 
