@@ -2,14 +2,15 @@
 
     python -m benchmarks.faithfulness DATA ENCODER --seeds 3
 
-DATA and ENCODER as in benchmarks.fewlabels. For SST-2 and CoLA, a head over n-grams
-beside [CLS] and one without it are trained. Then, in texts of the dev data, the span
-that adds most to the difference of the two labels' logits is deleted, and in its place
-as many tokens anywhere else: how much does either lower it? And how good is the order
-of the spans, as ERASER measures it (DeYoung et al. 2020): how much of the label's
-probability is lost without the best ones (comprehensiveness), and with them alone
-(sufficiency), on average over a tenth, a fifth and half of the tokens; against
-integrated gradients of the wordpieces, [CLS]'s attention, and chance.
+DATA and ENCODER as in benchmarks.fewlabels. For SST-2 and CoLA, heads over n-grams are
+trained: beside [CLS], without it, and, as `init` writes it, beside the mean. Then, in
+texts of the dev data, the span that adds most to the difference of the two labels'
+logits is deleted, and in its place as many tokens anywhere else: how much does either
+lower it? And how good is the order of the spans, as ERASER measures it (DeYoung et al.
+2020): how much of the label's probability is lost without the best ones
+(comprehensiveness), and with them alone (sufficiency), on average over a tenth, a fifth
+and half of the tokens; against integrated gradients of the wordpieces, [CLS]'s
+attention, and chance.
 
 Each model is a line of benchmarks/results/faithfulness.jsonl, and is not done again.
 """
@@ -39,7 +40,7 @@ from .matrix import Run, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "faithfulness.jsonl"
 SIZES = {"SST-2": 2000, "CoLA": 8000}
-HEADS = ("ngrams", "no-cls")
+HEADS = ("ngrams", "no-cls", "mean-ngrams")
 METHODS = ("shares", "gradients", "attention", "chance")
 SETTINGS = {"regime": "everything", "rate": 1e-4, "head_rate": 1e-4, "epochs": 3}
 MAX_TEXTS = 150
@@ -90,7 +91,7 @@ def test(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
         "accuracy": round(scores["cats_accuracy"], 4),
         "macro_f": round(scores["cats_macro_f"], 4),
         "n": len(texts),
-        "cls_share": round(mean(map(share_of_cls, texts)), 4),
+        "cls_share": round(mean(map(share_of_whole, texts)), 4),
         **deletion(nlp, texts, chance),
         **{name: eraser(nlp, texts, orders[name]) for name in METHODS},
         **seconds(nlp, words),
@@ -122,8 +123,8 @@ def shares(text: Text) -> NDArray[np.float64]:
     return np.array([added for part, added in reasons_of(text).parts if part.text])
 
 
-def share_of_cls(text: Text) -> float:
-    """Compute how much of what is added, by size, [CLS] adds."""
+def share_of_whole(text: Text) -> float:
+    """Compute how much of what is added, by size, [CLS] or the mean adds."""
     reasons = reasons_of(text)
     rest = sum(abs(added) for _, added in reasons.parts)
     return abs(reasons.whole_text) / (abs(reasons.whole_text) + rest)
@@ -309,7 +310,7 @@ def tables(done: Sequence[Run]) -> str:
                 for key in ("comprehensiveness", "sufficiency")
             )
             orders.append((task, arm, name, *(f"{value:.3f}" for value in both)))
-    header = ("task", "head", "seeds", "macro F", "of [CLS]", "top", "random")
+    header = ("task", "head", "seeds", "macro F", "of the whole", "top", "random")
     header += ("difference", "± (95%, texts)", "explain / predict")  # type: ignore[assignment]
     named = ("task", "head", "order", "comprehensiveness", "sufficiency")
     return str(table(rows, header=header, divider=True)) + str(

@@ -120,7 +120,7 @@ def ner() -> Iterator[Sequence[str]]:
 def deletion() -> Iterator[Sequence[str]]:
     """Compare what deleting the best span does with deleting as many tokens."""
     yield (
-        *("task", "head", "macro F1", "share of [CLS]", "best span deleted"),
+        *("task", "head", "macro F1", "share of the whole", "best span deleted"),
         *("as many tokens elsewhere", "difference of each seed (95%, texts)"),
     )
     runs = read_done(RECORDED / "faithfulness.jsonl")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .util.about import __version__
 
 if TYPE_CHECKING:
+    from .explanation.explain import explain, explain_pipe
     from .ml.pairs import join_pair, join_pairs
     from .ngrams.dictionary import NgramDictionary
     from .ngrams.provenance import Provenance
@@ -20,6 +21,8 @@ __all__ = [
     "Provenance",
     "__version__",
     "default_dictionary",
+    "explain",
+    "explain_pipe",
     "join_pair",
     "join_pairs",
 ]
@@ -28,6 +31,8 @@ _MODULES = {
     "NgramDictionary": "ngrams.dictionary",
     "Provenance": "ngrams.provenance",
     "default_dictionary": "ngrams.readers",
+    "explain": "explanation.explain",
+    "explain_pipe": "explanation.explain",
     "join_pair": "ml.pairs",
     "join_pairs": "ml.pairs",
 }

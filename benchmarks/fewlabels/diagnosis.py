@@ -16,7 +16,7 @@ from spacy.training import Example
 
 from spacy_spanft.explanation import explain_pipe
 
-from ..faithfulness import share_of_cls, text_of
+from ..faithfulness import share_of_whole, text_of
 from .choices import Run, Setting, held_out_run, key_of, tuned_as
 from .page import NAMES
 from .tasks import TASKS
@@ -86,7 +86,7 @@ def weights_of(nlp: Language) -> dict[str, list[Any]]:
 def _share(nlp: Language, dev: Iterable[Example]) -> float:
     words = [example.reference.text for example in dev][:MAX_TEXTS]
     texts = [text for one in explain_pipe(nlp, words) if (text := text_of(one))]
-    return round(mean(map(share_of_cls, texts)), 4)
+    return round(mean(map(share_of_whole, texts)), 4)
 
 
 def rows_of(done: Sequence[Run]) -> Iterator[Sequence[str]]:

@@ -5,6 +5,10 @@ means: for a given text all of that is linear. So the gradient of a label's scor
 the piece's vector, is just what the piece adds, and with [CLS] and the biases it makes
 up the whole score. An attention pooling is a weighted mean: there, a piece adds its
 vector with the weight that it has.
+
+Where the mean of the wordpieces takes the place of [CLS], a piece also adds what its
+wordpieces add to it beyond an average one: in proportion to what the mean would lose
+without them. What the average adds is left to the whole text.
 """
 
 from typing import Any, NamedTuple
@@ -19,6 +23,7 @@ from ..ml.alignment import Pieces
 from ..ml.layers import span_pool, text_pool
 from ..ml.layers.attention_sum import weights_of
 from ..ml.layers.doc_rows import DocRows
+from ..ml.layers.doc_summary import is_mean
 from ..ml.layers.span_pool import flatten
 from .linear import pull_back, unknown_layer
 
@@ -33,7 +38,8 @@ class Contributions(NamedTuple):
 
     pieces (Pieces): The rows of each piece.
     of_pieces (Floats): What each piece adds, (n_pieces, n_labels).
-    whole_text (Floats): What the vector of the whole text adds, (n_labels,).
+    whole_text (Floats): What the vector of the whole text adds, without what the pieces
+        add to it, (n_labels,).
     similarity (Floats): What that of a pair's texts adds, (n_labels,).
     bias (Floats): What is added whatever the text, (n_labels,).
     weights (Optional[Floats]): The attention of each piece, where there is any.
@@ -71,27 +77,31 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
     b: Any = output.get_param("b")
     pooled = pool.layers[1].predict(sequences)
     width = pooled.shape[1]
-    of_pieces = _of_pieces(pool.layers[1], sequences, W[:, :width])
+    of_pieces = ops.to_numpy(_of_pieces(pool.layers[1], sequences, W[:, :width]))
+    of_mean = np.zeros_like(of_pieces)
     of_spans = pooled @ W[:, :width].T + b
     whole_text, similarity = ops.xp.zeros_like(of_spans), ops.xp.zeros_like(of_spans)
     is_something = pooled.any(axis=1)
     for number, part in enumerate(beside, 1):
-        vectors = part.predict(X)
+        vectors, own = part.predict(X), W[:, number * width : (number + 1) * width]
         total = similarity if part.name == "pair_match" else whole_text
-        total += vectors @ W[:, number * width : (number + 1) * width].T
+        total += vectors @ own.T
         is_something |= vectors.any(axis=1)
+        if is_mean(part, X):
+            of_mean = _of_mean(ops, X, pieces, vectors, own)
     # `zeros_for_nothing` scores a text without tokens, for one, 0.
     sums = (part * is_something[:, None] for part in (of_spans, whole_text, similarity))
     of_spans, whole_text, similarity = map(ops.to_numpy, sums)
-    of_pieces, weights = ops.to_numpy(of_pieces), _weights(pool.layers[1], sequences)
+    weights = _weights(pool.layers[1], sequences)
     ends = np.cumsum([len(one.lengths) for one in pieces]).tolist()
     found = []
     for i, (one, end) in enumerate(zip(pieces, ends, strict=True)):
         mine = slice(end - len(one.lengths), end)
         bias = of_spans[i] - of_pieces[mine].sum(axis=0)
+        rest = whole_text[i] - of_mean[mine].sum(axis=0)
         attention = None if weights is None else weights[mine]
-        sums_of_text = whole_text[i], similarity[i], bias
-        found.append(Contributions(one, of_pieces[mine], *sums_of_text, attention))
+        added = of_pieces[mine] + of_mean[mine]
+        found.append(Contributions(one, added, rest, similarity[i], bias, attention))
     return found
 
 
@@ -125,6 +135,24 @@ def _of_pieces(pooling: Model[Any, Any], pieces: Ragged, W: Any) -> Any:
         back = pull_back(pooling, pieces, D)
         added[:, start : start + n_labels] = (back * vectors).sum(axis=2).T
     return added
+
+
+def _of_mean(ops: Any, X: DocRows, pieces: list[Pieces], means: Any, W: Any) -> Floats:
+    """Say what each piece adds to the mean of its text's rows, beyond an average row.
+
+    means (Floats2d): The mean of each text, (n_docs, width).
+    W (Floats2d): What makes labels of it, (n_labels, width).
+    RETURNS (Floats): (n_pieces, n_labels).
+    """
+    rows, lengths, _ = flatten(pieces, X)
+    if not len(rows):
+        return np.zeros((0, len(W)), "f")
+    text = np.repeat(np.arange(len(pieces)), [len(one.rows) for one in pieces])
+    n_rows = np.array([one.windows.sum() for one in X.encodings])
+    added = ops.to_numpy(X.vectors[ops.asarray1i(rows)] @ W.T)
+    beyond = (added - ops.to_numpy(means @ W.T)[text]) / n_rows[text, None]
+    found: Floats = np.add.reduceat(beyond, np.cumsum(lengths) - lengths, axis=0)
+    return found.astype("f")
 
 
 def _weights(pooling: Model[Any, Any], pieces: Ragged) -> Floats | None:

@@ -16,10 +16,10 @@ LONG = "new york city is a bad and unbelievable city of the united states"
 TEXTS = [LONG, "this film is a very good film in new york city .", "good"]
 
 
-@pytest.fixture(scope="module")
-def nlp(tmp_path_factory):
+@pytest.fixture(scope="module", params=["cls", "mean"])
+def nlp(request, tmp_path_factory):
     bert = save_bert(tmp_path_factory.mktemp("bert"), max_length=60)
-    model = {**MODELS["cnn-cnn"], "tok2vec": OWN_LISTENER}
+    model = {**MODELS["cnn-cnn"], "tok2vec": OWN_LISTENER, "summary": request.param}
     nlp = make(bert, model, encoder=encoder_config(bert))
     train(nlp, examples_for(nlp), steps=8, rate=0.01)
     shake(nlp.get_pipe("textcat").model)
@@ -42,7 +42,7 @@ def test_parts_have_their_tokens(texts):
         assert bench.shares(text).sum() == pytest.approx(
             sum(added for part, added in bench.reasons_of(text).parts if part.text)
         )
-        assert 0 < bench.share_of_cls(text) < 1
+        assert 0 < bench.share_of_whole(text) < 1
 
 
 def test_integrated_gradients_add_up(nlp, texts, monkeypatch):

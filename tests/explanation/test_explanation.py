@@ -37,6 +37,7 @@ TEXTS = [
 ]
 MODELS = {
     **{name: model for name, model in MODELS.items() if name != "cls"},
+    "mean": {**MODELS["cnn-cnn"], "summary": "mean"},
     "max": span_model(MAX, MAX),
     "sum": span_model(ATTENTION, SUM),
 }
@@ -116,7 +117,8 @@ def attention(layer, rows):
 def test_shares_are_slopes(nlp):
     """Where a piece grows by a little, the score does by as much of its share.
 
-    The weights of an attention stay as they are in the text.
+    The weights of an attention stay as they are in the text. What a piece adds to a
+    mean is told apart in the test below.
     """
     model = nlp.get_pipe("textcat").model
     W = model.get_ref("output_layer").get_param("W")
@@ -127,7 +129,7 @@ def test_shares_are_slopes(nlp):
             continue
         X = model.get_ref("rows").predict([one.doc])
         rows = _sequences(pool, X, [one.found.pieces]).dataXd
-        shares = one.found.of_pieces
+        shares = one.found.of_pieces - of_mean(nlp, X, one.found.pieces)
         assert np.abs(shares).max() > 1e-3
         if leaves[0].name == "attention_sum":
             weights = attention(leaves[0], rows)
@@ -146,6 +148,47 @@ def test_shares_are_slopes(nlp):
                 sides.append(pooled[0].astype("d") @ W[:, : pooled.shape[1]].T)
             slope = (sides[0] - sides[1]) / 0.001
             np.testing.assert_allclose(share, slope, atol=2e-3)
+
+
+def of_mean(nlp, X, pieces):
+    """Compute what the pieces of one text add to the mean of its rows, row by row."""
+    model = nlp.get_pipe("textcat").model
+    layers = [n for n in model.walk() if n.name == "doc_summary"]
+    W, ends = model.get_ref("output_layer").get_param("W"), np.cumsum(pieces.lengths)
+    added = np.zeros((len(ends), len(W)))
+    if not layers or (X.cls is not None and layers[0].attrs["summary"] == "cls"):
+        return added
+    W = W[:, -X.vectors.shape[1] :]
+    mean = layers[0].predict(X)[0]
+    for piece, end in enumerate(ends):
+        for row in pieces.rows[end - pieces.lengths[piece] : end]:
+            n_rows = sum(X.encodings[0].windows)
+            added[piece] += W @ (X.vectors[row] - mean) / n_rows
+    return added
+
+
+def test_a_piece_adds_to_the_mean_what_that_would_lose_without_it(bert):
+    model = {**MODELS["cnn-cnn"], "summary": "mean"}
+    nlp = make(bert, model)
+    train(nlp, examples_for(nlp), steps=8, rate=0.01)
+    classifier = nlp.get_pipe("textcat").model
+    W = classifier.get_ref("output_layer").get_param("W")
+    width = W.shape[1] // 2
+    for found in explain_pipe(nlp, ["very good film", "new york film"]):
+        X = classifier.get_ref("rows").predict([found.doc])
+        rows, lengths = found.found.pieces
+        n_rows, ends = len(X.vectors), np.cumsum(lengths)
+        assert sorted(rows) == list(range(n_rows))
+        whole = W[:, width:] @ X.vectors.mean(axis=0)
+        np.testing.assert_allclose(found.found.whole_text, whole, atol=1e-5)
+        parts = of_mean(nlp, X, found.found.pieces)
+        assert abs(parts).max() > 1e-3
+        for part, end, length in zip(parts, ends, lengths, strict=True):
+            left = np.delete(X.vectors, rows[end - length : end], axis=0)
+            lost = whole - W[:, width:] @ left.mean(axis=0)
+            np.testing.assert_allclose(
+                part * n_rows / (n_rows - length), lost, atol=1e-5
+            )
 
 
 def test_texts_that_the_head_sees_nothing_in(bert):

@@ -15,6 +15,7 @@ from .sequences import upload
 InT = DocRows
 OutT = Floats2d
 Summary = Literal["cls", "mean"]
+NAME = "doc_summary"
 
 
 def doc_summary(summary: Summary = "cls") -> Model[InT, OutT]:
@@ -25,7 +26,7 @@ def doc_summary(summary: Summary = "cls") -> Model[InT, OutT]:
         takes that of all wordpieces, [CLS] and [SEP] among them.
     RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
     """
-    return Model("doc_summary", forward, attrs={"summary": summary})
+    return Model(NAME, forward, attrs={"summary": summary})
 
 
 def forward(
@@ -34,10 +35,11 @@ def forward(
     """Apply the layer."""
     ops: Any = model.ops
     full = np.flatnonzero(np.diff(X.starts))
-    if X.cls is None or model.attrs["summary"] == "mean":
+    cls = None if is_mean(model, X) else X.cls
+    if cls is None:
         own = [_real(X, number) for number in full.tolist()]
     else:
-        own = _those_of_texts(X, X.cls, full)
+        own = _those_of_texts(X, cls, full)
     Y = ops.xp.zeros((len(X.docs), X.vectors.shape[1]), X.vectors.dtype)
     if not own:
         return Y, lambda dY: ops.xp.zeros_like(X.vectors)
@@ -56,6 +58,17 @@ def forward(
         return d_rows
 
     return Y, backprop
+
+
+def is_mean(model: Model[Any, Any], X: DocRows) -> bool:
+    """Say whether what a layer gives is the mean of each Doc's rows.
+
+    model (Model[DocRows, Floats2d]): Any layer that makes a vector of each Doc.
+    X (DocRows): What it is given.
+    RETURNS (bool): Whether it is this layer, and takes the mean.
+    """
+    takes_mean = X.cls is None or model.attrs.get("summary") == "mean"
+    return model.name == NAME and takes_mean
 
 
 def _real(X: DocRows, number: int) -> Ints:
