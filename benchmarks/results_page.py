@@ -47,6 +47,7 @@ _PARTS = {
 _HEADS = {
     "ngrams": "n-grams beside [CLS]",
     "no-cls": "n-grams alone (`use_cls = false`)",
+    "mean-ngrams": "n-grams beside the mean",
 }
 _ORDERS = {
     "shares": "their shares of the score",
@@ -120,7 +121,7 @@ def ner() -> Iterator[Sequence[str]]:
 def deletion() -> Iterator[Sequence[str]]:
     """Compare what deleting the best span does with deleting as many tokens."""
     yield (
-        *("task", "head", "macro F1", "share of the whole", "best span deleted"),
+        *("task", "head", "macro F1", "share of the whole text", "best span deleted"),
         *("as many tokens elsewhere", "difference of each seed (95%, texts)"),
     )
     runs = read_done(RECORDED / "faithfulness.jsonl")
