@@ -11,10 +11,12 @@ people to keep true.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from html import escape
 from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
 
+import typer
 from scipy.stats import t
 
 from .faithfulness import HEADS, METHODS, SIZES
@@ -30,6 +32,7 @@ RECORDED = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
 PAGE, README = _ROOT / "docs" / "explanation" / "results.md", _ROOT / "README.md"
 _TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
+_DRAWN_BY = re.compile(r"Matplotlib v[\d.]+")
 _FIGURE = re.compile(r"(<!-- figure: ([\w-]+) -->\n).*?(<!-- end of figure -->)", re.S)
 Rows = Iterable[Sequence[str]]
 _TEXTCAT = {
@@ -229,15 +232,29 @@ def illustrated(page: str, figures: Mapping[str, Figure]) -> str:
     return _FIGURE.sub(image, page)
 
 
+def is_drawn(path: Path, figure: Figure) -> bool:
+    """Say whether a file shows a figure already, as another matplotlib drew it.
+
+    Each version draws the same with other bytes.
+    """
+    if not path.exists():
+        return False
+    svg = path.read_text("utf8")
+    by, other = (_DRAWN_BY.findall(one)[:1] for one in (svg, figure.svg))
+    return by != other and f"<desc>{escape(figure.alt)}</desc>" in svg
+
+
 def main() -> None:
-    """Write the pages, and the figures."""
+    """Write the tables and figures of results from recorded scores."""
     figures = {name: draw() for name, draw in FIGURES.items()}
     for name, figure in figures.items():
-        PAGE.with_name(f"{name}.svg").write_text(figure.svg, "utf8")
+        path = PAGE.with_name(f"{name}.svg")
+        if not is_drawn(path, figure):
+            path.write_text(figure.svg, "utf8")
     for path in (PAGE, README):
         page = illustrated(filled(path.read_text("utf8")), figures)
         path.write_text(page, "utf8")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

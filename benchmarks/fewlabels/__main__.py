@@ -4,7 +4,7 @@
     python -m benchmarks.fewlabels choose              # the best of it
     python -m benchmarks.fewlabels variants DATA ENCODER  # other heads, on train data
     python -m benchmarks.fewlabels run DATA ENCODER    # scored on dev data
-    python -m benchmarks.fewlabels go DATA ENCODER     # all of that
+    python -m benchmarks.fewlabels go DATA ENCODER     # tune, choose and run
     python -m benchmarks.fewlabels table
 
 DATA is a folder with glue/CoLA/train.tsv, ner/wnut17/ and so on, ENCODER one that
@@ -15,7 +15,7 @@ started several times, to use several cores: no run is done twice.
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,16 +36,21 @@ from .choices import (
     write_choices,
 )
 from .summary import over_tasks, plan_table, results_table
-from .tasks import TASKS
+from .tasks import TASKS, is_there
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
 FOLDER = Path(__file__).parents[1] / "results"
-Results = Annotated[Path, typer.Option(help="the folder of the results")]
+Results = Annotated[
+    Path, typer.Option(help="the folder of the results", file_okay=False)
+]
+Data = Annotated[Path, typer.Argument(exists=True, file_okay=False)]
+Encoder = Annotated[Path, typer.Argument(exists=True, file_okay=False)]
+Seeds = Annotated[int, typer.Option(min=1, help="how many seeds there are")]
 Only = Annotated[
     list[str], typer.Option(help="e.g. task=CoLA,SST-2 or size=300 or arm=encoder,cnn")
 ]
-Threads = Annotated[int, typer.Option(help="how many threads PyTorch has")]
+Threads = Annotated[int, typer.Option(min=1, help="how many threads PyTorch has")]
 NAME, TUNING, CHOICES = "fewlabels.jsonl", "fewlabels_tuning.jsonl", "fewlabels.json"
 VARIANTS, DIAGNOSIS = "fewlabels_variants.jsonl", "fewlabels_diagnosis.jsonl"
 COSTS = "fewlabels_costs.jsonl"
@@ -53,8 +58,8 @@ COSTS = "fewlabels_costs.jsonl"
 
 @app.command()
 def tune(
-    data: Path,
-    encoder: Path,
+    data: Data,
+    encoder: Encoder,
     only: Only = [],  # noqa: B006
     results: Results = FOLDER,
     threads: Threads = 1,
@@ -66,7 +71,7 @@ def tune(
 @app.command()
 def choose(results: Results = FOLDER) -> None:
     """Choose from the grid, and write the choices."""
-    chosen = choose_from(read_done(results / TUNING))
+    chosen = choose_from(_done(results / TUNING))
     write_choices(results / CHOICES, chosen)
     for key, setting in chosen.items():
         print(key, setting)
@@ -74,9 +79,9 @@ def choose(results: Results = FOLDER) -> None:
 
 @app.command()
 def variants(
-    data: Path,
-    encoder: Path,
-    seeds: int = 3,
+    data: Data,
+    encoder: Encoder,
+    seeds: Seeds = 3,
     only: Only = [],  # noqa: B006
     results: Results = FOLDER,
     threads: Threads = 1,
@@ -91,9 +96,9 @@ def variants(
 
 @app.command()
 def diagnose(
-    data: Path,
-    encoder: Path,
-    seeds: int = 3,
+    data: Data,
+    encoder: Encoder,
+    seeds: Seeds = 3,
     only: Only = [],  # noqa: B006
     results: Results = FOLDER,
     threads: Threads = 1,
@@ -109,7 +114,7 @@ def diagnose(
 
 
 @app.command()
-def costs(data: Path, encoder: Path, results: Results = FOLDER) -> None:
+def costs(data: Data, encoder: Encoder, results: Results = FOLDER) -> None:
     """Measure the time and the memory of each arm, and count its weights."""
     from . import costs as costs_of
 
@@ -121,9 +126,9 @@ def costs(data: Path, encoder: Path, results: Results = FOLDER) -> None:
 
 @app.command()
 def run(
-    data: Path,
-    encoder: Path,
-    seeds: int = 10,
+    data: Data,
+    encoder: Encoder,
+    seeds: Seeds = 10,
     only: Only = [],  # noqa: B006
     results: Results = FOLDER,
     threads: Threads = 1,
@@ -138,9 +143,9 @@ def run(
 
 @app.command()
 def go(
-    data: Path,
-    encoder: Path,
-    seeds: int = 10,
+    data: Data,
+    encoder: Encoder,
+    seeds: Seeds = 10,
     results: Results = FOLDER,
     threads: Threads = 1,
 ) -> None:
@@ -155,22 +160,22 @@ def go(
 
 @app.command()
 def plan(
-    seeds: int = 10,
+    seeds: Seeds = 10,
     only: Only = [],  # noqa: B006
     results: Results = FOLDER,
 ) -> None:
     """Print how many runs are left, and how long they take."""
-    print("The grid:")
-    grid = list(only_those(tuning_runs(), only))
-    tuned = read_done(results / TUNING)
-    print(plan_table(grid, tuned))
     # Until a choice is made, any setting has the number of runs.
     kinds = product(ARMS, REGIMES, TASKS.values())
     some = {key_of(*kind): next(grid_of(*kind[1:])) for kind in kinds}
     chosen = read_choices(results / CHOICES)
-    wanted = list(only_those(runs({**some, **chosen}, seeds), only))
+    print("The grid:")
+    wanted = [*runs({**some, **chosen}, seeds)]
+    grid = only_those(tuning_runs(), only, known=[*tuning_runs(), *wanted])
+    tuned = read_done(results / TUNING)
+    print(plan_table(grid, tuned))
     print("What is scored:")
-    print(plan_table(wanted, [*read_done(results / NAME), *tuned]))
+    print(plan_table(only_those(wanted, only), [*read_done(results / NAME), *tuned]))
 
 
 @app.command()
@@ -180,7 +185,7 @@ def table(
     results: Results = FOLDER,
 ) -> None:
     """Print mean ± standard deviation over seeds, and differences."""
-    done = list(only_those(read_done(results / NAME), only))
+    done = only_those(_done(results / NAME), only)
     # What was done with settings that are not the chosen ones any more is left out.
     wanted = list(runs(read_choices(results / CHOICES), 1 + _last_seed(done)))
     done = [one for one in done if any(run.items() <= one.items() for run in wanted)]
@@ -188,12 +193,39 @@ def table(
     print(over_tasks(done))
 
 
-def only_those(wanted: Any, only: list[str]) -> Iterator[Run]:
-    """Keep the runs whose settings are among those that were asked for."""
-    conditions = [condition.partition("=") for condition in only]
-    for one in wanted:
-        if all(str(one[key]) in values.split(",") for key, _, values in conditions):
-            yield one
+def _done(results: Path) -> list[Run]:
+    """Read runs, or stop if there are none."""
+    if done := read_done(results):
+        return done
+    raise SystemExit(f"There are no runs in {results} yet.")
+
+
+def only_those(
+    wanted: Iterable[Run], only: list[str], known: Iterable[Run] | None = None
+) -> list[Run]:
+    """Keep the runs whose settings are among those that were asked for.
+
+    Stops at a setting, or a value of it, that none of the known runs has.
+
+    wanted (Iterable[Run]): The runs.
+    only (list[str]): Settings, such as "size=300,1000".
+    known (Optional[Iterable[Run]]): All that could be asked for; None for those wanted.
+    RETURNS (list[Run]): Those that are kept.
+    """
+    wanted = list(wanted)
+    known = wanted if known is None else list(known)
+    kept: dict[str, list[str]] = {}
+    for condition in only:
+        key, _, values = condition.partition("=")
+        kept[key] = values.split(",")
+        there = {str(one[key]) for one in known if key in one}
+        if not there:
+            raise SystemExit(f"--only {condition}: runs have no {key!r}.")
+        for value in kept[key]:
+            if value not in there:
+                choice = ", ".join(sorted(there))
+                raise SystemExit(f"--only {condition}: {value!r} is none of {choice}.")
+    return [one for one in wanted if all(str(one[k]) in v for k, v in kept.items())]
 
 
 def _last_seed(done: list[Run]) -> int:
@@ -202,7 +234,7 @@ def _last_seed(done: list[Run]) -> int:
 
 def _do(
     results: Path,
-    wanted: Any,
+    wanted: Iterable[Run],
     data: Path,
     encoder: Path,
     threads: int,
@@ -210,6 +242,9 @@ def _do(
 ) -> None:
     """Do the runs that are left: train and score, if nothing else is to be done."""
     wanted = list(wanted)
+    names = dict.fromkeys(one["task"] for one in wanted)
+    if missing := [name for name in names if not is_there(data, TASKS[name])]:
+        raise SystemExit(f"{data} lacks the data of {', '.join(missing)}.")
     left = [one for one in wanted if not is_done(one, read_done(results))]
     print(f"{len(left)} of {len(wanted)} runs are left.", flush=True)
     if not left:

@@ -30,7 +30,10 @@ class Figure(NamedTuple):
 
 
 def learning_curves() -> Figure:
-    """Draw the mean score of each arm against the number of labels, for each task."""
+    """Draw the mean score of each arm against the number of labels, for each task.
+
+    Means are over seeds that all drawn arms have: a table may have more of some.
+    """
     runs = recorded(SCORED_RUNS)
     names = {BASELINE: "encoder alone", **{arm: NAMES[arm] for arm in SCORED}}
     look = looks([*names.values(), "init"])

@@ -97,6 +97,16 @@ class Data(NamedTuple):
     test: list[str]
 
 
+def is_there(folder: Path, task: Task) -> bool:
+    """Say whether a folder has the data of a task.
+
+    folder (Path): Where the data of all tasks is.
+    task (Task): The task.
+    RETURNS (bool): Whether all of its files are there.
+    """
+    return all((folder / file).is_file() for file in (task.train, task.dev) if file)
+
+
 def draw(folder: Path, task: Task, part: Part, size: int, seed: int) -> Data:
     """Draw training texts, and read what they are tested on.
 

@@ -63,5 +63,6 @@ def add_cli(
             print(f"✔ {change}", file=sys.stderr)
         print(f"✔ Written to {visible(output)}. Check it with:", file=sys.stderr)
         command = f"python -m spacy debug config {quote(visible(output))}"
-        data = "--paths.train train.spacy --paths.dev dev.spacy"
-        print(f"  {command} {data}", file=sys.stderr)
+        if not config.get("paths", {}).get("train"):
+            command += " --paths.train train.spacy --paths.dev dev.spacy"
+        print(f"  {command}", file=sys.stderr)

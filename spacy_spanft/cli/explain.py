@@ -96,8 +96,12 @@ def _reasons(
 ) -> "list[Reasons]":
     """Say what speaks for labels; the best one is compared with the second."""
     from ..explanation import EntityExplanation, Explanation
+    from ..explanation.explanation import check_labels
 
     is_ner = isinstance(explanation, EntityExplanation)
+    if isinstance(explanation, Explanation) and len(explanation.labels) == 1:
+        # A comparison with itself would be left out in silence.
+        check_labels(explanation.label, against, explanation.labels)
     for name, value in (("label", label), ("against", against)):
         names = [*explanation.labels]
         # What speaks for no entity is asked for beside the label of one.

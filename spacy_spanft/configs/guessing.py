@@ -29,6 +29,12 @@ _PAIRS = (
     ("question", "sentence"),
     ("text", "text_pair"),
 )
+# What is looked for in the training data.
+_WANTED = {
+    **dict.fromkeys(("ner", "bilou_ner"), "entities (doc.ents)"),
+    **{"spancat": "spans (doc.spans)", "tagger": "tags (token.tag_)"},
+    **dict.fromkeys(("score", "text_score"), 'scores (doc.cats["score"])'),
+}
 # So many Docs tell what is in a file.
 _N_DOCS = 1000
 # Windows of a classifier whose texts are long, in tokens, and the wordpieces of one.
@@ -142,7 +148,8 @@ def check_learnable(seen: Seen, task: str, path: str, lang: str) -> None:
     hint = ""
     if not (CONLL_ENDING.search(path) or is_dataset(path)) and is_docbins(path):
         hint = f" It looks like data for --pipeline {_task_of_docs(path, lang)}."
-    place = {"path": path, "task": task, "hint": hint}
+    wanted = _WANTED.get(task, "labels (doc.cats)")
+    place = {"path": path, "task": task, "wanted": wanted, "hint": hint}
     raise SpanftError(Errors.NOTHING_TO_LEARN.format(**place))
 
 
@@ -213,26 +220,24 @@ def fit_epochs(config: Config, seen: Seen) -> str | None:
 
 
 def fit_range(config: Config, task: str, seen: Iterable[Seen]) -> str | None:
-    """Let a regressor have the range of the scores, if it is another one.
+    """Let a regressor have the range of the scores, if its own does not suit them.
 
     config (Config): The config, which is changed.
     task (str): The name of one of TASKS.
     seen (Iterable[Seen]): The data.
-    RETURNS (Optional[str]): What was done, in words.
+    RETURNS (Optional[str]): The range, in words; None where no scores are learned.
     """
     if TASKS[task].component != REGRESSOR:
         return None
     block = config["components"][TASKS[task].component]
     scores = [score for one in seen for score in one.scores]
     low, high = min(scores), max(scores)
-    if block["low"] <= low and high <= block["high"] and high > block["low"] + 1:
-        return None
-    block["low"], block["high"] = (
-        float(floor(low)),
-        float(max(ceil(high), floor(low) + 1)),
-    )
+    if not (block["low"] <= low and block["low"] + 1 < high <= block["high"]):
+        block["low"] = float(floor(low))
+        block["high"] = float(max(ceil(high), floor(low) + 1))
+    scale = f"{block['low']:g} to {block['high']:g}"
     return (
-        f"The scores are learned on a scale from {block['low']:g} to {block['high']:g}."
+        f"The scores are learned on a scale from {scale} (low and high in the config)."
     )
 
 

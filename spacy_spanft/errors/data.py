@@ -9,14 +9,14 @@ class DataErrors:
 
     # Readers
     NO_COLUMN_IN = (
-        "There is no column {column!r} in {source}, {place}. It has: {columns}.{hint} "
-        'Name the right one: --{option} NAME on the command line, {setting} = "..." in '
-        'a config, or "columns" in the task.json of an experiment.'
+        "There is no column {column!r} in {source} (looked for in {place}). It has: "
+        "{columns}.{hint} Name the right one: --{option} NAME where a command has it, "
+        '{setting} = "..." in a config, or "columns" in the task.json of an experiment.'
     )
     NO_FORMAT = (
         "{path!r} does not end in .tsv, .csv or .jsonl. Save it in one of these "
         'formats, or, if it is in one, rename it or set format = "tsv" (--format tsv, '
-        "where a command has it)."
+        "where a command has it). CoNLL's columns are for ner, bilou_ner and spancat."
     )
     OTHER_FOLDER = (
         "{path!r} is a folder, and folders are read only if they have .spacy files and "
@@ -242,8 +242,8 @@ class DataErrors:
         "doc.cats['score'] and no other label."
     )
     NOTHING_TO_LEARN = (
-        "{path!r} has nothing that {task} learns.{hint} Name other training data, or "
-        "another --pipeline."
+        "{path!r} has nothing that {task} learns: no {wanted}.{hint} Name other "
+        "training data, or another --pipeline."
     )
     ONE_CLASS = (
         "All texts of {path!r} that are trained on have the label {label!r}, and "

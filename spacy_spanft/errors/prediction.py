@@ -40,7 +40,7 @@ class PredictionErrors:
     )
     FOR_PAIRS = (
         "The pipeline {name!r} is for pairs of texts. Name the column of the second "
-        "one with --text-pair, and give --separator {separator}."
+        "one with --text-pair{also}."
     )
     NOT_FOR_PAIRS = (
         "The pipeline {name!r} is for single texts, and --text-pair names a second one."

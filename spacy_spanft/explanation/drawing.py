@@ -141,6 +141,7 @@ def _of_text(reasons: Reasons) -> dict[str, Any]:
         "label": reasons.label,
         "against": reasons.against,
         "logit": reasons.total,
+        "prediction": reasons.prediction,
         "whole_text": reasons.whole_text,
         "similarity": reasons.similarity,
         "others": _of_others(reasons),
@@ -167,10 +168,15 @@ def _parts(doc: Doc, reasons: Reasons) -> list[dict[str, Any]]:
 
 
 def _title(reasons: Reasons) -> str:
-    name = "" if reasons.span is None else f"{reasons.span.text}: "
+    name = (
+        reasons.label
+        if reasons.span is None
+        else f"{reasons.span.text}: {reasons.label}"
+    )
+    predicted = "" if reasons.prediction is None else f" {reasons.prediction:.2f}"
     if reasons.against is None:
-        return f"{name}{reasons.label} (logit)"
-    return f"{name}{reasons.label}, not {reasons.against} (difference of logits)"
+        return f"{name}{predicted} (logit)"
+    return f"{name}{predicted}, not {reasons.against} (difference of logits)"
 
 
 def _nothing(explanation: AnyExplanation) -> str:

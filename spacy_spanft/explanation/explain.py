@@ -53,6 +53,10 @@ def explain_pipe(
     YIELDS (Union[Explanation, EntityExplanation, SpanExplanation]): What the scores of
         each are made of.
     """
+    is_pipeline = isinstance(nlp, Language)
+    check_setting("nlp", nlp, is_pipeline, "a pipeline, as spacy.load gives it")
+    is_many = not isinstance(texts, str | Doc)
+    check_setting("texts", texts, is_many, "a list of texts or Docs, or a stream")
     size = nlp.batch_size if batch_size is None else batch_size
     is_whole = isinstance(size, int) and not isinstance(size, bool)
     expected = "null, or a whole number of 1 or more"
@@ -87,6 +91,7 @@ def _fresh(text: str | Doc) -> str | Doc:
     """Copy a Doc without its entities: they would be taken for another component's."""
     if isinstance(text, str):
         return text
+    check_setting("text", text, isinstance(text, Doc), "a string or a Doc")
     doc = text.copy()
     doc.ents = ()
     return doc
@@ -130,7 +135,8 @@ def _explainer(pipe: Any) -> Explainer | None:
 
 
 def _explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
-    """Take the scores of a classifier over spans apart."""
+    """Predict the labels of Docs, and take their scores apart."""
+    pipe.set_annotations(docs, pipe.predict(docs))
     labels, is_exclusive = tuple(pipe.labels), not pipe.model.attrs["multi_label"]
     rows = pipe.model.get_ref("rows").predict(docs)
     pools = (node for node in pipe.model.walk() if node.name in POOLS)

@@ -25,7 +25,7 @@ class Part(NamedTuple):
 class Explanation(NamedTuple):
     """The scores of a text, and what they are made of.
 
-    doc (Doc): The Doc.
+    doc (Doc): The Doc, with the predictions in doc.cats.
     labels (tuple[str, ...]): The labels.
     is_exclusive (bool): Whether exactly one of them is right.
     parts (list[Part]): The parts of the text that were pooled, in order.
@@ -85,6 +85,7 @@ class Explanation(NamedTuple):
             bias=bias,
             whole_text=whole_text,
             similarity=similarity,
+            prediction=self.doc.cats[label],
         )
 
 
@@ -104,6 +105,8 @@ class Reasons(NamedTuple):
     span (Optional[Part]): What has the label; None for the whole text.
     own (Optional[list[float]]): Of entities and tokens, how much of what each part adds
         it adds to its own tag, and not as a neighbor to that of another token.
+    prediction (Optional[float]): What doc.cats has for the label: its probability, or
+        the score that is predicted; None for entities, tokens and spans.
     """
 
     label: str
@@ -115,6 +118,7 @@ class Reasons(NamedTuple):
     similarity: float = 0.0
     span: Part | None = None
     own: list[float] | None = None
+    prediction: float | None = None
 
     def strongest(self, n: int | None = None) -> list[tuple[Part, float]]:
         """List the parts that have a text, and first what adds most.
@@ -147,4 +151,5 @@ def check_span(doc: Doc, span: Span) -> None:
     """Raise if a span is not one of a Doc, or has no token."""
     is_there = isinstance(span, Span) and span.doc is doc and len(span) > 0
     expected = "a span of one token or more of the explanation's own doc"
-    check_setting("span", span, is_there, expected)
+    value = span.text if isinstance(span, Span) else span
+    check_setting("span", value, is_there, expected)

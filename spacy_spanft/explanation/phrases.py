@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import Errors, SpanftError, check_number
+from ..errors import Errors, SpanftError, check_number, check_setting
+from .candidates import SpanExplanation
 from .contributions import Floats
+from .entities import EntityExplanation
 from .explanation import Explanation
 
 MIN_COUNT = 3
@@ -44,8 +46,10 @@ def phrases(
     counts: dict[str, int] = {}
     labels: tuple[str, ...] = ()
     for one in explained:
-        if not isinstance(one, Explanation):
+        if isinstance(one, EntityExplanation | SpanExplanation):
             raise SpanftError(Errors.PHRASES_OF_TEXTS)
+        is_right = isinstance(one, Explanation)
+        check_setting("explained", one, is_right, "what explain_pipe gives")
         labels = one.labels
         for part, added in zip(one.parts, _shares(one), strict=True):
             if text := " ".join(part.text.lower().split()):

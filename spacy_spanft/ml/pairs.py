@@ -1,9 +1,10 @@
 """Two texts in one Doc, with a separator between them."""
 
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import Errors, PairError
+from ..errors import Errors, PairError, Warnings
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -91,3 +92,20 @@ def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
     first = text[: token.idx].removesuffix(" ")
     second = text[token.idx + len(separator) :].removeprefix(" ")
     return Pair(first, second, place)
+
+
+def warn_of_single(owner: Any, docs: "Iterable[Doc]", separator: str) -> None:
+    """Warn once of a text that is not a pair: training may have had none.
+
+    owner (Any): What encodes texts. Its attribute has_warned says whether it has.
+    docs (Iterable[Doc]): The texts, of which empty ones do not count.
+    separator (str): What stands between the texts of a pair.
+    """
+    if owner.has_warned:
+        return
+    texts = (doc.text for doc in docs if len(doc))
+    text = next((text for text in texts if separator not in text), None)
+    if text is not None:
+        owner.has_warned = True
+        place = {"separator": separator, "text": text[:60]}
+        warnings.warn(Warnings.NO_PAIR.format(**place), stacklevel=3)

@@ -11,7 +11,14 @@ from spacy.language import Language
 from spacy.util import import_file
 
 from ..configs.adding import PAIR_TOKENIZER
-from ..errors import Errors, ReaderError, SpanftError, shown, without_code
+from ..errors import (
+    Errors,
+    ReaderError,
+    SpanftError,
+    check_setting,
+    shown,
+    without_code,
+)
 from ..errors.shortening import listed
 from ..ml.pairs import SEPARATOR
 from ..training.readers.columns import text_of
@@ -182,9 +189,13 @@ def _check_pairs(nlp: Language, setup: Setup) -> None:
             raise SpanftError(Errors.NOT_FOR_PAIRS.format(name=setup.model))
         return
     own = tokenizer.get("separator", SEPARATOR)
-    if columns.text_pair is None or columns.separator != own:
-        text = {"name": setup.model, "separator": own}
+    is_own = columns.separator == own
+    if columns.text_pair is None:
+        also = "" if is_own else f", and give --separator {own}"
+        text = {"name": setup.model, "also": also}
         raise SpanftError(Errors.FOR_PAIRS.format(**text))
+    expected = f"that of the pipeline, {own!r}"
+    check_setting("--separator", columns.separator, is_own, expected)
 
 
 def _first_rows(source: Source) -> Iterator[Row | Failure]:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import spacy
 from spacy.training import Example
+from typer.testing import CliRunner
 
+from benchmarks.fewlabels import __main__ as command_line
 from benchmarks.fewlabels import (
     adapting,
     choices,
@@ -198,6 +200,26 @@ def test_runs_are_balanced():
     many = [run for run in choices.runs(chosen, 7) if run["seed"] > 4]
     assert {(run["task"], run["arm"]) for run in many} == core
     assert {run["size"] for run in many} == set(choices.SIZES)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["run", "nowhere", "."], "'nowhere' does not exist"),
+        (["run", ".", ".", "--seeds", "0"], "greater than or equal to 1"),
+        (["run", ".", ".", "--only", "size=abc"], "'abc' is none of 100, 1000, 10000"),
+        (["run", ".", ".", "--only", "color=red"], "runs have no 'color'"),
+        (["run", ".", "."], "lacks the data of CoLA"),
+        (["choose", "--results", "."], "There are no runs in fewlabels_tuning.jsonl"),
+        (["run", ".", ".", "--results", "."], "Nothing is chosen yet"),
+    ],
+)
+def test_wrong_arguments(args, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(command_line.app, args)
+    assert done.exit_code
+    said = f"{done.output} {done.exception}"
+    assert message in " ".join(said.replace("│", " ").split())
 
 
 def test_what_is_compared_is_scored():

@@ -5,6 +5,7 @@ from html import escape
 import pytest
 
 from benchmarks import results_page
+from benchmarks.fewlabels.figures import Figure
 
 
 def test_no_table_is_stale():
@@ -28,6 +29,19 @@ def test_no_figure_is_stale():
         # Other versions of matplotlib draw the same with other bytes.
         svg = results_page.PAGE.with_name(f"{name}.svg").read_text("utf8")
         assert f"<desc>{escape(figure.alt)}</desc>" in svg
+
+
+def test_a_figure_that_another_matplotlib_drew_stays(tmp_path):
+    path = tmp_path / "x.svg"
+    svg = "<svg>Matplotlib v3.10.9 <desc>1 &lt; 2</desc></svg>"
+    same = Figure(svg, "1 < 2")
+    assert not results_page.is_drawn(path, same)
+    path.write_text(svg, "utf8")
+    # What the same version drew may be another one whose description is alike.
+    assert not results_page.is_drawn(path, same)
+    newer = svg.replace("3.10.9", "3.11.2")
+    assert results_page.is_drawn(path, Figure(newer, "1 < 2"))
+    assert not results_page.is_drawn(path, Figure(newer, "1 < 3"))
 
 
 def test_a_gain_is_as_uncertain_as_its_seeds():

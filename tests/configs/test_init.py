@@ -377,8 +377,10 @@ class TestData:
         DocBin(docs=docs).to_disk("t.spacy")
         args = ("spanft", "init", "x.cfg", "--train", "t.spacy", "-p", "ner")
         done = run(*args, ok=False)
-        told = "'t.spacy' has nothing that ner learns. It looks like data for --pipel"
-        assert f"{told}ine textcat." in done.stderr
+        assert "'t.spacy' has nothing that ner learns: no entities (doc.ents). It" in (
+            done.stderr
+        )
+        assert "looks like data for --pipeline textcat." in done.stderr
         assert not Path("x.cfg").exists()
 
     def test_the_range_of_scores(self):
@@ -394,8 +396,8 @@ class TestData:
             done = run("spanft", "init", "x.cfg", "--train", "t.jsonl", *columns, "-F")
             block = load_config("x.cfg")["components"]["text_regressor"]
             assert (block["low"], block["high"]) == expected
-            told = f"on a scale from {expected[0]:g} to {expected[1]:g}"
-            assert (told in done.stderr) == (expected != (0.0, 5.0))
+            told = f"on a scale from {expected[0]:g} to {expected[1]:g} (low and high"
+            assert told in done.stderr
 
     def test_labels_that_are_numbers(self):
         rows = [{"text": f"{i}", "stars": i % 5} for i in range(20)]
@@ -431,7 +433,7 @@ class TestData:
         assert "has 1 (number of rows: 9)" in done.stderr
         Path("t.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
         done = run("spanft", "init", "-", "--train", "t.conll", ok=False)
-        assert "'t.conll' has nothing that bilou_ner learns. Name" in done.stderr
+        assert "'t.conll' has nothing that bilou_ner learns: no entities" in done.stderr
 
     def test_labels_that_contradict(self):
         labels = {"a": ["Good", "bad"], "b": ["good", "good"], "c": ["bad", "bad"]}

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import spacy
+from spacy.training import Example
 from thinc.types import Ragged
 
 from spacy_spanft.errors import SpanftError
@@ -37,7 +38,7 @@ TEXTS = [
 ]
 MODELS = {
     **{name: model for name, model in MODELS.items() if name != "cls"},
-    "mean": {**MODELS["cnn-cnn"], "summary": "mean"},
+    "beside-mean": {**MODELS["cnn-cnn"], "summary": "mean"},
     "max": span_model(MAX, MAX),
     "sum": span_model(ATTENTION, SUM),
 }
@@ -93,6 +94,7 @@ def test_they_add_up_to_the_models_own_scores(nlp):
     expected = logits(nlp, docs)
     for one, doc, row in zip(found, docs, expected, strict=True):
         assert one.doc.text == doc.text
+        assert one.doc.cats == pytest.approx(doc.cats, abs=1e-5)
         if not len(doc):
             assert list(one.logits.values()) == [0.0, 0.0]
             assert one.parts == []
@@ -168,8 +170,7 @@ def of_mean(nlp, X, pieces):
 
 
 def test_a_piece_adds_to_the_mean_what_that_would_lose_without_it(bert):
-    model = {**MODELS["cnn-cnn"], "summary": "mean"}
-    nlp = make(bert, model)
+    nlp = make(bert, MODELS["beside-mean"])
     train(nlp, examples_for(nlp), steps=8, rate=0.01)
     classifier = nlp.get_pipe("textcat").model
     W = classifier.get_ref("output_layer").get_param("W")
@@ -413,6 +414,46 @@ def numbers(text):
     return title, {line[9:].strip(): float(line[:9]) for line in lines}
 
 
+def test_a_score_is_told_beside_its_logit(tmp_path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter")
+    model = {**MODELS["tokens"], "exclusive_classes": False}
+    settings = {"model": model, "low": 1.0, "high": 5.0}
+    nlp.add_pipe("text_regressor", config=settings)
+    docs = [nlp.make_doc("a very good film"), nlp.make_doc("a bad film")]
+    pairs = zip(docs, (5.0, 1.0), strict=True)
+    examples = [Example.from_dict(doc, {"cats": {"score": y}}) for doc, y in pairs]
+    nlp.initialize(lambda: examples)
+    reasons = explain(nlp, "a good film").of()
+    score = nlp("a good film").cats["score"]
+    assert reasons.prediction == pytest.approx(score)
+    assert 1 + 4 / (1 + np.exp(-reasons.total)) == pytest.approx(score, abs=1e-5)
+    nlp.to_disk(tmp_path / "nlp")
+    command = ("spanft", "explain", tmp_path / "nlp", "a good film")
+    begin = f"score {score:.2f} (logit): {reasons.total:+.2f}\n"
+    assert run(*command).stdout.startswith(begin)
+    row = json.loads(run(*command, "--jsonl").stdout)
+    assert row["prediction"] == pytest.approx(score)
+    done = run(*command, "--against", "score", ok=False)
+    assert "against is 'score', but must be left out, as there is only one" in (
+        done.stderr
+    )
+
+
+def test_what_is_no_text_and_no_pipeline(bert):
+    nlp = make(bert, MODELS["cnn-cnn"])
+    train(nlp, examples_for(nlp))
+    for text in (None, 3, ["a"], b"x"):
+        with pytest.raises(SpanftError, match=r"text is .*, but must be a string"):
+            explain(nlp, text)
+    with pytest.raises(SpanftError, match="nlp is 'model', but must be a pipeline"):
+        explain("model", "a text")
+    with pytest.raises(SpanftError, match="texts is 'abc', but must be a list of"):
+        explain_pipe(nlp, "abc")
+    with pytest.raises(SpanftError, match="explained is 'a', but must be what"):
+        phrases(["a"])
+
+
 class TestCommand:
     def test_lists(self, saved):
         done = run("spanft", "explain", saved, "this film is very good", "new york")
@@ -421,8 +462,11 @@ class TestCommand:
         title, added = numbers(first)
         assert {"this", "film", "(the whole text)", "(bias)"} <= {*added}
         label, total = title.split(": ")
-        assert label.endswith(" (difference of logits)")
-        assert label[:8] in ("A, not B", "B, not A")
+        cats = spacy.load(saved)("this film is very good").cats
+        best = max(cats, key=cats.get)
+        other = "AB".replace(best, "")
+        expected = f"{best} {cats[best]:.2f}, not {other} (difference of logits)"
+        assert label == expected
         assert sum(added.values()) == pytest.approx(float(total), abs=0.05)
         assert float(total) > 0
         assert "new york" in numbers(second)[1]
@@ -442,7 +486,8 @@ class TestCommand:
         assert text == "'new york'"
         title, _ = numbers(block)
         score = explain(nlp, "new york").logits["B"]
-        assert title == f"B (logit): {score:+.2f}"
+        predicted = nlp("new york").cats["B"]
+        assert title == f"B {predicted:.2f} (logit): {score:+.2f}"
 
     def test_json_and_a_page(self, saved, tmp_path):
         texts = ["very good film in new york", "<b>bad</b> & new york"]

@@ -301,8 +301,11 @@ def test_pairs(tmp_path):
     cats = nlp(join_pair("one text", "another")).cats
     row = {"a": "one text", "b": "another", "cats": pytest.approx(cats)}
     assert read_lines(tmp_path / "out.jsonl") == [row]  # no one label is the right one
-    for other in ({"text": "a"}, {**how, "separator": "|"}):
-        with pytest.raises(SpanftError, match=r"for pairs.*--separator \[SEP\]"):
+    for other, message in (
+        ({"text": "a"}, r"for pairs.*--text-pair\."),
+        ({**how, "separator": "|"}, r"--separator is '\|', but must be .*'\[SEP\]'"),
+    ):
+        with pytest.raises(SpanftError, match=message):
             predict(str(tmp_path / "nlp"), str(path), tmp_path / "o.jsonl", **other)
     spacy.blank("en").to_disk(tmp_path / "single")
     with pytest.raises(SpanftError, match="for single texts"):

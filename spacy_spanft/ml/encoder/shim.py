@@ -40,6 +40,7 @@ class EncoderShim(PyTorchShim):
         scales = settings.precision == "fp16" and torch.cuda.is_available()
         super().__init__(None, grad_scaler=PyTorchGradScaler(scales))
         self.settings = settings
+        self.has_warned = False  # of a single text among pairs
         self._encoder: Encoder | None = None
 
     @property

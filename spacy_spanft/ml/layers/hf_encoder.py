@@ -16,6 +16,7 @@ from ..encoder.settings import SETTINGS, EncoderSettings
 from ..encoder.shim import EncoderShim
 from ..encoder.window_size import window_of
 from ..encoder.wordpieces import Window, Windows, cut_windows, encoding_of
+from ..pairs import warn_of_single
 from .doc_rows import DocRows
 
 InT = list[Doc]
@@ -67,6 +68,8 @@ def forward(
 ) -> tuple[OutT, Callable[[Floats2d], InT]]:
     """Apply the layer. No row is computed for padding beyond a micro-batch's own."""
     shim, ops, settings = shim_of(model), model.ops, settings_of(model)
+    if settings.separator is not None and not is_train:
+        warn_of_single(shim, docs, settings.separator)
     size, overlap = window_of(shim.encoder, settings)
     cut = cut_windows(docs, shim.encoder.tokenizer, size, overlap, settings.separator)
     own = _by_doc(cut)

@@ -1,6 +1,5 @@
 """A transformer that reads a Doc as its own tokenizer reads pairs of texts."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +10,9 @@ from spacy_transformers.data_classes import FullTransformerBatch, WordpieceBatch
 from spacy_transformers.layers import TransformerModel
 from transformers import PreTrainedTokenizerFast
 
-from ...errors import Errors, PairError, Warnings
+from ...errors import Errors, PairError
 from ...util._compat import set_forward
-from ..pairs import SEPARATOR, Pair, split_pair
+from ..pairs import SEPARATOR, Pair, split_pair, warn_of_single
 
 InT = list[Doc]
 OutT = FullTransformerBatch
@@ -58,7 +57,7 @@ def forward(
     spans = whole_docs(docs)
     pairs = [split_pair(doc, model.attrs["separator"]) for doc in docs if len(doc)]
     if not is_train:
-        _warn_of_single_texts(model, pairs)
+        warn_of_single(model, docs, model.attrs["separator"])
     encoded, offsets = encode(model.tokenizer, pairs)
     _place_in_docs(offsets, encoded, pairs, [doc for doc in docs if len(doc)])
     align = get_alignment_via_offset_mapping([s for own in spans for s in own], offsets)
@@ -73,16 +72,6 @@ def forward(
         return docs
 
     return batch, backprop
-
-
-def _warn_of_single_texts(model: PairTransformer, pairs: list[Pair]) -> None:
-    """Warn once of a text that is not a pair: training may have had none."""
-    text = next((pair.first for pair in pairs if pair.second is None), None)
-    if text is None or model.has_warned:
-        return
-    model.has_warned = True
-    place = {"separator": model.attrs["separator"], "text": text[:60]}
-    warnings.warn(Warnings.NO_PAIR.format(**place), stacklevel=2)
 
 
 def whole_docs(docs: InT) -> list[list[Any]]:
