@@ -168,15 +168,12 @@ def _parts(doc: Doc, reasons: Reasons) -> list[dict[str, Any]]:
 
 
 def _title(reasons: Reasons) -> str:
-    name = (
-        reasons.label
-        if reasons.span is None
-        else f"{reasons.span.text}: {reasons.label}"
-    )
+    of_span = "" if reasons.span is None else f"{reasons.span.text}: "
     predicted = "" if reasons.prediction is None else f" {reasons.prediction:.2f}"
+    name = f"{of_span}{reasons.label}{predicted}"
     if reasons.against is None:
-        return f"{name}{predicted} (logit)"
-    return f"{name}{predicted}, not {reasons.against} (difference of logits)"
+        return f"{name} (logit)"
+    return f"{name}, not {reasons.against} (difference of logits)"
 
 
 def _nothing(explanation: AnyExplanation) -> str:
