@@ -209,6 +209,9 @@ class LocalProcesses(Engine):
 
     def _begin_again(self, function: Callable[..., Any], jobs: Iterable[_Job]) -> None:
         """Begin all jobs again that were lost with the pool."""
+        # A worker that was started while the pool broke would be waited for, for ever:
+        # Python 3.11 ends only those that it knew of by then.
+        self._end_workers()
         self._end_pool()
         for job in filter(_Job.is_lost, jobs):
             if job.n_times == MOST_TIMES:
@@ -227,6 +230,9 @@ class LocalProcesses(Engine):
             initargs=(dict(os.environ), self._is_light),
         )
 
+    def _end_workers(self) -> None:
+        _end(set(active_children()) - self._not_ours)
+
     def _end_pool(self) -> None:
         if self._pool is not None:
             # Until all that it knows of is lost or done.
@@ -236,7 +242,7 @@ class LocalProcesses(Engine):
     def close(self) -> None:
         """End the processes, whatever they are at: nobody waits for it any more."""
         if self._going:
-            _end(set(active_children()) - self._not_ours)
+            self._end_workers()
         self._end_pool()
         self._going.clear()
 

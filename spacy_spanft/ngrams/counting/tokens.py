@@ -282,12 +282,12 @@ def _processes(
     pool = ProcessPoolExecutor(n_process, initializer=_set, initargs=(work,))
     try:
         yield pool
-    except BrokenProcessPool as error:
-        raise CorpusError(Errors.WORKER_DIED) from error
-    except BaseException:
+    except BaseException as error:
         # Nobody waits for what they are at: a block takes them seconds.
         for process in set(active_children()) - others:
             process.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise CorpusError(Errors.WORKER_DIED) from error
         raise
     finally:
         pool.shutdown(cancel_futures=True)
