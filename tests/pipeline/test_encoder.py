@@ -291,11 +291,10 @@ def test_wrong_pipelines(bert):
 
 
 def test_pairs_in_a_stream(bert):
-    nlp = make(bert, encoder=encoder_config(bert, separator="[SEP]"))
+    with pytest.warns(UserWarning, match="no separator"):  # once, by what it learns
+        nlp = make(bert, encoder=encoder_config(bert, separator="[SEP]"))
     nlp.tokenizer.add_special_case("[SEP]", [{"ORTH": "[SEP]"}])
-    texts = ["the film [SEP] is good", "the film", "a [SEP] b"]
-    with pytest.warns(UserWarning, match="no separator"):
-        docs = list(nlp.pipe(texts))
+    docs = list(nlp.pipe(["the film [SEP] is good", "the film", "a [SEP] b"]))
     sizes = [len(nlp.get_pipe("transformer").rows_of([d]).vectors) for d in docs]
     assert sizes == [7, 4, 5]
     assert Span(docs[0], 2, 3).text == "[SEP]"
