@@ -136,9 +136,11 @@ def _explainer(pipe: Any) -> Explainer | None:
 
 def _explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
     """Predict the labels of Docs, and take their scores apart."""
-    pipe.set_annotations(docs, pipe.predict(docs))
     labels, is_exclusive = tuple(pipe.labels), not pipe.model.attrs["multi_label"]
     rows = pipe.model.get_ref("rows").predict(docs)
+    pooled, classified = pipe.model.get_ref("pooled"), pipe.model.layers[-1]
+    # Not pipe.predict, which would encode the texts again.
+    pipe.set_annotations(docs, classified.predict(pooled.predict(rows)))
     pools = (node for node in pipe.model.walk() if node.name in POOLS)
     key = next(pools).attrs.get("spans_key")
     for doc, encoding, found in zip(
