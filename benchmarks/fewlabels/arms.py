@@ -15,7 +15,7 @@ from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
 
 from .adapting import MASKINGS
-from .heads import EDGES, GATED, NORMED, RESIDUAL, SHARED
+from .heads import EDGES, GATED, NORMED, NOTHING, RESIDUAL, SHARED
 from .lattice import LATTICE
 from .segmenters import CAPITALS, GAPS, ORACLE
 from .tasks import TASKS, Data, Kind, Task
@@ -42,6 +42,7 @@ _RESIDUALS = {"span_pooling": _RESIDUAL, "doc_pooling": _RESIDUAL}
 _RESIDUAL_MEAN = {"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
 _NORMED = {"doc_pooling": {"@architectures": NORMED, "kernel_size": 3}}
 _SHARED = {"@architectures": SHARED}
+_NOT_POOLED = {"span_pooling": _MAX, "doc_pooling": {"@architectures": NOTHING}}
 _GATED = {"@architectures": GATED}
 _LATTICE = {"@architectures": LATTICE}
 _EDGES = {"@architectures": EDGES}
@@ -107,6 +108,8 @@ ARMS = {
         ArmConfig("pair-random", segmenter=_RANDOM),
         ArmConfig("pair-ngrams", note="n-grams, compared as well"),
         ArmConfig("pair-zero", note="the same, whose weights begin at zero"),
+        ArmConfig("pair-spans", block=_NOT_POOLED, note="n-grams, only compared"),
+        ArmConfig("pair-gate", block=_GATED, note="the same, as far as a gate opens"),
         ArmConfig("pair-mean", config="baseline", note="compared, beside the mean"),
         ArmConfig("pair-mean-random", segmenter=_RANDOM),
         ArmConfig("pair-mean-ngrams"),
@@ -125,7 +128,7 @@ TAUGHT = {"mean-taught": True, "mean-self": False}
 TRIED_TEXTS = (*_BESIDE_MEAN, "residual-mean", "residual-mean-random")
 _PAIRS_BESIDE_MEAN = ("pair-mean", "pair-mean-random", "pair-mean-ngrams")
 _COMPARED = ("pair", "pair-random", "pair-ngrams", "pair-zero")
-TRIED_PAIRS = (*_COMPARED, *_PAIRS_BESIDE_MEAN)
+TRIED_PAIRS = (*_COMPARED, "pair-gate", "pair-spans", *_PAIRS_BESIDE_MEAN)
 TRIED_BRIEFLY = ("means", "means-random", "max", "zero", "residual", "residual-zero")
 _EDGES_AND_WIDE = ("edges", "edges-random", "edges-gaps", "wide", "wide-random")
 _KNOWING = ("entities", "wide-entities", "edges-entities", "edges-capitals", "oracle")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from spacy.util import registry
 from thinc.api import LayerNorm, Linear, Model, chain, reduce_max, residual
-from thinc.types import Floats2d
+from thinc.types import Floats2d, Ragged
 
 from spacy_spanft.ml.alignment import get_spans, lengths_of_pieces
 from spacy_spanft.ml.architectures.textcat import TextCat, span_textcat
@@ -21,6 +21,7 @@ from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 
 RESIDUAL = "fewlabels.ResidualCnnPooling.v1"
 NORMED = "fewlabels.NormedCnnPooling.v1"
+NOTHING = "fewlabels.NoPooling.v1"
 SHARED = "fewlabels.SharedTextCat.v1"
 GATED = "fewlabels.GatedTextCat.v1"
 EDGES = "fewlabels.EdgeTok2Vec.v1"
@@ -52,6 +53,21 @@ def normed_cnn_pooling(kernel_size: int = 3) -> Pooling:
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
     return with_nonempty(chain(span_window(kernel_size), reduce_max(), LayerNorm()))
+
+
+@registry.architectures(NOTHING)
+def no_pooling() -> Pooling:
+    """Give zeros for each sequence: what the spans are beside that decides alone."""
+    return Model("no_pooling", _forward_nothing)
+
+
+def _forward_nothing(
+    model: Pooling, X: Ragged, is_train: bool
+) -> tuple[Floats2d, Callable[[Floats2d], Ragged]]:
+    def backprop(dY: Floats2d) -> Ragged:
+        return Ragged(model.ops.xp.zeros_like(X.dataXd), X.lengths)
+
+    return model.ops.alloc2f(len(X.lengths), X.dataXd.shape[1]), backprop
 
 
 @registry.architectures(SHARED)

@@ -50,6 +50,8 @@ NAMES = {
     "pair-random": "texts compared, random spans",
     "pair-ngrams": "texts compared, n-grams",
     "pair-zero": "texts compared, n-grams, weights from zero",
+    "pair-spans": "texts compared, and n-grams that are not pooled",
+    "pair-gate": "texts compared, n-grams, gated",
     "pair-mean": "texts compared, beside the mean",
     "pair-mean-random": "texts compared, beside the mean, random spans",
     "pair-mean-ngrams": "texts compared, beside the mean, n-grams",

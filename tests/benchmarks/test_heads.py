@@ -187,6 +187,25 @@ def test_a_gate_is_that_of_the_formula():
         check_slope(linear.get_param(name), linear.get_grad(name), loss, rng)
 
 
+def test_where_nothing_is_pooled_spans_decide_by_the_comparison_alone(nlp):
+    given = {"tok2vec": TOKENS, "pair_separator": "|", "exclusive_classes": True}
+    given |= {"span_pooling": {"@architectures": "spacy-spanft.MaxPooling.v1"}}
+    given |= {"doc_pooling": {"@architectures": heads.NOTHING}, "dropout": 0.0}
+    block = {"@architectures": "spacy-spanft.SpanTextCat.v1", "nO": 2, **given}
+    model = registry.resolve({"model": block})["model"]
+    docs = [nlp.make_doc(text) for text in ("new york | york", "", "a b | b c")]
+    docs[0].spans["ngrams"] = [docs[0][:2]]
+    docs[1].spans["ngrams"] = docs[2].spans["ngrams"] = []
+    model.initialize(X=docs)
+    pool, _, _, match = model.get_ref("pooled").layers
+    rows = model.get_ref("rows").predict(docs)
+    vectors, backprop = pool(rows, is_train=True)
+    assert vectors.shape == (3, 8)
+    assert not vectors.any()
+    assert not backprop(np.ones_like(vectors)).any()
+    assert match.predict(rows)[0].any()
+
+
 @pytest.fixture
 def matcher():
     ngrams = ["the united states", "united states", "states of", "new york"]
