@@ -199,6 +199,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "few-labels": fewlabels.scored,
     "best-heads": fewlabels.best,
     "by-kind": fewlabels.by_kind,
+    "other-cuts": fewlabels.other_cuts,
     "every-metric": fewlabels.every_metric,
     "in-short": fewlabels.in_short,
     "held-out-regimes": partial(fewlabels.regimes, "fewlabels_variants.jsonl"),

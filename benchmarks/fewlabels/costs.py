@@ -18,7 +18,7 @@ from .choices import (
     key_of,
     tuned_as,
 )
-from .page import NAMES
+from .names import NAMES
 from .tasks import TASKS
 from .training import fit, prepared
 

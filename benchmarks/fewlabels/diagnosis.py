@@ -18,7 +18,7 @@ from spacy_spanft.explanation import explain_pipe
 
 from ..faithfulness import share_of_whole, text_of
 from .choices import Run, Setting, held_out_run, key_of, tuned_as
-from .page import NAMES
+from .names import NAMES
 from .tasks import TASKS
 from .training import fit, prepared
 

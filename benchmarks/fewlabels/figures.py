@@ -9,7 +9,8 @@ from spacy_spanft.experiments.report.drawing import SOFT, drawing, looks, to_svg
 
 from ..matrix import Run
 from .arms import BASELINE, CHOSEN, CURVE_TASKS, CUT, MAIN_SIZE
-from .page import NAMES, SCORED, SCORED_RUNS, recorded, scores
+from .names import NAMES
+from .page import SCORED, SCORED_RUNS, recorded, scores
 from .summary import interval
 from .tasks import TASKS
 

@@ -9,77 +9,22 @@ from typing import Any, NamedTuple
 
 from ..matrix import Run, read_done
 from .arms import BASELINE, CHOSEN, MAIN_SIZE, TAUGHT, TRIED_PAIRS, main_regime
-from .choices import BRIEF_HEADS, TEXT_HEADS, TOKEN_HEADS, is_chosen, read_choices
+from .choices import (
+    BRIEF_HEADS,
+    SIZES,
+    TEXT_HEADS,
+    TOKEN_HEADS,
+    is_chosen,
+    read_choices,
+)
+from .names import METRICS, NAMES, REGIME_NAMES
 from .summary import difference, spread
 from .tasks import TASKS
 
 RECORDED = Path(__file__).parents[1] / "results"
 SCORED_RUNS, TRIED_RUNS = "fewlabels.jsonl", "fewlabels_variants.jsonl"
-NAMES = {
-    "mean": "mean of the wordpieces",
-    "means": "mean of the n-grams' means",
-    "cnn": "CNN without spans",
-    "random": "random spans",
-    "ngrams": "n-grams",
-    "max": "n-grams, maxima alone",
-    "zero": "n-grams, weights from zero",
-    "residual": "n-grams, residual windows",
-    "residual-zero": "n-grams, residual windows, weights from zero",
-    "residual-mean": "n-grams, residual windows, their mean",
-    "residual-mean-random": "random spans, residual windows, their mean",
-    "mean-cnn": "CNN without spans, beside the mean",
-    "mean-random": "random spans beside the mean",
-    "mean-ngrams": "n-grams beside the mean",
-    "mean-residual": "n-grams, residual windows, their mean, beside the mean",
-    "mean-zero": "n-grams beside the mean, weights from zero",
-    "mean-norm": "n-grams, normalized, beside the mean",
-    "mean-shared": "n-grams, both levels with the same weights, beside the mean",
-    "mean-dropout": "n-grams, others in each epoch, beside the mean",
-    "mean-gate": "n-grams, gated, beside the mean",
-    "mean-lattice": "n-grams that overlap, beside the mean",
-    "mean-mix": "n-grams beside the mean, over a learned mix of layers",
-    "mix": "CNN without spans, over a learned mix of layers",
-    "mean-taught": "n-grams beside the mean, and texts it labels itself, cut anew",
-    "mean-self": "n-grams beside the mean, and texts it labels itself, cut alike",
-    "own-spans": "encoder adapted to the task's texts, random spans masked",
-    "own-ngrams": "encoder adapted to the task's texts, n-grams masked",
-    "means-random": "mean of random spans' means",
-    "lower": "the lower two thirds of the encoder",
-    "lower-ngrams": "n-grams over the lower two thirds of the encoder",
-    "pair": "texts compared",
-    "pair-random": "texts compared, random spans",
-    "pair-ngrams": "texts compared, n-grams",
-    "pair-zero": "texts compared, n-grams, weights from zero",
-    "pair-spans": "texts compared, and n-grams that are not pooled",
-    "pair-gate": "texts compared, n-grams, gated",
-    "pair-mean": "texts compared, beside the mean",
-    "pair-mean-random": "texts compared, beside the mean, random spans",
-    "pair-mean-ngrams": "texts compared, beside the mean, n-grams",
-    "token-mean": "mean of a token's wordpieces",
-    "edges": "CNN that knows where n-grams begin",
-    "edges-random": "CNN that knows where random spans begin",
-    "gaps": "n-grams, and what is between them",
-    "edges-gaps": "CNN that knows where n-grams, and what is between them, begin",
-    "wide": "CNN without spans, beside the maximum over the n-gram",
-    "wide-random": "CNN without spans, beside the maximum over a random span",
-    "entities": "NLTK's entities as spans",
-    "wide-entities": "CNN without spans, beside the maximum over NLTK's entity",
-    "edges-entities": "CNN that knows where NLTK's entities begin",
-    "edges-capitals": "CNN that knows where runs of capitalized words begin",
-    "oracle": "gold entities as spans",
-}
 SCORED = ("cnn", "random", "ngrams")
-METRICS = {
-    **{"cats_accuracy": "accuracy", "cats_macro_f": "macro F1", "cats_f1": "F1"},
-    **{"cats_matthews": "Matthews", "cats_spearman": "Spearman"},
-    **{"cats_pearson": "Pearson", "ents_f": "F1", "ents_p": "precision"},
-    "ents_r": "recall",
-}
-REGIME_NAMES = {
-    "everything": "everything at one rate",
-    "rates": "the head at 1e-3",
-    "head-first": "the head first, at 1e-3",
-}
+OTHER_CUTS = ("nltk", "task", "pmi", "ngrams", "no-cls")
 Seeds = dict[int, float]
 
 
@@ -151,18 +96,34 @@ def by_kind() -> Iterator[Sequence[str]]:
     }
     yield "labels", "tasks", *columns
     runs = recorded(SCORED_RUNS)
+    of_size = {
+        size: own
+        for size in sorted(SIZES)
+        if (own := [run for run in runs if run["size"] == size])
+    }
+    sizes = {f"{size:,}": [size] for size in of_size}
+    sizes |= {"all": [*of_size]} if len(of_size) > 1 else {}
     kinds = {name: [t for t in TASKS if TASKS[t].kind == name] for name in CHOSEN}
     groups = {**{", ".join(own): own for own in kinds.values()}, "all": [*TASKS]}
-    for size, (title, tasks) in product(
-        sorted({run["size"] for run in runs}), groups.items()
-    ):
-        own = [run for run in runs if run["size"] == size]
+    for (labels, own), (title, tasks) in product(sizes.items(), groups.items()):
         cells = [
-            _over([_gains(own, name, column) for name in tasks])
+            _over([_gains(of_size[s], t, column) for s, t in product(own, tasks)])
             for column in columns.values()
         ]
         if {*cells} != {"-"}:
-            yield f"{size:,}", title, *cells
+            yield labels, title, *cells
+
+
+def other_cuts() -> Iterator[Sequence[str]]:
+    """Compare what else cuts texts, and the paper's head without [CLS] or spans."""
+    yield "task", *(NAMES[arm] for arm in OTHER_CUTS), "n-grams − NLTK's phrases"
+    runs = [run for run in recorded(SCORED_RUNS) if run["size"] == MAIN_SIZE]
+    columns = [
+        *map(Column.of, OTHER_CUTS),
+        Column(lambda _: "ngrams", lambda _: "nltk"),
+    ]
+    for name, _, *cells in _rows(runs, columns):
+        yield name, *cells
 
 
 def every_metric() -> Iterator[Sequence[str]]:

@@ -553,6 +553,44 @@ def test_means_of_kinds_are_paired_over_tasks(monkeypatch):
     assert [cell[:5] for cell in both[2:]] == ["−3.0 ", "+3.8 ", "+3.0 ", "−3.0 "]
 
 
+def test_means_of_all_sizes_are_paired_by_seed(monkeypatch):
+    """A seed's mean is over few labels alone, and no other size stands beside them."""
+    gains = {100: (1.0, 5.0), 300: (3.0, 1.0), 10_000: (50.0, 50.0)}
+    recorded = []
+    for (size, own), seed in product(gains.items(), range(2)):
+        run = {"task": "CoLA", "size": size, "regime": "everything", "seed": seed}
+        for arm, gain in (("encoder", 0.0), ("ngrams", own[seed] / 100)):
+            recorded.append({**run, "arm": arm, "cats_matthews": 0.1 * seed + gain})
+    monkeypatch.setattr(page, "recorded", lambda _: recorded)
+    monkeypatch.setattr(page, "TASKS", {"CoLA": tasks.TASKS["CoLA"]})
+    rows = [row[:3] for row in page.by_kind() if row[1] == "CoLA"]
+    # Seed 0 gains 2 points in the mean, seed 1 three.
+    assert rows == [
+        ("100", "CoLA", "+3.0 (−22.4 to +28.4, n = 2)"),
+        ("300", "CoLA", "+2.0 (−10.7 to +14.7, n = 2)"),
+        ("all", "CoLA", "+2.5 (−3.9 to +8.9, n = 2)"),
+    ]
+
+
+def test_other_cuts_are_compared_over_seeds_that_both_have(monkeypatch):
+    gains = {"encoder": (0, 0, 0), "ngrams": (3, 5, 9), "nltk": (1, 2)}
+    recorded = [
+        {
+            **{"task": "CoLA", "size": 300, "regime": "everything", "arm": arm},
+            **{"seed": seed, "cats_matthews": 0.1 * seed + gain / 100},
+        }
+        for arm, own in gains.items()
+        for seed, gain in enumerate(own)
+    ]
+    monkeypatch.setattr(page, "recorded", lambda _: recorded)
+    header, cola = page.other_cuts()
+    cells = dict(zip(header, cola, strict=True))
+    assert cells["NLTK's phrases"].startswith("+1.5 (−4.9 to")
+    assert cells["n-grams"].endswith("n = 3)")
+    assert cells["n-grams − NLTK's phrases"].startswith("+2.5 (−3.9 to")
+    assert cells["n-grams, the best by PMI"] == "-"
+
+
 def test_tables_of_the_page(monkeypatch):
     recorded = []
     for (arm, gain), seed in product({"encoder": 0.0, "cnn": 0.01}.items(), range(3)):

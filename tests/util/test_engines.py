@@ -14,6 +14,7 @@ import pytest
 from spacy_spanft.errors import CorpusError, SpanftError
 from spacy_spanft.util import engines
 from spacy_spanft.util.engines import InProcess, LocalProcesses, open_engine
+from spacy_spanft.util.processes import light_context
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray")
 has_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
@@ -117,6 +118,27 @@ def test_a_task_that_always_kills_its_worker_is_given_up(kind, monkeypatch, requ
 
 
 IMPORTED = "[name for name, one in __import__('sys').modules.items() if one]"
+
+
+@has_kill
+def test_a_worker_that_its_broken_pool_forgot_is_not_waited_for(tmp_path):
+    """Python 3.11 waits for it, and for ever: it was started while the pool broke."""
+    with LocalProcesses(2, is_light=True) as engine:
+        results = engine.run(die_once, [(tmp_path, str(n)) for n in range(6)])
+        found = [next(results)]
+        forgotten = light_context().Process(target=time.sleep, args=(600,))
+        forgotten.start()
+        pool = engine._pool
+        kept = pool.shutdown
+
+        def shutdown(**settings):
+            assert not forgotten.is_alive()
+            kept(**settings)
+
+        with mock.patch.object(pool, "shutdown", side_effect=shutdown) as ended:
+            found += results
+        ended.assert_called_once_with(cancel_futures=True)
+    assert found == [str(n) for n in range(6)]
 
 
 def test_light_workers_import_what_they_need_and_no_pytorch():
