@@ -17,7 +17,7 @@ from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, co
 from .adapting import MASKINGS
 from .heads import EDGES, GATED, NORMED, NOTHING, RESIDUAL, SHARED
 from .lattice import LATTICE
-from .segmenters import CAPITALS, GAPS, ORACLE
+from .segmenters import CAPITALS, DRAWN, GAPS, ORACLE, WORDS
 from .tasks import TASKS, Data, Kind, Task
 
 BASELINE = "encoder"
@@ -31,6 +31,8 @@ _RANDOM = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
 _NLTK = {"@segmenters": "spacy-spanft.NltkChunkSegmenter.v1", "chunker": "phrases"}
 _ENTITIES = {**_NLTK, "chunker": "entities"}
 _GAPS = {"@segmenters": GAPS}
+_WORDS = {"@segmenters": WORDS}
+_DRAWN = {"@segmenters": DRAWN}
 _CAPITALS = {"@segmenters": CAPITALS}
 _WITHOUT = {"segmentation": "none"}
 _MEAN = {"@layers": "reduce_mean.v1"}
@@ -106,6 +108,8 @@ ARMS = {
         ArmConfig("lower-ngrams", note="the same, with the default dictionary"),
         ArmConfig("pair", config="baseline", note="[CLS], and both texts compared"),
         ArmConfig("pair-random", segmenter=_RANDOM),
+        ArmConfig("pair-words", segmenter=_WORDS, note="tokens, compared as well"),
+        ArmConfig("pair-drawn", segmenter=_DRAWN, note="n-grams drawn at random"),
         ArmConfig("pair-ngrams", note="n-grams, compared as well"),
         ArmConfig("pair-zero", note="the same, whose weights begin at zero"),
         ArmConfig("pair-spans", block=_NOT_POOLED, note="n-grams, only compared"),
@@ -168,6 +172,12 @@ CHOSEN: dict[Kind, Chosen] = {
 CUT = {"top-1000": 1000, "top-10000": 10_000}
 CURVE_TASKS = ("CoLA", "MRPC")
 _REST = ("nltk", "task", "pmi")
+# Of what is compared, whether it is phrases, or spans that are cut alike, or tokens.
+CONTROLS: dict[Kind, tuple[str, ...]] = {
+    "labels": (),
+    "scores": ("pair-words", "pair-drawn"),
+    "tokens": (),
+}
 REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes, if not those of n-grams: like heads are tuned once.
 TUNED_AS = {name: name for name in ("encoder", "mean", "cnn")}
@@ -184,7 +194,9 @@ def arms_of(name: str) -> tuple[str, ...]:
     # Tokens have vectors of their own: no text is summed up.
     of_texts = ("mean", "no-cls") if task.text else ()
     cut = (*CUT,) if name in CURVE_TASKS else ()
-    arms = (*V1_ARMS, *CHOSEN[task.kind], *_REST, *of_texts, *cut)
+    windows = ("mean-cnn",) if task.kind == "labels" else ()
+    own = (*CHOSEN[task.kind], *CONTROLS[task.kind])
+    arms = (*V1_ARMS, *own, *_REST, *of_texts, *windows, *cut)
     return tuple(dict.fromkeys(arms))
 
 
@@ -203,7 +215,7 @@ def core_arms(name: str, size: int) -> tuple[str, ...]:
     has_twins = size == MAIN_SIZE or kind == "scores"
     own = CHOSEN[kind]
     chosen = own if has_twins else (own.ngrams, own.init)
-    return tuple(dict.fromkeys((*V1_ARMS, *chosen)))
+    return tuple(dict.fromkeys((*V1_ARMS, *chosen, *CONTROLS[kind])))
 
 
 def main_regime(task: Task) -> str:
@@ -262,7 +274,7 @@ def config_for(
     if task.text:
         # Said of all arms: the configs have other defaults than the paper's head.
         model = f"components.{task.component}.model"
-        is_pair = run["arm"] in TRIED_PAIRS
+        is_pair = run["arm"].startswith("pair")
         separator = "${nlp.tokenizer.separator}" if is_pair else None
         settings[f"{model}.summary"] = "mean" if run["arm"] in OF_MEAN else "cls"
         settings[f"{model}.pair_separator"] = separator

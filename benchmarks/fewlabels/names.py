@@ -37,6 +37,8 @@ NAMES = {
     "lower-ngrams": "n-grams over the lower two thirds of the encoder",
     "pair": "texts compared",
     "pair-random": "texts compared, random spans",
+    "pair-words": "texts compared, token by token",
+    "pair-drawn": "texts compared, n-grams of a random dictionary",
     "pair-ngrams": "texts compared, n-grams",
     "pair-zero": "texts compared, n-grams, weights from zero",
     "pair-spans": "texts compared, and n-grams that are not pooled",

@@ -1,21 +1,87 @@
-"""Segmentations that are tried here: an oracle's, what n-grams leave, and dropout."""
+"""Segmentations that are tried here: controls, an oracle's, and dropout."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 
+import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_spanft.segmenters.ngram import NgramSegmenter
+from spacy_spanft.segmenters.random import DEFAULT_LENGTHS
 from spacy_spanft.segmenters.registry import registry
 from spacy_spanft.segmenters.types import Segmentation
 
 GAPS = "fewlabels.GapSegmenter.v1"
+WORDS = "fewlabels.WordSegmenter.v1"
+DRAWN = "fewlabels.DrawnSegmenter.v1"
 CAPITALS = "fewlabels.CapitalSegmenter.v1"
 ORACLE = "fewlabels.OracleSegmenter.v1"
 SPANS_KEY = "ngrams"
 # Each text that is known, with its entities of two tokens or more.
 _answers: dict[str, Segmentation] = {}
+
+
+@registry.segmenters(WORDS)
+class WordSegmenter:
+    """Makes no spans, so that each token is a piece."""
+
+    def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Cut Docs.
+
+        docs (Sequence[Doc]): The Docs.
+        RETURNS (list[Segmentation]): No spans, for each Doc.
+        """
+        return [[] for _ in docs]
+
+
+@registry.segmenters(DRAWN)
+class DrawnSegmenter:
+    """Cuts Docs by a dictionary whose n-grams are drawn from all that there could be.
+
+    Like n-grams, and unlike random spans, it cuts the same words alike wherever they
+    are; and its spans are as long as random ones.
+    """
+
+    def __init__(self, lengths: Sequence[float] = DEFAULT_LENGTHS) -> None:
+        """Make a segmenter.
+
+        lengths (Sequence[float]): Which share of the pieces has one token, two, and so
+            on.
+        """
+        # An n-gram is asked for where no longer one was found.
+        at_most = np.cumsum(lengths)
+        self._shares = dict(enumerate(np.array(lengths) / at_most, 1))
+
+    def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
+        """Cut Docs, from the head, the longest n-gram first.
+
+        docs (Sequence[Doc]): The Docs.
+        RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
+        """
+        return [self._segment([token.lower_ for token in doc]) for doc in docs]
+
+    def _segment(self, words: Sequence[str]) -> Segmentation:
+        found, start = [], 0
+        while start < len(words):
+            end = start + self._longest(words[start : start + len(self._shares)])
+            if end - start > 1:
+                found.append((start, end))
+            start = end
+        return found
+
+    def _longest(self, words: Sequence[str]) -> int:
+        for n in range(len(words), 1, -1):
+            if _number_of(words[:n]) < self._shares[n]:
+                return n
+        return 1
+
+
+def _number_of(words: Sequence[str]) -> float:
+    """Draw a number from 0 to 1: the same words have always the same one."""
+    drawn = blake2b(" ".join(words).encode("utf8", "replace"), digest_size=8).digest()
+    return int.from_bytes(drawn, "big") / 2**64
 
 
 @registry.segmenters(ORACLE)

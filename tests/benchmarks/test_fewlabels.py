@@ -2,11 +2,13 @@
 
 import json
 import random
+from collections import Counter
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
 import spacy
+from spacy.tokens import Doc
 from spacy.training import Example
 from typer.testing import CliRunner
 
@@ -25,6 +27,7 @@ from benchmarks.fewlabels import (
 )
 from benchmarks.fewlabels.arms import ARMS, CHOSEN, arms_of, config_for, core_arms
 from benchmarks.matrix import is_done, read_done, run_missing
+from spacy_spanft.segmenters.random import DEFAULT_LENGTHS
 
 from .. import tiny
 
@@ -109,13 +112,13 @@ def test_a_run_of_each_task_is_done_once(name, data, tmp_path):
     ("name", "arm"),
     [
         *product(["CoLA", "STS-B"], ["mean-gate", "mean-lattice", "mean-mix"]),
+        *product(["STS-B"], ["pair-gate", "pair-spans", "pair-words", "pair-drawn"]),
         ("WNUT17", "mix"),
     ],
 )
 def test_a_head_that_is_tried_is_trained_and_scored(name, arm, data, tmp_path):
     encoder = tiny.save_bert(tmp_path / "encoder")
     run = run_of(name, arm, size=8)
-    assert run["part"] == "held-out"
     found = training.do(run, data, encoder)
     assert {*tasks.TASKS[name].metrics} <= {*found}
 
@@ -228,7 +231,8 @@ def test_what_is_compared_is_scored():
         own = CHOSEN[task.kind]
         assert {own.ngrams, own.init} <= {*core_arms(name, 100)}
         assert own.init in (own.ngrams, own.bare)
-    assert "mean" in arms_of("MRPC")
+    assert {"pair-drawn", "pair-words"} <= {*core_arms("STS-B", 100)}
+    assert {"mean", "mean-cnn"} <= {*arms_of("MRPC")}
     assert "no-cls" not in arms_of("WNUT17")
     assert [name for name in tasks.TASKS if "top-1000" in arms_of(name)] == [
         *("CoLA", "MRPC")
@@ -312,6 +316,43 @@ def test_words_with_capitals_are_spans():
     texts = ["The House of Mary Ann Lee, 5 May 1999 in NEW York", "of it", ""]
     found = segmenters.CapitalSegmenter()([nlp(text) for text in texts])
     assert found == [[(0, 2), (3, 6), (11, 13)], [], []]
+
+
+def test_a_drawn_dictionary_cuts_the_same_words_alike():
+    """From the head, the longest n-gram first: those that it has, and no others."""
+    words = ["a", "b", "c", "A"]
+    half = segmenters.DrawnSegmenter(lengths=(0.5, 0.3, 0.2))
+    vocab = spacy.blank("en").vocab
+    docs = [Doc(vocab, random.Random(i).choices(words, k=i % 12)) for i in range(2000)]
+    cuts = half(docs)
+    found = {
+        doc[start:end].text.lower()
+        for doc, spans in zip(docs, cuts, strict=True)
+        for start, end in spans
+    }
+    assert 0 < len([gram for gram in found if len(gram.split()) == 2]) < 9
+    assert {len(gram.split()) for gram in found} == {2, 3}
+    for doc, spans in zip(docs, cuts, strict=True):
+        expected, start = [], 0
+        lower = [word.lower() for word in map(str, doc)]
+        while start < len(lower):
+            ends = [start + 3, start + 2]
+            ends = [e for e in ends if e <= len(lower)]
+            own = (e for e in ends if " ".join(lower[start:e]) in found)
+            end = next(own, start + 1)
+            expected += [(start, end)] if end - start > 1 else []
+            start = end
+        assert spans == expected
+
+
+def test_spans_of_a_drawn_dictionary_are_as_long_as_random_ones():
+    many = Doc(spacy.blank("en").vocab, [f"w{i}" for i in range(60_000)])
+    (spans,) = segmenters.DrawnSegmenter()([many])
+    sizes = Counter(end - start for start, end in spans)
+    n_pieces = len(many) - sum(n * (size - 1) for size, n in sizes.items())
+    shares = [sizes[n] / n_pieces for n in (2, 3, 4, 5)]
+    np.testing.assert_allclose(shares, DEFAULT_LENGTHS[1:], atol=0.004)
+    assert segmenters.WordSegmenter()([many]) == [[]]
 
 
 def test_gaps_between_ngrams_are_spans():
