@@ -20,7 +20,7 @@ import typer
 from scipy.stats import t
 
 from .faithfulness import HEADS, METHODS, SIZES
-from .fewlabels import costs, diagnosis
+from .fewlabels import costs, diagnosis, untrained
 from .fewlabels import page as fewlabels
 from .fewlabels.figures import FIGURES, Figure
 from .fewlabels.summary import difference
@@ -186,6 +186,11 @@ def what_training_does() -> Iterator[Sequence[str]]:
     return diagnosis.rows_of(read_done(RECORDED / "fewlabels_diagnosis.jsonl"))
 
 
+def before_training() -> Iterator[Sequence[str]]:
+    """Say how well the encoder knows similar texts without any training."""
+    return untrained.rows_of(read_done(RECORDED / "fewlabels_untrained.jsonl"))
+
+
 def _of(runs: Sequence[Run], task: str, arm: str) -> list[Run]:
     return [run for run in runs if (run["task"], run["arm"]) == (task, arm)]
 
@@ -208,6 +213,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "init-regimes": init_regimes,
     "diagnosis": what_training_does,
     "costs": cost,
+    "untrained": before_training,
 }
 
 

@@ -53,7 +53,7 @@ Only = Annotated[
 Threads = Annotated[int, typer.Option(min=1, help="how many threads PyTorch has")]
 NAME, TUNING, CHOICES = "fewlabels.jsonl", "fewlabels_tuning.jsonl", "fewlabels.json"
 VARIANTS, DIAGNOSIS = "fewlabels_variants.jsonl", "fewlabels_diagnosis.jsonl"
-COSTS = "fewlabels_costs.jsonl"
+COSTS, UNTRAINED = "fewlabels_costs.jsonl", "fewlabels_untrained.jsonl"
 
 
 @app.command()
@@ -121,6 +121,16 @@ def costs(data: Data, encoder: Encoder, results: Results = FOLDER) -> None:
     wanted = costs_of.cost_runs(read_choices(results / CHOICES))
     _do(results / COSTS, wanted, data, encoder, 1, costs_of.cost)
     header, *rows = costs_of.rows_of(read_done(results / COSTS))
+    print(drawn_table(rows, header=header, divider=True))
+
+
+@app.command()
+def untrained(data: Data, encoder: Encoder, results: Results = FOLDER) -> None:
+    """Measure how well the encoder knows similar texts before any training."""
+    from . import untrained as before
+
+    _do(results / UNTRAINED, before.untrained_runs(), data, encoder, 1, before.measure)
+    header, *rows = before.rows_of(read_done(results / UNTRAINED))
     print(drawn_table(rows, header=header, divider=True))
 
 
