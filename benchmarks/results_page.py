@@ -203,6 +203,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "orders": orders,
     "few-labels": fewlabels.scored,
     "best-heads": fewlabels.best,
+    "compared": fewlabels.compared,
     "by-kind": fewlabels.by_kind,
     "other-cuts": fewlabels.other_cuts,
     "every-metric": fewlabels.every_metric,

@@ -59,6 +59,14 @@ NAMES = {
     "edges-capitals": "CNN that knows where runs of capitalized words begin",
     "oracle": "gold entities as spans",
 }
+# What the two texts of a pair are compared by, beside as wholes.
+COMPARED_BY = {
+    "pair": "nothing else",
+    "pair-random": "random spans",
+    "pair-drawn": "a random dictionary's n-grams",
+    "pair-words": "tokens",
+    "pair-ngrams": "n-grams",
+}
 METRICS = {
     **{"cats_accuracy": "accuracy", "cats_macro_f": "macro F1", "cats_f1": "F1"},
     **{"cats_matthews": "Matthews", "cats_spearman": "Spearman"},

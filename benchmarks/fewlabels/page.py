@@ -17,7 +17,7 @@ from .choices import (
     is_chosen,
     read_choices,
 )
-from .names import METRICS, NAMES, REGIME_NAMES
+from .names import COMPARED_BY, METRICS, NAMES, REGIME_NAMES
 from .summary import difference, spread
 from .tasks import TASKS
 
@@ -39,9 +39,9 @@ class Column(NamedTuple):
     base: Callable[[str], str] = lambda _: BASELINE
 
     @classmethod
-    def of(cls, arm: str) -> "Column":
-        """Compare one arm on all tasks."""
-        return cls(lambda _: arm)
+    def of(cls, arm: str, base: str = BASELINE) -> "Column":
+        """Compare one arm with another one on all tasks."""
+        return cls(lambda _: arm, lambda _: base)
 
 
 def recorded(results: str) -> list[Run]:
@@ -87,6 +87,21 @@ def best() -> Iterator[Sequence[str]]:
     yield from _sized([*columns.values()])
 
 
+def compared() -> Iterator[Sequence[str]]:
+    """Compare what the two texts of a pair are compared by."""
+    arms = ("pair", "pair-random", "pair-drawn", "pair-words", "pair-ngrams")
+    columns = {COMPARED_BY[arm]: Column.of(arm) for arm in arms}
+    for base in ("pair-drawn", "pair-words"):
+        name = f"n-grams − {COMPARED_BY[base]}"
+        columns[name] = Column.of("pair-ngrams", base)
+    yield "labels", *columns
+    runs = recorded(SCORED_RUNS)
+    for size in sorted(SIZES):
+        own = [run for run in runs if run["size"] == size]
+        cells = [_over([_gains(own, "STS-B", one)]) for one in columns.values()]
+        yield f"{size:,}", *cells
+
+
 def by_kind() -> Iterator[Sequence[str]]:
     """Compare heads over tasks of a kind, and over all of them, for each size."""
     columns = {
@@ -122,7 +137,7 @@ def other_cuts() -> Iterator[Sequence[str]]:
     runs = [run for run in recorded(SCORED_RUNS) if run["size"] == MAIN_SIZE]
     columns = [
         *map(Column.of, OTHER_CUTS),
-        Column(lambda _: "ngrams", lambda _: "nltk"),
+        Column.of("ngrams", "nltk"),
     ]
     for name, _, *cells in _rows(runs, columns):
         yield name, *cells

@@ -74,13 +74,14 @@ def test_means_of_kinds_are_paired_over_tasks(monkeypatch):
     monkeypatch.setattr(page, "recorded", lambda _: recorded)
     known = {name: tasks.TASKS[name] for name in ("CoLA", "WNUT17")}
     monkeypatch.setattr(page, "TASKS", known)
-    header, labels, entities, both = page.by_kind()
+    header, labels, entities, apart, both = page.by_kind()
     assert header[2:4] == ("the paper's head", "`init`")
     assert labels[:2] == ("100", "CoLA")
     assert [cell[:4] for cell in labels[2:]] == ["−1.5", "+3.0", "+1.5", "−1.5"]
     # Of two seeds: 3 and 6 points, whose t interval of 1 degree reaches far.
     assert entities[3] == "+4.5 (−14.6 to +23.6, n = 2)"
     assert [cell[:4] for cell in entities[2:]] == ["−4.5", "+4.5", "+4.5", "−4.5"]
+    assert apart == ("100", "all but STS-B", *both[2:])
     assert both[:2] == ("100", "all")
     assert [cell[:5] for cell in both[2:]] == ["−3.0 ", "+3.8 ", "+3.0 ", "−3.0 "]
 
@@ -151,3 +152,26 @@ def test_tables_of_the_page(monkeypatch):
     assert header == ("head", "CoLA")
     assert base == ("encoder alone", "10.0 ± 10.0, n = 3")
     assert ("CNN without spans", "+1.0 (+1.0 to +1.0, n = 3)") in heads_
+
+
+def test_what_pairs_are_compared_by(monkeypatch):
+    gains = {"encoder": 0, "pair": 1, "pair-drawn": 2, "pair-words": 4}
+    gains |= {"pair-ngrams": 3}
+    recorded = [
+        {
+            **{"task": "STS-B", "size": 100, "regime": "everything", "arm": arm},
+            **{"seed": seed, "cats_spearman": 0.1 * seed + gain / 100},
+        }
+        for (arm, gain), seed in product(gains.items(), range(2))
+    ]
+    monkeypatch.setattr(page, "recorded", lambda _: recorded)
+    header, few, *more = page.compared()
+    found = dict(zip(header, (cell.split(" ")[0] for cell in few), strict=True))
+    assert found == {
+        **{"labels": "100", "nothing else": "+1.0", "random spans": "-"},
+        **{"a random dictionary's n-grams": "+2.0", "tokens": "+4.0"},
+        **{"n-grams": "+3.0", "n-grams − a random dictionary's n-grams": "+1.0"},
+        "n-grams − tokens": "−1.0",
+    }
+    assert [row[0] for row in more] == ["300", "1,000"]
+    assert {cell for row in more for cell in row[1:]} == {"-"}
