@@ -23,7 +23,7 @@ from itertools import product
 from math import log, sqrt
 from pathlib import Path
 from statistics import mean, median, stdev
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -35,6 +35,8 @@ from wasabi.tables import table
 
 from spacy_spanft.explanation import Explanation, Reasons, explain_pipe
 
+from .fewlabels.tasks import TASKS, is_there
+from .fewlabels.the_encoder import checked_encoder
 from .fewlabels.training import trained
 from .matrix import Run, run_missing
 
@@ -67,8 +69,15 @@ class Text(NamedTuple):
     rival: int
 
 
-def main(data: Path, encoder: Path, seeds: int = 3, results: Path = RESULTS) -> None:
+def main(
+    data: Annotated[Path, typer.Argument(exists=True, file_okay=False)],
+    encoder: Annotated[Path, typer.Argument(callback=checked_encoder)],
+    seeds: Annotated[int, typer.Option(min=1)] = 3,
+    results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
+) -> None:
     """Train and test the models that are missing, and print the tables."""
+    if missing := [name for name in SIZES if not is_there(data, TASKS[name])]:
+        raise SystemExit(f"{data} lacks the data of {', '.join(missing)}.")
     warnings.filterwarnings("ignore")
     runs: list[Run] = [
         {"task": task, "size": size, "arm": arm, "seed": seed, "part": "dev"} | SETTINGS

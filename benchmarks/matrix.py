@@ -54,7 +54,14 @@ def run_missing(
 def read_done(results: Path) -> list[Run]:
     """Read what was done so far."""
     lines = results.read_text("utf8").splitlines() if results.exists() else []
-    return [json.loads(line) for line in lines]
+    done = []
+    for number, line in enumerate(lines, 1):
+        try:
+            done.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            where = f"Line {number} of {results} is no run"
+            raise SystemExit(f"{where}: {error}. Remove it.") from None
+    return done
 
 
 def is_done(run: Run, done: Sequence[Run]) -> bool:

@@ -37,6 +37,7 @@ from .choices import (
 )
 from .summary import over_tasks, plan_table, results_table
 from .tasks import TASKS, is_there
+from .the_encoder import check_same, checked_encoder
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -45,7 +46,7 @@ Results = Annotated[
     Path, typer.Option(help="the folder of the results", file_okay=False)
 ]
 Data = Annotated[Path, typer.Argument(exists=True, file_okay=False)]
-Encoder = Annotated[Path, typer.Argument(exists=True, file_okay=False)]
+Encoder = Annotated[Path, typer.Argument(callback=checked_encoder)]
 Seeds = Annotated[int, typer.Option(min=1, help="how many seeds there are")]
 Only = Annotated[
     list[str], typer.Option(help="e.g. task=CoLA,SST-2 or size=300 or arm=encoder,cnn")
@@ -53,6 +54,7 @@ Only = Annotated[
 Threads = Annotated[int, typer.Option(min=1, help="how many threads PyTorch has")]
 NAME, TUNING, CHOICES = "fewlabels.jsonl", "fewlabels_tuning.jsonl", "fewlabels.json"
 VARIANTS, DIAGNOSIS = "fewlabels_variants.jsonl", "fewlabels_diagnosis.jsonl"
+ENCODER = "fewlabels_encoder.json"
 COSTS, UNTRAINED = "fewlabels_costs.jsonl", "fewlabels_untrained.jsonl"
 
 
@@ -195,6 +197,8 @@ def table(
     results: Results = FOLDER,
 ) -> None:
     """Print mean ± standard deviation over seeds, and differences."""
+    if metrics not in ("main", "all"):
+        raise SystemExit(f"--metrics is {metrics!r}, but must be 'main' or 'all'.")
     done = only_those(_done(results / NAME), only)
     # What was done with settings that are not the chosen ones any more is left out.
     wanted = list(runs(read_choices(results / CHOICES), 1 + _last_seed(done)))
@@ -255,6 +259,7 @@ def _do(
     names = dict.fromkeys(one["task"] for one in wanted)
     if missing := [name for name in names if not is_there(data, TASKS[name])]:
         raise SystemExit(f"{data} lacks the data of {', '.join(missing)}.")
+    check_same(results.with_name(ENCODER), encoder)
     left = [one for one in wanted if not is_done(one, read_done(results))]
     print(f"{len(left)} of {len(wanted)} runs are left.", flush=True)
     if not left:

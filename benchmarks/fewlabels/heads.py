@@ -67,7 +67,8 @@ def _forward_nothing(
     def backprop(dY: Floats2d) -> Ragged:
         return Ragged(model.ops.xp.zeros_like(X.dataXd), X.lengths)
 
-    return model.ops.alloc2f(len(X.lengths), X.dataXd.shape[1]), backprop
+    vectors: Any = X.dataXd
+    return model.ops.alloc2f(len(X.lengths), vectors.shape[1]), backprop
 
 
 @registry.architectures(SHARED)

@@ -122,9 +122,9 @@ def by_kind() -> Iterator[Sequence[str]]:
     groups = {", ".join(own): own for own in kinds.values()}
     # What the encoder was made for is told apart.
     groups |= {"all but STS-B": [t for t in TASKS if t != "STS-B"], "all": [*TASKS]}
-    for (labels, own), (title, tasks) in product(sizes.items(), groups.items()):
+    for (labels, some), (title, tasks) in product(sizes.items(), groups.items()):
         cells = [
-            _over([_gains(of_size[s], t, column) for s, t in product(own, tasks)])
+            _over([_gains(of_size[s], t, column) for s, t in product(some, tasks)])
             for column in columns.values()
         ]
         if {*cells} != {"-"}:

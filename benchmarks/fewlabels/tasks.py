@@ -126,7 +126,10 @@ def draw(folder: Path, task: Task, part: Part, size: int, seed: int) -> Data:
         dev, rows = rows[: len(rows) // 5], rows[len(rows) // 5 :]
     n_held_out = min(HELD_OUT, len(rows) // 5)
     held_out, pool = rows[:n_held_out], rows[n_held_out:]
-    train = random.Random(f"{size} {seed}").sample(pool, min(size, len(pool)))
+    if len(pool) < size:
+        # The run would be one of another size.
+        raise SystemExit(f"{task.train} has {len(pool):,} texts to draw {size:,} from.")
+    train = random.Random(f"{size} {seed}").sample(pool, size)
     return Data(header, pool, train, dev if part == "dev" else held_out)
 
 

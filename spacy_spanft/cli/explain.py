@@ -51,11 +51,11 @@ def explain_cli(
     """
     with short_errors():
         from ..explanation.drawing import marked, to_html, to_json, to_terminal
-        from ..util.files import check_target, write_whole
+        from ..util.files import check_page, write_whole
         from ..util.pipelines import load
 
         if html is not None:
-            check_target(html, [file] if file else [])
+            check_page(html, [file] if file else [])
         nlp = load(model, gpu_id)
         explained = _explain(
             nlp, read_texts(texts, file, errors), component, label, against

@@ -73,11 +73,11 @@ def segment_cli(
 ) -> None:
     """Cut texts into spans, and show them."""
     with short_errors():
-        from ..util.files import check_target, write_whole
+        from ..util.files import check_page, write_whole
         from .rendering import Tally, to_html, to_json, to_terminal
 
         if html is not None:
-            check_target(html, [file] if file else [])
+            check_page(html, [file] if file else [])
         given = {"--segmenter": segmenter, "--lang": lang}
         others = ", ".join(name for name, value in given.items() if value)
         if model and others:

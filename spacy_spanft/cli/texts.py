@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Annotated
 
 from typer import Option
@@ -9,6 +10,7 @@ from typer import Option
 from ..errors import Errors, SpanftError
 from .util import OnBadBytes
 
+_TABLES = {".csv", ".tsv", ".jsonl"}
 # fmt: off
 File = Annotated[str | None, Option("--file", "-f", help="A file with one text a line; '-' is the standard input")]  # noqa: E501
 BadBytes = Annotated[OnBadBytes, Option("--errors", help="How to handle invalid UTF-8")]
@@ -29,6 +31,8 @@ def read_texts(
         raise SpanftError(Errors.TEXTS_AND_FILE)
     if texts:
         return iter(texts)
+    if file is not None and _TABLES & {*PurePath(file.lower()).suffixes}:
+        raise SpanftError(Errors.TABLE_OF_TEXTS.format(path=file))
     if file is None and sys.stdin.isatty():
         raise SpanftError(Errors.NO_TEXTS)
     return _lines(file or "-", errors)

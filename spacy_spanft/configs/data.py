@@ -32,6 +32,7 @@ class Seen(NamedTuple):
     texts (dict[str, set[tuple[str, ...]]]): The texts, each with the labels that it has
         wherever it stands.
     n_several (int): How many texts have several labels, or none.
+    n_without (int): How many texts have none.
     """
 
     n_words: list[int]
@@ -39,6 +40,7 @@ class Seen(NamedTuple):
     scores: list[float]
     texts: dict[str, set[tuple[str, ...]]]
     n_several: int
+    n_without: int
 
 
 def look(config: Config, task: str, part: str) -> Seen:
@@ -52,8 +54,8 @@ def look(config: Config, task: str, part: str) -> Seen:
     plain = config.interpolate()
     nlp = tokenizer_of(plain)
     corpus = corpus_of(plain["corpora"][part])
-    seen = Seen([], Counter(), [], {}, 0)
-    n_several = 0
+    seen = Seen([], Counter(), [], {}, 0, 0)
+    n_several = n_without = 0
     for example in corpus(nlp):
         doc = example.reference
         seen.n_words.append(len(doc))
@@ -68,10 +70,11 @@ def look(config: Config, task: str, part: str) -> Seen:
         known.add(tuple(labels))
         seen.labels.update(labels)
         n_several += len(labels) != 1
+        n_without += not labels
     if not seen.n_words:
         source = repr(plain["paths"][part] or plain["paths"]["train"])
         raise SpanftError(Errors.NO_ROWS.format(source=source))
-    return seen._replace(n_several=n_several)
+    return seen._replace(n_several=n_several, n_without=n_without)
 
 
 def tokenizer_of(config: Config) -> Language:
@@ -119,8 +122,7 @@ def told(path: str, seen: Seen) -> str:
     shares = ", ".join(f"{label}: {k:,} ({k / total:.0%})" for label, k in most)
     n_more = len(seen.labels) - len(most)
     more = f" and {n_more:,} more labels" if n_more else ""
-    n_without = sum(() in labels for labels in seen.texts.values())
-    without = f"; texts without any: {n_without:,}" if n_without else ""
+    without = f"; texts without any: {seen.n_without:,}" if seen.n_without else ""
     return f"{head}; {shares}{more}{without}"
 
 

@@ -17,6 +17,15 @@ class CommandErrors:
         "{path!r} cannot be written: you are not allowed to write to the folder "
         "{above!r}. Name another output."
     )
+    NOT_A_PAGE = (
+        "{path!r} already exists, and its name does not end in .html, so it is not "
+        "overwritten by a page. Name another output."
+    )
+    TABLE_OF_TEXTS = (
+        "{path!r} is a table, and --file takes plain text, one text a line: the other "
+        "columns would become parts of the texts. Write the column of texts into a "
+        "file of its own. (`spanft predict` reads tables.)"
+    )
     TARGET_IS_SOURCE = "{path!r} is both read and written. Name another output."
     BAD_OPTION = "{option} is {value}, but it must be 1 or more."
     MODEL_AND = "--model has all of that itself: leave out {others}."

@@ -69,7 +69,8 @@ class EntityExplanation(NamedTuple):
             the best other one, or, where a tag is named, asks for its logit alone.
         RETURNS (Reasons): What each token adds.
         """
-        is_there = 0 <= i < len(self.doc)
+        is_number = isinstance(i, int) and not isinstance(i, bool)
+        is_there = is_number and 0 <= i < len(self.doc)
         check_setting("i", i, is_there, f"from 0 to less than {len(self.doc)} tokens")
         names = tag_names(self.labels)
         if tag is None:

@@ -11,7 +11,7 @@ from spacy.util import minibatch
 from thinc.api import Model
 
 from ..errors import Errors, SpanftError, check_setting
-from ..ml.alignment import Encoding, Pieces, read_spans
+from ..ml.alignment import Encoding, Ints, Pieces, read_spans
 from ..pipeline.bilou_ner import BilouNER
 from .candidates import explain_spans
 from .contributions import POOLS, contributions
@@ -55,7 +55,7 @@ def explain_pipe(
     """
     is_pipeline = isinstance(nlp, Language)
     check_setting("nlp", nlp, is_pipeline, "a pipeline, as spacy.load gives it")
-    is_many = not isinstance(texts, str | Doc)
+    is_many = isinstance(texts, Iterable) and not isinstance(texts, str | bytes | Doc)
     check_setting("texts", texts, is_many, "a list of texts or Docs, or a stream")
     size = nlp.batch_size if batch_size is None else batch_size
     is_whole = isinstance(size, int) and not isinstance(size, bool)
@@ -165,16 +165,33 @@ def _parts(doc: Doc, encoding: Encoding, pieces: Pieces, key: str | None) -> lis
     # The first token that has a row keeps it.
     tokens = np.repeat(np.arange(len(encoding.n_rows)), encoding.n_rows)
     token_of[encoding.rows[::-1]] = tokens[::-1]
+    last_of = _with_lone_tokens(token_of, encoding)
     ends = np.cumsum(pieces.lengths)
     parts = []
     for start, end in zip(ends - pieces.lengths, ends, strict=True):
-        mine = token_of[pieces.rows[start:end]]
-        mine = mine[mine >= 0]
-        if len(mine):
-            first, last = int(mine.min()), int(mine.max()) + 1
+        rows = pieces.rows[start:end]
+        rows = rows[token_of[rows] >= 0]
+        if len(rows):
+            first, last = int(token_of[rows].min()), int(last_of[rows].max()) + 1
             # `max_rows` cuts off rows, and the span is the same.
             first, last = span_of.get(first, (first, last))
             parts.append(Part(doc[first:last].text, first, last))
         else:
             parts.append(Part(""))
     return parts
+
+
+def _with_lone_tokens(token_of: Ints, encoding: Encoding) -> Ints:
+    """Say which token of each row is the last that has no other row.
+
+    token_of (Ints): The first token of each row; -1 of none.
+    encoding (Encoding): The rows of each token: [UNK] may be that of several.
+    RETURNS (Ints): The last tokens, those that have rows of their own left out.
+    """
+    owns = np.zeros(len(encoding.n_rows), bool)
+    owns[token_of[token_of >= 0]] = True
+    (lone,) = np.nonzero(~owns & (encoding.n_rows > 0))
+    first_row = (np.cumsum(encoding.n_rows) - encoding.n_rows)[lone]
+    last_of = token_of.copy()
+    last_of[encoding.rows[first_row]] = lone
+    return last_of

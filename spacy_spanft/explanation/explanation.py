@@ -126,7 +126,8 @@ class Reasons(NamedTuple):
         n (Optional[int]): How many; None for all.
         RETURNS (list[tuple[Part, float]]): Parts and what they add.
         """
-        check_setting("n", n, n is None or n >= 0, "null, or a number of 0 or more")
+        is_right = n is None or (isinstance(n, int) and n >= 0)
+        check_setting("n", n, is_right, "null, or a whole number of 0 or more")
         named = [(part, added) for part, added in self.parts if part.text]
         return sorted(named, key=lambda pair: -pair[1])[:n]
 

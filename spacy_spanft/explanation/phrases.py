@@ -45,11 +45,16 @@ def phrases(
     totals: dict[str, Floats] = {}
     counts: dict[str, int] = {}
     labels: tuple[str, ...] = ()
+    is_many = isinstance(explained, Iterable)
+    check_setting("explained", explained, is_many, "what explain_pipe gives")
     for one in explained:
         if isinstance(one, EntityExplanation | SpanExplanation):
             raise SpanftError(Errors.PHRASES_OF_TEXTS)
         is_right = isinstance(one, Explanation)
         check_setting("explained", one, is_right, "what explain_pipe gives")
+        # Numbers of two pipelines cannot be added up.
+        is_same = one.labels == (labels or one.labels)
+        check_setting("labels", one.labels, is_same, f"the same for all: {labels}")
         labels = one.labels
         for part, added in zip(one.parts, _shares(one), strict=True):
             if text := " ".join(part.text.lower().split()):

@@ -144,6 +144,17 @@ def check_target(
         _check_above(path, Path(os.path.realpath(path)).parent)
 
 
+def check_page(path: str | Path, sources: Iterable[str | Path] = ()) -> None:
+    """Raise early for a page that cannot be written, or would replace another file.
+
+    path (Union[str, Path]): The page, which may replace an earlier one.
+    sources (Iterable[Union[str, Path]]): What is read before.
+    """
+    check_target(path, sources)
+    if os.path.isfile(path) and Path(path).suffix.lower() not in (".html", ".htm"):
+        raise SpanftError(Errors.NOT_A_PAGE.format(path=str(path)))
+
+
 def check_folder(path: str | Path) -> None:
     """Raise early for a folder that cannot be made, or not be written to.
 

@@ -15,13 +15,9 @@ def marked_page(texts: Sequence[dict[str, Any]], colors: Mapping[str, str]) -> s
     colors (Mapping[str, str]): The color of each label.
     RETURNS (str): The page.
     """
-    return str(
-        displacy.render(
-            texts,
-            style="ent",
-            manual=True,
-            page=True,
-            options={"colors": colors},
-            jupyter=False,
-        )
+    options = {"colors": colors}
+    shown: Any = displacy.render(
+        texts, style="ent", manual=True, page=True, options=options, jupyter=False
     )
+    # A browser would have to guess how a file is encoded.
+    return str(shown).replace("<head>", '<head>\n        <meta charset="utf-8">', 1)

@@ -22,6 +22,7 @@ from benchmarks.fewlabels import (
     segmenters,
     tasks,
     teaching,
+    the_encoder,
     training,
     untrained,
 )
@@ -77,6 +78,30 @@ def test_all_arms_draw_the_same(data):
     held_out = tasks.draw(data, task, "held-out", 10, 0)
     assert held_out.train == first.train
     assert not {*held_out.test} & {*held_out.pool}
+
+
+def test_more_texts_than_there_are_cannot_be_drawn(data):
+    with pytest.raises(SystemExit, match=r"CoLA/train.tsv has 24 texts to draw 25"):
+        tasks.draw(data, tasks.TASKS["CoLA"], "dev", 25, 0)
+
+
+def test_results_are_those_of_one_encoder(tmp_path):
+    one, other = (tiny.save_bert(tmp_path / name) for name in ("one", "other"))
+    known = tmp_path / "results" / "encoder.json"
+    for _ in range(2):
+        the_encoder.check_same(known, one)
+    (weights,) = other.glob("*.safetensors")
+    weights.write_bytes(weights.read_bytes() + b"\0")
+    with pytest.raises(SystemExit, match=r"have another encoder, 'one', than"):
+        the_encoder.check_same(known, other)
+    assert json.loads(known.read_text("utf8"))["name"] == "one"
+
+
+def test_a_line_that_was_cut_off_is_named(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"seed": 0}\n{"seed": "', "utf8")
+    with pytest.raises(SystemExit, match=r"Line 2 of .*results.jsonl is no run: Unter"):
+        read_done(path)
 
 
 def test_a_task_without_dev_data_is_cut(data):
@@ -215,10 +240,14 @@ def test_runs_are_balanced():
         (["run", ".", "."], "lacks the data of CoLA"),
         (["choose", "--results", "."], "There are no runs in fewlabels_tuning.jsonl"),
         (["run", ".", ".", "--results", "."], "Nothing is chosen yet"),
+        (["run", ".", "none"], "'none' holds no encoder (config.json, and"),
+        (["table", "--metrics", "no"], "is 'no', but must be 'main' or 'all'"),
     ],
 )
 def test_wrong_arguments(args, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).touch()
     done = CliRunner().invoke(command_line.app, args)
     assert done.exit_code
     said = f"{done.output} {done.exception}"

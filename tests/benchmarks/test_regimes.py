@@ -45,6 +45,7 @@ def test_runs_are_balanced():
 @pytest.mark.parametrize("pipeline", ["tagger", "spancat"])
 def test_a_run(pipeline, data, tmp_path, monkeypatch):
     monkeypatch.setattr(regimes, "EPOCHS", 1)
+    monkeypatch.setattr(regimes, "N_TRAIN", 25)
     monkeypatch.setattr(regimes, "N_TEST", 5)
     texts, test = regimes.texts_of(data, pipeline, 0)
     assert len(texts) > 20

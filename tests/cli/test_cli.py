@@ -245,6 +245,30 @@ def test_outputs_are_checked_before_the_work(corpus, tmp_path, monkeypatch):
         assert "a.txt' is a file, so that it cannot hold" in result.stderr, args
 
 
+@pytest.mark.parametrize("ending", ["csv", "TSV", "jsonl", "csv.gz"])
+def test_tables_are_no_texts(ending, tmp_path):
+    """Their headers and labels would be parts of the texts."""
+    path = tmp_path / f"reviews.{ending}"
+    path.write_text("text,label\ngood,a\n")
+    for args in (["segment"], ["explain", "none"], ["phrases", "none"]):
+        result = run(*args, "--file", path)
+        assert result.exit_code == 1
+        assert f"reviews.{ending}' is a table" in result.stderr or args[0] != "segment"
+
+
+def test_a_page_replaces_pages_alone(tmp_path):
+    path, page = tmp_path / "reviews.csv", tmp_path / "page.HTML"
+    for one in (path, page):
+        one.write_text("text\n")
+    for args in (["segment", "a"], ["explain", "none", "a"]):
+        result = run(*args, "--html", path)
+        assert result.exit_code == 1
+        assert "is not overwritten by a page" in result.stderr
+    assert path.read_text() == "text\n"
+    assert not run("segment", "New York", "--html", page).exit_code
+    assert "<mark" in page.read_text("utf8")
+
+
 class TestSegment:
     def test_brackets_where_there_is_no_colour(self):
         result = run("segment", "He lives in New York City.", "x")

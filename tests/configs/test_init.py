@@ -284,6 +284,12 @@ class TestData:
         assert "Detected from the data: --pipeline textcat_multilabel" in done.stderr
         assert "x: 1 (50%), y: 1 (50%)" in done.stderr
 
+    def test_texts_without_entities_are_counted_row_by_row(self):
+        rows = ["in O\n", "Rome B-LOC\n"] * 3 + ["at O\n"]
+        Path("t.conll").write_text("\n".join(rows) + "\n", "utf8")
+        done = run("spanft", "init", "x.cfg", "--train", "t.conll")
+        assert "6 texts of 1 words; LOC: 3 (100%); texts without any: 3" in done.stderr
+
     def test_what_docs_are_for(self):
         nlp = spacy.blank("en")
 

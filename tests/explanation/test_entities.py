@@ -411,6 +411,9 @@ class TestWrongInput:
             one.of_token(0, "GPE")
         with pytest.raises(SpanftError, match="i is 4, but must be from 0 to less"):
             one.of_token(4)
+        for i in ("a", None, 1.0, True):
+            with pytest.raises(SpanftError, match=f"i is {i!r}, but must be from 0"):
+                one.of_token(i)
         with pytest.raises(SpanftError, match=r"span is .* of one token or more"):
             one.of(one.doc[1:1])
         with pytest.raises(SpanftError, match="explanation's own doc"):

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import spacy
+from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.types import Ragged
 
@@ -13,7 +14,8 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
 from spacy_spanft.explanation.contributions import POOLS, _sequences
 from spacy_spanft.explanation.drawing import Marked, to_html
-from spacy_spanft.ml.alignment import align_pieces, get_spans
+from spacy_spanft.explanation.explain import _parts
+from spacy_spanft.ml.alignment import align_pieces, encoding_of_wordpieces, get_spans
 
 from ..commands import run
 from ..ml.test_textcat import (
@@ -274,6 +276,18 @@ def test_spans_that_are_cut_off_are_whole_parts(bert):
     assert [part.text for part in found.parts if part.text] == texts
 
 
+def test_a_part_has_all_tokens_of_its_wordpieces(nlp):
+    """[UNK] may be that of several tokens; a token with rows of its own is apart."""
+    doc = Doc(nlp.vocab, ["a", "b", "c", "d", "e"], spaces=[False] * 5)
+    doc.spans["x"] = []
+    #      [CLS], then a b c share row 1, c has row 2 as well, d and e row 3
+    rows, n_rows = np.array([1, 1, 1, 2, 3, 3]), np.array([1, 1, 2, 1, 1])
+    encoding = encoding_of_wordpieces(rows, n_rows, [4], 4)
+    pieces = align_pieces(encoding, np.zeros((0, 2), np.int64))
+    found = [part.text for part in _parts(doc, encoding, pieces, "x")]
+    assert sorted(found) == ["", "ab", "c", "de"]
+
+
 def test_attention_has_weights(bert):
     nlp = make(bert, MODELS["attention-attention"], window=12)
     train(nlp, examples_for(nlp), steps=4)
@@ -505,6 +519,7 @@ class TestCommand:
             )
         page = (tmp_path / "page.html").read_text("utf8")
         assert "<title>What speaks for each label</title>" in page
+        assert '<meta charset="utf-8">' in page
         assert "<b>bad" not in page
         assert "&lt;" in page
         for part in rows[0]["parts"]:
@@ -584,8 +599,17 @@ class TestErrors:
             explain(nlp, TEXTS[0]).of("B", "B")
         reasons = explain(nlp, TEXTS[0]).of()
         assert reasons.strongest(0) == []
-        with pytest.raises(SpanftError, match="n is -1, but must be null, or a number"):
-            reasons.strongest(-1)
+        for n in (-1, 1.5, "a"):
+            with pytest.raises(SpanftError, match=f"n is {n!r}, but must be null, or"):
+                reasons.strongest(n)
+        for texts in (None, 3, b"abc", TEXTS[0]):
+            with pytest.raises(SpanftError, match=r"texts is .* must be a list of"):
+                explain_pipe(nlp, texts)
+        with pytest.raises(SpanftError, match="explained is None, but must be what"):
+            phrases(None)
+        one = explain(nlp, TEXTS[0])
+        with pytest.raises(SpanftError, match="must be the same for all: "):
+            phrases([one, one._replace(labels=("X", "Y"))])
         for size in (0, 2.5, "2"):
             with pytest.raises(SpanftError, match=f"batch_size is {size!r}, but must"):
                 explain_pipe(nlp, TEXTS, batch_size=size)

@@ -56,6 +56,25 @@ def test_a_label_of_two_texts_is_in_both_parts_and_of_one_in_train():
         assert len(parts(of_labels("abc"))[1]) == 1
 
 
+def test_what_is_there_often_is_left_to_training():
+    """A share of the rows is held out, and not of the distinct texts."""
+    examples = of_labels("a" * 30 + "b" * 30)
+    often = NLP("again")
+    often.cats = {"a": 1.0, "b": 0.0}
+    examples += [Example(NLP(often.text), often)] * 40
+    for seed in range(20):
+        train, dev = parts(examples, seed=seed)
+        assert len(train) + len(dev) == 100
+        assert train.count("again") == 40
+        assert len(dev) == 20
+    # Pairs of rows are held out together, as near to the share as they can be.
+    train, dev = parts([one for one in of_labels("a" * 23) for _ in range(2)])
+    assert len(dev) in (8, 10)
+    twice, rare = examples[-1], of_labels("a")
+    train, dev = parts([twice] * 9 + rare * 2)
+    assert dev == ["text 0"] * 2
+
+
 def test_a_text_that_is_there_twice_is_in_one_part():
     examples = of_labels("ab" * 20)
     both = [*examples, *examples]

@@ -79,18 +79,34 @@ def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]
     strata: dict[str, list[str]] = defaultdict(list)
     for text, stratum in zip(texts, _strata(examples, share), strict=True):
         strata[stratum].append(text)
-    chance = random.Random(seed)
+    chance, n_rows = random.Random(seed), Counter(texts)
     drawn: set[str] = set()
     for _, members in sorted(strata.items()):
         # Each text once, whatever other labels it has elsewhere.
         own = [text for text in dict.fromkeys(members) if text in left]
         left -= set(own)
-        n = round(share * len(own)) or int(len(own) > 1)
-        drawn.update(chance.sample(own, n))
-    if not drawn and len(once := list(dict.fromkeys(texts))) > 1:
-        # Each text has a label of its own.
-        drawn.update(chance.sample(once, round(share * len(once)) or 1))
+        drawn.update(_drawn(own, n_rows, share, chance))
+    if not drawn:  # each text has a label of its own
+        drawn.update(_drawn(list(dict.fromkeys(texts)), n_rows, share, chance))
     return [text in drawn for text in texts]
+
+
+def _drawn(
+    texts: list[str], n_rows: Counter[str], share: float, chance: random.Random
+) -> list[str]:
+    """Draw texts that have about a share of the rows, and one at least of several."""
+    wanted = share * sum(n_rows[text] for text in texts)
+    found: list[str] = []
+    n_found = 0
+    order = chance.sample(texts, len(texts))
+    for text in order:
+        # One that is there too often to be held out is left to the others.
+        if n_found + n_rows[text] / 2 <= wanted:
+            found.append(text)
+            n_found += n_rows[text]
+    if not found and len(texts) > 1:
+        found = [min(order, key=lambda text: n_rows[text])]
+    return found
 
 
 def _strata(examples: Sequence[Example], share: float) -> list[str]:
