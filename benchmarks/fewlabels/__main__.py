@@ -3,6 +3,7 @@
     python -m benchmarks.fewlabels tune DATA ENCODER   # the grid, on train data
     python -m benchmarks.fewlabels choose              # the best of it
     python -m benchmarks.fewlabels variants DATA ENCODER  # other heads, on train data
+    python -m benchmarks.fewlabels untrained DATA ENCODER  # what it knows by itself
     python -m benchmarks.fewlabels run DATA ENCODER    # scored on dev data
     python -m benchmarks.fewlabels go DATA ENCODER     # tune, choose and run
     python -m benchmarks.fewlabels table

@@ -82,8 +82,8 @@ def rows_of(done: Sequence[Run]) -> Iterator[Sequence[str]]:
     YIELDS (Sequence[str]): The header, then a row for each task and arm.
     """
     yield (
-        *("task", "head", "million weights", "training, ms of a core a text"),
-        *("prediction, ms of a core a text", "largest memory, MB"),
+        *("task", "head", "million weights", "training, CPU ms per text"),
+        *("prediction, CPU ms per text", "largest memory, MB"),
     )
     for task, arm in dict.fromkeys((run["task"], run["arm"]) for run in done):
         middle, base = (
