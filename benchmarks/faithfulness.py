@@ -35,8 +35,8 @@ from wasabi.tables import table
 
 from spacy_spanft.explanation import Explanation, Reasons, explain_pipe
 
+from .fewlabels.encoders import checked_encoder
 from .fewlabels.tasks import TASKS, is_there
-from .fewlabels.the_encoder import checked_encoder
 from .fewlabels.training import trained
 from .matrix import Run, run_missing
 

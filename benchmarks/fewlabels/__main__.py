@@ -36,9 +36,9 @@ from .choices import (
     variant_runs,
     write_choices,
 )
+from .encoders import check_same, checked_encoder
 from .summary import over_tasks, plan_table, results_table
 from .tasks import TASKS, is_there
-from .the_encoder import check_same, checked_encoder
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 

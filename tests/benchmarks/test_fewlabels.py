@@ -19,10 +19,10 @@ from benchmarks.fewlabels import (
     choices,
     costs,
     diagnosis,
+    encoders,
     segmenters,
     tasks,
     teaching,
-    the_encoder,
     training,
     untrained,
 )
@@ -89,11 +89,11 @@ def test_results_are_those_of_one_encoder(tmp_path):
     one, other = (tiny.save_bert(tmp_path / name) for name in ("one", "other"))
     known = tmp_path / "results" / "encoder.json"
     for _ in range(2):
-        the_encoder.check_same(known, one)
+        encoders.check_same(known, one)
     (weights,) = other.glob("*.safetensors")
     weights.write_bytes(weights.read_bytes() + b"\0")
     with pytest.raises(SystemExit, match=r"have another encoder, 'one', than"):
-        the_encoder.check_same(known, other)
+        encoders.check_same(known, other)
     assert json.loads(known.read_text("utf8"))["name"] == "one"
 
 

@@ -1,4 +1,4 @@
-"""The encoder that all runs of a folder of results have."""
+"""Which encoder is measured: the same one in all runs of a folder of results."""
 
 import hashlib
 import json
