@@ -35,8 +35,8 @@ from wasabi.tables import table
 
 from spacy_spanft.explanation import Explanation, Reasons, explain_pipe
 
-from .fewlabels.encoders import checked_encoder
-from .fewlabels.tasks import TASKS, is_there
+from .fewlabels.encoders import check_same, checked_encoder
+from .fewlabels.tasks import check_data
 from .fewlabels.training import trained
 from .matrix import Run, run_missing
 
@@ -76,8 +76,8 @@ def main(
     results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
 ) -> None:
     """Train and test the models that are missing, and print the tables."""
-    if missing := [name for name in SIZES if not is_there(data, TASKS[name])]:
-        raise SystemExit(f"{data} lacks the data of {', '.join(missing)}.")
+    check_data(data, SIZES)
+    check_same(results.parent, encoder)
     warnings.filterwarnings("ignore")
     runs: list[Run] = [
         {"task": task, "size": size, "arm": arm, "seed": seed, "part": "dev"} | SETTINGS

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import spacy
 import typer
@@ -24,7 +24,8 @@ from spacy.util import registry
 
 from spacy_spanft.configs import task_config
 
-from .fewlabels.arms import precision
+from .fewlabels.configs import precision
+from .fewlabels.encoders import check_same, checked_encoder
 from .fewlabels.tasks import TASKS, draw
 from .fewlabels.training import fit
 from .matrix import Run, run_missing
@@ -100,8 +101,14 @@ def runs(seeds: int) -> Iterator[Run]:
         yield {**run, "segmentation": SEGMENTATION}
 
 
-def main(data: Path, encoder: Path, seeds: int = 3, results: Path = RESULTS) -> None:
+def main(
+    data: Annotated[Path, typer.Argument(exists=True, file_okay=False)],
+    encoder: Annotated[Path, typer.Argument(callback=checked_encoder)],
+    seeds: Annotated[int, typer.Option(min=1)] = 3,
+    results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
+) -> None:
     """Do the runs that are missing."""
+    check_same(results.parent, encoder)
     run_missing(results, list(runs(seeds)), lambda run: train(run, data, encoder))
 
 

@@ -38,7 +38,7 @@ from .choices import (
 )
 from .encoders import check_same, checked_encoder
 from .summary import over_tasks, plan_table, results_table
-from .tasks import TASKS, is_there
+from .tasks import TASKS, check_data
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -55,7 +55,6 @@ Only = Annotated[
 Threads = Annotated[int, typer.Option(min=1, help="how many threads PyTorch has")]
 NAME, TUNING, CHOICES = "fewlabels.jsonl", "fewlabels_tuning.jsonl", "fewlabels.json"
 VARIANTS, DIAGNOSIS = "fewlabels_variants.jsonl", "fewlabels_diagnosis.jsonl"
-ENCODER = "fewlabels_encoder.json"
 COSTS, UNTRAINED = "fewlabels_costs.jsonl", "fewlabels_untrained.jsonl"
 
 
@@ -257,11 +256,10 @@ def _do(
 ) -> None:
     """Do the runs that are left: train and score, if nothing else is to be done."""
     wanted = list(wanted)
-    names = dict.fromkeys(one["task"] for one in wanted)
-    if missing := [name for name in names if not is_there(data, TASKS[name])]:
-        raise SystemExit(f"{data} lacks the data of {', '.join(missing)}.")
-    check_same(results.with_name(ENCODER), encoder)
-    left = [one for one in wanted if not is_done(one, read_done(results))]
+    check_data(data, dict.fromkeys(one["task"] for one in wanted))
+    check_same(results.parent, encoder)
+    done = read_done(results)
+    left = [one for one in wanted if not is_done(one, done)]
     print(f"{len(left)} of {len(wanted)} runs are left.", flush=True)
     if not left:
         return

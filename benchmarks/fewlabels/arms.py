@@ -1,31 +1,22 @@
-"""The arms, the regimes, and the config that a run trains.
+"""The arms, the regimes, and which of them are run on a task.
 
 An arm is what the package's own matrix calls one: settings on top of a shipped config.
 A regime is settings on top of that.
 """
 
-import json
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import torch
-from confection import Config
-
-from spacy_spanft import NgramDictionary, default_dictionary
-from spacy_spanft.experiments.matrix.arms import ArmConfig, Pipeline, change, config_of
+from spacy_spanft.experiments.matrix.arms import ArmConfig
 
 from .adapting import MASKINGS
 from .heads import EDGES, GATED, NORMED, NOTHING, RESIDUAL, SHARED
 from .lattice import LATTICE
 from .segmenters import CAPITALS, DRAWN, GAPS, ORACLE, WORDS
-from .tasks import TASKS, Data, Kind, Task
+from .tasks import TASKS, Kind, Task
 
 BASELINE = "encoder"
 # Where everything is scored; other sizes have what the question needs.
 MAIN_SIZE = 300
-# What a dictionary needs to have in common with the default one to be as large.
-TOP_BY_PMI = 20_000
-MIN_COUNT = 3
 
 _RANDOM = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
 _NLTK = {"@segmenters": "spacy-spanft.NltkChunkSegmenter.v1", "chunker": "phrases"}
@@ -35,20 +26,19 @@ _WORDS = {"@segmenters": WORDS}
 _DRAWN = {"@segmenters": DRAWN}
 _CAPITALS = {"@segmenters": CAPITALS}
 _WITHOUT = {"segmentation": "none"}
-_MEAN = {"@layers": "reduce_mean.v1"}
-_MEANS = {"span_pooling": _MEAN, "doc_pooling": _MEAN}
+MEAN = {"@layers": "reduce_mean.v1"}
+_MEANS = {"span_pooling": MEAN, "doc_pooling": MEAN}
 _MAX = {"@architectures": "spacy-spanft.MaxPooling.v1"}
 _MAXIMA = {"span_pooling": _MAX, "doc_pooling": _MAX}
 _RESIDUAL = {"@architectures": RESIDUAL, "kernel_size": 3}
 _RESIDUALS = {"span_pooling": _RESIDUAL, "doc_pooling": _RESIDUAL}
-_RESIDUAL_MEAN = {"span_pooling": _RESIDUAL, "doc_pooling": _MEAN}
+_RESIDUAL_MEAN = {"span_pooling": _RESIDUAL, "doc_pooling": MEAN}
 _NORMED = {"doc_pooling": {"@architectures": NORMED, "kernel_size": 3}}
 _SHARED = {"@architectures": SHARED}
 _NOT_POOLED = {"span_pooling": _MAX, "doc_pooling": {"@architectures": NOTHING}}
 _GATED = {"@architectures": GATED}
 _LATTICE = {"@architectures": LATTICE}
 _EDGES = {"@architectures": EDGES}
-_V1 = {"@architectures": "spacy-spanft.SpanTok2Vec.v1"}
 _WIDE = {"@architectures": "spacy-spanft.SpanTok2Vec.v2"}
 ARMS = {
     arm.name: arm
@@ -131,8 +121,10 @@ _BESIDE_MEAN = (
 TAUGHT = {"mean-taught": True, "mean-self": False}
 TRIED_TEXTS = (*_BESIDE_MEAN, "residual-mean", "residual-mean-random")
 _PAIRS_BESIDE_MEAN = ("pair-mean", "pair-mean-random", "pair-mean-ngrams")
+# Of what is compared: whether it is phrases, or spans that are cut alike, or tokens.
+CONTROLS: dict[Kind, tuple[str, ...]] = {"scores": ("pair-words", "pair-drawn")}
 _COMPARED = ("pair", "pair-random", "pair-ngrams", "pair-zero")
-_ONLY_PAIRS = ("pair-gate", "pair-spans", "pair-words", "pair-drawn")
+_ONLY_PAIRS = ("pair-gate", "pair-spans", *CONTROLS["scores"])
 TRIED_PAIRS = (*_COMPARED, *_ONLY_PAIRS, *_PAIRS_BESIDE_MEAN)
 TRIED_BRIEFLY = ("means", "means-random", "max", "zero", "residual", "residual-zero")
 _EDGES_AND_WIDE = ("edges", "edges-random", "edges-gaps", "wide", "wide-random")
@@ -173,20 +165,11 @@ CHOSEN: dict[Kind, Chosen] = {
 CUT = {"top-1000": 1000, "top-10000": 10_000}
 CURVE_TASKS = ("CoLA", "MRPC")
 _REST = ("nltk", "task", "pmi")
-# Of what is compared, whether it is phrases, or spans that are cut alike, or tokens.
-CONTROLS: dict[Kind, tuple[str, ...]] = {
-    "labels": (),
-    "scores": ("pair-words", "pair-drawn"),
-    "tokens": (),
-}
 REGIMES = ("everything", "rates", "head-first")
 # Whose settings an arm takes, if not those of n-grams: like heads are tuned once.
 TUNED_AS = {name: name for name in ("encoder", "mean", "cnn")}
 TUNED_AS |= dict.fromkeys(("lower", "token-mean", "pair", *MASKINGS), "encoder")
 TUNED_AS |= {"pair-mean": "mean"}
-
-_OPTIMIZER = "training.optimizer"
-_RATE = f"{_OPTIMIZER}.learn_rate"
 
 
 def arms_of(name: str) -> tuple[str, ...]:
@@ -196,7 +179,7 @@ def arms_of(name: str) -> tuple[str, ...]:
     of_texts = ("mean", "no-cls") if task.text else ()
     cut = (*CUT,) if name in CURVE_TASKS else ()
     windows = ("mean-cnn",) if task.kind == "labels" else ()
-    own = (*CHOSEN[task.kind], *CONTROLS[task.kind])
+    own = (*CHOSEN[task.kind], *CONTROLS.get(task.kind, ()))
     arms = (*V1_ARMS, *own, *_REST, *of_texts, *windows, *cut)
     return tuple(dict.fromkeys(arms))
 
@@ -206,7 +189,7 @@ def core_arms(name: str, size: int) -> tuple[str, ...]:
 
     The heads over n-grams are compared with their twins at one size. Only of scores,
     where the spans of two texts are compared and n-grams did better than random spans,
-    they are at all of them: to see whether that was chance.
+    they are at all of them, with more controls: to see whether that was chance.
 
     name (str): The task.
     size (int): How many labels there are.
@@ -216,7 +199,7 @@ def core_arms(name: str, size: int) -> tuple[str, ...]:
     has_twins = size == MAIN_SIZE or kind == "scores"
     own = CHOSEN[kind]
     chosen = own if has_twins else (own.ngrams, own.init)
-    return tuple(dict.fromkeys((*V1_ARMS, *chosen, *CONTROLS[kind])))
+    return tuple(dict.fromkeys((*V1_ARMS, *chosen, *CONTROLS.get(kind, ()))))
 
 
 def main_regime(task: Task) -> str:
@@ -227,132 +210,3 @@ def main_regime(task: Task) -> str:
     alone, 46.0 against 48.8 with n-grams); for texts the order changed nothing.
     """
     return "everything" if task.text else "head-first"
-
-
-def precision() -> str:
-    """Choose what an encoder computes in here.
-
-    bf16 takes three quarters of the time where the CPU has it, and moved none of three
-    scores by half a point; elsewhere it takes fifty times as long.
-    """
-    know: Any = getattr(torch.cpu, "get_capabilities", dict)  # since PyTorch 2.8
-    return "bf16" if know().get("avx512_bf16") else "single"
-
-
-def config_for(
-    task: Task, run: dict[str, Any], encoder: Path, files: dict[str, Path], steps: int
-) -> Config:
-    """Make the config of a run.
-
-    task (Task): The task.
-    run (dict[str, Any]): Its arm, regime, rates and seed.
-    encoder (Path): The folder of the encoder.
-    files (dict[str, Path]): The train and dev data, and the dictionaries.
-    steps (int): How many steps it has.
-    RETURNS (Config): The config.
-    """
-    arm = ARMS[run["arm"]]
-    if run["arm"] in files:
-        arm = arm._replace(dictionary=str(files[run["arm"]]))
-    if not task.text and arm.config != "baseline":
-        arm = arm._replace(block={**_V1, **arm.block})
-    # `_regime` says how it is trained.
-    config = config_of(arm._replace(regime="everything"), Pipeline(task.pipeline))
-    settings: dict[str, Any] = {
-        "paths.train": str(files["train"]),
-        "paths.dev": str(files["dev"]),
-        "paths.transformer": str(encoder),
-        "system.seed": run["seed"],
-        "components.transformer.model.precision": precision(),
-        f"{_RATE}.initial_rate": run["rate"],
-        "training.max_epochs": 0,
-        "training.max_steps": steps,
-        "training.eval_frequency": steps,
-        **_corpora(task),
-        **task.set,
-        **_regime(run),
-    }
-    if task.text:
-        # Said of all arms: the configs have other defaults than the paper's head.
-        model = f"components.{task.component}.model"
-        is_pair = run["arm"].startswith("pair")
-        separator = "${nlp.tokenizer.separator}" if is_pair else None
-        settings[f"{model}.summary"] = "mean" if run["arm"] in OF_MEAN else "cls"
-        settings[f"{model}.pair_separator"] = separator
-    if run["arm"] == "token-mean":
-        settings[f"components.{task.component}.model.tok2vec.pooling"] = _MEAN
-    if run["arm"].startswith("lower"):
-        # The last layers of a sentence encoder know little of single tokens.
-        layers = {"num_hidden_layers": _n_layers(encoder) * 2 // 3}
-        settings["components.transformer.model.transformer_config"] = layers
-    for place, value in settings.items():
-        change(config, place, value, "the run")
-    return config
-
-
-def dictionaries(run: dict[str, Any], task: Task, data: Data, folder: Path) -> Any:
-    """Write the dictionary that an arm needs, if it is not the default one.
-
-    run (dict[str, Any]): The run.
-    task (Task): The task.
-    data (Data): Its data.
-    folder (Path): Where to write it.
-    RETURNS (dict[str, Path]): Its file, by the arm's name.
-    """
-    path = folder / "dictionary.tsv.gz"
-    if run["arm"] in CUT:
-        default_dictionary().top(CUT[run["arm"]]).to_disk(path)
-    elif run["arm"] == "task":
-        NgramDictionary.from_texts(texts_of(data, task), min_count=MIN_COUNT).to_disk(
-            path
-        )
-    elif run["arm"] == "pmi":
-        default_dictionary().top(TOP_BY_PMI, by="pmi").to_disk(path)
-    else:
-        return {}
-    return {run["arm"]: path}
-
-
-def texts_of(data: Data, task: Task) -> list[str]:
-    """Give the texts that a seed could draw, without their labels."""
-    if not task.text:
-        blocks = (block.split("\n") for block in data.pool)
-        return [" ".join(line.split()[0] for line in one if line) for one in blocks]
-    names = data.header.split("\t")
-    places = [i for i, name in enumerate(names) if name.startswith("sentence")]
-    return [row.split("\t")[i] for row in data.pool for i in places]
-
-
-def _n_layers(encoder: Path) -> int:
-    config = json.loads((encoder / "config.json").read_text("utf8"))
-    return int(config["num_hidden_layers"])
-
-
-def _corpora(task: Task) -> dict[str, Any]:
-    if task.text == "sentence":
-        return {f"corpora.{part}.text": "sentence" for part in ("train", "dev")}
-    if task.text:
-        return {}
-    reader = "spacy-spanft.ConllCorpus.v1"
-    return {
-        f"corpora.{part}": {"@readers": reader, "path": f"${{paths.{part}}}"}
-        for part in ("train", "dev")
-    }
-
-
-def _regime(run: dict[str, Any]) -> dict[str, Any]:
-    """Set the head's rate, and freeze the encoder for a tenth of the steps."""
-    if run["regime"] == "everything":
-        return {}
-    callback: dict[str, Any] = {"@callbacks": "spacy-spanft.group_parameters.v1"}
-    if run["regime"] == "head-first":
-        name = "spacy-spanft.freeze_transformer.v1"
-        callback = {"@callbacks": name, "until_share": 0.1}
-    return {
-        "training.before_update": callback,
-        f"{_OPTIMIZER}.@optimizers": "spacy-spanft.GroupedAdam.v1",
-        f"{_OPTIMIZER}.head_rate": {
-            "@schedules": "spacy-spanft.warmup_linear.v1",
-            "initial_rate": run["head_rate"],
-        },
-    }

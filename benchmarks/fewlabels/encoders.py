@@ -6,8 +6,9 @@ from pathlib import Path
 
 import typer
 
+NAME = "encoder.json"
 _CONFIG, _CHUNK = "config.json", 2**20
-_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")  # in several files, if it is large
 
 
 def checked_encoder(path: Path) -> Path:
@@ -16,8 +17,7 @@ def checked_encoder(path: Path) -> Path:
     path (Path): The folder.
     RETURNS (Path): The same.
     """
-    files = [path / _CONFIG, *(path / name for name in _WEIGHTS)]
-    if not files[0].is_file() or not any(file.is_file() for file in files[1:]):
+    if not (path / _CONFIG).is_file() or not _weights_of(path):
         named = f"{_CONFIG}, and {' or '.join(_WEIGHTS)}"
         raise typer.BadParameter(f"{str(path)!r} holds no encoder ({named}).")
     return path
@@ -26,19 +26,19 @@ def checked_encoder(path: Path) -> Path:
 def check_same(results: Path, encoder: Path) -> None:
     """Stop where earlier runs had another encoder: they would count as done.
 
-    results (Path): The file that says which one they had; it is written if it is not
-        there.
+    results (Path): The folder of the results. A file says which one they had; it is
+        written if it is not there.
     encoder (Path): The folder of the encoder.
     """
-    own = digest(encoder)
-    if not results.exists():
-        results.parent.mkdir(parents=True, exist_ok=True)
+    own, path = digest(encoder), results / NAME
+    if not path.exists():
+        results.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"name": encoder.resolve().name, "sha256": own}, indent=2)
-        results.write_text(text + "\n", "utf8")
-    known = json.loads(results.read_text("utf8"))
+        path.write_text(text + "\n", "utf8")
+    known = json.loads(path.read_text("utf8"))
     if known["sha256"] != own:
         raise SystemExit(
-            f"The runs beside {results} have another encoder, {known['name']!r}, than "
+            f"The runs in {results} have another encoder, {known['name']!r}, than "
             f"{str(encoder)!r}. Name another folder with --results."
         )
 
@@ -49,9 +49,13 @@ def digest(encoder: Path) -> str:
     encoder (Path): The folder of the encoder.
     RETURNS (str): SHA-256, in hexadecimal digits.
     """
-    weights = next(path for name in _WEIGHTS if (path := encoder / name).is_file())
     found = hashlib.sha256()
-    with open(weights, "rb") as file:
-        while part := file.read(_CHUNK):
-            found.update(part)
+    for path in _weights_of(encoder):
+        with open(path, "rb") as file:
+            while part := file.read(_CHUNK):
+                found.update(part)
     return found.hexdigest()
+
+
+def _weights_of(encoder: Path) -> list[Path]:
+    return sorted(path for name in _WEIGHTS for path in encoder.glob(name))

@@ -8,7 +8,7 @@ fifth of its sentences, the same ones always, is its dev data.
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -105,6 +105,16 @@ def is_there(folder: Path, task: Task) -> bool:
     RETURNS (bool): Whether all of its files are there.
     """
     return all((folder / file).is_file() for file in (task.train, task.dev) if file)
+
+
+def check_data(folder: Path, names: Iterable[str]) -> None:
+    """Stop if a folder lacks the data of a task.
+
+    folder (Path): Where the data of all tasks is.
+    names (Iterable[str]): The tasks.
+    """
+    if missing := [name for name in names if not is_there(folder, TASKS[name])]:
+        raise SystemExit(f"{folder} lacks the data of {', '.join(missing)}.")
 
 
 def draw(folder: Path, task: Task, part: Part, size: int, seed: int) -> Data:

@@ -18,16 +18,8 @@ from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
 from .adapting import adapted
-from .arms import (
-    DROPPED,
-    MIXED,
-    TAUGHT,
-    ZERO,
-    config_for,
-    dictionaries,
-    precision,
-    texts_of,
-)
+from .arms import DROPPED, MIXED, TAUGHT, ZERO
+from .configs import config_for, dictionaries, precision, texts_of
 from .heads import start_as_baseline
 from .mixing import mix_layers
 from .segmenters import Dropout, tell

@@ -56,10 +56,9 @@ def explain_cli(
 
         if html is not None:
             check_page(html, [file] if file else [])
+        read = read_texts(texts, file, errors)
         nlp = load(model, gpu_id)
-        explained = _explain(
-            nlp, read_texts(texts, file, errors), component, label, against
-        )
+        explained = _explain(nlp, read, component, label, against)
         is_one = file is None and len(texts or []) == 1
         n_texts, marks = 0, []
         for explanation, found in explained:

@@ -43,8 +43,8 @@ def phrases_cli(
         from ..explanation import explain_pipe, phrases
         from ..util.pipelines import load
 
-        nlp = load(model, gpu_id)
         read = read_texts(texts, file, errors)
+        nlp = load(model, gpu_id)
         explained = explain_pipe(nlp, read, component=component)
         found = phrases(_with_label(explained, label), min_count=min_count)
         if not found:

@@ -10,7 +10,6 @@ from typer import Option
 from ..errors import Errors, SpanftError
 from .util import OnBadBytes
 
-_TABLES = {".csv", ".tsv", ".jsonl"}
 # fmt: off
 File = Annotated[str | None, Option("--file", "-f", help="A file with one text a line; '-' is the standard input")]  # noqa: E501
 BadBytes = Annotated[OnBadBytes, Option("--errors", help="How to handle invalid UTF-8")]
@@ -31,11 +30,18 @@ def read_texts(
         raise SpanftError(Errors.TEXTS_AND_FILE)
     if texts:
         return iter(texts)
-    if file is not None and _TABLES & {*PurePath(file.lower()).suffixes}:
-        raise SpanftError(Errors.TABLE_OF_TEXTS.format(path=file))
+    if file is not None:
+        _check_plain(file)
     if file is None and sys.stdin.isatty():
         raise SpanftError(Errors.NO_TEXTS)
     return _lines(file or "-", errors)
+
+
+def _check_plain(file: str) -> None:
+    from ..training.readers.tables import FORMATS
+
+    if FORMATS.keys() & {*PurePath(file.lower()).suffixes}:
+        raise SpanftError(Errors.TABLE_OF_TEXTS.format(path=file))
 
 
 def _lines(file: str, errors: OnBadBytes) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Why tokens have the tags, and spans the entities, that a `bilou_ner` gives them."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ class EntityExplanation(NamedTuple):
             the best other one, or, where a tag is named, asks for its logit alone.
         RETURNS (Reasons): What each token adds.
         """
-        is_number = isinstance(i, int) and not isinstance(i, bool)
+        is_number = isinstance(i, Integral) and not isinstance(i, bool)
         is_there = is_number and 0 <= i < len(self.doc)
         check_setting("i", i, is_there, f"from 0 to less than {len(self.doc)} tokens")
         names = tag_names(self.labels)

@@ -1,6 +1,7 @@
 """Why a text has the label that it has: which phrases made its score."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from spacy.tokens import Doc, Span
@@ -126,7 +127,7 @@ class Reasons(NamedTuple):
         n (Optional[int]): How many; None for all.
         RETURNS (list[tuple[Part, float]]): Parts and what they add.
         """
-        is_right = n is None or (isinstance(n, int) and n >= 0)
+        is_right = n is None or (isinstance(n, Integral) and n >= 0)
         check_setting("n", n, is_right, "null, or a whole number of 0 or more")
         named = [(part, added) for part, added in self.parts if part.text]
         return sorted(named, key=lambda pair: -pair[1])[:n]

@@ -26,7 +26,8 @@ from benchmarks.fewlabels import (
     training,
     untrained,
 )
-from benchmarks.fewlabels.arms import ARMS, CHOSEN, arms_of, config_for, core_arms
+from benchmarks.fewlabels.arms import ARMS, CHOSEN, CONTROLS, arms_of, core_arms
+from benchmarks.fewlabels.configs import config_for
 from benchmarks.matrix import is_done, read_done, run_missing
 from spacy_spanft.segmenters.random import DEFAULT_LENGTHS
 
@@ -87,14 +88,14 @@ def test_more_texts_than_there_are_cannot_be_drawn(data):
 
 def test_results_are_those_of_one_encoder(tmp_path):
     one, other = (tiny.save_bert(tmp_path / name) for name in ("one", "other"))
-    known = tmp_path / "results" / "encoder.json"
+    results = tmp_path / "results"
     for _ in range(2):
-        encoders.check_same(known, one)
+        encoders.check_same(results, one)
     (weights,) = other.glob("*.safetensors")
     weights.write_bytes(weights.read_bytes() + b"\0")
     with pytest.raises(SystemExit, match=r"have another encoder, 'one', than"):
-        encoders.check_same(known, other)
-    assert json.loads(known.read_text("utf8"))["name"] == "one"
+        encoders.check_same(results, other)
+    assert json.loads((results / encoders.NAME).read_text("utf8"))["name"] == "one"
 
 
 def test_a_line_that_was_cut_off_is_named(tmp_path):
@@ -144,6 +145,8 @@ def test_a_run_of_each_task_is_done_once(name, data, tmp_path):
 def test_a_head_that_is_tried_is_trained_and_scored(name, arm, data, tmp_path):
     encoder = tiny.save_bert(tmp_path / "encoder")
     run = run_of(name, arm, size=8)
+    is_scored = arm in CONTROLS["scores"]
+    assert run["part"] == ("dev" if is_scored else "held-out")
     found = training.do(run, data, encoder)
     assert {*tasks.TASKS[name].metrics} <= {*found}
 

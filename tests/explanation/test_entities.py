@@ -411,6 +411,7 @@ class TestWrongInput:
             one.of_token(0, "GPE")
         with pytest.raises(SpanftError, match="i is 4, but must be from 0 to less"):
             one.of_token(4)
+        assert one.of_token(np.int64(1)) == one.of_token(1)  # such as argmax gives
         for i in ("a", None, 1.0, True):
             with pytest.raises(SpanftError, match=f"i is {i!r}, but must be from 0"):
                 one.of_token(i)

@@ -26,8 +26,9 @@ def held_out_corpus(
     """Build `spacy-spanft.HeldOutCorpus.v1`: one of the two parts of another corpus.
 
     Of each label the same share is held out; of texts with several labels, of the
-    rarest. A text that is there several times is in one part alone. The parts are
-    always the same for the same corpus.
+    rarest. A text that is there several times is in one part alone, and in that to
+    train on if it would be more than the share. The parts are always the same for the
+    same corpus.
 
     corpus (Callable[[Language], Iterator[Example]]): The corpus.
     part (Literal["train", "dev"]): "dev" is what is held out, "train" the rest.
