@@ -175,3 +175,20 @@ def test_what_pairs_are_compared_by(monkeypatch):
     }
     assert [row[0] for row in more] == ["300", "1,000"]
     assert {cell for row in more for cell in row[1:]} == {"-"}
+
+
+def test_a_mean_leaves_out_what_the_encoder_was_made_for(monkeypatch):
+    gains = {"CoLA": ("cats_matthews", 1), "STS-B": ("cats_spearman", 9)}
+    recorded = [
+        {
+            **{"task": name, "size": 100, "regime": "everything", "arm": arm},
+            **{"seed": seed, metric: 0.1 * seed + gain / 100 * (arm == "ngrams")},
+        }
+        for name, (metric, gain) in gains.items()
+        for arm, seed in product(("encoder", "ngrams"), range(2))
+    ]
+    monkeypatch.setattr(page, "recorded", lambda _: recorded)
+    monkeypatch.setattr(page, "TASKS", {name: tasks.TASKS[name] for name in gains})
+    found = {row[1]: row[2].split(" ")[0] for row in page.by_kind()}
+    assert found["all but STS-B"] == found["CoLA"] == "+1.0"
+    assert found["all"] == "+5.0"
