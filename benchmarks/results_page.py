@@ -146,14 +146,14 @@ def deletion() -> Iterator[Sequence[str]]:
 
 
 def orders() -> Iterator[Sequence[str]]:
-    """Compare orders of the spans."""
+    """Compare orders of the spans, with the head that `init` writes."""
     kinds = ("comprehensiveness", "sufficiency")
     yield "order of the spans by", *(f"{a}: {b}" for a, b in product(SIZES, kinds))
     runs = read_done(RECORDED / "faithfulness.jsonl")
     for method in METHODS:
         cells = []
         for task, kind in product(SIZES, kinds):
-            own = [run[method][kind] for run in _of(runs, task, "ngrams")]
+            own = [run[method][kind] for run in _of(runs, task, "mean-ngrams")]
             cells.append(f"{mean(own):.2f}".replace("-", "−") if own else "-")
         yield _ORDERS[method], *cells
 
