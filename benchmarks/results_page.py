@@ -14,16 +14,14 @@ from functools import partial
 from html import escape
 from itertools import product
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 
 import typer
-from scipy.stats import t
 
 from .faithfulness import HEADS, METHODS, SIZES
-from .fewlabels import costs, diagnosis, untrained
+from .fewlabels import costs, diagnosis, summary, untrained
 from .fewlabels import page as fewlabels
 from .fewlabels.figures import FIGURES, Figure
-from .fewlabels.summary import difference
 from .matrix import Run, read_done
 from .regimes import METRICS as METRIC_OF
 from .regimes import REGIMES, SEGMENTATION
@@ -68,7 +66,7 @@ def scores(runs: Sequence[Run], task: str, arm: str, metric: str) -> dict[int, f
 def spread(values: Iterable[float]) -> str:
     """Write mean and standard deviation."""
     known = list(values)
-    return f"{mean(known):.1f} ± {stdev(known):.1f}" if len(known) > 1 else "-"
+    return summary.spread(known) if len(known) > 1 else "-"
 
 
 def gain(one: dict[int, float], base: dict[int, float]) -> str:
@@ -79,8 +77,7 @@ def gain(one: dict[int, float], base: dict[int, float]) -> str:
     pairs = [one[seed] - base[seed] for seed in sorted(one.keys() & base.keys())]
     if len(pairs) < 2:
         return "-"
-    half = t.ppf(0.975, len(pairs) - 1) * stdev(pairs) / len(pairs) ** 0.5
-    return f"{signed(mean(pairs) - half)} to {signed(mean(pairs) + half)}"
+    return " to ".join(map(signed, summary.interval(pairs)))
 
 
 def signed(value: float, digits: int = 1) -> str:
@@ -177,7 +174,7 @@ def init_regimes() -> Iterator[Sequence[str]]:
         ]
         name = "accuracy" if metric == "tag_acc" else "F1"
         cells = (f"{mean(one.values()):.1f}" if one else "-" for one in found)
-        compared = difference(found[1], found[0]).replace("-", "−") or "-"
+        compared = summary.difference(found[1], found[0]).replace("-", "−") or "-"
         yield f"`{pipeline}`", name, *cells, compared
 
 
