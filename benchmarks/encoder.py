@@ -20,6 +20,7 @@ import typer
 from spacy.training import Example
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
+from .arguments import Encoder, File
 from .finetune import TASKS, read
 from .harness import needs, our_config, timed_in_turns, without_missing
 from .plain_loop import Classifier, _encode, _groups
@@ -105,8 +106,8 @@ def _on(predict: Predict, texts: list[str], turn: int) -> None:
 
 
 def main(
-    texts: Path,
-    encoder: Path,
+    texts: File,
+    encoder: Encoder,
     n_steps: int = 20,
     n_predicted: int = 1280,
     n_turns: int = 3,

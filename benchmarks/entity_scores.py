@@ -10,7 +10,6 @@ the mean distance from that to the mean probability, over all entities.
 
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi.tables import table
 
+from .arguments import Encoder, Folder
 from .fewlabels.training import trained
 from .harness import timed_in_turns
 from .report import report
@@ -68,8 +68,8 @@ def _predict(nlp: Language, texts: list[Doc], key: str | None, turn: int) -> Non
 
 
 def main(
-    data: Path,
-    encoder: Path,
+    data: Folder,
+    encoder: Encoder,
     size: int = 1000,
     epochs: int = 5,
     seeds: int = 1,

@@ -35,7 +35,8 @@ from wasabi.tables import table
 
 from spacy_spanft.explanation import Explanation, Reasons, explain_pipe
 
-from .fewlabels.encoders import check_same, checked_encoder
+from .arguments import Encoder, Folder
+from .fewlabels.encoders import check_same
 from .fewlabels.tasks import check_data
 from .fewlabels.training import trained
 from .matrix import Run, run_missing
@@ -70,8 +71,8 @@ class Text(NamedTuple):
 
 
 def main(
-    data: Annotated[Path, typer.Argument(exists=True, file_okay=False)],
-    encoder: Annotated[Path, typer.Argument(callback=checked_encoder)],
+    data: Folder,
+    encoder: Encoder,
     seeds: Annotated[int, typer.Option(min=1)] = 3,
     results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
 ) -> None:

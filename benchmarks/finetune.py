@@ -23,6 +23,7 @@ from spacy.training.loop import train
 
 from spacy_spanft.pipeline.scorers import classification_scores
 
+from .arguments import Encoder, Folder
 from .harness import as_in_the_paper, our_config
 from .matrix import Run, plan, run_missing, summarize
 from .plain_loop import fit_and_predict
@@ -110,8 +111,8 @@ def train_config(
 
 
 def main(
-    glue: Path,
-    encoder: Path,
+    glue: Folder,
+    encoder: Encoder,
     results: Path,
     task: Annotated[list[str], typer.Option()] = ["CoLA", "MRPC"],  # noqa: B006
     arm: Annotated[list[str], typer.Option()] = list(ARMS),  # noqa: B006

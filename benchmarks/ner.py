@@ -28,6 +28,7 @@ from spacy.util import registry
 from spacy_spanft.training.readers.conll import conll_corpus
 from spacy_spanft.training.readers.splits import split_in_three
 
+from .arguments import Encoder, Folder
 from .harness import as_in_the_paper, our_config
 from .matrix import Run, plan, run_missing, summarize
 from .plain_tagger import batches_by_length, fit_and_tag
@@ -155,8 +156,8 @@ def make_batcher() -> Any:
 
 
 def main(
-    ner: Path,
-    encoder: Path,
+    ner: Folder,
+    encoder: Encoder,
     results: Path,
     task: Annotated[list[str], typer.Option()] = list(TASKS),  # noqa: B006
     arm: Annotated[list[str], typer.Option()] = list(ARMS),  # noqa: B006

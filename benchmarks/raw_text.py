@@ -28,6 +28,7 @@ from tqdm import tqdm
 from spacy_spanft import NgramDictionary
 from spacy_spanft.ngrams.provenance import Provenance
 
+from .arguments import File
 from .harness import needs, read_lines, without_missing
 from .report import report
 
@@ -117,7 +118,7 @@ def tokenize(text: Path) -> float:
 
 
 def main(
-    text: Path,
+    text: File,
     n_process: int = 2,
     repeat: int = 1,
     skip_peer: bool = False,

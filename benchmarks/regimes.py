@@ -24,8 +24,9 @@ from spacy.util import registry
 
 from spacy_spanft.configs import task_config
 
+from .arguments import Encoder, Folder
 from .fewlabels.configs import precision
-from .fewlabels.encoders import check_same, checked_encoder
+from .fewlabels.encoders import check_same
 from .fewlabels.tasks import TASKS, draw
 from .fewlabels.training import fit
 from .matrix import Run, run_missing
@@ -102,8 +103,8 @@ def runs(seeds: int) -> Iterator[Run]:
 
 
 def main(
-    data: Annotated[Path, typer.Argument(exists=True, file_okay=False)],
-    encoder: Annotated[Path, typer.Argument(callback=checked_encoder)],
+    data: Folder,
+    encoder: Encoder,
     seeds: Annotated[int, typer.Option(min=1)] = 3,
     results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
 ) -> None:

@@ -28,6 +28,7 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.ngrams.shards.store import Store
 
 from . import head
+from .arguments import Folder
 from .harness import read_lines
 from .matrix import Run, read_done, run_missing
 from .raw_text import build
@@ -162,7 +163,7 @@ def plan() -> Iterator[Run]:
 
 @app.command()
 def run(
-    data: Annotated[Path, typer.Argument(help="the folder of texts")],
+    data: Folder,
     only: Annotated[str, typer.Option(help="counting, files, segmenting or head")] = "",
     at_most: Annotated[int, typer.Option(help="words to count")] = SIZES[-1],
 ) -> None:

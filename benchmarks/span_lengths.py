@@ -6,8 +6,6 @@ The shares printed are the default lengths of the random segmenter, which so cut
 finely as the n-grams do, only elsewhere.
 """
 
-from pathlib import Path
-
 import spacy
 import typer
 from spacy.tokens import Doc
@@ -15,8 +13,10 @@ from spacy.tokens import Doc
 from spacy_spanft import default_dictionary
 from spacy_spanft.segmenters.coverage import piece_lengths
 
+from .arguments import File
 
-def main(text: Path) -> None:
+
+def main(text: File) -> None:
     """Measure."""
     vocab = spacy.blank("en").vocab
     lines = text.read_text(encoding="utf8").split("\n")

@@ -37,12 +37,13 @@ RECORDS = Path(__file__).parent / "results" / "speed.jsonl"
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "benchmarks.md"
 VERSIONS = ("spacy", "torch", "transformers", "numpy")
 app = typer.Typer(help=__doc__)
+Given = Annotated[Path | None, typer.Option(exists=True, file_okay=False)]
 
 
 @app.command()
 def run(
-    data: Annotated[Path | None, typer.Option(help="the folder of texts")] = None,
-    encoder: Annotated[Path | None, typer.Option(help="the encoder's folder")] = None,
+    data: Given = None,
+    encoder: Given = None,
     only: Annotated[str, typer.Option(help="what commands begin with")] = "",
     records: Annotated[Path, typer.Option(help="where they are kept")] = RECORDS,
 ) -> None:

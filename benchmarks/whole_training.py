@@ -25,6 +25,7 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 
 from . import encoder as steps_of
+from .arguments import Encoder, Folder
 from .finetune import TASKS, read, run_plain, train_config
 from .harness import in_turns, our_config
 from .report import report, report_runs
@@ -102,8 +103,8 @@ def _megabytes(name: str) -> float:
 
 
 def main(
-    folder: Path,
-    encoder: Path,
+    folder: Folder,
+    encoder: Encoder,
     n_texts: int = 2000,
     repeat: int = 3,
     memory: bool = False,

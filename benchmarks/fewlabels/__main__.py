@@ -24,6 +24,7 @@ from typing import Annotated, Any
 import typer
 from wasabi.tables import table as drawn_table
 
+from ..arguments import Encoder, Folder
 from ..matrix import Run, is_done, read_done, run_missing
 from .arms import ARMS, REGIMES
 from .choices import choose as choose_from
@@ -36,7 +37,7 @@ from .choices import (
     variant_runs,
     write_choices,
 )
-from .encoders import check_same, checked_encoder
+from .encoders import check_same
 from .summary import over_tasks, plan_table, results_table
 from .tasks import TASKS, check_data
 
@@ -46,8 +47,6 @@ FOLDER = Path(__file__).parents[1] / "results"
 Results = Annotated[
     Path, typer.Option(help="the folder of the results", file_okay=False)
 ]
-Data = Annotated[Path, typer.Argument(exists=True, file_okay=False)]
-Encoder = Annotated[Path, typer.Argument(callback=checked_encoder)]
 Seeds = Annotated[int, typer.Option(min=1, help="how many seeds there are")]
 Only = Annotated[
     list[str], typer.Option(help="e.g. task=CoLA,SST-2 or size=300 or arm=encoder,cnn")
@@ -60,7 +59,7 @@ COSTS, UNTRAINED = "fewlabels_costs.jsonl", "fewlabels_untrained.jsonl"
 
 @app.command()
 def tune(
-    data: Data,
+    data: Folder,
     encoder: Encoder,
     only: Only = [],  # noqa: B006
     results: Results = FOLDER,
@@ -81,7 +80,7 @@ def choose(results: Results = FOLDER) -> None:
 
 @app.command()
 def variants(
-    data: Data,
+    data: Folder,
     encoder: Encoder,
     seeds: Seeds = 3,
     only: Only = [],  # noqa: B006
@@ -98,7 +97,7 @@ def variants(
 
 @app.command()
 def diagnose(
-    data: Data,
+    data: Folder,
     encoder: Encoder,
     seeds: Seeds = 3,
     only: Only = [],  # noqa: B006
@@ -116,7 +115,7 @@ def diagnose(
 
 
 @app.command()
-def costs(data: Data, encoder: Encoder, results: Results = FOLDER) -> None:
+def costs(data: Folder, encoder: Encoder, results: Results = FOLDER) -> None:
     """Measure the time and the memory of each arm, and count its weights."""
     from . import costs as costs_of
 
@@ -127,7 +126,7 @@ def costs(data: Data, encoder: Encoder, results: Results = FOLDER) -> None:
 
 
 @app.command()
-def untrained(data: Data, encoder: Encoder, results: Results = FOLDER) -> None:
+def untrained(data: Folder, encoder: Encoder, results: Results = FOLDER) -> None:
     """Measure how well the encoder knows similar texts before any training."""
     from . import untrained as before
 
@@ -138,7 +137,7 @@ def untrained(data: Data, encoder: Encoder, results: Results = FOLDER) -> None:
 
 @app.command()
 def run(
-    data: Data,
+    data: Folder,
     encoder: Encoder,
     seeds: Seeds = 10,
     only: Only = [],  # noqa: B006
@@ -155,7 +154,7 @@ def run(
 
 @app.command()
 def go(
-    data: Data,
+    data: Folder,
     encoder: Encoder,
     seeds: Seeds = 10,
     results: Results = FOLDER,

@@ -4,23 +4,10 @@ import hashlib
 import json
 from pathlib import Path
 
-import typer
+from ..arguments import weights_of
 
 NAME = "encoder.json"
-_CONFIG, _CHUNK = "config.json", 2**20
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")  # in several files, if it is large
-
-
-def checked_encoder(path: Path) -> Path:
-    """Raise for a folder without an encoder, before any work.
-
-    path (Path): The folder.
-    RETURNS (Path): The same.
-    """
-    if not (path / _CONFIG).is_file() or not _weights_of(path):
-        named = f"{_CONFIG}, and {' or '.join(_WEIGHTS)}"
-        raise typer.BadParameter(f"{str(path)!r} holds no encoder ({named}).")
-    return path
+_CHUNK = 2**20
 
 
 def check_same(results: Path, encoder: Path) -> None:
@@ -50,12 +37,8 @@ def digest(encoder: Path) -> str:
     RETURNS (str): SHA-256, in hexadecimal digits.
     """
     found = hashlib.sha256()
-    for path in _weights_of(encoder):
+    for path in weights_of(encoder):
         with open(path, "rb") as file:
             while part := file.read(_CHUNK):
                 found.update(part)
     return found.hexdigest()
-
-
-def _weights_of(encoder: Path) -> list[Path]:
-    return sorted(path for name in _WEIGHTS for path in encoder.glob(name))
