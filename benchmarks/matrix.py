@@ -4,7 +4,7 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean, stdev
@@ -119,3 +119,31 @@ def _cell(values: list[float]) -> str:
     scale = 100 if all(abs(value) <= 1 for value in values) else 1
     spread = f" ± {scale * stdev(values):.1f}" if len(values) > 1 else ""
     return f"{scale * mean(values):.1f}{spread}" if values else "-"
+
+
+def only_those(
+    wanted: Iterable[Run], only: list[str], known: Iterable[Run] | None = None
+) -> list[Run]:
+    """Keep the runs whose settings are among those that were asked for.
+
+    Stops at a setting, or a value of it, that none of the known runs has.
+
+    wanted (Iterable[Run]): The runs.
+    only (list[str]): Settings, such as "size=300,1000".
+    known (Optional[Iterable[Run]]): All that could be asked for; None for those wanted.
+    RETURNS (list[Run]): Those that are kept.
+    """
+    wanted = list(wanted)
+    known = wanted if known is None else list(known)
+    kept: dict[str, list[str]] = {}
+    for condition in only:
+        key, _, values = condition.partition("=")
+        kept[key] = values.split(",")
+        there = {str(one[key]) for one in known if key in one}
+        if not there:
+            raise SystemExit(f"--only {condition}: runs have no {key!r}.")
+        for value in kept[key]:
+            if value not in there:
+                choice = ", ".join(sorted(there))
+                raise SystemExit(f"--only {condition}: {value!r} is none of {choice}.")
+    return [one for one in wanted if all(str(one[k]) in v for k, v in kept.items())]

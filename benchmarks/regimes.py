@@ -1,11 +1,12 @@
-"""What `init` writes for tokens, with few labels: all at once, or the head first.
+"""What `init` writes, with few labels: all at once, or the head first.
 
     python -m benchmarks.regimes DATA ENCODER
 
-DATA is a folder with ner/wnut17/wnut17train.conll and, somewhere below nltk_data,
-CoNLL-2000's train.txt; ENCODER one that transformers reads. Each run trains on 300
-texts with all settings of `init`, and is scored on 500 others of the same file. It is
-appended to benchmarks/results/regimes.jsonl when it is done, and not done again.
+DATA is a folder with glue/SST-2, glue/MRPC and glue/STS-B,
+ner/wnut17/wnut17train.conll and, somewhere below nltk_data, CoNLL-2000's train.txt;
+ENCODER one that transformers reads. Each run trains on 300 texts with all settings of
+`init`, and is scored on 500 others of the same file. It is appended to
+benchmarks/results/regimes.jsonl when it is done, and not done again.
 """
 
 import random
@@ -13,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import spacy
 import typer
@@ -27,30 +28,62 @@ from spacy_spanft.configs import task_config
 from .arguments import Encoder, Folder
 from .fewlabels.configs import precision
 from .fewlabels.encoders import check_same
-from .fewlabels.tasks import TASKS, draw
+from .fewlabels.tasks import TASKS, draw, write
 from .fewlabels.training import fit
-from .matrix import Run, run_missing
+from .matrix import Run, only_those, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "regimes.jsonl"
-REGIMES = ("everything", "head-first")
-# What is trained, and what scores it.
-METRICS = {
-    **{"ner": "ents_f", "bilou_ner": "ents_f"},
-    **{"spancat": "spans_sc_f", "tagger": "tag_acc"},
+REGIMES = ("everything", "grouped", "head-first")
+
+
+class Trained(NamedTuple):
+    """What is trained.
+
+    metric (str): What scores it.
+    task (str): The name of one of TASKS, whose texts it is trained on.
+    segmentation (str): What `init` writes: what its head looks at.
+    """
+
+    metric: str
+    task: str
+    segmentation: str = "none"
+
+
+PIPELINES = {
+    "textcat": Trained("cats_macro_f", "SST-2", "spans"),
+    "pair": Trained("cats_macro_f", "MRPC", "spans"),
+    "score": Trained("cats_spearman", "STS-B", "spans"),
+    "ner": Trained("ents_f", "WNUT17"),
+    "bilou_ner": Trained("ents_f", "WNUT17"),
+    "spancat": Trained("spans_sc_f", "WNUT17"),
+    "tagger": Trained("tag_acc", "CoNLL-2000"),
 }
-# Of tokens; what was recorded with "spans" was `init`'s before.
-SEGMENTATION = "none"
 N_TRAIN, N_TEST = 300, 500
 # As many as `init` gives so few texts.
 EPOCHS = 20
-_ENTITIES = "WNUT17"
 
 
-def texts_of(data: Path, pipeline: str, seed: int) -> tuple[list[str], list[str]]:
-    """Draw texts with the tags of their tokens, to train on and to be scored on."""
-    if pipeline != "tagger":
-        drawn = draw(data, TASKS[_ENTITIES], "held-out", N_TRAIN, seed)
-        return drawn.train, drawn.test
+def files_of(data: Path, pipeline: str, seed: int, folder: Path) -> dict[str, str]:
+    """Write what a pipeline is trained on, and what it is scored on."""
+    name = PIPELINES[pipeline].task
+    if name not in TASKS:
+        header, texts = "", tagged(data, seed)
+    else:
+        drawn = draw(data, TASKS[name], "held-out", N_TRAIN, seed)
+        header, texts = drawn.header, (drawn.train, drawn.test)
+    files = {}
+    for part, own in zip(("train", "dev"), texts, strict=True):
+        if name in TASKS and TASKS[name].text:
+            path = write(folder / f"{part}.tsv", TASKS[name], header, own)
+        else:
+            path = folder / f"{part}.spacy"
+            DocBin(docs=docs_of(own, pipeline)).to_disk(path)
+        files[part] = str(path)
+    return files
+
+
+def tagged(data: Path, seed: int) -> tuple[list[str], list[str]]:
+    """Draw texts with a tag for each token, to train on and to be scored on."""
     (path,) = (data / "nltk_data").rglob("conll2000/train.txt")
     blocks = [one for one in path.read_text("utf8").split("\n\n") if one.strip()]
     random.Random(0).shuffle(blocks)
@@ -76,14 +109,14 @@ def docs_of(texts: Sequence[str], pipeline: str) -> Iterator[Doc]:
 def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
     """Train a pipeline, and score it."""
     pipeline, seed = run["pipeline"], run["seed"]
+    what = PIPELINES[pipeline]
     with tempfile.TemporaryDirectory() as name:
-        files = {}
-        texts = texts_of(data, pipeline, seed)
-        for part, own in zip(("train", "dev"), texts, strict=True):
-            files[part] = str(Path(name) / f"{part}.spacy")
-            DocBin(docs=docs_of(own, pipeline)).to_disk(files[part])
+        files = files_of(data, pipeline, seed, Path(name))
         how = {name: run[name] for name in ("regime", "segmentation")}
-        config = task_config(pipeline, transformer=str(encoder), files=files, **how)
+        columns = {"text": "sentence"} if pipeline == "textcat" else {}
+        config = task_config(
+            pipeline, transformer=str(encoder), files=files, columns=columns, **how
+        )
         config["system"]["seed"] = seed
         config["training"]["max_epochs"] = EPOCHS
         config["components"]["transformer"]["model"]["precision"] = precision()
@@ -91,26 +124,27 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
         examples, dev = (list(corpora[part](nlp)) for part in ("train", "dev"))
     fit(nlp, examples, EPOCHS, seed)
-    scores = nlp.evaluate(dev)
-    return {"score": round(scores[METRICS[pipeline]], 5)}
+    return {"score": round(nlp.evaluate(dev)[what.metric], 5)}
 
 
 def runs(seeds: int) -> Iterator[Run]:
     """Name the runs, all of a seed before those of the next one."""
-    for seed, pipeline, regime in product(range(seeds), METRICS, REGIMES):
+    for seed, pipeline, regime in product(range(seeds), PIPELINES, REGIMES):
         run = {"pipeline": pipeline, "regime": regime, "seed": seed}
-        yield {**run, "segmentation": SEGMENTATION}
+        yield {**run, "segmentation": PIPELINES[pipeline].segmentation}
 
 
 def main(
     data: Folder,
     encoder: Encoder,
     seeds: Annotated[int, typer.Option(min=1)] = 3,
+    only: Annotated[list[str], typer.Option(help="e.g. pipeline=score")] = [],  # noqa: B006
     results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
 ) -> None:
     """Do the runs that are missing."""
     check_same(results.parent, encoder)
-    run_missing(results, list(runs(seeds)), lambda run: train(run, data, encoder))
+    wanted = only_those(runs(seeds), only)
+    run_missing(results, wanted, lambda run: train(run, data, encoder))
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from .faithfulness import HEADS, METHODS, SIZES
 from .fewlabels import costs, diagnosis, summary, untrained
 from .fewlabels import page as fewlabels
 from .fewlabels.figures import FIGURES, Figure
+from .fewlabels.names import METRICS
 from .matrix import Run, read_done
-from .regimes import METRICS as METRIC_OF
-from .regimes import REGIMES, SEGMENTATION
+from .regimes import PIPELINES, REGIMES
 
 RECORDED = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
@@ -50,6 +50,7 @@ _HEADS = {
     "no-cls": "n-grams alone (`use_cls = false`)",
     "mean-ngrams": "n-grams beside the mean",
 }
+_METRIC = {**METRICS, "spans_sc_f": "F1", "tag_acc": "accuracy"}
 _ORDERS = {
     "shares": "their shares of the score",
     "gradients": "integrated gradients (20 steps)",
@@ -161,21 +162,22 @@ def cost() -> Iterator[Sequence[str]]:
 
 
 def init_regimes() -> Iterator[Sequence[str]]:
-    """Compare regimes of what `init` writes for tokens."""
-    names = "everything at one rate", "head first", "difference (95%)"
-    yield "pipeline", "metric", *names
+    """Compare regimes of what `init` writes."""
+    names = ("the head at 1e-3", "the head first, at 1e-3")
+    yield "pipeline", "data", "metric", "everything at 2e-5", *names
     runs = read_done(RECORDED / "regimes.jsonl")
-    runs = [run for run in runs if run["segmentation"] == SEGMENTATION]
-    for pipeline, metric in METRIC_OF.items():
-        own = [one for one in runs if one["pipeline"] == pipeline]
-        found = [
-            {one["seed"]: 100 * one["score"] for one in own if one["regime"] == regime}
+    for pipeline, what in PIPELINES.items():
+        like = {"pipeline": pipeline, "segmentation": what.segmentation}
+        own = [run for run in runs if like.items() <= run.items()]
+        base, *others = (
+            {run["seed"]: 100 * run["score"] for run in own if run["regime"] == regime}
             for regime in REGIMES
-        ]
-        name = "accuracy" if metric == "tag_acc" else "F1"
-        cells = (f"{mean(one.values()):.1f}" if one else "-" for one in found)
-        compared = summary.difference(found[1], found[0]).replace("-", "−") or "-"
-        yield f"`{pipeline}`", name, *cells, compared
+        )
+        if base:
+            compared = (summary.difference(one, base) for one in others)
+            cells = (cell.replace("-", "−") or "-" for cell in compared)
+            score = f"{summary.spread([*base.values()])}, n = {len(base)}"
+            yield f"`{pipeline}`", what.task, _METRIC[what.metric], score, *cells
 
 
 def what_training_does() -> Iterator[Sequence[str]]:
@@ -205,7 +207,10 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "other-cuts": fewlabels.other_cuts,
     "every-metric": fewlabels.every_metric,
     "in-short": fewlabels.in_short,
-    "held-out-regimes": partial(fewlabels.regimes, "fewlabels_variants.jsonl"),
+    "regimes": partial(fewlabels.regimes, fewlabels.SCORED_RUNS, fewlabels.HEADS),
+    "held-out-regimes": partial(
+        fewlabels.regimes, fewlabels.TRIED_RUNS, fewlabels.HELD_OUT_HEADS
+    ),
     "heads": fewlabels.tried_on_texts,
     "token-heads": fewlabels.tried_on_tokens,
     "init-regimes": init_regimes,

@@ -25,7 +25,7 @@ import typer
 from wasabi.tables import table as drawn_table
 
 from ..arguments import Encoder, Folder
-from ..matrix import Run, is_done, read_done, run_missing
+from ..matrix import Run, is_done, only_those, read_done, run_missing
 from .arms import ARMS, REGIMES
 from .choices import choose as choose_from
 from .choices import grid as grid_of
@@ -211,34 +211,6 @@ def _done(results: Path) -> list[Run]:
     if done := read_done(results):
         return done
     raise SystemExit(f"There are no runs in {results} yet.")
-
-
-def only_those(
-    wanted: Iterable[Run], only: list[str], known: Iterable[Run] | None = None
-) -> list[Run]:
-    """Keep the runs whose settings are among those that were asked for.
-
-    Stops at a setting, or a value of it, that none of the known runs has.
-
-    wanted (Iterable[Run]): The runs.
-    only (list[str]): Settings, such as "size=300,1000".
-    known (Optional[Iterable[Run]]): All that could be asked for; None for those wanted.
-    RETURNS (list[Run]): Those that are kept.
-    """
-    wanted = list(wanted)
-    known = wanted if known is None else list(known)
-    kept: dict[str, list[str]] = {}
-    for condition in only:
-        key, _, values = condition.partition("=")
-        kept[key] = values.split(",")
-        there = {str(one[key]) for one in known if key in one}
-        if not there:
-            raise SystemExit(f"--only {condition}: runs have no {key!r}.")
-        for value in kept[key]:
-            if value not in there:
-                choice = ", ".join(sorted(there))
-                raise SystemExit(f"--only {condition}: {value!r} is none of {choice}.")
-    return [one for one in wanted if all(str(one[k]) in v for k, v in kept.items())]
 
 
 def _last_seed(done: list[Run]) -> int:

@@ -1,7 +1,7 @@
 """The tables of few labels for the results page, of what is recorded so far."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import mean
@@ -178,25 +178,49 @@ def in_short() -> Iterator[Sequence[str]]:
         )
 
 
-def regimes(results: str) -> Iterator[Sequence[str]]:
-    """Compare the regimes of training with the encoder alone in its task's main one.
+HEADS: dict[str, Callable[[str], str]] = {
+    "encoder alone": lambda _: BASELINE,
+    "the paper's head": lambda _: "ngrams",
+    "`init`": chosen("init"),
+}
+HELD_OUT_HEADS = {
+    "encoder alone": HEADS["encoder alone"],
+    "n-grams": chosen("ngrams"),
+    "random spans": chosen("random"),
+}
+
+
+def regimes(
+    results: str, heads: Mapping[str, Callable[[str], str]]
+) -> Iterator[Sequence[str]]:
+    """Compare heads with themselves in the regime that all heads of a task have.
 
     results (str): The file of the runs.
-    YIELDS (Sequence[str]): The header, then a row for each task and head.
+    heads (Mapping[str, Callable[[str], str]]): The names of heads, with what gives the
+        arm of a task.
+    YIELDS (Sequence[str]): The header, then a row for each head and task, and for each
+        head and the mean over tasks with texts, or tokens.
     """
-    yield "task", "head", *REGIME_NAMES.values()
-    runs = recorded(results)
-    runs = [run for run in runs if run["size"] == MAIN_SIZE]
-    for name, task in TASKS.items():
-        base = scores(runs, name, BASELINE)
-        for arm in dict.fromkeys((BASELINE, "ngrams", *CHOSEN[task.kind])):
-            own = {one: scores(runs, name, arm, regime=one) for one in REGIME_NAMES}
-            if sum(map(bool, own.values())) > 1:
-                cells = [
-                    _spread(base) if one == base else _difference(one, base)
-                    for one in own.values()
-                ]
-                yield name, NAMES.get(arm, "encoder alone"), *cells
+    yield "head", "task", *REGIME_NAMES.values()
+    runs = [run for run in recorded(results) if run["size"] == MAIN_SIZE]
+    for is_text, (title, arm_of) in product((True, False), heads.items()):
+        changes: dict[str, list[Seeds]] = {one: [] for one in REGIME_NAMES}
+        for name in (n for n, task in TASKS.items() if bool(task.text) == is_text):
+            found = {
+                one: scores(runs, name, arm_of(name), regime=one)
+                for one in REGIME_NAMES
+            }
+            main = found.pop(main_regime(TASKS[name]))
+            if not (main and any(found.values())):
+                continue
+            cells = dict.fromkeys(REGIME_NAMES, _spread(main))
+            for one, own in found.items():
+                change = {s: own[s] - main[s] for s in own if s in main}
+                cells[one] = _over([change])
+                changes[one].append(change)
+            yield title, name, *cells.values()
+        if any(len(tasks) > 1 for tasks in changes.values()):
+            yield title, "mean", *map(_over, changes.values())
 
 
 def tried_on_texts() -> Iterator[Sequence[str]]:
