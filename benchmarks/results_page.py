@@ -163,21 +163,20 @@ def cost() -> Iterator[Sequence[str]]:
 
 def init_regimes() -> Iterator[Sequence[str]]:
     """Compare regimes of what `init` writes."""
-    names = ("the head at 1e-3", "the head first, at 1e-3")
-    yield "pipeline", "data", "metric", "everything at 2e-5", *names
+    names = "everything at 2e-5", "the head first, at 1e-3"
+    yield "pipeline", "data", "metric", *names
     runs = read_done(RECORDED / "regimes.jsonl")
     for pipeline, what in PIPELINES.items():
         like = {"pipeline": pipeline, "segmentation": what.segmentation}
         own = [run for run in runs if like.items() <= run.items()]
-        base, *others = (
+        base, other = (
             {run["seed"]: 100 * run["score"] for run in own if run["regime"] == regime}
             for regime in REGIMES
         )
         if base:
-            compared = (summary.difference(one, base) for one in others)
-            cells = (cell.replace("-", "−") or "-" for cell in compared)
+            compared = summary.difference(other, base).replace("-", "−") or "-"
             score = f"{summary.spread([*base.values()])}, n = {len(base)}"
-            yield f"`{pipeline}`", what.task, _METRIC[what.metric], score, *cells
+            yield f"`{pipeline}`", what.task, _METRIC[what.metric], score, compared
 
 
 def what_training_does() -> Iterator[Sequence[str]]:
