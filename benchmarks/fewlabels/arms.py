@@ -187,9 +187,10 @@ def arms_of(name: str) -> tuple[str, ...]:
 def core_arms(name: str, size: int) -> tuple[str, ...]:
     """Name those that a size has with all seeds.
 
-    The heads over n-grams are compared with their twins at one size. Only of scores,
+    The heads over n-grams are compared with random spans at one size. Only of scores,
     where the spans of two texts are compared and n-grams did better than random spans,
-    they are at all of them, with more controls: to see whether that was chance.
+    they are at all of them, with more controls: to see whether that was chance. What
+    `init --no-spans` writes is at all of them.
 
     name (str): The task.
     size (int): How many labels there are.
@@ -198,7 +199,7 @@ def core_arms(name: str, size: int) -> tuple[str, ...]:
     kind = TASKS[name].kind
     has_twins = size == MAIN_SIZE or kind == "scores"
     own = CHOSEN[kind]
-    chosen = own if has_twins else (own.ngrams, own.init)
+    chosen = own if has_twins else (own.ngrams, own.init, own.bare)
     return tuple(dict.fromkeys((*V1_ARMS, *chosen, *CONTROLS.get(kind, ()))))
 
 
