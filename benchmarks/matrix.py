@@ -59,9 +59,16 @@ def read_done(results: Path) -> list[Run]:
         try:
             done.append(json.loads(line))
         except json.JSONDecodeError as error:
-            where = f"Line {number} of {results} is no run"
+            where = f"Line {number} of {results} is not a run"
             raise SystemExit(f"{where}: {error}. Remove it.") from None
     return done
+
+
+def read_recorded(results: Path) -> list[Run]:
+    """Read what was done, and stop where that is nothing: no table is to be emptied."""
+    if runs := read_done(results):
+        return runs
+    raise SystemExit(f"{results} has no runs.")
 
 
 def is_done(run: Run, done: Sequence[Run]) -> bool:
@@ -137,11 +144,14 @@ def only_those(
     known = wanted if known is None else list(known)
     kept: dict[str, list[str]] = {}
     for condition in only:
-        key, _, values = condition.partition("=")
+        key, equals, values = condition.partition("=")
+        if not equals:
+            raise SystemExit(f"--only {condition}: write {condition}=VALUE,VALUE.")
         kept[key] = values.split(",")
         there = {str(one[key]) for one in known if key in one}
         if not there:
-            raise SystemExit(f"--only {condition}: runs have no {key!r}.")
+            keys = ", ".join(known[0]) if known else "nothing"
+            raise SystemExit(f"--only {condition}: {key!r} is none of {keys}.")
         for value in kept[key]:
             if value not in there:
                 choice = ", ".join(sorted(there))

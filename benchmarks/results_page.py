@@ -23,7 +23,7 @@ from .fewlabels import costs, diagnosis, summary, untrained
 from .fewlabels import page as fewlabels
 from .fewlabels.figures import FIGURES, Figure
 from .fewlabels.names import METRICS
-from .matrix import Run, read_done
+from .matrix import Run, read_recorded
 from .regimes import PIPELINES, REGIMES
 
 RECORDED = Path(__file__).parent / "results"
@@ -89,7 +89,7 @@ def signed(value: float, digits: int = 1) -> str:
 def textcat() -> Iterator[Sequence[str]]:
     """Compare the plain loop, the baseline and the spans."""
     yield "", "plain PyTorch loop", "baseline", "with spans", "spans − baseline (95%)"
-    runs = read_done(RECORDED / "finetune.jsonl")
+    runs = read_recorded(RECORDED / "finetune.jsonl")
     for title, (task, metric) in _TEXTCAT.items():
         arms = ("plain", "baseline", "spanft")
         plain, base, ours = (scores(runs, task, arm, metric) for arm in arms)
@@ -101,7 +101,7 @@ def pooler() -> Iterator[Sequence[str]]:
     """Compare the encoder's pooler, and spans beside it."""
     names = ("baseline", "with the pooler", "with spans", "with both")
     yield "", *names, "both − pooler (95%)"
-    runs = read_done(RECORDED / "finetune.jsonl")
+    runs = read_recorded(RECORDED / "finetune.jsonl")
     for title, (task, metric) in _TEXTCAT.items():
         arms = ("baseline", "baseline-pooler", "spanft", "spanft-pooler")
         own = [scores(runs, task, arm, metric) for arm in arms]
@@ -113,7 +113,7 @@ def ner() -> Iterator[Sequence[str]]:
     arms = ("plain", "bilou_ner_baseline", "bilou_ner_spanft")
     names = ("plain PyTorch loop", "`bilou_ner`", "`bilou_ner` with spans")
     yield "", "", *names, "spans − without (95%)"
-    runs = read_done(RECORDED / "ner.jsonl")
+    runs = read_recorded(RECORDED / "ner.jsonl")
     for (task, name), (metric, part) in product(_NER.items(), _PARTS.items()):
         own = [scores(runs, task, arm, metric) for arm in arms]
         yield name, part, *(spread(one.values()) for one in own), gain(own[2], own[1])
@@ -125,7 +125,7 @@ def deletion() -> Iterator[Sequence[str]]:
         *("task", "head", "macro F1", "share of the whole text", "best span deleted"),
         *("as many tokens elsewhere", "difference of each seed (95%, texts)"),
     )
-    runs = read_done(RECORDED / "faithfulness.jsonl")
+    runs = read_recorded(RECORDED / "faithfulness.jsonl")
     for task, arm in product(SIZES, HEADS):
         own = sorted(_of(runs, task, arm), key=lambda run: run["seed"])
         if not own:
@@ -147,7 +147,7 @@ def orders() -> Iterator[Sequence[str]]:
     """Compare orders of the spans, with the head that `init` writes."""
     kinds = ("comprehensiveness", "sufficiency")
     yield "order of the spans by", *(f"{a}: {b}" for a, b in product(SIZES, kinds))
-    runs = read_done(RECORDED / "faithfulness.jsonl")
+    runs = read_recorded(RECORDED / "faithfulness.jsonl")
     for method in METHODS:
         cells = []
         for task, kind in product(SIZES, kinds):
@@ -158,14 +158,14 @@ def orders() -> Iterator[Sequence[str]]:
 
 def cost() -> Iterator[Sequence[str]]:
     """Say what heads cost."""
-    return costs.rows_of(read_done(RECORDED / "fewlabels_costs.jsonl"))
+    return costs.rows_of(read_recorded(RECORDED / "fewlabels_costs.jsonl"))
 
 
 def init_regimes() -> Iterator[Sequence[str]]:
     """Compare regimes of what `init` writes."""
     names = "everything at 2e-5", "the head first, at 1e-3"
     yield "pipeline", "data", "metric", *names
-    runs = read_done(RECORDED / "regimes.jsonl")
+    runs = read_recorded(RECORDED / "regimes.jsonl")
     for pipeline, what in PIPELINES.items():
         like = {"pipeline": pipeline, "segmentation": what.segmentation}
         own = [run for run in runs if like.items() <= run.items()]
@@ -181,12 +181,12 @@ def init_regimes() -> Iterator[Sequence[str]]:
 
 def what_training_does() -> Iterator[Sequence[str]]:
     """Say who decides, and what moves."""
-    return diagnosis.rows_of(read_done(RECORDED / "fewlabels_diagnosis.jsonl"))
+    return diagnosis.rows_of(read_recorded(RECORDED / "fewlabels_diagnosis.jsonl"))
 
 
 def before_training() -> Iterator[Sequence[str]]:
     """Say how well the encoder knows similar texts without any training."""
-    return untrained.rows_of(read_done(RECORDED / "fewlabels_untrained.jsonl"))
+    return untrained.rows_of(read_recorded(RECORDED / "fewlabels_untrained.jsonl"))
 
 
 def _of(runs: Sequence[Run], task: str, arm: str) -> list[Run]:

@@ -27,9 +27,8 @@ from wasabi.tables import table as drawn_table
 from ..arguments import Encoder, Folder
 from ..matrix import Run, is_done, only_those, read_done, run_missing
 from .arms import ARMS, REGIMES
-from .choices import choose as choose_from
-from .choices import grid as grid_of
 from .choices import (
+    Setting,
     key_of,
     read_choices,
     runs,
@@ -37,6 +36,8 @@ from .choices import (
     variant_runs,
     write_choices,
 )
+from .choices import choose as choose_from
+from .choices import grid as grid_of
 from .encoders import check_same
 from .summary import over_tasks, plan_table, results_table
 from .tasks import TASKS, check_data
@@ -88,7 +89,7 @@ def variants(
     threads: Threads = 1,
 ) -> None:
     """Try other heads on held-out data, with the settings that were chosen."""
-    wanted = only_those(variant_runs(read_choices(results / CHOICES), seeds), only)
+    wanted = only_those(variant_runs(_chosen(results), seeds), only)
     _do(results / VARIANTS, wanted, data, encoder, threads)
     done = read_done(results / VARIANTS)
     print(results_table(done))
@@ -107,7 +108,7 @@ def diagnose(
     """Measure who decides and what moves, before training and after it."""
     from . import diagnosis
 
-    chosen = read_choices(results / CHOICES)
+    chosen = _chosen(results)
     wanted = only_those(diagnosis.diagnosis_runs(chosen, seeds), only)
     _do(results / DIAGNOSIS, wanted, data, encoder, threads, diagnosis.diagnose)
     header, *rows = diagnosis.rows_of(read_done(results / DIAGNOSIS))
@@ -119,7 +120,7 @@ def costs(data: Folder, encoder: Encoder, results: Results = FOLDER) -> None:
     """Measure the time and the memory of each arm, and count its weights."""
     from . import costs as costs_of
 
-    wanted = costs_of.cost_runs(read_choices(results / CHOICES))
+    wanted = costs_of.cost_runs(_chosen(results))
     _do(results / COSTS, wanted, data, encoder, 1, costs_of.cost)
     header, *rows = costs_of.rows_of(read_done(results / COSTS))
     print(drawn_table(rows, header=header, divider=True))
@@ -145,9 +146,7 @@ def run(
     threads: Threads = 1,
 ) -> None:
     """Do the runs that are missing, and score them on dev data."""
-    chosen = read_choices(results / CHOICES)
-    if not chosen:
-        raise SystemExit("Nothing is chosen yet: run `tune` and `choose` first.")
+    chosen = _chosen(results)
     wanted = only_those(runs(chosen, seeds), only)
     _do(results / NAME, wanted, data, encoder, threads)
 
@@ -180,13 +179,14 @@ def plan(
     kinds = product(ARMS, REGIMES, TASKS.values())
     some = {key_of(*kind): next(grid_of(*kind[1:])) for kind in kinds}
     chosen = read_choices(results / CHOICES)
-    print("The grid:")
     wanted = [*runs({**some, **chosen}, seeds)]
     grid = only_those(tuning_runs(), only, known=[*tuning_runs(), *wanted])
+    wanted = only_those(wanted, only)
     tuned = read_done(results / TUNING)
+    print("The grid:")
     print(plan_table(grid, tuned))
     print("What is scored:")
-    print(plan_table(only_those(wanted, only), [*read_done(results / NAME), *tuned]))
+    print(plan_table(wanted, [*read_done(results / NAME), *tuned]))
 
 
 @app.command()
@@ -215,6 +215,15 @@ def _done(results: Path) -> list[Run]:
 
 def _last_seed(done: list[Run]) -> int:
     return max((one["seed"] for one in done), default=-1)
+
+
+def _chosen(results: Path) -> dict[str, Setting]:
+    """Read what was chosen, and stop if nothing was."""
+    if not (chosen := read_choices(results / CHOICES)):
+        raise SystemExit(
+            f"Nothing is chosen yet in {results}: run `tune` and `choose` first."
+        )
+    return chosen
 
 
 def _do(

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
-from ..matrix import Run, read_done
+from ..matrix import Run, read_recorded
 from .arms import BASELINE, CHOSEN, MAIN_SIZE, TAUGHT, TRIED_PAIRS, main_regime
 from .choices import (
     BRIEF_HEADS,
@@ -51,7 +51,7 @@ def recorded(results: str) -> list[Run]:
     RETURNS (list[Run]): The runs.
     """
     chosen = read_choices(RECORDED / "fewlabels.json")
-    return [run for run in read_done(RECORDED / results) if is_chosen(run, chosen)]
+    return [run for run in read_recorded(RECORDED / results) if is_chosen(run, chosen)]
 
 
 def scored() -> Iterator[Sequence[str]]:

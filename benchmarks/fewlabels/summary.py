@@ -96,16 +96,18 @@ def plan_table(wanted: Sequence[Run], done: Sequence[Run]) -> str:
     RETURNS (str): The table. What no run tells is taken from other sizes.
     """
     rows: list[tuple[Any, ...]] = []
-    total = 0.0
+    total, is_unknown = 0.0, False
     for task, size in dict.fromkeys((run["task"], run["size"]) for run in wanted):
         own = [r for r in wanted if (r["task"], r["size"]) == (task, size)]
         left = [r for r in own if not any(r.items() <= one.items() for one in done)]
         seconds = _seconds(task, size, done)
         total += seconds * len(left)
-        hours = f"{seconds * len(left) / 3600:.1f}"
+        hours = f"{seconds * len(left) / 3600:.1f}" if seconds or not left else "?"
+        is_unknown |= hours == "?"
         cells = (len(own), len(left), f"{seconds:.0f}" if seconds else "?", hours)
         rows.append((task, size, *cells))
-    rows.append(("all", "", len(wanted), "", "", f"{total / 3600:.1f}"))
+    hours = "?" if is_unknown else f"{total / 3600:.1f}"
+    rows.append(("all", "", len(wanted), "", "", hours))
     header = ("task", "size", "runs", "left", "seconds a run", "hours of a core left")
     return str(table(rows, header=header, divider=True))
 

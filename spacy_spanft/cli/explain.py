@@ -10,7 +10,7 @@ from typer import Argument, Option
 from ..errors import Errors, SpanftError, check_setting
 from ..errors.shortening import listed
 from ..errors.visible import visible
-from .texts import BadBytes, File, read_texts
+from .texts import BadBytes, File, read_texts, short_enough
 from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Model = Annotated[str, Argument(help="A trained pipeline, by name or path", show_default=False)]  # noqa: E501
 Texts = Annotated[list[str] | None, Argument(help="Texts to explain", show_default=False)]  # noqa: E501
 Label = Annotated[str | None, Option("--label", "-l", help="The label to explain; else the one with the highest score, or that of each entity or span")]  # noqa: E501
-Against = Annotated[str | None, Option("--against", "-a", help="The label to compare it with; else the second best, if exactly one is right, and O for entities")]  # noqa: E501
+Against = Annotated[str | None, Option("--against", "-a", help="The label to compare it with; else the best other one, if exactly one is right, and O for entities")]  # noqa: E501
 Component = Annotated[str | None, Option("--component", "-c", help="The component; else the first that classifies over spans, and if there is none, the first bilou_ner or spancat")]  # noqa: E501
 GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
 Html = Annotated[Path | None, Option("--html", help="Write a page that marks what speaks for the label and against it")]  # noqa: E501
@@ -86,7 +86,8 @@ def _explain(
     """Explain texts, or all entities or spans in them."""
     from ..explanation import explain_pipe
 
-    for explanation in explain_pipe(nlp, texts, component=component):
+    read = short_enough(nlp, texts)
+    for explanation in explain_pipe(nlp, read, component=component):
         yield explanation, _reasons(explanation, label, against)
 
 
@@ -113,8 +114,8 @@ def _reasons(
             return []  # no label is predicted of no text
         # Nothing is chosen in its own place: then it is compared as usual.
         is_own = label is None and against == explanation.label
-        if label is None and (is_own or against is None):
-            against = explanation.rival
+        if is_own or against is None:
+            against = explanation.rival(label)
         return [explanation.of(label, against)]
     return [_of_span(explanation, span, label, against) for span in explanation.spans]
 
@@ -130,7 +131,6 @@ def _of_span(
 
     if against is None or (label is None and against == span.label_):
         if isinstance(explanation, SpanExplanation):
-            rival = explanation.rival(span) if label is None else None
-            return explanation.of(span, label, rival)
+            return explanation.of(span, label, explanation.rival(span, label))
         return explanation.of(span, label)
     return explanation.of(span, label, against)

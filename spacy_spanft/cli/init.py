@@ -99,7 +99,7 @@ def init_cli(
             raise SpanftError(text)
         if train is None and dev is not None:
             raise SpanftError(Errors.DEV_WITHOUT_TRAIN)
-        _check(output, lang, transformer, dictionary, force)
+        _check(output, lang, transformer, dictionary, (train, dev), force)
         columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
         known = _given(columns)
         task = pipeline.value if pipeline else Pipeline.textcat.value
@@ -139,6 +139,7 @@ def _check(
     lang: str,
     transformer: str | None,
     dictionary: Path | None,
+    data: tuple[str | None, ...],
     force: bool,
 ) -> None:
     """Say what is wrong with options, before data are read for minutes."""
@@ -153,7 +154,8 @@ def _check(
         check_encoder(transformer)
     blank(lang)
     if output != "-":
-        check_target(output, force=force)
+        sources = (*data, transformer, dictionary)
+        check_target(output, [one for one in sources if one is not None], force=force)
     if dictionary is not None:
         NgramDictionary.from_disk(dictionary)
 

@@ -11,7 +11,7 @@ from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
 from ..errors.visible import visible
 from .explain import GpuId, Model, Texts
-from .texts import BadBytes, File, read_texts
+from .texts import BadBytes, File, read_texts, short_enough
 from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def phrases_cli(
 
         read = read_texts(texts, file, errors)
         nlp = load(model, gpu_id)
+        read = short_enough(nlp, read)
         explained = explain_pipe(nlp, read, component=component)
         found = phrases(_with_label(explained, label), min_count=min_count)
         if not found:

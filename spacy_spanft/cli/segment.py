@@ -12,7 +12,7 @@ from typer import Argument, Option
 from ..errors import Errors, SpanftError
 from ..errors.visible import visible
 from ..util.languages import blank
-from .texts import BadBytes, File, read_texts
+from .texts import BadBytes, File, read_texts, short_enough
 from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def segment_cli(
             model, lang or "en", segmenter or Cutter.ngrams, dictionary, code
         )
         tally = Tally()
-        docs = tally.watch(_with_bar(nlp, texts_read), key)
+        docs = tally.watch(_with_bar(nlp, short_enough(nlp, texts_read)), key)
         if jsonl or not html:
             docs = _printed(docs, key, to_json if jsonl else to_terminal)
         page = to_html(docs, key) if html else ""

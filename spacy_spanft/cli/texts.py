@@ -1,14 +1,17 @@
 """Texts that a command is given: as arguments, in a file, or from the input."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from ..errors import Errors, SpanftError
 from .util import OnBadBytes
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 # fmt: off
 File = Annotated[str | None, Option("--file", "-f", help="A file with one text a line; '-' is the standard input")]  # noqa: E501
@@ -35,6 +38,20 @@ def read_texts(
     if file is None and sys.stdin.isatty():
         raise SpanftError(Errors.NO_TEXTS)
     return _lines(file or "-", errors)
+
+
+def short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
+    """Give texts again, and raise for one that is longer than spaCy takes.
+
+    nlp (Language): The pipeline that they are for.
+    texts (Iterable[str]): The texts.
+    YIELDS (str): The same ones.
+    """
+    from ..training.readers.rows import check_length
+
+    for number, text in enumerate(texts, 1):
+        check_length(nlp, text, f"Text {number:,}")
+        yield text
 
 
 def _check_plain(file: str) -> None:

@@ -51,7 +51,7 @@ class DataErrors:
         "encoded as UTF-8 ({reason}): half a character, perhaps."
     )
     TEXT_TOO_LONG = (
-        "{place} has a text of {length:,} characters, and the pipeline "
+        "{place} has {length:,} characters of text, and the pipeline "
         "takes {longest:,} (nlp.max_length). Cut it into several texts, or raise that "
         "in a callback of the config's [nlp] after_creation."
     )

@@ -50,12 +50,18 @@ class Explanation(NamedTuple):
         scores = self.logits
         return max(scores, key=lambda label: scores[label])
 
-    @property
-    def rival(self) -> str | None:
-        """The label with the second highest score, if one of them must be right."""
+    def rival(self, label: str | None = None) -> str | None:
+        """Find the best other label, if one of them must be right.
+
+        label (Optional[str]): The label; None takes the one with the highest score.
+        RETURNS (Optional[str]): The other one.
+        """
         scores = self.logits
-        in_order = sorted(scores, key=lambda label: -scores[label])
-        return in_order[1] if self.is_exclusive and len(in_order) > 1 else None
+        label = self.label if label is None else label
+        others = [name for name in scores if name != label]
+        if not (self.is_exclusive and others):
+            return None
+        return max(others, key=lambda name: scores[name])
 
     def of(self, label: str | None = None, against: str | None = None) -> "Reasons":
         """Say what speaks for a label.

@@ -101,7 +101,9 @@ def test_results_are_those_of_one_encoder(tmp_path):
 def test_a_line_that_was_cut_off_is_named(tmp_path):
     path = tmp_path / "results.jsonl"
     path.write_text('{"seed": 0}\n{"seed": "', "utf8")
-    with pytest.raises(SystemExit, match=r"Line 2 of .*results.jsonl is no run: Unter"):
+    with pytest.raises(
+        SystemExit, match=r"Line 2 of .*results.jsonl is not a run: Unter"
+    ):
         read_done(path)
 
 
@@ -239,7 +241,9 @@ def test_runs_are_balanced():
         (["run", "nowhere", "."], "'nowhere' does not exist"),
         (["run", ".", ".", "--seeds", "0"], "greater than or equal to 1"),
         (["run", ".", ".", "--only", "size=abc"], "'abc' is none of 100, 1000, 10000"),
-        (["run", ".", ".", "--only", "color=red"], "runs have no 'color'"),
+        (["run", ".", ".", "--only", "color=red"], "'color' is none of task, size,"),
+        (["run", ".", ".", "--only", "task"], "--only task: write task=VALUE"),
+        (["costs", ".", ".", "--results", "."], "Nothing is chosen yet in ."),
         (["run", ".", "."], "lacks the data of CoLA"),
         (["choose", "--results", "."], "There are no runs in fewlabels_tuning.jsonl"),
         (["run", ".", ".", "--results", "."], "Nothing is chosen yet"),

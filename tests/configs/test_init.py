@@ -614,6 +614,18 @@ class TestErrors:
         run("spanft", "init", out, "--force")
         assert out.read_text() != "mine"
 
+    @pytest.mark.parametrize("part", ["train", "dev"])
+    def test_data_that_it_would_write_over(self, tmp_path, part):
+        rows = [{"text": f"text {i}", "label": "AB"[i % 2]} for i in range(20)]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        paths = {name: tmp_path / f"{name}.jsonl" for name in ("train", "dev")}
+        for path in paths.values():
+            path.write_text(text)
+        data = [arg for name, path in paths.items() for arg in (f"--{name}", path)]
+        done = run("spanft", "init", paths[part], *data, "--force", ok=False)
+        assert f"{part}.jsonl' is both read and written" in done.stderr
+        assert paths[part].read_text() == text
+
     def test_a_dictionary_for_no_spans(self, tmp_path):
         options = ("--no-spans", "--dictionary", "x.tsv.gz")
         done = run("spanft", "init", "-", *options, ok=False)

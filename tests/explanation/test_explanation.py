@@ -304,7 +304,8 @@ def test_one_label_against_another(bert):
     train(nlp, examples_for(nlp), steps=4, rate=0.01)
     found = explain(nlp, TEXTS[0])
     assert found.label == max(found.logits, key=found.logits.get)
-    assert {found.label, found.rival} == {"A", "B"}
+    assert {found.label, found.rival()} == {"A", "B"}
+    assert (found.rival("A"), found.rival("B")) == ("B", "A")
     against, a, b = found.of("A", "B"), found.of("A"), found.of("B")
     assert against.total == pytest.approx(a.total - b.total, abs=1e-5)
     for (part, x), (_, y), (_, z) in zip(against.parts, a.parts, b.parts, strict=True):
@@ -321,7 +322,8 @@ def test_labels_that_do_not_exclude_each_other(bert):
     found, doc = explain(nlp, TEXTS[0]), nlp(TEXTS[0])
     for label, score in found.logits.items():
         assert 1 / (1 + np.exp(-score)) == pytest.approx(doc.cats[label], abs=1e-5)
-    assert found.rival is None
+    assert found.rival() is None
+    assert found.rival("A") is None
 
 
 def test_phrases_of_a_corpus(bert):
@@ -499,9 +501,17 @@ class TestCommand:
         text, block = done.stdout.strip().split("\n\n")
         assert text == "'new york'"
         title, _ = numbers(block)
-        score = explain(nlp, "new york").logits["B"]
+        logits = explain(nlp, "new york").logits
         predicted = nlp("new york").cats["B"]
-        assert title == f"B {predicted:.2f} (logit): {score:+.2f}"
+        difference = f"(difference of logits): {logits['B'] - logits['A']:+.2f}"
+        assert title == f"B {predicted:.2f}, not A {difference}"
+
+    @pytest.mark.parametrize("command", ["explain", "phrases"])
+    def test_a_text_that_is_too_long(self, saved, tmp_path, command):
+        (tmp_path / "texts.txt").write_text("good\n\n" + 1_000_001 * "a" + "\n")
+        given = ("--file", tmp_path / "texts.txt")
+        done = run("spanft", command, saved, *given, ok=False)
+        assert "Text 2 has 1,000,001 characters of text, and the" in done.stderr
 
     def test_json_and_a_page(self, saved, tmp_path):
         texts = ["very good film in new york", "<b>bad</b> & new york"]

@@ -124,7 +124,7 @@ def test_a_text_that_the_pipeline_takes_for_too_long(tmp_path):
     nlp = spacy.blank("en")
     nlp.max_length = 8
     assert len(list(conll_corpus(tmp_path / "x")(nlp))) == 2
-    with pytest.raises(ReaderError, match=r"Line 5 of .* has a text of 9 characters"):
+    with pytest.raises(ReaderError, match=r"Line 5 of .* has 9 characters of text"):
         list(conll_corpus(tmp_path / "x", gold_tokens=False)(nlp))
 
 

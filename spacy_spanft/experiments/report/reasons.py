@@ -65,7 +65,7 @@ def reasons(path: str, component: str, texts: Sequence[tuple[str, str]]) -> list
 
 def _why(explanation: "Explanation", gold: str) -> Why:
     """Say why a label was given, and not the right one or else the second one."""
-    label, against = explanation.label, explanation.rival
+    label, against = explanation.label, explanation.rival()
     if not explanation.is_exclusive:
         label = _mistaken(explanation, gold)
     elif gold in explanation.labels and gold != label:
