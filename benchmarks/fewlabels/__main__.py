@@ -1,4 +1,4 @@
-"""Few labels, on real tasks: see `python -m benchmarks.fewlabels --help`.
+"""Few labels, on real tasks.
 
     python -m benchmarks.fewlabels tune DATA ENCODER   # the grid, on train data
     python -m benchmarks.fewlabels choose              # the best of it

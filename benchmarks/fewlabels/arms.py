@@ -147,19 +147,21 @@ class Chosen(NamedTuple):
     random (str): The same with random spans.
     bare (str): The same without its spans.
     init (str): Which of them `init` writes.
+    no_spans (str): What `init --no-spans` writes.
     """
 
     ngrams: str
     random: str
     bare: str
     init: str
+    no_spans: str
 
 
 V1_ARMS = (BASELINE, "cnn", "random", "ngrams")
 CHOSEN: dict[Kind, Chosen] = {
-    "labels": Chosen("mean-ngrams", "mean-random", "mean", init="mean-ngrams"),
-    "scores": Chosen("pair-ngrams", "pair-random", "pair", init="pair-ngrams"),
-    "tokens": Chosen("wide", "wide-random", "cnn", init="cnn"),
+    "labels": Chosen("mean-ngrams", "mean-random", "mean", "mean-ngrams", "mean"),
+    "scores": Chosen("pair-ngrams", "pair-random", "pair", "pair-ngrams", "pair"),
+    "tokens": Chosen("wide", "wide-random", "cnn", "cnn", BASELINE),
 }
 # How large the default dictionary is cut for tasks of a curve over its sizes.
 CUT = {"top-1000": 1000, "top-10000": 10_000}

@@ -69,6 +69,7 @@ def chosen(part: str) -> Callable[[str], str]:
     return lambda task: getattr(CHOSEN[TASKS[task].kind], part)
 
 
+_OF_INIT = {"`init` − `init --no-spans`": Column(chosen("init"), chosen("no_spans"))}
 _OF_SPANS = {
     "n-grams − no spans": Column(chosen("ngrams"), chosen("bare")),
     "n-grams − random spans": Column(chosen("ngrams"), chosen("random")),
@@ -107,6 +108,7 @@ def by_kind() -> Iterator[Sequence[str]]:
     columns = {
         "the paper's head": Column.of("ngrams"),
         "`init`": Column(chosen("init")),
+        **_OF_INIT,
         **_OF_SPANS,
     }
     yield "labels", "tasks", *columns
@@ -162,7 +164,7 @@ def in_short() -> Iterator[Sequence[str]]:
     columns = {
         "n-grams as in the paper": Column.of("ngrams"),
         "`init`": Column(chosen("init")),
-        "no spans": Column(chosen("bare")),
+        **_OF_INIT,
         "random spans": Column(chosen("random")),
         "n-grams": Column(chosen("ngrams")),
     }
