@@ -41,6 +41,8 @@ Setting = dict[str, float]
 
 SIZES = (MAIN_SIZE, 100, 1000)
 MAX_SEEDS_OF_REST = 5
+# Of the regimes in which a task's arms are not compared with each other.
+MAX_SEEDS_OF_REGIMES = 3
 # As much of a task as fits into an hour, with as many seeds.
 FULL_SIZES = {"SST-2": 10_000}
 # So many epochs for each size, times the factor that is chosen.
@@ -146,7 +148,8 @@ def _scored(
         for arm in arms_of(name):
             key = key_of(tuned_as(arm), regime, task)
             is_core = arm in core_arms(name, size) and regime == main_regime(task)
-            wanted = core == is_core
+            is_few = regime == main_regime(task) or seed < MAX_SEEDS_OF_REGIMES
+            wanted = core == is_core and is_few
             if wanted and _has(arm, regime, task) and key in chosen:
                 yield _run(name, size, arm, regime, seed, chosen[key], "dev")
 

@@ -41,7 +41,7 @@ def test_differences_are_paired_by_seed():
 def test_the_best_is_compared_with_its_twins(monkeypatch):
     recorded = []
     for name, regime in {"CoLA": "everything", "WNUT17": "head-first"}.items():
-        best, twin, bare, _ = CHOSEN[tasks.TASKS[name].kind]
+        best, twin, bare, *_ = CHOSEN[tasks.TASKS[name].kind]
         gains = {"encoder": 0.0, bare: 0.01, twin: 0.02, best: 0.05}
         if name == "WNUT17":
             gains = {"encoder": 0.0, bare: 0.01, twin: 0.03, best: 0.02}
@@ -63,7 +63,7 @@ def test_means_of_kinds_are_paired_over_tasks(monkeypatch):
     """For labels `init` is the head over n-grams, for tokens the one without spans."""
     recorded = []
     for name, regime in {"CoLA": "everything", "WNUT17": "head-first"}.items():
-        best, twin, bare, _ = CHOSEN[tasks.TASKS[name].kind]
+        best, twin, bare, *_ = CHOSEN[tasks.TASKS[name].kind]
         scale = {"CoLA": 1.0, "WNUT17": 3.0}[name]
         gains = {"encoder": 0.0, bare: 0.01, twin: 0.03, best: 0.02, "ngrams": -0.01}
         for (arm, gain), seed in product(gains.items(), range(2)):
@@ -75,15 +75,15 @@ def test_means_of_kinds_are_paired_over_tasks(monkeypatch):
     known = {name: tasks.TASKS[name] for name in ("CoLA", "WNUT17")}
     monkeypatch.setattr(page, "TASKS", known)
     header, labels, entities, apart, both = page.by_kind()
-    assert header[2:4] == ("the paper's head", "`init`")
+    assert header[2:5] == ("the paper's head", "`init`", "`init` − `init --no-spans`")
     assert labels[:2] == ("100", "CoLA")
-    assert [cell[:4] for cell in labels[2:]] == ["−1.5", "+3.0", "+1.5", "−1.5"]
+    assert [cell[:4] for cell in labels[2:]] == ["−1.5", "+3.0", "+1.5", "+1.5", "−1.5"]
     # Of two seeds: 3 and 6 points, whose t interval of 1 degree reaches far.
     assert entities[3] == "+4.5 (−14.6 to +23.6, n = 2)"
-    assert [cell[:4] for cell in entities[2:]] == ["−4.5", "+4.5", "+4.5", "−4.5"]
+    assert [cell[:4] for cell in entities[2:]] == ["−4.5", "+4.5", "+4.5", "+4.5", "−4.5"]
     assert apart == ("100", "all but STS-B", *both[2:])
     assert both[:2] == ("100", "all")
-    assert [cell[:5] for cell in both[2:]] == ["−3.0 ", "+3.8 ", "+3.0 ", "−3.0 "]
+    assert [cell[:5] for cell in both[2:]] == ["−3.0 ", "+3.8 ", "+3.0 ", "+3.0 ", "−3.0 "]
 
 
 def test_means_of_all_sizes_are_paired_by_seed(monkeypatch):
