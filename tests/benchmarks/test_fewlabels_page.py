@@ -80,10 +80,22 @@ def test_means_of_kinds_are_paired_over_tasks(monkeypatch):
     assert [cell[:4] for cell in labels[2:]] == ["−1.5", "+3.0", "+1.5", "+1.5", "−1.5"]
     # Of two seeds: 3 and 6 points, whose t interval of 1 degree reaches far.
     assert entities[3] == "+4.5 (−14.6 to +23.6, n = 2)"
-    assert [cell[:4] for cell in entities[2:]] == ["−4.5", "+4.5", "+4.5", "+4.5", "−4.5"]
+    assert [cell[:4] for cell in entities[2:]] == [
+        "−4.5",
+        "+4.5",
+        "+4.5",
+        "+4.5",
+        "−4.5",
+    ]
     assert apart == ("100", "all but STS-B", *both[2:])
     assert both[:2] == ("100", "all")
-    assert [cell[:5] for cell in both[2:]] == ["−3.0 ", "+3.8 ", "+3.0 ", "+3.0 ", "−3.0 "]
+    assert [cell[:5] for cell in both[2:]] == [
+        "−3.0 ",
+        "+3.8 ",
+        "+3.0 ",
+        "+3.0 ",
+        "−3.0 ",
+    ]
 
 
 def test_means_of_all_sizes_are_paired_by_seed(monkeypatch):
