@@ -37,7 +37,9 @@ RECORDS = Path(__file__).parent / "results" / "speed.jsonl"
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "benchmarks.md"
 VERSIONS = ("spacy", "torch", "transformers", "numpy")
 app = typer.Typer(help=__doc__)
-Given = Annotated[Path | None, typer.Option(exists=True, file_okay=False)]
+Given = Annotated[
+    Path | None, typer.Option(help="its folder", exists=True, file_okay=False)
+]
 
 
 @app.command()

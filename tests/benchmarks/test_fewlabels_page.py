@@ -142,7 +142,8 @@ def test_tables_of_the_page(monkeypatch):
         run = {"task": "CoLA", "size": 300, "arm": arm, "regime": "everything"}
         recorded.append({**run, "seed": seed, "cats_matthews": 0.1 * seed + gain})
     other = {**recorded[-1], "regime": "rates", "cats_matthews": 0.9}
-    monkeypatch.setattr(page, "recorded", lambda _: [*recorded, other])
+    rates = {**recorded[0], "regime": "rates", "cats_matthews": 0.7}
+    monkeypatch.setattr(page, "recorded", lambda _: [*recorded, other, rates])
     header, cola = page.scored()  # and no mean of one task of six
     assert header[2:4] == ("encoder alone", "CNN without spans")
     assert cola == (

@@ -1,6 +1,9 @@
 """The bench of regimes trains what init writes, on data in columns."""
 
+from pathlib import Path
+
 import pytest
+from spacy.tokens import DocBin
 
 from benchmarks import regimes
 
@@ -28,6 +31,12 @@ def data(tmp_path):
     return tmp_path / "data"
 
 
+def n_texts(path):
+    if path.endswith(".spacy"):
+        return len(DocBin().from_disk(path))
+    return len(Path(path).read_text("utf8").splitlines()) - 1  # no header
+
+
 def test_docs_in_columns():
     (one,) = regimes.docs_of([ENTITIES.strip()], "spancat")
     expected = [("united states", "location")]
@@ -53,10 +62,12 @@ def test_a_run(pipeline, data, tmp_path, monkeypatch):
     monkeypatch.setattr(regimes, "N_TRAIN", 25)
     monkeypatch.setattr(regimes, "N_TEST", 5)
     files = regimes.files_of(data, pipeline, 0, tmp_path)
-    assert {*files} == {"train", "dev"}
+    train, test = (n_texts(files[part]) for part in ("train", "dev"))
+    assert train > 20
+    assert test >= 5
     encoder = tiny.save_bert(tmp_path / "encoder")
     runs = regimes.runs(1)
     like = {"pipeline": pipeline, "regime": "head-first"}
     run = next(one for one in runs if like.items() <= one.items())
     found = regimes.train(run, data, encoder)
-    assert -1 <= found["score"] <= 1
+    assert (-1 if pipeline == "score" else 0) <= found["score"] <= 1
