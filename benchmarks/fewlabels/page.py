@@ -217,7 +217,7 @@ def regimes(
                 continue
             cells = dict.fromkeys(REGIME_NAMES, _spread(main))
             for one, own in found.items():
-                change = {s: own[s] - main[s] for s in own if s in main}
+                change = _minus(own, main)
                 cells[one] = _over([change])
                 changes[one].append(change)
             yield title, name, *cells.values()
@@ -281,7 +281,11 @@ def _gains(runs: Sequence[Run], task: str, column: Column) -> Seeds:
     if arm == base:
         return {}
     own, other = (scores(runs, task, one) for one in (arm, base))
-    return {seed: own[seed] - other[seed] for seed in own if seed in other}
+    return _minus(own, other)
+
+
+def _minus(own: Seeds, base: Seeds) -> Seeds:
+    return {seed: own[seed] - base[seed] for seed in own if seed in base}
 
 
 def scores(

@@ -43,9 +43,7 @@ def add_cli(
         from ..util.files import check_target, write_whole
 
         if output != "-":
-            check_target(
-                output, [base, *([dictionary] if dictionary else [])], force=force
-            )
+            check_target(output, [base, dictionary], force=force)
         if dictionary is not None and dictionary.exists():
             NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
         config, changes = add_spans(

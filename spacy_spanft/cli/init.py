@@ -154,8 +154,7 @@ def _check(
         check_encoder(transformer)
     blank(lang)
     if output != "-":
-        sources = (*data, transformer, dictionary)
-        check_target(output, [one for one in sources if one is not None], force=force)
+        check_target(output, [*data, dictionary], force=force)
     if dictionary is not None:
         NgramDictionary.from_disk(dictionary)
 

@@ -124,17 +124,17 @@ def _lock(file: int, *, wait: bool = False) -> bool:
 
 
 def check_target(
-    path: str | Path, sources: Iterable[str | Path] = (), *, force: bool = True
+    path: str | Path, sources: Iterable[str | Path | None] = (), *, force: bool = True
 ) -> None:
     """Raise early for a target that cannot be meant, or not be written.
 
     path (Union[str, Path]): What will be written.
-    sources (Iterable[Union[str, Path]]): What is read before.
+    sources (Iterable[Optional[Union[str, Path]]]): What is read before; None is nothing.
     force (bool): Whether a file that is there may be written over.
     """
     if Path(path).is_dir():
         raise SpanftError(Errors.TARGET_IS_FOLDER.format(path=str(path)))
-    for source in sources:
+    for source in (one for one in sources if one is not None):
         both_exist = os.path.exists(source) and os.path.exists(path)
         if both_exist and os.path.samefile(source, path):
             raise SpanftError(Errors.TARGET_IS_SOURCE.format(path=str(path)))
