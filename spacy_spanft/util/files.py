@@ -129,7 +129,7 @@ def check_target(
     """Raise early for a target that cannot be meant, or not be written.
 
     path (Union[str, Path]): What will be written.
-    sources (Iterable[Optional[Union[str, Path]]]): What is read before; None is nothing.
+    sources (Iterable[Optional[Union[str, Path]]]): What is read, if given.
     force (bool): Whether a file that is there may be written over.
     """
     if Path(path).is_dir():
