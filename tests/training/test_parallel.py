@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spacy.training import Example
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.training.parallel.group import Group
+from spacy_spanft.training.parallel.group import Group, said_once
 from spacy_spanft.training.parallel.loop import _by_chance_of_their_own, share_of
 
 from ..commands import run
@@ -168,6 +168,18 @@ def test_command(bert, tmp_path):
     assert "confection" not in done.stderr
     done = torchrun("c.cfg", "-g", "1", cwd=tmp_path)
     assert done.stderr.count("each process has the GPU of its own number") == 1
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_first_says_it_first(rank, monkeypatch):
+    """torchrun stops all with the first that fails, so that others wait for that."""
+    waited = []
+    monkeypatch.setenv("LOCAL_RANK", str(rank))
+    monkeypatch.setattr("time.sleep", waited.append)
+    with pytest.raises(SpanftError, match="what it alone has found"):
+        with said_once():
+            raise SpanftError("what it alone has found")
+    assert len(waited) == rank
 
 
 def test_without_torchrun(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,6 +18,8 @@ from ...util.gpu import CPU
 _LONGEST = timedelta(days=7)
 # What torchrun tells each process, or whatever else starts them.
 _NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+# How many seconds others wait for the first one to say what is wrong.
+_PATIENCE = 20
 # So many numbers go from process to process at once.
 _MOST_NUMBERS = 2**24
 
@@ -96,12 +99,17 @@ class Group:
 
 @contextmanager
 def said_once() -> Iterator[None]:
-    """Let one process of a machine say what all of them find wrong."""
+    """Let one process of a machine say what all of them find wrong.
+
+    torchrun stops all processes as soon as one has failed. So the first one may fail at
+    once, and the others wait to be stopped: those that are not have found something
+    that it has not, and say so.
+    """
     try:
         yield
-    except SpanftError as error:
+    except (SpanftError, SystemExit):
         if local_rank():
-            raise SystemExit(1) from error
+            time.sleep(_PATIENCE)
         raise
 
 
