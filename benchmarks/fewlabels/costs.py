@@ -22,7 +22,7 @@ from .names import NAMES
 from .tasks import TASKS
 from .training import fit, prepared
 
-COST_TASKS = ("SST-2", "MRPC", "WikiGold")
+COST_TASKS = ("SST-2", "MRPC", "WikiGold", "STS-B")
 N_TURNS = 3
 
 
