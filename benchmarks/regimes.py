@@ -28,7 +28,7 @@ from spacy_spanft.configs import task_config
 from .arguments import Encoder, Folder
 from .fewlabels.configs import precision
 from .fewlabels.encoders import check_same
-from .fewlabels.tasks import TASKS, draw, write
+from .fewlabels.tasks import TASKS, check_data, draw, write
 from .fewlabels.training import fit
 from .matrix import Run, only_those, run_missing
 
@@ -83,11 +83,19 @@ def files_of(data: Path, pipeline: str, seed: int, folder: Path) -> dict[str, st
 
 def tagged(data: Path, seed: int) -> tuple[list[str], list[str]]:
     """Draw texts with a tag for each token, to train on and to be scored on."""
-    (path,) = (data / "nltk_data").rglob("conll2000/train.txt")
-    blocks = [one for one in path.read_text("utf8").split("\n\n") if one.strip()]
+    text = chunks_of(data).read_text("utf8")
+    blocks = [one for one in text.split("\n\n") if one.strip()]
     random.Random(0).shuffle(blocks)
     test, pool = blocks[:N_TEST], blocks[N_TEST:]
     return random.Random(seed).sample(pool, min(N_TRAIN, len(pool))), test
+
+
+def chunks_of(data: Path) -> Path:
+    """Find the training data of CoNLL-2000, or stop."""
+    found = sorted((data / "nltk_data").rglob("conll2000/train.txt"))
+    if not found:
+        raise SystemExit(f"{data} lacks conll2000/train.txt, below nltk_data.")
+    return found[0]
 
 
 def docs_of(texts: Sequence[str], pipeline: str) -> Iterator[Doc]:
@@ -141,8 +149,12 @@ def main(
     results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
 ) -> None:
     """Do the runs that are missing."""
-    check_same(results.parent, encoder)
     wanted = only_those(runs(seeds), only)
+    names = {PIPELINES[run["pipeline"]].task for run in wanted}
+    check_data(data, sorted(names & TASKS.keys()))
+    if names - TASKS.keys():
+        chunks_of(data)
+    check_same(results.parent, encoder)
     run_missing(results, wanted, lambda run: train(run, data, encoder))
 
 

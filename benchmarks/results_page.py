@@ -29,6 +29,7 @@ from .regimes import PIPELINES, REGIMES
 RECORDED = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
 PAGE, README = _ROOT / "docs" / "explanation" / "results.md", _ROOT / "README.md"
+_MARK = re.compile(r"<!-- (table|figure): (.*?) -->")
 _TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
 _DRAWN_BY = re.compile(r"Matplotlib v[\d.]+")
 _FIGURE = re.compile(r"(<!-- figure: ([\w-]+) -->\n).*?(<!-- end of figure -->)", re.S)
@@ -219,6 +220,23 @@ TABLES: dict[str, Callable[[], Rows]] = {
 }
 
 
+def check_marks(path: Path) -> None:
+    """Stop at a mark of a page that would be left as it stands.
+
+    path (Path): The page.
+    """
+    page = path.read_text("utf8")
+    for mark in _MARK.finditer(page):
+        is_table = mark[1] == "table"
+        pattern, names = (_TABLE, [*TABLES]) if is_table else (_FIGURE, [*FIGURES])
+        if mark[2] not in names:
+            there = ", ".join(names)
+            raise SystemExit(f"{path}: {mark[0]} is none of {there}.")
+        found = pattern.match(page, mark.start())
+        if not found or _MARK.search(found[0], 1):
+            raise SystemExit(f"{path}: {mark[0]} has no <!-- end of {mark[1]} -->.")
+
+
 def filled(page: str, tables: Mapping[str, Callable[[], Rows]] = TABLES) -> str:
     """Write tables into a page."""
 
@@ -255,6 +273,8 @@ def is_drawn(path: Path, figure: Figure) -> bool:
 
 def main() -> None:
     """Write the tables and figures of results from recorded scores."""
+    for path in (PAGE, README):
+        check_marks(path)
     figures = {name: draw() for name, draw in FIGURES.items()}
     for name, figure in figures.items():
         path = PAGE.with_name(f"{name}.svg")

@@ -70,7 +70,7 @@ def over_tasks(done: Sequence[Run]) -> str:
         keys = [(t, size, arm, main_regime(task)) for t, task in TASKS.items()]
         tasks = [key[0] for key in keys if key in groups]
         own = [groups[key] for key in keys if key in groups]
-        if not own:
+        if not own or arm == BASELINE:
             continue
         base = [_baseline(groups, t, size) for t in tasks]
         seeds = set.intersection(*map(set, own), *map(set, base))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ..errors import Errors, SpanftError, check_setting
+from ..errors import check_setting
 from ..errors.shortening import listed
 from ..errors.visible import visible
 from .texts import BadBytes, File, read_texts, short_enough
@@ -60,17 +60,14 @@ def explain_cli(
         nlp = load(model, gpu_id)
         explained = _explain(nlp, read, component, label, against)
         is_one = file is None and len(texts or []) == 1
-        n_texts, marks = 0, []
+        marks = []
         for explanation, found in explained:
-            n_texts += 1
             if html is not None:
                 marks += marked(explanation, found)
             if jsonl:
                 print(to_json(explanation, found))
             elif html is None:
                 print(to_terminal(explanation, found, not is_one), end="\n\n")
-        if not n_texts:
-            raise SpanftError(Errors.NO_TEXTS)
         if html is not None:
             write_whole(html, to_html(marks).encode("utf8"))
             print(f"✔ Wrote {visible(str(html))}", file=sys.stderr)

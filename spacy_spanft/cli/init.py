@@ -178,6 +178,8 @@ def _look(config: "Config", task: str, train: str, dev: str | None) -> None:
     )
 
     names = {"train": train, "dev": dev or f"the part of {train} held out as dev data"}
+    if dev is None:
+        names["train"] = f"the part of {train} to train on"
     seen = {part: look(config, task, part) for part in names}
     for part, one in seen.items():
         print(f"ℹ {visible(told(names[part], one))}", file=sys.stderr)

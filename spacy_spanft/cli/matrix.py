@@ -169,12 +169,16 @@ def check_seeds(n_seeds: int) -> None:
 
 
 def tell_failures(failures: "list[Failure]") -> None:
-    """Say which runs failed, and why.
+    """Say which runs failed, and why: what all of them have in common, once.
 
     failures (list[Failure]): The runs that failed.
     """
-    for run, reason in failures:
-        print(f"✘ {run.folder}: {reason}", file=sys.stderr)
+    alike: dict[str, list[Failure]] = {}
+    for failure in failures:
+        alike.setdefault(failure.reason, []).append(failure)
+    for first, *rest in alike.values():
+        others = f" and {len(rest):,} more" if rest else ""
+        print(f"✘ {first.run.folder}{others}: {first}", file=sys.stderr)
 
 
 def check_failures(failures: "list[Failure]", n_runs: int) -> None:

@@ -48,8 +48,6 @@ def phrases_cli(
         read = short_enough(nlp, read)
         explained = explain_pipe(nlp, read, component=component)
         found = phrases(_with_label(explained, label), min_count=min_count)
-        if not found:
-            raise SpanftError(Errors.NO_TEXTS)
         for name in found if label is None else [label]:
             shown = found[name][:number]
             if not jsonl:

@@ -94,8 +94,6 @@ def segment_cli(
             docs = _printed(docs, key, to_json if jsonl else to_terminal)
         page = to_html(docs, key) if html else ""
         deque(docs, maxlen=0)  # none are left where they went into a page
-        if not tally.n_texts:
-            raise SpanftError(Errors.NO_TEXTS)
         if html:
             write_whole(html, page.encode("utf8"))
             print(f"Wrote {visible(str(html))}", file=sys.stderr)

@@ -27,7 +27,7 @@ def read_texts(
     texts (Optional[list[str]]): Texts from the command line.
     file (Optional[str]): A file in their place; without either, the standard input.
     errors (OnBadBytes): What to do about bytes that are not text.
-    RETURNS (Iterator[str]): The texts.
+    RETURNS (Iterator[str]): The texts, of which there is one at least.
     """
     if texts and file:
         raise SpanftError(Errors.TEXTS_AND_FILE)
@@ -37,7 +37,7 @@ def read_texts(
         _check_plain(file)
     if file is None and sys.stdin.isatty():
         raise SpanftError(Errors.NO_TEXTS)
-    return _lines(file or "-", errors)
+    return _lines(file, errors)
 
 
 def short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
@@ -61,10 +61,17 @@ def _check_plain(file: str) -> None:
         raise SpanftError(Errors.TABLE_OF_TEXTS.format(path=file))
 
 
-def _lines(file: str, errors: OnBadBytes) -> Iterator[str]:
+def _lines(file: str | None, errors: OnBadBytes) -> Iterator[str]:
     from ..ngrams.text.blocks import blocks_from_files
 
-    for block in blocks_from_files([file], errors=errors.value, block_size=1 << 16):
+    is_empty = True
+    files = [file or "-"]
+    for block in blocks_from_files(files, errors=errors.value, block_size=1 << 16):
         for line in block.decode("utf8").split("\n")[:-1]:
             if line.strip():
+                is_empty = False
                 yield line.rstrip("\r")
+    if is_empty:
+        raise SpanftError(
+            Errors.NO_TEXTS if file is None else Errors.NO_TEXTS_IN.format(path=file)
+        )

@@ -31,6 +31,7 @@ class Seen(NamedTuple):
     scores (list[float]): The score of each text, if they have any.
     texts (dict[str, set[tuple[str, ...]]]): The texts, each with the labels that it has
         wherever it stands.
+    n_empty (int): How many texts are empty, or white space alone.
     n_several (int): How many texts have several labels, or none.
     n_without (int): How many texts have none.
     """
@@ -39,6 +40,7 @@ class Seen(NamedTuple):
     labels: Counter[str]
     scores: list[float]
     texts: dict[str, set[tuple[str, ...]]]
+    n_empty: int
     n_several: int
     n_without: int
 
@@ -54,11 +56,12 @@ def look(config: Config, task: str, part: str) -> Seen:
     plain = config.interpolate()
     nlp = tokenizer_of(plain)
     corpus = corpus_of(plain["corpora"][part])
-    seen = Seen([], Counter(), [], {}, 0, 0)
-    n_several = n_without = 0
+    seen = Seen([], Counter(), [], {}, 0, 0, 0)
+    n_empty = n_several = n_without = 0
     for example in corpus(nlp):
         doc = example.reference
         seen.n_words.append(len(doc))
+        n_empty += not doc.text.strip()
         known = seen.texts.setdefault(doc.text, set())
         if TASKS[task].component == REGRESSOR:
             if not has_score(doc):
@@ -74,7 +77,7 @@ def look(config: Config, task: str, part: str) -> Seen:
     if not seen.n_words:
         source = repr(plain["paths"][part] or plain["paths"]["train"])
         raise SpanftError(Errors.NO_ROWS.format(source=source))
-    return seen._replace(n_several=n_several, n_without=n_without)
+    return seen._replace(n_empty=n_empty, n_several=n_several, n_without=n_without)
 
 
 def tokenizer_of(config: Config) -> Language:
@@ -121,7 +124,8 @@ def told(path: str, seen: Seen) -> str:
     total = seen.labels.total()
     shares = ", ".join(f"{label}: {k:,} ({k / total:.0%})" for label, k in most)
     n_more = len(seen.labels) - len(most)
-    more = f" and {n_more:,} more labels" if n_more else ""
+    kind = "label" if n_more == 1 else "labels"
+    more = f" and {n_more:,} more {kind}" if n_more else ""
     without = f"; texts without any: {seen.n_without:,}" if seen.n_without else ""
     return f"{head}; {shares}{more}{without}"
 
@@ -138,7 +142,7 @@ def concerns(
     """
     found = []
     for part, one in seen.items():
-        if n_empty := sum(not n for n in one.n_words):
+        if n_empty := one.n_empty:
             found.append(f"{files[part]} has empty texts: {n_empty:,}.")
         if TASKS[task].component == "textcat" and one.labels and one.n_several:
             place = {"path": files[part], "n": one.n_several}

@@ -39,6 +39,7 @@ class CommandErrors:
         "There is no text. Give it as arguments, in a file (--file), or on the "
         "standard input."
     )
+    NO_TEXTS_IN = "There is no text in {path!r}: it is empty, or all white space."
     NO_COMPONENT = (
         "The pipeline {name!r} has no span_segmenter. Leave out --model to cut with a "
         "blank pipeline."

@@ -9,7 +9,7 @@ class DataErrors:
 
     # Readers
     NO_COLUMN_IN = (
-        "There is no column {column!r} in {source} (looked for in {place}). It has: "
+        "There is no column {column!r} in {place} of {source}. It has: "
         "{columns}.{hint} Name the right one: --{option} NAME where a command has it, "
         '{setting} = "..." in a config, or "columns" in the task.json of an experiment.'
     )

@@ -39,8 +39,8 @@ def run_experiment(
     failures = run_matrix(
         runs, gpu_id=gpu_ids, n_jobs=n_jobs, engine=engine, address=address
     )
-    tasks = {name: task for one in found for name, task in tasks_of(one, output)}
     try:
+        tasks = {name: task for one in found for name, task in tasks_of(one, output)}
         compared = compare_tasks(tasks, gpu_id=gpu_ids[0])
     except ComparisonError:
         if not failures:  # else that is why there is nothing to compare

@@ -143,7 +143,9 @@ def find_shape(setup: Setup) -> Shape:
             first = first or row
             continue
         try:
-            doc = nlp(_text_of(row, setup.source))
+            text = _text_of(row, setup.source)
+            check_length(nlp, text, row.place)
+            doc = nlp(text)
         except Exception as error:  # of one text, it may be the text's fault
             first = first or _failure(row, error)
         else:

@@ -71,3 +71,18 @@ def test_a_run(pipeline, data, tmp_path, monkeypatch):
     run = next(one for one in runs if like.items() <= one.items())
     found = regimes.train(run, data, encoder)
     assert (-1 if pipeline == "score" else 0) <= found["score"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        ("ner/wnut17/wnut17train.conll", "lacks the data of WNUT17"),
+        ("nltk_data/corpora/conll2000/train.txt", r"lacks conll2000/train\.txt"),
+    ],
+)
+def test_data_that_are_missing(missing, expected, data, tmp_path):
+    (data / missing).unlink()
+    encoder = tiny.save_bert(tmp_path / "encoder")
+    with pytest.raises(SystemExit, match=expected):
+        regimes.main(data, encoder, 1, [], tmp_path / "regimes.jsonl")
+    assert not (tmp_path / "regimes.jsonl").exists()

@@ -31,6 +31,24 @@ def test_no_figure_is_stale():
         assert f"<desc>{escape(figure.alt)}</desc>" in svg
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<!-- table: nerx -->\n<!-- end of table -->", "nerx --> is none of textcat"),
+        ("<!-- table: ner -->\n<!-- end of tables -->", "has no <!-- end of table"),
+        ("<!-- figure: scaling -->\n<!-- end of figure -->", "scaling --> is none of"),
+        (
+            "<!-- table: ner -->\n<!-- table: costs -->\n<!-- end of table -->",
+            "ner --> has no <!-- end of table -->",
+        ),
+    ],
+)
+def test_marks_that_nothing_would_fill(page, expected, tmp_path):
+    (tmp_path / "page.md").write_text(page, "utf8")
+    with pytest.raises(SystemExit, match=expected):
+        results_page.check_marks(tmp_path / "page.md")
+
+
 def test_a_figure_that_another_matplotlib_drew_stays(tmp_path):
     path = tmp_path / "x.svg"
     svg = "<svg>Matplotlib v3.10.9 <desc>1 &lt; 2</desc></svg>"

@@ -384,6 +384,7 @@ class TestSegment:
             (("x", "--file", "missing"), "not both"),
             (("x", "--model", "m", "--lang", "zh"), "leave out --lang"),
             ((), "There is no text. Give it as arguments"),
+            (("--file", "-"), "There is no text in '-': it is empty, or all white"),
         ],
     )
     def test_errors(self, args, message):

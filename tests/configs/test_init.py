@@ -212,8 +212,9 @@ class TestData:
         rows = [
             {"body": f"a good film {i}", "kind": "yn"[i % 4 == 0]} for i in range(8)
         ]
+        blank = [{"body": text, "kind": "other"} for text in ("", " ")]
         self.table("train.jsonl", rows)
-        self.table("dev.jsonl", [*rows[:2], {"body": "", "kind": "other"}])
+        self.table("dev.jsonl", [*rows[:2], *blank])
         columns = ("--text", "body", "--label", "kind")
         files = ("--train", "train.jsonl", "--dev", "dev.jsonl")
         done = run("spanft", "init", "x.cfg", *files, *columns)
@@ -227,7 +228,7 @@ class TestData:
             "Labels that occur only in dev.jsonl, so that nothing learns them: 'other'."
             in said
         )
-        assert "dev.jsonl has empty texts: 1." in said
+        assert "dev.jsonl has empty texts: 2." in said
         assert "  python -m spacy train x.cfg \\\n    --output training/x\n" in said
         assert "--paths" not in said
         config = load_config("x.cfg")
@@ -242,7 +243,7 @@ class TestData:
             "spanft", "init", "x.cfg", "-p", "score", "--train", "t.jsonl", *columns
         )
         said = done.stderr
-        assert "t.jsonl: 3 texts of 4 words; scores from 0 to" in said
+        assert "the part of t.jsonl to train on: 3 texts of 4 words; scores" in said
         assert "the part of t.jsonl held out as dev data: 1 text of 4 words" in said
         assert "--paths.dev" not in said
         told = run("spanft", "init", "-", "--train", "t.jsonl", *columns)

@@ -43,11 +43,11 @@ def test_runs_that_fail(place):
     bad = {"training.optimizer.eps": "nonsense"}
     runs = plan("data/one", seeds=[0], epochs=1, overrides=bad)[:1]
     killer = Thread(target=kill_training, daemon=True)
-    ((_, reason),) = run_matrix(runs, engine="ray")
+    ((_, reason, _),) = run_matrix(runs, engine="ray")
     assert "eps" in reason
     runs = plan("data/one", seeds=[0], epochs=2000)[:1]
     killer.start()
-    ((_, reason),) = run_matrix(runs, engine="ray")
+    ((_, reason, _),) = run_matrix(runs, engine="ray")
     killer.join()
     assert reason.startswith("it was killed by signal 9")
 

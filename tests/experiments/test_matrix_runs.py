@@ -278,7 +278,7 @@ def test_the_reason_names_the_encoder(place):
     arms = read_arms("arms.yml")[:1]
     given = {"paths.transformer": "no such encoder"}
     how = {"pipeline": "textcat", "seeds": [0], "epochs": 1, "overrides": given}
-    ((_, reason),) = run_matrix(plan_runs(arms, ["data/one"], "out", **how))
+    ((_, reason, _),) = run_matrix(plan_runs(arms, ["data/one"], "out", **how))
     assert reason.startswith("[SF182] The encoder 'no such encoder' cannot be loaded.")
     assert "Traceback" in Path("out/one/baseline/0.failed/log.txt").read_text()
 
@@ -287,6 +287,12 @@ def test_all_failed(place):
     (place / "arms.yml").write_text(
         "arms: {bad: {set: {training.optimizer.eps: nonsense}}}"
     )
-    args = ["spanft", "matrix", "arms.yml", "-c", "configs/tiny", "-d", "data/one"]
-    done = spacy_command(*args, "-o", "out", "--seeds", "1", ok=False)
-    assert done.stderr.splitlines()[-1].endswith("] All runs failed: 1 of 1.")
+    """What they have in common is said once, at the end."""
+    shutil.copy("data/one/dev.spacy", "data/one/test.spacy")
+    args = ["arms.yml", "-c", "configs/tiny", "-d", "data/one", "-o", "out"]
+    for command in ("matrix", "experiment"):
+        more = ["--metrics", "metrics"] if command == "experiment" else []
+        done = spacy_command("spanft", command, *args, *more, "--seeds", "2", ok=False)
+        *_, reason, last = done.stderr.splitlines()
+        assert reason.startswith("✘ out/one/bad/0 and 1 more: ")
+        assert last.endswith("] All runs failed: 2 of 2.")

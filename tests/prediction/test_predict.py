@@ -240,6 +240,9 @@ def test_texts_that_are_too_long(model, tmp_path):
     found = predict(str(model), str(path), tmp_path / "out.jsonl")
     assert found.n_failures == 1
     assert "1,000,001" in read_lines(found.failures)[0]["reason"]
+    write(path, rows[1:])
+    with pytest.raises(SpanftError, match=r"Line 1.* 1,000,001 characters"):
+        predict(str(model), str(path), tmp_path / "none.jsonl")
 
 
 def test_columns_that_are_there(model, tmp_path):

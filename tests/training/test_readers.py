@@ -277,7 +277,7 @@ class TestErrors:
         [
             (
                 {},
-                r"no column 'text' in .*x\.tsv' \(looked for in line 2\)\. It has: 'se",
+                r"no column 'text' in line 2 of .*x\.tsv'\. It has: 'se",
             ),
             ({"text": "sentence", "label": "gold"}, "no column 'gold' in .* label = "),
             (
@@ -347,7 +347,7 @@ class TestErrors:
             (
                 "x.jsonl",
                 '{"text": "a", "label": 1}\n{"label": 1}',
-                r"line 2\). It has: 'label'",
+                r"in line 2 of .*x\.jsonl'\. It has: 'label'",
             ),
             ("x.txt", "text\tlabel\n", 'format = "tsv"'),
         ],

@@ -42,10 +42,15 @@ class Failure(NamedTuple):
 
     run (Run): The run.
     reason (str): What its log says.
+    log (Path): The log.
     """
 
     run: Run
     reason: str
+    log: Path
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.log})"
 
 
 class Job(NamedTuple):
@@ -159,7 +164,7 @@ def _run_all(
                 free.append(job.gpu_id)
                 if job.process.exitcode:
                     failures.append(_fail(job))
-                    progress.fail(*failures[-1])
+                    progress.fail(job.run, str(failures[-1]))
                 else:
                     _finish(job)
                     progress.finish(job.run, *_found(job.run.folder))
@@ -231,7 +236,7 @@ def _fail(job: Job) -> Failure:
     folder = _failed(job.run)
     os.replace(job.folder, folder)
     reason = _reason(folder / LOG, job.process.exitcode)
-    return Failure(job.run, f"{reason} ({folder / LOG})")
+    return Failure(job.run, reason, folder / LOG)
 
 
 def _reason(log: Path, code: int) -> str:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -102,13 +104,15 @@ def said_once() -> Iterator[None]:
     """Let one process of a machine say what all of them find wrong.
 
     torchrun stops all processes as soon as one has failed. So the first one may fail at
-    once, and the others wait to be stopped: those that are not have found something
-    that it has not, and say so.
+    once, and the others wait to be stopped, which they say nothing about: those that
+    are not have found something that it has not, and say so.
     """
     try:
         yield
     except (SpanftError, SystemExit):
         if local_rank():
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
             time.sleep(_PATIENCE)
         raise
 

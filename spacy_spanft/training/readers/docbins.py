@@ -40,9 +40,9 @@ class Converted(NamedTuple):
         most = self.labels.most_common(_N_LABELS)
         counts = ", ".join(f"{n:,} {_cut(label)}" for label, n in most)
         n_more = len(self.labels) - len(most)
-        return (
-            f"{counts} and {n_more:,} more labels" if n_more else counts or "no label"
-        )
+        if not n_more:
+            return counts or "no label"
+        return f"{counts} and {n_more:,} more {'label' if n_more == 1 else 'labels'}"
 
 
 def convert(
