@@ -1,9 +1,10 @@
-"""What `init` writes, with few labels: all at once, or the head first.
+"""What `init` writes, with few labels: with spans or without, and in which regime.
 
     python -m benchmarks.regimes DATA ENCODER
 
-DATA is a folder with glue/SST-2, glue/STS-B, ner/wnut17/wnut17train.conll and,
-somewhere below nltk_data, CoNLL-2000's train.txt; ENCODER one that transformers reads.
+DATA is a folder with glue/SST-2, glue/STS-B, ner/wnut17/wnut17train.conll,
+ner/wikigold/wikigold.conll.txt and, somewhere below nltk_data, CoNLL-2000's train.txt;
+ENCODER one that transformers reads.
 Each run trains on 300 texts with all settings of `init`, and is scored on 500 others of
 the same file. It is appended to benchmarks/results/regimes.jsonl when it is done, and
 not done again.
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import spacy
+import srsly
 import typer
 from spacy.tokens import Doc, DocBin
 from spacy.training import biluo_tags_to_spans, iob_to_biluo
@@ -34,6 +36,9 @@ from .matrix import Run, only_those, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "regimes.jsonl"
 REGIMES = ("everything", "head-first")
+FIRST_TYPES = "entity types"
+# In the place of a segmentation: `init --no-spans`.
+NO_SPANS = "no spans"
 
 
 class Trained(NamedTuple):
@@ -42,15 +47,18 @@ class Trained(NamedTuple):
     metric (str): What scores it.
     task (str): The name of one of TASKS, whose texts it is trained on.
     segmentation (str): What `init` writes: what its head looks at.
+    pipeline (str): What `init` calls it; "" if it has the same name here.
     """
 
     metric: str
     task: str
     segmentation: str = "none"
+    pipeline: str = ""
 
 
 PIPELINES = {
     "textcat": Trained("cats_macro_f", "SST-2", "spans"),
+    "types": Trained("cats_macro_f", FIRST_TYPES, "spans", "textcat"),
     "score": Trained("cats_spearman", "STS-B", "spans"),
     "ner": Trained("ents_f", "WNUT17"),
     "bilou_ner": Trained("ents_f", "WNUT17"),
@@ -60,11 +68,15 @@ PIPELINES = {
 N_TRAIN, N_TEST = 300, 500
 # As many as `init` gives so few texts.
 EPOCHS = 20
+# What WNUT17 calls those of WikiGold.
+_TYPES = {"PER": "person", "LOC": "location", "ORG": "group", "MISC": "other"}
 
 
 def files_of(data: Path, pipeline: str, seed: int, folder: Path) -> dict[str, str]:
     """Write what a pipeline is trained on, and what it is scored on."""
     name = PIPELINES[pipeline].task
+    if name == FIRST_TYPES:
+        return first_types(data, seed, folder)
     if name not in TASKS:
         header, texts = "", tagged(data, seed)
     else:
@@ -77,6 +89,33 @@ def files_of(data: Path, pipeline: str, seed: int, folder: Path) -> dict[str, st
         else:
             path = folder / f"{part}.spacy"
             DocBin(docs=docs_of(own, pipeline)).to_disk(path)
+        files[part] = str(path)
+    return files
+
+
+def first_types(data: Path, seed: int, folder: Path) -> dict[str, str]:
+    """Write texts whose label is the type of their first entity.
+
+    These are seven labels of real texts, and the rarest is that of one text in thirty.
+    """
+    rows = []
+    for task in ("WNUT17", "WikiGold"):
+        # Its own dev data aside, all that a task has.
+        drawn = draw(data, TASKS[task], "held-out", 0, seed)
+        for text in (*drawn.pool, *drawn.test):
+            lines = [line.split() for line in text.split("\n")]
+            types = [tag[2:] for _, *_, tag in lines if tag != "O"]
+            if types:
+                words = " ".join(word for word, *_ in lines)
+                label = _TYPES.get(types[0], types[0])
+                rows.append({"sentence": words, "label": label})
+    random.Random(0).shuffle(rows)
+    test, pool = rows[:N_TEST], rows[N_TEST:]
+    train = random.Random(seed).sample(pool, min(N_TRAIN, len(pool)))
+    files = {}
+    for part, own in (("train", train), ("dev", test)):
+        path = folder / f"{part}.jsonl"
+        srsly.write_jsonl(path, own)
         files[part] = str(path)
     return files
 
@@ -120,9 +159,12 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         files = files_of(data, pipeline, seed, Path(name))
         how = {name: run[name] for name in ("regime", "segmentation")}
-        columns = {"text": "sentence"} if pipeline == "textcat" else {}
+        if run["segmentation"] == NO_SPANS:
+            how = {"regime": run["regime"], "spans": False}
+        own = what.pipeline or pipeline
+        columns = {"text": "sentence"} if own == "textcat" else {}
         config = task_config(
-            pipeline, transformer=str(encoder), files=files, columns=columns, **how
+            own, transformer=str(encoder), files=files, columns=columns, **how
         )
         config["system"]["seed"] = seed
         config["training"]["max_epochs"] = EPOCHS
@@ -135,10 +177,17 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
 
 
 def runs(seeds: int) -> Iterator[Run]:
-    """Name the runs, all of a seed before those of the next one."""
-    for seed, pipeline, regime in product(range(seeds), PIPELINES, REGIMES):
-        run = {"pipeline": pipeline, "regime": regime, "seed": seed}
-        yield {**run, "segmentation": PIPELINES[pipeline].segmentation}
+    """Name the runs, all of a seed before those of the next one.
+
+    What labels or scores texts is trained without spans as well, all at once.
+    """
+    for seed, (pipeline, what) in product(range(seeds), PIPELINES.items()):
+        for regime in REGIMES:
+            run = {"pipeline": pipeline, "regime": regime, "seed": seed}
+            yield {**run, "segmentation": what.segmentation}
+        if what.segmentation == "spans":
+            run = {"pipeline": pipeline, "regime": REGIMES[0], "seed": seed}
+            yield {**run, "segmentation": NO_SPANS}
 
 
 def main(
@@ -151,8 +200,10 @@ def main(
     """Do the runs that are missing."""
     wanted = only_those(runs(seeds), only)
     names = {PIPELINES[run["pipeline"]].task for run in wanted}
+    if FIRST_TYPES in names:
+        names |= {"WNUT17", "WikiGold"}
     check_data(data, sorted(names & TASKS.keys()))
-    if names - TASKS.keys():
+    if "CoNLL-2000" in names:
         chunks_of(data)
     check_same(results.parent, encoder)
     run_missing(results, wanted, lambda run: train(run, data, encoder))

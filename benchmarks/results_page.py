@@ -24,7 +24,7 @@ from .fewlabels import page as fewlabels
 from .fewlabels.figures import FIGURES, Figure
 from .fewlabels.names import METRICS
 from .matrix import Run, read_recorded
-from .regimes import PIPELINES, REGIMES
+from .regimes import NO_SPANS, PIPELINES, REGIMES
 
 RECORDED = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
@@ -166,18 +166,36 @@ def init_regimes() -> Iterator[Sequence[str]]:
     """Compare regimes of what `init` writes."""
     names = "everything at 2e-5", "the head first, at 1e-3"
     yield "pipeline", "data", "metric", *names
-    runs = read_recorded(RECORDED / "regimes.jsonl")
     for pipeline, what in PIPELINES.items():
-        like = {"pipeline": pipeline, "segmentation": what.segmentation}
-        own = [run for run in runs if like.items() <= run.items()]
-        base, other = (
-            {run["seed"]: 100 * run["score"] for run in own if run["regime"] == regime}
-            for regime in REGIMES
-        )
-        if base:
-            compared = summary.difference(other, base).replace("-", "−") or "-"
-            score = f"{summary.spread([*base.values()])}, n = {len(base)}"
-            yield f"`{pipeline}`", what.task, _METRIC[what.metric], score, compared
+        yield from _compared(pipeline, *((one, what.segmentation) for one in REGIMES))
+
+
+def init_spans() -> Iterator[Sequence[str]]:
+    """Compare what `init` writes for texts with what `init --no-spans` writes."""
+    yield "pipeline", "data", "metric", "`init --no-spans`", "`init`"
+    for pipeline, what in PIPELINES.items():
+        arms = ((REGIMES[0], one) for one in (NO_SPANS, what.segmentation))
+        yield from _compared(pipeline, *arms)
+
+
+def _compared(
+    pipeline: str, one: tuple[str, str], two: tuple[str, str]
+) -> Iterator[Sequence[str]]:
+    """Compare two runs of a pipeline, named by regime and segmentation."""
+    runs, what = read_recorded(RECORDED / "regimes.jsonl"), PIPELINES[pipeline]
+    base, other = (
+        {
+            run["seed"]: 100 * run["score"]
+            for run in runs
+            if (run["pipeline"], run["regime"], run["segmentation"]) == (pipeline, *arm)
+        }
+        for arm in (one, two)
+    )
+    if base and other:
+        compared = summary.difference(other, base).replace("-", "−")
+        score = f"{summary.spread([*base.values()])}, n = {len(base)}"
+        name = what.pipeline or pipeline
+        yield f"`{name}`", what.task, _METRIC[what.metric], score, compared
 
 
 def what_training_does() -> Iterator[Sequence[str]]:
@@ -214,6 +232,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "heads": fewlabels.tried_on_texts,
     "token-heads": fewlabels.tried_on_tokens,
     "init-regimes": init_regimes,
+    "init-spans": init_spans,
     "diagnosis": what_training_does,
     "costs": cost,
     "untrained": before_training,

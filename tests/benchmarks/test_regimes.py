@@ -1,9 +1,12 @@
 """The bench of regimes trains what init writes, on data in columns."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
+import srsly
 from spacy.tokens import DocBin
+from spacy.training.initialize import init_nlp
 
 from benchmarks import regimes
 
@@ -23,6 +26,7 @@ def data(tmp_path):
         "glue/STS-B/dev.tsv": header,
         "ner/wnut17/wnut17train.conll": ENTITIES * 40,
         "ner/wnut17/emerging.dev.conll": ENTITIES * 40,
+        "ner/wikigold/wikigold.conll.txt": "Rome I-LOC\nis O\n\nno O\n\n" * 40,
         "nltk_data/corpora/conll2000/train.txt": TAGS * 40,
     }.items():
         path = tmp_path / "data" / name
@@ -50,14 +54,39 @@ def test_docs_in_columns():
     ]
 
 
+def test_the_type_of_the_first_entity(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(regimes, "N_TEST", 20)
+    files = regimes.first_types(data, 0, tmp_path)
+    train, test = (list(srsly.read_jsonl(files[part])) for part in ("train", "dev"))
+    assert len(test) == 20
+    # A fifth of WikiGold is its dev data, and a text without an entity has no label.
+    labels = Counter(row["label"] for row in (*train, *test))
+    assert labels["location"] == len(train) + len(test)
+    assert {row["sentence"] for row in train} == {"the united states", "Rome is"}
+    assert len(train) + len(test) == 40 + 31
+
+
 def test_runs_are_balanced():
     runs = list(regimes.runs(2))
-    assert len(runs) == 2 * len(regimes.PIPELINES) * len(regimes.REGIMES)
+    without = [run for run in runs if run["segmentation"] == regimes.NO_SPANS]
+    n_texts = 3  # labels of two tasks, and scores
+    assert len(without) == 2 * n_texts
+    n_with = len(runs) - len(without)
+    assert n_with == 2 * len(regimes.PIPELINES) * len(regimes.REGIMES)
     assert [run["seed"] for run in runs] == sorted(run["seed"] for run in runs)
 
 
-@pytest.mark.parametrize("pipeline", ["textcat", "score", "tagger", "spancat"])
-def test_a_run(pipeline, data, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("pipeline", "regime", "segmentation", "has_spans"),
+    [
+        ("textcat", "head-first", "spans", True),
+        ("textcat", "everything", regimes.NO_SPANS, False),
+        ("score", "head-first", "spans", True),
+        ("tagger", "head-first", "none", False),
+        ("spancat", "head-first", "none", False),
+    ],
+)
+def test_a_run(pipeline, regime, segmentation, has_spans, data, tmp_path, monkeypatch):
     monkeypatch.setattr(regimes, "EPOCHS", 1)
     monkeypatch.setattr(regimes, "N_TRAIN", 25)
     monkeypatch.setattr(regimes, "N_TEST", 5)
@@ -67,9 +96,14 @@ def test_a_run(pipeline, data, tmp_path, monkeypatch):
     assert test >= 5
     encoder = tiny.save_bert(tmp_path / "encoder")
     runs = regimes.runs(1)
-    like = {"pipeline": pipeline, "regime": "head-first"}
-    run = next(one for one in runs if like.items() <= one.items())
+    like = {"pipeline": pipeline, "regime": regime, "segmentation": segmentation}
+    (run,) = (one for one in runs if like.items() <= one.items())
+    trained = []
+    monkeypatch.setattr(
+        regimes, "init_nlp", lambda c: trained.append(init_nlp(c)) or trained[0]
+    )
     found = regimes.train(run, data, encoder)
+    assert ("span_segmenter" in trained[0].pipe_names) == has_spans
     assert (-1 if pipeline == "score" else 0) <= found["score"] <= 1
 
 
