@@ -6,7 +6,7 @@ DATA is a folder with glue/SST-2, glue/STS-B, ner/wnut17/wnut17train.conll,
 ner/wikigold/wikigold.conll.txt and, somewhere below nltk_data, CoNLL-2000's train.txt;
 ENCODER one that transformers reads.
 Each run trains on 300 texts with all settings of `init`, and is scored on 500 others of
-the same file. It is appended to benchmarks/results/regimes.jsonl when it is done, and
+the same files. It is appended to benchmarks/results/regimes.jsonl when it is done, and
 not done again.
 """
 
@@ -36,7 +36,9 @@ from .matrix import Run, only_those, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "regimes.jsonl"
 REGIMES = ("everything", "head-first")
-FIRST_TYPES = "entity types"
+CHUNKS, FIRST_TYPES = "CoNLL-2000", "entity types"
+# Whose texts have the type of their first entity as a label.
+TYPED = ("WNUT17", "WikiGold")
 # In the place of a segmentation: `init --no-spans`.
 NO_SPANS = "no spans"
 
@@ -45,25 +47,25 @@ class Trained(NamedTuple):
     """What is trained.
 
     metric (str): What scores it.
-    task (str): The name of one of TASKS, whose texts it is trained on.
+    task (str): What it is trained on: the name of one of TASKS, CHUNKS or FIRST_TYPES.
+    pipeline (str): What `init` calls it.
     segmentation (str): What `init` writes: what its head looks at.
-    pipeline (str): What `init` calls it; "" if it has the same name here.
     """
 
     metric: str
     task: str
+    pipeline: str
     segmentation: str = "none"
-    pipeline: str = ""
 
 
 PIPELINES = {
-    "textcat": Trained("cats_macro_f", "SST-2", "spans"),
-    "types": Trained("cats_macro_f", FIRST_TYPES, "spans", "textcat"),
-    "score": Trained("cats_spearman", "STS-B", "spans"),
-    "ner": Trained("ents_f", "WNUT17"),
-    "bilou_ner": Trained("ents_f", "WNUT17"),
-    "spancat": Trained("spans_sc_f", "WNUT17"),
-    "tagger": Trained("tag_acc", "CoNLL-2000"),
+    "textcat": Trained("cats_macro_f", "SST-2", "textcat", "spans"),
+    "types": Trained("cats_macro_f", FIRST_TYPES, "textcat", "spans"),
+    "score": Trained("cats_spearman", "STS-B", "score", "spans"),
+    "ner": Trained("ents_f", "WNUT17", "ner"),
+    "bilou_ner": Trained("ents_f", "WNUT17", "bilou_ner"),
+    "spancat": Trained("spans_sc_f", "WNUT17", "spancat"),
+    "tagger": Trained("tag_acc", CHUNKS, "tagger"),
 }
 N_TRAIN, N_TEST = 300, 500
 # As many as `init` gives so few texts.
@@ -99,7 +101,7 @@ def first_types(data: Path, seed: int, folder: Path) -> dict[str, str]:
     These are seven labels of real texts, and the rarest is that of one text in thirty.
     """
     rows = []
-    for task in ("WNUT17", "WikiGold"):
+    for task in TYPED:
         # Its own dev data aside, all that a task has.
         drawn = draw(data, TASKS[task], "held-out", 0, seed)
         for text in (*drawn.pool, *drawn.test):
@@ -161,10 +163,9 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
         how = {name: run[name] for name in ("regime", "segmentation")}
         if run["segmentation"] == NO_SPANS:
             how = {"regime": run["regime"], "spans": False}
-        own = what.pipeline or pipeline
-        columns = {"text": "sentence"} if own == "textcat" else {}
+        columns = {"text": "sentence"} if what.pipeline == "textcat" else {}
         config = task_config(
-            own, transformer=str(encoder), files=files, columns=columns, **how
+            what.pipeline, transformer=str(encoder), files=files, columns=columns, **how
         )
         config["system"]["seed"] = seed
         config["training"]["max_epochs"] = EPOCHS
@@ -190,6 +191,14 @@ def runs(seeds: int) -> Iterator[Run]:
             yield {**run, "segmentation": NO_SPANS}
 
 
+def check_files(data: Path, names: set[str]) -> None:
+    """Stop if a folder lacks what pipelines are trained on."""
+    typed = TYPED if FIRST_TYPES in names else ()
+    check_data(data, sorted((names | {*typed}) & TASKS.keys()))
+    if CHUNKS in names:
+        chunks_of(data)
+
+
 def main(
     data: Folder,
     encoder: Encoder,
@@ -199,12 +208,7 @@ def main(
 ) -> None:
     """Do the runs that are missing."""
     wanted = only_those(runs(seeds), only)
-    names = {PIPELINES[run["pipeline"]].task for run in wanted}
-    if FIRST_TYPES in names:
-        names |= {"WNUT17", "WikiGold"}
-    check_data(data, sorted(names & TASKS.keys()))
-    if "CoNLL-2000" in names:
-        chunks_of(data)
+    check_files(data, {PIPELINES[run["pipeline"]].task for run in wanted})
     check_same(results.parent, encoder)
     run_missing(results, wanted, lambda run: train(run, data, encoder))
 

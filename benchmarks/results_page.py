@@ -166,23 +166,26 @@ def init_regimes() -> Iterator[Sequence[str]]:
     """Compare regimes of what `init` writes."""
     names = "everything at 2e-5", "the head first, at 1e-3"
     yield "pipeline", "data", "metric", *names
+    runs = read_recorded(RECORDED / "regimes.jsonl")
     for pipeline, what in PIPELINES.items():
-        yield from _compared(pipeline, *((one, what.segmentation) for one in REGIMES))
+        arms = ((regime, what.segmentation) for regime in REGIMES)
+        yield from _compared(runs, pipeline, *arms)
 
 
 def init_spans() -> Iterator[Sequence[str]]:
     """Compare what `init` writes for texts with what `init --no-spans` writes."""
     yield "pipeline", "data", "metric", "`init --no-spans`", "`init`"
+    runs = read_recorded(RECORDED / "regimes.jsonl")
     for pipeline, what in PIPELINES.items():
         arms = ((REGIMES[0], one) for one in (NO_SPANS, what.segmentation))
-        yield from _compared(pipeline, *arms)
+        yield from _compared(runs, pipeline, *arms)
 
 
 def _compared(
-    pipeline: str, one: tuple[str, str], two: tuple[str, str]
+    runs: Sequence[Run], pipeline: str, one: tuple[str, str], two: tuple[str, str]
 ) -> Iterator[Sequence[str]]:
-    """Compare two runs of a pipeline, named by regime and segmentation."""
-    runs, what = read_recorded(RECORDED / "regimes.jsonl"), PIPELINES[pipeline]
+    """Compare two kinds of runs of a pipeline, named by regime and segmentation."""
+    what = PIPELINES[pipeline]
     base, other = (
         {
             run["seed"]: 100 * run["score"]
@@ -192,10 +195,9 @@ def _compared(
         for arm in (one, two)
     )
     if base and other:
-        compared = summary.difference(other, base).replace("-", "−")
+        compared = summary.difference(other, base).replace("-", "−") or "-"
         score = f"{summary.spread([*base.values()])}, n = {len(base)}"
-        name = what.pipeline or pipeline
-        yield f"`{name}`", what.task, _METRIC[what.metric], score, compared
+        yield f"`{what.pipeline}`", what.task, _METRIC[what.metric], score, compared
 
 
 def what_training_does() -> Iterator[Sequence[str]]:

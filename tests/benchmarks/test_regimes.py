@@ -9,6 +9,7 @@ from spacy.tokens import DocBin
 from spacy.training.initialize import init_nlp
 
 from benchmarks import regimes
+from benchmarks.fewlabels.tasks import TASKS, draw
 
 from .. import tiny
 
@@ -59,11 +60,14 @@ def test_the_type_of_the_first_entity(data, tmp_path, monkeypatch):
     files = regimes.first_types(data, 0, tmp_path)
     train, test = (list(srsly.read_jsonl(files[part])) for part in ("train", "dev"))
     assert len(test) == 20
-    # A fifth of WikiGold is its dev data, and a text without an entity has no label.
+    # A text without an entity has no label, and WikiGold's dev data is left alone.
+    wikigold = draw(data, TASKS["WikiGold"], "held-out", 0, 0)
+    n_rome = sum("Rome" in text for text in (*wikigold.pool, *wikigold.test))
+    assert 0 < n_rome < 40
     labels = Counter(row["label"] for row in (*train, *test))
     assert labels["location"] == len(train) + len(test)
     assert {row["sentence"] for row in train} == {"the united states", "Rome is"}
-    assert len(train) + len(test) == 40 + 31
+    assert len(train) + len(test) == 40 + n_rome
 
 
 def test_runs_are_balanced():
@@ -111,6 +115,7 @@ def test_a_run(pipeline, regime, segmentation, has_spans, data, tmp_path, monkey
     ("missing", "expected"),
     [
         ("ner/wnut17/wnut17train.conll", "lacks the data of WNUT17"),
+        ("ner/wikigold/wikigold.conll.txt", "lacks the data of WikiGold"),
         ("nltk_data/corpora/conll2000/train.txt", r"lacks conll2000/train\.txt"),
     ],
 )

@@ -284,10 +284,10 @@ def test_the_reason_names_the_encoder(place):
 
 
 def test_all_failed(place):
+    """What they have in common is said once, at the end."""
     (place / "arms.yml").write_text(
         "arms: {bad: {set: {training.optimizer.eps: nonsense}}}"
     )
-    """What they have in common is said once, at the end."""
     shutil.copy("data/one/dev.spacy", "data/one/test.spacy")
     args = ["arms.yml", "-c", "configs/tiny", "-d", "data/one", "-o", "out"]
     for command in ("matrix", "experiment"):
