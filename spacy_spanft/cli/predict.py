@@ -61,27 +61,34 @@ def predict_cli(
 ) -> None:
     """Predict all rows of a file, however many, and go on after an interruption."""
     with short_errors():
+        from ..errors import Errors
         from ..experiments.matrix import read_gpus
         from ..prediction import predict
+        from ..prediction.work import Work
 
-        found = predict(
-            model,
-            input_path,
-            output,
-            text=text,
-            text_pair=text_pair,
-            separator=separator,
-            format=format and format.value,
-            errors=errors.value,
-            prefix=prefix,
-            force=force,
-            engine=engine.value,
-            n_process=n_process,
-            address=address,
-            gpu_ids=read_gpus(gpu_id),
-            code=None if code is None else str(code),
-            progress=not quiet and sys.stderr.isatty(),
-        )
+        try:
+            found = predict(
+                model,
+                input_path,
+                output,
+                text=text,
+                text_pair=text_pair,
+                separator=separator,
+                format=format and format.value,
+                errors=errors.value,
+                prefix=prefix,
+                force=force,
+                engine=engine.value,
+                n_process=n_process,
+                address=address,
+                gpu_ids=read_gpus(gpu_id),
+                code=None if code is None else str(code),
+                progress=not quiet and sys.stderr.isatty(),
+            )
+        except KeyboardInterrupt:
+            if Work(output).is_begun:
+                print(Errors.STOPPED_PREDICTING, file=sys.stderr)
+            raise
         if found.failures is not None:
             failed = f"{found.n_failures:,} of {found.n_rows:,} rows"
             said = f"⚠ {failed} have no prediction: see {found.failures}"

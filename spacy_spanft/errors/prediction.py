@@ -51,3 +51,6 @@ class PredictionErrors:
         "{folder} has parts of another run: {name} was different. Run the same command "
         "as before to resume it, or start over with --force."
     )
+    STOPPED_PREDICTING = (
+        "The predictions so far are kept: run the same command to resume it."
+    )

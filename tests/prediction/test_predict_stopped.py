@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_spanft.errors import SpanftError
+from spacy_spanft.errors import Errors, SpanftError
 from spacy_spanft.prediction import parts, predict, task
 from spacy_spanft.util.lock import own_folders
 
@@ -21,12 +21,13 @@ has_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signa
 N_ROWS = 800
 SCRIPT = """
 import sys
-from spacy_spanft.cli.util import short_errors
-from spacy_spanft.prediction import parts, predict
+from pathlib import Path
+from spacy_spanft.cli.predict import predict_cli
+from spacy_spanft.prediction import parts
 parts.MOST_ROWS = 10
 print("begun", flush=True)
-with short_errors():
-    predict(*sys.argv[1:4], n_process=int(sys.argv[4]))
+model, source, output, n_process = sys.argv[1:]
+predict_cli(model, source, Path(output), n_process=int(n_process))
 """
 
 
@@ -102,6 +103,7 @@ def test_interrupted(model, source, how, tmp_path, monkeypatch):
     assert n_parts >= 2
     assert process.returncode == 128 + how
     assert "Traceback" not in said
+    assert Errors.STOPPED_PREDICTING in said
     monkeypatch.setattr(parts, "MOST_ROWS", 10)
     known = []
     monkeypatch.setattr(
