@@ -62,6 +62,7 @@ def predict_cli(
     """Predict all rows of a file, however many, and go on after an interruption."""
     with short_errors():
         from ..errors import Errors
+        from ..errors.shortening import counted
         from ..experiments.matrix import read_gpus
         from ..prediction import predict
         from ..prediction.work import Work
@@ -95,6 +96,5 @@ def predict_cli(
             print(visible(said), file=sys.stderr)
         if not quiet:
             n_done = found.n_rows - found.n_failures
-            rows = "1 row" if n_done == 1 else f"{n_done:,} rows"
-            said = f"✔ Wrote the predictions of {rows} to {output}"
+            said = f"✔ Wrote the predictions of {counted(n_done, 'row')} to {output}"
             print(visible(said), file=sys.stderr)

@@ -13,7 +13,7 @@ from spacy.training import Corpus
 from spacy.util import registry
 
 from ..errors import Errors, SpanftError
-from ..errors.shortening import listed
+from ..errors.shortening import counted, listed
 from ..training.checks.labels import similar_labels
 from ..training.gold import cats_in, entities_in, has_score, spans_in, tags_in
 from ..training.readers.columns import SCORE
@@ -109,8 +109,8 @@ def told(path: str, seen: Seen) -> str:
     seen (Seen): What is there.
     RETURNS (str): Such as "train.csv: 40 texts of 3 to 9 words (median 5); 30 good".
     """
-    n, words = len(seen.n_words), seen.n_words
-    size = f"{n:,} {'text' if n == 1 else 'texts'} of {min(words):,}"
+    words = seen.n_words
+    size = f"{counted(len(words), 'text')} of {min(words):,}"
     if min(words) == max(words):
         head = f"{path}: {size} words"
     else:
@@ -124,8 +124,7 @@ def told(path: str, seen: Seen) -> str:
     total = seen.labels.total()
     shares = ", ".join(f"{label}: {k:,} ({k / total:.0%})" for label, k in most)
     n_more = len(seen.labels) - len(most)
-    kind = "label" if n_more == 1 else "labels"
-    more = f" and {n_more:,} more {kind}" if n_more else ""
+    more = f" and {counted(n_more, 'more label')}" if n_more else ""
     without = f"; texts without any: {seen.n_without:,}" if seen.n_without else ""
     return f"{head}; {shares}{more}{without}"
 

@@ -10,6 +10,7 @@ import spacy
 from confection import Config
 
 from ..errors import Errors, SpanftError
+from ..errors.shortening import counted
 from ..ml.pairs import SEPARATOR
 from ..training.readers.columns import SCORE
 from ..training.readers.conll import CONLL_ENDING
@@ -215,8 +216,8 @@ def fit_epochs(config: Config, seen: Seen) -> str | None:
     if epochs == config["training"]["max_epochs"]:
         return None
     config["training"]["max_epochs"] = epochs
-    texts = "text" if n_texts == 1 else "texts"
-    return f"With only {n_texts:,} training {texts}, the config trains {epochs} epochs."
+    texts = counted(n_texts, "training text")
+    return f"With only {texts}, the config trains {epochs} epochs."
 
 
 def fit_range(config: Config, task: str, seen: Iterable[Seen]) -> str | None:

@@ -46,6 +46,15 @@ def listed(values: Collection[Any]) -> str:
     return f"{names} and {n_more:,} more" if n_more > 0 else names or "none"
 
 
+def counted(n: int, noun: str) -> str:
+    """Say how many there are of something.
+
+    noun (str): What it is, in the singular: "label", "more label".
+    RETURNS (str): "1 label", or "2,000 labels".
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 class Message(str):
     """A message that shortens whatever its gaps are filled with."""
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from spacy.tokens import DocBin
 from spacy.training import Example
 
+from ...errors.shortening import counted
 from ..gold import cats_in, entities_in
 from .columns import SCORE
 
@@ -30,9 +31,8 @@ class Converted(NamedTuple):
     n_empty: int
 
     def __str__(self) -> str:
-        n_docs = len(self.docs)
         empty = f"; {self.n_empty:,} left out, as empty" if self.n_empty else ""
-        return f"{n_docs:,} {'doc' if n_docs == 1 else 'docs'}: {self._what()}{empty}"
+        return f"{counted(len(self.docs), 'doc')}: {self._what()}{empty}"
 
     def _what(self) -> str:
         if self.scores:
@@ -42,7 +42,7 @@ class Converted(NamedTuple):
         n_more = len(self.labels) - len(most)
         if not n_more:
             return counts or "no label"
-        return f"{counts} and {n_more:,} more {'label' if n_more == 1 else 'labels'}"
+        return f"{counts} and {counted(n_more, 'more label')}"
 
 
 def convert(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ...errors import Errors, ReaderError
-from ...errors.shortening import listed, shown
+from ...errors.shortening import counted, listed, shown
 from ...ngrams.text.blocks import PACKED, ErrorHandling, blocks_from_files
 from .rows import Incomplete, Row, check_choice, separator_in
 
@@ -173,9 +173,10 @@ def _table_rows(
         if len(cells) == len(columns):
             yield Row(f"Line {number}", dict(zip(columns, cells, strict=True)))
         elif incomplete == "error":
-            found = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-            wanted = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
-            n = {"cells": found, "expected": wanted}
+            n = {
+                "cells": counted(len(cells), "cell"),
+                "expected": counted(len(columns), "column"),
+            }
             where = {"place": f"Line {number}", "source": source}
             hint = too_many if len(cells) > len(columns) else ""
             names = {"columns": listed(columns), "hint": separator_in(columns) or hint}
