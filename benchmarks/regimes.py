@@ -5,9 +5,9 @@
 DATA is a folder with glue/SST-2, glue/STS-B, ner/wnut17/wnut17train.conll,
 ner/wikigold/wikigold.conll.txt and, somewhere below nltk_data, CoNLL-2000's train.txt;
 ENCODER one that transformers reads.
-Each run trains on 300 texts with all settings of `init`, and is scored on 500 others of
-the same files. It is appended to benchmarks/results/regimes.jsonl when it is done, and
-not done again.
+Each run trains on 300 texts with all settings of `init`, labels and scores of texts at
+other learning rates as well, and is scored on 500 others of the same files. It is
+appended to benchmarks/results/regimes.jsonl when it is done, and not done again.
 """
 
 import random
@@ -26,6 +26,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
 from spacy_spanft.configs import task_config
+from spacy_spanft.configs.bases import base
 
 from .arguments import Encoder, Folder
 from .fewlabels.configs import precision
@@ -36,6 +37,9 @@ from .matrix import Run, only_those, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "regimes.jsonl"
 REGIMES = ("everything", "head-first")
+# That of `init`, and those that texts are trained at as well.
+RATE = base("textcat")["training"]["optimizer"]["learn_rate"]["initial_rate"]
+OTHER_RATES = (2e-5, 1e-4)
 CHUNKS, FIRST_TYPES = "CoNLL-2000", "entity types"
 # Whose texts have the type of their first entity as a label.
 TYPED = ("WNUT17", "WikiGold")
@@ -169,6 +173,7 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
         )
         config["system"]["seed"] = seed
         config["training"]["max_epochs"] = EPOCHS
+        config["training"]["optimizer"]["learn_rate"]["initial_rate"] = run["rate"]
         config["components"]["transformer"]["model"]["precision"] = precision()
         nlp = init_nlp(config)
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
@@ -180,15 +185,17 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
 def runs(seeds: int) -> Iterator[Run]:
     """Name the runs, all of a seed before those of the next one.
 
-    What labels or scores texts is trained without spans as well, all at once.
+    What labels or scores texts is trained at other rates as well, with and without
+    spans, all of it at once.
     """
     for seed, (pipeline, what) in product(range(seeds), PIPELINES.items()):
-        for regime in REGIMES:
-            run = {"pipeline": pipeline, "regime": regime, "seed": seed}
-            yield {**run, "segmentation": what.segmentation}
+        kinds = [(regime, what.segmentation, RATE) for regime in REGIMES]
         if what.segmentation == "spans":
-            run = {"pipeline": pipeline, "regime": REGIMES[0], "seed": seed}
-            yield {**run, "segmentation": NO_SPANS}
+            pairs = product((what.segmentation, NO_SPANS), (RATE, *OTHER_RATES))
+            kinds += [(REGIMES[0], *pair) for pair in pairs]
+        for regime, segmentation, rate in dict.fromkeys(kinds):
+            run = {"pipeline": pipeline, "regime": regime, "rate": rate, "seed": seed}
+            yield {**run, "segmentation": segmentation}
 
 
 def check_files(data: Path, names: set[str]) -> None:

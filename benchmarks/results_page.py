@@ -24,7 +24,7 @@ from .fewlabels import page as fewlabels
 from .fewlabels.figures import FIGURES, Figure
 from .fewlabels.names import METRICS
 from .matrix import Run, read_recorded
-from .regimes import NO_SPANS, PIPELINES, REGIMES
+from .regimes import NO_SPANS, OTHER_RATES, PIPELINES, RATE, REGIMES
 
 RECORDED = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
@@ -164,40 +164,47 @@ def cost() -> Iterator[Sequence[str]]:
 
 def init_regimes() -> Iterator[Sequence[str]]:
     """Compare regimes of what `init` writes."""
-    names = "everything at 2e-5", "the head first, at 1e-3"
+    names = f"everything at {_short(RATE)}", "the head first, at 1e-3"
     yield "pipeline", "data", "metric", *names
-    runs = read_recorded(RECORDED / "regimes.jsonl")
     for pipeline, what in PIPELINES.items():
-        arms = ((regime, what.segmentation) for regime in REGIMES)
-        yield from _compared(runs, pipeline, *arms)
+        arms = [(regime, what.segmentation) for regime in REGIMES]
+        yield from _compared(pipeline, RATE, arms)
 
 
 def init_spans() -> Iterator[Sequence[str]]:
     """Compare what `init` writes for texts with what `init --no-spans` writes."""
-    yield "pipeline", "data", "metric", "`init --no-spans`", "`init`"
-    runs = read_recorded(RECORDED / "regimes.jsonl")
+    yield "pipeline", "data", "metric", "rate", "`init --no-spans`", "`init`"
     for pipeline, what in PIPELINES.items():
-        arms = ((REGIMES[0], one) for one in (NO_SPANS, what.segmentation))
-        yield from _compared(runs, pipeline, *arms)
+        arms = [(REGIMES[0], one) for one in (NO_SPANS, what.segmentation)]
+        for rate in sorted({RATE, *OTHER_RATES}):
+            for *names, score, compared in _compared(pipeline, rate, arms):
+                yield *names, _short(rate), score, compared
 
 
 def _compared(
-    runs: Sequence[Run], pipeline: str, one: tuple[str, str], two: tuple[str, str]
+    pipeline: str, rate: float, arms: Sequence[tuple[str, str]]
 ) -> Iterator[Sequence[str]]:
     """Compare two kinds of runs of a pipeline, named by regime and segmentation."""
     what = PIPELINES[pipeline]
+    own = {"pipeline": pipeline, "rate": rate}
     base, other = (
         {
             run["seed"]: 100 * run["score"]
-            for run in runs
-            if (run["pipeline"], run["regime"], run["segmentation"]) == (pipeline, *arm)
+            for run in read_recorded(RECORDED / "regimes.jsonl")
+            if own.items() <= run.items()
+            and (run["regime"], run["segmentation"]) == arm
         }
-        for arm in (one, two)
+        for arm in arms
     )
     if base and other:
         compared = summary.difference(other, base).replace("-", "−") or "-"
         score = f"{summary.spread([*base.values()])}, n = {len(base)}"
         yield f"`{what.pipeline}`", what.task, _METRIC[what.metric], score, compared
+
+
+def _short(rate: float) -> str:
+    """Write a rate as people do: 2e-5."""
+    return f"{rate:.0e}".replace("e-0", "e-")
 
 
 def what_training_does() -> Iterator[Sequence[str]]:

@@ -131,8 +131,12 @@ def written(config: Config, task: str, *, regime: str | None, name: str) -> str:
         f"    --output {quote(visible(f'training/{Path(name).stem}'))}",
         *([f"    {paths}"] if paths else []),
     )
+    training = config["training"]
     notes = (
-        _regime(task, regime).note.format(epochs=config["training"]["max_epochs"]),
+        _regime(task, regime).note.format(
+            rate=training["optimizer"]["learn_rate"]["initial_rate"],
+            epochs=training["max_epochs"],
+        ),
         TASKS[task].note,
         "A fifth of the training data is held out as dev data." if is_held_out else "",
         "For a GPU, add --gpu-id 0 to the command.",

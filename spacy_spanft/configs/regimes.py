@@ -15,7 +15,8 @@ class Regime(NamedTuple):
     """How a pipeline is trained.
 
     change (Callable[[Config], None]): Changes a config that has no regime yet.
-    note (str): What it does, for whoever reads the config; {epochs} is how long.
+    note (str): What it does, for whoever reads the config; {rate} is the transformer's
+        learning rate, and {epochs} is how long.
     """
 
     change: Callable[[Config], None]
@@ -49,13 +50,14 @@ def _head_first(config: Config) -> None:
 
 
 _RATES = (
-    f"The head learns at a rate of {_HEAD_RATE}, the transformer at 2e-05. layer_decay "
-    "= 0.9 would let each layer of it learn a tenth slower than the one above it."
+    f"The head learns at a rate of {_HEAD_RATE}, the transformer at {{rate}}. "
+    "layer_decay = 0.9 would let each layer of it learn a tenth slower than the one "
+    "above it."
 )
 REGIMES = {
     "everything": Regime(
         _everything,
-        "Adam, learning rate 2e-05 with a tenth of the steps to warm up and then "
+        "Adam, learning rate {rate} with a tenth of the steps to warm up and then "
         "linear decay, weight decay 0.01, batches of 32, {epochs} epochs (max_epochs).",
     ),
     "grouped": Regime(_grouped, _RATES),

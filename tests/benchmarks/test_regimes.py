@@ -74,23 +74,27 @@ def test_runs_are_balanced():
     runs = list(regimes.runs(2))
     without = [run for run in runs if run["segmentation"] == regimes.NO_SPANS]
     n_texts = 3  # labels of two tasks, and scores
-    assert len(without) == 2 * n_texts
-    n_with = len(runs) - len(without)
+    assert len(without) == 2 * n_texts * len({regimes.RATE, *regimes.OTHER_RATES})
+    for run in without:
+        assert {**run, "segmentation": "spans"} in runs
+    of_init = [run for run in runs if run["rate"] == regimes.RATE]
+    n_with = sum(run["segmentation"] != regimes.NO_SPANS for run in of_init)
     assert n_with == 2 * len(regimes.PIPELINES) * len(regimes.REGIMES)
     assert [run["seed"] for run in runs] == sorted(run["seed"] for run in runs)
+    assert len({str(run) for run in runs}) == len(runs)
 
 
 @pytest.mark.parametrize(
-    ("pipeline", "regime", "segmentation", "has_spans"),
+    ("pipeline", "regime", "segmentation", "rate"),
     [
-        ("textcat", "head-first", "spans", True),
-        ("textcat", "everything", regimes.NO_SPANS, False),
-        ("score", "head-first", "spans", True),
-        ("tagger", "head-first", "none", False),
-        ("spancat", "head-first", "none", False),
+        ("textcat", "head-first", "spans", regimes.RATE),
+        ("textcat", "everything", regimes.NO_SPANS, 1e-4),
+        ("score", "head-first", "spans", regimes.RATE),
+        ("tagger", "head-first", "none", regimes.RATE),
+        ("spancat", "head-first", "none", regimes.RATE),
     ],
 )
-def test_a_run(pipeline, regime, segmentation, has_spans, data, tmp_path, monkeypatch):
+def test_a_run(pipeline, regime, segmentation, rate, data, tmp_path, monkeypatch):
     monkeypatch.setattr(regimes, "EPOCHS", 1)
     monkeypatch.setattr(regimes, "N_TRAIN", 25)
     monkeypatch.setattr(regimes, "N_TEST", 5)
@@ -101,13 +105,15 @@ def test_a_run(pipeline, regime, segmentation, has_spans, data, tmp_path, monkey
     encoder = tiny.save_bert(tmp_path / "encoder")
     runs = regimes.runs(1)
     like = {"pipeline": pipeline, "regime": regime, "segmentation": segmentation}
-    (run,) = (one for one in runs if like.items() <= one.items())
+    (run,) = (one for one in runs if {**like, "rate": rate}.items() <= one.items())
     trained = []
     monkeypatch.setattr(
         regimes, "init_nlp", lambda c: trained.append(init_nlp(c)) or trained[0]
     )
     found = regimes.train(run, data, encoder)
-    assert ("span_segmenter" in trained[0].pipe_names) == has_spans
+    assert ("span_segmenter" in trained[0].pipe_names) == (segmentation == "spans")
+    optimizer = trained[0].config["training"]["optimizer"]
+    assert optimizer["learn_rate"]["initial_rate"] == rate
     assert (-1 if pipeline == "score" else 0) <= found["score"] <= 1
 
 

@@ -81,9 +81,9 @@ def test_with_spans_is_the_base_with_spans(task):
 
 
 RATES = {
-    "everything": {"learn_rate": 2e-5},
-    "grouped": {"learn_rate": 2e-5, "head_rate": 1e-3},
-    "head-first": {"learn_rate": 2e-5, "head_rate": 1e-3},
+    "everything": {"learn_rate": 5e-5},
+    "grouped": {"learn_rate": 5e-5, "head_rate": 1e-3},
+    "head-first": {"learn_rate": 5e-5, "head_rate": 1e-3},
 }
 
 
