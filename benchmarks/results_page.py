@@ -166,35 +166,40 @@ def init_regimes() -> Iterator[Sequence[str]]:
     """Compare regimes of what `init` writes."""
     names = f"everything at {_short(RATE)}", "the head first, at 1e-3"
     yield "pipeline", "data", "metric", *names
+    runs = _at(RATE)
     for pipeline, what in PIPELINES.items():
-        arms = [(regime, what.segmentation) for regime in REGIMES]
-        yield from _compared(pipeline, RATE, arms)
+        arms = ((regime, what.segmentation) for regime in REGIMES)
+        yield from _compared(runs, pipeline, *arms)
 
 
 def init_spans() -> Iterator[Sequence[str]]:
     """Compare what `init` writes for texts with what `init --no-spans` writes."""
     yield "pipeline", "data", "metric", "rate", "`init --no-spans`", "`init`"
-    for pipeline, what in PIPELINES.items():
-        arms = [(REGIMES[0], one) for one in (NO_SPANS, what.segmentation)]
-        for rate in sorted({RATE, *OTHER_RATES}):
-            for *names, score, compared in _compared(pipeline, rate, arms):
-                yield *names, _short(rate), score, compared
+    runs = {rate: _at(rate) for rate in sorted({RATE, *OTHER_RATES})}
+    for (pipeline, what), rate in product(PIPELINES.items(), runs):
+        arms = ((REGIMES[0], one) for one in (NO_SPANS, what.segmentation))
+        for *names, score, compared in _compared(runs[rate], pipeline, *arms):
+            yield *names, _short(rate), score, compared
+
+
+def _at(rate: float) -> list[Run]:
+    """Read what was trained at a rate."""
+    runs = read_recorded(RECORDED / "regimes.jsonl")
+    return [run for run in runs if run["rate"] == rate]
 
 
 def _compared(
-    pipeline: str, rate: float, arms: Sequence[tuple[str, str]]
+    runs: Sequence[Run], pipeline: str, one: tuple[str, str], two: tuple[str, str]
 ) -> Iterator[Sequence[str]]:
     """Compare two kinds of runs of a pipeline, named by regime and segmentation."""
     what = PIPELINES[pipeline]
-    own = {"pipeline": pipeline, "rate": rate}
     base, other = (
         {
             run["seed"]: 100 * run["score"]
-            for run in read_recorded(RECORDED / "regimes.jsonl")
-            if own.items() <= run.items()
-            and (run["regime"], run["segmentation"]) == arm
+            for run in runs
+            if (run["pipeline"], run["regime"], run["segmentation"]) == (pipeline, *arm)
         }
-        for arm in arms
+        for arm in (one, two)
     )
     if base and other:
         compared = summary.difference(other, base).replace("-", "−") or "-"
