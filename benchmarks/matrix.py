@@ -53,14 +53,17 @@ def run_missing(
 
 def read_done(results: Path) -> list[Run]:
     """Read what was done so far."""
-    lines = results.read_text("utf8").splitlines() if results.exists() else []
+    lines = results.read_bytes().splitlines() if results.exists() else []
     done = []
     for number, line in enumerate(lines, 1):
         try:
-            done.append(json.loads(line))
-        except json.JSONDecodeError as error:
+            run = json.loads(line)
+            if not isinstance(run, dict):
+                raise ValueError("it is not a JSON object")
+        except ValueError as error:
             where = f"Line {number} of {results} is not a run"
             raise SystemExit(f"{where}: {error}. Remove it.") from None
+        done.append(run)
     return done
 
 
@@ -133,7 +136,8 @@ def only_those(
 ) -> list[Run]:
     """Keep the runs whose settings are among those that were asked for.
 
-    Stops at a setting, or a value of it, that none of the known runs has.
+    Stops at a setting, or a value of it, that none of the known runs has, and where no
+    run has all of them.
 
     wanted (Iterable[Run]): The runs.
     only (list[str]): Settings, such as "size=300,1000".
@@ -156,4 +160,7 @@ def only_those(
             if value not in there:
                 choice = ", ".join(sorted(there))
                 raise SystemExit(f"--only {condition}: {value!r} is none of {choice}.")
-    return [one for one in wanted if all(str(one[k]) in v for k, v in kept.items())]
+    chosen = [one for one in wanted if all(str(one[k]) in v for k, v in kept.items())]
+    if wanted and not chosen:
+        raise SystemExit(f"No run has all of {', '.join(only)}.")
+    return chosen

@@ -174,12 +174,14 @@ def init_regimes() -> Iterator[Sequence[str]]:
 
 def init_spans() -> Iterator[Sequence[str]]:
     """Compare what `init` writes for texts with what `init --no-spans` writes."""
-    yield "pipeline", "data", "metric", "rate", "`init --no-spans`", "`init`"
+    arms = "`init --no-spans`", "`init` − `init --no-spans`"
+    yield "pipeline", "data", "metric", "rate", *arms
     runs = {rate: _at(rate) for rate in sorted({RATE, *OTHER_RATES})}
     for (pipeline, what), rate in product(PIPELINES.items(), runs):
-        arms = ((REGIMES[0], one) for one in (NO_SPANS, what.segmentation))
-        for *names, score, compared in _compared(runs[rate], pipeline, *arms):
-            yield *names, _short(rate), score, compared
+        kinds = ((REGIMES[0], one) for one in (NO_SPANS, what.segmentation))
+        for *names, score, compared in _compared(runs[rate], pipeline, *kinds):
+            told = f"**{_short(rate)}**" if rate == RATE else _short(rate)
+            yield *names, told, score, compared
 
 
 def _at(rate: float) -> list[Run]:

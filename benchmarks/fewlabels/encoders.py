@@ -22,10 +22,15 @@ def check_same(results: Path, encoder: Path) -> None:
         results.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"name": encoder.resolve().name, "sha256": own}, indent=2)
         path.write_text(text + "\n", "utf8")
-    known = json.loads(path.read_text("utf8"))
-    if known["sha256"] != own:
+    try:
+        known = dict(json.loads(path.read_bytes()))
+        name, sha256 = known["name"], known["sha256"]
+    except (ValueError, TypeError, KeyError) as error:
+        broken = f"{path} does not say which encoder the runs beside it have"
+        raise SystemExit(f"{broken}: {error!r}.") from None
+    if sha256 != own:
         raise SystemExit(
-            f"The runs in {results} have another encoder, {known['name']!r}, than "
+            f"The runs in {results} have another encoder, {name!r}, than "
             f"{str(encoder)!r}. Name another folder with --results."
         )
 

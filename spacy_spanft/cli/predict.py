@@ -87,12 +87,12 @@ def predict_cli(
                 progress=not quiet and sys.stderr.isatty(),
             )
         except KeyboardInterrupt:
-            if Work(output).is_begun:
+            if Work(output).has_parts:
                 print(Errors.STOPPED_PREDICTING, file=sys.stderr)
             raise
         if found.failures is not None:
-            failed = f"{found.n_failures:,} of {found.n_rows:,} rows"
-            said = f"⚠ {failed} have no prediction: see {found.failures}"
+            failed = f"{found.n_failures:,} of {counted(found.n_rows, 'row')}"
+            said = f"⚠ Without a prediction: {failed}. See {found.failures}"
             print(visible(said), file=sys.stderr)
         if not quiet:
             n_done = found.n_rows - found.n_failures

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from typer import Argument, Option
 
 from ..errors import Errors
+from ..errors.shortening import counted
 from ..pretraining.settings import Settings
 from .util import short_errors, with_parameters
 
@@ -92,7 +93,8 @@ def pretrain_cli(
         reached = ""
         if done.perplexity is not None:
             reached = f", held-out perplexity {done.perplexity:.2f}"
-        print(f"✔ Wrote {output}: {done.steps:,} steps{reached}", file=sys.stderr)
+        steps = counted(done.steps, "step")
+        print(f"✔ Wrote {output}: {steps}{reached}", file=sys.stderr)
 
 
 with_parameters(pretrain_cli, _options())

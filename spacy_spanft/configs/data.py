@@ -110,12 +110,11 @@ def told(path: str, seen: Seen) -> str:
     RETURNS (str): Such as "train.csv: 40 texts of 3 to 9 words (median 5); 30 good".
     """
     words = seen.n_words
-    size = f"{counted(len(words), 'text')} of {min(words):,}"
     if min(words) == max(words):
-        head = f"{path}: {size} words"
+        head = f"{path}: {counted(len(words), 'text')} of {counted(min(words), 'word')}"
     else:
-        middle = f"{median(words):.0f}"
-        head = f"{path}: {size} to {max(words):,} words (median {middle})"
+        lengths = f"{min(words):,} to {max(words):,} words (median {median(words):.0f})"
+        head = f"{path}: {counted(len(words), 'text')} of {lengths}"
     if seen.scores:
         return f"{head}; scores from {min(seen.scores):g} to {max(seen.scores):g}"
     if not seen.labels:
@@ -163,8 +162,8 @@ def _between(files: Mapping[str, str], train: Seen, dev: Seen) -> Iterator[str]:
     if files["train"] == files["dev"]:
         yield "The dev data is the training data; scores will be inflated."
     elif both := len(train.texts.keys() & dev.texts.keys() - {""}):
-        where = f"{files['dev']} also occur in {files['train']}"
-        yield f"{both:,} texts of {where}; scores will be inflated."
+        where = f"{files['dev']} that also occur in {files['train']}"
+        yield f"Texts of {where}: {both:,}; scores will be inflated."
     if alone := sorted(dev.labels.keys() - train.labels.keys()):
         where = f"in {files['dev']}, so that nothing learns them"
         yield f"Labels that occur only {where}: {listed(alone)}."

@@ -217,7 +217,7 @@ def fit_epochs(config: Config, seen: Seen) -> str | None:
         return None
     config["training"]["max_epochs"] = epochs
     texts = counted(n_texts, "training text")
-    return f"With only {texts}, the config trains {epochs} epochs."
+    return f"With only {texts}, the config trains for {epochs} epochs."
 
 
 def fit_range(config: Config, task: str, seen: Iterable[Seen]) -> str | None:

@@ -40,7 +40,7 @@ class DataErrors:
     BAD_JSON = "{place} of {source} is not a JSON object: {reason}."
     BAD_CSV = "{place} of {source} is not valid CSV: {reason}."
     NO_TEXT_AT_ALL = (
-        "None of the {n_rows:,} rows of {source} has text in column {columns}. Name "
+        "No row of {source} has text in column {columns} ({n_rows:,} read). Name "
         "another column (text = ...), or another file."
     )
     NO_TEXT_IN = (
@@ -234,7 +234,7 @@ class DataErrors:
         "or CoNLL's columns (.conll or .iob)."
     )
     SEVERAL_LABELS = (
-        "{n:,} texts of {path!r} have several labels or none, and textcat wants one "
+        "{path!r} has texts with several labels or none ({n:,}), and textcat wants one "
         "for each. Take --pipeline textcat_multilabel."
     )
     NO_SCORES = (

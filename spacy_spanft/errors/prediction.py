@@ -35,8 +35,8 @@ class PredictionErrors:
         "None of the first texts of {path} can be predicted. {place}: {reason}"
     )
     COLUMN_IS_THERE = (
-        "{path!r} already has the column {names}. Rename the predicted columns with "
-        "--prefix, such as --prefix predicted_."
+        "These columns are already in {path!r}: {names}. Rename the predicted ones "
+        "with --prefix, such as --prefix predicted_."
     )
     FOR_PAIRS = (
         "The pipeline {name!r} is for pairs of texts. Name the column of the second "
@@ -52,5 +52,5 @@ class PredictionErrors:
         "as before to resume it, or start over with --force."
     )
     STOPPED_PREDICTING = (
-        "The predictions so far are kept: run the same command to resume it."
+        "The parts that are done are kept. Run the same command again to resume."
     )

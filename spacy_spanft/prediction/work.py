@@ -43,6 +43,11 @@ class Work:
         """Say whether there is something to go on with."""
         return (self.folder / _BEGUN).exists()
 
+    @property
+    def has_parts(self) -> bool:
+        """Say whether a part is done."""
+        return self.is_begun and next(self._parts(), None) is not None
+
     @contextmanager
     def own(self, facts: Mapping[str, Any], force: bool = False) -> Iterator[None]:
         """Keep the folder to this process, and remove it when nothing is in it.
@@ -57,12 +62,12 @@ class Work:
                 yield
             finally:
                 # It is done, or was stopped before the first part was.
-                if not self.is_begun or next(self._parts(), None) is None:
+                if not self.has_parts:
                     shutil.rmtree(self.folder)
 
     def _begin(self, facts: Mapping[str, Any], force: bool) -> None:
         path = self.folder / _BEGUN
-        if path.exists() and next(self._parts(), None) is not None:
+        if self.has_parts:
             other = next(self._others(path, facts), None)
             if other is None:
                 return

@@ -98,13 +98,28 @@ def test_results_are_those_of_one_encoder(tmp_path):
     assert json.loads((results / encoders.NAME).read_text("utf8"))["name"] == "one"
 
 
-def test_a_line_that_was_cut_off_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"seed": "', "Unterminated"),
+        (b"[1, 2]", "it is not a JSON object"),
+        (b'{"seed\xff"', "'utf-8' codec can't"),
+    ],
+)
+def test_a_line_that_is_not_a_run_is_named(line, reason, tmp_path):
     path = tmp_path / "results.jsonl"
-    path.write_text('{"seed": 0}\n{"seed": "', "utf8")
-    with pytest.raises(
-        SystemExit, match=r"Line 2 of .*results.jsonl is not a run: Unter"
-    ):
+    path.write_bytes(b'{"seed": 0}\n' + line)
+    expected = f"Line 2 of .*results.jsonl is not a run: {reason}"
+    with pytest.raises(SystemExit, match=expected):
         read_done(path)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"name": "one"}'])
+def test_a_broken_name_of_an_encoder(text, tmp_path):
+    encoder = tiny.save_bert(tmp_path / "one")
+    (tmp_path / encoders.NAME).write_text(text, "utf8")
+    with pytest.raises(SystemExit, match="does not say which encoder the runs"):
+        encoders.check_same(tmp_path, encoder)
 
 
 def test_a_task_without_dev_data_is_cut(data):
@@ -243,6 +258,10 @@ def test_runs_are_balanced():
         (["run", ".", ".", "--only", "size=abc"], "'abc' is none of 100, 1000, 10000"),
         (["run", ".", ".", "--only", "color=red"], "'color' is none of task, size,"),
         (["run", ".", ".", "--only", "task"], "--only task: write task=VALUE"),
+        (
+            ["run", ".", ".", "--only", "task=WNUT17", "--only", "arm=pair"],
+            "No run has all of task=WNUT17, arm=pair.",
+        ),
         (["costs", ".", ".", "--results", "."], "Nothing is chosen yet in ."),
         (["run", ".", "."], "lacks the data of CoLA"),
         (["choose", "--results", "."], "There are no runs in fewlabels_tuning.jsonl"),

@@ -226,7 +226,7 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.csv", "--no-label --text a --text-pair a", "are both the column 'a'"),
         ("x.csv", "--score text", "text and score are both the column 'text'"),
         ("x.txt", "", r'rename it or set format = "tsv" \(--format tsv, where'),
-        ("empty.tsv", "", "None of the 2 rows of .*empty.tsv' has text"),
+        ("empty.tsv", "", "No row of .*empty.tsv' has text"),
         ("x.csv", "--separator <>", "'<>' stands between two texts, but"),
         ("x.csv", "--labels good", "must be as 0=bad,1=good, or a JSON object"),
         ("x.csv", "--labels {", "--labels is not JSON: Expecting property name"),

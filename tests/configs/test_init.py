@@ -220,10 +220,8 @@ class TestData:
         done = run("spanft", "init", "x.cfg", *files, *columns)
         said = done.stderr
         assert "train.jsonl: 8 texts of 4 words; y: 6 (75%), n: 2 (25%)" in said
-        assert (
-            "2 texts of dev.jsonl also occur in train.jsonl; scores will be inflated."
-            in said
-        )
+        both = "Texts of dev.jsonl that also occur in train.jsonl: 2"
+        assert f"{both}; scores will be inflated." in said
         assert (
             "Labels that occur only in dev.jsonl, so that nothing learns them: 'other'."
             in said
@@ -279,7 +277,7 @@ class TestData:
         self.table("t.jsonl", rows)
         args = ("spanft", "init", "x.cfg", "--train", "t.jsonl", "--dev", "t.jsonl")
         done = run(*args, "--pipeline", "textcat", ok=False)
-        assert "2 texts of 't.jsonl' have several labels or none" in done.stderr
+        assert "'t.jsonl' has texts with several labels or none (2)" in done.stderr
         assert not Path("x.cfg").exists()
         done = run(*args)
         assert "Detected from the data: --pipeline textcat_multilabel" in done.stderr
@@ -289,7 +287,7 @@ class TestData:
         rows = ["in O\n", "Rome B-LOC\n"] * 3 + ["at O\n"]
         Path("t.conll").write_text("\n".join(rows) + "\n", "utf8")
         done = run("spanft", "init", "x.cfg", "--train", "t.conll")
-        assert "6 texts of 1 words; LOC: 3 (100%); texts without any: 3" in done.stderr
+        assert "6 texts of 1 word; LOC: 3 (100%); texts without any: 3" in done.stderr
 
     def test_what_docs_are_for(self):
         nlp = spacy.blank("en")
@@ -364,9 +362,8 @@ class TestData:
         done = run("spanft", "init", "x.cfg", *files, "--no-spans")
         assert load_config("x.cfg")["training"]["max_epochs"] == epochs
         assert f"batches of 32, {epochs} epochs" in Path("x.cfg").read_text("utf8")
-        told = (
-            f"With only {n_texts:,} training texts, the config trains {epochs} epochs."
-        )
+        texts = f"With only {n_texts:,} training texts"
+        told = f"{texts}, the config trains for {epochs} epochs."
         assert (told in done.stderr) == (epochs > 3)
 
     def test_a_warning_is_given_once(self):

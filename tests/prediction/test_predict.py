@@ -248,7 +248,9 @@ def test_texts_that_are_too_long(model, tmp_path):
 def test_columns_that_are_there(model, tmp_path):
     rows = [{"text": "New York", "label": "bad"}]
     path = str(write(tmp_path / "in.csv", rows))
-    with pytest.raises(SpanftError, match=r"already has the column 'label'.*--prefix"):
+    with pytest.raises(
+        SpanftError, match=r"columns are already in .*: 'label'.*--prefix"
+    ):
         predict(str(model), path, tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl.parts").exists()
     predict(str(model), path, tmp_path / "out.jsonl", prefix="p_")
@@ -441,4 +443,6 @@ def test_command(model, tmp_path):
     run(*args, "-F", "-q", cwd=tmp_path)
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{}\n', "utf8")
     done = run("spanft", "predict", model, "in.jsonl", "o.parquet", cwd=tmp_path)
-    assert "1 of 2 rows have no prediction: see o.parquet.failed.jsonl" in done.stderr
+    assert (
+        "Without a prediction: 1 of 2 rows. See o.parquet.failed.jsonl" in done.stderr
+    )

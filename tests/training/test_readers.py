@@ -226,11 +226,11 @@ class TestBlankTexts:
         rows = [{"a": "", "b": " ", "label": "x"}] * 2
         path = write(tmp_path / "x.tsv", rows)
         expected = (
-            r"^\[SF\d+\] None of the 2 rows of .*x\.tsv' has text in column 'a'\. "
+            r"^\[SF\d+\] No row of .*x\.tsv' has text in column 'a' \(2 read\)\. "
         )
         with pytest.raises(ReaderError, match=expected):
             read(table_corpus(path, text="a"), nlp)
-        with pytest.raises(ReaderError, match=r"in column 'a', 'b'\. "):
+        with pytest.raises(ReaderError, match=r"in column 'a', 'b' \("):
             read(table_corpus(path, text="a", text_pair="b"), pair_nlp)
 
 
@@ -421,7 +421,7 @@ class TestErrors:
         (tmp_path / "x.tsv").write_text(f"{header}\na\tb\n")
         with pytest.raises(ReaderError, match="'9' and 19,990 more") as caught:
             read(table_corpus(tmp_path / "x.tsv"), nlp)
-        assert "has 2 cells, but the table has 20000 columns: '0', '1', " in str(
+        assert "has 2 cells, but the table has 20,000 columns: '0', '1', " in str(
             caught.value
         )
 
