@@ -166,47 +166,53 @@ def init_regimes() -> Iterator[Sequence[str]]:
     """Compare regimes of what `init` writes."""
     names = f"everything at {_short(RATE)}", "the head first, at 1e-3"
     yield "pipeline", "data", "metric", *names
-    runs = _at(RATE)
+    runs = read_recorded(RECORDED / "regimes.jsonl")
     for pipeline, what in PIPELINES.items():
-        arms = ((regime, what.segmentation) for regime in REGIMES)
-        yield from _compared(runs, pipeline, *arms)
+        base, other = (
+            _seeds(runs, pipeline, RATE, one, what.segmentation) for one in REGIMES
+        )
+        if base and other:
+            yield *_named(pipeline), *_told(base, other)
 
 
 def init_spans() -> Iterator[Sequence[str]]:
     """Compare what `init` writes for texts with what `init --no-spans` writes."""
     arms = "`init --no-spans`", "`init` − `init --no-spans`"
     yield "pipeline", "data", "metric", "rate", *arms
-    runs = {rate: _at(rate) for rate in sorted({RATE, *OTHER_RATES})}
-    for (pipeline, what), rate in product(PIPELINES.items(), runs):
-        kinds = ((REGIMES[0], one) for one in (NO_SPANS, what.segmentation))
-        for *names, score, compared in _compared(runs[rate], pipeline, *kinds):
-            told = f"**{_short(rate)}**" if rate == RATE else _short(rate)
-            yield *names, told, score, compared
-
-
-def _at(rate: float) -> list[Run]:
-    """Read what was trained at a rate."""
     runs = read_recorded(RECORDED / "regimes.jsonl")
-    return [run for run in runs if run["rate"] == rate]
+    of_texts = [one for one, what in PIPELINES.items() if what.segmentation == "spans"]
+    gains: dict[str, list[dict[int, float]]] = {}
+    for pipeline, rate in product(of_texts, sorted({RATE, *OTHER_RATES})):
+        base, other = (
+            _seeds(runs, pipeline, rate, REGIMES[0], one) for one in (NO_SPANS, "spans")
+        )
+        told = f"**{_short(rate)}**" if rate == RATE else _short(rate)
+        if base and other:
+            yield *_named(pipeline), told, *_told(base, other)
+        gain = {seed: other[seed] - base[seed] for seed in base.keys() & other.keys()}
+        gains.setdefault(told, []).append(gain)
+    for told, each in gains.items():
+        yield "mean", "-", "-", told, "-", fewlabels.over(each)
 
 
-def _compared(
-    runs: Sequence[Run], pipeline: str, one: tuple[str, str], two: tuple[str, str]
-) -> Iterator[Sequence[str]]:
-    """Compare two kinds of runs of a pipeline, named by regime and segmentation."""
+def _named(pipeline: str) -> tuple[str, str, str]:
     what = PIPELINES[pipeline]
-    base, other = (
-        {
-            run["seed"]: 100 * run["score"]
-            for run in runs
-            if (run["pipeline"], run["regime"], run["segmentation"]) == (pipeline, *arm)
-        }
-        for arm in (one, two)
-    )
-    if base and other:
-        compared = summary.difference(other, base).replace("-", "−") or "-"
-        score = f"{summary.spread([*base.values()])}, n = {len(base)}"
-        yield f"`{what.pipeline}`", what.task, _METRIC[what.metric], score, compared
+    return f"`{what.pipeline}`", what.task, _METRIC[what.metric]
+
+
+def _told(base: dict[int, float], other: dict[int, float]) -> tuple[str, str]:
+    return fewlabels.spread_and_n(base), fewlabels.signed_difference(other, base)
+
+
+def _seeds(
+    runs: Sequence[Run], pipeline: str, rate: float, regime: str, segmentation: str
+) -> dict[int, float]:
+    """Give the scores of the seeds that were run, in percent."""
+    wanted = {"pipeline": pipeline, "rate": rate, "regime": regime}
+    wanted["segmentation"] = segmentation
+    return {
+        run["seed"]: 100 * run["score"] for run in runs if wanted.items() <= run.items()
+    }
 
 
 def _short(rate: float) -> str:

@@ -99,7 +99,7 @@ def compared() -> Iterator[Sequence[str]]:
     runs = recorded(SCORED_RUNS)
     for size in sorted(SIZES):
         own = [run for run in runs if run["size"] == size]
-        cells = [_over([_gains(own, "STS-B", one)]) for one in columns.values()]
+        cells = [over([_gains(own, "STS-B", one)]) for one in columns.values()]
         yield f"{size:,}", *cells
 
 
@@ -126,7 +126,7 @@ def by_kind() -> Iterator[Sequence[str]]:
     groups |= {"all but STS-B": [t for t in TASKS if t != "STS-B"], "all": [*TASKS]}
     for (labels, some), (title, tasks) in product(sizes.items(), groups.items()):
         cells = [
-            _over([_gains(of_size[s], t, column) for s, t in product(some, tasks)])
+            over([_gains(of_size[s], t, column) for s, t in product(some, tasks)])
             for column in columns.values()
         ]
         if {*cells} != {"-"}:
@@ -155,7 +155,7 @@ def every_metric() -> Iterator[Sequence[str]]:
             both = (BASELINE, CHOSEN[task.kind].init)
             base, ours = (scores(own, name, arm, metric) for arm in both)
             if base.keys() & ours.keys():
-                cells = _spread(base), _difference(ours, base)
+                cells = spread_and_n(base), signed_difference(ours, base)
                 yield f"{size:,}", name, METRICS[metric], *cells
 
 
@@ -215,14 +215,14 @@ def regimes(
             main = found.pop(main_regime(TASKS[name]))
             if not (main and any(found.values())):
                 continue
-            cells = dict.fromkeys(REGIME_NAMES, _spread(main))
+            cells = dict.fromkeys(REGIME_NAMES, spread_and_n(main))
             for one, own in found.items():
                 change = _minus(own, main)
-                cells[one] = _over([change])
+                cells[one] = over([change])
                 changes[one].append(change)
             yield title, name, *cells.values()
         if any(len(tasks) > 1 for tasks in changes.values()):
-            yield title, "mean", *map(_over, changes.values())
+            yield title, "mean", *map(over, changes.values())
 
 
 def tried_on_texts() -> Iterator[Sequence[str]]:
@@ -243,9 +243,9 @@ def _tried(is_text: bool, arms: Sequence[str]) -> Iterator[Sequence[str]]:
     ]
     yield "head", *tasks
     found = {name: scores(runs, name, BASELINE) for name in tasks}
-    yield "encoder alone", *(_spread(found[name]) for name in tasks)
+    yield "encoder alone", *(spread_and_n(found[name]) for name in tasks)
     for arm in arms[1:]:
-        cells = [_difference(scores(runs, n, arm), found[n]) for n in tasks]
+        cells = [signed_difference(scores(runs, n, arm), found[n]) for n in tasks]
         if {*cells} != {"-"}:
             yield NAMES[arm], *cells
 
@@ -268,11 +268,11 @@ def _rows(runs: Sequence[Run], columns: Sequence[Column]) -> Iterator[Sequence[s
         cells = []
         for column, own in zip(columns, gains, strict=True):
             gained = _gains(runs, name, column)
-            cells.append(_over([gained]))
+            cells.append(over([gained]))
             own.append(gained)
-        yield name, _spread(encoder), *cells
+        yield name, spread_and_n(encoder), *cells
     if all(len(own) == len(TASKS) for own in gains):
-        yield "mean", "", *map(_over, gains)
+        yield "mean", "", *map(over, gains)
 
 
 def _gains(runs: Sequence[Run], task: str, column: Column) -> Seeds:
@@ -312,16 +312,18 @@ def scores(
     }
 
 
-def _over(tasks: Sequence[Seeds]) -> str:
+def over(tasks: Sequence[Seeds]) -> str:
     """Write the mean over tasks, of the seeds that all of them have."""
     seeds: Any = set.intersection(*(set(one) for one in tasks)) if tasks else set()
     means = {seed: mean(one[seed] for one in tasks) for seed in sorted(seeds)}
-    return _difference(means, dict.fromkeys(means, 0.0))
+    return signed_difference(means, dict.fromkeys(means, 0.0))
 
 
-def _difference(own: Seeds, base: Seeds) -> str:
+def signed_difference(own: Seeds, base: Seeds) -> str:
+    """Write the mean difference of two arms, paired by seed, with its interval."""
     return difference(own, base).replace("-", "−") or "-"
 
 
-def _spread(own: Seeds) -> str:
+def spread_and_n(own: Seeds) -> str:
+    """Write a mean and its standard deviation, and of how many seeds."""
     return f"{spread(list(own.values()))}, n = {len(own)}"
