@@ -115,11 +115,8 @@ def first_types(data: Path, seed: int, folder: Path) -> dict[str, str]:
                 words = " ".join(word for word, *_ in lines)
                 label = _TYPES.get(types[0], types[0])
                 rows.append({"sentence": words, "label": label})
-    random.Random(0).shuffle(rows)
-    test, pool = rows[:N_TEST], rows[N_TEST:]
-    train = random.Random(seed).sample(pool, min(N_TRAIN, len(pool)))
     files = {}
-    for part, own in (("train", train), ("dev", test)):
+    for part, own in zip(("train", "dev"), drawn_from(rows, seed), strict=True):
         path = folder / f"{part}.jsonl"
         srsly.write_jsonl(path, own)
         files[part] = str(path)
@@ -130,8 +127,13 @@ def tagged(data: Path, seed: int) -> tuple[list[str], list[str]]:
     """Draw texts with a tag for each token, to train on and to be scored on."""
     text = chunks_of(data).read_text("utf8")
     blocks = [one for one in text.split("\n\n") if one.strip()]
-    random.Random(0).shuffle(blocks)
-    test, pool = blocks[:N_TEST], blocks[N_TEST:]
+    return drawn_from(blocks, seed)
+
+
+def drawn_from(every: list[Any], seed: int) -> tuple[list[Any], list[Any]]:
+    """Draw what to train on, and give what is held out for all seeds."""
+    random.Random(0).shuffle(every)
+    test, pool = every[:N_TEST], every[N_TEST:]
     return random.Random(seed).sample(pool, min(N_TRAIN, len(pool))), test
 
 

@@ -189,8 +189,7 @@ def init_spans() -> Iterator[Sequence[str]]:
         told = f"**{_short(rate)}**" if rate == RATE else _short(rate)
         if base and other:
             yield *_named(pipeline), told, *_told(base, other)
-        gain = {seed: other[seed] - base[seed] for seed in base.keys() & other.keys()}
-        gains.setdefault(told, []).append(gain)
+        gains.setdefault(told, []).append(fewlabels.minus(other, base))
     for told, each in gains.items():
         yield "mean", "-", "-", told, "-", fewlabels.over(each)
 

@@ -217,7 +217,7 @@ def regimes(
                 continue
             cells = dict.fromkeys(REGIME_NAMES, spread_and_n(main))
             for one, own in found.items():
-                change = _minus(own, main)
+                change = minus(own, main)
                 cells[one] = over([change])
                 changes[one].append(change)
             yield title, name, *cells.values()
@@ -281,10 +281,11 @@ def _gains(runs: Sequence[Run], task: str, column: Column) -> Seeds:
     if arm == base:
         return {}
     own, other = (scores(runs, task, one) for one in (arm, base))
-    return _minus(own, other)
+    return minus(own, other)
 
 
-def _minus(own: Seeds, base: Seeds) -> Seeds:
+def minus(own: Seeds, base: Seeds) -> Seeds:
+    """Give the difference of two arms for each seed that both have."""
     return {seed: own[seed] - base[seed] for seed in own if seed in base}
 
 

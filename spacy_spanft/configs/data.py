@@ -111,10 +111,10 @@ def told(path: str, seen: Seen) -> str:
     """
     words = seen.n_words
     if min(words) == max(words):
-        head = f"{path}: {counted(len(words), 'text')} of {counted(min(words), 'word')}"
+        lengths = counted(min(words), "word")
     else:
         lengths = f"{min(words):,} to {max(words):,} words (median {median(words):.0f})"
-        head = f"{path}: {counted(len(words), 'text')} of {lengths}"
+    head = f"{path}: {counted(len(words), 'text')} of {lengths}"
     if seen.scores:
         return f"{head}; scores from {min(seen.scores):g} to {max(seen.scores):g}"
     if not seen.labels:
