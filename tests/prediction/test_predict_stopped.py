@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from spacy_spanft.cli.predict import predict_cli
 from spacy_spanft.errors import Errors, SpanftError
 from spacy_spanft.prediction import parts, predict, task
 from spacy_spanft.util.lock import own_folders
@@ -114,6 +115,22 @@ def test_interrupted(model, source, how, tmp_path, monkeypatch):
     assert 0 not in known
     assert 1 not in known
     assert len(read_lines(output)) == n_rows
+
+
+@pytest.mark.parametrize("n_parts", [0, 1])
+def test_what_is_promised(n_parts, model, source, tmp_path, monkeypatch, capsys):
+    """That it can be resumed is said only where a part is done."""
+    monkeypatch.setattr(parts, "MOST_ROWS", 200)
+
+    def stop(setup, shape, part):
+        if part.number == n_parts:
+            raise KeyboardInterrupt
+        return task.predict_part(setup, shape, part)
+
+    monkeypatch.setattr("spacy_spanft.prediction.run.predict_part", stop)
+    with pytest.raises(SystemExit):
+        predict_cli(str(model), source, tmp_path / "out.jsonl")
+    assert (Errors.STOPPED_PREDICTING in capsys.readouterr().err) == (n_parts > 0)
 
 
 def test_a_full_disk(model, source, tmp_path, monkeypatch):
