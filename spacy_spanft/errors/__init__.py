@@ -17,7 +17,8 @@ from .prediction import PredictionErrors
 from .pretraining import PretrainingErrors
 from .publishing import PublishingErrors
 from .shards import ShardErrors
-from .shortening import shown
+from .shortening import counted, listed, meant, shown
+from .visible import visible
 from .warnings import Warnings
 
 __all__ = [
@@ -33,7 +34,11 @@ __all__ = [
     "Warnings",
     "check_number",
     "check_setting",
+    "counted",
+    "listed",
+    "meant",
     "shown",
+    "visible",
     "without_code",
 ]
 

@@ -2,33 +2,7 @@
 
 import reprlib
 
-from spacy_spanft.errors import Errors
-from spacy_spanft.errors.codes import CODES, FRAGMENTS, NAMES
 from spacy_spanft.errors.shortening import Message, listed, shown
-
-
-def test_no_name_is_there_twice():
-    """Of two messages with the same name, only one could ever be seen."""
-    names = [
-        name
-        for part in Errors.__bases__
-        for name in vars(part)
-        if not name.startswith("_")
-    ]
-    assert len(names) > 100
-    assert sorted(set(names)) == sorted(names)
-
-
-def test_each_message_has_a_code():
-    names = {name for part in Errors.__bases__ for name in vars(part) if name[0] != "_"}
-    assert len(set(NAMES)) == len(NAMES)
-    assert names - set(NAMES) == FRAGMENTS
-    gone = set(NAMES) - names
-    assert not gone, "a code that was taken out would move those after it"
-    assert (CODES[NAMES[0]], CODES[NAMES[99]]) == ("SF001", "SF100")
-    text = Errors.NO_ROWS.format(source="a.csv")
-    assert text == f"[{CODES['NO_ROWS']}] There are no rows in a.csv."
-    assert not Errors.BOMB.startswith("[")
 
 
 def test_values_are_shown_as_repr_does_until_they_are_long():
