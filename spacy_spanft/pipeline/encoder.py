@@ -13,17 +13,15 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, reduce_mean
 
-from ..errors import Errors, SpanftError, check_number
+from ..errors import SpanftError, check_number
+from ..ml.encoder.sharing import SharedEncoder
 from ..ml.layers.doc_rows import DocRows
 from ..ml.layers.encoder_listener import EncoderListener, no_gradient
 from ..ml.layers.hf_encoder import is_trained
 from ..ml.layers.rows_to_tokens import rows_to_tokens
-from .batches import batches_of
-from .kept_rows import KeptRows, join_rows
-from .pending_gradient import PendingGradient
-from .remembered_rows import RememberedRows
 
-_LONGEST = 200
+# Vectors of more tokens are not computed ahead.
+_MAX_TOKENS = 2**16
 
 DEFAULT_CONFIG = {
     "model": {
@@ -57,11 +55,38 @@ def make_encoder(
     )
 
 
+class PendingGradient:
+    """The gradient of a batch, until all listeners have sent theirs."""
+
+    def __init__(
+        self, backprop: Callable[[Any], Any], n_left: int, sgd: Optimizer | None
+    ) -> None:
+        """Begin with none.
+
+        backprop (Callable[[Any], Any]): Takes the sum.
+        n_left (int): The number of listeners that have not sent theirs.
+        sgd (Optional[Optimizer]): The optimizer, if a step is to follow at once.
+        """
+        self.backprop = backprop
+        self.n_left = n_left
+        self.sgd = sgd
+        self.gradient: Any = None
+
+    def add(self, gradient: Any) -> None:
+        """Add the gradient of one listener.
+
+        gradient (Floats2d): Its gradient.
+        """
+        self.n_left -= 1
+        is_first = self.gradient is None
+        self.gradient = gradient if is_first else self.gradient + gradient
+
+
 class SpanftEncoder(TrainablePipe):
     """Encodes Docs for the components after it that have an EncoderListener.
 
-    Its vectors stand on no Doc: they are kept for as long as it takes the components
-    after it to use them, and computed again if somebody asks later (`rows_of`).
+    A Doc loses its vectors as soon as all of them have read them. They are computed
+    again for whoever asks later (`rows_of`).
     """
 
     def __init__(
@@ -88,10 +113,7 @@ class SpanftEncoder(TrainablePipe):
         self.name = name
         self.cfg = {"n_sorted": n_sorted, "set_tensor": set_tensor}
         self.listener_map: dict[str, list[EncoderListener]] = {}
-        self._kept = KeptRows()
-        self._remembered = RememberedRows()
-        # Whether the last step left the encoder as it was, and no stream came since.
-        self._was_frozen = False
+        self.shared = SharedEncoder(model)
         self._pending: PendingGradient | None = None
         self._tokens = rows_to_tokens(reduce_mean())
 
@@ -112,7 +134,7 @@ class SpanftEncoder(TrainablePipe):
         own = self.listener_map.setdefault(component_name, [])
         if not any(one is listener for one in own):
             own.append(listener)
-        listener.source = self
+        listener.encoder = self.shared
         if self.model.has_dim("nO"):
             listener.set_dim("nO", self.model.get_dim("nO"), force=True)
 
@@ -141,34 +163,12 @@ class SpanftEncoder(TrainablePipe):
             listener.set_dim("nO", self.model.get_dim("nO"), force=True)
 
     def rows_of(self, docs: Sequence[Doc]) -> DocRows:
-        """Give the vectors of the wordpieces of Docs.
+        """Return the vectors of the wordpieces of Docs.
 
-        docs (Sequence[Doc]): The Docs, which need not have gone through the pipeline.
+        docs (Sequence[Doc]): The Docs, which need not have been in the pipeline.
         RETURNS (DocRows): Their rows.
         """
-        return self._rows_of(docs, may_add=False)
-
-    def frozen_rows_of(self, docs: Sequence[Doc]) -> DocRows:
-        """Give the same to a listener that learns while the encoder does not.
-
-        docs (Sequence[Doc]): The Docs.
-        RETURNS (DocRows): Their rows.
-        """
-        self._was_frozen = True
-        return self._rows_of(docs, may_add=True)
-
-    def _rows_of(self, docs: Sequence[Doc], may_add: bool) -> DocRows:
-        kept = [self._kept.place_of(doc) for doc in docs]
-        missing = [doc for doc, place in zip(docs, kept, strict=True) if not place]
-        places = [place for place in kept if place]
-        if missing or not docs:
-            found = self._remembered.encode(self.model, missing, may_add)
-            self._kept.add(found)
-            if not places:
-                return found
-            new = ((found, i) for i in range(len(missing)))
-            places = [place or next(new) for place in kept]
-        return join_rows(self.model.ops, docs, places)
+        return self.shared.rows_of(docs)
 
     def predict(self, docs: Iterable[Doc]) -> DocRows:
         """Encode Docs, all of them at once.
@@ -184,7 +184,7 @@ class SpanftEncoder(TrainablePipe):
         docs (Iterable[Doc]): The Docs.
         rows (DocRows): Their rows.
         """
-        self._kept.add(rows)
+        self.shared.keep(rows, len(self.listeners))
         if self.cfg["set_tensor"]:
             found: list[Any] = self._tokens.predict(rows)
             for doc, vectors in zip(rows.docs, found, strict=True):
@@ -197,13 +197,8 @@ class SpanftEncoder(TrainablePipe):
         batch_size (int): How many texts a batch has.
         YIELDS (Doc): The same, in order.
         """
-        # What comes after a step is an evaluation; any other stream may have no end.
-        may_add, self._was_frozen = self._was_frozen, False
-        for docs in batches_of(stream, batch_size * self.cfg["n_sorted"]):
-            # Each component after this one holds back a batch of its own at most.
-            self._kept.n_docs = len(docs) + batch_size * (2 + len(self.listener_map))
-            rows = self._remembered.encode(self.model, docs, may_add)
-            self.set_annotations(docs, rows)
+        for docs in _batches_of(stream, batch_size * self.cfg["n_sorted"]):
+            self.set_annotations(docs, self.shared.frozen_rows.encode(self.model, docs))
             yield from docs
 
     def update(
@@ -228,14 +223,11 @@ class SpanftEncoder(TrainablePipe):
         validate_examples(examples, "SpanftEncoder.update")
         self.finish_backprop()  # what a listener that is frozen has kept waiting
         docs = [example.predicted for example in examples]
-        self._was_frozen = not is_trained(self.model)
-        if self._was_frozen:
-            rows = self._remembered.encode(self.model, docs, may_add=True)
-            self._pending = PendingGradient(no_gradient, len(self.listeners), sgd)
-        else:
-            self._remembered.clear()
+        if is_trained(self.model):
             rows, backprop = self.model.begin_update(docs)
-            self._pending = PendingGradient(backprop, len(self.listeners), sgd)
+        else:
+            rows, backprop = self.shared.rows_of(docs, learn=True), no_gradient
+        self._pending = PendingGradient(backprop, len(self.listeners), sgd)
         for listener in self.listeners:
             listener.receive(rows, partial(self._take, self._pending, losses))
         return losses
@@ -277,8 +269,9 @@ class SpanftEncoder(TrainablePipe):
         self._step(sgd)
 
     def _step(self, sgd: Optimizer) -> None:
+        if is_trained(self.model):
+            self.shared.forget()
         super().finish_update(sgd)
-        self._kept.clear()  # another encoder gives other rows
 
     def get_loss(self, examples: Any, scores: Any) -> None:
         """Do nothing: the loss is that of the components that listen."""
@@ -305,34 +298,43 @@ class SpanftEncoder(TrainablePipe):
         for _, component in pipeline[after:]:
             self.find_listeners(component)
 
-    def _forget(self) -> None:
-        """Forget what another encoder gave."""
-        self._kept.clear()
-        self._remembered.clear()
-        self._was_frozen = False
-
     def from_bytes(self, *args: Any, **settings: Any) -> "SpanftEncoder":
         """Load the component."""
-        self._forget()
-        with self._readable():
+        with self._loading():
             super().from_bytes(*args, **settings)
         return self
 
     def from_disk(self, *args: Any, **settings: Any) -> "SpanftEncoder":
         """Load the component."""
-        self._forget()
-        with self._readable():
+        with self._loading():
             super().from_disk(*args, **settings)
         return self
 
     @contextmanager
-    def _readable(self) -> Iterator[None]:
-        """Say of which component the weights cannot be read: many errors do not."""
+    def _loading(self) -> Iterator[None]:
+        """Name the component whose weights cannot be read: many errors do not."""
+        self.shared.forget()
         try:
             yield
         except SpanftError:
             raise
         except Exception as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            text = {"name": self.name, "reason": shorten(reason, _LONGEST)}
-            raise SpanftError(Errors.BAD_SAVED_ENCODER.format(**text)) from error
+            reason = shorten(str(error), 200, placeholder="...") or type(error).__name__
+            raise SpanftError(
+                f"The encoder of {self.name!r} cannot be read: {reason}. Are all files "
+                "of the saved pipeline whole (and no Git LFS pointers)?"
+            ) from error
+
+
+def _batches_of(stream: Iterable[Doc], n_docs: int) -> Iterator[list[Doc]]:
+    """Cut a stream into batches of so many Docs, or of as many as memory is for."""
+    docs: list[Doc] = []
+    n_tokens = 0
+    for doc in stream:
+        docs.append(doc)
+        n_tokens += len(doc)
+        if len(docs) == n_docs or n_tokens >= _MAX_TOKENS:
+            yield docs
+            docs, n_tokens = [], 0
+    if docs:
+        yield docs

@@ -9,8 +9,8 @@ from spacy.training import Example
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.shim import EncoderShim
+from spacy_spanft.ml.layers.doc_rows import join_rows
 from spacy_spanft.ml.layers.encoder_listener import EncoderListener
-from spacy_spanft.pipeline.kept_rows import KeptRows, join_rows
 from spacy_spanft.training.regimes.freeze import freeze_transformer
 
 from ..tiny import OWN_LISTENER, encoder_config, transformer_config
@@ -210,12 +210,16 @@ def test_each_text_is_encoded_once(bert, monkeypatch):
     assert sum(n_encoded) == 300
 
 
-def test_little_is_kept(bert):
+def test_docs_do_not_keep_their_vectors(bert):
     nlp = make(bert)
-    docs = list(nlp.pipe([f"the film {n}" for n in range(1000)], batch_size=4))
-    assert len(nlp.get_pipe("transformer")._kept._places) <= 2 * 4 * 8
+    docs = list(nlp.pipe([f"the film {n}" for n in range(100)], batch_size=4))
+    assert not nlp.get_pipe("transformer").shared._unread
     assert all(not doc.user_data and not doc.tensor.size for doc in docs)
-    assert docs[0].to_bytes()
+    with nlp.select_pipes(disable=["tagger"]):  # which never reads its part
+        docs = list(nlp.pipe(["the film", "a"]))
+    assert len(nlp.get_pipe("transformer").shared._unread) == 2
+    del docs
+    assert not nlp.get_pipe("transformer").shared._unread
 
 
 def test_what_was_changed_is_encoded_again(bert):
@@ -230,26 +234,32 @@ def test_what_was_changed_is_encoded_again(bert):
     assert encoder.rows_of([one, other, one]).starts == [0, 4, 7, 11]
 
 
-def test_kept_rows_are_those_of_the_doc(bert):
-    nlp = make(bert, "textcat")
+def test_rows_of_several_batches_are_joined(bert):
+    encoder = make(bert, "textcat").get_pipe("transformer")
+    docs = [spacy.blank("en").make_doc(text) for text in TEXTS]
+    batches = [encoder.predict(some) for some in (docs[:2], docs[2:5], docs[5:])]
+    places = [(rows, i) for rows in batches for i in range(len(rows.docs))]
+    for order in ([0, 1], [2, 3, 4], [4, 3], [5, 0, 2], [1, 2], [1], [0, 0, 5, 0]):
+        chosen = [docs[i] for i in order]
+        joined = join_rows(encoder.model.ops, chosen, [places[i] for i in order])
+        expected = encoder.predict(chosen)
+        np.testing.assert_allclose(joined.vectors, expected.vectors, atol=1e-5)
+        assert (joined.starts, joined.cls) == (expected.starts, expected.cls)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5, 64])
+def test_the_same_doc_twice(bert, batch_size):
+    nlp = make(bert)
     encoder = nlp.get_pipe("transformer")
-    docs = [nlp.make_doc(text) for text in TEXTS]
-    kept = KeptRows(100)
-    for some in (docs[:2], docs[2:5], docs[5:]):
-        kept.add(encoder.predict(some))
-    ops = encoder.model.ops
-    for order in ([0, 1], [2, 3, 4], [4, 3], [5, 0, 2], [1, 2], [1]):
-        own = [docs[i] for i in order]
-        found = join_rows(ops, own, [kept.place_of(doc) for doc in own])
-        expected = encoder.predict(own)
-        np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-5)
-        assert found.starts == expected.starts
-        assert found.cls == expected.cls
-    kept.n_docs = 1
-    kept.add(encoder.predict(docs[:1]))
-    assert [kept.place_of(doc) is None for doc in docs] == [False] + [True] * 5
-    kept.clear()
-    assert kept.place_of(docs[0]) is None
+    doc = nlp.make_doc("the film is good")
+    others = [nlp.make_doc(f"a film {i}") for i in range(5)]
+    docs = [doc, doc] * 3 + others + [doc]
+    assert list(nlp.pipe(docs, batch_size=batch_size)) == docs
+    assert doc.cats == pytest.approx(nlp("the film is good").cats, abs=1e-6)
+    assert not encoder.shared._unread
+    rows = encoder.rows_of([doc, others[0], doc])
+    expected = encoder.predict([doc, others[0], doc])
+    np.testing.assert_allclose(rows.vectors, expected.vectors, atol=1e-6)
 
 
 def test_vectors_for_others(bert):
@@ -314,22 +324,18 @@ def encoded(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("most_bytes", [2**30, 700, 0])
+@pytest.mark.parametrize("max_bytes", [2**30, 700, 0])
 @pytest.mark.parametrize("how", ["excluded", "annotating", "frozen for a while"])
-def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how, most_bytes):
-    """And the head learns the same: also where little of it fits into memory."""
+def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how, max_bytes):
+    """And the head learns the same, also where there is room for few of its vectors."""
     settings = {"exclude": ["transformer"]}
     if how == "annotating":
         settings["annotates"] = ["transformer", "span_segmenter"]
-    found = []
+    trained = []
     for remembers in (True, False):
         nlp = make(bert, "textcat")
-        encoder = nlp.get_pipe("transformer")
-        encoder._remembered.most_bytes = most_bytes
-        if not remembers:
-            encoder._remembered.encode = lambda model, docs, may_add: model.predict(
-                docs
-            )
+        frozen_rows = nlp.get_pipe("transformer").shared.frozen_rows
+        frozen_rows.max_bytes = max_bytes if remembers else 0
         freeze = freeze_transformer(until_step=100)
         encoded.clear()
         for _ in range(3):
@@ -341,32 +347,30 @@ def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how, most_bytes)
                 else:
                     nlp.update(batch, **{"annotates": ["span_segmenter"], **settings})
             nlp.evaluate(examples_of(nlp))
-        once = 8  # windows of all texts
-        if not remembers:
-            assert len(encoded) > 3 * once
-        else:
-            # The first batch comes before anybody knows that the encoder is frozen.
-            assert len(encoded) == once + (2 if how == "annotating" else 0)
-        found.append(nlp.get_pipe("textcat").model.to_bytes())
-    assert found[0] == found[1]
+        n_windows = 8  # of all texts
+        is_whole = remembers and max_bytes == 2**30
+        assert (len(encoded) == n_windows) == is_whole
+        trained.append(nlp.get_pipe("textcat").model.to_bytes())
+    assert trained[0] == trained[1]
 
 
-def test_what_is_remembered_is_forgotten_in_time(bert, encoded):
+def test_frozen_rows_are_forgotten_in_time(bert, encoded):
     nlp = make(bert, "textcat")
-    encoder = nlp.get_pipe("transformer")
+    frozen_rows = nlp.get_pipe("transformer").shared.frozen_rows
     texts = [text for text in TEXTS if text]
     nlp.update(examples_of(nlp), exclude=["transformer"], annotates=["span_segmenter"])
+    assert len(frozen_rows) == len(TEXTS)
     encoded.clear()
-    for text in ("it is new", "it is new", "it is york"):
-        list(nlp.pipe([*texts, text]))
-    assert len(encoded) == 2  # the second and third stream come after no step
-    list(nlp.pipe(["it is york"]))
-    assert len(encoded) == 3
+    for _ in range(3):  # a text that was not learned from is remembered the second time
+        list(nlp.pipe([*texts, "it is new"]))
+    assert len(encoded) == 2
+    list(nlp.pipe([f"it is {n}" for n in range(100)]))
+    assert len(frozen_rows) == len(TEXTS) + 1
     nlp.update(examples_of(nlp), annotates=["span_segmenter"])
-    assert not encoder._remembered._found
+    assert not len(frozen_rows)
     before = nlp(texts[0]).cats
     nlp.update(examples_of(nlp), annotates=["span_segmenter"])
     assert nlp(texts[0]).cats != before
     nlp.update(examples_of(nlp), exclude=["transformer"], annotates=["span_segmenter"])
     nlp.from_bytes(nlp.to_bytes())
-    assert not encoder._remembered._found
+    assert not len(frozen_rows)

@@ -1,6 +1,7 @@
 """Docs as the wordpieces of an encoder, in windows that overlap where they are long."""
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,9 @@ from spacy.tokens import Doc
 
 from ..alignment import Encoding, Ints, encoding_of_wordpieces, tokens_apart
 from ..pairs import Pair, check_tokenizer, split_pair
+
+# How a tokenizer truncates is set in the tokenizer itself, which threads share.
+_TRUNCATING = Lock()
 
 
 class Window(NamedTuple):
@@ -110,13 +114,14 @@ def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
 
 
 def _encode(tokenizer: Any, texts: list[Any], **settings: Any) -> Any:
-    return tokenizer(
-        texts,
-        truncation=True,
-        return_attention_mask=False,
-        return_offsets_mapping=True,
-        **settings,
-    )
+    with _TRUNCATING:
+        return tokenizer(
+            texts,
+            truncation=True,
+            return_attention_mask=False,
+            return_offsets_mapping=True,
+            **settings,
+        )
 
 
 def _window(encoded: Any, number: int) -> Window:

@@ -1,5 +1,7 @@
 """The vectors of an encoder, as the flat rows of a batch."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +37,37 @@ def join(ops: Any, arrays: list[Any]) -> Any:
     for a GPU know no such numbers.
     """
     return ops.xp.concatenate(arrays).astype(np.float32, copy=False)
+
+
+def join_rows(
+    ops: Any, docs: Sequence[Doc], places: Sequence[tuple[DocRows, int]]
+) -> DocRows:
+    """Put the rows of Docs together that come from several batches.
+
+    ops (Ops): The operations of the encoder's device.
+    docs (Sequence[Doc]): The Docs, one at least.
+    places (Sequence[tuple[DocRows, int]]): For each a batch, and its index there.
+    RETURNS (DocRows): Their rows.
+    """
+    first, begin = places[0]
+    of_one = all(rows is first for rows, _ in places)
+    if of_one and all(b == a + 1 for (_, a), (_, b) in pairwise(places)):
+        end = begin + len(places)
+        vectors: Any = first.vectors[first.starts[begin] : first.starts[end]]
+        starts = [
+            start - first.starts[begin] for start in first.starts[begin : end + 1]
+        ]
+    else:
+        parts = [
+            rows.vectors[rows.starts[i] : rows.starts[i + 1]] for rows, i in places
+        ]
+        vectors = ops.xp.concatenate(parts)
+        starts = [0]
+        for part in parts:
+            starts.append(starts[-1] + len(part))
+    encodings = [rows.encodings[i] for rows, i in places]
+    cls = None if first.cls is None else [(rows.cls or [])[i] for rows, i in places]
+    return DocRows(list(docs), vectors, starts, encodings, cls)
 
 
 def as_type_of(array: Any, gradient: Any) -> Any:

@@ -1,13 +1,14 @@
 """Stands for a shared encoder inside the model of another component."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError
+from ..encoder.sharing import SharedEncoder
 from .doc_rows import DocRows
 
 InT = list[Doc]
@@ -15,23 +16,8 @@ OutT = DocRows
 NAME = "encoder_listener"
 
 
-class Source(Protocol):
-    """What a listener listens to: the component that owns the encoder."""
-
-    name: str
-
-    def load(self) -> None:
-        """Load the encoder, if there is none yet."""
-
-    def rows_of(self, docs: Sequence[Doc]) -> DocRows:
-        """Give the rows of Docs, as in prediction."""
-
-    def frozen_rows_of(self, docs: Sequence[Doc]) -> DocRows:
-        """Give the same in training, where the encoder is not trained."""
-
-
 class EncoderListener(Model[InT, OutT]):
-    """Gives the rows of a shared encoder, and takes their gradient back to it."""
+    """Returns the rows of a shared encoder, and sends their gradient back to it."""
 
     def __init__(self, upstream: str) -> None:
         """Make the layer.
@@ -40,41 +26,47 @@ class EncoderListener(Model[InT, OutT]):
         """
         super().__init__(NAME, forward, init=init, dims={"nO": None})
         self.upstream_name = upstream
-        self.source: Source | None = None
+        self.encoder: SharedEncoder | None = None
         self._received: tuple[DocRows, Callable[[Floats2d], Any]] | None = None
 
     def receive(self, rows: DocRows, backprop: Callable[[Floats2d], Any]) -> None:
-        """Keep the rows of the batch that is trained on.
+        """Keep the rows of the batch to be trained on.
 
-        rows (DocRows): Its rows.
-        backprop (Callable[[Floats2d], Any]): What takes their gradient.
+        rows (DocRows): The rows.
+        backprop (Callable[[Floats2d], Any]): Takes their gradient.
         """
         self._received = rows, backprop
 
-    def hand_out(self, docs: InT) -> tuple[OutT, Callable[[Floats2d], Any]]:
-        """Give what was received, once.
+    def take(self, docs: InT) -> tuple[OutT, Callable[[Floats2d], Any]]:
+        """Return what was received, once.
 
         docs (list[Doc]): The batch.
-        RETURNS (tuple[DocRows, Callable]): The rows, and what takes their gradient. If
-            nothing was received, the encoder is not trained, and it predicts.
+        RETURNS (tuple[DocRows, Callable]): The rows, and the callback for their
+            gradient. If nothing was received, the encoder is not trained: it predicts.
         """
         if self._received is None:
-            return self._source().frozen_rows_of(docs), no_gradient
+            return self.shared.rows_of(docs, learn=True), no_gradient
         (rows, backprop), self._received = self._received, None
         if len(docs) != len(rows.docs) or any(
-            one is not other for one, other in zip(docs, rows.docs, strict=True)
+            doc is not other for doc, other in zip(docs, rows.docs, strict=True)
         ):
-            raise SpanftError(Errors.OTHER_BATCH.format(name=self.upstream_name))
+            raise SpanftError(
+                f"A component that listens to the encoder {self.upstream_name!r} was "
+                "given other Docs to learn from than the encoder. Update both in one "
+                "call of nlp.update."
+            )
         return rows, backprop
 
-    def rows_of(self, docs: InT) -> OutT:
-        """Give the rows of Docs, as in prediction."""
-        return self._source().rows_of(docs)
-
-    def _source(self) -> Source:
-        if self.source is None:
-            raise SpanftError(Errors.NO_UPSTREAM.format(name=self.upstream_name))
-        return self.source
+    @property
+    def shared(self) -> SharedEncoder:
+        """The encoder."""
+        if self.encoder is None:
+            raise SpanftError(
+                f"A component listens to the encoder {self.upstream_name!r}, and none "
+                "of that name is before it. Add one: nlp.add_pipe("
+                '"spanft_encoder", before=...), or set upstream to the name of yours.'
+            )
+        return self.encoder
 
 
 def forward(
@@ -82,16 +74,17 @@ def forward(
 ) -> tuple[OutT, Callable[[Floats2d], Any]]:
     """Apply the layer."""
     if is_train:
-        return model.hand_out(docs)
-    return model.rows_of(docs), no_gradient
+        return model.take(docs)
+    return model.shared.rows_of(docs), no_gradient
 
 
 def init(model: EncoderListener, X: InT | None = None, Y: Any = None) -> None:
-    """Load an encoder that spaCy does not initialize, as it is frozen."""
-    if model.source is not None:
-        model.source.load()
+    """Load an encoder that spaCy does not initialize because it is frozen."""
+    if model.encoder is not None:
+        model.encoder.model.initialize()
+        model.set_dim("nO", model.encoder.model.get_dim("nO"), force=True)
 
 
 def no_gradient(d_rows: Floats2d) -> list[Doc]:
-    """Take a gradient of which nothing is made."""
+    """Drop the gradient of an encoder that is not trained."""
     return []
