@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spacy.attrs import IS_SPACE, SPACY
 from spacy.tokens import Doc, SpanGroup
 
-from ..errors import Errors, SpanftError
+from ..errors import SpanftError, listed, shown
 from ..util.names import SAMPLE, WRITER
 
 Ints = NDArray[np.int64]
@@ -54,8 +54,7 @@ def check_spans_key(key: str, setting: str = "spans_key") -> None:
     """Raise for a key that doc.spans cannot be meant to have."""
     if not key:
         expected = 'the name of a key in doc.spans, such as "ngrams"'
-        place = {"name": setting, "value": key, "expected": expected}
-        raise SpanftError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(f"{setting} is {shown(key)}, but must be {expected}.")
 
 
 def mark_sample(docs: Sequence[Doc], key: str) -> None:
@@ -87,13 +86,18 @@ def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
         does not count.
     RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
     """
-    found = read_spans(doc, key, is_train=is_train)
-    overlaps = np.flatnonzero(found[1:, 0] < found[:-1, 1])
+    spans = read_spans(doc, key, is_train=is_train)
+    overlaps = np.flatnonzero(spans[1:, 0] < spans[:-1, 1])
     if len(overlaps):
         first = int(overlaps[0])
-        one, two = (doc[a:b].text for a, b in found[first : first + 2].tolist())
-        raise SpanftError(Errors.OVERLAP.format(key=key, one=one, two=two))
-    return found
+        one, two = (doc[a:b].text for a, b in spans[first : first + 2].tolist())
+        raise SpanftError(
+            f"The spans in doc.spans[{key!r}] overlap, so they cannot be pooled one "
+            f"by one: the first two that do are {shown(one)} and {shown(two)}. Use "
+            "the spans of a span_segmenter, or make them disjoint with "
+            "spacy.util.filter_spans."
+        )
+    return spans
 
 
 def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
@@ -109,13 +113,12 @@ def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
             for name, group in doc.spans.items()
             if group.attrs.get(WRITER) != SAMPLE
         ]
-        text = Errors.NO_SPANS
-        if is_train:
-            text = (
-                Errors.OTHER_SPANS_IN_TRAINING if names else Errors.NO_SPANS_IN_TRAINING
-            )
-        there = ", ".join(map(repr, names)) or "none"
-        raise SpanftError(text.format(key=key, there=there))
+        when = " in training" if is_train else ""
+        raise SpanftError(
+            f"doc.spans has no {key!r}{when} (it has: {listed(names)}). A component "
+            "before this one in [nlp] pipeline must write it, usually a span_segmenter "
+            "with the same spans_key, and be named in [training] annotating_components."
+        )
     spans = sorted((span.start, span.end) for span in doc.spans[key])
     return np.array(spans, np.int64).reshape(-1, 2)
 

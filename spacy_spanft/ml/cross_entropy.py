@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors, SpanftError, check_number
+from ..errors import SpanftError, check_number, shown
 from .layers.sequences import upload
 
 Weights = dict[str, float]
@@ -34,16 +34,26 @@ def read_weights(weights: Mapping[str, Any] | Sequence[Any] | None) -> Weights:
     if isinstance(weights, Mapping):
         for name in weights:
             if _NO_SETTING.search(name):
-                raise SpanftError(Errors.BAD_WEIGHT_NAME.format(name=name))
+                raise SpanftError(
+                    f"class_weights has a weight of {name!r}, which cannot be the "
+                    'name of a setting in a config: no "=" or ":" is allowed in it, '
+                    'nor "#", ";" or "[" at its beginning. Write pairs: '
+                    f'class_weights = [["{name}", 3.0], ...]'
+                )
     for pair in weights if isinstance(weights, list | tuple) else ():
         is_pair = isinstance(pair, list | tuple) and len(pair) == 2
         if not is_pair or not isinstance(pair[0], str):
-            raise SpanftError(Errors.BAD_WEIGHT_PAIR.format(pair=pair))
+            raise SpanftError(
+                f"class_weights has {shown(pair)}, which must be a pair of a label "
+                'and its weight: class_weights = [["LABEL", 3.0], ...]'
+            )
     read: Weights = dict(weights or {})
     if weights is not None and len(read) < len(weights):
         names = [pair[0] for pair in weights]
         twice = next(name for name in names if names.count(name) > 1)
-        raise SpanftError(Errors.LABEL_TWICE.format(label=twice))
+        raise SpanftError(
+            f"class_weights has two weights of {shown(twice)}. Remove one of them."
+        )
     expected = f"a number above 0, and {_HEAVIEST:,} at most"
     for name, weight in read.items():
         setting = f"class_weights.{name}"
@@ -61,8 +71,10 @@ def check_weight_names(name: str, weights: Weights, labels: Sequence[str]) -> No
     for label in weights:
         if label not in labels:
             there = ", ".join(map(repr, labels))
-            place = {"name": name, "label": label, "labels": there}
-            raise SpanftError(Errors.WEIGHT_OF_NOTHING.format(**place))
+            raise SpanftError(
+                f"class_weights of {name!r} has a weight of {shown(label)}. Its "
+                f"labels are {there}."
+            )
 
 
 def smoothed(truths: Any, smoothing: float, n_classes: int) -> Any:

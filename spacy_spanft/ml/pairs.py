@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import Errors, PairError, Warnings
+from ..errors import PairError, shown
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -28,7 +28,10 @@ class Pair(NamedTuple):
 def check_separator(separator: str) -> None:
     """Raise for a separator that could not be a token by itself."""
     if not separator or separator.split() != [separator]:
-        raise PairError(Errors.BAD_SEPARATOR.format(separator=separator))
+        raise PairError(
+            f"The separator is {shown(separator)}, but must be a word without white "
+            "space."
+        )
 
 
 def check_tokenizer(tokenizer: Any) -> None:
@@ -37,9 +40,18 @@ def check_tokenizer(tokenizer: Any) -> None:
     tokenizer (PreTrainedTokenizerFast): The tokenizer.
     """
     if not tokenizer.is_fast:
-        raise PairError(Errors.SLOW_TOKENIZER.format(name=type(tokenizer).__name__))
+        raise PairError(
+            f"{type(tokenizer).__name__} is not a fast tokenizer, so it does not say "
+            "which characters its wordpieces are made of. Set use_fast = true in the "
+            "transformer's tokenizer_config; some encoders have no fast tokenizer."
+        )
     if tokenizer.sep_token is None:
-        raise PairError(Errors.NO_SEPARATOR.format(name=tokenizer.name_or_path))
+        raise PairError(
+            f"The tokenizer of {tokenizer.name_or_path!r} has no separator "
+            "(sep_token), so it cannot encode pairs of texts. Use an encoder such as "
+            "BERT or RoBERTa, or give it one: "
+            '[components.transformer.model.tokenizer_config] sep_token = "</s>"'
+        )
 
 
 def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
@@ -53,9 +65,16 @@ def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
     """
     check_separator(separator)
     if not (isinstance(first, str) and isinstance(second, str)):
-        raise PairError(Errors.NOT_A_PAIR.format(pair=(first, second)))
+        raise PairError(
+            f"{shown((first, second))} is not a pair of texts. Give two strings for "
+            "each: [(first, second), ...]."
+        )
     if separator in first:
-        raise PairError(Errors.SEPARATOR_INSIDE.format(text=first, separator=separator))
+        raise PairError(
+            f"The first text of a pair holds the separator {shown(separator)} itself, "
+            f"so nobody could tell where it ends: {shown(first)}. Take it out, or "
+            "choose another separator."
+        )
     return f"{first} {separator} {second}"
 
 
@@ -70,7 +89,10 @@ def join_pairs(
     """
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2:
-            raise PairError(Errors.NOT_A_PAIR.format(pair=pair))
+            raise PairError(
+                f"{shown(pair)} is not a pair of texts. Give two strings for each: "
+                "[(first, second), ...]."
+            )
         yield join_pair(*pair, separator)
 
 
@@ -86,7 +108,12 @@ def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
         return Pair(text, None, -1)
     place = next((token.i for token in doc if token.text == separator), None)
     if place is None:
-        raise PairError(Errors.SEPARATOR_SPLIT.format(separator=separator, text=text))
+        raise PairError(
+            f"The separator {shown(separator)} is not a token by itself in "
+            f"{shown(text)}. It needs white space on both sides, and the tokenizer "
+            "must know it:\n\n    [nlp.tokenizer]\n    @tokenizers = "
+            f'"spacy-spanft.PairTokenizer.v1"\n    separator = "{separator}"'
+        )
     token = doc[place]
     # `join_pair` put one space on each side of the separator.
     first = text[: token.idx].removesuffix(" ")
@@ -107,5 +134,9 @@ def warn_of_single(owner: Any, docs: "Iterable[Doc]", separator: str) -> None:
     text = next((text for text in texts if separator not in text), None)
     if text is not None:
         owner.has_warned = True
-        place = {"separator": separator, "text": text[:60]}
-        warnings.warn(Warnings.NO_PAIR.format(**place), stacklevel=3)
+        warnings.warn(
+            f"A text has no separator {separator!r}, so that it is encoded as a single "
+            "text, by a pipeline for pairs. Join pairs with spacy_spanft.join_pair. "
+            f"The first such text: {text[:60]!r}",
+            stacklevel=3,
+        )

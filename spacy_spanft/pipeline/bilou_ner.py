@@ -1,32 +1,47 @@
 """The component `bilou_ner`: named entities by a tag of each token."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from confection import Config
+from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..errors import Errors, SpanftError, Warnings, check_number
+from ..errors import SpanftError, check_number, check_setting, listed, shown
 from ..ml.alignment import check_spans_key
-from ..ml.bilou import KINDS, OUT, Floats, Ints, best_tags, spans_of_tags, tag_names
+from ..ml.bilou import (
+    KINDS,
+    OUT,
+    Allowed,
+    Bools,
+    Entity,
+    Floats,
+    Ints,
+    Tagger,
+    best_tags,
+    entity_probabilities,
+    never_found,
+    spans_of_tags,
+    tag_names,
+)
 from ..ml.cross_entropy import (
     check_smoothing,
     check_weight_names,
     cross_entropy,
     read_weights,
 )
-from ..ml.entity_probabilities import Entity, entity_probabilities
-from .found_entities import write_entities, write_scores
-from .gold_tags import allowed_tags, gold_tags
+from ..util.names import WRITER
+
+# token.ent_iob. A token that is blocked begins an entity without a label.
+_INSIDE, _BEGIN = 1, 3
 
 DEFAULT_MODEL = """
 [model]
@@ -66,7 +81,7 @@ subword_features = true
 def make_bilou_ner(
     nlp: Language,
     name: str,
-    model: Model[list[Doc], list[Floats2d]],
+    model: Tagger,
     scores_key: str | None,
     threshold: float,
     class_weights: dict[str, float] | list[Any] | None,
@@ -102,14 +117,14 @@ def make_bilou_ner(
     )
 
 
-class Found(NamedTuple):
-    """The entities of a Doc.
+class Entities(NamedTuple):
+    """The predicted entities of a Doc.
 
-    entities (list[Entity]): Their start, end and label's number.
-    scores (Optional[Floats]): How probable they are; None if nobody asked.
+    spans (list[Entity]): Their start, end and label's number.
+    scores (Optional[Floats]): Their probabilities, if they are asked for.
     """
 
-    entities: list[Entity]
+    spans: list[Entity]
     scores: Floats | None
 
 
@@ -125,7 +140,7 @@ class BilouNER(TrainablePipe):
     def __init__(
         self,
         vocab: Vocab,
-        model: Model[list[Doc], list[Floats2d]],
+        model: Tagger,
         name: str = "bilou_ner",
         *,
         scores_key: str | None = None,
@@ -134,19 +149,7 @@ class BilouNER(TrainablePipe):
         label_smoothing: float = 0.0,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
-        """Make the component.
-
-        vocab (Vocab): The pipeline's vocabulary.
-        model (Model[List[Doc], List[Floats2d]]): Docs to the probabilities of tags.
-        name (str): The component's name in the pipeline.
-        scores_key (Optional[str]): The key in doc.spans of the entities with their
-            probabilities; None computes none.
-        threshold (float): Entities that are less probable are left out.
-        class_weights (Optional[Union[Dict[str, float], List]]): How much the tokens of
-            each label, and of "O", count in training; None counts all once.
-        label_smoothing (float): The share of each token's tag that is spread over all.
-        scorer (Optional[Callable]): What scores the entities.
-        """
+        """Make the component; see `make_bilou_ner`."""
         if scores_key is not None:
             check_spans_key(scores_key, "scores_key")
         expected = "a number from 0 to 1"
@@ -179,7 +182,10 @@ class BilouNER(TrainablePipe):
         RETURNS (int): 0 if it was there already, otherwise 1.
         """
         if not isinstance(label, str) or not label:
-            raise SpanftError(Errors.BAD_LABEL.format(label=label, name=self.name))
+            raise SpanftError(
+                f"{shown(label)} cannot be a label of {self.name!r}: a string of one "
+                "character or more is expected."
+            )
         if label in self.labels:
             return 0
         self._allow_extra_label()
@@ -205,43 +211,51 @@ class BilouNER(TrainablePipe):
         """
         validate_get_examples(get_examples, "BilouNER.initialize")
         if isinstance(labels, str):
-            raise SpanftError(Errors.ONE_LABEL.format(name=self.name, labels=labels))
+            raise SpanftError(
+                f"The labels of {self.name!r} are {shown(labels)}, but must be a list "
+                "of strings."
+            )
         if labels is None:
             labels = {e.label_ for eg in get_examples() for e in eg.reference.ents}
             labels = sorted(labels)
         labels = list(dict.fromkeys([*self.labels, *labels]))
         if labels and not self.labels:
-            self._check_n_tags(labels, Errors.WRONG_N_TAGS)
+            self._check_n_tags(labels)
         for label in labels:
             self.add_label(label)
         if not self.labels:
-            raise SpanftError(Errors.NO_ENTITIES.format(name=self.name))
+            raise SpanftError(
+                f"{self.name!r} has no labels: not one example that it is initialized "
+                "with has an entity (doc.ents). In training: is the path in "
+                "[corpora.train] right, and is it read by the right @readers? "
+                "spacy.Corpus.v1 reads .spacy files, spacy-spanft.ConllCorpus.v1 "
+                "CoNLL's columns."
+            )
         check_weight_names(self.name, self.class_weights, ["O", *self.labels])
-        self._warn_of_never_found(get_examples())
+        self._warn_of_unlearnable(get_examples())
         self.model.set_dim("nO", len(tag_names(self.labels)), force=True)
         self.model.initialize(X=[eg.predicted for eg in islice(get_examples(), 10)])
 
-    def predict(self, docs: Iterable[Doc]) -> list[Found]:
-        """Find the entities of each Doc.
+    def predict(self, docs: Iterable[Doc]) -> list[Entities]:
+        """Predict the entities of each Doc, without writing them.
 
-        docs (Iterable[Doc]): The Docs, which stay as they are.
-        RETURNS (list[Found]): For each Doc its entities, and their probabilities where
+        docs (Iterable[Doc]): The Docs.
+        RETURNS (list[Entities]): The entities of each, and their probabilities where
             there is a threshold or a key for them.
         """
         docs = list(docs)
         is_text = any(map(len, docs))
         return self.decode(docs, self.model.predict(docs) if is_text else [])
 
-    def decode(self, docs: list[Doc], tags: Sequence[Floats2d]) -> list[Found]:
-        """Find the entities of each Doc from the probabilities of its tags.
+    def decode(self, docs: list[Doc], tags: Sequence[Floats2d]) -> list[Entities]:
+        """Return the entities of each Doc from the probabilities of its tags.
 
-        docs (list[Doc]): The Docs, which stay as they are.
-        tags (Sequence[Floats2d]): What the model predicts of them; none if no Doc has
-            a token.
-        RETURNS (list[Found]): What `predict` gives.
+        docs (list[Doc]): The Docs.
+        tags (Sequence[Floats2d]): What the model predicts; none if no Doc has a token.
+        RETURNS (list[Entities]): As `predict`.
         """
         if not len(tags):
-            return [Found([], np.zeros(0)) for _ in docs]
+            return [Entities([], np.zeros(0)) for _ in docs]
         lengths = [len(doc) for doc in docs]
         joined = self.model.ops.xp.concatenate(tags)
         shares = self.model.ops.to_numpy(joined)
@@ -249,27 +263,29 @@ class BilouNER(TrainablePipe):
         allowed = allowed_tags(docs)
         best = best_tags(logs, lengths, allowed)
         ends = np.cumsum([0, *lengths]).tolist()
-        entities = [spans_of_tags(best[start:end]) for start, end in pairwise(ends)]
+        spans = [spans_of_tags(best[start:end]) for start, end in pairwise(ends)]
         if self.scores_key is None and not self.threshold:
-            return [Found(own, None) for own in entities]
-        scores = entity_probabilities(logs, lengths, allowed, entities)
-        return [self._probable(*pair) for pair in zip(entities, scores, strict=True)]
+            return [Entities(of_doc, None) for of_doc in spans]
+        scores = entity_probabilities(logs, lengths, allowed, spans)
+        return [
+            _above(self.threshold, *pair) for pair in zip(spans, scores, strict=True)
+        ]
 
-    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Found]) -> None:
+    def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Entities]) -> None:
         """Write the entities, beside those that are there already.
 
         docs (Iterable[Doc]): The Docs.
-        scores (Sequence[Found]): What `predict` found.
+        scores (Sequence[Entities]): What `predict` returned.
         """
         labels = [self.vocab.strings.add(label) for label in self.labels]
-        for doc, own in zip(docs, scores, strict=True):
-            found = [
+        for doc, entities in zip(docs, scores, strict=True):
+            spans = [
                 Span(doc, start, end, label=labels[label])
-                for start, end, label in own.entities
+                for start, end, label in entities.spans
             ]
-            write_entities(doc, found)
-            if self.scores_key is not None and own.scores is not None:
-                write_scores(doc, self.scores_key, found, own.scores.tolist())
+            _write_entities(doc, spans)
+            if self.scores_key is not None and entities.scores is not None:
+                _write_scores(doc, self.scores_key, spans, entities.scores.tolist())
 
     def get_loss(
         self, examples: Iterable[Example], scores: Sequence[Floats2d]
@@ -298,54 +314,114 @@ class BilouNER(TrainablePipe):
         return loss, [d_shares[start:end] for start, end in pairwise(ends)]
 
     def _weights(self) -> list[float]:
-        """Say how much each tag counts."""
-        of = {
-            label: self.class_weights.get(label, 1.0) for label in ("O", *self.labels)
-        }
-        return [of["O"], *(of[label] for label in self.labels for _ in KINDS)]
-
-    def _probable(self, entities: list[Entity], scores: Floats) -> Found:
-        """Leave out what is less probable than the threshold."""
-        enough = scores >= self.threshold
-        kept = [
-            one for one, is_enough in zip(entities, enough, strict=True) if is_enough
-        ]
-        return Found(kept, scores[enough])
+        """Return how much each tag counts."""
+        outside, *weights = (
+            self.class_weights.get(label, 1.0) for label in ("O", *self.labels)
+        )
+        return [outside, *(weight for weight in weights for _ in KINDS)]
 
     def from_bytes(self, *args: Any, **settings: Any) -> "BilouNER":
         """Load the component."""
         super().from_bytes(*args, **settings)
-        return self._checked()
+        self._check_n_tags(self.labels)
+        return self
 
     def from_disk(self, *args: Any, **settings: Any) -> "BilouNER":
         """Load the component."""
         super().from_disk(*args, **settings)
-        return self._checked()
-
-    def _checked(self) -> "BilouNER":
-        """Raise if labels and model are not those of one component."""
-        self._check_n_tags(self.labels, Errors.LABELS_OF_OTHERS)
+        self._check_n_tags(self.labels)
         return self
 
-    def _check_n_tags(self, labels: Sequence[str], message: str) -> None:
-        """Raise if the model was made for another number of tags."""
-        found = self.model.get_ref("output_layer").maybe_get_dim("nO")
+    def _check_n_tags(self, labels: Sequence[str]) -> None:
+        """Raise if the model was made, or saved, for another number of labels."""
+        n_tags = self.model.get_ref("output_layer").maybe_get_dim("nO")
         needed = len(tag_names(labels))
-        if found not in (None, needed):
-            place = {"name": self.name, "found": found, "needed": needed}
-            raise SpanftError(message.format(**place, n_labels=len(labels)))
+        if n_tags not in (None, needed):
+            raise SpanftError(
+                f"The model of {self.name!r} has nO = {n_tags}, but {len(labels)} "
+                f"labels need {needed} tags. Remove [components.{self.name}.model] nO "
+                "from the config; a saved pipeline has files of two pipelines."
+            )
 
-    def _warn_of_never_found(self, examples: Iterable[Example]) -> None:
+    def _warn_of_unlearnable(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""
-        found = []
-        for doc, tags, never in gold_tags(examples, self.labels, self.name):
+        texts = []
+        for doc, tags, never in self._gold_tags(examples):
             spans = spans_of_tags(np.where(never, tags, OUT))
-            found += [doc[start:end].text for start, end, _ in spans]
-        if found:
-            place = {"name": self.name, "n": len(found), "first": found[0]}
-            warnings.warn(Warnings.NEVER_FOUND.format(**place), stacklevel=2)
+            texts += [doc[start:end].text for start, end, _ in spans]
+        if texts:
+            warnings.warn(
+                f"{len(texts)} entities of the training data begin or end with white "
+                f"space, or cross the beginning of a sentence: {self.name!r} never "
+                "predicts such, and learns nothing from them. The first is "
+                f"{shown(texts[0])}.",
+                stacklevel=2,
+            )
 
     def _truths(self, examples: Iterable[Example]) -> Ints:
-        """Number the gold tags of all tokens, -1 where there is nothing to learn."""
-        gold = gold_tags(examples, self.labels, self.name)
+        """Return the gold tags of all tokens, -1 where there is nothing to learn."""
+        gold = self._gold_tags(examples)
         return np.concatenate([np.where(never, -1, tags) for _, tags, never in gold])
+
+    def _gold_tags(
+        self, examples: Iterable[Example]
+    ) -> Iterator[tuple[Doc, Ints, Bools]]:
+        """Yield each predicted Doc, its gold tags, and which are never predicted.
+
+        A tag is -1 where the gold data has none.
+        """
+        numbers = {name: i for i, name in enumerate(tag_names(self.labels))}
+        numbers |= {"-": -1, "": -1}
+        for example in examples:
+            names = [tag or "" for tag in example.get_aligned_ner()]
+            if new := next((name for name in names if name not in numbers), None):
+                raise SpanftError(
+                    f"{self.name!r} knows no label {new[2:]!r}, which the data has; it "
+                    f"knows: {listed(self.labels)}. Add it before training: "
+                    f"nlp.get_pipe({self.name!r}).add_label({new[2:]!r})"
+                )
+            tags = np.array([numbers[name] for name in names], np.int64)
+            doc = example.predicted
+            yield doc, tags, never_found(tags, allowed_tags([doc]))
+
+
+def allowed_tags(docs: Iterable[Doc]) -> Allowed:
+    """Return what each token of the Docs may be."""
+    attrs = [ENT_IOB, IS_SPACE, SENT_START]
+    columns = np.concatenate([doc.to_array(attrs) for doc in docs]).T
+    ent_iob, is_space, sent_start = columns
+    # In an entity, or blocked, by another component or an earlier run.
+    is_taken = (ent_iob == _INSIDE) | (ent_iob == _BEGIN)
+    return Allowed(~is_taken, is_space == 0, sent_start != 1)
+
+
+def _above(threshold: float, spans: list[Entity], scores: Floats) -> Entities:
+    is_above = scores >= threshold
+    kept = [span for span, is_in in zip(spans, is_above, strict=True) if is_in]
+    return Entities(kept, scores[is_above])
+
+
+def _write_entities(doc: Doc, spans: Sequence[Span]) -> None:
+    """Write entities beside those that are there already; blocked tokens stay so."""
+    iob, kind = doc.to_array([ENT_IOB, ENT_TYPE]).T
+    blocked = np.flatnonzero((iob == _BEGIN) & (kind == 0)).tolist()
+    doc.set_ents([*doc.ents, *spans], blocked=[doc[i : i + 1] for i in blocked])
+
+
+def _write_scores(
+    doc: Doc, key: str, spans: Sequence[Span], scores: Sequence[float]
+) -> None:
+    """Write the probabilities of entities, beside those of an earlier run."""
+    before = doc.spans.get(key, SpanGroup(doc))
+    expected = "a key of doc.spans that no segmenter writes"
+    check_setting("scores_key", key, WRITER not in before.attrs, expected)
+    known = zip(before, before.attrs.get("scores", ()), strict=False)
+    score_of = {_bounds_of(span): score for span, score in known}
+    score_of |= zip(map(_bounds_of, spans), scores, strict=True)
+    scored = [span for span in doc.ents if _bounds_of(span) in score_of]
+    attrs = {"scores": [score_of[_bounds_of(span)] for span in scored]}
+    doc.spans[key] = SpanGroup(doc, spans=scored, attrs=attrs)
+
+
+def _bounds_of(span: Span) -> tuple[int, int, int]:
+    return span.start, span.end, span.label

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from spacy.scorer import PRFScore, Scorer
 from spacy.training import Example
 
-from ..errors import Errors, SpanftError
+from ..errors import SpanftError, shown
 
 Scores = dict[str, Any]
 ScoreExamples = Callable[..., Scores]
@@ -32,7 +32,10 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
         labels = list(settings.get("labels", ()))
         if positive is not None and labels and positive not in labels:
             there = ", ".join(map(repr, labels))
-            message = Errors.NO_POSITIVE_LABEL.format(label=positive, labels=there)
+            message = (
+                f"positive_label = {shown(positive)}, but the labels are: {there}. "
+                "Set it in the scorer's block to one of them."
+            )
             raise SpanftError(message)
         settings = {**settings, "positive_label": positive, "multi_label": False}
         found = Scorer.score_cats(examples, "cats", **settings)

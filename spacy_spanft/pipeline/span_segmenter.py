@@ -11,7 +11,7 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..errors import Errors, SpanftError, Warnings
+from ..errors import SpanftError, shown
 from ..ml.alignment import check_spans_key
 from ..ml.pairs import check_separator
 from ..ngrams.dictionary import NgramDictionary
@@ -148,13 +148,13 @@ class SpanSegmenter(Pipe):
         if not isinstance(found, Sequence):
             kind, what = type(found).__name__, f"{len(docs)} Docs"
             raise SpanftError(
-                Errors.BAD_SEGMENTATION.format(segmenter=name, type=kind, what=what)
+                f"The segmenter {name} gave a {kind} for {what}. It must give a "
+                "list with the spans of each Doc: [[(start, end), ...], ...]."
             )
         if len(found) != len(docs):
             raise SpanftError(
-                Errors.WRONG_NUMBER.format(
-                    segmenter=name, docs=len(docs), got=len(found)
-                )
+                f"The segmenter {name} got {len(docs)} Docs, but gave "
+                f"{len(found)} results."
             )
         return [
             checked(doc, spans, name) for doc, spans in zip(docs, found, strict=True)
@@ -175,9 +175,11 @@ class SpanSegmenter(Pipe):
             other = other_writer(doc, segmentation, **place)
             if other and not self.overwrite:
                 raise SpanftError(
-                    Errors.KEY_TAKEN.format(
-                        key=self.spans_key, name=self.name, other=other
-                    )
+                    f"doc.spans[{self.spans_key!r}] already exists, and was not "
+                    f"written by {self.name!r} but by {other}. Give this "
+                    "component another key, or let it overwrite the spans: "
+                    'nlp.add_pipe("span_segmenter", config={"spans_key": '
+                    '"other"}) or config={"overwrite": True}.'
                 )
             write_spans(doc, segmentation, **place)
 
@@ -199,14 +201,17 @@ class SpanSegmenter(Pipe):
             dictionary = NgramDictionary.from_disk(dictionary)
         if dictionary is not None and not isinstance(dictionary, NgramDictionary):
             kind = type(dictionary).__name__
-            raise SpanftError(Errors.NOT_A_MAPPING.format(value=dictionary, type=kind))
+            raise SpanftError(
+                f"{shown(dictionary)} is a {kind}, but it must be an NgramDictionary."
+            )
         if hasattr(self.segmenter, "initialize"):
             self.segmenter.initialize(nlp, dictionary)
         elif dictionary is not None:
             raise SpanftError(
-                Errors.NO_DICTIONARY_SLOT.format(
-                    name=self.name, segmenter=_name_of(self.segmenter)
-                )
+                f"The component {self.name!r} was given a dictionary at "
+                f"initialization, but its segmenter {_name_of(self.segmenter)} "
+                f"takes none. Remove [initialize.components.{self.name}], or use "
+                "@segmenters = 'spacy-spanft.NgramSegmenter.v1'."
             )
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
@@ -270,13 +275,18 @@ class SpanSegmenter(Pipe):
     def _read_bytes(self, path: Path) -> None:
         segmenter: Any = self.segmenter
         if not path.is_file():
-            raise SpanftError(Errors.NOT_SAVED.format(path=path))
+            raise SpanftError(
+                f"{path} does not hold the segmenter's data. Was the pipeline saved "
+                "with exclude, or with another segmenter?"
+            )
         segmenter.from_bytes(path.read_bytes())
 
     def _warn_of_default(self) -> None:
         if not self._warned and getattr(self.segmenter, "has_default", False):
             warnings.warn(
-                Warnings.DEFAULT_LANGUAGE.format(name=self.name, lang=self._lang),
+                f"{self.name!r} cuts a pipeline of language {shown(self._lang)} "
+                "with the default dictionary, which is English. Give it one of "
+                f"its own: [initialize.components.{self.name}] dictionary = PATH",
                 stacklevel=2,
             )
         self._warned = True

@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..errors import Errors, SpanftError
+from ..errors import SpanftError, shown
 from ..ml.layers.label_targets import target_layers
 from .scorers import make_regression_scorer
 
@@ -89,9 +89,16 @@ class TextRegressor(MultiLabel_TextCategorizer):
         scorer (Optional[Callable]): What scores the scores.
         """
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise SpanftError(Errors.BAD_RANGE.format(low=low, high=high))
+            raise SpanftError(
+                f"The lowest score is {shown(low)} and the highest {shown(high)}, but "
+                "the first must be a number below the second."
+            )
         if model.attrs.get("multi_label") is False:
-            raise SpanftError(Errors.EXCLUSIVE.format(name=name))
+            raise SpanftError(
+                f"The model of {name!r} has exclusive_classes = true: of one label "
+                f"alone it is always sure. Set [components.{name}.model] "
+                "exclusive_classes = false."
+            )
         super().__init__(vocab, model, name, threshold=0.5, scorer=scorer)
         self.low = low
         self.high = high
@@ -109,14 +116,18 @@ class TextRegressor(MultiLabel_TextCategorizer):
         nlp (Optional[Language]): The pipeline.
         """
         if any(target_layers(self.model)):
-            raise SpanftError(Errors.TARGETS_OF_SCORES.format(name=self.name))
+            raise SpanftError(
+                f"{self.name!r} learns a score. class_weights and label_smoothing are "
+                "for labels: remove them."
+            )
         examples = list(get_examples())
         if not any(self.label in example.reference.cats for example in examples):
             there = sorted({label for eg in examples for label in eg.reference.cats})
             raise SpanftError(
-                Errors.NO_SCORE.format(
-                    name=self.name, label=self.label, there=", ".join(there) or "none"
-                )
+                f"{self.name!r} learns doc.cats[{shown(self.label)}], but no "
+                f"example has it (there are: {', '.join(there) or 'none'}). Name "
+                "the column of the scores in the corpus (score = ...), or set "
+                f"[components.{self.name}] label to what they are called."
             )
         super().initialize(lambda: examples, nlp=nlp, labels=[self.label])
 
@@ -139,11 +150,9 @@ class TextRegressor(MultiLabel_TextCategorizer):
             score = example.reference.cats.get(self.label, self.low)
             if not self.low <= score <= self.high:
                 raise SpanftError(
-                    Errors.OUT_OF_RANGE.format(
-                        name=self.name,
-                        score=score,
-                        text=example.reference.text[:60],
-                        low=self.low,
-                        high=self.high,
-                    )
+                    f"{self.name!r} learns scores between low = {self.low} and "
+                    f"high = {self.high}, and found {score} at "
+                    f"{shown(example.reference.text[:60])}. Set "
+                    f"[components.{self.name}] low and high to the range of your "
+                    "data."
                 )

@@ -19,8 +19,8 @@ TEXTCAT = {
     "doc_pooling": POOLING,
 }
 NER = {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": OWN_LISTENER}
-WORDS = "the film is not very good in new york city a united states of america".split()
-TEXTS = [" ".join([*WORDS[i % 13 :][: i % 9], f"new{i}"]) for i in range(200)]
+WORDS = ["the", "film", "is", "not", "very", "good", "in", "new", "york", "city"]
+TEXTS = [" ".join([*WORDS[i % 10 :][: i % 9], f"new{i}"]) for i in range(200)]
 PAIR = "the film is good [SEP] a film is very good"
 
 
@@ -57,7 +57,7 @@ def switching():
 
 
 @pytest.mark.parametrize("how", ["single texts", "pairs among them"])
-def test_threads_share_a_pipeline(bert, how, switching, n_calls=600):
+def test_threads_share_a_pipeline(bert, how, switching):
     separator = "[SEP]" if how == "pairs among them" else None
     if separator is None:
         nlp, texts = make_nlp(bert), TEXTS
@@ -67,7 +67,7 @@ def test_threads_share_a_pipeline(bert, how, switching, n_calls=600):
         nlp.tokenizer.add_special_case(separator, [{"ORTH": separator}])
         texts = [PAIR if i % 2 else text for i, text in enumerate(TEXTS)]
     expected = [scores_of(nlp(text)) for text in texts]
-    calls = [i * 7 % len(texts) for i in range(n_calls)]
+    calls = [i * 7 % len(texts) for i in range(600)]
     with ThreadPoolExecutor(10) as pool:
         scores = list(pool.map(lambda i: scores_of(nlp(texts[i])), calls))
     assert scores == [expected[i] for i in calls]

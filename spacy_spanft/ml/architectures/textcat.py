@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError, shown
 from ..alignment import check_spans_key
 from ..layers.doc_summary import Summary
 from ..layers.encoder_rows import encoder_rows
@@ -81,7 +81,11 @@ def span_textcat(
     """
     check_spans_key(spans_key)
     if pooler and not use_cls:
-        raise SpanftError(Errors.WITHOUT_CLS.format(name="pooler", value=pooler))
+        raise SpanftError(
+            "use_cls = false leaves out the vector of the whole text, so that "
+            f"{'pooler'} = {shown(pooler)} would change nothing. Leave out one of "
+            "them."
+        )
     if segmentation == "none":
         pool = text_pool(span_pooling, doc_pooling)
     else:

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError
 from ...util._compat import has_heard_curated
 from ..alignment import Encoding, encoding_of_wordpieces
 from .doc_rows import DocRows, as_type_of, check_annotated, init, join, starts_of
@@ -105,7 +105,13 @@ def _check_transformer(source: Model[InT, Any], docs: InT, is_train: bool) -> No
     if not is_train:
         check_annotated(docs)
     elif not has_heard_curated(source):
-        raise SpanftError(Errors.NO_TRANSFORMER)
+        raise SpanftError(
+            "There is no transformer for this component to listen to. Put one before "
+            'it in [nlp] pipeline (factory = "transformer"), and name it in the '
+            'component\'s [...model.tok2vec] upstream, or leave upstream at "*". A '
+            "transformer that is frozen in training must be taken from a trained "
+            "pipeline (source = ...), and be among the annotating_components."
+        )
     else:
         _check_numpy(source.ops)
 
@@ -117,5 +123,7 @@ def _check_numpy(ops: Any) -> None:
     """
     theirs = _version("spacy-curated-transformers")
     if ops.xp is np and Version(theirs) <= _CRASHES and Version(np.__version__) >= _NEW:
-        text = Errors.NUMPY_FOR_CURATED
-        raise SpanftError(text.format(version=theirs, numpy=np.__version__))
+        raise SpanftError(
+            f"spacy-curated-transformers {theirs} cannot be trained with NumPy "
+            f'{np.__version__}: run pip install "numpy<2.4".'
+        )

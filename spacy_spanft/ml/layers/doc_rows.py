@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError
 from ..alignment import Encoding, is_sample
 
 
@@ -88,7 +88,14 @@ def check_annotated(docs: list[Doc]) -> None:
     for doc in docs:
         is_there = doc.has_extension("trf_data") and doc._.trf_data is not None
         if len(doc) and not is_there and not is_sample(doc):
-            raise SpanftError(Errors.NO_TRANSFORMER)
+            raise SpanftError(
+                "There is no transformer for this component to listen to. Put one "
+                'before it in [nlp] pipeline (factory = "transformer"), and name it '
+                "in the component's [...model.tok2vec] upstream, or leave upstream "
+                'at "*". A transformer that is frozen in training must be taken from '
+                "a trained pipeline (source = ...), and be among the "
+                "annotating_components."
+            )
 
 
 def init(
@@ -101,5 +108,11 @@ def init(
     widths = [node.maybe_get_dim("nO") for node in source.walk()]
     width = source.maybe_get_dim("nO") or next(filter(None, widths), None)
     if width is None:
-        raise SpanftError(Errors.NO_TRANSFORMER)
+        raise SpanftError(
+            "There is no transformer for this component to listen to. Put one before "
+            'it in [nlp] pipeline (factory = "transformer"), and name it in the '
+            'component\'s [...model.tok2vec] upstream, or leave upstream at "*". A '
+            "transformer that is frozen in training must be taken from a trained "
+            "pipeline (source = ...), and be among the annotating_components."
+        )
     model.set_dim("nO", width)

@@ -7,7 +7,7 @@ import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError
 from ..alignment import Ints, real_rows
 from .doc_rows import DocRows
 from .sequences import upload
@@ -80,5 +80,9 @@ def _real(X: DocRows, number: int) -> Ints:
 def _those_of_texts(X: DocRows, cls: Sequence[int], full: Ints) -> list[Ints]:
     """Find the row that stands for each Doc."""
     if any(cls[number] < 0 for number in full):
-        raise SpanftError(Errors.NO_CLS)
+        raise SpanftError(
+            "The encoder's tokenizer puts no [CLS] at the beginning or the end of a "
+            "text, so that no vector of it stands for the whole. In the block of the "
+            'model, set summary = "mean", or, in SpanTextCat, use_cls = false.'
+        )
     return [np.array([X.starts[number] + cls[number]]) for number in full]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError
 from ..cross_entropy import (
     check_smoothing,
     read_weights,
@@ -68,7 +68,11 @@ def forward(
     """Give the scores as they are."""
     weights = model.attrs["weights"]
     if is_train and weights is None:
-        raise SpanftError(Errors.NO_CLASS_WEIGHTS)
+        raise SpanftError(
+            "A text classifier has class_weights, and nothing has told it the "
+            "numbers of its labels. The callback spacy-spanft.prepare_training.v1 "
+            "does, as [initialize.after_init]."
+        )
 
     def backprop(dY: OutT) -> InT:
         return _gradient(model, X, dY)

@@ -7,7 +7,7 @@ import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError, shown
 from ..alignment import Pieces, align_pieces, get_spans
 from .doc_rows import DocRows
 from .pooling import Pooling
@@ -35,8 +35,9 @@ def span_pool(
     """
     for name, value in {"max_pieces": max_pieces, "max_rows": max_rows}.items():
         if value is not None and value < 1:
-            place = {"name": name, "value": value, "expected": "1 or more, or null"}
-            raise SpanftError(Errors.BAD_SETTING.format(**place))
+            raise SpanftError(
+                f"{name} is {shown(value)}, but must be {'1 or more, or null'}."
+            )
     return Model(
         "span_pool",
         forward,

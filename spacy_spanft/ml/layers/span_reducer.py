@@ -2,7 +2,7 @@
 
 from thinc.api import chain, concatenate, reduce_first, reduce_last
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError, shown
 from .attention_sum import attention_sum
 from .feed_forward import feed_forward
 from .pooling import Pooling
@@ -21,8 +21,9 @@ def boundary_attention_reducer(hidden_size: int = 128) -> Pooling:
         width).
     """
     if hidden_size < 1:
-        place = {"name": "hidden_size", "value": hidden_size, "expected": "1 or more"}
-        raise SpanftError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(
+            f"{'hidden_size'} is {shown(hidden_size)}, but must be {'1 or more'}."
+        )
     start: Pooling = chain(reduce_first(), feed_forward(hidden_size))
     end: Pooling = chain(reduce_last(), feed_forward(hidden_size))
     return with_nonempty(concatenate(start, end, attention_sum(hidden_size)))

@@ -11,7 +11,6 @@ from thinc.api import Model, reduce_max
 from thinc.types import Floats2d, Ragged
 from thinc.util import get_width
 
-from ...errors import Warnings
 from ..alignment import Ints, align_tokens, get_spans, lengths_of_pieces
 from .doc_rows import DocRows
 from .pooling import Pooling
@@ -193,7 +192,13 @@ def _warn_of_cut(doc: Doc, counts: Ints) -> None:
     """
     for i in np.flatnonzero(counts == 0).tolist():
         if any(character.isalnum() for character in doc[i].text):
-            warnings.warn(Warnings.CUT_OFF, stacklevel=2)
+            warnings.warn(
+                "The transformer cut off a text: words of it have no vector, because a "
+                "window has more wordpieces than model_max_length in its "
+                "tokenizer_config. Make window and stride in "
+                "[components.transformer.model.get_spans] smaller than they are now.",
+                stacklevel=2,
+            )
             return
 
 

@@ -9,7 +9,7 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
-from ...errors import Errors, SpanftError, check_setting
+from ...errors import SpanftError, check_setting, shown
 from ..alignment import Ints
 from .matmul import matmul
 from .sequences import known, upload
@@ -42,8 +42,7 @@ def span_window(
     check_kernel_size(kernel_size)
     if not 0 <= before < kernel_size:
         expected = f"0 or more, and less than kernel_size = {kernel_size}"
-        place = {"name": "before", "value": before, "expected": expected}
-        raise SpanftError(Errors.BAD_SETTING.format(**place))
+        raise SpanftError(f"{'before'} is {shown(before)}, but must be {expected}.")
     return Model(
         "span_window",
         forward,

@@ -7,7 +7,7 @@ import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError
 from ..alignment import Pieces, align_pieces
 from .doc_rows import DocRows
 from .pooling import Pooling
@@ -31,7 +31,11 @@ def text_pool(span_pooling: Pooling, doc_pooling: Pooling) -> Model[InT, OutT]:
     RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
     """
     if not span_pooling.has_ref("window"):
-        raise SpanftError(Errors.NO_WINDOW)
+        raise SpanftError(
+            'Without segmentation (segmentation = "none"), the windows of the span '
+            "pooling go over the whole text, and this one has no windows. Use "
+            '@architectures = "spacy-spanft.CnnPooling.v1" as span_pooling.'
+        )
     layers = [span_pooling.get_ref("window"), doc_pooling]
     dims: dict[str, int | None] = {"nO": None, "nI": None}
     return Model("text_pool", forward, init=init, layers=layers, dims=dims)

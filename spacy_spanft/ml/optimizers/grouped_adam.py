@@ -7,7 +7,7 @@ from thinc.api import Optimizer
 from thinc.optimizers import FloatOrSeq
 from thinc.types import FloatsXd
 
-from ...errors import Errors, SpanftError, Warnings
+from ...errors import SpanftError, shown
 from .groups import Key, ParameterGroup, Part, groups_with
 
 _REASONS: dict[Part, str] = {
@@ -55,14 +55,17 @@ def grouped_adam(
     RETURNS (GroupedAdam): The optimizer.
     """
     if not 0 < layer_decay <= 1:
-        text = {"name": "layer_decay", "expected": "above 0, and 1 at most"}
-        raise SpanftError(Errors.BAD_SETTING.format(value=layer_decay, **text))
+        raise SpanftError(
+            f"{'layer_decay'} is {shown(layer_decay)}, but must be "
+            f"{'above 0, and 1 at most'}."
+        )
     rates: dict[str, FloatOrSeq | None]
     rates = {"transformer": transformer_rate, "head": head_rate}
     for name, rate in {**rates, "learn": learn_rate}.items():
         if isinstance(rate, int | float) and rate < 0:
-            text = {"name": f"{name}_rate", "expected": "0 or more"}
-            raise SpanftError(Errors.BAD_SETTING.format(value=rate, **text))
+            raise SpanftError(
+                f"{f'{name}_rate'} is {shown(rate)}, but must be {'0 or more'}."
+            )
     optimizer = GroupedAdam(
         learn_rate,
         beta1=beta1,
@@ -150,8 +153,10 @@ class GroupedAdam(Optimizer):
         if group.part != "transformer" or self.layer_decay == 1.0:
             return rate
         if group.depth is None:
-            place = {"encoder": "a transformer", "setting": "layer_decay"}
-            raise SpanftError(Errors.NO_LAYERS.format(**place))
+            raise SpanftError(
+                f"The layers of {'a transformer'} cannot be told apart, as they are "
+                f"not in a numbered list of modules. Leave {'layer_decay'} out."
+            )
         return rate * self.layer_decay**group.depth
 
     def _group_of(self, key: Key) -> ParameterGroup:
@@ -159,7 +164,16 @@ class GroupedAdam(Optimizer):
             # Also when a component got new labels, and with them new parameters.
             found = groups_with(key)
             if not found:
-                raise SpanftError(Errors.UNBOUND.format(name=key[1]))
+                raise SpanftError(
+                    "spacy-spanft.GroupedAdam.v1 does not know the parameter "
+                    f"{key[1]!r}, so it cannot tell its rate. Something must show it "
+                    "the pipeline: put this into the config,\n\n    "
+                    "[training.before_update]\n    @callbacks = "
+                    '"spacy-spanft.group_parameters.v1"\n\nor '
+                    "spacy-spanft.freeze_transformer.v1, or call "
+                    "spacy_spanft.training.regimes.bind(nlp) before the first "
+                    "update, in a callback or a training loop of your own."
+                )
             if not self._groups:
                 self._warn_unused({group.part for group in found.values()})
             self._groups.update(found)
@@ -173,6 +187,8 @@ class GroupedAdam(Optimizer):
             settings["layer_decay"] = "transformer"
         for setting, part in settings.items():
             if part not in there:
-                text = Warnings.UNUSED_RATE
-                text = text.format(setting=setting, reason=_REASONS[part])
-                warnings.warn(text, stacklevel=2)
+                warnings.warn(
+                    f"[training.optimizer] has {setting}, but the pipeline has no "
+                    f"parameter that learns at that rate: {_REASONS[part]}.",
+                    stacklevel=2,
+                )
