@@ -7,6 +7,7 @@ from spacy.util import SimpleFrozenDict
 from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
+from ...errors import SpanftError
 from ..encoder.settings import EncoderSettings, Precision, TextRow
 from ..layers.doc_rows import DocRows
 from ..layers.encoder_listener import EncoderListener
@@ -58,9 +59,17 @@ def huggingface_encoder(
         needs, in the place of keeping it: slower, with less memory.
     compile (bool): Whether `torch.compile` compiles the encoder. The first batches then
         take minutes; on a CPU it needs a C++ compiler, and gave nothing.
-    trust_remote_code (bool): Whether code that comes with the encoder may run.
+    trust_remote_code (bool): Must be false: code that comes with an encoder never runs,
+        as a pipeline trained with it could not be loaded.
     RETURNS (Model[List[Doc], DocRows]): The model.
     """
+    if trust_remote_code:
+        raise SpanftError(
+            "trust_remote_code is true, but code that comes with an encoder never "
+            "runs: a pipeline trained with it could not be loaded again. Set it to "
+            f"false; if {name!r} needs code of its own, use an encoder that "
+            "transformers implements itself."
+        )
     settings = EncoderSettings(
         name=name,
         window=window,
@@ -73,7 +82,6 @@ def huggingface_encoder(
         transformer_config=dict(transformer_config),
         gradient_checkpointing=gradient_checkpointing,
         compile=compile,
-        trust_remote_code=trust_remote_code,
     )
     model = hf_encoder(settings)
     model.attrs["replace_listener_cfg"] = replace_listener_cfg
