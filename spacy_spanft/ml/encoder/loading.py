@@ -145,13 +145,13 @@ def _check_plain(config: Any, name: str, where: Mapping[str, Any]) -> None:
 
 
 def _not_loaded(name: str, error: Exception) -> SpanftError:
-    reason = " ".join(str(error).split())[:500]
-    if "trust_remote_code" in reason:
+    if "trust_remote_code" in str(error):
         return SpanftError(
             f"The encoder {name!r} comes with Python code of its own, which is never "
             "run: a pipeline trained with it could not be loaded again. Use an encoder "
             "that transformers implements itself."
         )
+    reason = " ".join(str(error).split())[:500]
     if Path(name).is_dir():
         return SpanftError(
             f"The encoder in folder {name!r} cannot be loaded. It needs a config.json, "
