@@ -16,7 +16,8 @@ _ENCODER = "spacy-transformers" if find_spec("spacy_transformers") else "spanft"
 
 
 def _write(name: str, task: str, **settings) -> None:
-    text = to_text(task_config(task, encoder=_ENCODER, **settings))
+    encoder = "spanft" if task in ("pair", "score") else _ENCODER
+    text = to_text(task_config(task, encoder=encoder, **settings))
     (CONFIGS / f"{name}.cfg").write_text(text, encoding="utf8")
 
 

@@ -17,7 +17,7 @@ from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
 from spacy_spanft.training.regimes.freeze import freeze_transformer
 
-from .tiny import LISTENER, save_bert
+from .tiny import OWN_LISTENER, encoder_config, save_bert
 from .training import regimes
 
 pytestmark = [
@@ -122,7 +122,7 @@ def test_memory_is_shared_with_torch(gpu):
 POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1"}
 TOKENS = {
     "@architectures": "spacy-spanft.SpanTok2Vec.v1",
-    "tok2vec": LISTENER,
+    "tok2vec": OWN_LISTENER,
     "token_pooling": {"@layers": "reduce_first.v1"},
 }
 BESIDE = {**TOKENS, "@architectures": "spacy-spanft.SpanTok2Vec.v2"}
@@ -130,7 +130,7 @@ REDUCER = {"@layers": "spacy-spanft.BoundaryAttentionReducer.v1", "hidden_size":
 HEADS = {
     "textcat": {
         "@architectures": "spacy-spanft.SpanTextCat.v1",
-        "tok2vec": LISTENER,
+        "tok2vec": OWN_LISTENER,
         "span_pooling": POOLING,
         "doc_pooling": POOLING,
         "exclusive_classes": True,
@@ -157,8 +157,7 @@ HEADS = {
 
 def make(folder, mixed_precision=False, head="textcat"):
     """Make a pipeline that knows spans."""
-    name = "spacy-spanft.PairTransformerModel.v1"
-    transformer = {"name": str(folder), "mixed_precision": mixed_precision}
+    precision = "fp16" if mixed_precision else "single"
     component = {"factory": head, "model": HEADS[head]}
     if head == "spancat":
         component["suggester"] = {"@misc": "spacy-spanft.segment_suggester.v1"}
@@ -169,10 +168,9 @@ def make(folder, mixed_precision=False, head="textcat"):
             "tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"},
         },
         "components": {
-            "transformer": {
-                "factory": "transformer",
-                "model": {"@architectures": name, **transformer},
-            },
+            "transformer": encoder_config(
+                folder, separator="[SEP]", precision=precision
+            ),
             "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
             head: component,
         },

@@ -137,7 +137,7 @@ def check_encoder(task: Task, transformer: str | None) -> None:
     from spacy_spanft.ml.pairs import check_tokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(transformer)
+        tokenizer = AutoTokenizer.from_pretrained(transformer, trust_remote_code=False)
     except (OSError, ValueError, ImportError) as error:
         reason = first_line(error)
         message = Errors.NO_TOKENIZER_OF.format(name=transformer, reason=reason)

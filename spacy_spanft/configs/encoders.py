@@ -62,7 +62,12 @@ def _spanft(config: Config) -> None:
 
 
 def _spacy_transformers(config: Config) -> None:
-    """Leave the base as it is."""
+    """Leave the base as it is, unless it takes pairs."""
+    if "separator" in config["components"][_NAME]["model"]:
+        raise SpanftError(
+            "--encoder spacy-transformers cannot encode pairs of texts. Leave it out: "
+            "spanft_encoder can."
+        )
     require("--encoder spacy-transformers", "spacy-transformers")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import Errors, PretrainingError, check_setting
+from ..ml.encoder.safety import load_tokenizer, remove_code
 from .settings import Settings
 from .words import check_tokenizer
 
@@ -38,16 +39,17 @@ def find(
         vocabulary of its own.
     RETURNS (Start): The shape and the tokenizer.
     """
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
 
     with _loading(name):
-        config = AutoConfig.from_pretrained(name)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+        remove_code(config)
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING or config.is_encoder_decoder:
         kind = config.model_type
         raise PretrainingError(Errors.NO_MLM_HEAD.format(name=name, kind=kind))
     with _loading(name):
-        tokenizer = AutoTokenizer.from_pretrained(name, use_fast=True)
+        tokenizer = load_tokenizer(name, config)
     check_tokenizer(tokenizer)
     if settings.vocab_size is not None:
         tokenizer = tokenizer.train_new_from_iterator(
@@ -120,9 +122,14 @@ def make(name: str, start: Start, settings: Settings, has_heads: bool) -> Any:
 
     with _loading(name), _quiet() if has_heads else nullcontext():
         if settings.from_scratch:
-            return AutoModelForMaskedLM.from_config(start.config)
+            return AutoModelForMaskedLM.from_config(
+                start.config, trust_remote_code=False
+            )
         return AutoModelForMaskedLM.from_pretrained(
-            name, config=start.config, torch_dtype="float32"
+            name,
+            config=start.config,
+            torch_dtype="float32",
+            trust_remote_code=False,
         )
 
 

@@ -246,6 +246,9 @@ class TestData:
         assert "--paths.dev" not in said
         told = run("spanft", "init", "-", "--train", "t.jsonl", *columns)
         assert "Detected from the data: --pipeline score" in told.stderr
+        other = ("--encoder", "spacy-transformers", *columns)
+        refused = run("spanft", "init", "-", "--train", "t.jsonl", *other, ok=False)
+        assert "spacy-transformers cannot encode pairs of texts" in refused.stderr
 
     def test_columns_of_conll(self):
         Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")

@@ -180,7 +180,7 @@ TRAIN = [
 ]
 
 
-def make(bert, component, window=6, pairs=False, **settings):
+def make(bert, component, window=6, **settings):
     """Make a pipeline whose windows are small, so that they overlap."""
     spacy.util.fix_random_seed(0)
     model = model_for(component, LISTENER, **settings)
@@ -193,10 +193,6 @@ def make(bert, component, window=6, pairs=False, **settings):
             component: {"factory": component, "model": model},
         },
     }
-    if pairs:
-        block = config["components"]["transformer"]["model"]
-        block["@architectures"] = "spacy-spanft.PairTransformerModel.v1"
-        del block["get_spans"]
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     ngrams = NgramDictionary({"new york": 3, "united states": 2, "good film": 1})
     nlp.get_pipe("span_segmenter").initialize(dictionary=ngrams)
@@ -244,10 +240,8 @@ def test_spacys_heads_learn_save_and_load(bert, component, settings, score, tmp_
     assert [doc.to_json() for doc in nlp.pipe(["", ""])] == [found[1]] * 2
 
 
-@pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.filterwarnings("ignore:A text has no separator")
-def test_replaced_listeners(bert, pairs, tmp_path):
-    nlp, _ = train(make(bert, "ner", pairs=pairs), 40)
+def test_replaced_listeners(bert, tmp_path):
+    nlp, _ = train(make(bert, "ner"), 40)
     texts = [text for text, _ in TRAIN]
     found = [doc.to_json() for doc in nlp.pipe(texts)]
     nlp.replace_listeners("transformer", "ner", ["model.tok2vec.tok2vec"])

@@ -422,12 +422,10 @@ def test_names_are_registered():
             "spacy-spanft.FirstPooling.v1",
             "spacy-spanft.HuggingFaceEncoder.v1",
             "spacy-spanft.MaxPooling.v1",
-            "spacy-spanft.PairTransformerModel.v1",
             "spacy-spanft.SpanTextCat.v1",
             "spacy-spanft.SpanTok2Vec.v1",
             "spacy-spanft.SpanTok2Vec.v2",
             "spacy-spanft.Tok2VecEncoder.v1",
-            "spacy-spanft.Tok2VecPairTransformer.v1",
         ],
         "callbacks": [
             "spacy-spanft.check_span_groups.v1",

@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary, join_pair, join_pairs
 from spacy_spanft.errors import PairError
+from spacy_spanft.ml.encoder.wordpieces import cut_windows, encoding_of
 from spacy_spanft.ml.pairs import split_pair
 
-from ..tiny import LISTENER, save_bert, save_encoder
+from ..tiny import OWN_LISTENER, encoder_config, save_bert, save_encoder
 
-pytest.importorskip("spacy_transformers")
+pytest.importorskip("torch")
+# Windows of the tiny encoders, which are as long as their tokenizers allow.
+SIZE = 24
 
 texts = st.text(alphabet="ab .,\u00a0\t\n'é😀[]SEP", max_size=30)
 PAIRS = [
@@ -110,17 +113,11 @@ def encoder(request, tmp_path_factory):
 
 
 def make(encoder, **model):
-    """Make a pipeline of a pair transformer and a classifier over spans."""
+    """Make a pipeline of an encoder of pairs and a classifier over spans."""
     pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
-    transformer = {
-        "@architectures": "spacy-spanft.PairTransformerModel.v1",
-        "name": str(encoder),
-        "tokenizer_config": {"use_fast": True},
-        **model,
-    }
     textcat = {
         "@architectures": "spacy-spanft.SpanTextCat.v1",
-        "tok2vec": LISTENER,
+        "tok2vec": OWN_LISTENER,
         "span_pooling": pooling,
         "doc_pooling": pooling,
         "exclusive_classes": True,
@@ -130,7 +127,7 @@ def make(encoder, **model):
     config = {
         "nlp": {"lang": "en", "pipeline": pipeline, "tokenizer": tokenizer},
         "components": {
-            "transformer": {"factory": "transformer", "model": transformer},
+            "transformer": encoder_config(encoder, **{"separator": "[SEP]", **model}),
             "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
             "textcat": {"factory": "textcat", "model": textcat},
         },
@@ -151,31 +148,29 @@ def pipeline(encoder):
     return make(encoder)
 
 
+def tokenizer_of(nlp):
+    return nlp.get_pipe("transformer").model.shims[0].encoder.tokenizer
+
+
 def encode(nlp, texts):
-    model = nlp.get_pipe("transformer").model
-    return model.predict([nlp.make_doc(text) for text in texts])
+    """Return the Docs of texts, and the one window of each."""
+    docs = [nlp.make_doc(text) for text in texts]
+    windows, counts = cut_windows(docs, tokenizer_of(nlp), SIZE, 0, "[SEP]")
+    assert counts.tolist() == [1] * len(docs)
+    return docs, windows
 
 
 def assert_like_hugging_face(nlp, texts, pairs):
     """Compare with the tokenizer called on the pairs, None for single texts."""
-    found = encode(nlp, texts).wordpieces
-    tokenizer = nlp.get_pipe("transformer").model.tokenizer
-    for i, (first, second) in enumerate(pairs):
+    _, windows = encode(nlp, texts)
+    tokenizer = tokenizer_of(nlp)
+    for window, (first, second) in zip(windows, pairs, strict=True):
         # As a batch of one: of a single pair with nothing in the second text, Hugging
         # Face makes a single text, but not so in a batch.
         batch = ([first],) if second is None else ([first], [second])
         expected = {key: v[0] for key, v in tokenizer(*batch, truncation=True).items()}
-        n = len(expected["input_ids"])
-        assert found.input_ids[i, :n].tolist() == expected["input_ids"]
-        assert found.attention_mask[i, :n].tolist() == expected["attention_mask"]
-        assert (found.input_ids[i, n:] == tokenizer.pad_token_id).all()
-        assert not found.attention_mask[i, n:].any()
-        assert found.lengths[i] == n
-        if "token_type_ids" in expected:
-            types = found.token_type_ids[i, :n].tolist()
-            assert types == expected["token_type_ids"]
-        else:
-            assert found.token_type_ids is None
+        assert window.ids == expected["input_ids"]
+        assert window.type_ids == expected.get("token_type_ids", [])
 
 
 def test_the_encoder_gets_what_hugging_face_makes_of_a_pair(pipeline):
@@ -184,7 +179,7 @@ def test_the_encoder_gets_what_hugging_face_makes_of_a_pair(pipeline):
 
 @pytest.mark.filterwarnings("ignore:A text has no separator")
 def test_pairs_and_single_texts_in_one_batch(pipeline):
-    pairs = [("the film was good", None), PAIRS[0], ("very bad city " * 20, None)]
+    pairs = [("the film was good", None), PAIRS[0], ("very bad city " * 2, None)]
     texts = [a if b is None else join_pair(a, b) for a, b in pairs]
     assert_like_hugging_face(pipeline, texts, pairs)
 
@@ -198,30 +193,28 @@ def test_any_pair(pipeline, first, second):
 
 def test_each_token_has_its_wordpieces(pipeline):
     """Tokens and wordpieces say the same, on both sides of the separator."""
-    tokenizer = pipeline.get_pipe("transformer").model.tokenizer
-    text = join_pair("the good film", "is not in new york")
-    doc = pipeline.make_doc(text)
-    data = encode(pipeline, [text]).doc_data[0]
-    ids = data.wordpieces.input_ids.ravel()
-    starts = np.cumsum(data.align.lengths) - data.align.lengths
-    for token, start, n in zip(doc, starts, data.align.lengths, strict=True):
-        mine = ids[data.align.dataXd[start : start + n].ravel()].tolist()
+    tokenizer = tokenizer_of(pipeline)
+    (doc,), windows = encode(
+        pipeline, [join_pair("the good film", "is not in new york")]
+    )
+    encoding = encoding_of(doc, windows)
+    ids = np.array(windows[0].ids)
+    rows = np.split(encoding.rows, np.cumsum(encoding.n_rows)[:-1])
+    for token, mine in zip(doc, rows, strict=True):
         if token.text == "[SEP]":
-            assert set(mine) == {tokenizer.sep_token_id}
+            assert set(ids[mine]) == {tokenizer.sep_token_id}
         else:
-            assert tokenizer.decode(mine).strip() == token.text
+            assert tokenizer.decode(ids[mine]).strip() == token.text
     # [CLS] and the last [SEP] belong to no token.
-    assert set(range(len(ids))) - set(data.align.dataXd.ravel().tolist()) == {
-        0,
-        len(ids) - 1,
-    }
+    assert {*range(len(ids))} - {*encoding.rows.tolist()} == {0, len(ids) - 1}
 
 
 def test_truncated_tokens_have_no_wordpieces(pipeline):
     text = join_pair("very bad city " * 9, "very good film " * 8)
-    data = encode(pipeline, [text]).doc_data[0]
-    assert (data.align.lengths == 0).any()
-    assert data.align.dataXd.max() < data.wordpieces.input_ids.size
+    (doc,), windows = encode(pipeline, [text])
+    encoding = encoding_of(doc, windows)
+    assert (encoding.n_rows == 0).any()
+    assert encoding.rows.max() < len(windows[0])
 
 
 @pytest.mark.filterwarnings("ignore:A text has no separator")
@@ -325,8 +318,7 @@ class TestErrors:
     @pytest.mark.filterwarnings("ignore:A text has no separator")
     def test_no_separator_in_the_tokenizer(self, encoder):
         nlp = make(encoder)
-        tokenizer = nlp.get_pipe("transformer").model.tokenizer
-        tokenizer.sep_token = None
+        tokenizer_of(nlp).sep_token = None
         with pytest.raises(PairError, match="has no separator"):
             nlp("a [SEP] b")
         assert nlp("a").cats
@@ -342,9 +334,8 @@ class TestErrors:
 
     def test_slow_tokenizer(self, tmp_path):
         folder = save_bert(tmp_path / "bert")
-        nlp = make(folder, tokenizer_config={"use_fast": False})
         with pytest.raises(PairError, match="use_fast = true"):
-            nlp("a [SEP] b")
+            make(folder, tokenizer_config={"use_fast": False})
 
     def test_the_pipeline_has_another_tokenizer(self, pipeline, nlp):
         doc = nlp("a [SEP] b")

@@ -7,6 +7,7 @@ from spacy.util import SimpleFrozenDict
 from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
+from ...errors import SpanftError
 from ..encoder.settings import EncoderSettings, Precision, TextRow
 from ..layers.doc_rows import DocRows
 from ..layers.encoder_listener import EncoderListener
@@ -39,28 +40,36 @@ def huggingface_encoder(
 
     name (str): The encoder's name on the hub, or its folder. Of an encoder-decoder, the
         encoder is taken.
-    window (Optional[int]): How many wordpieces are read at once, [CLS] and [SEP] among
-        them; None takes as many as the encoder can.
-    stride (Optional[int]): How many wordpieces after another windows begin; None takes
-        three quarters of a window.
-    separator (Optional[str]): What stands between the texts of a pair; None if there
-        are not pairs.
+    window (Optional[int]): The number of wordpieces read at once, [CLS] and [SEP]
+        included; None takes as many as the encoder can.
+    stride (Optional[int]): The number of wordpieces from the beginning of a window to
+        that of the next; None takes three quarters of a window.
+    separator (Optional[str]): The separator between the texts of a pair; None if there
+        are no pairs.
     text_row (Literal["auto", "first", "last", "mean"]): The row that stands for a text:
         "auto" takes [CLS], wherever it is, the last one of a decoder (GPT-2), and the
         mean where neither is there (T5).
-    precision (Literal["single", "bf16", "fp16"]): What the encoder computes in.
-    max_batch_rows (int): How many wordpieces a micro-batch has at most, padding
-        included. Less of them need less memory; a single window may have more.
+    precision (Literal["single", "bf16", "fp16"]): The precision to compute in.
+    max_batch_rows (int): The most wordpieces of a micro-batch, padding included. Fewer
+        need less memory; a single window may have more.
     tokenizer_config (dict[str, Any]): Settings of the tokenizer.
     transformer_config (dict[str, Any]): Settings of the encoder, such as
         {"attn_implementation": "eager"}.
-    gradient_checkpointing (bool): Whether the backward pass computes again what it
-        needs, in the place of keeping it: slower, with less memory.
+    gradient_checkpointing (bool): Whether the backward pass recomputes what it needs
+        instead of keeping it: slower, with less memory.
     compile (bool): Whether `torch.compile` compiles the encoder. The first batches then
-        take minutes; on a CPU it needs a C++ compiler, and gave nothing.
-    trust_remote_code (bool): Whether code that comes with the encoder may run.
+        take minutes; on a CPU it needs a C++ compiler, and saved no time.
+    trust_remote_code (bool): Must be false: code that comes with an encoder never runs,
+        as a pipeline trained with it could not be loaded.
     RETURNS (Model[List[Doc], DocRows]): The model.
     """
+    if trust_remote_code:
+        raise SpanftError(
+            "trust_remote_code is true, but code that comes with an encoder never "
+            "runs: a pipeline trained with it could not be loaded again. Set it to "
+            f"false; if {name!r} needs code of its own, use an encoder that "
+            "transformers implements itself."
+        )
     settings = EncoderSettings(
         name=name,
         window=window,
@@ -73,7 +82,6 @@ def huggingface_encoder(
         transformer_config=dict(transformer_config),
         gradient_checkpointing=gradient_checkpointing,
         compile=compile,
-        trust_remote_code=trust_remote_code,
     )
     model = hf_encoder(settings)
     model.attrs["replace_listener_cfg"] = replace_listener_cfg
@@ -85,10 +93,10 @@ def encoder_listener(
 ) -> Tok2Vec:
     """Build `spacy-spanft.EncoderListener.v1`: a `spanft_encoder` as a tok2vec.
 
-    pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces:
-        reduce_mean.v1, as is usual. What pools spans does without it.
+    pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces, such
+        as reduce_mean.v1. Layers that pool spans ignore it.
     upstream (str): The name of the encoder's component; "*" for any.
-    grad_factor (float): What the gradients are multiplied with.
+    grad_factor (float): The factor of the gradients.
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
     model: Any = chain(EncoderListener(upstream), rows_to_tokens(pooling, grad_factor))
@@ -102,11 +110,11 @@ def tok2vec_encoder(
 ) -> Tok2Vec:
     """Build `spacy-spanft.Tok2VecEncoder.v1`: an encoder of a component's own.
 
-    This is what `nlp.replace_listeners` puts in the place of a listener.
+    `nlp.replace_listeners` puts it in the place of a listener.
 
     encoder (Model[List[Doc], DocRows]): The encoder.
     pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces.
-    grad_factor (float): What the gradients are multiplied with.
+    grad_factor (float): The factor of the gradients.
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
     model: Any = chain(encoder, rows_to_tokens(pooling, grad_factor))
@@ -116,7 +124,7 @@ def tok2vec_encoder(
 def replace_listener_cfg(
     encoder: dict[str, Any], listener: dict[str, Any]
 ) -> dict[str, Any]:
-    """Say in a config what a listener is replaced with."""
+    """Return the config of what a listener is replaced with."""
     while "pooling" not in listener:  # spaCy gives what stands in model.tok2vec
         listener = listener["tok2vec"]
     return {

@@ -1,4 +1,4 @@
-"""Gradients of an encoder's embeddings, added where they belong.
+"""Gradients of an encoder's embeddings, only for the rows that were looked up.
 
 PyTorch makes a matrix of the whole vocabulary for each micro-batch, nearly all of it
 zeros, and adds it to the one before: on a CPU a tenth of a step.
@@ -12,7 +12,7 @@ import torch
 
 @contextmanager
 def few_rows(module: torch.nn.Module) -> Iterator[None]:
-    """Let gradients of embeddings have the rows that are looked up here, and no others.
+    """Let gradients of embeddings hold only the rows that are looked up here.
 
     module (Module): The encoder.
     """
@@ -27,7 +27,7 @@ def few_rows(module: torch.nn.Module) -> Iterator[None]:
 
 
 def make_room(module: torch.nn.Module) -> None:
-    """Give embeddings a gradient of all rows, to which those few are added.
+    """Allocate the gradient of all rows of embeddings, to which those few are added.
 
     Without it the first gradient would stay sparse, which no optimizer here takes.
 
@@ -39,7 +39,7 @@ def make_room(module: torch.nn.Module) -> None:
 
 
 def _embeddings(module: torch.nn.Module) -> list[torch.nn.Embedding]:
-    """Find those whose gradients are dense, and need not be."""
+    """Return the embeddings whose gradients are dense, and need not be."""
     return [
         part
         for part in module.modules()

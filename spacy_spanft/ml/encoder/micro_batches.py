@@ -1,4 +1,4 @@
-"""How a batch is cut so that little of it is padding."""
+"""Cuts a batch so that little of it is padding."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ def micro_batches(lengths: Ints, overhead: float, most: int) -> list[Ints]:
     """Cut sequences into micro-batches of similar length, at the least cost.
 
     A micro-batch costs as many rows as it has with its padding, and the overhead. Of
-    all cuts of the sequences in the order of their lengths, the cheapest is found.
+    all cuts of the sequences in the order of their lengths, the cheapest is taken.
 
-    lengths (Ints): How long each sequence is, (n_sequences,).
-    overhead (float): What a micro-batch costs beside its rows, in rows.
-    most (int): How many rows a micro-batch may have, if it has more than one sequence.
+    lengths (Ints): The length of each sequence, (n_sequences,).
+    overhead (float): The cost of a micro-batch beside its rows, in rows.
+    most (int): The most rows of a micro-batch of more than one sequence.
     RETURNS (list[Ints]): The sequences of each micro-batch, the shortest ones first.
     """
     order = np.argsort(lengths, kind="stable")
@@ -30,13 +30,13 @@ def micro_batches(lengths: Ints, overhead: float, most: int) -> list[Ints]:
         costs = best[:end] + n_sequences * sizes[end - 1] + overhead * n_parts
         since[end] = np.argmin(costs)
         best[end] = costs[since[end]]
-    found: list[Ints] = []
+    batches: list[Ints] = []
     end = n_sizes
     while end:
         begin = int(since[end])
         group = order[before[begin] : before[end]]
         n_fitting = max(1, most // int(sizes[end - 1]))
         n_parts = -(-len(group) // n_fitting)
-        found.extend(reversed(np.array_split(group, n_parts)))
+        batches.extend(reversed(np.array_split(group, n_parts)))
         end = begin
-    return found[::-1]
+    return batches[::-1]

@@ -1,14 +1,15 @@
-"""What a config says of an encoder."""
+"""The settings of an encoder, as a config has them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...errors import Errors, SpanftError, check_number
+from ...errors import SpanftError, check_number
 from ..pairs import check_separator
+from .safety import check_settings
 
 Precision = Literal["single", "bf16", "fp16"]
-# Where a layer keeps them, among its attrs.
+# The name of the settings among the attrs of a layer.
 SETTINGS = "settings"
 TextRow = Literal["auto", "first", "last", "mean"]
 
@@ -17,8 +18,8 @@ TextRow = Literal["auto", "first", "last", "mean"]
 class EncoderSettings:
     """The settings of an encoder; see `spacy-spanft.HuggingFaceEncoder.v1`.
 
-    They are not saved with the weights, but in the config alone: what
-    `spacy.load(..., config=...)` says counts. Only the name says nothing then.
+    They are saved in the config, not with the weights, so that
+    `spacy.load(..., config=...)` can change them. A saved encoder ignores its name.
     """
 
     name: str
@@ -32,14 +33,19 @@ class EncoderSettings:
     transformer_config: Mapping[str, Any] = field(default_factory=dict)
     gradient_checkpointing: bool = False
     compile: bool = False
-    trust_remote_code: bool = False
 
     def __post_init__(self) -> None:
         if self.separator is not None:
             check_separator(self.separator)
+        check_settings("tokenizer_config", self.tokenizer_config)
+        check_settings("transformer_config", self.transformer_config)
         for name in ("dtype", "torch_dtype"):
             if name in self.transformer_config:
-                raise SpanftError(Errors.DTYPE_IN_CONFIG.format(name=name))
+                raise SpanftError(
+                    f"transformer_config has {name!r}, but fine-tuning needs weights "
+                    'in single precision. To compute in another, set precision: "bf16" '
+                    'or "fp16".'
+                )
         expected = "a number of 1 or more"
         check_number(
             "max_batch_rows", self.max_batch_rows, lambda rows: rows >= 1, expected

@@ -1,4 +1,4 @@
-"""What holds an encoder inside a thinc model, trains it and writes it."""
+"""Holds an encoder in a thinc model: computes, trains, saves and loads it."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from thinc.api import (
     get_torch_default_device,
 )
 
-from ...errors import Errors, SpanftError
+from ...errors import SpanftError
 from ..alignment import Ints
 from ..optimizers.fused_adam import can_fuse, fused_step
 from .embeddings import few_rows, make_room
@@ -29,12 +29,12 @@ _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 class EncoderShim(PyTorchShim):
-    """An encoder and its tokenizer, without either until they are loaded."""
+    """An encoder and its tokenizer, empty until they are loaded."""
 
     def __init__(self, settings: EncoderSettings) -> None:
         """Make it empty.
 
-        settings (EncoderSettings): What the config says of the encoder.
+        settings (EncoderSettings): The settings of the encoder in the config.
         """
         # What was trained on a GPU is loaded without one, too.
         scales = settings.precision == "fp16" and torch.cuda.is_available()
@@ -45,14 +45,17 @@ class EncoderShim(PyTorchShim):
 
     @property
     def is_loaded(self) -> bool:
-        """Say whether there is an encoder."""
+        """Whether there is an encoder."""
         return self._encoder is not None
 
     @property
     def encoder(self) -> Encoder:
-        """Get the encoder."""
+        """Return the encoder."""
         if self._encoder is None:
-            raise SpanftError(Errors.NO_ENCODER_YET)
+            raise SpanftError(
+                "The encoder has not been loaded yet. Call nlp.initialize() first, as "
+                "`spacy train` does, or load a trained pipeline."
+            )
         return self._encoder
 
     def take(self, encoder: Encoder) -> None:
@@ -60,12 +63,15 @@ class EncoderShim(PyTorchShim):
 
         encoder (Encoder): The encoder.
         """
-        window_of(encoder, self.settings)  # says now what is wrong with it
+        window_of(encoder, self.settings)  # raises for wrong settings
         module = encoder.module.to(get_torch_default_device())
         if self.settings.gradient_checkpointing:
             if not getattr(module, "supports_gradient_checkpointing", False):
-                name = type(module).__name__
-                raise SpanftError(Errors.NO_CHECKPOINTING.format(name=name))
+                raise SpanftError(
+                    f"gradient_checkpointing is true, but a {type(module).__name__} of "
+                    "this version of transformers does not support it. Set it to "
+                    "false; max_batch_rows bounds the memory, too."
+                )
             # Its name in transformers 5.
             name = "activation_checkpointing_enable"
             enable = getattr(module, name, module.gradient_checkpointing_enable)
@@ -82,14 +88,17 @@ class EncoderShim(PyTorchShim):
     ) -> "tuple[torch.Tensor, Callable[[torch.Tensor], None]]":
         """Compute the vectors of wordpieces, one micro-batch after the other.
 
-        windows (Sequence[Window]): What is encoded.
+        windows (Sequence[Window]): The windows to encode.
         groups (Sequence[Ints]): The windows of each micro-batch.
-        is_train (bool): Whether dropout is on, and a gradient is to come.
-        RETURNS (tuple[Tensor, Callable]): The vectors without any padding, in the order
-            of the windows, and what takes their gradient.
+        is_train (bool): Whether dropout is on, and gradients are wanted.
+        RETURNS (tuple[Tensor, Callable]): The vectors without padding, in the order of
+            the windows, and the function that takes their gradient.
         """
         if is_train and self.settings.precision == "fp16" and self.device.type == "cpu":
-            raise SpanftError(Errors.FP16_ON_CPU)
+            raise SpanftError(
+                'precision = "fp16" trains on GPUs alone. On a CPU, take "bf16" or '
+                '"single".'
+            )
         lengths = np.array([len(window) for window in windows], np.int64)
         starts = np.cumsum(lengths) - lengths
         module = self.encoder.module.train(is_train)
@@ -99,8 +108,8 @@ class EncoderShim(PyTorchShim):
             for group in groups:
                 is_real, inputs = self._inputs([windows[number] for number in group])
                 output = module(**inputs)[0]
-                found = [starts[n] + np.arange(lengths[n]) for n in group]
-                rows = torch.from_numpy(np.concatenate(found)).to(output.device)
+                ranges = [starts[n] + np.arange(lengths[n]) for n in group]
+                rows = torch.from_numpy(np.concatenate(ranges)).to(output.device)
                 if vectors is None:
                     shape = (int(lengths.sum()), output.shape[-1])
                     vectors = torch.empty(shape, device=output.device)
@@ -112,7 +121,7 @@ class EncoderShim(PyTorchShim):
             scaled = self._grad_scaler.scale(d_vectors)
             if self._has_few_rows:
                 make_room(module)
-            while parts:  # each graph is freed as soon as it was gone through
+            while parts:  # frees each graph after its backward pass
                 output, is_real, rows = parts.pop()
                 d_output = torch.zeros_like(output)
                 d_output[is_real] = scaled[rows].to(output.dtype)
@@ -136,11 +145,11 @@ class EncoderShim(PyTorchShim):
         self._grad_scaler.update()
 
     def to_bytes(self) -> bytes:
-        """Write the encoder."""
+        """Return the encoder as bytes."""
         return encoder_to_bytes(self.encoder)
 
     def from_bytes(self, bytes_data: bytes) -> "EncoderShim":
-        """Read an encoder."""
+        """Load an encoder from bytes, which may come from anybody."""
         self.take(encoder_from_bytes(bytes_data, self.settings))
         return self
 
@@ -154,17 +163,17 @@ class EncoderShim(PyTorchShim):
             ids[row, : len(window)] = window.ids
             mask[row, : len(window)] = 1
             types[row, : len(window.type_ids)] = window.type_ids
-        made = {"input_ids": ids, "attention_mask": mask}
-        # Some tokenizers give more than their encoder takes.
+        arrays = {"input_ids": ids, "attention_mask": mask}
+        # Some tokenizers return more than their encoder takes.
         if windows[0].type_ids and "token_type_ids" in _inputs_of(module):
-            made["token_type_ids"] = types
+            arrays["token_type_ids"] = types
         device = self.device
-        inputs = {name: torch.from_numpy(made[name]).to(device) for name in made}
+        inputs = {name: torch.from_numpy(arrays[name]).to(device) for name in arrays}
         return inputs["attention_mask"].bool(), inputs
 
     @contextmanager
     def _computing(self, is_train: bool) -> Iterator[None]:
-        """Set PyTorch up; weights are converted once for all that is computed here."""
+        """Set PyTorch up for a batch. Weights are converted once for all of it."""
         dtype = _DTYPES.get(self.settings.precision)
         if self.device.type == "cpu" and dtype == torch.float16:
             dtype = None
@@ -176,15 +185,18 @@ class EncoderShim(PyTorchShim):
 
     @property
     def _has_few_rows(self) -> bool:
-        # A GPU fills a matrix with zeros in no time; what is compiled takes it alone.
+        # A GPU fills a matrix with zeros fast; compiled modules need a dense one.
         return self.device.type == "cpu" and not self.settings.compile
 
 
 def _check_compiler(device: str) -> None:
-    """Raise where torch.compile would find no compiler at the first batch."""
+    """Raise if torch.compile would fail at the first batch for want of a compiler."""
     compilers = (os.environ.get("CXX", "g++"), "g++", "clang++", "c++", "cl")
     if device == "cpu" and not any(map(shutil.which, compilers)):
-        raise SpanftError(Errors.NO_COMPILER)
+        raise SpanftError(
+            "compile is true, but torch.compile needs a C++ compiler on a CPU, such as "
+            "g++, and none is installed. Install one, or set compile to false."
+        )
 
 
 def _inputs_of(module: Any) -> Any:

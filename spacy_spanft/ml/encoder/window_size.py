@@ -1,23 +1,23 @@
-"""How much of a text an encoder reads at once."""
+"""The number of wordpieces that an encoder reads at once."""
 
 from ...errors import check_number
 from .loading import Encoder
 from .settings import EncoderSettings
 
-# Tokenizers that know no limit say so with 10 to the power of 30.
+# Tokenizers without a limit have one of 10 to the power of 30.
 _NO_LIMIT = 10**9
 # Families whose positions begin after that of padding.
 _OFFSET_POSITIONS = ("roberta", "camembert", "xlm-roberta", "longformer", "mpnet")
-# What windows share if nobody says, and how long they are where nothing limits them.
+# By default, windows share a quarter, and are 512 long where nothing limits them.
 _SHARED = 4
 _UNLIMITED = 512
 
 
 def window_of(encoder: Encoder, settings: EncoderSettings) -> tuple[int, int]:
-    """Find out how long windows are, and how many wordpieces two of them share.
+    """Return the length of windows, and the number of wordpieces that two share.
 
     encoder (Encoder): The encoder.
-    settings (EncoderSettings): Those of its config, which are checked.
+    settings (EncoderSettings): The settings of its config, which are checked.
     RETURNS (tuple[int, int]): Both, special wordpieces counted in the first alone.
     """
     longest = longest_window(encoder)
@@ -40,9 +40,9 @@ def window_of(encoder: Encoder, settings: EncoderSettings) -> tuple[int, int]:
 
 
 def longest_window(encoder: Encoder) -> int | None:
-    """Find out how many wordpieces an encoder takes at once.
+    """Return the most wordpieces that an encoder takes at once.
 
-    RETURNS (Optional[int]): How many; None if there is no limit.
+    RETURNS (Optional[int]): The number; None if there is no limit.
     """
     config, limits = encoder.config, []
     positions = getattr(config, "max_position_embeddings", None)

@@ -1,6 +1,7 @@
 """Docs as the wordpieces of an encoder, in windows that overlap where they are long."""
 
 from collections.abc import Sequence
+from itertools import chain
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -17,10 +18,11 @@ _TRUNCATING = Lock()
 
 
 class Window(NamedTuple):
-    """What an encoder gets at once, and what is to be known of it.
+    """Wordpieces that an encoder reads at once.
 
     ids (list[int]): The wordpieces, [CLS] and the like among them.
-    type_ids (list[int]): Which of two texts each is of; [] if the encoder does not ask.
+    type_ids (list[int]): The text of a pair that each is of; [] if the tokenizer does
+        not tell.
     offsets (Ints): The characters of each in its Doc, (n_wordpieces, 2); the same twice
         where it has none.
     """
@@ -30,15 +32,15 @@ class Window(NamedTuple):
     offsets: Ints
 
     def __len__(self) -> int:
-        """Count its wordpieces."""
+        """Return the number of wordpieces."""
         return len(self.ids)
 
 
 class Windows(NamedTuple):
-    """Those of a batch of Docs.
+    """The windows of a batch of Docs.
 
     windows (list[Window]): All windows, one Doc after the other.
-    counts (Ints): How many each Doc has; an empty Doc has none, (n_docs,).
+    counts (Ints): The number of each Doc, 0 for an empty one, (n_docs,).
     """
 
     windows: list[Window]
@@ -56,13 +58,13 @@ def cut_windows(
 
     docs (Sequence[Doc]): The Docs.
     tokenizer (PreTrainedTokenizerFast): The tokenizer of the encoder.
-    size (int): How many wordpieces a window has at most.
-    overlap (int): How many wordpieces of a text two windows share.
-    separator (Optional[str]): What stands between the two texts of a pair. A Doc with
+    size (int): The most wordpieces of a window.
+    overlap (int): The number of wordpieces of a text that two windows share.
+    separator (Optional[str]): The separator between the texts of a pair. A Doc with
         it is encoded as `tokenizer(first, second, truncation=True)`, in one window.
     RETURNS (Windows): The windows.
     """
-    found: list[list[Window]] = [[] for _ in docs]
+    by_doc: list[list[Window]] = [[] for _ in docs]
     pairs: list[tuple[int, Pair]] = []
     texts: list[int] = []
     for number, doc in enumerate(docs):
@@ -79,7 +81,7 @@ def cut_windows(
             return_overflowing_tokens=True,
         )
         for i, owner in enumerate(encoded["overflow_to_sample_mapping"]):
-            found[texts[owner]].append(_window(encoded, i))
+            by_doc[texts[owner]].append(_window(encoded, i))
     if pairs:
         check_tokenizer(tokenizer)
         both = [(pair.first, pair.second) for _, pair in pairs]
@@ -87,27 +89,27 @@ def cut_windows(
         for i, (number, pair) in enumerate(pairs):
             window = _window(encoded, i)
             _place_in_doc(window, encoded.encodings[i].sequence_ids, pair, docs[number])
-            found[number].append(window)
-    counts = np.array([len(own) for own in found], np.int64)
-    return Windows([window for own in found for window in own], counts)
+            by_doc[number].append(window)
+    counts = np.array([len(windows) for windows in by_doc], np.int64)
+    return Windows(list(chain.from_iterable(by_doc)), counts)
 
 
 def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
-    """Find the wordpieces of each token of a Doc.
+    """Align the wordpieces of a Doc with its tokens.
 
-    To a token belongs the space after it, as in spacy-transformers.
+    The space after a token belongs to it, as in spacy-transformers.
 
-    windows (Sequence[Window]): Those of the Doc.
-    RETURNS (Encoding): What the encoder says of the Doc. Of several windows, each is as
-        wide as the widest.
+    windows (Sequence[Window]): The windows of the Doc.
+    RETURNS (Encoding): The rows of each token. Of several windows, each is as wide as
+        the widest.
     """
     width = max((len(window) for window in windows), default=1)
     sizes = [len(window) for window in windows]
-    found = [
+    pairs = [
         _tokens_of(doc, window.offsets, number * width)
         for number, window in enumerate(windows)
     ]
-    tokens, rows = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    tokens, rows = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     order = np.lexsort((rows, tokens))
     n_rows = np.bincount(tokens, minlength=len(doc))
     return encoding_of_wordpieces(rows[order], n_rows, sizes, width, tokens_apart(doc))
@@ -135,11 +137,11 @@ def _place_in_doc(
     window: Window, sequence_ids: Sequence[int | None], pair: Pair, doc: Doc
 ) -> None:
     """Count the characters of a second text, and of the separator, in the Doc."""
-    is_second = np.array([one == 1 for one in sequence_ids])
+    is_second = np.array([sequence == 1 for sequence in sequence_ids])
     begin = len(doc.text) - len(pair.second or "")
     window.offsets[is_second] += begin
     # The first special one is [CLS], the last one ends the second text.
-    special = np.flatnonzero([one is None for one in sequence_ids])[1:-1]
+    special = np.flatnonzero([sequence is None for sequence in sequence_ids])[1:-1]
     token = doc[pair.separator]
     window.offsets[special] = (token.idx, token.idx + len(token))
 
@@ -148,8 +150,8 @@ def _tokens_of(
     doc: Doc, offsets: Ints, first_row: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pair tokens with the wordpieces that share a character with them."""
-    places = doc.to_array([IDX, LENGTH, SPACY]).astype(np.int64)
-    begins, ends = places[:, 0], places.sum(axis=1)
+    columns = doc.to_array([IDX, LENGTH, SPACY]).astype(np.int64)
+    begins, ends = columns[:, 0], columns.sum(axis=1)
     pieces = np.flatnonzero(offsets[:, 1] > offsets[:, 0])
     first = np.searchsorted(ends, offsets[pieces, 0], side="right")
     last = np.searchsorted(begins, offsets[pieces, 1], side="left")

@@ -1,0 +1,327 @@
+"""Encoders of others: none of their code runs, nothing is asked, no weight is NaN."""
+
+import json
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.architectures.encoder import huggingface_encoder
+from spacy_spanft.ml.encoder.loading import (
+    encoder_from_bytes,
+    encoder_to_bytes,
+    load_encoder,
+)
+from spacy_spanft.ml.encoder.settings import EncoderSettings
+from spacy_spanft.pretraining.encoder import find, make
+from spacy_spanft.pretraining.settings import Settings
+
+from ..tiny import encoder_config, save_bert
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+# Whoever imports this file leaves a file beside "ran" of the folder of the test.
+EVIL = """
+from pathlib import Path
+Path({marker!r}).touch()
+from transformers import BertConfig, BertModel, BertTokenizerFast
+class EvilConfig(BertConfig): pass
+class EvilModel(BertModel): config_class = EvilConfig
+class EvilTokenizer(BertTokenizerFast): pass
+"""
+MAP = {
+    "AutoConfig": "evil.EvilConfig",
+    "AutoModel": "evil.EvilModel",
+    "AutoModelForMaskedLM": "evil.EvilModel",
+    "AutoBackbone": "evil.EvilModel",
+    "AutoTokenizer": ["evil.EvilTokenizer", "evil.EvilTokenizer"],
+}
+
+
+@pytest.fixture
+def marker(tmp_path, monkeypatch):
+    """Wait for a file that is there once foreign code ran; fail if anything asks."""
+
+    def ask(*args):
+        pytest.fail(f"asked on the terminal: {args}")
+
+    monkeypatch.setattr("builtins.input", ask)
+    # transformers imports foreign code from here.
+    monkeypatch.setattr(
+        "transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules")
+    )
+    marker = tmp_path / "ran"
+    yield marker
+    assert not marker.exists()
+
+
+@pytest.fixture
+def evil(tmp_path, marker):
+    """Save a BERT that comes with code."""
+    folder = save_bert(tmp_path / "evil")
+    (folder / "evil.py").write_text(EVIL.format(marker=str(marker)))
+    return folder
+
+
+def change(path, **settings):
+    content = json.loads(path.read_text("utf8"))
+    path.write_text(json.dumps({**content, **settings}), "utf8")
+
+
+def settings_of(folder, **settings):
+    return EncoderSettings(str(folder), **settings)
+
+
+def saved(folder, tokenizer, config):
+    """Turn an encoder into bytes, and plant code and what asks for it among them."""
+    message = srsly.msgpack_loads(encoder_to_bytes(load_encoder(settings_of(folder))))
+    message["tokenizer"]["evil.py"] = (folder / "evil.py").read_bytes()
+    for name, content, changes in (
+        ("tokenizer_config.json", message["tokenizer"], tokenizer),
+        ("config", message, config(folder) if callable(config) else config),
+    ):
+        changed = {**json.loads(content[name]), **changes}
+        content[name] = (
+            json.dumps(changed).encode()
+            if changes is tokenizer
+            else (json.dumps(changed))
+        )
+    return srsly.msgpack_dumps(message)
+
+
+def with_backbone(folder):
+    """Let an image model ask for its backbone, which comes with code."""
+    change(folder / "config.json", auto_map=MAP)
+    return {
+        "model_type": "oneformer",
+        "use_timm_backbone": False,
+        "use_pretrained_backbone": True,
+        "backbone": str(folder),
+        "backbone_kwargs": {"trust_remote_code": True},
+    }
+
+
+KERNEL = "somebody/kernel:function"
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "config"),
+    [
+        ({"auto_map": MAP}, {}),
+        ({}, {"auto_map": MAP}),
+        ({}, {"text_config": {"parts": [{"auto_map": MAP}]}}),
+        ({}, {"trust_remote_code": True, "auto_map": MAP}),
+        ({}, {"_attn_implementation": KERNEL}),
+        ({}, {"_attn_implementation_internal": {"text_config": KERNEL}}),
+    ],
+)
+def test_a_saved_encoder_loads_without_what_runs_code(evil, tokenizer, config):
+    data = saved(evil, tokenizer, config)
+    message = srsly.msgpack_loads(
+        encoder_to_bytes(encoder_from_bytes(data, settings_of("-")))
+    )
+    rest = str(message["tokenizer"]) + message["config"]
+    assert not re.search(rf"auto_map|trust_remote_code|evil|{KERNEL}", rest)
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "config", "error"),
+    [
+        ({"auto_map": MAP, "tokenizer_class": "EvilTokenizer"}, {}, "'EvilTokenizer'"),
+        ({"auto_map": MAP["AutoTokenizer"], "tokenizer_class": "E"}, {}, "class 'E'"),
+        ({"tokenizer_class": "AutoModel"}, {"auto_map": MAP}, "class 'AutoModel'"),
+        ({"tokenizer_class": "RagTokenizer"}, {}, "class 'RagTokenizer'"),
+        ({"tokenizer_class": None}, {"tokenizer_class": "AutoConfig"}, "'AutoConfig'"),
+        ({}, {"auto_map": MAP, "model_type": "evil"}, "model type `evil`"),
+        ({}, with_backbone, "config.backbone must be set"),
+    ],
+)
+def test_a_saved_encoder_that_needs_code_is_refused(evil, tokenizer, config, error):
+    with pytest.raises(ValueError, match=error):
+        encoder_from_bytes(saved(evil, tokenizer, config), settings_of("-"))
+
+
+def test_only_files_of_a_tokenizer_are_written(evil, tmp_path, monkeypatch):
+    message = srsly.msgpack_loads(encoder_to_bytes(load_encoder(settings_of(evil))))
+    names = [
+        "../up.json",
+        "/tmp/root.json",
+        "a/b.txt",
+        "c\\d.txt",
+        "x.py",
+        "y.so",
+        "..",
+    ]
+    message["tokenizer"] |= dict.fromkeys(names, b"{}")
+    written = []
+    write = Path.write_bytes
+    monkeypatch.setattr(
+        Path,
+        "write_bytes",
+        lambda path, data: written.append(path) or write(path, data),
+    )
+    encoder_from_bytes(srsly.msgpack_dumps(message), settings_of("-"))
+    assert {path.suffix for path in written} <= {".json", ".txt", ".model"}
+    assert len({path.parent for path in written}) == 1
+    assert not {path.name for path in written} & {"up.json", "root.json", "b.txt"}
+
+
+@pytest.mark.parametrize("block", ["tokenizer_config", "transformer_config"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"trust_remote_code": True},
+        {"trust_remote_code": False},
+        {"auto_map": MAP},
+        {"code_revision": "main"},
+        {"text_config": {"auto_map": MAP}},
+        {"parts": [{"trust_remote_code": True}]},
+        {"backbone_kwargs": {}},
+        {"_configuration_file": "x.json"},
+        {"tokenizer_type": "rag"},
+        {"attn_implementation": KERNEL},
+        {"attn_implementation": {"": KERNEL}},
+        {"experts_implementation": "somebody/kernel"},
+    ],
+)
+def test_settings_that_decide_what_runs_are_refused(evil, block, settings):
+    name = next(iter(settings))
+    name = {"text_config": "auto_map", "parts": "trust_remote_code"}.get(name, name)
+    message = f"{block} has {name} = .*only the code of the installed transformers"
+    for make_it in (
+        settings_of,
+        lambda *a, **b: huggingface_encoder(*map(str, a), **b),
+    ):
+        with pytest.raises(SpanftError, match=message):
+            make_it(evil, **{block: settings})
+
+
+def test_trust_is_refused_before_the_training(evil):
+    with pytest.raises(SpanftError, match="Set it to false"):
+        huggingface_encoder(str(evil), trust_remote_code=True)
+    assert huggingface_encoder(str(evil), trust_remote_code=False)
+
+
+@pytest.fixture
+def nlp(evil):
+    nlp = spacy.blank("en")
+    config = encoder_config(evil)
+    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
+    nlp.initialize()
+    return nlp
+
+
+def replace_encoder(path, data):
+    message = srsly.read_msgpack(path)
+    message["shims"] = [
+        [data if shim else shim for shim in s] for s in message["shims"]
+    ]
+    srsly.write_msgpack(path, message)
+
+
+@pytest.mark.parametrize("block", ["tokenizer_config", "transformer_config"])
+def test_a_pipeline_of_somebody_else(nlp, evil, block, tmp_path):
+    """Its config.cfg asks for the code that stands among the tokenizer's files."""
+    folder = tmp_path / "nlp"
+    nlp.to_disk(folder)
+    model = folder / "transformer" / "model"
+    tokenizer = {"auto_map": MAP, "tokenizer_class": "EvilTokenizer"}
+    replace_encoder(model, saved(evil, tokenizer, {"auto_map": MAP}))
+    with pytest.raises(SpanftError, match="class 'EvilTokenizer'"):
+        spacy.load(folder)
+    config = (folder / "config.cfg").read_text("utf8")
+    asks = f"[components.transformer.model.{block}]\ntrust_remote_code = true"
+    config = config.replace(f"[components.transformer.model.{block}]", asks)
+    (folder / "config.cfg").write_text(config, "utf8")
+    with pytest.raises(SpanftError, match=f"{block} has trust_remote_code = True"):
+        spacy.load(folder)
+
+
+def pickled(folder):
+    """Save the weights as a pickle that runs code."""
+
+    class Evil:
+        def __reduce__(self):
+            return Path.touch, (folder.parent / "ran",)
+
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"x": Evil()}))
+
+
+WAYS = {
+    "model": lambda folder: change(
+        folder / "config.json", auto_map=MAP, model_type="evil"
+    ),
+    "tokenizer": lambda folder: change(
+        folder / "tokenizer_config.json", auto_map=MAP, tokenizer_class="EvilTokenizer"
+    ),
+    "nested": lambda folder: (
+        change(
+            folder / "tokenizer_config.json", tokenizer_class="AutoModelForMaskedLM"
+        ),
+        change(
+            folder / "config.json", auto_map={"AutoModelForMaskedLM": MAP["AutoModel"]}
+        ),
+    ),
+    "pickle": pickled,
+}
+REFUSED = {
+    "adapter": lambda folder: (folder / "adapter_config.json").write_text("{}"),
+    "quantized": lambda folder: change(
+        folder / "config.json", quantization_config={"quant_method": "gptq", "bits": 4}
+    ),
+}
+REASONS = {
+    "model": "comes with Python code of its own",
+    "tokenizer": "class 'EvilTokenizer'",
+    "nested": "class 'AutoModelForMaskedLM'",
+    "pickle": "cannot be loaded",
+    "adapter": "is an adapter",
+    "quantized": "is quantized",
+}
+
+
+@pytest.mark.parametrize("way", REASONS)
+def test_an_encoder_of_a_folder_that_needs_code_is_refused(evil, way):
+    (WAYS | REFUSED)[way](evil)
+    with pytest.raises(SpanftError, match=REASONS[way]):
+        load_encoder(settings_of(evil))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pretraining_runs_no_code(evil, way):
+    WAYS[way](evil)
+    with pytest.raises(SpanftError):
+        make(str(evil), find(str(evil), Settings(), list), Settings(), False)
+
+
+def test_no_kernel_of_the_hub_comes_with_a_folder(evil):
+    change(evil / "config.json", _attn_implementation_internal=KERNEL, auto_map=MAP)
+    config = load_encoder(settings_of(evil)).config
+    assert config._attn_implementation in ("sdpa", "eager")
+    assert not hasattr(config, "auto_map")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("way_in", ["folder", "bytes", "disk"])
+def test_a_weight_that_is_not_finite_is_named(evil, nlp, value, way_in, tmp_path):
+    encoder = load_encoder(settings_of(evil))
+    name = "encoder.layer.1.output.dense.bias"
+    with torch.no_grad():
+        encoder.module.get_parameter(name)[3] = value
+    data = encoder_to_bytes(encoder)
+    encoder.module.save_pretrained(evil)
+    nlp.to_disk(tmp_path / "nlp")
+    replace_encoder(tmp_path / "nlp" / "transformer" / "model", data)
+    load = {
+        "folder": lambda: load_encoder(settings_of(evil)),
+        "bytes": lambda: encoder_from_bytes(data, settings_of("-")),
+        "disk": lambda: spacy.load(tmp_path / "nlp"),
+    }[way_in]
+    with pytest.raises(SpanftError, match=f"weight {name} of the encoder has values"):
+        load()
