@@ -9,11 +9,11 @@ import numpy as np
 from confection import Config
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.types import Floats2d
+from typing_extensions import Self
 
 from ..errors import SpanftError, check_number, check_setting, listed, shown
 from ..ml.alignment import check_spans_key
@@ -39,6 +39,7 @@ from ..ml.cross_entropy import (
     read_weights,
 )
 from ..util.names import WRITER
+from .loading import FiniteWeights
 
 # token.ent_iob. A token that is blocked begins an entity without a label.
 _INSIDE, _BEGIN = 1, 3
@@ -128,7 +129,7 @@ class Entities(NamedTuple):
     scores: Floats | None
 
 
-class BilouNER(TrainablePipe):
+class BilouNER(FiniteWeights):
     """Tags each token with BILUO, and writes doc.ents.
 
     Of all sequences of tags that make entities the most probable one is taken. No
@@ -320,15 +321,8 @@ class BilouNER(TrainablePipe):
         )
         return [outside, *(weight for weight in weights for _ in KINDS)]
 
-    def from_bytes(self, *args: Any, **settings: Any) -> "BilouNER":
-        """Load the component."""
-        super().from_bytes(*args, **settings)
-        self._check_n_tags(self.labels)
-        return self
-
-    def from_disk(self, *args: Any, **settings: Any) -> "BilouNER":
-        """Load the component."""
-        super().from_disk(*args, **settings)
+    def _checked(self) -> Self:
+        super()._checked()
         self._check_n_tags(self.labels)
         return self
 

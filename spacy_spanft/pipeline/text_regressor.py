@@ -16,6 +16,7 @@ from thinc.api import Model
 
 from ..errors import SpanftError, shown
 from ..ml.layers.label_targets import target_layers
+from .loading import FiniteWeights
 from .scorers import make_regression_scorer
 
 SCORE = "score"
@@ -59,7 +60,7 @@ def make_text_regressor(
     )
 
 
-class TextRegressor(MultiLabel_TextCategorizer):
+class TextRegressor(FiniteWeights, MultiLabel_TextCategorizer):
     """A `textcat_multilabel` with one label whose truth is anything from 0 to 1.
 
     spaCy's own refuses all but 0 and 1 for a truth. The loss is the same, the squared

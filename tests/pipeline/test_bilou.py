@@ -462,3 +462,13 @@ def test_entities_below_the_threshold_are_left_out(trained, tmp_path):
 def test_settings_that_cannot_be(settings, message):
     with pytest.raises(SpanftError, match=message):
         make(**settings)
+
+
+def test_weights_that_are_nan_are_not_loaded(trained):
+    nlp = make().from_bytes(trained.to_bytes())
+    node = nlp.get_pipe("bilou_ner").model.get_ref("output_layer")
+    weights = node.get_param("W").copy()
+    weights[0, 0] = np.nan
+    node.set_param("W", weights)
+    with pytest.raises(SpanftError, match=r"weights W of .* in 'bilou_ner'.*NaN"):
+        make().from_bytes(nlp.to_bytes())
