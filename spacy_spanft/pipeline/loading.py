@@ -27,13 +27,12 @@ class FiniteWeights(TrainablePipe):
 
     def _checked(self) -> Self:
         for node in self.model.walk():
-            for name in node.param_names:
-                if node.has_param(name):
-                    weights = node.ops.to_numpy(node.get_param(name))
-                    if not np.isfinite(weights).all():
-                        raise SpanftError(
-                            f"The weights {name} of {node.name!r} in {self.name!r} have "
-                            "values that are NaN or infinite: the training diverged, or "
-                            "the file is damaged. Load another checkpoint."
-                        )
+            for name in filter(node.has_param, node.param_names):
+                weights = node.ops.to_numpy(node.get_param(name))
+                if not np.isfinite(weights).all():
+                    raise SpanftError(
+                        f"The weights {name} of {node.name!r} in {self.name!r} are NaN "
+                        "or infinite: the training diverged, or the file is damaged. "
+                        "Load another checkpoint."
+                    )
         return self
