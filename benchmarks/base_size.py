@@ -42,7 +42,7 @@ TASKS = {
     "RTE": Task("pair", "textcat", *_RTE, "sentence1"),
     **{name: FEWLABELS[name] for name in ("CoLA", "MRPC", "STS-B")},
 }
-FIRST, REST = ("RTE", "CoLA"), ("MRPC", "STS-B")
+FIRST, REST = ("CoLA", "RTE"), ("MRPC", "STS-B")
 # "init" stands for the head that `init` writes for a task.
 NGRAMS, RANDOM, LATER = "ngrams", "random", ("cnn", "init")
 SEEDS, EPOCHS, RATE = 3, 3, 2e-5
