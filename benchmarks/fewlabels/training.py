@@ -140,6 +140,7 @@ def fit(
     epochs: int,
     seed: int,
     change: Change | None = None,
+    losses: dict[str, float] | None = None,
 ) -> None:
     """Train a pipeline as spaCy's loop does.
 
@@ -148,6 +149,7 @@ def fit(
     epochs (int): How often it sees each of them.
     seed (int): Shuffles them.
     change (Optional[Callable]): Changes each batch.
+    losses (Optional[dict[str, float]]): The loss of each component is added to it.
     """
     block = nlp.config.interpolate()["training"]
     settings: Any = registry.resolve(block, schema=ConfigSchemaTraining)
@@ -163,7 +165,8 @@ def fit(
                 batch = change(batch)
             if before_update:
                 before_update(nlp, {"step": step, "epoch": epoch})
-            nlp.update(batch, sgd=no_update, exclude=settings["frozen_components"])
+            frozen = settings["frozen_components"]
+            nlp.update(batch, sgd=no_update, losses=losses, exclude=frozen)
             for _, component in nlp.pipeline:
                 finish_update = getattr(component, "finish_update", None)
                 if finish_update and getattr(component, "is_trainable", False):

@@ -1,0 +1,150 @@
+"""The paper's head at the paper's size: whole GLUE tasks, an encoder as large as BERT.
+
+    python -m benchmarks.base_size --data DATA --encoder ENCODER
+
+DATA is a folder with glue/RTE/train.tsv and so on, ENCODER one that transformers reads.
+All arms have the same whole training set, three epochs in batches of 32, a learning
+rate of 2e-5 with warm-up and linear decay; the last state is scored on the dev data,
+once, and nothing is chosen there. The runs come in an order that has an answer early:
+two tasks and two arms first, then the control, then more seeds, tasks and arms. A run
+is appended to the results when it is done; one that is stopped begins anew.
+"""
+
+import gc
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import torch
+import typer
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.util import registry
+
+from .arguments import checked_encoder
+from .fewlabels.arms import BASELINE, CHOSEN
+from .fewlabels.configs import config_for, precision
+from .fewlabels.encoders import digest
+from .fewlabels.tasks import TASKS as FEWLABELS
+from .fewlabels.tasks import Task, is_there
+from .fewlabels.training import BATCH, by_length, fit
+from .matrix import Run, only_those, run_missing
+
+RESULTS = Path(__file__).parent / "results" / "base_size.jsonl"
+_RTE = ("glue/RTE/train.tsv", "glue/RTE/dev.tsv", ("cats_accuracy", "cats_macro_f"))
+TASKS = {
+    "RTE": Task("pair", "textcat", *_RTE, "sentence1"),
+    **{name: FEWLABELS[name] for name in ("CoLA", "MRPC", "STS-B")},
+}
+FIRST, REST = ("CoLA", "RTE"), ("MRPC", "STS-B")
+# "init" stands for the head that `init` writes for a task.
+NGRAMS, RANDOM, LATER = "ngrams", "random", ("cnn", "init")
+SEEDS, EPOCHS, RATE = 3, 3, 2e-5
+SHOWN_EVERY = 10
+PACKAGES = ("spacy-spanft", "spacy", "thinc", "torch", "transformers", "numpy")
+
+
+class Progress:
+    """Prints how the training goes on, as `fit` asks it for each batch."""
+
+    def __init__(self, component: str, n_steps: int) -> None:
+        self.losses: dict[str, float] = {}
+        self._component, self._n_steps = component, n_steps
+        self._step, self._begin, self._last = 0, time.perf_counter(), 0.0
+
+    def __call__(self, batch: Sequence[Example]) -> Sequence[Example]:
+        """Count a step, and give its batch as it is."""
+        if self._step and (self._step % SHOWN_EVERY == 0 or self._step < 4):
+            seconds = (time.perf_counter() - self._begin) / self._step
+            left = seconds * (self._n_steps - self._step) / 3600
+            total = self.losses[self._component]
+            print(
+                f"  step {self._step}/{self._n_steps}, loss {total - self._last:.4f} "
+                f"since then, {seconds:.2f} s a step, {left:.2f} h left",
+                flush=True,
+            )
+            self._last = total
+        self._step += 1
+        return batch
+
+
+def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
+    """Train an arm on a task, and score it."""
+    task = TASKS[run["task"]]
+    head = CHOSEN[task.kind].init if run["arm"] == "init" else run["arm"]
+    n_steps = run["epochs"] * -(-run["n_train"] // BATCH)
+    with TemporaryDirectory() as name:
+        lines = (data / task.train).read_text("utf8").split("\n")
+        part = Path(name) / "train.tsv"
+        part.write_text("\n".join(lines[: run["n_train"] + 1]) + "\n", "utf8")
+        files = {"train": part, "dev": data / task.dev}
+        how = {**run, "arm": head, "regime": "everything"}
+        nlp = init_nlp(config_for(task, how, encoder, files, n_steps))
+        corpora = registry.resolve(nlp.config.interpolate()["corpora"])
+        examples, dev = list(corpora["train"](nlp)), by_length(corpora["dev"](nlp))
+    assert len(examples) == run["n_train"]
+    progress = Progress(task.component, n_steps)
+    fit(nlp, examples, run["epochs"], run["seed"], progress, progress.losses)
+    scores = nlp.evaluate(dev, batch_size=BATCH)
+    found: dict[str, Any] = {name: round(scores[name], 5) for name in task.metrics}
+    print(f"  {found}", flush=True)
+    found |= {"n_dev": len(dev), "steps": n_steps, "head": head}
+    found |= {"precision": precision(), "threads": torch.get_num_threads()}
+    found["versions"] = {package: version(package) for package in PACKAGES}
+    # A pipeline is in circles, and Python does not see how large they are.
+    del nlp, examples, dev
+    gc.collect()
+    return found
+
+
+def order() -> Iterator[tuple[str, str, int]]:
+    """Name task, arm and seed of each run, what answers most first."""
+    for tasks, seed in product((FIRST, REST), range(SEEDS)):
+        yield from product(tasks, (BASELINE, NGRAMS), [seed])
+        yield from product(tasks, (RANDOM,), [seed])
+    for arm, seed, task in product(LATER, range(SEEDS), TASKS):
+        yield task, arm, seed
+
+
+def main(
+    data: Annotated[Path, typer.Option(exists=True, file_okay=False)],
+    encoder: Annotated[Path, typer.Option(callback=checked_encoder)],
+    results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
+    budget_hours: Annotated[float, typer.Option(help="no run begins later")] = 1e6,
+    only: Annotated[list[str], typer.Option(help="e.g. task=RTE")] = [],  # noqa: B006
+    texts: Annotated[int, typer.Option(min=1, help="fewer, for a trial")] = 10**9,
+    threads: Annotated[int, typer.Option(min=1)] = 2,
+) -> None:
+    """Do the runs that are missing, one after another."""
+    if missing := [name for name, task in TASKS.items() if not is_there(data, task)]:
+        raise SystemExit(f"{data} lacks the data of {', '.join(missing)}.")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped."))
+    torch.set_num_threads(threads)
+    end = time.monotonic() + 3600 * budget_hours
+    sizes = {}
+    for name, task in TASKS.items():
+        text = (data / task.train).read_text("utf8")
+        sizes[name] = text.rstrip("\n").count("\n")
+    same: Run = {"rate": RATE, "epochs": EPOCHS, "batch": BATCH, "warmup": 0.1}
+    same |= {"encoder": encoder.resolve().name, "sha256": digest(encoder)[:16]}
+    runs = [
+        {"task": task, "arm": arm, "seed": seed, "n_train": min(texts, sizes[task])}
+        for task, arm, seed in order()
+    ]
+
+    def do(run: Run) -> dict[str, Any]:
+        if time.monotonic() > end:
+            raise SystemExit("The budget is spent.")
+        return train(run, data, encoder)
+
+    run_missing(results, only_those(({**run, **same} for run in runs), only), do)
+
+
+if __name__ == "__main__":
+    typer.run(main)
