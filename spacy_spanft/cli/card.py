@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from ..errors.visible import visible
+from ..errors import visible
 from .util import short_errors
 
 # fmt: off
@@ -22,8 +22,8 @@ def card_cli(
 ) -> None:
     """Write a model card: what a pipeline does, its scores, data and dictionary."""
     with short_errors():
-        from ..publishing import model_card, opened
-        from ..publishing.upload import check_repo
+        from ..scale import model_card, opened
+        from ..scale.upload import check_repo
         from ..util.files import check_target, write_whole
 
         if repo is not None:

@@ -19,7 +19,7 @@ def push_cli(
 ) -> None:
     """Upload a pipeline to the Hugging Face hub, with its model card."""
     with short_errors():
-        from ..publishing import push
+        from ..scale import push
 
         pushed = push(model, repo, private=private, message=message)
         print(f"✔ Uploaded {pushed.n_files} files to {pushed.url}")

@@ -1,7 +1,7 @@
 """A Hugging Face hub on this machine: what uploads and downloads of models ask of it.
 
 It answers as the real one does, and keeps what it is given in memory. A file of more
-than `most` bytes goes through the large file storage, as there.
+than MOST bytes goes through the large file storage, as there.
 """
 
 import base64
@@ -17,6 +17,7 @@ from huggingface_hub import constants, file_download
 
 SHA = "a" * 40
 TOKEN = "hf_of_the_tests"
+MOST = 10_000
 
 
 class Hub:
@@ -27,27 +28,24 @@ class Hub:
     messages: The messages of the commits.
     asked: The requests, in their order: "POST /api/repos/create".
     refuse: {part of a path: (status, message)}; such requests are refused.
+    tokens: The tokens of the requests.
+    stored: What came as large files, {digest: bytes}.
     """
 
-    def __init__(self, most=10_000):
-        self.repos = {}
-        self.private = set()
-        self.messages = []
-        self.asked = []
-        self.refuse = {}
-        self.tokens = set()
-        self.most = most
-        self.stored = {}
+    def __init__(self):
+        self.repos, self.refuse, self.stored = {}, {}, {}
+        self.private, self.tokens = set(), set()
+        self.messages, self.asked = [], []
 
 
 @contextmanager
-def fake_hub(cache, **settings):
+def fake_hub(cache):
     """Run a hub, and let huggingface_hub ask it and no other, with a token.
 
     cache: A folder for what is downloaded.
     YIELDS: The hub; its address is `endpoint`.
     """
-    hub = Hub(**settings)
+    hub = Hub()
     handler = type("Handler", (_Handler,), {"hub": hub})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     hub.endpoint = f"http://127.0.0.1:{server.server_port}"
@@ -81,22 +79,11 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *args):
         """Print nothing."""
 
-    def do_POST(self):
-        self._answer(json.loads if self._is("json") else bytes)
-
-    def do_PUT(self):
-        self._answer(bytes)
-
     def do_GET(self):
-        self._answer(bytes)
+        is_json = self.headers.get("Content-Type", "").endswith(("/json", "+json"))
+        self._answer(json.loads if is_json else bytes)
 
-    do_HEAD = do_GET
-
-    def _is(self, kind):
-        return (
-            self.headers.get("Content-Type", "").endswith(kind)
-            and "ndjson" not in (self.headers["Content-Type"])
-        )
+    do_POST = do_PUT = do_HEAD = do_GET
 
     def _answer(self, read):
         path = unquote(urlsplit(self.path).path)
@@ -107,15 +94,15 @@ class _Handler(BaseHTTPRequestHandler):
             if part in path:
                 self._send(json.dumps({"error": message}).encode(), status)
                 return
-        found = self._route(path, read(body))
-        if found is None:
+        answer = self._route(path, read(body))
+        if answer is None:
             self._send(b'{"error": "not here"}', 404)
-        elif isinstance(found, bytes):
-            headers = {"ETag": f'"{_oid(found)}"', "X-Repo-Commit": SHA}
-            self._send(found, 200, headers)
+        elif isinstance(answer, bytes):
+            headers = {"ETag": f'"{_oid(answer)}"', "X-Repo-Commit": SHA}
+            self._send(answer, 200, headers)
         else:
-            status = found.pop("status", 200) if isinstance(found, dict) else 200
-            self._send(json.dumps(found).encode(), status)
+            status = answer.pop("status", 200) if isinstance(answer, dict) else 200
+            self._send(json.dumps(answer).encode(), status)
 
     def _send(self, data, status, headers=()):
         self.send_response(status)
@@ -161,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         return {"url": f"{self.hub.endpoint}/{repo}", "status": 200 if is_new else 409}
 
     def _mode(self, file):
-        mode = "lfs" if file["size"] > self.hub.most else "regular"
+        mode = "lfs" if file["size"] > MOST else "regular"
         return {"path": file["path"], "uploadMode": mode, "shouldIgnore": False}
 
     def _slot(self, wanted):
