@@ -108,7 +108,9 @@ def _records(source: Source) -> Iterator[tuple[int, Any]]:
             csv.field_size_limit(2**31 - 1)
             # In TSV a quotation mark is only a character, as in GLUE's files.
             style: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-            table = csv.DictReader(file, **(style if source.format == "tsv" else {}))
+            if source.format == "csv":
+                style = {"strict": True}
+            table = csv.DictReader(file, **style)
             for cells in table:
                 yield table.line_num, cells
             return

@@ -1,7 +1,6 @@
 """The model card of a pipeline: what its files say, and nothing else."""
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,7 +88,6 @@ def model_card(saved: Saved, repo: str | None = None) -> str:
         repo=repo,
         tasks=tasks_of(saved),
         scores=scores_of(saved),
-        label_scores=_label_scores_of(saved),
         encoders=encoders_of(saved),
         segmentations=_segmentations_of(saved),
         train=data_of(saved, "train"),
@@ -170,27 +168,9 @@ def scores_of(saved: Saved) -> dict[str, float]:
     return {
         name: value
         for name, value in saved.meta.get("performance", {}).items()
-        if _is_number(value) and not name.endswith(("_loss", "speed"))
+        if isinstance(value, int | float) and not name.endswith(("_loss", "speed"))
         if value or weights.get(name)
     }
-
-
-def _label_scores_of(saved: Saved) -> dict[str, dict[str, dict[str, float]]]:
-    tables = {
-        name: {
-            label: row
-            for label, row in rows.items()
-            if isinstance(row, dict) and all(_is_number(row.get(key)) for key in "prf")
-        }
-        for name, rows in saved.meta.get("performance", {}).items()
-        if name.endswith("_per_type") and isinstance(rows, dict)
-    }
-    return {name: rows for name, rows in tables.items() if rows}
-
-
-def _is_number(value: Any) -> bool:
-    is_any = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_any and math.isfinite(value)
 
 
 def encoders_of(saved: Saved) -> dict[str, Named]:

@@ -65,18 +65,12 @@ def predict(
     input_path (str): Parquet, JSONL, CSV, TSV, or text with one text a line.
     output (Union[str, Path]): The file to write: .parquet or .jsonl.
     text (str): The column of the texts, or of the first texts of pairs.
-    text_pair (Optional[str]): The column of the second texts of pairs.
     separator (str): The pipeline's separator between the texts of a pair.
-    format (Optional[str]): The input's format; by default, its ending tells.
-    errors (str): "strict", or "replace" for bytes that are not UTF-8.
     prefix (str): A prefix for the names of predicted columns.
     force (bool): Whether to overwrite an output, or the parts of another run.
-    engine (str): "local" or "ray".
-    n_process (int): The number of processes on the CPU.
     address (Optional[str]): The address of a Ray cluster, HOST:PORT.
     gpu_ids (Sequence[int]): The GPUs, for one process each; (-1,) for the CPU.
     code (Optional[str]): A Python file that registers what the pipeline needs.
-    progress (bool): Whether to show a progress bar.
     RETURNS (Predicted): The number of rows, and those without a prediction.
     """
     target, parts = Path(output), Parts(Path(output))
@@ -103,7 +97,6 @@ def predict(
         "the pipeline": digest_of(saved.folder),
         "the input": digest_of(Path(input_path)),
         "--code": code and digest_of(Path(code)),
-        "--prefix": prefix,
         **source._replace(path="")._asdict(),
     }
     with parts.opened(facts, force):
@@ -113,21 +106,12 @@ def predict(
             shape = _shape_of(source, call, prefix)
             n_rows = _predict_parts(source, call, parts, len(gpus), progress)
         load_once.cache_clear()
-        with tempfile.TemporaryFile(dir=parts.folder) as failed:
-            joined = _join(source, parts, shape, prefix, failed)
-            write = partial(out.write_jsonl, predictions=joined)
-            if schema is not None:
-                added = out.added_columns(shape, prefix)
-                columns = {"columns": schema, "added": added}
-                write = partial(out.write_parquet, predictions=joined, **columns)
-            write_whole(target, write)
-            failed.seek(0)
-            n_failures = sum(1 for _ in failed)
-            failed.seek(0)
-            if n_failures:
-                write_whole(failures, partial(shutil.copyfileobj, failed))
-            else:  # those of an output that was overwritten
-                failures.unlink(missing_ok=True)
+        join = partial(_join, source, parts, shape, prefix)
+        write: Any = out.write_jsonl
+        if schema is not None:
+            added = out.added_columns(shape, prefix)
+            write = partial(out.write_parquet, columns=schema, added=added)
+        n_failures = _write(target, failures, join, write)
         parts.finish()
     return Predicted(n_rows, n_failures, failures if n_failures else None)
 
@@ -209,6 +193,22 @@ def _predict_parts(
             finish(2 * n_workers - 2)
         finish(0)
     return n_rows
+
+
+def _write(
+    target: Path, failures: Path, join: Callable[..., Any], write: Callable[..., None]
+) -> int:
+    """Write the output, and the failures if there are any; return their number."""
+    with tempfile.TemporaryFile() as failed:
+        write_whole(target, partial(write, predictions=join(failed)))
+        failed.seek(0)
+        n_failures = sum(1 for _ in failed)
+        failed.seek(0)
+        if n_failures:
+            write_whole(failures, partial(shutil.copyfileobj, failed))
+        else:  # those of an output that was overwritten
+            failures.unlink(missing_ok=True)
+    return n_failures
 
 
 def _join(

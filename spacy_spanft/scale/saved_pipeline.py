@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.util import get_package_path, load_config, load_meta
 
 from ..errors import SpanftError
+from ..ml.pairs import SEPARATOR
 from ..util._compat import third_party_requirements
 from ..util.pipelines import check_pipeline
 
@@ -47,7 +48,7 @@ class Saved(NamedTuple):
         """The separator of a pipeline for pairs of texts."""
         tokenizer = self.config["nlp"]["tokenizer"]
         is_for_pairs = tokenizer["@tokenizers"] == _PAIRS
-        return tokenizer.get("separator") if is_for_pairs else None
+        return tokenizer.get("separator", SEPARATOR) if is_for_pairs else None
 
     @property
     def requirements(self) -> list[str]:

@@ -186,8 +186,8 @@ def test_a_full_disk(model, source, output, whole, monkeypatch):
 
 
 def test_another_run_is_not_joined(model, source, output, stopped):
-    with pytest.raises(SpanftError, match="--prefix changed"):
-        predict(str(model), source, output, prefix="p_")
+    with pytest.raises(SpanftError, match="text changed"):
+        predict(str(model), source, output, text="words")
     path, before = Path(source), os.stat(source)
     path.write_text(path.read_text("utf8").replace("Film 0", "Firm 0"), "utf8")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
