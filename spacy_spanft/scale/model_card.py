@@ -193,7 +193,7 @@ def _blocks(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _named(name: str, may_be_on_hub: bool) -> Named:
     is_local = Path(name).exists() or not _HUB_NAME.fullmatch(name)
     shown = Path(name).name if Path(name).is_absolute() else name
-    return Named(shown, may_be_on_hub and not is_local)
+    return Named(visible(shown), may_be_on_hub and not is_local)
 
 
 def _segmentations_of(saved: Saved) -> dict[str, dict[str, str]]:

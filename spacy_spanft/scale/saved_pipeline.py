@@ -12,7 +12,7 @@ from confection import Config
 from spacy.language import Language
 from spacy.util import get_package_path, load_config, load_meta
 
-from ..errors import SpanftError
+from ..errors import SpanftError, visible
 from ..ml.pairs import SEPARATOR
 from ..util._compat import third_party_requirements
 from ..util.pipelines import check_pipeline
@@ -35,7 +35,7 @@ class Saved(NamedTuple):
     def name(self) -> str:
         """The name after the language, as `spacy package` makes it."""
         lang, name = self.meta["lang"], self.meta["name"]
-        return str(name if name.startswith(f"{lang}_") else f"{lang}_{name}")
+        return visible(name if name.startswith(f"{lang}_") else f"{lang}_{name}")
 
     @property
     def components(self) -> dict[str, dict[str, Any]]:
