@@ -6,24 +6,24 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from ..errors.visible import visible
+from ..errors import visible
 from .util import short_errors
 
 # fmt: off
-Model = Annotated[str, Argument(help="A trained pipeline, by name or path, or a wheel of one", show_default=False)]  # noqa: E501
-Output = Annotated[Path | None, Option("--output", "-o", help="The file to write, such as README.md in the pipeline's folder; the standard output if there is none")]  # noqa: E501
-Repo = Annotated[str | None, Option("--repo", "-r", help="The repository on the hub, USER/NAME, for the code that loads it")]  # noqa: E501
-Force = Annotated[bool, Option("--force", "-F", help="Write over a file that exists")]
+Model = Annotated[str, Argument(help="A trained pipeline, by name or path, or its wheel", show_default=False)]  # noqa: E501
+Output = Annotated[Path | None, Option("--output", "-o", help="The file to write, such as README.md in the pipeline's folder; by default, the standard output")]  # noqa: E501
+Repo = Annotated[str | None, Option("--repo", "-r", help="The repository on the hub (USER/NAME), for the code that loads the pipeline")]  # noqa: E501
+Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing file")]
 # fmt: on
 
 
 def card_cli(
     model: Model, output: Output = None, repo: Repo = None, force: Force = False
 ) -> None:
-    """Write a model card: what a pipeline does, its scores, data and dictionary."""
+    """Write the model card of a pipeline: its task, scores, data and dictionary."""
     with short_errors():
-        from ..publishing import model_card, opened
-        from ..publishing.upload import check_repo
+        from ..scale import model_card, opened
+        from ..scale.upload import check_repo
         from ..util.files import check_target, write_whole
 
         if repo is not None:

@@ -7,14 +7,14 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from ..errors.visible import visible
+from ..errors import counted, visible
 from ..ml.pairs import SEPARATOR
 from .engine import Address, Engine, EngineName
 from .util import OnBadBytes, short_errors
 
 
-class InputFormat(Enum):
-    """What is read."""
+class InputFormat(str, Enum):
+    """Formats of the input."""
 
     parquet = "parquet"
     jsonl = "jsonl"
@@ -59,42 +59,45 @@ def predict_cli(
     code: Code = None,
     quiet: Quiet = False,
 ) -> None:
-    """Predict all rows of a file, however many, and go on after an interruption."""
+    """Predict all rows of a file, of any size. Rerun the command to resume it."""
     with short_errors():
-        from ..errors import Errors
-        from ..errors.shortening import counted
-        from ..experiments.matrix import read_gpus
-        from ..prediction import predict
-        from ..prediction.work import Work
+        from ..errors import SpanftError
+        from ..scale import Parts, predict
 
         try:
-            found = predict(
+            gpu_ids = [int(number) for number in gpu_id.split(",")]
+        except ValueError as error:
+            message = f"--gpu-id is {gpu_id!r}, but must be a number, or several: 0,1"
+            raise SpanftError(message) from error
+        try:
+            predicted = predict(
                 model,
                 input_path,
                 output,
                 text=text,
                 text_pair=text_pair,
                 separator=separator,
-                format=format and format.value,
+                format=None if format is None else format.value,
                 errors=errors.value,
                 prefix=prefix,
                 force=force,
                 engine=engine.value,
                 n_process=n_process,
                 address=address,
-                gpu_ids=read_gpus(gpu_id),
+                gpu_ids=gpu_ids,
                 code=None if code is None else str(code),
                 progress=not quiet and sys.stderr.isatty(),
             )
         except KeyboardInterrupt:
-            if Work(output).has_parts:
-                print(Errors.STOPPED_PREDICTING, file=sys.stderr)
+            if Parts(output).is_begun:
+                message = "The finished parts are kept. Run the same command to resume."
+                print(message, file=sys.stderr)
             raise
-        if found.failures is not None:
-            failed = f"{found.n_failures:,} of {counted(found.n_rows, 'row')}"
-            said = f"⚠ Without a prediction: {failed}. See {found.failures}"
-            print(visible(said), file=sys.stderr)
+        if predicted.failures is not None:
+            failed = f"{predicted.n_failures:,} of {counted(predicted.n_rows, 'row')}"
+            message = f"⚠ Without a prediction: {failed}. See {predicted.failures}"
+            print(visible(message), file=sys.stderr)
         if not quiet:
-            n_done = found.n_rows - found.n_failures
-            said = f"✔ Wrote the predictions of {counted(n_done, 'row')} to {output}"
-            print(visible(said), file=sys.stderr)
+            rows = counted(predicted.n_rows - predicted.n_failures, "row")
+            message = f"✔ Wrote the predictions of {rows} to {output}"
+            print(visible(message), file=sys.stderr)

@@ -7,9 +7,9 @@ from typer import Argument, Option
 from .util import short_errors
 
 # fmt: off
-Model = Annotated[str, Argument(help="A trained pipeline, by name or path; or a wheel that spacy package built, which is uploaded too", show_default=False)]  # noqa: E501
-Repo = Annotated[str, Option("--repo", "-r", help="The repository, USER/NAME; it is made if there is none")]  # noqa: E501
-Private = Annotated[bool, Option("--private", help="Nobody else may see it")]
+Model = Annotated[str, Argument(help="A trained pipeline, by name or path; or its wheel, which is uploaded, too", show_default=False)]  # noqa: E501
+Repo = Annotated[str, Option("--repo", "-r", help="The repository (USER/NAME), created if necessary")]  # noqa: E501
+Private = Annotated[bool, Option("--private", help="Let nobody else see the repository")]  # noqa: E501
 Message = Annotated[str | None, Option("--message", "-m", help="The message of the commit")]  # noqa: E501
 # fmt: on
 
@@ -19,7 +19,7 @@ def push_cli(
 ) -> None:
     """Upload a pipeline to the Hugging Face hub, with its model card."""
     with short_errors():
-        from ..publishing import push
+        from ..scale import push
 
         pushed = push(model, repo, private=private, message=message)
         print(f"✔ Uploaded {pushed.n_files} files to {pushed.url}")

@@ -9,7 +9,7 @@ import srsly
 from spacy.util import load_config
 
 from ..commands import run
-from ..publishing.trained import wheel_of
+from ..scale.trained import wheel_of
 from .pages import ROOT
 
 SPACY = "python -m spacy "

@@ -20,7 +20,7 @@ from spacy_spanft.experiments.report import reasons
 from spacy_spanft.training.readers.rows import Row
 
 from ..commands import run
-from ..publishing.fake_hub import fake_hub
+from ..scale.fake_hub import fake_hub
 from . import page_configs
 from .page_commands import do
 from .page_folder import save_all

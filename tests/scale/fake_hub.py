@@ -1,7 +1,7 @@
 """A Hugging Face hub on this machine: what uploads and downloads of models ask of it.
 
 It answers as the real one does, and keeps what it is given in memory. A file of more
-than `most` bytes goes through the large file storage, as there.
+than MOST bytes goes through the large file storage, as there.
 """
 
 import base64
@@ -17,6 +17,7 @@ from huggingface_hub import constants, file_download
 
 SHA = "a" * 40
 TOKEN = "hf_of_the_tests"
+MOST = 10_000
 
 
 class Hub:
@@ -27,48 +28,42 @@ class Hub:
     messages: The messages of the commits.
     asked: The requests, in their order: "POST /api/repos/create".
     refuse: {part of a path: (status, message)}; such requests are refused.
+    tokens: The tokens of the requests.
+    stored: What came as large files, {digest: bytes}.
     """
 
-    def __init__(self, most=10_000):
-        self.repos = {}
-        self.private = set()
-        self.messages = []
-        self.asked = []
-        self.refuse = {}
-        self.tokens = set()
-        self.most = most
-        self.stored = {}
+    def __init__(self):
+        self.repos, self.refuse, self.stored = {}, {}, {}
+        self.private, self.tokens = set(), set()
+        self.messages, self.asked = [], []
 
 
 @contextmanager
-def fake_hub(cache, **settings):
+def fake_hub(cache):
     """Run a hub, and let huggingface_hub ask it and no other, with a token.
 
     cache: A folder for what is downloaded.
     YIELDS: The hub; its address is `endpoint`.
     """
-    hub = Hub(**settings)
+    hub = Hub()
     handler = type("Handler", (_Handler,), {"hub": hub})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     hub.endpoint = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
+    name = "HUGGINGFACE_CO_URL_TEMPLATE"
     template = f"{hub.endpoint}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
     with pytest.MonkeyPatch.context() as patch:
-        # What HF_ENDPOINT sets, before huggingface_hub is imported.
         patch.setattr(constants, "ENDPOINT", hub.endpoint)
         for module in (constants, file_download):
-            name = "HUGGINGFACE_CO_URL_TEMPLATE"
             patch.setattr(module, name, template, raising=False)
         patch.setattr(constants, "HF_HUB_CACHE", str(cache))
         patch.setattr(constants, "HF_HUB_OFFLINE", False)
         # The protocol of new versions for large files: not HTTP alone.
         patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
         patch.setenv("HF_TOKEN", TOKEN)
-        try:
-            yield hub
-        finally:
-            server.shutdown()
-            server.server_close()
+        yield hub
+    server.shutdown()
+    server.server_close()
 
 
 def _oid(data):
@@ -81,41 +76,28 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *args):
         """Print nothing."""
 
-    def do_POST(self):
-        self._answer(json.loads if self._is("json") else bytes)
-
-    def do_PUT(self):
-        self._answer(bytes)
-
     def do_GET(self):
-        self._answer(bytes)
-
-    do_HEAD = do_GET
-
-    def _is(self, kind):
-        return (
-            self.headers.get("Content-Type", "").endswith(kind)
-            and "ndjson" not in (self.headers["Content-Type"])
-        )
-
-    def _answer(self, read):
         path = unquote(urlsplit(self.path).path)
         self.hub.asked.append(f"{self.command} {path}")
         self.hub.tokens.add(self.headers.get("Authorization"))
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.headers.get("Content-Type", "").endswith(("/json", "+json")):
+            body = json.loads(body)
         for part, (status, message) in self.hub.refuse.items():
             if part in path:
                 self._send(json.dumps({"error": message}).encode(), status)
                 return
-        found = self._route(path, read(body))
-        if found is None:
+        answer = self._route(path, body)
+        if answer is None:
             self._send(b'{"error": "not here"}', 404)
-        elif isinstance(found, bytes):
-            headers = {"ETag": f'"{_oid(found)}"', "X-Repo-Commit": SHA}
-            self._send(found, 200, headers)
+        elif isinstance(answer, bytes):
+            headers = {"ETag": f'"{_oid(answer)}"', "X-Repo-Commit": SHA}
+            self._send(answer, 200, headers)
         else:
-            status = found.pop("status", 200) if isinstance(found, dict) else 200
-            self._send(json.dumps(found).encode(), status)
+            status = answer.pop("status", 200) if isinstance(answer, dict) else 200
+            self._send(json.dumps(answer).encode(), status)
+
+    do_POST = do_PUT = do_HEAD = do_GET
 
     def _send(self, data, status, headers=()):
         self.send_response(status)
@@ -161,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
         return {"url": f"{self.hub.endpoint}/{repo}", "status": 200 if is_new else 409}
 
     def _mode(self, file):
-        mode = "lfs" if file["size"] > self.hub.most else "regular"
+        mode = "lfs" if file["size"] > MOST else "regular"
         return {"path": file["path"], "uploadMode": mode, "shouldIgnore": False}
 
     def _slot(self, wanted):
@@ -169,20 +151,14 @@ class _Handler(BaseHTTPRequestHandler):
         return {**wanted, "actions": {"upload": place}}
 
     def _commit(self, repo, body):
-        for line in body.splitlines():
-            change = json.loads(line)
-            value = change["value"]
+        for change in map(json.loads, body.splitlines()):
+            value, files = change["value"], self.hub.repos[repo]
             if change["key"] == "header":
                 self.hub.messages.append(value["summary"])
             elif change["key"] == "file":
-                data = base64.b64decode(value["content"])
-                self.hub.repos[repo][value["path"]] = data
-            elif change["key"] == "lfsFile":
-                data = self.hub.stored[value["oid"]]
-                assert _oid(data) == value["oid"]
-                self.hub.repos[repo][value["path"]] = data
+                files[value["path"]] = base64.b64decode(value["content"])
             else:
-                raise AssertionError(change)
+                files[value["path"]] = self.hub.stored[value["oid"]]
         url = f"{self.hub.endpoint}/{repo}/commit/{SHA}"
         return {"commitUrl": url, "commitOid": SHA, "success": True}
 

@@ -44,10 +44,7 @@ def wheel_of(package):
 
 
 def train(folder, task, transformer, **settings):
-    """Train a pipeline.
-
-    RETURNS: Its folder.
-    """
+    """Train a pipeline, and return its folder."""
     data = save_data(folder, task)
     files = {"train": str(data), "dev": str(data)}
     settings = {"transformer": str(transformer), **settings}
@@ -61,18 +58,13 @@ def train(folder, task, transformer, **settings):
 def save_data(folder, task):
     """Save what a task is trained on."""
     if task in ("pair", "score"):
-        path = folder / "data.tsv"
-        path.write_text(PAIRED, encoding="utf8")
-        return path
+        (folder / "data.tsv").write_text(PAIRED, encoding="utf8")
+        return folder / "data.tsv"
     nlp = spacy.blank("en")
     docs = [nlp(text) for text in TEXTS * 8]
     for i, doc in enumerate(docs):
         doc.cats = {"A": float(i % 2 == 0), "B": float(i % 2)}
-        if task == "text_score":
-            doc.cats = {"score": i % 2 / 2}
-        if i % 2:
-            doc.ents = [Span(doc, 0, 2, "GPE")]
-        doc.spans["sc"] = list(doc.ents)
+        doc.ents = [Span(doc, 0, 2, "GPE")] if i % 2 else []
         for token in doc:
             token.tag_ = "X" if token.i else "Y"
     DocBin(docs=docs).to_disk(folder / "data.spacy")

@@ -6,14 +6,14 @@ from spacy.tokens import Span
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.prediction import parts
+from spacy_spanft.scale import input_rows
 
 LABELS = ("good", "bad")
 
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory):
-    """A pipeline that finds everything, and is quick."""
+    """A pipeline that predicts all that there is, and is quick."""
     nlp = spacy.blank("en")
     segmenter = nlp.add_pipe("span_segmenter")
     bow = {"@architectures": "spacy.TextCatBOW.v3", "exclusive_classes": True}
@@ -33,18 +33,16 @@ def model(tmp_path_factory):
 
 
 def examples(nlp):
-    found = []
     for n, label in enumerate(LABELS):
         doc = nlp.make_doc(f"film {n} again")
         doc.cats = {name: float(name == label) for name in LABELS}
         doc.spans["sc"] = [Span(doc, 0, 1, "WORD")]
-        found.append(Example(nlp.make_doc(doc.text), doc))
-    return found
+        yield Example(nlp.make_doc(doc.text), doc)
 
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(parts, "MOST_ROWS", 4)
+    monkeypatch.setattr(input_rows, "MOST_ROWS", 4)
 
 
 def texts(n_rows):
@@ -53,32 +51,34 @@ def texts(n_rows):
     ]
 
 
-def expected(model, rows, *, text="text"):
+def expected(model, rows):
     """Predict all texts at once, each row beside its cells."""
-    docs = spacy.load(model).pipe(row[text] for row in rows)
-    return [{**row, **said(doc)} for row, doc in zip(rows, docs, strict=True)]
+    docs = spacy.load(model).pipe(row["text"] for row in rows)
+    return [{**row, **columns_of(doc)} for row, doc in zip(rows, docs, strict=True)]
 
 
-def said(doc):
+def columns_of(doc):
+    scores = doc.spans["sc"].attrs["scores"]
     return {
         "label": max(LABELS, key=lambda label: doc.cats[label]),
         "cats": {label: pytest.approx(doc.cats[label], abs=1e-5) for label in LABELS},
-        "ents": [written(span) for span in doc.ents],
+        "ents": [offsets(span) for span in doc.ents],
         "spans": {
             "sc": [
-                {**written(span), "score": pytest.approx(score, abs=1e-5)}
-                for span, score in zip(
-                    doc.spans["sc"],
-                    doc.spans["sc"].attrs.get("scores", []),
-                    strict=True,
-                )
+                {**offsets(span), "score": pytest.approx(score, abs=1e-5)}
+                for span, score in zip(doc.spans["sc"], scores, strict=True)
             ]
         },
     }
 
 
-def written(span: Span):
+def offsets(span):
     return {"start": span.start_char, "end": span.end_char, "label": span.label_}
+
+
+def write_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf8")
+    return str(path)
 
 
 def read_lines(path):

@@ -1,0 +1,111 @@
+"""The finished parts of a run, in a folder beside its output until all are there."""
+
+import gzip
+import hashlib
+import json
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from ..errors import SpanftError
+from ..util.files import write_whole
+
+
+class Parts:
+    """The predictions for each part of the input, as compressed lists of JSON.
+
+    A part gets its name when it is whole, and gzip's checksum detects later damage.
+    """
+
+    def __init__(self, target: Path) -> None:
+        """Name the folder of an output, without making it."""
+        self.folder = target.with_name(f"{target.name}.parts")
+        self._facts = self.folder / "begun.json"
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a run to resume."""
+        return self._facts.exists() and any(self.folder.glob("*.json.gz"))
+
+    @contextmanager
+    def opened(self, facts: Mapping[str, Any], force: bool) -> Iterator[None]:
+        """Lock the folder, and in the end remove it unless there is a run to resume.
+
+        facts (Mapping[str, Any]): What the predictions depend on.
+        force (bool): Whether to start over if a run with other facts was begun.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.folder / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            message = f"{self.folder} is in use by another process. Wait for its end."
+            raise SpanftError(message) from None
+        try:
+            self._begin(dict(facts), force)
+            yield
+        finally:
+            lock.release()
+            if not self.is_begun:
+                shutil.rmtree(self.folder)
+
+    def _begin(self, facts: dict[str, Any], force: bool) -> None:
+        if self.is_begun:
+            try:
+                before = json.loads(self._facts.read_bytes())
+            except ValueError:
+                before = None
+            if before == facts:
+                return
+            if not force:
+                change = f"{self._facts.name} is damaged"
+                if isinstance(before, dict) and before.keys() == facts.keys():
+                    changed = [name for name in facts if facts[name] != before[name]]
+                    change = f"{' and '.join(changed)} changed since it began"
+                raise SpanftError(
+                    f"The run in {self.folder} cannot be resumed: {change}. Start over "
+                    f"with --force."
+                )
+        for path in self.folder.glob("*.json.gz"):
+            path.unlink()
+        write_whole(self._facts, json.dumps(facts, indent=1).encode())
+
+    def read(self, number: int, n_rows: int) -> list[Any] | None:
+        """Return a part, or None if it is missing or damaged."""
+        try:
+            part = json.loads(gzip.decompress(self._path(number).read_bytes()))
+        except (OSError, EOFError, zlib.error, ValueError):
+            return None
+        return part if len(part) == n_rows else None
+
+    def write(self, number: int, part: list[Any]) -> None:
+        """Write a part, all of it or nothing."""
+        write_whole(self._path(number), gzip.compress(json.dumps(part).encode(), 1))
+
+    def finish(self) -> None:
+        """Mark the run as complete."""
+        self._facts.unlink()
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:08d}.json.gz"
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file, or of all files in a folder.
+
+    It reads them whole: sizes and time stamps can be the same after a change.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            name = file.relative_to(path).as_posix()
+            digest.update(f"{name} {file.stat().st_size}\n".encode())
+            with open(file, "rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,109 @@
+"""Pipelines as files: the folder that `spacy train` writes, a package, or a wheel."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from confection import Config
+from spacy.language import Language
+from spacy.util import get_package_path, load_config, load_meta
+
+from ..errors import SpanftError, visible
+from ..ml.pairs import SEPARATOR
+from ..util._compat import third_party_requirements
+from ..util.pipelines import check_pipeline
+
+_PAIRS = "spacy-spanft.PairTokenizer.v1"
+
+
+class Saved(NamedTuple):
+    """The files of a pipeline, of which no code is run.
+
+    wheel (Optional[Path]): The wheel that they are from.
+    """
+
+    folder: Path
+    meta: dict[str, Any]
+    config: Config
+    wheel: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The name after the language, as `spacy package` makes it."""
+        lang, name = self.meta["lang"], self.meta["name"]
+        return visible(name if name.startswith(f"{lang}_") else f"{lang}_{name}")
+
+    @property
+    def components(self) -> dict[str, dict[str, Any]]:
+        """The settings of the components, in their order."""
+        blocks = self.config["components"]
+        return {name: blocks[name] for name in self.config["nlp"]["pipeline"]}
+
+    @property
+    def separator(self) -> str | None:
+        """The separator of a pipeline for pairs of texts."""
+        tokenizer = self.config["nlp"]["tokenizer"]
+        is_for_pairs = tokenizer["@tokenizers"] == _PAIRS
+        return tokenizer.get("separator", SEPARATOR) if is_for_pairs else None
+
+    @property
+    def requirements(self) -> list[str]:
+        """The packages that it needs, as `spacy package` finds them."""
+        if self.wheel is not None:
+            return list(self.meta["requirements"])
+        Language()  # registers spaCy's own factories
+        nlp = SimpleNamespace(meta=self.meta, config=self.config)
+        return [*third_party_requirements(nlp), f"spacy{self.meta['spacy_version']}"]
+
+    def files(self) -> dict[str, Path]:
+        """Return the files by their paths in the folder, without hidden ones."""
+        paths = {
+            path.relative_to(self.folder): path
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file()
+        }
+        return {
+            name.as_posix(): path
+            for name, path in paths.items()
+            if not any(part.startswith(".") for part in name.parts)
+        }
+
+
+def read_saved(model: str) -> Saved:
+    """Read the files of a pipeline, by its name or path."""
+    check_pipeline(model)
+    if model.startswith("blank:"):
+        raise SpanftError(f"{model!r} has no files, and predicts nothing.")
+    folder = Path(model)
+    return _read(folder if folder.is_dir() else get_package_path(model), model)
+
+
+@contextmanager
+def opened(model: str) -> Iterator[Saved]:
+    """Read the files of a pipeline, or unpack those of a wheel until the end."""
+    if not model.endswith(".whl"):
+        yield read_saved(model)
+        return
+    with TemporaryDirectory() as folder:
+        try:
+            with zipfile.ZipFile(model) as wheel:
+                wheel.extractall(folder)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise SpanftError(f"{model!r} is not a wheel: {error}.") from error
+        yield _read(Path(folder), model)._replace(wheel=Path(model))
+
+
+def _read(root: Path, model: str) -> Saved:
+    """Read the pipeline in a folder, which is deeper inside of a package."""
+    configs = sorted(root.rglob("config.cfg"), key=lambda path: len(path.parts))
+    try:
+        folder = configs[0].parent
+        meta = load_meta(folder / "meta.json")
+        config = load_config(folder / "config.cfg", interpolate=True)
+    except (IndexError, OSError, ValueError) as error:
+        raise SpanftError(f"{model!r} is not a pipeline: {error}") from error
+    return Saved(folder, meta, config)

@@ -1,0 +1,251 @@
+"""An interrupted run is resumed by the same call, and every row is there once."""
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from pyarrow import parquet
+
+from spacy_spanft.cli.predict import predict_cli
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.scale import annotations, input_rows, predict, predicting, workers
+from spacy_spanft.scale.parts import digest_of
+
+from .conftest import read_lines, texts
+
+has_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+N_ROWS = 800
+SCRIPT = """
+import signal, sys
+from pathlib import Path
+from spacy_spanft.cli.predict import predict_cli
+from spacy_spanft.scale import input_rows
+signal.signal(signal.SIGINT, signal.default_int_handler)
+input_rows.MOST_ROWS = 10
+model, source, output = sys.argv[1:]
+predict_cli(model, source, Path(output), n_process=2)
+"""
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    monkeypatch.setattr(input_rows, "MOST_ROWS", 200)
+    path = tmp_path / "in.txt"
+    path.write_text("\n".join(texts(N_ROWS)), "utf8")
+    return str(path)
+
+
+@pytest.fixture
+def output(tmp_path):
+    return tmp_path / "out.jsonl"
+
+
+def n_parts(output):
+    return len(list(output.with_name("out.jsonl.parts").glob("*.json.gz")))
+
+
+def start(*args):
+    args = [sys.executable, "-c", SCRIPT, *map(str, args)]
+    return subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_parts(process, output, n_wanted):
+    end = time.monotonic() + 120
+    while n_parts(output) < n_wanted and process.poll() is None:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+@has_kill
+def test_killed_at_random_moments(model, source, output, tmp_path, monkeypatch):
+    monkeypatch.setattr(input_rows, "MOST_ROWS", 10)
+    predict(str(model), source, tmp_path / "whole.jsonl")
+    chance, n_killed, n_before = random.Random(0), 0, 0
+    while not output.exists():
+        process = start(model, source, output)
+        wait_for_parts(process, output, n_before + chance.randint(15, 50))
+        process.kill()
+        process.communicate()  # which also waits for the end of its processes
+        n_killed += process.returncode < 0
+        assert output.exists() or n_parts(output) >= n_before  # what was there stays
+        n_before = n_parts(output)
+    assert n_killed
+    predict(str(model), source, output, force=True)
+    assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert len(read_lines(output)) == N_ROWS
+
+
+@has_kill
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(model, source, output, how):
+    Path(source).write_text("\n".join(texts(6000)), "utf8")
+    process = start(model, source, output)
+    wait_for_parts(process, output, 2)
+    process.send_signal(how)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 128 + how
+    assert "Traceback" not in stderr
+    assert "Run the same command to resume" in stderr
+    assert n_parts(output) >= 2
+
+
+def stop_after(n_batches):
+    """Annotate some batches, of which the first one is the sample."""
+    n_left = iter(range(n_batches))
+
+    def annotate(pipeline, batch):
+        if next(n_left, None) is None:
+            raise KeyboardInterrupt
+        return annotations.annotate(pipeline, batch)
+
+    return annotate
+
+
+@pytest.fixture
+def stopped(model, source, output, monkeypatch):
+    """A run that was stopped after two of four parts."""
+    with monkeypatch.context() as patch:
+        patch.setattr(predicting, "annotate", stop_after(3))
+        with pytest.raises(KeyboardInterrupt):
+            predict(str(model), source, output)
+    assert n_parts(output) == 2
+    return output.with_name("out.jsonl.parts")
+
+
+@pytest.fixture
+def whole(model, source, tmp_path):
+    predict(str(model), source, tmp_path / "whole.jsonl")
+    return (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_finished_parts_are_not_predicted_again(
+    model, source, output, stopped, whole, monkeypatch
+):
+    monkeypatch.setattr(predicting, "annotate", stop_after(3))
+    predict(str(model), source, output)
+    assert output.read_bytes() == whole
+    assert not stopped.exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:50] + bytes([data[50] ^ 1]) + data[51:],
+        lambda data: bytes(len(data)),
+    ],
+)
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_damaged_part_is_redone(
+    model, source, ending, damage, stopped, whole, tmp_path
+):
+    output = tmp_path / f"out.{ending}"
+    folder = stopped.rename(tmp_path / f"out.{ending}.parts")
+    part = folder / "00000001.json.gz"
+    part.write_bytes(damage(part.read_bytes()))
+    predict(str(model), source, output)
+    if ending == "jsonl":
+        assert output.read_bytes() == whole
+    else:
+        assert len(parquet.read_table(output)) == N_ROWS
+
+
+@pytest.mark.parametrize("n_done", [0, 1])
+def test_resuming_is_promised_only_where_a_part_is_done(
+    n_done, model, source, output, monkeypatch, capsys
+):
+    monkeypatch.setattr(predicting, "annotate", stop_after(1 + n_done))
+    with pytest.raises(SystemExit):
+        predict_cli(str(model), source, output)
+    assert ("to resume" in capsys.readouterr().err) == (n_done > 0)
+
+
+def test_a_full_disk(model, source, output, whole, monkeypatch):
+    n_left, write = iter(range(3)), os.fsync
+
+    def fill(file):
+        if next(n_left, None) is None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fill)
+        with pytest.raises(OSError, match="No space left"):
+            predict(str(model), source, output)
+    assert (n_parts(output), output.exists()) == (2, False)
+    predict(str(model), source, output)
+    assert output.read_bytes() == whole
+
+
+def test_another_run_is_not_joined(model, source, output, stopped):
+    with pytest.raises(SpanftError, match="text changed"):
+        predict(str(model), source, output, text="words")
+    path, before = Path(source), os.stat(source)
+    path.write_text(path.read_text("utf8").replace("Film 0", "Firm 0"), "utf8")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert os.stat(path).st_size == before.st_size
+    with pytest.raises(SpanftError, match="the input changed"):
+        predict(str(model), source, output)
+    assert n_parts(output) == 2
+    predict(str(model), source, output, prefix="p_", force=True)
+    rows = read_lines(output)
+    assert rows[0]["text"].startswith("Firm 0")
+    assert (len(rows), "p_label" in rows[0]) == (N_ROWS, True)
+
+
+def test_a_changed_pipeline_has_another_digest(model, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_text("1")
+    before = digest_of(tmp_path / "a")
+    (tmp_path / "a" / "x").write_text("2")
+    assert before != digest_of(tmp_path / "a")
+
+
+@pytest.mark.parametrize("facts", ["[", "[]", "{}", '"x"', "\x00"])
+def test_damaged_facts(facts, model, source, output, stopped, whole):
+    (stopped / "begun.json").write_text(facts)
+    with pytest.raises(SpanftError, match=r"begun.json is damaged.* with --force"):
+        predict(str(model), source, output)
+    predict(str(model), source, output, force=True)
+    assert output.read_bytes() == whole
+
+
+def test_two_at_once(model, source, output, stopped):
+    with FileLock(stopped / ".lock"), pytest.raises(SpanftError, match="in use"):
+        predict(str(model), source, output)
+    assert n_parts(output) == 2
+
+
+def test_parts_that_nobody_began_are_not_joined(model, source, output, stopped, whole):
+    """They are of a run that was killed while it removed them."""
+    part = stopped / "00000000.json.gz"
+    part.write_bytes((stopped / "00000001.json.gz").read_bytes())
+    (stopped / "begun.json").unlink()
+    predict(str(model), source, output)
+    assert output.read_bytes() == whole
+    assert not stopped.exists()
+
+
+def take_gpu(folder):
+    """Take a GPU, and wait until another process has one, too."""
+    gpu_id = workers.gpu_of_process(-1)
+    (folder / str(gpu_id)).touch()
+    while len(list(folder.iterdir())) < 2:
+        time.sleep(0.01)
+    return gpu_id, os.getpid()
+
+
+def test_each_process_has_a_gpu(tmp_path):
+    with workers.processes(take_gpu, [3, 5]) as submit:
+        results = [submit(tmp_path), submit(tmp_path)]
+        gpus = dict(result() for result in results)
+    assert sorted(gpus) == [3, 5]
+    assert len({*gpus.values(), os.getpid()}) == 3
