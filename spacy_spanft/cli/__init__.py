@@ -12,7 +12,7 @@ from .build import build_cli, join_cli, shard_cli
 from .card import card_cli
 from .compare import compare_cli
 from .convert import convert_cli
-from .dictionary import diff_cli, info_cli, top_cli
+from .dictionaries import diff_cli, info_cli, top_cli
 from .explain import explain_cli
 from .init import init_cli
 from .matrix import experiment_cli, matrix_cli

@@ -10,8 +10,7 @@ from typer import Argument, Option
 from wasabi import msg
 from wasabi.tables import table
 
-from ..errors import CorpusError, DictionaryError, Errors
-from ..errors.visible import visible
+from ..errors import DictionaryError, Errors, SpanftError, visible
 from ..util.files import check_target
 from ..util.processes import n_cores
 from .engine import Address, Engine, EngineName
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
     from ..ngrams.shards.build import Where
     from ..ngrams.shards.source import Part, Text
     from ..ngrams.shards.table import Written
-    from ..ngrams.text.sample import LineSample
+    from ..ngrams.text.blocks import LineSample
     from ..segmenters.coverage import Coverage
 
 
 class RankBy(Enum):
-    """What ranks n-grams."""
+    """A ranking of n-grams."""
 
     count = "count"
     pmi = "pmi"
@@ -52,7 +51,7 @@ Pretokenized = Annotated[bool, Option("--pretokenized", "-t", help="The text is 
 Cased = Annotated[bool, Option("--cased", help="Do not fold case")]
 MaxN = Annotated[int, Option("--max-n", "-n", help="The largest n")]
 MinCount = Annotated[int, Option("--min-count", "-c", help="How often an n-gram must occur")]  # noqa: E501
-TopK = Annotated[int | None, Option("--top", "-k", help="Keep only the k best")]
+TopK = Annotated[int | None, Option("--top", "-k", min=1, help="Keep only the k best")]
 By = Annotated[RankBy, Option(help="What the best are ranked by")]
 BadBytes = Annotated[OnBadBytes, Option("--errors", help="How to handle invalid UTF-8 and null in a column")]  # noqa: E501
 Processes = Annotated[int, Option("--n-process", help="Number of processes")]
@@ -89,12 +88,12 @@ def build_cli(
     """Count the n-grams of a corpus, and write those that occur often enough."""
     settings = _settings(lang, pretokenized, cased, max_n, min_count, n_process, quiet)
     with short_errors():
-        _check(output, [] if dataset else texts or [], top)
+        check_target(output, [] if dataset else texts or [])
         where = _where(engine, address, memory, work)
         if dataset is None:
             text = _files(texts, column, errors, is_kept=work is not None)
         elif texts:
-            raise CorpusError(Errors.TWO_INPUTS)
+            raise SpanftError("Pass files or --dataset, not both.")
         else:
             text = _dataset(dataset, config, split, column)
         is_large = n_process > 1 and text.n_bytes >= _LARGE
@@ -132,14 +131,14 @@ def shard_cli(
     """Tokenize one shard of a corpus anywhere; `join` counts the n-grams of all."""
     settings = _settings(lang, pretokenized, cased, 2, 1, n_process, quiet)
     with short_errors():
-        from ..ngrams.counting.settings import settings_of
+        from ..ngrams.counting.settings import Settings
         from ..ngrams.shards.partial import write_partial
 
-        _check(output, texts or [])
+        check_target(output, texts or [])
         where = _where(memory=memory)
         chosen = None if part is None else _part(part)
         text = _files(texts, column, errors, part=chosen)
-        n_tokens = write_partial(output, text, settings_of(settings), where)
+        n_tokens = write_partial(output, text, Settings(**settings), where)
         if not quiet:
             msg.good(f"Wrote {n_tokens:,} tokens to {visible(str(output))}")
 
@@ -165,7 +164,7 @@ def join_cli(
         from ..ngrams.shards.join import join_partials, settings_of_join
         from ..ngrams.shards.table import write_table
 
-        _check(output, shards, top)
+        check_target(output, shards)
         limits = {"max_n": max_n, "min_count": min_count}
         settings = settings_of_join(shards, **limits, n_process=n_process, quiet=quiet)
         where = _where(engine, address, memory, work)
@@ -202,14 +201,6 @@ def _settings(
     }
 
 
-def _check(
-    output: Path, sources: list[str] | list[Path], top: int | None = None
-) -> None:
-    check_target(output, sources)
-    if top is not None and top < 1:
-        raise DictionaryError(Errors.BAD_OPTION.format(option="--top", value=top))
-
-
 def _where(
     engine: EngineName = EngineName.local,
     address: str | None = None,
@@ -243,7 +234,7 @@ def _files(
     from ..ngrams.shards.source import text_of_files
 
     if not texts:
-        raise CorpusError(Errors.NO_INPUT)
+        raise SpanftError("There is no text to count. Name files, or a --dataset.")
     how = {"column": column, "part": part, "is_kept": is_kept}
     return text_of_files(texts, errors=errors.value, **how)  # type: ignore[arg-type]
 
@@ -264,7 +255,7 @@ def _count_here(
     text: "Text", where: "Where", settings: "CountSettings"
 ) -> Iterator["tuple[NgramDictionary, LineSample]"]:
     from ..ngrams.dictionary import NgramDictionary
-    from ..ngrams.text.sample import LineSample
+    from ..ngrams.text.blocks import LineSample
     from ..ngrams.text.units import blocks_of
 
     sample = LineSample()
@@ -277,11 +268,11 @@ def _count_here(
 def _count_in_shards(
     text: "Text", where: "Where", settings: "CountSettings"
 ) -> Iterator["tuple[NgramDictionary, LineSample]"]:
-    from ..ngrams.counting.settings import settings_of
+    from ..ngrams.counting.settings import Settings
     from ..ngrams.dictionary import NgramDictionary
     from ..ngrams.shards.build import count_text
 
-    chosen = settings_of(settings)
+    chosen = Settings(**settings)
     with count_text(text, chosen, where) as counted:
         dictionary = NgramDictionary.from_counted(counted, text.names, chosen)
         yield dictionary, counted.sample
@@ -291,11 +282,11 @@ def _write_in_shards(
     text: "Text", where: "Where", settings: "CountSettings", output: Path
 ) -> "Written":
     """Write a dictionary that may be larger than the memory that is allowed."""
-    from ..ngrams.counting.settings import settings_of
+    from ..ngrams.counting.settings import Settings
     from ..ngrams.shards.build import count_text
     from ..ngrams.shards.table import write_table
 
-    chosen = settings_of(settings)
+    chosen = Settings(**settings)
     with count_text(text, chosen, where) as counted:
         return write_table(output, counted, text.names, chosen)
 
@@ -320,11 +311,8 @@ def _print_written(dictionary: "NgramDictionary | Written", output: Path) -> Non
 
 
 def print_info(dictionary: "NgramDictionary | Written") -> None:
-    """Print where a dictionary comes from, and what is in it.
-
-    dictionary (Union[NgramDictionary, Written]): The dictionary.
-    """
-    from ..ngrams.facts import facts_of
+    """Print where a dictionary comes from, and its sizes."""
+    from ..ngrams.provenance import facts_of
 
     rows = facts_of(dictionary)
     print(table([(name, visible(value)) for name, value in rows]))

@@ -9,7 +9,7 @@ from spacy.util import walk_dict
 
 from ..errors.visible import visible
 from ..ngrams.dictionary import NgramDictionary
-from ..ngrams.facts import facts_of
+from ..ngrams.provenance import facts_of
 from ..ngrams.readers import default_dictionary
 from .saved import Saved
 

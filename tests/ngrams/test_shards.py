@@ -19,11 +19,11 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from spacy_spanft.ngrams.facts import facts_of
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, DictionaryError
 from spacy_spanft.ngrams.counting.settings import Settings
-from spacy_spanft.ngrams.facts import facts_of
 from spacy_spanft.ngrams.shards import build, store, table, work
 from spacy_spanft.ngrams.shards.build import Build, Where, count_text
 from spacy_spanft.ngrams.shards.encode import ALL, Share, encode_blocks, part_of_lines

@@ -17,7 +17,7 @@ from ..counting.levels import Level
 from ..counting.settings import Settings, Tokenizer
 from ..counting.tokens import get_tokenizer, ways_to_cut, works_by_chunk
 from ..counting.vocabulary import Vocabulary
-from ..text.sample import LineSample
+from ..text.blocks import LineSample
 from . import numbering, pairs, words
 from .encode import Share, encode_blocks, encode_unit
 from .sizes import sizes_of

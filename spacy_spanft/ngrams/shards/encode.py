@@ -15,7 +15,7 @@ from ..counting.chunks import EncodedCorpus, encode_corpus, strip_separators
 from ..counting.levels import GOLDEN
 from ..counting.settings import Tokenizer
 from ..counting.tokens import tokenize_lines
-from ..text.sample import LineSample
+from ..text.blocks import LineSample
 from ..text.units import Unit, read_unit
 from .store import Store
 

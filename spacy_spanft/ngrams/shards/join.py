@@ -12,7 +12,7 @@ from ...errors import DictionaryError, Errors, shown
 from ...util.engines import Engine
 from ...util.files import check_source
 from ..counting.levels import GAP
-from ..counting.settings import Settings, settings_of
+from ..counting.settings import Settings
 from . import numbering, words
 from .build import Build, Counted, Where, engine_of, read_counted
 from .partial import Header, read_header
@@ -44,7 +44,7 @@ def settings_of_join(
     check_source(paths[0])
     numbers = {"max_n": max_n, "min_count": min_count, "n_process": n_process}
     alike = read_header(paths[0]).alike
-    return settings_of({**alike, **numbers, "progress": not quiet})
+    return Settings(**{**alike, **numbers, "progress": not quiet})
 
 
 def in_order(headers: Sequence[Header]) -> list[Header]:

@@ -1,24 +1,27 @@
 """Files in pieces that can be read anywhere, each by itself: units.
 
-A text or JSONL file is cut at line bounds, a Parquet file between row groups. What is
-compressed is one unit, as it can be read from its beginning alone.
+A text or JSONL file is cut between lines, a Parquet file between row groups. A
+compressed file is one unit, as it can be read from its beginning alone.
 """
 
+import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ...errors import CorpusError, Errors, shown
+from ...errors import CorpusError, listed, shown
 from .blocks import (
     PACKED,
     STDIN,
     ErrorHandling,
-    blocks_from_files,
     blocks_from_range,
-    check_errors,
+    blocks_from_texts,
     check_path,
+    is_packed,
+    lines_of_file,
 )
 
 Kind: TypeAlias = Literal["text", "jsonl", "parquet"]
@@ -28,7 +31,7 @@ _KINDS: dict[str, Kind] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-_WINDOW = 1 << 16
+_ROWS_AT_ONCE = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Unit:
     start (int): The byte at which it begins; for Parquet, the row group.
     end (Optional[int]): Where it ends, exclusive; None for the end of the file.
     column (str): The column or key that holds the text.
-    errors (str): What to do about what is not text: "strict" or "replace".
+    errors (str): What to do about invalid text: "strict" or "replace".
     """
 
     path: str
@@ -51,103 +54,15 @@ class Unit:
     errors: ErrorHandling = "strict"
 
     def to_dict(self) -> dict[str, Any]:
-        """Turn it into what JSON can say.
-
-        RETURNS (dict[str, Any]): The fields.
-        """
+        """Return the fields, as JSON can hold them."""
         return asdict(self)
 
 
 def kind_of(path: str) -> Kind:
-    """Say how a file is read, by its name.
-
-    path (str): The file.
-    RETURNS (str): "parquet", "jsonl", also if compressed, or "text".
-    """
+    """Return how a file is read, by its name: as "text", "jsonl" or "parquet"."""
     name = Path(path)
     suffix = Path(name.stem).suffix if name.suffix in PACKED else name.suffix
     return _KINDS.get(suffix, "text")
-
-
-def units_of(
-    paths: Iterable[str | Path],
-    *,
-    size: int | None = None,
-    column: str = "text",
-    errors: ErrorHandling = "strict",
-) -> list[Unit]:
-    """Cut files into units.
-
-    paths (Iterable[Union[str, Path]]): The files; "-" is the standard input.
-    size (Optional[int]): How many bytes a unit should have; None for whole files.
-    column (str): The column of Parquet files, and the key in JSONL files, that holds
-        the text.
-    errors (str): What to do about bytes that are not text, and cells without any:
-        "strict" or "replace".
-    RETURNS (list[Unit]): The units, in the order of the text.
-    """
-    check_errors(errors)
-    names = [str(path) for path in paths]
-    for name in names:  # before the first byte is read, not after an hour
-        check_path(name)
-    return [
-        Unit(name, kind_of(name), start, end, column, errors)
-        for name in names
-        for start, end in _bounds(name, size)
-    ]
-
-
-def _bounds(path: str, size: int | None) -> Iterator[tuple[int, int | None]]:
-    if size is None or path == STDIN or Path(path).suffix in PACKED:
-        yield 0, None
-    elif kind_of(path) == "parquet":
-        from .tables import row_groups
-
-        yield from row_groups(path, size)
-    elif not os.path.isfile(path):  # a pipe has no size
-        yield 0, None
-    else:
-        yield from _line_bounds(path, size)
-
-
-def _line_bounds(path: str, size: int) -> Iterator[tuple[int, int]]:
-    start, end = 0, os.path.getsize(path)
-    with open(path, "rb") as file:
-        while start < end:
-            after = min(end, start + size)
-            if after < end:
-                after = min(end, _next_line(file, after))
-            yield start, after
-            start = after
-
-
-def _next_line(file: Any, offset: int) -> int:
-    """Find where the first line begins at an offset or after it."""
-    file.seek(offset - 1)
-    while window := file.read(_WINDOW):
-        found = window.find(b"\n")
-        if found >= 0:
-            return int(file.tell() - len(window) + found + 1)
-    return int(file.tell())
-
-
-def read_unit(unit: Unit) -> Iterator[bytes]:
-    """Read a unit.
-
-    unit (Unit): The unit.
-    YIELDS (bytes): Whole lines.
-    """
-    if unit.kind == "text":
-        if unit.start == 0 and unit.end is None:
-            return blocks_from_files([unit.path], errors=unit.errors)
-        end = os.path.getsize(unit.path) if unit.end is None else unit.end
-        return blocks_from_range(unit.path, unit.start, end, errors=unit.errors)
-    from .tables import blocks_from_jsonl, blocks_from_parquet
-
-    reader = blocks_from_jsonl if unit.kind == "jsonl" else blocks_from_parquet
-    return reader(
-        unit.path, unit.start, unit.end, column=unit.column, errors=unit.errors
-    )
 
 
 def blocks_of(
@@ -160,22 +75,132 @@ def blocks_of(
 
     paths (Iterable[Union[str, Path]]): The files; "-" is the standard input.
     column (str): The column or key that holds the text.
-    errors (str): "strict" or "replace".
+    errors (str): "strict" raises for invalid UTF-8 and null, "replace" continues.
     YIELDS (bytes): Whole lines.
     """
     for unit in units_of(paths, column=column, errors=errors):
         yield from read_unit(unit)
 
 
-def check_paths(paths: object) -> list[str]:
-    """Make a list of what names one file or several.
+def units_of(
+    paths: Iterable[str | Path],
+    *,
+    size: int | None = None,
+    column: str = "text",
+    errors: ErrorHandling = "strict",
+) -> list[Unit]:
+    """Cut files into units, in the order of the text; see `blocks_of`.
 
-    paths (object): A path, or several.
-    RETURNS (list[str]): The paths; raises if there are none.
+    size (Optional[int]): How many bytes a unit should have; None for whole files.
+    RETURNS (list[Unit]): The units.
     """
-    if not isinstance(paths, Iterable | Path):
-        raise CorpusError(Errors.NOT_PATHS.format(value=shown(paths)))
-    names = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not names:
-        raise CorpusError(Errors.NO_PATHS)
-    return [str(name) for name in names]
+    names = [str(path) for path in paths]
+    for name in names:  # before the first byte is read, not after an hour
+        check_path(name)
+    return [
+        Unit(name, kind_of(name), start, end, column, errors)
+        for name in names
+        for start, end in _bounds(name, size)
+    ]
+
+
+def _bounds(path: str, size: int | None) -> Iterator[tuple[int, int | None]]:
+    is_pipe = path == STDIN or not os.path.isfile(path)
+    if size is None or is_pipe or is_packed(path):
+        yield 0, None
+    elif kind_of(path) == "parquet":
+        with open_parquet(path) as file:
+            first, n_bytes = 0, 0
+            for index in range(file.num_row_groups):
+                n_bytes += file.metadata.row_group(index).total_byte_size
+                if n_bytes >= size or index + 1 == file.num_row_groups:
+                    yield first, index + 1
+                    first, n_bytes = index + 1, 0
+    else:
+        start, end = 0, os.path.getsize(path)
+        with open(path, "rb") as lines:
+            while start < end:
+                lines.seek(min(end, start + size) - 1)
+                lines.readline()
+                yield start, lines.tell()
+                start = lines.tell()
+
+
+def read_unit(unit: Unit) -> Iterator[bytes]:
+    """Read the lines of a unit, in blocks."""
+    if unit.kind == "text":
+        return blocks_from_range(unit.path, unit.start, unit.end, errors=unit.errors)
+    rows = _jsonl_rows(unit) if unit.kind == "jsonl" else _parquet_rows(unit)
+    return blocks_from_texts(_texts(rows, unit))
+
+
+def _texts(rows: Iterable[tuple[str, Any]], unit: Unit) -> Iterator[str]:
+    """Check the cells of a column; null is skipped if errors are to be replaced."""
+    for where, value in rows:
+        if isinstance(value, str):
+            yield value
+        elif value is not None or unit.errors == "strict":
+            raise CorpusError(
+                f"{where} of {unit.path!r} has {shown(value)} in column "
+                f"{unit.column!r}, which is not a text. Name another column with "
+                "column=... (--column); errors='replace' (--errors replace) skips null."
+            )
+
+
+def _jsonl_rows(unit: Unit) -> Iterator[tuple[str, Any]]:
+    number = 0
+    base = f" after byte {unit.start}" if unit.start else ""
+    for block in lines_of_file(unit.path, unit.start, unit.end, block_size=1 << 20):
+        for line in block.split(b"\n")[:-1]:
+            number += 1
+            where = f"Line {number:,}{base}"
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line.decode("utf-8-sig", unit.errors))
+            except (ValueError, RecursionError) as error:
+                raise CorpusError(
+                    f"{where} of {unit.path!r} is not a JSON object: {error}."
+                ) from error
+            if not isinstance(row, dict) or unit.column not in row:
+                raise _no_column(where, unit, row)
+            yield where, row[unit.column]
+
+
+def _parquet_rows(unit: Unit) -> Iterator[tuple[str, Any]]:
+    with open_parquet(unit.path) as file:
+        if unit.column not in file.schema_arrow.names:
+            raise _no_column("The schema", unit, file.schema_arrow.names)
+        groups = range(file.num_row_groups)
+        number = sum(file.metadata.row_group(i).num_rows for i in groups[: unit.start])
+        batches = file.iter_batches(
+            _ROWS_AT_ONCE, list(groups[unit.start : unit.end]), columns=[unit.column]
+        )
+        for batch in batches:
+            for value in batch.column(0).to_pylist():
+                number += 1
+                yield f"Row {number:,}", value
+
+
+def _no_column(where: str, unit: Unit, row: Any) -> CorpusError:
+    columns = listed(row) if isinstance(row, dict | list) else shown(row)
+    return CorpusError(
+        f"{where} of {unit.path!r} has no column {unit.column!r}, but: {columns}. Name "
+        "one with column=... (--column)."
+    )
+
+
+@contextmanager
+def open_parquet(path: str) -> Iterator[Any]:
+    """Open a Parquet file as a `pyarrow.parquet.ParquetFile`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            yield file
+    except (pa.ArrowException, OSError) as error:
+        raise CorpusError(
+            f"{path!r} cannot be read as a Parquet file ({error}). Is it damaged, or "
+            "another kind of file?"
+        ) from error
