@@ -1,19 +1,14 @@
 """What a dictionary says about itself, for people to read."""
 
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from .dictionary import NgramDictionary
 
-if TYPE_CHECKING:
-    from .shards.table import Written
 
-
-def facts_of(dictionary: "NgramDictionary | Written") -> list[tuple[str, str]]:
+def facts_of(dictionary: NgramDictionary) -> list[tuple[str, str]]:
     """Say where a dictionary comes from, and what is in it.
 
-    dictionary (Union[NgramDictionary, Written]): The dictionary, or what is known of
-        one that was written.
+    dictionary (NgramDictionary): The dictionary.
     RETURNS (list[tuple[str, str]]): Rows of a table.
     """
     origin = dictionary.provenance

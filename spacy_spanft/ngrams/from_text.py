@@ -2,14 +2,13 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import Self, Unpack
 
 from ..errors import CorpusError, Errors, Warnings
-from ..util.engines import EngineName
 from .counting.settings import Attr, CountSettings, Settings, settings_of
 from .provenance import Provenance
 from .text.blocks import ErrorHandling, blocks_from_texts
@@ -17,7 +16,7 @@ from .text.hub import texts_from_dataset
 from .text.units import blocks_of, check_paths
 
 if TYPE_CHECKING:
-    from .shards.build import Counted
+    from .counting.count import NgramCounts
 
 
 class FromText:
@@ -120,9 +119,8 @@ class FromText:
         # Arrow is heavy, and only counting needs it.
         from .counting.count import count_blocks
 
-        chosen, named = settings_of(settings), tuple(sources)
-        ngrams, words, n_tokens = count_blocks(blocks, chosen)
-        return cls._of_counts(ngrams, words, n_tokens, named, chosen)
+        chosen = settings_of(settings)
+        return cls.from_counts(count_blocks(blocks, chosen), sources, chosen)
 
     @classmethod
     def from_shards(
@@ -131,73 +129,56 @@ class FromText:
         *,
         column: str = "text",
         errors: ErrorHandling = "strict",
-        engine: EngineName = "local",
+        engine: Literal["local", "ray"] = "local",
         address: str | None = None,
         memory: int | None = None,
         work: str | Path | None = None,
         **settings: Unpack[CountSettings],
     ) -> Self:
-        """Count the n-grams of large files piece by piece, on many cores or machines.
+        """Count the n-grams of files in bounded memory, on many cores or machines.
 
-        The result is that of `from_files`. The pieces are files in a folder, of twice
-        the size of the text. A script that calls this with more than one process needs
-        no `if __name__ == "__main__":`.
+        The counts are those of `from_files`. Temporary files take about twice the size
+        of the text.
 
         paths (Union[str, Path, Iterable]): The files; see `from_files`.
         column (str): The column or key that holds the text in Parquet and JSONL.
         errors (str): What to do about what is not text: "strict" or "replace".
-        engine (str): "local" for n_process processes of this machine, "ray" for as many
-            workers of a Ray cluster, which must see the files and the folder.
-        address (Optional[str]): Where the Ray cluster is (HOST:PORT); None for that in
-            $RAY_ADDRESS, or one on this machine.
-        memory (Optional[int]): How many bytes all processes should take together while
-            they count.
-        work (Optional[Union[str, Path]]): A folder from which to go on if this is cut
-            short; None for a temporary one.
+        engine (str): "local" for n_process workers on this machine, "ray" for as many
+            on a Ray cluster.
+        address (Optional[str]): The Ray cluster (HOST:PORT); None for that in
+            $RAY_ADDRESS, or a new one on this machine.
+        memory (Optional[int]): The bytes that counting should use at most.
+        work (Optional[Union[str, Path]]): A folder for temporary files, which all
+            machines of a cluster can see; None for the system's.
         **settings: How to count; see `CountSettings`.
         RETURNS (NgramDictionary): The n-grams that occur often enough.
         """
-        from .shards.build import Where, count_text
-        from .shards.source import text_of_files
+        from .shards.bounded import count_in_shards
 
         files, chosen = check_paths(paths), settings_of(settings)
-        how = {"column": column, "errors": errors, "is_kept": work is not None}
-        text = text_of_files(files, **how)  # type: ignore[arg-type]
-        where = Where(engine, address, memory, work)
-        with count_text(text, chosen, where) as counted:
-            return cls.from_counted(counted, files, chosen)
+        blocks = blocks_of(files, column=column, errors=errors)
+        counts = count_in_shards(
+            blocks, chosen, engine=engine, address=address, memory=memory, work=work
+        )
+        return cls.from_counts(counts, files, chosen)
 
     @classmethod
-    def from_counted(
-        cls, counted: "Counted", sources: Sequence[str], settings: Settings
+    def from_counts(
+        cls, counts: "NgramCounts", sources: Iterable[str], settings: Settings
     ) -> Self:
-        """Make a dictionary of what was counted in shards.
+        """Make a dictionary of counts.
 
-        counted (Counted): The counts.
-        sources (Sequence[str]): What the provenance calls the text.
+        counts (NgramCounts): The counts of `count_blocks` or `count_in_shards`.
+        sources (Iterable[str]): What the provenance calls the text.
         settings (Settings): How it was counted.
         RETURNS (NgramDictionary): The dictionary.
         """
-        from .counting.strings import to_strings
-
-        vocabulary, levels = counted.vocabulary, counted.levels
-        ngrams, words = to_strings(levels, vocabulary)
-        n_tokens = vocabulary.n_tokens
-        return cls._of_counts(ngrams, words, n_tokens, tuple(sources), settings)
-
-    @classmethod
-    def _of_counts(
-        cls,
-        ngrams: dict[str, int],
-        words: dict[str, int],
-        n_tokens: int,
-        sources: tuple[str, ...],
-        settings: Settings,
-    ) -> Self:
+        ngrams, words, n_tokens = counts
+        names = tuple(sources)
         if not n_tokens:
-            raise CorpusError(Errors.NO_TEXT.format(sources=", ".join(sources)))
+            raise CorpusError(Errors.NO_TEXT.format(sources=", ".join(names)))
         if not ngrams:
             threshold = {"min_count": settings.min_count, "n_tokens": n_tokens}
-            warnings.warn(Warnings.NO_NGRAMS.format(**threshold), stacklevel=4)
-        origin = Provenance.of_count(sources, settings, n_tokens)
+            warnings.warn(Warnings.NO_NGRAMS.format(**threshold), stacklevel=3)
+        origin = Provenance.of_count(names, settings, n_tokens)
         return cls._trusted(ngrams, words, settings.attr, origin)
