@@ -2,16 +2,15 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from typing_extensions import Self, Unpack
 
 from ..errors import CorpusError, SpanftError, check_setting
-from ..util.engines import EngineName
 from ..util.files import read_whole, write_whole
 from .counting.settings import (
     LARGEST_N,
@@ -33,11 +32,11 @@ from .counts import (
 from .format import Table, pack, unpack
 from .provenance import Provenance
 from .text.blocks import ErrorHandling, blocks_from_texts
+from .text.columns import blocks_of
 from .text.hub import texts_from_dataset
-from .text.units import blocks_of
 
 if TYPE_CHECKING:
-    from .shards.build import Counted
+    from .counting.count import NgramCounts
 
 
 class NgramDictionary(Mapping[str, int]):
@@ -166,8 +165,7 @@ class NgramDictionary(Mapping[str, int]):
         from .counting.count import count_blocks
 
         chosen = Settings(**settings)
-        ngrams, words, n_tokens = count_blocks(blocks, chosen)
-        return cls._of_counts(ngrams, words, n_tokens, sources, chosen)
+        return cls.from_counts(count_blocks(blocks, chosen), sources, chosen)
 
     @classmethod
     def from_shards(
@@ -176,61 +174,44 @@ class NgramDictionary(Mapping[str, int]):
         *,
         column: str = "text",
         errors: ErrorHandling = "strict",
-        engine: EngineName = "local",
+        engine: Literal["local", "ray"] = "local",
         address: str | None = None,
         memory: int | None = None,
         work: str | Path | None = None,
         **settings: Unpack[CountSettings],
     ) -> Self:
-        """Count the n-grams of large files piece by piece, on many cores or machines.
+        """Count the n-grams of files in bounded memory, on many cores or machines.
 
-        The result is that of `from_files`. The pieces are files in a folder, of twice
-        the size of the text. A script that calls this with more than one process needs
-        no `if __name__ == "__main__":`.
+        The counts are those of `from_files`. Temporary files take about twice the size
+        of the text.
 
         paths (Union[str, Path, Iterable]): The files; see `from_files`.
         column (str): The column or key that holds the text in Parquet and JSONL.
         errors (str): What to do about what is not text: "strict" or "replace".
-        engine (str): "local" for n_process processes of this machine, "ray" for as many
-            workers of a Ray cluster, which must see the files and the folder.
-        address (Optional[str]): Where the Ray cluster is (HOST:PORT); None for that in
-            $RAY_ADDRESS, or one on this machine.
-        memory (Optional[int]): How many bytes all processes should take together while
-            they count.
-        work (Optional[Union[str, Path]]): A folder from which to go on if this is cut
-            short; None for a temporary one.
+        engine (str): "local" for n_process workers on this machine, "ray" for as many
+            on a Ray cluster.
+        address (Optional[str]): The Ray cluster (HOST:PORT); None for that in
+            $RAY_ADDRESS, or a new one on this machine.
+        memory (Optional[int]): The bytes that counting should use at most.
+        work (Optional[Union[str, Path]]): A folder for temporary files, which all
+            machines of a cluster can see; None for the system's.
         **settings: How to count; see `CountSettings`.
         """
-        from .shards.build import Where, count_text
-        from .shards.source import text_of_files
+        from .shards.bounded import count_in_shards
 
         files, chosen = _listed(paths), Settings(**settings)
-        how = {"column": column, "errors": errors, "is_kept": work is not None}
-        text = text_of_files(files, **how)  # type: ignore[arg-type]
-        where = Where(engine, address, memory, work)
-        with count_text(text, chosen, where) as counted:
-            return cls.from_counted(counted, files, chosen)
+        blocks = blocks_of(files, column=column, errors=errors)
+        counts = count_in_shards(
+            blocks, chosen, engine=engine, address=address, memory=memory, work=work
+        )
+        return cls.from_counts(counts, files, chosen)
 
     @classmethod
-    def from_counted(
-        cls, counted: "Counted", sources: Sequence[str], settings: Settings
+    def from_counts(
+        cls, counts: "NgramCounts", sources: Iterable[str], settings: Settings
     ) -> Self:
-        """Make a dictionary of what was counted in shards."""
-        from .counting.strings import to_strings
-
-        vocabulary, levels = counted.vocabulary, counted.levels
-        ngrams, words = to_strings(levels, vocabulary)
-        return cls._of_counts(ngrams, words, vocabulary.n_tokens, sources, settings)
-
-    @classmethod
-    def _of_counts(
-        cls,
-        ngrams: dict[str, int],
-        words: dict[str, int],
-        n_tokens: int,
-        sources: Iterable[str],
-        settings: Settings,
-    ) -> Self:
+        """Make a dictionary of the counts of `count_blocks` or `count_in_shards`."""
+        ngrams, words, n_tokens = counts
         names = tuple(sources)
         if not n_tokens:
             raise CorpusError(f"There is no text in {', '.join(names)}.")
@@ -239,7 +220,7 @@ class NgramDictionary(Mapping[str, int]):
                 f"No n-gram occurs {settings.min_count} times or more in the "
                 f"{n_tokens:,} tokens read: the dictionary is empty. Lower min_count, "
                 "or read more text.",
-                stacklevel=4,
+                stacklevel=3,
             )
         origin = Provenance.of_count(names, settings, n_tokens)
         return cls._trusted(ngrams, words, settings.attr, origin)

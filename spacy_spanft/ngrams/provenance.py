@@ -11,7 +11,6 @@ from .counting.settings import Settings
 
 if TYPE_CHECKING:
     from .dictionary import NgramDictionary
-    from .shards.table import Written
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Provenance:
         )
 
 
-def facts_of(dictionary: "NgramDictionary | Written") -> list[tuple[str, str]]:
+def facts_of(dictionary: "NgramDictionary") -> list[tuple[str, str]]:
     """Return where a dictionary comes from and its sizes, as rows of a table."""
     origin = dictionary.provenance
     return [

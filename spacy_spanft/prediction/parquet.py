@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, ReaderError, SpanftError, shown
-from ..ngrams.text.units import open_parquet
+from ..ngrams.text.columns import open_parquet
 from .annotations import Shape
 
 if TYPE_CHECKING:

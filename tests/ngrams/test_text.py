@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, SpanftError
 from spacy_spanft.ngrams.text.blocks import blocks_from_files, blocks_from_texts
-from spacy_spanft.ngrams.text.units import kind_of, read_unit, units_of
+from spacy_spanft.ngrams.text.columns import blocks_of
 
 LINES = ["new york", "", "naïve \u2028 🙂 text", "two\nlines", "end"]
 JSONL = "".join(
     json.dumps({"id": i, "text": line}) + "\n" for i, line in enumerate(LINES)
 )
 PACKERS = [
-    ("gz", gzip.compress),
-    ("bz2", bz2.compress),
-    ("zst", lambda data: pa.compress(data, codec="zstd", asbytes=True)),
+    (".gz", gzip.compress),
+    (".bz2", bz2.compress),
+    (".zst", lambda data: pa.compress(data, codec="zstd", asbytes=True)),
 ]
 
 
@@ -33,13 +33,12 @@ def read(*paths, **settings):
     return b"".join(blocks_from_files(paths, **settings))
 
 
-def pieces(path, size=None, **settings):
-    units = units_of([path], size=size, **settings)
-    return [b"".join(read_unit(unit)).decode() for unit in units]
+def text_of(path, **settings):
+    return b"".join(blocks_of([path], **settings)).decode()
 
 
-def write_parquet(path, cells, kind=None, name="text"):
-    table = pa.table({"id": range(len(cells)), name: pa.array(cells, kind)})
+def write_parquet(path, cells, name="text"):
+    table = pa.table({"id": range(len(cells)), name: cells})
     pq.write_table(table, path, row_group_size=2)
 
 
@@ -54,60 +53,29 @@ def test_blocks_are_whole_lines(tmp_path_factory, text, size):
     assert all(block.endswith(b"\n") for block in blocks)
 
 
-@given(
-    lines=st.lists(
-        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8),
-        max_size=12,
-    ),
-    size=st.integers(1, 40),
-    is_closed=st.booleans(),
-)
-def test_pieces_of_text_are_the_text(tmp_path_factory, lines, size, is_closed):
-    path = tmp_path_factory.mktemp("units") / "text.txt"
-    data = ("\n".join(lines) + "\n" * is_closed).encode().removeprefix(b"\xef\xbb\xbf")
-    path.write_bytes(data)
-    whole = data.decode()
-    end = "\n" * (not whole.endswith("\n") and bool(whole))
-    assert "".join(pieces(path, size)) == whole + end
-    assert all(piece.endswith("\n") for piece in pieces(path, size))
-
-
-@given(size=st.integers(1, 200))
-def test_pieces_of_jsonl_are_all_of_it(tmp_path_factory, size):
-    path = tmp_path_factory.mktemp("units") / "text.jsonl"
-    path.write_text(JSONL)
-    assert "".join(pieces(path, size)) == "\n".join(LINES) + "\n"
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), "dictionary"])
-def test_parquet_is_cut_between_row_groups(kind, tmp_path):
-    path = tmp_path / "text.parquet"
-    if kind == "dictionary":
-        write_parquet(path, pa.array(LINES).dictionary_encode())
-    else:
-        write_parquet(path, LINES, kind)
-    assert len(pieces(path, 1)) == 3
-    whole = "\n".join(LINES) + "\n"
-    assert "".join(pieces(path, 1)) == whole
-    assert pieces(path, 10**9) == pieces(path) == [whole]
-
-
-@pytest.mark.parametrize(("suffix", "pack"), PACKERS)
-def test_compressed_files_are_one_piece(suffix, pack, tmp_path):
+@pytest.mark.parametrize(("suffix", "pack"), [("", bytes), *PACKERS])
+def test_compressed_text_and_jsonl(suffix, pack, tmp_path):
     for name, data in (("a.txt", "\n".join(LINES)), ("a.jsonl", JSONL)):
-        path = tmp_path / f"{name}.{suffix}"
+        path = tmp_path / f"{name}{suffix}"
         path.write_bytes(pack(data.encode()))
-        assert pieces(path, 10) == ["\n".join(LINES) + "\n"]
+        assert text_of(path) == "\n".join(LINES) + "\n"
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), None])
+def test_parquet(kind, tmp_path):
+    cells = pa.array(LINES, kind) if kind else pa.array(LINES).dictionary_encode()
+    write_parquet(tmp_path / "text.parquet", cells)
+    assert text_of(tmp_path / "text.parquet") == "\n".join(LINES) + "\n"
 
 
 @pytest.mark.parametrize(("suffix", "pack"), PACKERS)
 def test_damage_in_compressed_files_is_named(suffix, pack, tmp_path):
-    path = tmp_path / f"text.{suffix}"
+    path = tmp_path / f"text{suffix}"
     path.write_bytes(pack(os.urandom(5000).hex().encode())[:2000])
     with pytest.raises(CorpusError, match="cannot be decompressed"):
         read(path)
     path.write_text("not packed at all\n" * 99)
-    with pytest.raises(CorpusError, match=rf"its ending \(.{suffix}\) is not that"):
+    with pytest.raises(CorpusError, match=rf"its ending \({suffix}\) is not that"):
         read(path)
 
 
@@ -134,14 +102,6 @@ def test_bytes_that_are_not_text(name, data, message, replaced, tmp_path):
     assert read(tmp_path / name, errors="replace").decode() == replaced
 
 
-def test_bytes_that_are_not_text_are_found_in_their_piece(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"a\nb\nb\nc\xff\nd\n")
-    with pytest.raises(CorpusError, match="at byte 7:"):
-        pieces(path, 2)
-    assert "".join(pieces(path, 2, errors="replace")) == "a\nb\nb\nc\ufffd\nd\n"
-
-
 def test_missing_file_is_noticed_before_reading(tmp_path):
     (tmp_path / "a").write_text("a\n")
     with pytest.raises(CorpusError, match=r"no file .*missing"):
@@ -152,12 +112,6 @@ def test_missing_file_is_noticed_before_reading(tmp_path):
 
 def test_texts_with_surrogates_and_nul():
     assert b"".join(blocks_from_texts(["a\ud800b", "c\0d"])).decode() == "a?b\nc�d\n"
-
-
-def test_kinds_are_told_by_the_name():
-    names = ["a.txt", "a", "a.parquet", "a.jsonl", "b.ndjson.gz", "a.jsonl.zst", "a.gz"]
-    kinds = ["text", "text", "parquet", "jsonl", "jsonl", "jsonl", "text"]
-    assert list(map(kind_of, names)) == kinds
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
@@ -192,31 +146,28 @@ def test_wrong_lines_of_jsonl(row, message, tmp_path):
     text = '\ufeff{"text": "a"}\n\n{"text": "b"}\n' + row + "\n"
     path.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(CorpusError, match=rf"Line 4 of .*a\.jsonl' {message}"):
-        pieces(path)
-    with pytest.raises(CorpusError, match=rf"Line 1 after byte .*a\.jsonl' {message}"):
-        pieces(path, 30)
+        text_of(path)
 
 
 def test_wrong_cells_of_parquet(tmp_path):
     path = tmp_path / "a.parquet"
     write_parquet(path, ["a", "b", "c", None])
-    for size in (None, 1):
-        with pytest.raises(CorpusError, match=r"Row 4 of .*has None in column 'text'"):
-            pieces(path, size)
-        assert "".join(pieces(path, size, errors="replace")) == "a\nb\nc\n"
+    with pytest.raises(CorpusError, match=r"Row 4 of .*has None in column 'text'"):
+        text_of(path)
+    assert text_of(path, errors="replace") == "a\nb\nc\n"
     with pytest.raises(CorpusError, match="has no column 'body', but: 'id', 'text'"):
-        pieces(path, column="body")
+        text_of(path, column="body")
     with pytest.raises(CorpusError, match=r"Row 1 of .* has 0 in column 'id'"):
-        pieces(path, column="id")
+        text_of(path, column="id")
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(CorpusError, match=r"a\.parquet' cannot be read as a Parquet"):
-        pieces(path)
+        text_of(path)
 
 
 def test_null_is_skipped_if_wanted(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": null}\n{"text": "caf\xe9"}\n')
-    assert pieces(path, errors="replace") == ["caf\ufffd\n"]
+    assert text_of(path, errors="replace") == "caf\ufffd\n"
 
 
 class TestDatasets:

@@ -40,39 +40,24 @@ def blocks_from_files(
     for path in files:  # before the first byte is read, not after an hour
         check_path(path)
     for path in files:
-        yield from blocks_from_range(path, errors=errors, block_size=block_size)
+        yield from _valid_blocks(path, errors, block_size)
 
 
-def blocks_from_range(
-    path: str,
-    start: int = 0,
-    end: int | None = None,
-    *,
-    errors: ErrorHandling = "strict",
-    block_size: int = BLOCK_SIZE,
-) -> Iterator[bytes]:
-    """Read a text file, or the lines between two bytes of it; see `blocks_from_files`.
-
-    start (int): The byte at which to begin: 0, or the first of a line.
-    end (Optional[int]): The byte before which to end: that of the file, or of a line.
-    """
-    offset, line = start, 1
-    for block in lines_of_file(path, start, end, block_size=block_size):
+def _valid_blocks(path: str, errors: ErrorHandling, block_size: int) -> Iterator[bytes]:
+    offset, line = 0, 1
+    for block in lines_of_file(path, block_size=block_size):
         if offset == 0 and block.startswith(_BOM):
             block, offset = block[len(_BOM) :], len(_BOM)
         try:
             yield _valid(block, errors)
         except UnicodeDecodeError as error:
-            where = f"byte {offset + error.start}"
-            if is_packed(path):
-                where += " of the decompressed text"
-            if start == 0:
-                line += block.count(b"\n", 0, error.start)
-                where += f" (line {line})"
+            packed = " of the decompressed text" if is_packed(path) else ""
+            line += block.count(b"\n", 0, error.start)
             raise CorpusError(
-                f"{path!r} is not valid UTF-8 at {where}: {error.reason}. Convert it, "
-                "e.g. iconv -f LATIN1 -t UTF-8 FILE, or, if only a few bytes are "
-                "invalid, pass errors='replace' (--errors replace)."
+                f"{path!r} is not valid UTF-8 at byte {offset + error.start}{packed} "
+                f"(line {line}): {error.reason}. Convert it, e.g. iconv -f LATIN1 -t "
+                "UTF-8 FILE, or, if only a few bytes are invalid, pass "
+                "errors='replace' (--errors replace)."
             ) from error
         offset, line = offset + len(block), line + block.count(b"\n")
 
@@ -144,24 +129,16 @@ def is_packed(path: str) -> bool:
     return Path(path).suffix in PACKED
 
 
-def lines_of_file(
-    path: str, start: int = 0, end: int | None = None, *, block_size: int = BLOCK_SIZE
-) -> Iterator[bytes]:
-    """Read a file, or some bytes of it, in blocks that end with a line.
+def lines_of_file(path: str, *, block_size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    """Read a file in blocks that end with a line.
 
     path (str): The file, which may be compressed; "-" is the standard input.
-    start (int): The byte at which to begin, of a file that is not compressed.
-    end (Optional[int]): The byte before which to end.
     block_size (int): How many bytes to read at once.
     YIELDS (bytes): Whole lines, the last one with a newline in any case.
     """
     rest: list[bytes] = []
     with _opened(path) as file:
-        if start:
-            file.seek(start)
-        left = sys.maxsize if end is None else end - start
-        while data := file.read(min(block_size, left)):
-            left -= len(data)
+        while data := file.read(block_size):
             cut = data.rfind(b"\n") + 1
             if cut:
                 yield b"".join((*rest, data[:cut]))
