@@ -76,11 +76,14 @@ def segment_cli(
         others = ", ".join(name for name, value in given.items() if value)
         if model and others:
             raise SpanftError(
-                f"--model has its own segmenter and language. Omit {others}, or omit "
-                "--model to segment with a blank pipeline."
+                f"--model has its own segmenter and language: leave out {others}, or "
+                "leave out --model to segment with a blank pipeline."
             )
         if dictionary and segmenter not in (None, Cutter.ngrams):
-            raise SpanftError("Only --segmenter ngrams takes a --dictionary.")
+            raise SpanftError(
+                "--dictionary is for the n-gram segmenter. Remove it, or use "
+                "--segmenter ngrams."
+            )
         texts_read = read_texts(texts, file, errors)
         nlp, key = load_pipeline(
             model, lang or "en", segmenter or Cutter.ngrams, dictionary, code
@@ -124,14 +127,16 @@ def load_pipeline(
     except (OSError, ImportError, ValueError) as error:
         if isinstance(error, SpanftError):
             raise
-        raise SpanftError(f"{model!r} cannot be loaded: {error}") from error
+        raise SpanftError(
+            f"The pipeline {model!r} cannot be loaded: {error}"
+        ) from error
     if model is None:
         nlp.add_pipe(FACTORY, config={"segmenter": _SEGMENTERS[segmenter]})
         nlp.max_length = _LONGEST_TEXT
     names = [name for name, factory in nlp.pipe_factories.items() if factory == FACTORY]
     if not names:
         raise SpanftError(
-            f"There is no span_segmenter in {model!r}. Omit --model to segment with a "
+            f"{model!r} has no span_segmenter. Leave out --model to segment with a "
             "blank pipeline."
         )
     component: Any = nlp.get_pipe(names[0])

@@ -13,6 +13,8 @@ from .util import OnBadBytes
 if TYPE_CHECKING:
     from spacy.language import Language
 
+_NO_TEXTS = "There is no text. Give it as arguments, with --file, or on standard input."
+
 # fmt: off
 File = Annotated[str | None, Option("--file", "-f", help="A file with one text per line; '-' is the standard input")]  # noqa: E501
 BadBytes = Annotated[OnBadBytes, Option("--errors", help="How to handle invalid UTF-8")]
@@ -36,13 +38,13 @@ def read_texts(
     if texts:
         return iter(texts)
     if file is None and sys.stdin.isatty():
-        raise SpanftError("There are no texts. Pass them as arguments or with --file.")
+        raise SpanftError(_NO_TEXTS)
     if file is not None and FORMATS.keys() & {*PurePath(file.lower()).suffixes}:
         raise SpanftError(
             f"{file!r} is a table, but --file takes one text per line. Write its "
             "column of texts to a text file."
         )
-    return _lines(file or "-", errors)
+    return _lines(file, errors)
 
 
 def short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
@@ -59,14 +61,17 @@ def short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
         yield text
 
 
-def _lines(file: str, errors: OnBadBytes) -> Iterator[str]:
+def _lines(file: str | None, errors: OnBadBytes) -> Iterator[str]:
     from ..ngrams.text.blocks import blocks_from_files
 
     is_empty = True
-    for block in blocks_from_files([file], errors=errors.value, block_size=1 << 16):
+    for block in blocks_from_files(
+        [file or "-"], errors=errors.value, block_size=1 << 16
+    ):
         for line in block.decode("utf8").split("\n")[:-1]:
             if line.strip():
                 is_empty = False
                 yield line.rstrip("\r")
     if is_empty:
-        raise SpanftError(f"There is no text in {file!r}.")
+        where = f"There is no text in {file!r}: it is empty, or all white space."
+        raise SpanftError(where if file else _NO_TEXTS)

@@ -29,7 +29,7 @@ from .counts import (
     pmi,
     words_in,
 )
-from .format import Table, pack, unpack
+from .format import pack, unpack
 from .provenance import Provenance
 from .text.blocks import ErrorHandling, blocks_from_texts
 from .text.columns import blocks_of
@@ -195,7 +195,7 @@ class NgramDictionary(Mapping[str, int]):
         memory (Optional[int]): The bytes that counting should use at most.
         work (Optional[Union[str, Path]]): A folder for temporary files, which all
             machines of a cluster can see; None for the system's.
-        **settings: How to count; see `CountSettings`.
+        **settings: See `CountSettings`.
         """
         from .shards.bounded import count_in_shards
 
@@ -239,7 +239,7 @@ class NgramDictionary(Mapping[str, int]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NgramDictionary):
             return NotImplemented
-        return self._to_table() == other._to_table()
+        return self._content() == other._content()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -295,7 +295,7 @@ class NgramDictionary(Mapping[str, int]):
     def top(self, k: int, by: Ranking = "count") -> Self:
         """Keep the k best n-grams.
 
-        k (int): How many to keep.
+        k (int): The number to keep.
         by (str): "count" or "pmi".
         """
         check_setting("k", k, k >= 0, "0 or more")
@@ -356,14 +356,14 @@ class NgramDictionary(Mapping[str, int]):
 
     # Serialization
 
-    def _to_table(self) -> Table:
+    def _content(self) -> tuple[dict[str, Any], dict[str, int], dict[str, int]]:
         header = {"attr": self.attr, "provenance": self.provenance.to_dict()}
-        return Table(header, self._counts, self._words)
+        return header, self._counts, self._words
 
     def to_bytes(self) -> bytes:
         """Return the dictionary's file; equal dictionaries give equal bytes."""
         if self._packed is None:  # a training saves it again and again
-            self._packed = pack(self._to_table())
+            self._packed = pack(*self._content())
         return self._packed
 
     @classmethod
@@ -383,10 +383,7 @@ class NgramDictionary(Mapping[str, int]):
             raise SpanftError(f"The header of {name} is wrong: {error}") from error
 
     def to_disk(self, path: str | Path) -> None:
-        """Save the dictionary to one file; a killed run leaves the old one as it was.
-
-        path (Union[str, Path]): The file, by convention ending in .tsv.gz.
-        """
+        """Save the dictionary to one file, by convention ending in .tsv.gz."""
         write_whole(path, self.to_bytes())
 
     @classmethod

@@ -15,9 +15,8 @@ in them. gzip brings the checksum (CRC-32) and the length. To read it elsewhere:
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 from ..errors import SpanftError, shown
 from ..util.about import __version__
@@ -27,56 +26,39 @@ FORMAT_VERSION = 1
 _COLUMNS = "ngram\tcount"
 _LEVEL = 6
 _GZIP = 31  # zlib's name for a gzip header, here without a date and a name
-_LINES_AT_ONCE = 1 << 15
 # Dictionaries are 3 to 5 times as large decompressed, a bomb of zeros is 1,000 times.
 LARGEST_RATIO = 50
 ALWAYS_ALLOWED = 1 << 26
 _ROW = re.compile(r"^(\S+(?: \S+)*)\t([0-9]{1,19})$", re.MULTILINE)
 
 
-class Table(NamedTuple):
-    """The content of a dictionary file.
+def pack(
+    header: dict[str, Any], ngrams: dict[str, int], words: dict[str, int]
+) -> bytes:
+    """Write a table; the same one always gives the same bytes.
 
     header (dict[str, Any]): The settings and the provenance.
-    ngrams (dict[str, int]): The n-grams with their counts, in the file's order.
+    ngrams (dict[str, int]): The n-grams with their counts, in order.
     words (dict[str, int]): The single words with theirs.
-    """
-
-    header: dict[str, Any]
-    ngrams: dict[str, int]
-    words: dict[str, int]
-
-
-def pack(table: Table) -> bytes:
-    """Return the file of a table. The same table always gives the same bytes."""
-    rows = chain(table.ngrams.items(), table.words.items())
-    return b"".join(packed(table.header, rows))
-
-
-def packed(header: dict[str, Any], rows: Iterable[tuple[str, int]]) -> Iterator[bytes]:
-    """Write a table piece by piece.
-
-    header (dict[str, Any]): The settings and the provenance.
-    rows (Iterable[tuple[str, int]]): The n-grams with their counts, then the words.
-    YIELDS (bytes): The file in pieces.
+    RETURNS (bytes): The file.
     """
     header = {"format_version": FORMAT_VERSION, **header}
     first = f"{MAGIC} {json.dumps(header, sort_keys=True, ensure_ascii=False)}"
-    lines = chain([first, _COLUMNS], (f"{text}\t{count}" for text, count in rows))
+    rows = (f"{text}\t{n}" for text, n in chain(ngrams.items(), words.items()))
+    # The name of a source may hold half a character; JSON can write it as \udcff.
+    data = "\n".join([first, _COLUMNS, *rows, ""]).encode("utf8", "backslashreplace")
     packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
-    while batch := list(islice(lines, _LINES_AT_ONCE)):
-        # The name of a source may hold half a character; JSON can write it as \udcff.
-        text = ("\n".join(batch) + "\n").encode("utf8", errors="backslashreplace")
-        yield packer.compress(text)
-    yield packer.flush()
+    return packer.compress(data) + packer.flush()
 
 
-def unpack(data: bytes, name: str = "The data") -> Table:
+def unpack(
+    data: bytes, name: str
+) -> tuple[dict[str, Any], dict[str, int], dict[str, int]]:
     """Read a table. Nothing in it is ever executed.
 
     data (bytes): The file.
     name (str): What error messages call it.
-    RETURNS (Table): Its content.
+    RETURNS (tuple[dict, dict, dict]): Its header, n-grams and words.
     """
     try:
         first, _, rest = _decompressed(data).partition("\n")
@@ -91,7 +73,7 @@ def unpack(data: bytes, name: str = "The data") -> Table:
             "or build it again with: python -m spacy spanft dictionary build"
         ) from error
     words = {text: counts.pop(text) for text in [t for t in counts if " " not in t]}
-    return Table(header, counts, words)
+    return header, counts, words
 
 
 def _decompressed(data: bytes) -> str:

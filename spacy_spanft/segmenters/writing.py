@@ -34,6 +34,11 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
     segmenter (str): What error messages call the segmenter.
     RETURNS (Segmentation): The spans as tuples.
     """
+    if not isinstance(segmentation, Sequence):
+        raise SpanftError(
+            f"{segmenter} gave {shown(segmentation)} for the Doc that begins "
+            f"{doc.text[:40]!r}. It must give a list of spans for each Doc."
+        )
     n_tokens = len(doc)
     segments: list[Segment] = []
     after = 0
@@ -48,7 +53,7 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
         plain = segment if is_pair else _as_plain(segment)
         if plain is None or not after <= plain[0] < plain[1] <= n_tokens:
             raise SpanftError(
-                f"{segmenter} returned the span {shown(segment)} for a Doc of "
+                f"{segmenter} gave the span {shown(segment)} for a Doc of "
                 f"{n_tokens} tokens ({shown(doc.text[:40])}). Spans are (start, end) "
                 "or (start, end, label), disjoint, in order and inside the Doc."
             )

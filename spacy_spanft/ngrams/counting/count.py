@@ -49,6 +49,7 @@ def count_blocks(blocks: Iterable[bytes], settings: Settings) -> NgramCounts:
 def _count(
     blocks: Iterable[bytes], settings: Settings
 ) -> tuple[Vocabulary, Iterator[Level]]:
+    """Prepare a count; what only this needs is freed before the levels are counted."""
     attr, n_process, progress = settings.attr, settings.n_process, settings.progress
     hidden = None if progress else True  # None: hidden where there is no terminal
     tokenizer, by_line = ways_to_cut(settings.tokenizer)

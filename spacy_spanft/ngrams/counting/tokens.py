@@ -163,9 +163,6 @@ def words_by_tokenizer(
 
     text (bytes): Distinct chunks, one a line.
     tokenizer (Callable): A tokenizer that works by chunk.
-    attr (str): "LOWER" folds case, "ORTH" keeps it.
-    n_process (int): The number of processes.
-    progress (bool): Show a progress bar.
     RETURNS (Words): The tokens of each chunk.
     """
     lines = split_lines(text)
@@ -197,8 +194,6 @@ def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
     text (str): Chunks, one a line. An empty one is a gap: between two separators
         the tokenizer puts a token of white space.
     tokenizer (Callable): A tokenizer that works by chunk.
-    attr (str): "LOWER" folds case, "ORTH" keeps it.
-    RETURNS (Words): The tokens of each chunk.
     """
     from spacy.attrs import IS_SPACE
 
@@ -235,7 +230,6 @@ def tokenize_lines(
     """Tokenize every line in full: the slow way, for any tokenizer.
 
     blocks (Iterable[bytes]): Text in whole lines.
-    n_process (int): The number of processes.
     YIELDS (bytes): The tokens with single spaces between them; a line ends where no
         n-gram may go on.
     """

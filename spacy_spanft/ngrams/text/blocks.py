@@ -51,13 +51,15 @@ def _valid_blocks(path: str, errors: ErrorHandling, block_size: int) -> Iterator
         try:
             yield _valid(block, errors)
         except UnicodeDecodeError as error:
+            problem = "is not valid UTF-8"
+            if block[error.start] == 0:
+                problem = "is not UTF-8 text, but holds a NUL byte"
             packed = " of the decompressed text" if is_packed(path) else ""
             line += block.count(b"\n", 0, error.start)
             raise CorpusError(
-                f"{path!r} is not valid UTF-8 at byte {offset + error.start}{packed} "
-                f"(line {line}): {error.reason}. Convert it, e.g. iconv -f LATIN1 -t "
-                "UTF-8 FILE, or, if only a few bytes are invalid, pass "
-                "errors='replace' (--errors replace)."
+                f"{path!r} {problem} at byte {offset + error.start}{packed} (line "
+                f"{line}). Convert it, e.g. iconv -f LATIN1 -t UTF-8 FILE, or, if only "
+                "a few bytes are invalid, pass errors='replace' (--errors replace)."
             ) from error
         offset, line = offset + len(block), line + block.count(b"\n")
 
@@ -65,8 +67,7 @@ def _valid_blocks(path: str, errors: ErrorHandling, block_size: int) -> Iterator
 def _valid(block: bytes, errors: ErrorHandling) -> bytes:
     nul = block.find(b"\0")
     if nul >= 0 and errors == "strict":
-        reason = "a NUL byte, as in UTF-16 and in files that are not text"
-        raise UnicodeDecodeError("utf8", block, nul, nul + 1, reason)
+        raise UnicodeDecodeError("utf8", block, nul, nul + 1, "NUL byte")
     if nul >= 0:
         block = block.replace(b"\0", "\ufffd".encode())
     try:
