@@ -395,5 +395,5 @@ class NgramDictionary(Mapping[str, int]):
 def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
     names = [paths] if isinstance(paths, str | Path) else list(paths)
     if not names:
-        raise SpanftError("paths is empty: name at least one text file.")
+        raise CorpusError("paths is empty: name at least one text file.")
     return [str(name) for name in names]

@@ -12,7 +12,7 @@ from hypothesis import given
 from spacy_spanft import NgramDictionary, Provenance, default_dictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ngrams import format as file_format
-from spacy_spanft.ngrams.format import FORMAT_VERSION, MAGIC
+from spacy_spanft.ngrams.format import MAGIC
 
 from .strategies import counted, dictionaries
 
@@ -106,32 +106,26 @@ def test_damage_is_one_clear_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("header", "message"),
+    ("first", "message"),
     [
         ("", "does not begin with"),
-        ("hello\nworld\n", "does not begin with"),
-        (f"{MAGIC} nonsense\n", "damaged: Expecting value"),
-        (f"{MAGIC} []\n", "does not begin with"),
-        (f"{MAGIC} {{}}\n", "does not begin with"),
-        (f"{MAGIC} {'[' * 200_000}\n", "damaged: maximum recursion"),
-        (f'{MAGIC} {{"format_version": 1}}\nfoo\n', "second line is 'foo'"),
+        ("hello", "does not begin with"),
+        (f"{MAGIC} nonsense", "damaged: Expecting value"),
+        (f"{MAGIC} []", "does not begin with"),
+        (f"{MAGIC} {{}}", "does not begin with"),
+        (f"{MAGIC} {'[' * 200_000}", "damaged: maximum recursion"),
+        (f'{MAGIC} {{"format_version": 1}}\nfoo', "second line is 'foo'"),
+        (f'{MAGIC} {{"format_version": 1, "attr": "X"}}', "attr is 'X'"),
+        (f'{MAGIC} {{"format_version": 1, "provenance": 3}}', "header of x is wrong"),
         (
-            f'{MAGIC} {{"format_version": 1, "attr": "X"}}\nngram\tcount\n',
-            "attr is 'X'",
-        ),
-        (
-            f'{MAGIC} {{"format_version": 1, "provenance": 3}}\nngram\tcount\n',
-            "header of x is wrong",
-        ),
-        (
-            f'{MAGIC} {{"format_version": {FORMAT_VERSION + 1}}}\nngram\tcount\n',
+            f'{MAGIC} {{"format_version": 2}}',
             "format version is 2, and spacy-spanft .* reads version 1; .*--upgrade",
         ),
     ],
 )
-def test_headers_that_are_refused(header, message):
+def test_headers_that_are_refused(first, message):
     with pytest.raises(SpanftError, match=message):
-        read("", header)
+        read("", f"{first}\nngram\tcount\n")
 
 
 @pytest.mark.parametrize(

@@ -98,21 +98,6 @@ def test_empty_dictionary_and_no_docs(nlp):
     assert segmenter([]) == []
 
 
-def test_looks_no_further_than_texts_match(nlp, monkeypatch):
-    """However long the longest n-gram is."""
-    segmenter = NgramSegmenter(NgramDictionary({"a " * 254 + "b": 1, "a b c": 1}))
-    segmenter([])
-    asked = []
-    get = HashTable.get
-    monkeypatch.setattr(
-        HashTable,
-        "get",
-        lambda table, keys: asked.append(len(keys)) or get(table, keys),
-    )
-    assert segmenter([nlp("a b d")]) == [[]]
-    assert len(asked) < 5
-
-
 def test_long_doc_and_many_docs(nlp):
     segmenter = NgramSegmenter(NgramDictionary({"a b": 1}))
     long = Doc(nlp.vocab, words=["a", "b"] * 50_000)

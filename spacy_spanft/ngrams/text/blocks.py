@@ -49,7 +49,7 @@ def _valid_blocks(path: str, errors: ErrorHandling, block_size: int) -> Iterator
         if offset == 0 and block.startswith(_BOM):
             block, offset = block[len(_BOM) :], len(_BOM)
         try:
-            yield _valid(block, errors)
+            valid = _valid(block, errors)
         except UnicodeDecodeError as error:
             problem = "is not valid UTF-8"
             if block[error.start] == 0:
@@ -61,6 +61,7 @@ def _valid_blocks(path: str, errors: ErrorHandling, block_size: int) -> Iterator
                 f"{line}). Convert it, e.g. iconv -f LATIN1 -t UTF-8 FILE, or, if only "
                 "a few bytes are invalid, pass errors='replace' (--errors replace)."
             ) from error
+        yield valid
         offset, line = offset + len(block), line + block.count(b"\n")
 
 
