@@ -247,7 +247,7 @@ class NgramDictionary(Mapping[str, int]):
         sources = ", ".join(self.provenance.sources) or "counts given"
         return f"<NgramDictionary: {len(self):,} n-grams, {self.attr}, from {sources}>"
 
-    def _fold(self, ngram: object) -> Any:
+    def _fold(self, ngram: Any) -> Any:
         is_folded = self.attr == "LOWER" and isinstance(ngram, str)
         return ngram.lower() if is_folded else ngram
 

@@ -47,7 +47,7 @@ def held_out_coverage(
     RETURNS (Coverage): The coverage of the sample.
     """
     threshold = settings.get("min_count", 10)
-    settings.update(min_count=1, n_process=1, progress=False)
+    settings.update({"min_count": 1, "n_process": 1, "progress": False})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # there need not be any n-gram in the sample
         block = b"\n".join([*sample.lines, b""])
