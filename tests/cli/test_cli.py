@@ -171,7 +171,7 @@ class TestBuild:
         result = build(tmp_path / "c.txt", "-o", tmp_path / "c.tsv.gz")
         assert result.exit_code == 0
         first, *others = result.stderr.splitlines()
-        assert re.match("⚠ Not a single n-gram occurs 10 times or more", first)
+        assert re.match("⚠ No n-gram occurs 10 times or more", first)
         assert "Warning" not in "".join(others)
         assert len(NgramDictionary.from_disk(tmp_path / "c.tsv.gz")) == 0
 
