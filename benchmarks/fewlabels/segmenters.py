@@ -10,8 +10,7 @@ from spacy.training import Example
 
 from spacy_spanft.segmenters.ngram import NgramSegmenter
 from spacy_spanft.segmenters.random import DEFAULT_LENGTHS
-from spacy_spanft.segmenters.registry import registry
-from spacy_spanft.segmenters.types import Segmentation
+from spacy_spanft.segmenters.registry import Segmentation, registry
 
 GAPS = "fewlabels.GapSegmenter.v1"
 WORDS = "fewlabels.WordSegmenter.v1"

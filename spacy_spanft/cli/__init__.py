@@ -8,11 +8,11 @@ import typer
 
 from ..util._compat import command_line
 from .add import add_cli
-from .build import build_cli, join_cli, shard_cli
+from .build import build_cli
 from .card import card_cli
 from .compare import compare_cli
 from .convert import convert_cli
-from .dictionary import diff_cli, info_cli, top_cli
+from .dictionaries import diff_cli, info_cli, top_cli
 from .explain import explain_cli
 from .init import init_cli
 from .matrix import experiment_cli, matrix_cli
@@ -35,8 +35,6 @@ dictionary = typer.Typer(
     no_args_is_help=True,
 )
 dictionary.command("build")(build_cli)
-dictionary.command("shard")(shard_cli)
-dictionary.command("join")(join_cli)
 dictionary.command("info")(info_cli)
 dictionary.command("top")(top_cli)
 dictionary.command("diff")(diff_cli)

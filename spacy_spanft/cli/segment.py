@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from ..errors import Errors, SpanftError
-from ..errors.visible import visible
+from ..errors import SpanftError, visible
 from ..util.languages import blank
 from .texts import BadBytes, File, read_texts, short_enough
 from .util import OnBadBytes, short_errors
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-NAME = "span_segmenter"
+FACTORY = "span_segmenter"
 # spaCy's own limit is there for parsers, which need much memory.
 _LONGEST_TEXT = 100_000_000
 
 
 class Cutter(Enum):
-    """What cuts."""
+    """A segmenter of this package."""
 
     ngrams = "ngrams"
     random = "random"
@@ -33,24 +32,19 @@ class Cutter(Enum):
     phrases = "phrases"
 
 
-# The name of each cutter in a config.
+_NLTK = "spacy-spanft.NltkChunkSegmenter.v1"
+# The block of each segmenter in a config.
 _SEGMENTERS: dict[Cutter, dict[str, Any]] = {
     Cutter.ngrams: {"@segmenters": "spacy-spanft.NgramSegmenter.v1"},
     Cutter.random: {"@segmenters": "spacy-spanft.RandomSegmenter.v1"},
-    Cutter.entities: {
-        "@segmenters": "spacy-spanft.NltkChunkSegmenter.v1",
-        "chunker": "entities",
-    },
-    Cutter.phrases: {
-        "@segmenters": "spacy-spanft.NltkChunkSegmenter.v1",
-        "chunker": "phrases",
-    },
+    Cutter.entities: {"@segmenters": _NLTK, "chunker": "entities"},
+    Cutter.phrases: {"@segmenters": _NLTK, "chunker": "phrases"},
 }
 
 # fmt: off
-Texts = Annotated[list[str] | None, Argument(help="Texts to cut", show_default=False)]
-DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; the default English one if there is none")]  # noqa: E501
-Segmenter = Annotated[Cutter | None, Option("--segmenter", "-s", help="What cuts: n-grams (the default), chance, or NLTK's chunkers")]  # noqa: E501
+Texts = Annotated[list[str] | None, Argument(help="Texts", show_default=False)]
+DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; by default the English one of the package")]  # noqa: E501
+Segmenter = Annotated[Cutter | None, Option("--segmenter", "-s", help="Segment with n-grams (the default), at random, or with NLTK's chunkers")]  # noqa: E501
 Code = Annotated[Path | None, Option("--code", "-c", help="A Python file that registers what the pipeline needs")]  # noqa: E501
 Model = Annotated[str | None, Option("--model", "-m", help="A pipeline that has a span_segmenter, by name or path")]  # noqa: E501
 Lang = Annotated[str | None, Option("--lang", "-l", help="The language of the tokenizer (en)")]  # noqa: E501
@@ -71,7 +65,7 @@ def segment_cli(
     html: Html = None,
     jsonl: Jsonl = False,
 ) -> None:
-    """Cut texts into spans, and show them."""
+    """Segment texts into spans, and show them."""
     with short_errors():
         from ..util.files import check_page, write_whole
         from .rendering import Tally, to_html, to_json, to_terminal
@@ -81,9 +75,15 @@ def segment_cli(
         given = {"--segmenter": segmenter, "--lang": lang}
         others = ", ".join(name for name, value in given.items() if value)
         if model and others:
-            raise SpanftError(Errors.MODEL_AND.format(others=others))
+            raise SpanftError(
+                f"--model has its own segmenter and language: leave out {others}, or "
+                "leave out --model to segment with a blank pipeline."
+            )
         if dictionary and segmenter not in (None, Cutter.ngrams):
-            raise SpanftError(Errors.DICTIONARY_OF_OTHERS)
+            raise SpanftError(
+                "--dictionary is for the n-gram segmenter. Remove it, or use "
+                "--segmenter ngrams."
+            )
         texts_read = read_texts(texts, file, errors)
         nlp, key = load_pipeline(
             model, lang or "en", segmenter or Cutter.ngrams, dictionary, code
@@ -107,14 +107,15 @@ def load_pipeline(
     dictionary: Path | None,
     code: Path | None = None,
 ) -> tuple["Language", str]:
-    """Load or make a pipeline that cuts.
+    """Load or make a pipeline with a span_segmenter.
 
-    model (Optional[str]): A pipeline with a span_segmenter; None makes a blank one.
-    lang (str): The language of the blank one.
-    segmenter (Cutter): What cuts.
+    model (Optional[str]): A pipeline that has one; None makes a blank pipeline.
+    lang (str): The language of the blank pipeline.
+    segmenter (Cutter): Its segmenter.
+    dictionary (Optional[Path]): The dictionary to segment with.
     code (Optional[Path]): A Python file to run before.
-    RETURNS (tuple[Language, str]): The pipeline, and the key in doc.spans of the first
-        component in it that cuts.
+    RETURNS (tuple[Language, str]): The pipeline, and the key in doc.spans of its first
+        span_segmenter.
     """
     import spacy
 
@@ -127,14 +128,17 @@ def load_pipeline(
         if isinstance(error, SpanftError):
             raise
         raise SpanftError(
-            Errors.NO_MODEL.format(name=model, reason=str(error).strip())
+            f"The pipeline {model!r} cannot be loaded: {error}"
         ) from error
     if model is None:
-        nlp.add_pipe(NAME, config={"segmenter": _SEGMENTERS[segmenter]})
+        nlp.add_pipe(FACTORY, config={"segmenter": _SEGMENTERS[segmenter]})
         nlp.max_length = _LONGEST_TEXT
-    names = [name for name, factory in nlp.pipe_factories.items() if factory == NAME]
+    names = [name for name, factory in nlp.pipe_factories.items() if factory == FACTORY]
     if not names:
-        raise SpanftError(Errors.NO_COMPONENT.format(name=model))
+        raise SpanftError(
+            f"{model!r} has no span_segmenter. Leave out --model to segment with a "
+            "blank pipeline."
+        )
     component: Any = nlp.get_pipe(names[0])
     if dictionary is not None:
         component.initialize(nlp=nlp, dictionary=dictionary)
@@ -153,7 +157,7 @@ def _printed(
 def _with_bar(nlp: "Language", texts: Iterable[str]) -> Iterator["Doc"]:
     from tqdm import tqdm
 
-    # In a terminal the texts themselves show how far it is.
+    # In a terminal the printed texts show the progress.
     is_hidden = True if sys.stdout.isatty() else None
     yield from tqdm(
         nlp.pipe(texts), "Cutting", unit=" texts", disable=is_hidden, leave=False

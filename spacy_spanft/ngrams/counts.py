@@ -1,18 +1,22 @@
-"""Counts as plain mappings: checking, ordering, folding, adding and comparing them."""
+"""Counts as plain mappings: checking, ordering, adding and ranking them."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
-from typing import NamedTuple
+from math import inf, log2
+from numbers import Integral
+from typing import Literal, NamedTuple, TypeAlias
 
-from ..errors import DictionaryError, Errors, shown
-from .counting.settings import LARGEST_N, is_whole
+from ..errors import SpanftError, shown
 
-LONGEST_COUNT = 19  # digits: what 64 bits hold
+Ranking: TypeAlias = Literal["count", "pmi"]
+
+_WORD = re.compile(r"\S+")
+_NGRAM = re.compile(r"\S+(?: \S+)+")
 
 
 class NgramDiff(NamedTuple):
-    """What two dictionaries have in common and what they have not.
+    """What two dictionaries have in common, and what they do not.
 
     only_left (list[str]): The n-grams of the first alone, most frequent first.
     only_right (list[str]): The n-grams of the second alone.
@@ -24,53 +28,25 @@ class NgramDiff(NamedTuple):
     common: dict[str, tuple[int, int]]
 
 
-def check_mapping(name: str, value: object) -> None:
-    """Raise unless this is a mapping, whatever is in it.
-
-    name (str): What the user calls it.
-    value (object): What was given.
-    """
-    if not isinstance(value, Mapping):
-        message = Errors.NOT_COUNTS.format(name=name, value=shown(value))
-        raise DictionaryError(message)
-
-
-def check(ngram: object, count: object) -> None:
-    """Raise unless this is an n-gram and its count.
-
-    ngram (object): The n-gram: words with single spaces between them.
-    """
-    if not isinstance(ngram, str) or not _is_text(ngram):
-        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=shown(ngram)))
-    words = ngram.split()
-    if len(words) < 2 or words != ngram.split(" "):
-        raise DictionaryError(Errors.BAD_NGRAM.format(ngram=shown(ngram)))
-    if len(words) > LARGEST_N:
-        size = {"n": len(words), "largest": LARGEST_N}
-        raise DictionaryError(Errors.LARGE_N.format(ngram=shown(ngram), **size))
-    _check_count(ngram, count)
-
-
-def check_word(word: object, count: object) -> None:
-    """Raise unless this is a word and its count."""
-    if not isinstance(word, str) or not _is_text(word) or word.split() != [word]:
-        raise DictionaryError(Errors.BAD_WORD.format(word=shown(word)))
-    _check_count(word, count)
-
-
-def _check_count(text: str, count: object) -> None:
-    if not is_whole(count) or not 1 <= count < 10**LONGEST_COUNT:  # type: ignore[operator]
-        how = {"count": shown(count), "digits": LONGEST_COUNT}
-        raise DictionaryError(Errors.BAD_COUNT.format(ngram=shown(text), **how))
-
-
-def _is_text(text: str) -> bool:
-    """Say whether a file can hold it: half a surrogate pair is not a character."""
-    try:
-        text.encode("utf8")
-    except UnicodeEncodeError:
-        return False
-    return True
+def check_counts(ngrams: object, words: object) -> None:
+    """Raise unless these are mappings of n-grams and of words to their counts."""
+    for name, counts, shape in (("ngrams", ngrams, _NGRAM), ("words", words, _WORD)):
+        if not isinstance(counts, Mapping):
+            raise SpanftError(
+                f"{name} is {shown(counts)}, but must be a mapping to counts. To count "
+                "text, use NgramDictionary.from_texts or from_files."
+            )
+        for text, count in counts.items():
+            if not isinstance(text, str) or not shape.fullmatch(text):
+                raise SpanftError(
+                    f"{shown(text)} cannot stand in {name}: n-grams are two or more "
+                    "words with single spaces between them, words have no white space."
+                )
+            if not isinstance(count, Integral) or count < 1:
+                raise SpanftError(
+                    f"The count of {shown(text)} is {shown(count)}, but it must be a "
+                    "whole number of 1 or more."
+                )
 
 
 def in_order(counts: Mapping[str, int]) -> dict[str, int]:
@@ -78,9 +54,6 @@ def in_order(counts: Mapping[str, int]) -> dict[str, int]:
 
     What an n-gram is made of occurs at least as often, so with this order it always
     comes before it: the top k hold all pieces of the n-grams in them.
-
-    counts (Mapping[str, int]): N-grams or words with their counts.
-    RETURNS (dict[str, int]): The same in order.
     """
     # Three stable sorts by simple keys take half the time of one by a tuple.
     ngrams = sorted(counts)
@@ -89,45 +62,51 @@ def in_order(counts: Mapping[str, int]) -> dict[str, int]:
     return {ngram: int(counts[ngram]) for ngram in ngrams}
 
 
-def is_in_order(counts: Mapping[str, int]) -> bool:
-    """Say whether the most frequent come first, as `in_order` has it.
-
-    counts (Mapping[str, int]): N-grams or words with their counts.
-    RETURNS (bool): Whether no count is larger than the one before.
-    """
-    return all(one >= two for one, two in pairwise(counts.values()))
-
-
 def words_in(ngrams: Iterable[str], words: Mapping[str, int]) -> dict[str, int]:
-    """Keep the words that some n-gram holds.
-
-    ngrams (Iterable[str]): The n-grams.
-    words (Mapping[str, int]): Words with their counts.
-    RETURNS (dict[str, int]): Those in the n-grams, in their order.
-    """
+    """Keep the words that occur in some n-gram, in their order."""
     used = {word for ngram in ngrams for word in ngram.split(" ")}
     return {word: count for word, count in words.items() if word in used}
 
 
 def folded(counts: Mapping[str, int]) -> dict[str, int]:
-    """Fold case, and add the counts of what is then the same.
-
-    counts (Mapping[str, int]): N-grams or words with their counts.
-    RETURNS (dict[str, int]): The same in lower case.
-    """
+    """Fold case, and add the counts of what is then the same."""
     lower: Counter[str] = Counter()
     for text, count in counts.items():
         lower[text.lower()] += count
     return dict(lower)
 
 
-def added(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
-    """Add counts.
+def pmi(
+    ngram: str, ngrams: Mapping[str, int], words: Mapping[str, int], n_tokens: int
+) -> float:
+    """Pointwise mutual information of the words of an n-gram, in bits.
 
-    left (Mapping[str, int]): N-grams or words with their counts.
-    right (Mapping[str, int]): Others.
-    RETURNS (dict[str, int]): All of them with the sums, not in order.
+    For two words it is log2 p(a b) / (p(a) p(b)), with p(x) = count(x) / n_tokens.
+    For more, the product below the line is that of the best segmentation of the
+    n-gram into shorter pieces (Levine et al., 2021, "PMI-Masking"): "new york of"
+    gains nothing from "new york". A piece that was cut from the dictionary takes
+    no part in it.
     """
-    total = Counter(left)
-    total.update(right)
-    return dict(total)
+    count_of_all = ngrams[ngram]
+    parts = ngram.split(" ")
+    missing = [part for part in parts if part not in words]
+    if missing or n_tokens < 1:
+        raise SpanftError(
+            f"PMI needs the counts of the single words (missing: {missing[:1]}) and "
+            f"the number of tokens ({n_tokens:,}). Counted dictionaries have both; for "
+            "counts of your own: NgramDictionary(ngrams, words=..., "
+            "provenance=Provenance(n_tokens=...))."
+        )
+    total = log2(n_tokens)
+    n = len(parts)
+    # best[j]: the log probability of the best segmentation of the first j words.
+    best = [0.0] + [-inf] * n
+    for end in range(1, n + 1):
+        for start in range(end):
+            if end - start == n:
+                continue
+            piece = parts[start:end]
+            count = words[piece[0]] if len(piece) == 1 else ngrams.get(" ".join(piece))
+            if count:
+                best[end] = max(best[end], best[start] + log2(count) - total)
+    return log2(count_of_all) - total - best[n]

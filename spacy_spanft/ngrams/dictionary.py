@@ -1,38 +1,45 @@
-"""The n-gram dictionary: n-grams with their counts, and what one does with them."""
+"""The n-gram dictionary: counting it, looking up, cutting, ranking, saving."""
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
-from ..errors import DictionaryError, Errors, shown, without_code
+from ..errors import CorpusError, SpanftError, check_setting
 from ..util.files import read_whole, write_whole
 from .counting.settings import (
     LARGEST_N,
     Attr,
+    CountSettings,
+    Settings,
+    check_attr,
     check_limits,
-    is_whole,
 )
 from .counts import (
     NgramDiff,
-    added,
-    check,
-    check_mapping,
-    check_word,
+    Ranking,
+    check_counts,
     folded,
     in_order,
-    is_in_order,
+    pmi,
     words_in,
 )
-from .format import Table, pack, unpack
-from .from_text import FromText
+from .format import pack, unpack
 from .provenance import Provenance
-from .ranking import Ranking, pmi
+from .text.blocks import ErrorHandling, blocks_from_texts
+from .text.columns import blocks_of
+from .text.hub import texts_from_dataset
+
+if TYPE_CHECKING:
+    from .counting.count import NgramCounts
 
 
-class NgramDictionary(FromText, Mapping[str, int]):
+class NgramDictionary(Mapping[str, int]):
     """N-grams of two words or more with their counts, most frequent first.
 
     A mapping that never changes: what cuts, filters or merges returns another one.
@@ -55,37 +62,15 @@ class NgramDictionary(FromText, Mapping[str, int]):
         attr (str): "LOWER" if case is folded, "ORTH" if not.
         provenance (Optional[Provenance]): Where the counts come from.
         """
-        check_mapping("ngrams", ngrams)
-        for ngram, count in ngrams.items():
-            check(ngram, count)
         words = {} if words is None else words
-        check_mapping("words", words)
-        for word, count in words.items():
-            check_word(word, count)
+        check_counts(ngrams, words)
         if attr == "LOWER":
             ngrams, words = folded(ngrams), folded(words)
-        provenance = Provenance() if provenance is None else provenance
-        if not isinstance(provenance, Provenance):
-            message = Errors.NOT_PROVENANCE.format(value=shown(provenance))
-            raise DictionaryError(message)
-        counts = in_order(ngrams)
-        used = words_in(counts, in_order(words))
-        self._set(counts, used, attr, provenance)
-
-    def _set(
-        self,
-        counts: dict[str, int],
-        words: dict[str, int],
-        attr: Attr,
-        provenance: Provenance,
-    ) -> None:
-        """Take over n-grams that are in order, and the words in them."""
-        if attr not in get_args(Attr):
-            raise DictionaryError(Errors.BAD_ATTR.format(value=shown(attr)))
+        check_attr(attr)
         self.attr: Attr = attr
-        self.provenance = provenance
-        self._counts = counts
-        self._words = words
+        self.provenance = provenance or Provenance()
+        self._counts = in_order(ngrams)
+        self._words = words_in(self._counts, in_order(words))
         self._packed: bytes | None = None
 
     @classmethod
@@ -96,20 +81,154 @@ class NgramDictionary(FromText, Mapping[str, int]):
         attr: Attr,
         provenance: Provenance,
     ) -> Self:
-        """Make a dictionary of parts that need no check: it is ten times faster."""
-        self = cls.__new__(cls)
-        self._set(counts, words, attr, provenance)
+        """Make a dictionary of counts in order and the words in them, unchecked."""
+        self = cls({}, attr=attr, provenance=provenance)
+        self._counts, self._words = counts, words
         return self
+
+    # Counting
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        column: str = "text",
+        errors: ErrorHandling = "strict",
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of files: text, JSONL (.jsonl, .ndjson) and Parquet.
+
+        Text and JSONL may be compressed (.gz, .bz2, .zst).
+
+        paths (Union[str, Path, Iterable]): The files; "-" is the standard input.
+        column (str): The column or key that holds the text in Parquet and JSONL.
+        errors (str): "strict" raises for invalid UTF-8 and for null in the column,
+            "replace" puts U+FFFD in place of the one and skips the other.
+        **settings: How to count; see `CountSettings`.
+        """
+        files = _listed(paths)
+        blocks = blocks_of(files, column=column, errors=errors)
+        return cls.from_blocks(blocks, files, **settings)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        *,
+        source: str = "texts",
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of texts. An n-gram never crosses a line.
+
+        texts (Iterable[str]): The texts.
+        source (str): What the provenance calls them.
+        **settings: How to count; see `CountSettings`.
+        """
+        return cls.from_blocks(blocks_from_texts(texts), [source], **settings)
+
+    @classmethod
+    def from_dataset(
+        cls,
+        name: str,
+        config: str | None = None,
+        *,
+        split: str = "train",
+        column: str = "text",
+        streaming: bool = True,
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of a `datasets` dataset.
+
+        name (str): Its name on the hub ("wikitext"), or a local folder.
+        config (Optional[str]): Its configuration ("wikitext-103-raw-v1").
+        split (str): The split.
+        column (str): The column that holds the text.
+        streaming (bool): Read while downloading, without keeping a copy.
+        **settings: How to count; see `CountSettings`.
+        """
+        texts = texts_from_dataset(
+            name, config, split=split, column=column, streaming=streaming
+        )
+        source = "/".join(filter(None, (name, config, split)))
+        return cls.from_texts(texts, source=source, **settings)
+
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: Iterable[bytes],
+        sources: Iterable[str],
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of whole lines of UTF-8 in blocks; see `text.blocks`."""
+        # Arrow is heavy, and only counting needs it.
+        from .counting.count import count_blocks
+
+        chosen = Settings(**settings)
+        return cls.from_counts(count_blocks(blocks, chosen), sources, chosen)
+
+    @classmethod
+    def from_shards(
+        cls,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        column: str = "text",
+        errors: ErrorHandling = "strict",
+        engine: Literal["local", "ray"] = "local",
+        address: str | None = None,
+        memory: int | None = None,
+        work: str | Path | None = None,
+        **settings: Unpack[CountSettings],
+    ) -> Self:
+        """Count the n-grams of files in bounded memory, on many cores or machines.
+
+        The counts are those of `from_files`. Temporary files take about twice the size
+        of the text.
+
+        paths (Union[str, Path, Iterable]): The files; see `from_files`.
+        column (str): The column or key that holds the text in Parquet and JSONL.
+        errors (str): What to do about what is not text: "strict" or "replace".
+        engine (str): "local" for n_process workers on this machine, "ray" for as many
+            on a Ray cluster.
+        address (Optional[str]): The Ray cluster (HOST:PORT); None for that in
+            $RAY_ADDRESS, or a new one on this machine.
+        memory (Optional[int]): The bytes that counting should use at most.
+        work (Optional[Union[str, Path]]): A folder for temporary files, which all
+            machines of a cluster can see; None for the system's.
+        **settings: See `CountSettings`.
+        """
+        from .shards.bounded import count_in_shards
+
+        files, chosen = _listed(paths), Settings(**settings)
+        blocks = blocks_of(files, column=column, errors=errors)
+        counts = count_in_shards(
+            blocks, chosen, engine=engine, address=address, memory=memory, work=work
+        )
+        return cls.from_counts(counts, files, chosen)
+
+    @classmethod
+    def from_counts(
+        cls, counts: "NgramCounts", sources: Iterable[str], settings: Settings
+    ) -> Self:
+        """Make a dictionary of the counts of `count_blocks` or `count_in_shards`."""
+        ngrams, words, n_tokens = counts
+        names = tuple(sources)
+        if not n_tokens:
+            raise CorpusError(f"There is no text in {', '.join(names)}.")
+        if not ngrams:
+            warnings.warn(
+                f"No n-gram occurs {settings.min_count} times or more in the "
+                f"{n_tokens:,} tokens read: the dictionary is empty. Lower min_count, "
+                "or read more text.",
+                stacklevel=3,
+            )
+        origin = Provenance.of_count(names, settings, n_tokens)
+        return cls._trusted(ngrams, words, settings.attr, origin)
 
     # Looking up
 
     def __getitem__(self, ngram: str) -> int:
-        if ngram not in self:
-            raise KeyError(ngram)
         return self._counts[self._fold(ngram)]
-
-    def __contains__(self, ngram: object) -> bool:
-        return isinstance(ngram, str) and self._fold(ngram) in self._counts
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._counts)
@@ -120,8 +239,7 @@ class NgramDictionary(FromText, Mapping[str, int]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NgramDictionary):
             return NotImplemented
-        mine, theirs = (d._to_table() for d in (self, other))
-        return mine == theirs
+        return self._content() == other._content()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -129,8 +247,9 @@ class NgramDictionary(FromText, Mapping[str, int]):
         sources = ", ".join(self.provenance.sources) or "counts given"
         return f"<NgramDictionary: {len(self):,} n-grams, {self.attr}, from {sources}>"
 
-    def _fold(self, ngram: str) -> str:
-        return ngram.lower() if self.attr == "LOWER" else ngram
+    def _fold(self, ngram: Any) -> Any:
+        is_folded = self.attr == "LOWER" and isinstance(ngram, str)
+        return ngram.lower() if is_folded else ngram
 
     @property
     def words(self) -> Mapping[str, int]:
@@ -140,29 +259,24 @@ class NgramDictionary(FromText, Mapping[str, int]):
     @property
     def max_n(self) -> int:
         """The number of words in the longest n-gram, 0 if there are none."""
-        return max((ngram.count(" ") + 1 for ngram in self._counts), default=0)
+        return max(self.sizes(), default=0)
 
     def sizes(self) -> dict[int, int]:
-        """Count the n-grams of each length.
-
-        RETURNS (dict[int, int]): n to the number of n-grams, ascending.
-        """
-        sizes: dict[int, int] = {}
-        for ngram in self._counts:
-            n = ngram.count(" ") + 1
-            sizes[n] = sizes.get(n, 0) + 1
+        """Return how many n-grams there are of each length, the shortest first."""
+        sizes = Counter(ngram.count(" ") + 1 for ngram in self._counts)
         return dict(sorted(sizes.items()))
 
     # Ranking and cutting
 
     def pmi(self, ngram: str) -> float:
-        """Pointwise mutual information of an n-gram's words; see `ranking.pmi`.
+        """Pointwise mutual information of an n-gram's words, in bits.
+
+        For more than two words, it is measured against the n-gram's best segmentation
+        into shorter pieces (Levine et al., 2021).
 
         ngram (str): An n-gram of the dictionary.
         RETURNS (float): How many bits it is more than its parts.
         """
-        if ngram not in self:
-            raise KeyError(ngram)
         n_tokens = self.provenance.n_tokens
         return pmi(self._fold(ngram), self._counts, self._words, n_tokens)
 
@@ -173,23 +287,18 @@ class NgramDictionary(FromText, Mapping[str, int]):
         RETURNS (list[tuple[str, float]]): N-grams and scores, best first; n-grams
             of one score stand in the order of their counts.
         """
-        if by not in get_args(Ranking):
-            raise DictionaryError(Errors.BAD_RANKING.format(value=by))
+        check_setting("by", by, by in get_args(Ranking), "'count' or 'pmi'")
         if by == "count":
             return list(self._counts.items())
-        n_tokens = self.provenance.n_tokens
-        scores = [(g, pmi(g, self._counts, self._words, n_tokens)) for g in self]
-        return sorted(scores, key=lambda item: -item[1])
+        return sorted(((g, self.pmi(g)) for g in self), key=lambda item: -item[1])
 
     def top(self, k: int, by: Ranking = "count") -> Self:
         """Keep the k best n-grams.
 
-        k (int): How many to keep.
+        k (int): The number to keep.
         by (str): "count" or "pmi".
-        RETURNS (NgramDictionary): The k best.
         """
-        if not is_whole(k) or k < 0:
-            raise DictionaryError(Errors.BAD_TOP.format(value=k))
+        check_setting("k", k, k >= 0, "0 or more")
         best = {ngram for ngram, _ in self.ranked(by)[:k]}
         return self._cut(best, f"top {k} by {by}")
 
@@ -198,14 +307,12 @@ class NgramDictionary(FromText, Mapping[str, int]):
 
         min_count (int): The smallest count, inclusive.
         max_n (Optional[int]): The largest n; None for any.
-        RETURNS (NgramDictionary): What is left.
         """
         check_limits(LARGEST_N if max_n is None else max_n, min_count)
-        spaces = LARGEST_N if max_n is None else max_n - 1
         kept = {
             ngram
             for ngram, count in self._counts.items()
-            if count >= min_count and ngram.count(" ") <= spaces
+            if count >= min_count and (max_n is None or ngram.count(" ") < max_n)
         }
         return self._cut(kept, f"filtered to min_count {min_count}, max_n {max_n}")
 
@@ -221,24 +328,17 @@ class NgramDictionary(FromText, Mapping[str, int]):
 
         An n-gram that one of them has cut for being too rare counts as 0 there, so
         its sum may be up to that threshold too small.
-
-        other (NgramDictionary): The other one.
-        RETURNS (NgramDictionary): The n-grams of both.
         """
         self._check_attr(other)
         return self._trusted(
-            in_order(added(self._counts, other._counts)),
-            in_order(added(self._words, other._words)),
+            in_order(Counter(self._counts) + Counter(other._counts)),
+            in_order(Counter(self._words) + Counter(other._words)),
             self.attr,
             self.provenance.merged(other.provenance),
         )
 
     def diff(self, other: "NgramDictionary") -> NgramDiff:
-        """Compare with another dictionary.
-
-        other (NgramDictionary): The other one.
-        RETURNS (NgramDiff): What is in one of them, and what in both.
-        """
+        """Compare with another dictionary."""
         self._check_attr(other)
         left, right = self._counts, other._counts
         return NgramDiff(
@@ -248,62 +348,52 @@ class NgramDictionary(FromText, Mapping[str, int]):
         )
 
     def _check_attr(self, other: "NgramDictionary") -> None:
-        if not isinstance(other, NgramDictionary):
-            kind = type(other).__name__
-            raise DictionaryError(Errors.NOT_A_MAPPING.format(value=other, type=kind))
         if self.attr != other.attr:
-            raise DictionaryError(
-                Errors.OTHER_ATTR.format(ours=self.attr, theirs=other.attr)
+            raise SpanftError(
+                f"One dictionary is over {self.attr!r}, the other over {other.attr!r}. "
+                "Count both with the same attr."
             )
 
     # Serialization
 
-    def _to_table(self) -> Table:
+    def _content(self) -> tuple[dict[str, Any], dict[str, int], dict[str, int]]:
         header = {"attr": self.attr, "provenance": self.provenance.to_dict()}
-        return Table(header, self._counts, self._words)
+        return header, self._counts, self._words
 
     def to_bytes(self) -> bytes:
-        """Write the dictionary as the bytes of its file.
-
-        RETURNS (bytes): The file; equal dictionaries give equal bytes.
-        """
+        """Return the dictionary's file; equal dictionaries give equal bytes."""
         if self._packed is None:  # a training saves it again and again
-            self._packed = pack(self._to_table())
+            self._packed = pack(*self._content())
         return self._packed
 
     @classmethod
     def from_bytes(cls, data: bytes, *, name: str = "The data") -> Self:
         """Read a dictionary. Nothing in the data is ever executed.
 
-        data (bytes): What `to_bytes` wrote, or a file's content.
+        data (bytes): The result of `to_bytes`, or a file's content.
         name (str): What error messages call it.
-        RETURNS (NgramDictionary): The dictionary.
         """
         header, ngrams, words = unpack(data, name)
-        if not is_in_order(ngrams):  # somebody else wrote the table
+        if any(a < b for a, b in pairwise(ngrams.values())):  # not written by us
             ngrams = in_order(ngrams)
         try:
             provenance = Provenance.from_dict(header.get("provenance", {}))
-            attr = header.get("attr", "LOWER")
-            return cls._trusted(ngrams, words, attr, provenance)
-        except (DictionaryError, TypeError, AttributeError) as error:
-            reason = f"its header says: {without_code(error)}".rstrip(".")
-            raise DictionaryError(
-                Errors.NOT_A_DICTIONARY.format(path=name, reason=reason)
-            ) from error
+            return cls._trusted(ngrams, words, header.get("attr", "LOWER"), provenance)
+        except (ValueError, TypeError) as error:
+            raise SpanftError(f"The header of {name} is wrong: {error}") from error
 
     def to_disk(self, path: str | Path) -> None:
-        """Save the dictionary to one file; a killed run leaves the old one as it was.
-
-        path (Union[str, Path]): The file, by convention ending in .tsv.gz.
-        """
+        """Save the dictionary to one file, by convention ending in .tsv.gz."""
         write_whole(path, self.to_bytes())
 
     @classmethod
     def from_disk(cls, path: str | Path) -> Self:
-        """Read a dictionary from its file.
-
-        path (Union[str, Path]): The file.
-        RETURNS (NgramDictionary): The dictionary.
-        """
+        """Read a dictionary from its file."""
         return cls.from_bytes(read_whole(path), name=str(path))
+
+
+def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
+    names = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not names:
+        raise CorpusError("paths is empty: name at least one text file.")
+    return [str(name) for name in names]

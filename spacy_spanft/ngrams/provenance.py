@@ -1,14 +1,16 @@
-"""Where a dictionary comes from."""
+"""Where a dictionary comes from, in its file and for people to read."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from ..errors import shown
 from ..util.about import __title__, __version__
-from .counting.settings import Settings, is_whole
-from .counts import LONGEST_COUNT
+from .counting.settings import Settings
+
+if TYPE_CHECKING:
+    from .dictionary import NgramDictionary
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,7 @@ class Provenance:
     def of_count(
         cls, sources: Iterable[str], settings: Settings, n_tokens: int
     ) -> "Provenance":
-        """Describe a count.
-
-        sources (Iterable[str]): The corpora.
-        settings (Settings): How they were counted.
-        n_tokens (int): How many tokens they have.
-        RETURNS (Provenance): The provenance of the counts.
-        """
+        """Describe a count of corpora."""
         name = settings.tokenizer
         if not isinstance(name, str):
             name = f"{type(name).__module__}.{type(name).__qualname__}"
@@ -56,47 +52,25 @@ class Provenance:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Turn it into what JSON can say.
-
-        RETURNS (dict[str, Any]): The fields.
-        """
+        """Return the fields, as JSON can hold them."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Provenance":
-        """Read it from what JSON said. Unknown fields are left out.
-
-        values (dict[str, Any]): The fields.
-        RETURNS (Provenance): The provenance.
-        """
-        known: dict[str, Any] = {
-            field.name: values[field.name]
-            for field in fields(cls)
-            if field.name in values
-        }
-        for name, value in known.items():
-            kind = type(getattr(cls(), name))
-            is_known = isinstance(value, list | tuple if kind is tuple else kind)
-            if not is_known or (kind is int and not _is_count(value)):
-                raise TypeError(f"{name} is {shown(value)}")
+        """Read the fields from what JSON held. Unknown ones are left out."""
+        known = {f.name: values[f.name] for f in fields(cls) if f.name in values}
         for name in ("sources", "steps"):
             known[name] = tuple(map(str, known.get(name, ())))
+        for name in ("n_tokens", "max_n", "min_count"):
+            known[name] = int(known.get(name, 0))
         return cls(**known)
 
     def after(self, step: str) -> "Provenance":
-        """Note what was done to the dictionary.
-
-        step (str): What was done.
-        RETURNS (Provenance): The provenance of the result.
-        """
+        """Return the provenance after another step."""
         return replace(self, steps=(*self.steps, step))
 
     def merged(self, other: "Provenance") -> "Provenance":
-        """Join the provenances of two dictionaries whose counts are added.
-
-        other (Provenance): That of the other dictionary.
-        RETURNS (Provenance): The provenance of the result.
-        """
+        """Return the provenance of two dictionaries whose counts are added."""
         tokenizers = dict.fromkeys(filter(None, (self.tokenizer, other.tokenizer)))
         return Provenance(
             sources=(*self.sources, *other.sources),
@@ -109,5 +83,19 @@ class Provenance:
         )
 
 
-def _is_count(value: object) -> bool:
-    return is_whole(value) and 0 <= value < 10**LONGEST_COUNT  # type: ignore[operator]
+def facts_of(dictionary: "NgramDictionary") -> list[tuple[str, str]]:
+    """Return where a dictionary comes from and its sizes, as rows of a table."""
+    origin = dictionary.provenance
+    return [
+        ("n-grams", f"{len(dictionary):,}"),
+        *((f"  of {n} words", f"{size:,}") for n, size in dictionary.sizes().items()),
+        ("source", ", ".join(origin.sources) or "unknown"),
+        ("tokens counted", f"{origin.n_tokens:,}"),
+        ("tokenizer", origin.tokenizer or "unknown"),
+        ("case", "folded" if dictionary.attr == "LOWER" else "kept"),
+        ("largest n", str(origin.max_n)),
+        ("smallest count", str(origin.min_count)),
+        ("made with", origin.made_with or "unknown"),
+        *(("then", step) for step in origin.steps),
+        ("most frequent", ", ".join(islice(dictionary, 5)) or "(none)"),
+    ]

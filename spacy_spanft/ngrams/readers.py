@@ -1,10 +1,10 @@
 """Dictionaries by name or path: the default ones, and the reader for configs."""
 
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from ..errors import DictionaryError, Errors
+from ..errors import SpanftError
 from .dictionary import NgramDictionary
 
 DEFAULT_FILES = {"en": "en_wiki2015.tsv.gz"}
@@ -20,11 +20,13 @@ def default_dictionary(lang: str = "en") -> NgramDictionary:
     return _read_default(lang)
 
 
-@lru_cache
+@cache
 def _read_default(lang: str) -> NgramDictionary:
     if lang not in DEFAULT_FILES:
-        available = ", ".join(DEFAULT_FILES)
-        raise DictionaryError(Errors.NO_DEFAULT.format(lang=lang, available=available))
+        raise SpanftError(
+            f"There is no default dictionary for {lang!r}. Build one with: python -m "
+            f"spacy spanft dictionary build TEXT -o FILE --lang {lang}"
+        )
     file = resources.files(__package__) / "data" / DEFAULT_FILES[lang]
     return NgramDictionary.from_bytes(file.read_bytes(), name=file.name)
 

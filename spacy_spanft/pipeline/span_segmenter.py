@@ -16,8 +16,13 @@ from ..ml.alignment import check_spans_key
 from ..ml.pairs import check_separator
 from ..ngrams.dictionary import NgramDictionary
 from ..segmenters import Segmentation, Segmenter
-from ..segmenters.separators import split_at_separators
-from ..segmenters.writing import checked, other_writer, with_singletons, write_spans
+from ..segmenters.writing import (
+    checked,
+    other_writer,
+    split_at_separators,
+    with_singletons,
+    write_spans,
+)
 from ..util.files import write_whole
 
 DEFAULT_SPANS_KEY = "ngrams"

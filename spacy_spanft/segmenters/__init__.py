@@ -1,6 +1,5 @@
 """Segmenters: callables from Docs to spans, in a registry of their own."""
 
-from .registry import registry
-from .types import Segment, Segmentation, Segmenter
+from .registry import Segment, Segmentation, Segmenter, registry
 
 __all__ = ["Segment", "Segmentation", "Segmenter", "registry"]

@@ -18,7 +18,7 @@ _WORD_BITS = np.uint64(32)
 
 
 class NgramMatcher:
-    """Finds the n-grams of a dictionary in sequences of string ids."""
+    """Matches the n-grams of a dictionary in sequences of string ids."""
 
     def __init__(self, ngrams: Iterable[str]) -> None:
         """Build the trie.
@@ -28,8 +28,7 @@ class NgramMatcher:
         texts = list(ngrams)
         words = " ".join(texts).split(" ") if texts else []
         word_ids = {word: i for i, word in enumerate(dict.fromkeys(words), 1)}
-        # Symbols such as "mark" or "root" have small ids, not hashes: spaCy's own
-        # function knows them.
+        # spaCy's symbols, such as "mark", have small ids, not hashes.
         strings = np.array([get_string_id(word) for word in word_ids], np.uint64)
         numbers = np.arange(1, len(strings) + 1, dtype=np.uint32)
         self._words = HashTable(strings, numbers)
@@ -54,11 +53,11 @@ class NgramMatcher:
         for depth in range(1, self.max_n):
             longer = [n for n in ngrams if n > depth]
             steps = [_step(nodes[n], ngrams[n][:, depth]) for n in longer]
-            level, places = np.unique(np.concatenate(steps), return_inverse=True)
+            level, positions = np.unique(np.concatenate(steps), return_inverse=True)
             is_end = np.zeros(len(level), np.bool_)
             begin = 0
             for n, step in zip(longer, steps, strict=True):
-                mine = places[begin : begin + len(step)]
+                mine = positions[begin : begin + len(step)]
                 begin += len(step)
                 nodes[n] = (first_node + mine).astype(np.uint64)
                 if n == depth + 1:
@@ -71,7 +70,7 @@ class NgramMatcher:
         return HashTable(np.concatenate(keys), 2 * numbers + all_ends)
 
     def longest(self, ids: NDArray[np.uint64], starts: Positions) -> Positions:
-        """Find the longest n-gram at every position.
+        """Return the length of the longest n-gram at every position.
 
         ids (NDArray[np.uint64]): The string ids of all Docs, (n_tokens,).
         starts (Positions): Where each Doc begins, ascending; no match crosses one.
@@ -90,13 +89,13 @@ class NgramMatcher:
         for length in range(2, self.max_n + 1):
             if not len(at):
                 break
-            found = self._children.get(_step(nodes, words[at + (length - 1)]))
-            hits = np.flatnonzero(found)
-            at, found = at[hits], found[hits]
-            lengths[at[(found & np.uint32(1)).astype(np.bool_)]] = length
+            children = self._children.get(_step(nodes, words[at + (length - 1)]))
+            hits = np.flatnonzero(children)
+            at, children = at[hits], children[hits]
+            lengths[at[(children & np.uint32(1)).astype(np.bool_)]] = length
             goes_on = np.flatnonzero(can_follow[np.minimum(at + length, n_tokens)])
             at = at[goes_on]
-            nodes = (found[goes_on] >> np.uint32(1)).astype(np.uint64)
+            nodes = (children[goes_on] >> np.uint32(1)).astype(np.uint64)
         return lengths
 
 

@@ -10,11 +10,10 @@ from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..errors import Errors, SpanftError, Warnings
 from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary
 from .matcher import NgramMatcher, take_from_head
-from .types import Segmentation, check_docs
+from .registry import Segmentation
 
 # Below this many tokens, array operations cost more than what they save; above it,
 # the arrays leave the cache.
@@ -31,9 +30,10 @@ class NgramSegmenter:
         dictionary (Optional[NgramDictionary]): The dictionary; None takes the default
             English one when it is first needed.
         """
-        self._dictionary = dictionary
+        self._dictionary: NgramDictionary | None = None
         self._matcher: NgramMatcher | None = None
-        _warn_if_empty(dictionary)
+        if dictionary is not None:
+            self.dictionary = dictionary
 
     @property
     def dictionary(self) -> NgramDictionary:
@@ -46,7 +46,12 @@ class NgramSegmenter:
     def dictionary(self, dictionary: NgramDictionary) -> None:
         self._dictionary = dictionary
         self._matcher = None
-        _warn_if_empty(dictionary)
+        if not dictionary:
+            warnings.warn(
+                "The dictionary of the segmenter has no n-grams, so there are no spans "
+                "of two words or more. Was it built with too high a min_count?",
+                stacklevel=2,
+            )
 
     @property
     def has_default(self) -> bool:
@@ -54,12 +59,11 @@ class NgramSegmenter:
         return self._dictionary is None
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
-        """Find the n-grams in Docs.
+        """Return the n-grams in Docs.
 
         docs (Sequence[Doc]): The Docs.
         RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
         """
-        check_docs(docs)
         if self._matcher is None:
             self._matcher = NgramMatcher(self.dictionary)
         segmentations: list[Segmentation] = []
@@ -71,14 +75,13 @@ class NgramSegmenter:
             if n_tokens >= _TOKENS_PER_BATCH:
                 segmentations.extend(self._segment(batch, self._matcher))
                 batch, n_tokens = [], 0
-        segmentations.extend(self._segment(batch, self._matcher))
+        if batch:
+            segmentations.extend(self._segment(batch, self._matcher))
         return segmentations
 
     def _segment(
         self, docs: Sequence[Doc], matcher: NgramMatcher
     ) -> list[Segmentation]:
-        if not docs:
-            return []
         attr = IDS[self.dictionary.attr]
         ids = np.concatenate([doc.to_array(attr) for doc in docs])
         ends = np.cumsum([len(doc) for doc in docs])
@@ -92,52 +95,29 @@ class NgramSegmenter:
         pairs = list(
             zip(first.tolist(), (first + lengths[heads]).tolist(), strict=True)
         )
-        cuts = bounds.tolist()
-        return [pairs[a:b] for a, b in pairwise(cuts)]
+        return [pairs[a:b] for a, b in pairwise(bounds.tolist())]
 
     def initialize(self, nlp: Language, dictionary: NgramDictionary | None) -> None:
-        """Take over the dictionary of a config's [initialize] block.
-
-        nlp (Language): The pipeline.
-        dictionary (Optional[NgramDictionary]): The dictionary; None keeps what is
-            there.
-        """
+        """Take over the dictionary of a config's [initialize] block; None keeps it."""
         if dictionary is not None:
             self.dictionary = dictionary
 
     def to_bytes(self) -> bytes:
-        """Write the dictionary, so that the pipeline needs no other file.
-
-        RETURNS (bytes): The dictionary's file.
-        """
+        """Return the dictionary's file, so that the pipeline needs no other one."""
         return self.dictionary.to_bytes()
 
     def from_bytes(self, data: bytes) -> "NgramSegmenter":
-        """Read the dictionary.
-
-        data (bytes): What `to_bytes` wrote.
-        RETURNS (NgramSegmenter): The segmenter.
-        """
+        """Read the dictionary from the result of `to_bytes`."""
         self.dictionary = NgramDictionary.from_bytes(data, name="The pipeline's data")
         return self
 
     def to_disk(self, path: str | Path) -> None:
-        """Save the dictionary.
-
-        path (Union[str, Path]): A folder; it is made.
-        """
+        """Save the dictionary to a folder, which is made."""
         self.dictionary.to_disk(Path(path) / _FILE)
 
     def from_disk(self, path: str | Path) -> "NgramSegmenter":
-        """Read the dictionary.
-
-        path (Union[str, Path]): The folder that `to_disk` wrote.
-        RETURNS (NgramSegmenter): The segmenter.
-        """
-        file = Path(path) / _FILE
-        if not file.exists():
-            raise SpanftError(Errors.NOT_SAVED.format(path=file))
-        self.dictionary = NgramDictionary.from_disk(file)
+        """Read the dictionary from the folder that `to_disk` wrote."""
+        self.dictionary = NgramDictionary.from_disk(Path(path) / _FILE)
         return self
 
 
@@ -147,8 +127,3 @@ def make_ngram_segmenter() -> NgramSegmenter:
     RETURNS (NgramSegmenter): The segmenter.
     """
     return NgramSegmenter()
-
-
-def _warn_if_empty(dictionary: NgramDictionary | None) -> None:
-    if dictionary is not None and not dictionary:
-        warnings.warn(Warnings.EMPTY_DICTIONARY, stacklevel=3)

@@ -1,19 +1,17 @@
 """Segmenters that use NLTK's chunkers: the paper's comparison."""
 
 import random
-import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc
 
-from ..errors import Errors, SpanftError
-from .types import Segment, Segmentation, check_docs
+from ..errors import SpanftError
+from .registry import Segment, Segmentation
 
 Chunker: TypeAlias = Literal["entities", "phrases"]
-TaggedTokens: TypeAlias = list[tuple[str, str]]
 
 # What the phrases need, as NLTK's find() takes it.
 PHRASE_DATA = ("taggers/averaged_perceptron_tagger_eng", "corpora/conll2000")
@@ -23,11 +21,7 @@ _ROUNDS = 2
 
 
 class NltkChunkSegmenter:
-    """Cuts Docs into the chunks that NLTK finds.
-
-    NLTK tags and chunks the Doc's own tokens, so nothing is tokenized twice, and
-    nothing needs to be aligned.
-    """
+    """Cuts Docs into the chunks of NLTK, which tags and chunks the Doc's own tokens."""
 
     def __init__(
         self,
@@ -46,27 +40,36 @@ class NltkChunkSegmenter:
         self._packages = packages
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
-        """Find the chunks in Docs.
+        """Return the chunks in Docs.
 
         docs (Sequence[Doc]): The Docs. Where sentences are marked, each is tagged
             by itself.
         RETURNS (list[Segmentation]): The chunks with their labels, for each Doc.
         """
-        check_docs(docs)
         try:
             tagger, chunker = self._load_tagger(), self._load_chunker()
             return [list(_chunks(doc, tagger, chunker)) for doc in docs]
         except LookupError as error:
-            if type(error) is not LookupError:  # IndexError and KeyError are some too
+            if type(error) is not LookupError:  # an IndexError or a KeyError
                 raise
-            raise SpanftError(_missing_data(error, self._packages)) from error
+            import nltk
+
+            raise SpanftError(
+                "NLTK's data is missing. Download it: python -m nltk.downloader "
+                f"{self._packages}. Where it is already, name the folder in the "
+                "environment variable NLTK_DATA, or as data_dir of the segmenter. "
+                f"Searched: {', '.join(nltk.data.path)}."
+            ) from error
 
 
 def _chunks(doc: Doc, tagger: Any, chunker: Any) -> Iterator[Segment]:
-    for tokens in _sentences(doc):
-        tagged = tagger.tag([token.text for token in tokens])
+    sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
+    for sentence in sentences:
+        # NLTK knows no tokens of white space.
+        tokens = [token for token in sentence if not token.is_space]
+        tagged = tagger.tag([token.text for token in tokens]) if tokens else []
         position = 0
-        for child in chunker.parse(tagged):
+        for child in chunker.parse(tagged) if tokens else ():
             if isinstance(child, tuple):  # a token outside of any chunk
                 position += 1
                 continue
@@ -76,20 +79,11 @@ def _chunks(doc: Doc, tagger: Any, chunker: Any) -> Iterator[Segment]:
                 yield first.i, last.i + 1, child.label()
 
 
-def _sentences(doc: Doc) -> Iterator[list[Token]]:
-    """Go through the words of each sentence; NLTK knows no tokens of white space."""
-    sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
-    for sentence in sentences:
-        tokens = [token for token in sentence if not token.is_space]
-        if tokens:
-            yield tokens
-
-
 class PhraseChunker:
     """Chunks noun, verb and prepositional phrases (NP, VP, PP).
 
-    NLTK's averaged perceptron, trained on its conll2000 corpus to tell each tagged
-    word's place in a phrase.
+    NLTK's averaged perceptron, trained on its conll2000 corpus to predict each tagged
+    word's position in a phrase.
     """
 
     def __init__(self, sentences: Sequence[Any]) -> None:
@@ -101,7 +95,7 @@ class PhraseChunker:
         from nltk.tag import PerceptronTagger
 
         examples = [
-            [(_feature(word, tag), place) for word, tag, place in tree2conlltags(tree)]
+            [(f"{word}/{tag}", iob) for word, tag, iob in tree2conlltags(tree)]
             for tree in sentences
         ]
         self._tagger = PerceptronTagger(load=False)
@@ -114,24 +108,20 @@ class PhraseChunker:
         finally:
             random.setstate(state)
 
-    def parse(self, tagged: TaggedTokens) -> Any:
-        """Find the phrases of a sentence.
+    def parse(self, tagged: list[tuple[str, str]]) -> Any:
+        """Chunk a sentence.
 
         tagged (list[tuple[str, str]]): Words and part-of-speech tags.
         RETURNS (nltk.Tree): The sentence with its phrases.
         """
         from nltk.chunk import conlltags2tree
 
-        places = self._tagger.tag([_feature(word, tag) for word, tag in tagged])
-        rows = zip(tagged, places, strict=True)
-        return conlltags2tree([(word, tag, place) for (word, tag), (_, place) in rows])
+        tags = self._tagger.tag([f"{word}/{tag}" for word, tag in tagged])
+        rows = zip(tagged, tags, strict=True)
+        return conlltags2tree([(word, tag, iob) for (word, tag), (_, iob) in rows])
 
 
-def _feature(word: str, tag: str) -> str:
-    return f"{word}/{tag}"
-
-
-@lru_cache
+@cache
 def load_tagger() -> Any:
     """Load NLTK's English part-of-speech tagger."""
     from nltk.tag import PerceptronTagger
@@ -139,7 +129,7 @@ def load_tagger() -> Any:
     return PerceptronTagger()
 
 
-@lru_cache
+@cache
 def load_entity_chunker() -> Any:
     """Load NLTK's pre-trained named-entity chunker."""
     from nltk.chunk import ne_chunker
@@ -147,7 +137,7 @@ def load_entity_chunker() -> Any:
     return ne_chunker(fmt="binary")
 
 
-@lru_cache
+@cache
 def load_phrase_chunker() -> Any:
     """Train the phrase chunker on NLTK's conll2000 corpus, in about ten seconds."""
     from nltk.corpus import conll2000
@@ -155,21 +145,10 @@ def load_phrase_chunker() -> Any:
     return PhraseChunker(conll2000.chunked_sents("train.txt"))
 
 
-# How to load each chunker, and which of NLTK's packages it needs.
-_CHUNKERS: dict[str, tuple[Callable[[], Any], str]] = {
-    "entities": (
-        load_entity_chunker,
-        "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words",
-    ),
-    "phrases": (load_phrase_chunker, "averaged_perceptron_tagger_eng conll2000"),
-}
-
-
 def has_phrase_data(*folders: Path) -> bool:
-    """Say whether NLTK finds what its phrases need.
+    """Whether NLTK finds the data of its phrases.
 
-    *folders (Path): Folders to look into, after NLTK's own.
-    RETURNS (bool): Whether all of it is there.
+    *folders (Path): Folders to search after NLTK's own.
     """
     import nltk
 
@@ -182,17 +161,6 @@ def has_phrase_data(*folders: Path) -> bool:
     return True
 
 
-def _missing_data(error: LookupError, packages: str) -> str:
-    import nltk
-
-    resources = re.findall(r"Resource '?(\S+?)'? not found", str(error))
-    return Errors.NO_NLTK_DATA.format(
-        resource=", ".join(resources) or str(error).strip(),
-        packages=packages or " ".join(resources),
-        searched=", ".join(nltk.data.path),
-    )
-
-
 def make_nltk_chunk_segmenter(
     chunker: Chunker = "entities", data_dir: str | None = None
 ) -> NltkChunkSegmenter:
@@ -200,15 +168,16 @@ def make_nltk_chunk_segmenter(
 
     chunker (str): "entities" for NLTK's pre-trained named-entity chunker, "phrases"
         for noun, verb and prepositional phrases as in its conll2000 corpus.
-    data_dir (Optional[str]): A folder of NLTK's data, looked at after all others.
+    data_dir (Optional[str]): A folder of NLTK's data, searched after all others.
     RETURNS (NltkChunkSegmenter): The segmenter.
     """
-    if chunker not in _CHUNKERS:
-        raise SpanftError(Errors.BAD_CHUNKER.format(value=chunker))
     if data_dir is not None:
         import nltk
 
         if data_dir not in nltk.data.path:
             nltk.data.path.append(data_dir)
-    load_chunker, packages = _CHUNKERS[chunker]
-    return NltkChunkSegmenter(load_tagger, load_chunker, packages)
+    if chunker == "phrases":
+        packages = "averaged_perceptron_tagger_eng conll2000"
+        return NltkChunkSegmenter(load_tagger, load_phrase_chunker, packages)
+    packages = "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words"
+    return NltkChunkSegmenter(load_tagger, load_entity_chunker, packages)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from spacy.tokens import Doc
 
-from ..errors import Errors, SpanftError
-from .types import Segmentation, check_docs
+from ..errors import SpanftError, shown
+from .registry import Segmentation
 
 # Which share of the pieces has one to five tokens where the default dictionary cuts
 # WikiText-103's validation part, by `python -m benchmarks.span_lengths`.
@@ -15,7 +15,7 @@ DEFAULT_LENGTHS = (0.703, 0.227, 0.059, 0.009, 0.002)
 
 
 class RandomSegmenter:
-    """Cuts Docs at random places, the same Doc always at the same ones."""
+    """Cuts Docs at random positions, the same Doc always at the same ones."""
 
     def __init__(self, lengths: Sequence[float], seed: int) -> None:
         """Make a segmenter.
@@ -25,9 +25,11 @@ class RandomSegmenter:
         seed (int): Another seed cuts elsewhere.
         """
         weights = np.array(lengths, np.float64)
-        is_sane = weights.ndim == 1 and len(weights) and np.isfinite(weights).all()
-        if not is_sane or (weights < 0).any() or not weights.sum():
-            raise SpanftError(Errors.BAD_LENGTHS.format(value=list(lengths)))
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum()):
+            raise SpanftError(
+                f"lengths is {shown(list(lengths))}, but it must be one or more "
+                "weights of 0 or more, of which one is larger than 0."
+            )
         self._thresholds = np.cumsum(weights / weights.sum())[:-1]
         self._seed = int(seed) % 2**64  # a seed may be negative
 
@@ -37,7 +39,6 @@ class RandomSegmenter:
         docs (Sequence[Doc]): The Docs.
         RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
         """
-        check_docs(docs)
         return [self._segment(doc) for doc in docs]
 
     def _segment(self, doc: Doc) -> Segmentation:

@@ -1,15 +1,17 @@
-"""Writing spans into a Doc."""
+"""Segmentations on their way into a Doc: checked, split at separators, written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from operator import index
 from typing import Any
 
+import numpy as np
+from spacy.attrs import ORTH
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..errors import Errors, SpanftError
+from ..errors import SpanftError, shown
 from ..util.names import SAMPLE, WRITER
-from .types import Segment, Segmentation
+from .registry import Segment, Segmentation
 
 
 def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) -> None:
@@ -26,17 +28,16 @@ def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) 
 
 
 def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentation:
-    """Check what a segmenter gave: anybody can register one.
+    """Check the result of a segmenter: anybody can register one.
 
     segmentation (Segmentation): Its spans. Spans of spaCy's will do as well.
     segmenter (str): What error messages call the segmenter.
     RETURNS (Segmentation): The spans as tuples.
     """
-    if not isinstance(segmentation, Sequence) or isinstance(segmentation, str):
-        kind = type(segmentation).__name__
-        what = f"the Doc that begins {doc.text[:40]!r}"
+    if not isinstance(segmentation, Sequence):
         raise SpanftError(
-            Errors.BAD_SEGMENTATION.format(segmenter=segmenter, type=kind, what=what)
+            f"{segmenter} gave {shown(segmentation)} for the Doc that begins "
+            f"{doc.text[:40]!r}. It must give a list of spans for each Doc."
         )
     n_tokens = len(doc)
     segments: list[Segment] = []
@@ -52,12 +53,9 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
         plain = segment if is_pair else _as_plain(segment)
         if plain is None or not after <= plain[0] < plain[1] <= n_tokens:
             raise SpanftError(
-                Errors.BAD_SEGMENT.format(
-                    segmenter=segmenter,
-                    span=segment,
-                    length=n_tokens,
-                    text=doc.text[:40],
-                )
+                f"{segmenter} gave the span {shown(segment)} for a Doc of "
+                f"{n_tokens} tokens ({shown(doc.text[:40])}). Spans are (start, end) "
+                "or (start, end, label), disjoint, in order and inside the Doc."
             )
         segments.append(plain)
         after = plain[1]
@@ -65,30 +63,29 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
 
 
 def _as_plain(segment: Any) -> Segment | None:
-    """Turn into a tuple what says a start, an end and perhaps a label."""
+    """Turn a start, an end and perhaps a label into a tuple; None if they are not."""
     if isinstance(segment, Span):
         return segment.start, segment.end, segment.label_
     try:
         start, end, *label = segment
-        places = index(start), index(end)
+        bounds = index(start), index(end)
     except (TypeError, ValueError):
         return None
     if not label:
-        return places
+        return bounds
     is_label = len(label) == 1 and isinstance(label[0], str)
-    return (*places, label[0]) if is_label else None
+    return (*bounds, label[0]) if is_label else None
 
 
 def other_writer(
     doc: Doc, segmentation: Segmentation, *, key: str, writer: str
 ) -> str | None:
-    """Say who else wrote spans under a key.
+    """Return who else wrote spans under a key; None if nobody did.
 
     segmentation (Segmentation): What would be written now. If the very same is there,
         nothing is lost: `Doc.from_json` and `Doc.from_docs` drop the writer's name.
     key (str): The key in doc.spans.
     writer (str): The name of the component.
-    RETURNS (Optional[str]): The other one, None if there is none.
     """
     if key not in doc.spans:
         return None
@@ -97,8 +94,8 @@ def other_writer(
     if other in (writer, SAMPLE):
         return None
     if other is None:
-        there = [(span.start, span.end) for span in group]
-        if there == [(segment[0], segment[1]) for segment in segmentation]:
+        bounds = [(span.start, span.end) for span in group]
+        if bounds == [(segment[0], segment[1]) for segment in segmentation]:
             return None
     return repr(other) if other else "another component, or by your own code"
 
@@ -117,3 +114,46 @@ def with_singletons(segmentation: Segmentation, n_tokens: int) -> Segmentation:
         filled.append(segment)
         after = segment[1]
     return filled[:-1]
+
+
+def split_at_separators(
+    docs: Sequence[Doc],
+    segmentations: list[Segmentation],
+    separator: str,
+    segment: Callable[[Sequence[Doc]], list[Segmentation]],
+) -> list[Segmentation]:
+    """Cut a Doc once more, each text by itself, where a span holds the separator.
+
+    segmentations (list[Segmentation]): The spans of each.
+    separator (str): The text of the token between two texts.
+    segment (Callable): Cuts Docs.
+    RETURNS (list[Segmentation]): The spans of each, none longer than one token with a
+        separator in it.
+    """
+    split: list[Segmentation] = []
+    for doc, spans in zip(docs, segmentations, strict=True):
+        orth = doc.vocab.strings[separator]
+        separators = np.flatnonzero(doc.to_array(ORTH) == orth).tolist()
+        crosses = any(
+            span[0] <= i < span[1] and span[1] - span[0] > 1
+            for i in separators
+            for span in spans
+        )
+        split.append(_cut_parts(doc, separators, segment) if crosses else spans)
+    return split
+
+
+def _cut_parts(
+    doc: Doc,
+    separators: list[int],
+    segment: Callable[[Sequence[Doc]], list[Segmentation]],
+) -> Segmentation:
+    begins = [0, *(i + 1 for i in separators)]
+    ends = [*separators, len(doc)]
+    parts = [(a, doc[a:b].as_doc()) for a, b in zip(begins, ends, strict=True) if a < b]
+    segmentations = segment([part for _, part in parts])
+    return [
+        (span[0] + begin, span[1] + begin, *span[2:])
+        for (begin, _), spans in zip(parts, segmentations, strict=True)
+        for span in spans
+    ]

@@ -1,6 +1,8 @@
 """Counting equals counting: whatever the text, the tokenizer and the block size."""
 
+import os
 import re
+import signal
 
 import pytest
 import spacy
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from spacy.symbols import ORTH
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.errors import CorpusError, DictionaryError
+from spacy_spanft.errors import CorpusError, SpanftError
 from spacy_spanft.ngrams.counting import tokens, vocabulary
 from spacy_spanft.ngrams.counting.tokens import get_tokenizer
 from spacy_spanft.ngrams.counts import in_order
@@ -58,12 +60,12 @@ def count(text, block_size=1 << 20, **how):
     try:
         return dict(NgramDictionary.from_blocks(blocks, ["test"], **how))
     except CorpusError as error:
-        if "not a single word" not in str(error):
+        if "There is no text" not in str(error):
             raise
         return {}
 
 
-@pytest.mark.filterwarnings("ignore:Not a single n-gram")
+@pytest.mark.filterwarnings("ignore:No n-gram occurs")
 @given(text=texts, block_size=st.sampled_from([1, 7, 1000]), **settings)
 def test_equals_counting_at_white_space(text, block_size, max_n, min_count):
     lines = split_at_ascii_space(text)
@@ -75,7 +77,7 @@ def test_equals_counting_at_white_space(text, block_size, max_n, min_count):
     assert list(cased) == list(in_order(cased))
 
 
-@pytest.mark.filterwarnings("ignore:Not a single n-gram")
+@pytest.mark.filterwarnings("ignore:No n-gram occurs")
 @given(text=texts, block_size=st.sampled_from([1, 7, 1000]), **settings)
 def test_equals_counting_what_the_tokenizer_gives(text, block_size, max_n, min_count):
     text = text.replace("<unk>", "unk")
@@ -87,7 +89,7 @@ def test_equals_counting_what_the_tokenizer_gives(text, block_size, max_n, min_c
     assert cased == count_ngrams(lines, max_n, min_count)
 
 
-@pytest.mark.filterwarnings("ignore:Not a single n-gram")
+@pytest.mark.filterwarnings("ignore:No n-gram occurs")
 @given(text=st.text(max_size=80), **settings)
 def test_equals_counting_on_any_text(text, max_n, min_count):
     text = text.replace("\0", "").replace("\r", " ")
@@ -178,40 +180,35 @@ def test_nothing_frequent_is_a_warning_that_names_the_threshold():
 
 @pytest.mark.parametrize("texts", [[], [""], ["  \n "]])
 def test_no_text_is_an_error(texts):
-    with pytest.raises(CorpusError, match="not a single word was read"):
+    with pytest.raises(CorpusError, match="There is no text in texts"):
         NgramDictionary.from_texts(texts)
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
+    ("settings", "message"),
     [
-        ({"max_n": 1}, "max_n is 1, but it must be a whole number from 2"),
-        ({"max_n": 0}, "max_n is 0"),
+        ({"max_n": 1}, "max_n is 1, .* whole number from 2 to 255"),
         ({"max_n": 2.5}, r"max_n is 2\.5"),
-        (
-            {"min_count": -3},
-            "min_count is -3, but it must be a whole number of 1 or more",
-        ),
-        ({"min_count": 0}, "min_count is 0"),
-        ({"min_count": True}, "min_count is True"),
+        ({"min_count": 0}, "min_count is 0, .* whole number of 1 or more"),
         ({"attr": "LEMMA"}, "attr is 'LEMMA', but it must be 'LOWER' or 'ORTH'"),
         ({"n_process": 0}, "n_process is 0"),
-        (
-            {"tokenizer": "klingon"},
-            r"no spaCy tokenizer for 'klingon' \(spaCy knows no such",
-        ),
+        ({"tokenizer": "klingon"}, "no spaCy tokenizer for 'klingon'"),
     ],
 )
-def test_wrong_settings(how, message):
-    with pytest.raises((CorpusError, DictionaryError), match=message):
-        NgramDictionary.from_texts(["a b"], **how)
+def test_wrong_settings(settings, message):
+    with pytest.raises(SpanftError, match=message):
+        NgramDictionary.from_texts(["a b"], **settings)
 
 
-def test_one_string_is_not_a_list_of_texts():
-    with pytest.raises(CorpusError, match="texts is one single string"):
-        NgramDictionary.from_texts("a b c")
-    with pytest.raises(CorpusError, match="Text 1 is a int, not a string"):
-        NgramDictionary.from_texts(["a", 3])
+def deadly_tokenizer(text):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_is_an_error():
+    blocks = blocks_from_texts(["to be or not to be"] * 8, block_size=10)
+    how = {"tokenizer": deadly_tokenizer, "n_process": 2}
+    with pytest.raises(CorpusError, match=r"was killed.* n_process"):
+        NgramDictionary.from_blocks(blocks, ["test"], **how)
 
 
 @pytest.mark.parametrize("lang", ["en", "de", "fr", "tr", "fi", "hu", "xx", "el", "zh"])

@@ -19,18 +19,18 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-
-from spacy_spanft import NgramDictionary
-from spacy_spanft.errors import CorpusError, DictionaryError
-from spacy_spanft.ngrams.counting.settings import Settings
-from spacy_spanft.ngrams.facts import facts_of
-from spacy_spanft.ngrams.shards import build, store, table, work
 from spacy_spanft.ngrams.shards.build import Build, Where, count_text
 from spacy_spanft.ngrams.shards.encode import ALL, Share, encode_blocks, part_of_lines
 from spacy_spanft.ngrams.shards.sizes import Sizes, parse_memory, sizes_of
 from spacy_spanft.ngrams.shards.source import Text
 from spacy_spanft.ngrams.shards.store import Store
 from spacy_spanft.ngrams.shards.table import write_table
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import CorpusError, DictionaryError
+from spacy_spanft.ngrams.counting.settings import Settings
+from spacy_spanft.ngrams.provenance import facts_of
+from spacy_spanft.ngrams.shards import build, store, table, work
 from spacy_spanft.ngrams.text.blocks import blocks_from_texts
 from spacy_spanft.util.engines import InProcess
 

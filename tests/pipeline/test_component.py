@@ -297,10 +297,10 @@ class TestSerialization:
         pipeline.to_disk(tmp_path)
         file = tmp_path / "span_segmenter" / "segmenter" / "dictionary.tsv.gz"
         file.write_bytes(file.read_bytes()[:50])
-        with pytest.raises(SpanftError, match=r"dictionary.tsv.gz is damaged"):
+        with pytest.raises(SpanftError, match=r"dictionary.tsv.gz is .* damaged"):
             spacy.load(tmp_path)
         file.unlink()
-        with pytest.raises(SpanftError, match="does not hold the segmenter's data"):
+        with pytest.raises(SpanftError, match="There is no file"):
             spacy.load(tmp_path)
         assert spacy.load(tmp_path, exclude=["span_segmenter"])
 

@@ -13,17 +13,12 @@ from spacy.tokens import Doc
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.segmenters import nltk_chunk
-from spacy_spanft.segmenters.ngram import make_ngram_segmenter
 from spacy_spanft.segmenters.nltk_chunk import (
     NltkChunkSegmenter,
     PhraseChunker,
     make_nltk_chunk_segmenter,
 )
-from spacy_spanft.segmenters.random import (
-    DEFAULT_LENGTHS,
-    RandomSegmenter,
-    make_random_segmenter,
-)
+from spacy_spanft.segmenters.random import RandomSegmenter, make_random_segmenter
 
 TEXT = "The United Kingdom is made of England, Scotland, Wales and Northern Ireland."
 
@@ -45,11 +40,8 @@ class TestRandom:
         assert alone == [(1, 3), (4, 6), (10, 12)]
 
     def test_another_seed_cuts_elsewhere(self, nlp):
-        found = {str(make_random_segmenter(seed=s)([nlp(TEXT)])) for s in range(5)}
-        assert len(found) > 1
-        assert str(make_random_segmenter(seed=-1)([nlp(TEXT)])) != str(
-            make_random_segmenter(seed=1)([nlp(TEXT)])
-        )
+        cuts = {str(make_random_segmenter(seed=s)([nlp(TEXT)])) for s in range(-1, 5)}
+        assert len(cuts) > 3
 
     def test_lengths_are_those_asked_for(self, nlp):
         lengths = (0.5, 0.3, 0.2)
@@ -62,18 +54,13 @@ class TestRandom:
         assert shares == pytest.approx(lengths, abs=0.02)
 
     def test_all_of_one_length(self, nlp):
-        assert RandomSegmenter([0, 0, 1], 0)([nlp("a b c d e f g")])[0] == [
-            (0, 3),
-            (3, 6),
-        ]
+        spans = RandomSegmenter([0, 0, 1], 0)([nlp("a b c d e f g")])[0]
+        assert spans == [(0, 3), (3, 6)]
 
     @pytest.mark.parametrize("lengths", [[], [0, 0], [-1, 2], [float("nan")]])
     def test_lengths_that_cannot_be(self, lengths):
         with pytest.raises(SpanftError, match="one or more weights"):
             RandomSegmenter(lengths, 0)
-
-    def test_default_lengths_are_a_distribution(self):
-        assert sum(DEFAULT_LENGTHS) == pytest.approx(1, abs=0.01)
 
 
 TAGGED = [
@@ -139,21 +126,11 @@ class TestNltk:
             getattr(nltk_chunk, load).cache_clear()
         monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
         nlp = spacy.blank("en")
-        segmenter = {
-            "@segmenters": "spacy-spanft.NltkChunkSegmenter.v1",
-            "chunker": chunker,
-        }
-        nlp.add_pipe("span_segmenter", config={"segmenter": segmenter})
-        with pytest.raises(SpanftError) as caught:
+        kind = "spacy-spanft.NltkChunkSegmenter.v1"
+        config = {"segmenter": {"@segmenters": kind, "chunker": chunker}}
+        nlp.add_pipe("span_segmenter", config=config)
+        with pytest.raises(SpanftError, match=f"loader {packages}.* NLTK_DATA"):
             nlp("hello world")
-        message = str(caught.value)
-        assert f"python -m nltk.downloader {packages}" in message
-        assert "NLTK_DATA" in message
-        assert str(tmp_path) in message
-
-    def test_unknown_chunker(self):
-        with pytest.raises(SpanftError, match="no chunker 'verbs'"):
-            make_nltk_chunk_segmenter("verbs")
 
 
 def has_nltk_data(*names):
@@ -193,15 +170,3 @@ class TestNltkData:
             ("the sea", "NP"),
             ("the morning", "NP"),
         ]
-
-
-@pytest.mark.parametrize("value", ["new york", None, [None], ["new york"]])
-def test_only_docs_are_cut(value):
-    for make in (make_ngram_segmenter, make_random_segmenter):
-        with pytest.raises(SpanftError, match="cuts Docs, in a list, but was called"):
-            make()(value)
-
-
-def test_one_doc_is_no_list(nlp):
-    with pytest.raises(SpanftError, match="cuts Docs, in a list, but was called"):
-        make_random_segmenter()(nlp("new york"))

@@ -34,9 +34,9 @@ class EncodedCorpus(NamedTuple):
 
 
 def encode_corpus(blocks: Iterable[bytes], n_threads: int = 1) -> EncodedCorpus:
-    """Give every distinct chunk an id.
+    """Number the distinct chunks of a corpus.
 
-    blocks (Iterable[bytes]): Text in whole lines, as `corpus.blocks` yields it.
+    blocks (Iterable[bytes]): Text in whole lines; see `text.blocks`.
     n_threads (int): How many blocks to work on at a time.
     RETURNS (EncodedCorpus): The chunks and the corpus in their ids.
     """

@@ -21,7 +21,7 @@ from .vocabulary import Vocabulary, expand_blocks, rank_words
 
 
 class NgramCounts(NamedTuple):
-    """What counting a corpus gives.
+    """The counts of a corpus.
 
     ngrams (dict[str, int]): The n-grams with their counts, as `counts.in_order`.
     words (dict[str, int]): The single words in them with theirs, most frequent first.
@@ -37,8 +37,9 @@ class NgramCounts(NamedTuple):
 def count_blocks(blocks: Iterable[bytes], settings: Settings) -> NgramCounts:
     """Count the n-grams of a corpus.
 
-    blocks (Iterable[bytes]): Text in whole lines, as `corpus.blocks` yields it.
+    blocks (Iterable[bytes]): Text in whole lines; see `text.blocks`.
     settings (Settings): How to count.
+    RETURNS (NgramCounts): The counts.
     """
     vocabulary, levels = _count(blocks, settings)
     ngrams, words = to_strings(levels, vocabulary)
@@ -48,11 +49,14 @@ def count_blocks(blocks: Iterable[bytes], settings: Settings) -> NgramCounts:
 def _count(
     blocks: Iterable[bytes], settings: Settings
 ) -> tuple[Vocabulary, Iterator[Level]]:
+    """Prepare a count; what only this needs is freed before the levels are counted."""
     attr, n_process, progress = settings.attr, settings.n_process, settings.progress
+    hidden = None if progress else True  # None: hidden where there is no terminal
     tokenizer, by_line = ways_to_cut(settings.tokenizer)
     if by_line is not None:
         blocks = tokenize_lines(blocks, by_line, n_process=n_process)
-    corpus = encode_corpus(_with_bar(blocks, progress), n_cores())
+    bar = tqdm(blocks, "Reading", unit=" blocks", leave=False, disable=hidden)
+    corpus = encode_corpus(bar, n_cores())
     text, chunk_ids, separators = strip_separators(corpus.chunks)
     if tokenizer is None:
         words = words_at_whitespace(text, attr=attr)
@@ -75,21 +79,7 @@ def _count(
         max_n=settings.max_n,
         min_count=settings.min_count,
     )
-    total = settings.max_n - 1
-    hidden = None if progress else True  # None: where there is no terminal
-    bar = tqdm(levels, "Counting", total, leave=False, disable=hidden)
-    return vocabulary, iter(bar)
-
-
-def _with_bar(blocks: Iterable[bytes], progress: bool) -> Iterator[bytes]:
-    bar = tqdm(
-        desc="Reading",
-        unit="B",
-        unit_scale=True,
-        disable=None if progress else True,
-        leave=False,
+    n_levels = settings.max_n - 1
+    return vocabulary, iter(
+        tqdm(levels, "Counting", n_levels, leave=False, disable=hidden)
     )
-    with bar:
-        for block in blocks:
-            yield block
-            bar.update(len(block))

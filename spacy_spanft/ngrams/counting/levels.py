@@ -104,7 +104,7 @@ def _count_pairs(
 def _likely_pairs(
     level: list[Block], n_grams: int, min_count: int
 ) -> tuple[list[Ids], list[Any]]:
-    """Find all pairs in buckets with enough of them, block by block.
+    """Return all pairs in buckets with enough of them, block by block.
 
     The level is used up on the way: at its largest, memory holds one of the two.
     """
@@ -122,7 +122,7 @@ def _likely_pairs(
 
 
 def neighbor_pairs(block: Block, n_grams: int) -> tuple[Ids, Codes]:
-    """Find the n-grams that begin one word apart: each such pair is one code.
+    """Pair the n-grams that begin one word apart: each such pair is one code.
 
     block (Union[Ids, Occurrences]): Word ids, or where the n-grams of a level occur.
     n_grams (int): How many there are of the level.

@@ -1,11 +1,11 @@
-"""How to count: the settings, their defaults and their checks."""
+"""How to count n-grams: the settings and their defaults."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
-from ...errors import DictionaryError, Errors
+from ...errors import SpanftError, check_setting
 
 LARGEST_N = 255
 
@@ -18,10 +18,10 @@ class CountSettings(TypedDict, total=False):
 
     tokenizer (Union[str, Callable]): A language code ("en", the default), "whitespace"
         for text that is tokenized already, or a tokenizer such as nlp.tokenizer.
-    attr (str): "LOWER" (the default) folds case, "ORTH" leaves it.
+    attr (str): "LOWER" (the default) folds case, "ORTH" keeps it.
     max_n (int): The largest n (5).
     min_count (int): How often an n-gram must occur to be kept (10).
-    n_process (int): How many processes tokenize (1).
+    n_process (int): The number of processes that tokenize (1).
     progress (bool): Show progress bars (False).
     """
 
@@ -46,42 +46,19 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_limits(self.max_n, self.min_count)
-        if self.attr not in get_args(Attr):
-            raise DictionaryError(Errors.BAD_ATTR.format(value=repr(self.attr)))
-        if not is_whole(self.n_process) or self.n_process < 1:
-            raise DictionaryError(Errors.BAD_PROCESSES.format(value=self.n_process))
+        check_attr(self.attr)
+        check_setting("n_process", self.n_process, self.n_process >= 1, "1 or more")
 
 
-def settings_of(given: Mapping[str, Any]) -> Settings:
-    """Make settings of what the user has given by name.
-
-    given (Mapping[str, Any]): Settings by name; see `CountSettings`.
-    RETURNS (Settings): The settings, checked.
-    """
-    known = [field.name for field in fields(Settings)]
-    for name, value in given.items():
-        if name not in known:
-            hint = f" Perhaps you mean tokenizer={value!r}." if name == "lang" else ""
-            message = Errors.UNKNOWN_SETTING.format(name=name, known=", ".join(known))
-            raise DictionaryError(message + hint)
-    return Settings(**given)
+def check_attr(attr: object) -> None:
+    """Raise for an attribute other than "LOWER" and "ORTH"."""
+    if attr not in get_args(Attr):
+        raise SpanftError(f"attr is {attr!r}, but it must be 'LOWER' or 'ORTH'.")
 
 
 def check_limits(max_n: int, min_count: int) -> None:
-    """Raise for a max_n or a min_count that cannot be.
-
-    max_n (int): The largest n.
-    min_count (int): The smallest count.
-    """
-    if not is_whole(max_n) or not 2 <= max_n <= LARGEST_N:
-        raise DictionaryError(Errors.BAD_MAX_N.format(value=max_n))
-    if not is_whole(min_count) or min_count < 1:
-        raise DictionaryError(Errors.BAD_MIN_COUNT.format(value=min_count))
-
-
-def is_whole(value: object) -> bool:
-    """Say whether a value is a whole number; True and False are none.
-
-    RETURNS (bool): Whether it is one, numpy's included.
-    """
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    """Raise for a largest n or a smallest count that is out of range."""
+    is_n = isinstance(max_n, Integral) and 2 <= max_n <= LARGEST_N
+    check_setting("max_n", max_n, is_n, f"a whole number from 2 to {LARGEST_N}")
+    is_count = isinstance(min_count, Integral) and min_count >= 1
+    check_setting("min_count", min_count, is_count, "a whole number of 1 or more")

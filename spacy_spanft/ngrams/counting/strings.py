@@ -40,12 +40,12 @@ def to_strings(
 
 def _sorted(parts: dict[str, list[Any]]) -> dict[str, int]:
     """Sort by count, then the shorter first, then by the alphabet."""
-    table = pa.table({name: pa.chunked_array(own) for name, own in parts.items()})
+    table = pa.table({name: pa.chunked_array(arrays) for name, arrays in parts.items()})
     by = [("count", "descending"), ("n", "ascending"), ("text", "ascending")]
     table = table.select(["text", "count"]).take(pc.sort_indices(table, by))
     lines = pc.binary_join_element_wise(table["text"], _EMPTY, _NEWLINE)
-    texts = "".join(joined_bytes(one).decode("utf8") for one in lines.chunks)
-    counts = np.concatenate([from_arrow(one) for one in table["count"].chunks])
+    texts = "".join(joined_bytes(chunk).decode("utf8") for chunk in lines.chunks)
+    counts = np.concatenate([from_arrow(chunk) for chunk in table["count"].chunks])
     return dict(zip(texts.split("\n")[:-1], counts.tolist(), strict=True))
 
 

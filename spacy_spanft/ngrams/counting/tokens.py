@@ -6,24 +6,25 @@ equals tokenizing every line in full; a tokenizer that is not of this kind (that
 Chinese, or one with special cases that hold a space) does tokenize every line.
 """
 
+import os
 import re
 import signal
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
-from itertools import islice
-from multiprocessing import active_children
+from multiprocessing import parent_process
+from threading import Thread
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ...errors import CorpusError, Errors
-from ...util.processes import end_with_parent
+from ...errors import CorpusError
 from .chunks import split_lines
 from .settings import Attr, Tokenizer
 
@@ -32,6 +33,9 @@ WHITESPACE = "whitespace"
 UNKNOWN = "<unk>"
 _IS_UNKNOWN = re.compile(rf"(?<!\S){re.escape(UNKNOWN)}(?!\S)")
 CHUNKS_PER_BATCH = 4096
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Words(NamedTuple):
@@ -47,48 +51,47 @@ class Words(NamedTuple):
 
 
 def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
-    """Find a tokenizer by its language.
+    """Return the tokenizer of a language; None splits at white space.
 
     tokenizer (Union[str, Callable]): A language code, "whitespace", or a tokenizer.
-    RETURNS (Optional[Callable]): The tokenizer; None splits at white space.
     """
     if not isinstance(tokenizer, str):
         return tokenizer
     if tokenizer == WHITESPACE:
         return None
     try:
-        return _of_language(tokenizer)
-    except ImportError as error:
+        return _tokenizer_of_language(tokenizer)
+    except ImportError as error:  # spaCy's own message has lines about entry points
         reason = str(error).strip().splitlines()[0]
-        reason = "spaCy knows no such language" if "[E048]" in reason else reason
         raise CorpusError(
-            Errors.NO_LANGUAGE.format(name=tokenizer, reason=reason)
+            f"There is no spaCy tokenizer for {tokenizer!r} ({reason}). Use a language "
+            "code such as 'en', 'whitespace' for text that is tokenized already, or a "
+            "tokenizer such as nlp.tokenizer."
         ) from error
 
 
-def _of_language(code: str) -> Tokenizer:
-    """Make the tokenizer of an empty pipeline, without the pipeline if that can be.
+def _tokenizer_of_language(code: str) -> Tokenizer:
+    """Make the tokenizer of a blank pipeline, without the pipeline where possible.
 
-    A pipeline imports the components of all packages that have some, for seconds.
+    A pipeline imports the components of all installed packages, which takes seconds.
     """
     import spacy
     from spacy.language import create_tokenizer
     from spacy.vocab import create_vocab
 
-    found = spacy.util.get_lang_class(code)
-    own = found.default_config.get("nlp", {}).get("tokenizer", {}).get("@tokenizers")
-    if own != "spacy.Tokenizer.v1":
+    language = spacy.util.get_lang_class(code)
+    config = language.default_config.get("nlp", {}).get("tokenizer", {})
+    if config.get("@tokenizers") != "spacy.Tokenizer.v1":
         return spacy.blank(code).tokenizer  # type: ignore[no-any-return]
-    vocab = create_vocab(code, found.Defaults)
-    stand_in: Any = SimpleNamespace(vocab=vocab, Defaults=found.Defaults)
-    return create_tokenizer()(stand_in)
+    vocab = create_vocab(code, language.Defaults)
+    nlp: Any = SimpleNamespace(vocab=vocab, Defaults=language.Defaults)
+    return create_tokenizer()(nlp)
 
 
 def works_by_chunk(tokenizer: Tokenizer) -> bool:
-    """Say whether a tokenizer looks at each white-space-delimited chunk by itself.
+    """Whether a tokenizer looks at each white-space-delimited chunk by itself.
 
-    RETURNS (bool): True for spaCy's rule-based tokenizer, unless one of its special
-        cases spans white space.
+    spaCy's rule-based tokenizer does, unless a special case of it spans white space.
     """
     from spacy.tokenizer import Tokenizer as RuleTokenizer
 
@@ -101,26 +104,23 @@ def works_by_chunk(tokenizer: Tokenizer) -> bool:
 def ways_to_cut(
     tokenizer: str | Tokenizer,
 ) -> tuple[Tokenizer | None, Tokenizer | None]:
-    """Find out how text is cut into words.
+    """Decide how text is cut into words.
 
     tokenizer (Union[str, Callable]): A language code, "whitespace", or a tokenizer.
     RETURNS (tuple[Optional[Callable], Optional[Callable]]): What cuts chunks, and what
-        cuts whole lines; one of them at most. Where there is none, chunks are words.
+        cuts whole lines; at most one of them. Without either, chunks are words.
     """
-    found = get_tokenizer(tokenizer)
-    if found is None:
+    chosen = get_tokenizer(tokenizer)
+    if chosen is None:
         return None, None
-    return (lean(found), None) if works_by_chunk(found) else (None, found)
+    return (lean(chosen), None) if works_by_chunk(chosen) else (None, chosen)
 
 
 def lean(tokenizer: Tokenizer) -> Tokenizer:
-    """Copy a tokenizer, over a vocabulary that finds out little of its words.
+    """Copy a tokenizer that works by chunk, over a vocabulary of few attributes.
 
     A vocabulary computes the shape of each word that is new to it, whether it looks
     like a URL, and a dozen things more: that takes longer than to cut the word out.
-
-    tokenizer (Callable): A tokenizer that works by chunk.
-    RETURNS (Callable): One that cuts the same words.
     """
     from spacy.attrs import IS_SPACE, LOWER
     from spacy.vocab import Vocab
@@ -136,7 +136,7 @@ def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
     """Take every chunk for a word: the text is tokenized already.
 
     text (bytes): Distinct chunks, one a line.
-    attr (str): "LOWER" folds case, "ORTH" leaves it.
+    attr (str): "LOWER" folds case, "ORTH" keeps it.
     RETURNS (Words): One word for each chunk, none for the empty one.
     """
     lines = f"\n{text.decode('utf8')}"
@@ -163,37 +163,22 @@ def words_by_tokenizer(
 
     text (bytes): Distinct chunks, one a line.
     tokenizer (Callable): A tokenizer that works by chunk.
-    attr (str): "LOWER" folds case, "ORTH" leaves it.
-    n_process (int): How many processes to use.
-    progress (bool): Show a progress bar.
     RETURNS (Words): The tokens of each chunk.
     """
     lines = split_lines(text)
-    batches = _batches(text, lines)
     tokenize = partial(tokenize_chunks, tokenizer=tokenizer, attr=attr)
-    lengths: list[NDArray[np.int64]] = []
+    n_workers = n_process if len(lines) > CHUNKS_PER_BATCH else 1
+    results: Iterable[Words]
+    results = _map_in_processes(tokenize, _batches(text, lines), n_workers)
+    lengths = [np.zeros(0, np.int64)]
     words: list[bytes] = []
-    with ExitStack() as stack:
-        results: Iterable[Words]
-        if n_process > 1 and len(lines) > CHUNKS_PER_BATCH:
-            pool = stack.enter_context(_processes(n_process, tokenize))
-            results = pool.map(_call, batches)
-        else:
-            results = map(tokenize, batches)
-        # Without a bar at all in workers: tqdm would begin a lock for all processes.
-        for result in _with_bar(results, len(lines)) if progress else results:
-            lengths.append(result.lengths)
-            words.append(result.words)
-    none = np.zeros(0, np.int64)
-    return Words(np.concatenate([none, *lengths]), b"".join(words))
-
-
-def _with_bar(results: Iterable[Words], total: int) -> Iterator[Words]:
-    shape: dict[str, Any] = {"unit": " chunks", "unit_scale": True, "disable": None}
-    with tqdm(total=total, desc="Tokenizing", leave=False, **shape) as bar:
-        for result in results:
-            yield result
-            bar.update(len(result.lengths))
+    if progress:  # in workers none at all: tqdm would start a lock for all processes
+        n_batches = -(-len(lines) // CHUNKS_PER_BATCH)
+        results = tqdm(results, "Tokenizing", n_batches, leave=False, disable=None)
+    for result in results:
+        lengths.append(result.lengths)
+        words.append(result.words)
+    return Words(np.concatenate(lengths), b"".join(words))
 
 
 def _batches(text: bytes, lines: Any) -> Iterator[str]:
@@ -209,8 +194,6 @@ def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
     text (str): Chunks, one a line. An empty one is a gap: between two separators
         the tokenizer puts a token of white space.
     tokenizer (Callable): A tokenizer that works by chunk.
-    attr (str): "LOWER" folds case, "ORTH" leaves it.
-    RETURNS (Words): The tokens of each chunk.
     """
     from spacy.attrs import IS_SPACE
 
@@ -247,19 +230,11 @@ def tokenize_lines(
     """Tokenize every line in full: the slow way, for any tokenizer.
 
     blocks (Iterable[bytes]): Text in whole lines.
-    n_process (int): How many processes to use.
     YIELDS (bytes): The tokens with single spaces between them; a line ends where no
         n-gram may go on.
     """
     work = partial(_tokenize_block, tokenizer=tokenizer)
-    if n_process == 1:
-        yield from map(work, blocks)
-        return
-    with _processes(n_process, work) as pool:
-        # A few blocks at a time: map would read the whole corpus at once.
-        source = iter(blocks)
-        while batch := list(islice(source, 2 * n_process)):
-            yield from pool.map(_call, batch)
+    return _map_in_processes(work, blocks, n_process)
 
 
 def _tokenize_block(block: bytes, tokenizer: Tokenizer) -> bytes:
@@ -273,22 +248,27 @@ def _tokenize_block(block: bytes, tokenizer: Tokenizer) -> bytes:
     return ("\n".join(lines) + "\n").encode("utf8")
 
 
-@contextmanager
-def _processes(
-    n_process: int, work: Callable[[Any], Any]
-) -> Iterator[ProcessPoolExecutor]:
-    """Run processes that end at once when anything goes wrong."""
-    others = set(active_children())
-    pool = ProcessPoolExecutor(n_process, initializer=_set, initargs=(work,))
+def _map_in_processes(
+    work: Callable[[T], U], items: Iterable[T], n_process: int
+) -> Iterator[U]:
+    """Call a function in processes, a few items ahead of what is asked for."""
+    if n_process == 1:
+        yield from map(work, items)
+        return
+    pool = ProcessPoolExecutor(n_process, initializer=_set_work, initargs=(work,))
+    ahead: deque[Future[U]] = deque()
     try:
-        yield pool
-    except BaseException as error:
-        # Nobody waits for what they are at: a block takes them seconds.
-        for process in set(active_children()) - others:
-            process.terminate()
-        if isinstance(error, BrokenProcessPool):
-            raise CorpusError(Errors.WORKER_DIED) from error
-        raise
+        for item in items:
+            ahead.append(pool.submit(_call_work, item))
+            if len(ahead) > 2 * n_process:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+    except BrokenProcessPool as error:
+        raise CorpusError(
+            "A process that tokenized was killed, perhaps because memory ran out. Use "
+            "fewer: n_process (--n-process)."
+        ) from error
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -296,14 +276,23 @@ def _processes(
 _work: Callable[[Any], Any]
 
 
-def _set(work: Callable[[Any], Any]) -> None:
-    """Keep the work in the process, so that it travels there only once."""
-    end_with_parent()
+def _set_work(work: Callable[[Any], Any]) -> None:
+    """Keep the work in a process, so that it is sent there only once."""
     # Ctrl-C reaches all processes: the first one ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    Thread(target=_exit_with_parent, daemon=True).start()
     global _work
     _work = work
 
 
-def _call(item: Any) -> Any:
+def _exit_with_parent() -> None:
+    """End this process with the one that started it, even if that is killed."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _call_work(item: Any) -> Any:
     return _work(item)

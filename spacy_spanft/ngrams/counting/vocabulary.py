@@ -50,7 +50,7 @@ def rank_words(
     chunk_counts: Counts,
     min_count: int,
 ) -> tuple[Vocabulary, ChunkWords]:
-    """Number the words by frequency, and say which words each chunk is made of.
+    """Number the words by frequency, and look up the words of each chunk.
 
     words (Words): The words of each distinct chunk.
     chunk_ids (NDArray[np.int32]): For every chunk id, its distinct chunk.
@@ -94,17 +94,14 @@ def _lines(array: Any) -> list[str]:
 
 
 def _is_empty(lines: Any) -> NDArray[np.bool_]:
-    """Find the lines that are a newline alone."""
+    """Mark the lines that are a newline alone."""
     offsets = np.frombuffer(lines.buffers()[1], np.int64, len(lines) + 1)
-    found: NDArray[np.bool_] = np.diff(offsets) == 1
-    return found
+    lengths: NDArray[np.int64] = np.diff(offsets)
+    return lengths == 1
 
 
 def is_word(token: str) -> bool:
-    """Say whether an n-gram may hold a token.
-
-    RETURNS (bool): Whether it has a letter or a digit, and no white space.
-    """
+    """Whether an n-gram may hold a token: it has a letter or digit, and no space."""
     return any(map(str.isalnum, token)) and token.split() == [token]
 
 
@@ -130,14 +127,9 @@ def expand_blocks(blocks: list[NDArray[np.int32]], chunks: ChunkWords) -> Iterat
 
 
 def expand(ids: NDArray[np.int32], chunks: ChunkWords) -> Ids:
-    """Put the words of chunks one after the other.
-
-    ids (NDArray[np.int32]): The chunks.
-    chunks (ChunkWords): What they are made of.
-    RETURNS (Ids): The words.
-    """
+    """Return the words of chunks one after the other."""
     lengths = chunks.lengths[ids]
     ends = np.cumsum(lengths)
-    places = np.repeat(chunks.starts[ids] - (ends - lengths), lengths)
-    places += np.arange(len(places))
-    return chunks.words[places]
+    positions = np.repeat(chunks.starts[ids] - (ends - lengths), lengths)
+    positions += np.arange(len(positions))
+    return chunks.words[positions]

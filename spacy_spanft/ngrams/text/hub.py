@@ -1,10 +1,10 @@
 """Texts from a `datasets` dataset: by its name on the hub, or from a local folder."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import CorpusError, Errors
+from ...errors import CorpusError, listed
 
 
 def texts_from_dataset(
@@ -15,28 +15,24 @@ def texts_from_dataset(
     column: str = "text",
     streaming: bool = True,
 ) -> Iterator[str]:
-    """Read one column of a dataset, row by row.
+    """Read one column of a dataset, row by row; see `load_split`.
 
-    name (str): The dataset's name on the hub ("wikitext"), or a local folder: one
-        that `Dataset.save_to_disk` wrote, or one of JSONL, CSV, Parquet or text files.
-    config (Optional[str]): The dataset's configuration ("wikitext-103-raw-v1").
     column (str): The column that holds the text.
-    streaming (bool): Read while downloading, without keeping a copy.
-    YIELDS (str): The texts; empty cells are passed over.
+    YIELDS (str): The texts; empty cells are skipped.
     """
     dataset = load_split(name, config, split, streaming)
     columns = list(dataset.column_names or dataset.features or ())
     if columns and column not in columns:
-        names = ", ".join(map(repr, columns))
         raise CorpusError(
-            Errors.NO_COLUMN.format(column=column, name=name, columns=names)
+            f"There is no column {column!r} in dataset {name!r}. It has: "
+            f"{listed(columns)}. Choose one with column=... (--column)."
         )
     for row in dataset:
         text = row[column]
         if not isinstance(text, str | None):
-            kind = type(text).__name__
             raise CorpusError(
-                Errors.COLUMN_OF_OTHERS.format(column=column, name=name, type=kind)
+                f"Column {column!r} of dataset {name!r} holds {type(text).__name__}, "
+                "not text. Choose another one with column=... (--column)."
             )
         if text:
             yield text
@@ -45,8 +41,10 @@ def texts_from_dataset(
 def load_split(name: str, config: str | None, split: str, streaming: bool) -> Any:
     """Load one split of a dataset.
 
-    name (str): Its name on the hub, or a local folder.
-    config (Optional[str]): Its configuration.
+    name (str): The dataset's name on the hub ("wikitext"), or a local folder: one
+        that `Dataset.save_to_disk` wrote, or one of JSONL, CSV, Parquet or text files.
+    config (Optional[str]): The dataset's configuration ("wikitext-103-raw-v1").
+    split (str): The split.
     streaming (bool): Read while downloading, without keeping a copy.
     RETURNS (Union[Dataset, IterableDataset]): The split.
     """
@@ -54,27 +52,22 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
 
     folder = Path(name)
     if folder.is_file():
-        raise CorpusError(Errors.DATASET_IS_FILE.format(name=name))
-    is_path = name.startswith((".", "~")) or folder.is_absolute()
-    if is_path and not folder.exists():
-        raise CorpusError(Errors.NO_DATASET_FOLDER.format(name=name))
-    try:
-        if (folder / "dataset_dict.json").exists():
-            return _choose(name, split, datasets.load_from_disk(name))
-        if (folder / "state.json").exists():
-            saved = datasets.load_from_disk(name)
-            return _choose(name, split, {str(saved.split or "train"): saved})
-        return datasets.load_dataset(name, config, split=split, streaming=streaming)
-    except CorpusError:
-        raise
-    except Exception as error:  # whatever YAML, Arrow and others say of what is there
         raise CorpusError(
-            Errors.NO_DATASET.format(name=name, reason=str(error))
-        ) from error
-
-
-def _choose(name: str, split: str, splits: Mapping[str, Any]) -> Any:
-    if split not in splits:
-        there = ", ".join(map(repr, splits))
-        raise CorpusError(Errors.NO_SPLIT.format(split=split, name=name, splits=there))
-    return splits[split]
+            f"{name!r} is a file, not a dataset. Files are read by "
+            "NgramDictionary.from_files (name them without --dataset)."
+        )
+    is_saved = any((folder / f).exists() for f in ("dataset_dict.json", "state.json"))
+    try:
+        if not is_saved:
+            return datasets.load_dataset(name, config, split=split, streaming=streaming)
+        saved = datasets.load_from_disk(name)
+    except Exception as error:  # whatever YAML, Arrow and the network raise
+        raise CorpusError(f"Dataset {name!r} cannot be loaded: {error}") from error
+    if not isinstance(saved, dict):
+        saved = {str(saved.split or "train"): saved}
+    if split not in saved:
+        raise CorpusError(
+            f"There is no split {split!r} in dataset {name!r}. It has: "
+            f"{listed(saved)}. Choose one with split=... (--split)."
+        )
+    return saved[split]

@@ -1,0 +1,182 @@
+"""The work on one shard of text: read and write arrays in a folder that all can see.
+
+A shard is a few megabytes of text. Its chunks become word ids once the whole corpus is
+known; then each level counts its pairs, sorted by key, so that equal ranges of keys can
+be read from all shards and summed. A key is a pair of n-grams times an odd number:
+keys spread over all 64 bits, and the inverse of the number restores the pair.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..counting.arrow import from_arrow
+from ..counting.chunks import encode_corpus, split_lines, strip_separators
+from ..counting.levels import GOLDEN, Block, Codes, Counts, Occurrences, neighbor_pairs
+from ..counting.settings import Tokenizer
+from ..counting.tokens import tokenize_lines
+from ..counting.vocabulary import ChunkWords, expand
+
+INVERSE = np.uint64(pow(int(GOLDEN), -1, 1 << 64))
+# What the whole corpus has one of, in place of the number of a shard.
+CORPUS = "corpus"
+
+
+class ChunkCounts(NamedTuple):
+    """Distinct chunks and how often each occurs.
+
+    text (bytes): The chunks in the order of their first occurrence, one per line.
+    counts (Counts): The count of each.
+    """
+
+    text: bytes
+    counts: Counts
+
+
+def write(folder: Path, name: str, data: bytes | NDArray[Any]) -> None:
+    """Write a file under another name, then rename it: Ray may run a task twice.
+
+    folder (Path): The folder.
+    name (str): The name of the file.
+    data (Union[bytes, NDArray]): The contents.
+    """
+    part = folder / f"{name}.{uuid4().hex}"
+    part.write_bytes(data if isinstance(data, bytes) else data.data)
+    part.replace(folder / name)
+
+
+def read(folder: Path, name: str, kind: type[np.generic]) -> NDArray[Any]:
+    """Read an array that `write` wrote.
+
+    folder (Path): The folder.
+    name (str): The name of the file.
+    kind (type): The type of its numbers.
+    RETURNS (NDArray): The array.
+    """
+    return np.fromfile(folder / name, kind)
+
+
+def encode_shard(
+    folder: Path,
+    shard: int,
+    blocks: Sequence[bytes],
+    line_tokenizer: Tokenizer | None,
+    is_end: NDArray[np.bool_],
+    n_workers: int,
+) -> ChunkCounts:
+    """Number the chunks of a shard.
+
+    folder (Path): The folder to write to.
+    shard (int): The number of the shard.
+    blocks (Sequence[bytes]): Its text in whole lines.
+    line_tokenizer (Optional[Callable]): A tokenizer for whole lines; None if chunks are
+        tokenized later.
+    is_end (NDArray[np.bool_]): For each byte, whether it separates n-grams.
+    n_workers (int): The number of processes and threads.
+    RETURNS (ChunkCounts): The distinct chunks.
+    """
+    if line_tokenizer is not None:
+        blocks = list(tokenize_lines(blocks, line_tokenizer, n_process=n_workers))
+    corpus = encode_corpus(blocks, n_workers)
+    text, texts, separators = strip_separators(corpus.chunks)
+    chunks = np.concatenate([np.zeros(0, np.int32), *corpus.blocks])
+    write(folder, f"{shard}.text-1", text)
+    write(folder, f"{shard}.texts-1", texts)
+    write(folder, f"{shard}.ends-1", is_end[separators])
+    write(folder, f"{shard}.chunks-1", chunks)
+    counts = np.zeros(text.count(b"\n"), np.int64)
+    np.add.at(counts, texts[chunks], np.int64(1))
+    return ChunkCounts(text, counts)
+
+
+def count_pairs(
+    folder: Path, shard: int, n: int, n_grams: int, n_parts: int
+) -> NDArray[np.intp]:
+    """Count the candidates of a level: pairs of n-grams that start one word apart.
+
+    folder (Path): The folder of the shard, and of the level before.
+    shard (int): The number of the shard.
+    n (int): The number of words of the n-grams.
+    n_grams (int): The number of n-grams of the level before.
+    n_parts (int): The number of equal ranges of keys.
+    RETURNS (NDArray[np.intp]): The first key of each range, and the number of keys.
+    """
+    starts, codes = neighbor_pairs(_read_level(folder, shard, n - 1), n_grams)
+    keys, ids, counts = np.unique(
+        codes * GOLDEN, return_inverse=True, return_counts=True
+    )
+    write(folder, f"{shard}.starts-{n}", starts)
+    write(folder, f"{shard}.ids-{n}", ids.astype(np.uint32))
+    write(folder, f"{shard}.keys-{n}", keys)
+    write(folder, f"{shard}.counts-{n}", counts.astype(np.uint32))
+    edges = np.arange(1, n_parts, dtype=np.uint64) * np.uint64((1 << 64) // n_parts)
+    return np.concatenate([[0], np.searchsorted(keys, edges), [len(keys)]])
+
+
+def _read_level(folder: Path, shard: int, n: int) -> Block:
+    """Read where the n-grams of a level occur in a shard."""
+    if n == 1:
+        return _read_words(folder, shard)
+    frequent = read(folder, f"{CORPUS}.keys-{n}", np.uint64)
+    keys = read(folder, f"{shard}.keys-{n}", np.uint64)
+    ids = read(folder, f"{shard}.ids-{n}", np.uint32)
+    # Both are sorted, so the search goes through memory in order.
+    grams = np.searchsorted(frequent, keys)
+    grams[grams == len(frequent)] = 0
+    keep = np.flatnonzero((frequent[grams] == keys)[ids])
+    starts = read(folder, f"{shard}.starts-{n}", np.uint32)
+    return Occurrences(starts[keep], grams.astype(np.uint32)[ids[keep]])
+
+
+def _read_words(folder: Path, shard: int) -> NDArray[np.uint32]:
+    """Read a shard as word ids."""
+    known = split_lines((folder / f"{CORPUS}.text-1").read_bytes())
+    lines = split_lines((folder / f"{shard}.text-1").read_bytes())
+    ids = from_arrow(pc.index_in(lines, value_set=known))
+    ids = ids[read(folder, f"{shard}.texts-1", np.int32)]
+    chunks = ChunkWords(
+        read(folder, f"{CORPUS}.words-1", np.uint32),
+        read(folder, f"{CORPUS}.starts-1", np.int64)[ids],
+        read(folder, f"{CORPUS}.lengths-1", np.int64)[ids]
+        + read(folder, f"{shard}.ends-1", np.bool_),
+    )
+    return expand(read(folder, f"{shard}.chunks-1", np.int32), chunks)
+
+
+def sum_pairs(
+    folder: Path, n: int, begins: Sequence[int], ends: Sequence[int], min_count: int
+) -> tuple[Codes, Counts]:
+    """Sum the counts of one range of keys over all shards.
+
+    folder (Path): The folder of the shards.
+    n (int): The number of words of the n-grams.
+    begins (Sequence[int]): Where the range begins in each shard.
+    ends (Sequence[int]): Where it ends.
+    min_count (int): How often an n-gram must occur.
+    RETURNS (tuple[Codes, Counts]): The frequent keys, ascending, and their counts.
+    """
+
+    def column(name: str, kind: type[np.generic]) -> NDArray[Any]:
+        size = np.dtype(kind).itemsize
+        return np.concatenate(
+            [
+                np.fromfile(
+                    folder / f"{shard}.{name}-{n}",
+                    kind,
+                    end - begin,
+                    offset=begin * size,
+                )
+                for shard, (begin, end) in enumerate(zip(begins, ends, strict=True))
+            ]
+        )
+
+    keys, ids = np.unique(column("keys", np.uint64), return_inverse=True)
+    # Floating-point sums are exact up to 2 ** 53.
+    counts = np.bincount(ids, column("counts", np.uint32)).astype(np.int64)
+    is_frequent = counts >= min_count
+    return keys[is_frequent], counts[is_frequent]

@@ -1,0 +1,240 @@
+"""Reading text: whole lines, whatever the format, and clear words when it is none."""
+
+import bz2
+import gzip
+import io
+import json
+import os
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import CorpusError, SpanftError
+from spacy_spanft.ngrams.text.blocks import blocks_from_files, blocks_from_texts
+from spacy_spanft.ngrams.text.columns import blocks_of
+
+LINES = ["new york", "", "naïve \u2028 🙂 text", "two\nlines", "end"]
+JSONL = "".join(
+    json.dumps({"id": i, "text": line}) + "\n" for i, line in enumerate(LINES)
+)
+PACKERS = [
+    (".gz", gzip.compress),
+    (".bz2", bz2.compress),
+    (".zst", lambda data: pa.compress(data, codec="zstd", asbytes=True)),
+]
+
+
+def read(*paths, **settings):
+    return b"".join(blocks_from_files(paths, **settings))
+
+
+def text_of(path, **settings):
+    return b"".join(blocks_of([path], **settings)).decode()
+
+
+def write_parquet(path, cells, name="text"):
+    table = pa.table({"id": range(len(cells)), name: cells})
+    pq.write_table(table, path, row_group_size=2)
+
+
+@given(
+    text=st.binary(max_size=60).map(lambda b: b.hex() + "\n"), size=st.integers(1, 20)
+)
+def test_blocks_are_whole_lines(tmp_path_factory, text, size):
+    path = tmp_path_factory.mktemp("blocks") / "text.txt"
+    path.write_text(text * 3 + "tail", encoding="utf8")
+    blocks = list(blocks_from_files([path], block_size=size))
+    assert b"".join(blocks).decode() == text * 3 + "tail\n"
+    assert all(block.endswith(b"\n") for block in blocks)
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("", bytes), *PACKERS])
+def test_compressed_text_and_jsonl(suffix, pack, tmp_path):
+    for name, data in (("a.txt", "\n".join(LINES)), ("a.jsonl", JSONL)):
+        path = tmp_path / f"{name}{suffix}"
+        path.write_bytes(pack(data.encode()))
+        assert text_of(path) == "\n".join(LINES) + "\n"
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), None])
+def test_parquet(kind, tmp_path):
+    cells = pa.array(LINES, kind) if kind else pa.array(LINES).dictionary_encode()
+    write_parquet(tmp_path / "text.parquet", cells)
+    assert text_of(tmp_path / "text.parquet") == "\n".join(LINES) + "\n"
+
+
+@pytest.mark.parametrize(("suffix", "pack"), PACKERS)
+def test_damage_in_compressed_files_is_named(suffix, pack, tmp_path):
+    path = tmp_path / f"text{suffix}"
+    path.write_bytes(pack(os.urandom(5000).hex().encode())[:2000])
+    with pytest.raises(CorpusError, match="cannot be decompressed"):
+        read(path)
+    path.write_text("not packed at all\n" * 99)
+    with pytest.raises(CorpusError, match=rf"its ending \({suffix}\) is not that"):
+        read(path)
+
+
+def test_several_files_and_the_standard_input(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("a")
+    (tmp_path / "b").write_bytes(b"\xef\xbb\xbfb\n")  # a byte order mark is not a word
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"in")))
+    assert read(tmp_path / "a", "-", tmp_path / "b") == b"a\nin\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message", "replaced"),
+    [
+        ("a", b"a\nb\xef\n", r"at byte 3 \(line 2\)", "a\nb\ufffd\n"),
+        ("a", b"\xef\xbb\xbfok\n\xff", r"at byte 6 \(line 2\)", "ok\n\ufffd\n"),
+        ("a", b"a\0 \0", r"holds a NUL byte at byte 1 \(line 1\)", "a\ufffd \ufffd\n"),
+        ("a.gz", gzip.compress(b"ab\xff"), "byte 2 of the decompressed", "ab\ufffd\n"),
+    ],
+)
+def test_bytes_that_are_not_text(name, data, message, replaced, tmp_path):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(CorpusError, match=f"{name}' is not .*UTF-8.* {message}"):
+        read(tmp_path / name)
+    assert read(tmp_path / name, errors="replace").decode() == replaced
+
+
+def test_missing_file_is_noticed_before_reading(tmp_path):
+    (tmp_path / "a").write_text("a\n")
+    with pytest.raises(CorpusError, match=r"no file .*missing"):
+        next(blocks_from_files([tmp_path / "a", tmp_path / "missing"]))
+    with pytest.raises(CorpusError, match="is a folder"):
+        read(tmp_path)
+
+
+def test_texts_with_surrogates_and_nul():
+    assert b"".join(blocks_from_texts(["a\ud800b", "c\0d"])).decode() == "a?b\nc�d\n"
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_dictionaries_of_tables(name, tmp_path):
+    texts = ["the new york times", "new york city"] * 3
+    path = tmp_path / name
+    if name == "a.jsonl":
+        path.write_text("".join(json.dumps({"body": t}) + "\n\n" for t in texts))
+    else:
+        write_parquet(path, texts, name="body")
+    expected = dict(NgramDictionary.from_texts(texts, min_count=2))
+    assert len(expected) == 8
+    assert (
+        dict(NgramDictionary.from_files(path, column="body", min_count=2)) == expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"text": "a"', "is not a JSON object: Expecting"),
+        ("[1]", r"has no column 'text', but: 1"),
+        ('{"text": "\udc80"}', "is not a JSON object: 'utf-8' codec"),
+        ("[" * 10**5, "is not a JSON object: "),
+        ('{"body": "a"}', "has no column 'text', but: 'body'.*--column"),
+        ('{"text": null}', "has None in column 'text'.*replace"),
+        ('{"text": 3}', "has 3 in column 'text'"),
+    ],
+)
+def test_wrong_lines_of_jsonl(row, message, tmp_path):
+    path = tmp_path / "a.jsonl"
+    text = '\ufeff{"text": "a"}\n\n{"text": "b"}\n' + row + "\n"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(CorpusError, match=rf"Line 4 of .*a\.jsonl' {message}"):
+        text_of(path)
+
+
+def test_wrong_cells_of_parquet(tmp_path):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, ["a", "b", "c", None])
+    with pytest.raises(CorpusError, match=r"Row 4 of .*has None in column 'text'"):
+        text_of(path)
+    assert text_of(path, errors="replace") == "a\nb\nc\n"
+    with pytest.raises(CorpusError, match="has no column 'body', but: 'id', 'text'"):
+        text_of(path, column="body")
+    with pytest.raises(CorpusError, match=r"Row 1 of .* has 0 in column 'id'"):
+        text_of(path, column="id")
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(CorpusError, match=r"a\.parquet' cannot be read as a Parquet"):
+        text_of(path)
+
+
+def test_null_is_skipped_if_wanted(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": null}\n{"text": "caf\xe9"}\n')
+    assert text_of(path, errors="replace") == "caf\ufffd\n"
+
+
+class TestDatasets:
+    """What the hub gives, from local folders of the same format."""
+
+    rows = ("new york city", "", "in new york")
+
+    @pytest.fixture
+    def saved(self, tmp_path):
+        from datasets import Dataset
+
+        folder = tmp_path / "saved"
+        Dataset.from_dict({"text": self.rows, "id": [1, 2, 3]}).save_to_disk(folder)
+        return str(folder)
+
+    def test_saved_dataset(self, saved):
+        ngrams = NgramDictionary.from_dataset(saved, min_count=2)
+        assert dict(ngrams) == {"new york": 2}
+        assert ngrams.provenance.sources == (f"{saved}/train",)
+
+    def test_saved_splits(self, tmp_path):
+        from datasets import Dataset, DatasetDict
+
+        rows = Dataset.from_dict({"text": ["a b", "a b"]})
+        DatasetDict({"train": rows, "dev": rows}).save_to_disk(tmp_path / "both")
+        folder = str(tmp_path / "both")
+        ngrams = NgramDictionary.from_dataset(folder, split="dev", min_count=2)
+        assert dict(ngrams) == {"a b": 2}
+        with pytest.raises(CorpusError, match="It has: 'train', 'dev'"):
+            NgramDictionary.from_dataset(folder, split="test")
+
+    @pytest.mark.parametrize("streaming", [True, False])
+    def test_folder_of_files(self, streaming, tmp_path, monkeypatch):
+        import datasets
+
+        folder = tmp_path / "jsonl"
+        folder.mkdir()
+        lines = [json.dumps({"sentence": row}) for row in self.rows]
+        (folder / "train.jsonl").write_text("\n".join(lines))
+        monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+        ngrams = NgramDictionary.from_dataset(
+            str(folder), column="sentence", streaming=streaming, min_count=2
+        )
+        assert dict(ngrams) == {"new york": 2}
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"column": "body"}, r"no column 'body'.*'text', 'id'"),
+            ({"column": "id"}, r"'id' of dataset .* holds int, not text"),
+            ({"split": "test"}, r"no split 'test' .* It has: 'train'"),
+        ],
+    )
+    def test_wrong_settings(self, saved, settings, message):
+        with pytest.raises(CorpusError, match=message):
+            NgramDictionary.from_dataset(saved, **settings)
+
+    def test_files_are_not_datasets(self, tmp_path):
+        (tmp_path / "file.txt").write_text("a b")
+        with pytest.raises(CorpusError, match="is a file, not a dataset"):
+            NgramDictionary.from_dataset(str(tmp_path / "file.txt"))
+
+
+def test_wrong_arguments():
+    with pytest.raises(SpanftError, match="paths is empty"):
+        NgramDictionary.from_files([])
+    with pytest.raises(CorpusError, match="texts is a single string"):
+        NgramDictionary.from_texts("a b c")
+    with pytest.raises(CorpusError, match="Text 1 is nan, not a string"):
+        NgramDictionary.from_texts(["a", float("nan")])
