@@ -22,10 +22,10 @@ import numpy as np
 import spacy
 import typer
 from spacy.tokens import Doc
+from spacy_spanft.ngrams.shards.store import Store
 from tqdm import tqdm
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.ngrams.shards.store import Store
 
 from . import head
 from .arguments import Folder
