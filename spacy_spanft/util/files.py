@@ -15,8 +15,8 @@ Write: TypeAlias = Callable[[BinaryIO], object]
 def write_whole(path: str | Path, data: bytes | Write) -> None:
     """Write a file under a temporary name beside the target, then rename it.
 
-    path (Union[str, Path]): The target; a link is followed. It keeps what it held, and
-        its mode, until the very end. A device, such as /dev/stdout, is written directly.
+    path (Union[str, Path]): The target; a link is followed. It keeps its content until
+        the very end, and its mode. A device, such as /dev/stdout, is written directly.
     data (Union[bytes, Callable]): The content, or what writes it to a file.
     """
     target = Path(os.path.realpath(path))
