@@ -193,12 +193,10 @@ def _read(folder: str | Path) -> _Folder:
     values: dict[str, Any] = to_object(path, read_text(path))
     try:
         arms, runs = list(values["arms"]), dict(values["runs"])
-        assert arms, "there are no arms"
-        assert all(name.partition("/")[0] in arms for name in runs), (
-            "'runs' has other arms"
-        )
+        if not arms or not all(name.partition("/")[0] in arms for name in runs):
+            raise ValueError("there are no arms, or runs of others")
         return _Folder(Path(folder), arms, dict(values.get("notes", {})), runs)
-    except (KeyError, TypeError, ValueError, AssertionError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise _damaged(path, error) from error
 
 
