@@ -5,7 +5,14 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from ..errors import Errors, ReaderError, check_setting, shown, without_code
+from ..errors import (
+    Errors,
+    ReaderError,
+    SpanftError,
+    check_setting,
+    shown,
+    without_code,
+)
 from ..errors.shortening import listed
 from ..ngrams.text.blocks import PACKED, ErrorHandling, blocks_from_files
 from ..training.readers.columns import Columns
@@ -115,11 +122,11 @@ def columns_in(source: Source) -> list[str]:
 
 def _keys_in(source: Source) -> list[str]:
     """Read the keys of the first object that has texts; others fail one by one."""
-    error: ReaderError | None = None
+    error: SpanftError | None = None
     for row in islice(_rows(source, lambda *_: None), MOST_TRIED):
         try:
             _check_texts(row, source)
-        except ReaderError as why_not:
+        except SpanftError as why_not:
             error = error or why_not
         else:
             return list(row.cells)
@@ -159,7 +166,7 @@ def read_parts(source: Source) -> Iterator[Part]:
     failures: list[Failure] = []
     n_characters = 0
 
-    def hear(place: str, error: ReaderError) -> None:
+    def hear(place: str, error: SpanftError) -> None:
         failures.append(Failure(place, without_code(error)))
 
     for row in _rows(source, hear):
@@ -174,7 +181,7 @@ def read_parts(source: Source) -> Iterator[Part]:
 
 
 def _rows(
-    source: Source, on_error: Callable[[str, ReaderError], None]
+    source: Source, on_error: Callable[[str, SpanftError], None]
 ) -> Iterator[Row]:
     if source.format == "txt":
         return _lines(source)

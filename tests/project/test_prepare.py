@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import DocBin
 from spacy.training import Corpus
+from spacy_spanft.training.readers.splits import split_in_three, split_off
 from typer.testing import CliRunner
 
 from spacy_spanft.errors import ReaderError
+from spacy_spanft.training.readers.classification import table_corpus
 from spacy_spanft.training.readers.conll import conll_corpus
-from spacy_spanft.training.readers.splits import split_in_three, split_off
-from spacy_spanft.training.readers.textcat import table_corpus
 
 from ..commands import run as run_spacy
 from ..made_configs import CONFIGS

@@ -28,14 +28,11 @@ PARSER = {
 HEADS = {"textcat": CLASSIFIER, "ner": PARSER}
 
 
-def make(bert, *heads, own=False, pairs=False, ours=False, **settings):
+def make(bert, *heads, own=False, ours=False, **settings):
     """Make a pipeline: a transformer that the heads share, or one for each of them."""
     component = encoder_config(bert) if ours else transformer_config(bert)
     model = component["model"]
     model.update(settings)
-    if pairs:
-        del model["get_spans"]
-        model["@architectures"] = "spacy-spanft.PairTransformerModel.v1"
     tok2vec = OWN_LISTENER if ours else LISTENER
     if own and ours:
         tok2vec = {

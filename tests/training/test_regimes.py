@@ -10,7 +10,7 @@ import torch
 from thinc.api import Adam
 
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
-from spacy_spanft.training.regimes.freeze import freeze_transformer
+from spacy_spanft.training.regimes import freeze_transformer
 
 from .regimes import (
     encoders,
@@ -25,7 +25,6 @@ from .regimes import (
 
 KINDS = {
     "shared": {},
-    "pairs": {"pairs": True},
     "own": {"own": True},
     "ours": {"ours": True},
     "ours, own": {"ours": True, "own": True},
@@ -48,7 +47,6 @@ def no_backward():
 
 
 class TestFrozen:
-    @pytest.mark.filterwarnings("ignore:A text has no separator")
     @pytest.mark.parametrize("heads", [["textcat"], ["textcat", "ner"]])
     @pytest.mark.parametrize("kind", KINDS)
     def test_not_a_bit_changes(self, bert, kind, heads):
