@@ -133,9 +133,15 @@ def _short_warnings() -> Iterator[None]:
         return python_format(message, category, *args, **more)
 
     printed: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        n_printed = len(printed)
+        printed.add(message)
+        return len(printed) > n_printed
+
     handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(lambda record: record.getMessage() not in printed)
-    handler.addFilter(lambda record: printed.add(record.getMessage()) is None)
+    handler.addFilter(is_new)
     logger = logging.getLogger("py.warnings")
     with warnings.catch_warnings():
         # Data may be read several times; Python itself forgets what it has printed.

@@ -12,9 +12,9 @@ from confection import Config
 from ..errors import Errors, SpanftError
 from ..errors.shortening import counted
 from ..ml.pairs import SEPARATOR
-from ..training.readers.classification import is_docbins
 from ..training.readers.columns import SCORE
 from ..training.readers.conll import CONLL_ENDING
+from ..training.readers.docbins import is_docbins
 from ..training.readers.tables import columns_of
 from .bases import REGRESSOR, TASKS, base
 from .data import Seen, corpus_of, look

@@ -201,8 +201,10 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
         for part in (nlp.tokenizer, *(component for _, component in nlp.components)):
             if hasattr(part, "score"):
                 scores.update(part.score(gold))
-    except (KeyError, ValueError, AttributeError):
-        return  # a custom scorer needs predictions
+    except SpanftError:
+        raise
+    except Exception:  # a custom scorer needs predictions
+        return
     for metric, weight in weights.items():
         if weight and metric not in scores:
             names = sorted(k for k, v in scores.items() if not isinstance(v, dict))

@@ -81,7 +81,7 @@ def offsets_corpus(
             doc = nlp.make_doc(text)
             spans = []
             for start, end, label in _spans_of(row, text, place):
-                span = doc.char_span(start, end, label, alignment_mode="expand")
+                span: Any = doc.char_span(start, end, label, alignment_mode="expand")
                 if (span.start_char, span.end_char) != (start, end):
                     before, after = shown(text[start:end]), shown(span.text)
                     widened.append(f"{before} ({place}), read as {after}")
@@ -118,10 +118,10 @@ def _rows(path: str | Path, source: str, errors: ErrorHandling) -> Iterator[Row]
 def _offsets(cells: dict[str, Any]) -> list[Any]:
     """Return the value of the key that holds objects or triples."""
     for key in _KEYS:
-        items = cells.get(key)
-        is_list = isinstance(items, list) and bool(items)
+        items: Any = cells.get(key)
+        is_list = isinstance(items, list) and len(items) > 0
         if is_list and all(isinstance(item, dict | list) for item in items):
-            return items
+            return list(items)
     return []
 
 
