@@ -9,10 +9,9 @@ import spacy
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
-from spacy_spanft.training.batch_count import count_batches
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.training.evaluation import evaluation_steps
+from spacy_spanft.training.evaluation import count_batches, evaluation_steps
 
 from ..commands import run
 from ..made_configs import CONFIGS
