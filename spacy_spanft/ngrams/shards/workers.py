@@ -131,4 +131,5 @@ def shard_folder(above: str | Path | None) -> Iterator[Path]:
 def _remove(lock: Path) -> None:
     """Remove a temporary folder, and at last its lock."""
     shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
-    lock.unlink(missing_ok=True)
+    with suppress(OSError):  # Windows removes it when it is released
+        lock.unlink()
