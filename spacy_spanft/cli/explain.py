@@ -46,7 +46,7 @@ def explain_cli(
     """Explain a text's label, entities or spans as a sum of what each part adds."""
     with short_errors():
         from ..explanation import explain_pipe
-        from ..explanation.drawing import to_html, to_json, to_terminal
+        from ..explanation.display import to_html, to_json, to_terminal
         from ..util.files import check_page, write_whole
         from ..util.pipelines import load
 

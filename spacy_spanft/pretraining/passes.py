@@ -12,11 +12,7 @@ class Passes:
     """A data set whose rows have a key: the number of the pass, and that of the row."""
 
     def __init__(self, rows: "Dataset", n_pass: int) -> None:
-        """Make a data set.
-
-        rows (Dataset): The sequences.
-        n_pass (int): The number of the pass: 0 for text that is never trained on.
-        """
+        """Make a data set of sequences; pass 0 is that of text that is held out."""
         self._rows = rows.with_format("numpy")
         self.n_pass = n_pass
 
@@ -35,10 +31,5 @@ class StartPass(TrainerCallback):
         self._rows = rows
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Change the keys.
-
-        args (TrainingArguments): The Trainer's arguments.
-        state (TrainerState): How far it is.
-        control (TrainerControl): What it will do.
-        """
+        """Change the keys."""
         self._rows.n_pass = 1 + int(state.epoch or 0)

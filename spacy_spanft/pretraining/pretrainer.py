@@ -76,12 +76,7 @@ class Settings:
 
 
 class Pretrained(NamedTuple):
-    """The outcome.
-
-    output (Path): The folder with the encoder.
-    steps (int): The number of steps.
-    perplexity (Optional[float]): That of the masked tokens of the held-out text.
-    """
+    """The folder, the number of steps, and the perplexity of the held-out text."""
 
     output: Path
     steps: int
@@ -137,11 +132,7 @@ def pretrain(
 
 
 def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None:
-    """Raise for a folder that holds something else.
-
-    record (dict[str, Any]): The settings, the model and the texts.
-    overwrite (bool): Whether a training that was begun in it may go.
-    """
+    """Raise for a folder that holds something else than what the record describes."""
     check_folder(output)
     path = output / RECORD
     if not path.is_file():
@@ -178,7 +169,7 @@ def _step(checkpoint: Path) -> int:
 
 
 def _export(trainer: "Trainer", output: Path) -> None:
-    """Write the model and its tokenizer beside the output, then each file into it."""
+    """Write the model and its tokenizer to a folder inside, then each to its place."""
     temporary = output / ".part"
     shutil.rmtree(temporary, ignore_errors=True)
     trainer.model.save_pretrained(temporary)

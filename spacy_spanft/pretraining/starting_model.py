@@ -28,13 +28,7 @@ def _loading(name: str) -> Iterator[None]:
 
 
 def load_tokenizer(name: str, lines: "Dataset", vocab_size: int | None) -> Any:
-    """Load the tokenizer of a model, or train one like it.
-
-    name (str): The model, by name or path.
-    lines (Dataset): The text.
-    vocab_size (Optional[int]): The size of the vocabulary to make of the text; None
-        takes that of the model.
-    """
+    """Load the tokenizer of a model, or train one like it with another vocabulary."""
     with _loading(name):
         tokenizer = AutoTokenizer.from_pretrained(name, use_fast=True)
     check_tokenizer(tokenizer)
@@ -45,12 +39,7 @@ def load_tokenizer(name: str, lines: "Dataset", vocab_size: int | None) -> Any:
 
 
 def load_config(name: str, layers: int | None, width: int | None) -> Any:
-    """Load the config of a model, and change its shape to what is asked for.
-
-    name (str): The model, by name or path.
-    layers (Optional[int]): The number of layers.
-    width (Optional[int]): The width of each.
-    """
+    """Load the config of a model, and change its shape to what is asked for."""
     with _loading(name):
         config = AutoConfig.from_pretrained(name)
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING or config.is_encoder_decoder:
@@ -79,11 +68,7 @@ def set_vocabulary(config: Any, tokenizer: Any) -> None:
 
 
 def max_length_of(config: Any, tokenizer: Any, asked: int | None) -> int:
-    """Return the largest number of tokens of a sequence, special ones included.
-
-    asked (Optional[int]): The number that is set; None takes what the encoder takes,
-        up to 512.
-    """
+    """Return the largest number of tokens of a sequence, special ones included."""
     n_positions = getattr(config, "max_position_embeddings", None) or _LONGEST
     # RoBERTa and its like pad with token 1, and count positions from 2.
     n_positions -= 2 * (config.pad_token_id == 1)
@@ -97,13 +82,12 @@ def max_length_of(config: Any, tokenizer: Any, asked: int | None) -> int:
 
 
 def make_model(name: str, config: Any, sbo: bool, from_scratch: bool) -> Any:
-    """Make the model that is trained.
+    """Make the model that is trained: a masked language model with the objective.
 
     name (str): The model to begin with, by name or path.
     config (PretrainedConfig): Its shape.
     sbo (bool): Whether it predicts spans from their boundaries, too.
     from_scratch (bool): Whether it begins with random weights.
-    RETURNS (PreTrainedModel): A masked language model with the objective.
     """
     model_class = with_objective(MODEL_FOR_MASKED_LM_MAPPING[type(config)], sbo)
     if from_scratch:
