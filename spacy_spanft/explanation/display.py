@@ -74,8 +74,9 @@ def to_html(explained: Iterable[tuple[Explanation, Sequence[Reasons]]]) -> str:
 def to_json(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
     """Write an explanation as one line of JSON."""
     rows = [_as_dict(explanation.doc, one) for one in reasons]
-    is_text = explanation.spans is None
-    values = dict(*rows) if is_text else {"spans": rows}
+    values: dict[str, Any] = {"spans": rows}
+    if explanation.spans is None:
+        values = next(iter(rows), {})
     return json.dumps({"text": explanation.doc.text, **values}, ensure_ascii=False)
 
 

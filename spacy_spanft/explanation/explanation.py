@@ -135,12 +135,15 @@ class Explanation(NamedTuple):
             column = self.labels.index(against)
             values = [x - y[..., column] for x, y in zip(values, sums, strict=True)]
         added, *rest = values
+        bias, whole_text, similarity = map(float, rest)
         return Reasons(
             label,
             against,
             float(added.sum() + sum(rest)),
             list(zip(parts, added.tolist(), strict=True)),
-            *map(float, rest),
+            bias,
+            whole_text,
+            similarity,
             span=None if span is None else Part(span.text, span.start, span.end),
             prediction=self.doc.cats[label] if span is None else None,
         )

@@ -138,7 +138,8 @@ def _to_tokens(layer: Model[Any, Any], doc: Doc, tokens: Sequences, D: Any) -> A
     The output is the token itself, its window, and the maximum over the windows of its
     span; the first and the last of them if the layer has them.
     """
-    ops, window = layer.ops, layer.layers[1]
+    ops: Any = layer.ops
+    window = layer.layers[1]
     width = tokens.dataXd.shape[1] if layer.attrs["keep_tokens"] else 0
     end = width + window.get_dim("nO")
     d_windows = D[:, :, width:end]

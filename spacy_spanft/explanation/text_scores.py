@@ -92,10 +92,11 @@ def pieces_of(pool: Model[Any, Any], X: DocRows) -> tuple[Pieces, Ragged]:
     (pieces,) = (
         span_pool.pieces_of(pool, X, False) if is_cut else text_pool.pieces_of(X)
     )
-    n_pieces = pool.ops.asarray1i([len(pieces.lengths)])
-    lengths = pool.ops.asarray1i(pieces.lengths) if is_cut else n_pieces
-    vectors = X.vectors[pool.ops.asarray1i(pieces.rows)]
-    vectors = pool.layers[0].predict(Ragged(vectors, lengths))
+    ops: Any = pool.ops
+    n_pieces = ops.asarray1i([len(pieces.lengths)])
+    lengths = ops.asarray1i(pieces.lengths) if is_cut else n_pieces
+    rows: Any = X.vectors[ops.asarray1i(pieces.rows)]
+    vectors: Any = pool.layers[0].predict(Ragged(rows, lengths))
     return pieces, Ragged(vectors if is_cut else vectors.dataXd, n_pieces)
 
 

@@ -113,8 +113,7 @@ def pretrain(
     if not overwrite:
         checkpoint = max(_checkpoints(output), key=_step, default=None)
     if checkpoint is not None:
-        source, shape = str(checkpoint), {"layers": None, "width": None}
-        settings = replace(settings, from_scratch=False, vocab_size=None, **shape)
+        source, settings = str(checkpoint), _without_shape(settings)
     trainer = _make_trainer(source, files, output, settings)
     if trainer.is_world_process_zero():
         if checkpoint is None:
@@ -129,6 +128,13 @@ def pretrain(
     if trainer.is_world_process_zero():
         _export(trainer, output)
     return Pretrained(output, trainer.args.max_steps, perplexity)
+
+
+def _without_shape(settings: Settings) -> Settings:
+    """Return settings that change nothing about a model that is loaded."""
+    return replace(
+        settings, from_scratch=False, layers=None, width=None, vocab_size=None
+    )
 
 
 def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None:
