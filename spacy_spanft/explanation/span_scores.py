@@ -15,6 +15,7 @@ import numpy as np
 from spacy.tokens import Doc, Span
 from thinc.api import Model
 from thinc.types import Ragged
+from thinc.util import get_width
 
 from ..errors import SpanftError
 from ..ml.bilou import BEGIN, INSIDE, KINDS, LAST, OUT, UNIT, Ints
@@ -55,7 +56,8 @@ def explain_spans(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
 def _of_span(
     reducer: Model[Any, Any], output: Model[Any, Any], vectors: Any, span: Span
 ) -> Contributions:
-    W, b = (output.get_param(name) for name in ("W", "b"))
+    W: Any = output.get_param("W")
+    b: Any = output.get_param("b")
     length = output.ops.asarray1i([len(span)])
     tokens = Ragged(vectors[span.start : span.end], length)
     logits = (reducer.predict(tokens) @ W.T + b)[0]
@@ -94,7 +96,8 @@ def _of_entity(
     pull (Callable): Brings (n_labels, n_tokens, nO) back to (n_labels, n_tokens, nI).
     """
     ops: Any = output.ops
-    W, b = (output.get_param(name) for name in ("W", "b"))
+    W: Any = output.get_param("W")
+    b: Any = output.get_param("b")
     tags = ops.xp.asarray(_tags((len(W) - 1) // len(KINDS), len(span)))
     D = ops.alloc3f(len(tags), *features.shape)
     D[:, span.start : span.end] = W[tags]
@@ -140,7 +143,7 @@ def _to_tokens(layer: Model[Any, Any], doc: Doc, tokens: Sequences, D: Any) -> A
     """
     ops: Any = layer.ops
     window = layer.layers[1]
-    width = tokens.dataXd.shape[1] if layer.attrs["keep_tokens"] else 0
+    width = get_width(tokens) if layer.attrs["keep_tokens"] else 0
     end = width + window.get_dim("nO")
     d_windows = D[:, :, width:end]
     if (key := layer.attrs["pooled_key"]) is not None:

@@ -6,10 +6,11 @@ without them. What the average adds is left to the whole text.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from thinc.api import Model
 from thinc.types import Ragged
 
@@ -33,7 +34,11 @@ def explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
     labels, is_exclusive = tuple(pipe.labels), not model.attrs["multi_label"]
     for i, doc in enumerate(docs):
         made = contributions(model, rows_of_doc(X, i), pooled[i])
-        yield Explanation(doc, labels, is_exclusive, None, lambda _, made=made: made)
+        yield Explanation(doc, labels, is_exclusive, None, partial(_of_text, made))
+
+
+def _of_text(made: Contributions, span: Span | None) -> Contributions:
+    return made
 
 
 def rows_of_doc(X: DocRows, i: int) -> DocRows:
@@ -52,7 +57,9 @@ def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributi
     ops: Any = model.ops
     pool, *beside = layers_of(model)
     check_layers(pool.layers[1])
-    W, b = (model.get_ref("output_layer").get_param(name) for name in ("W", "b"))
+    output = model.get_ref("output_layer")
+    W: Any = output.get_param("W")
+    b: Any = output.get_param("b")
     pieces, sequences = pieces_of(pool, X)
     parts, similarity = name_parts(X, pieces, pool), np.zeros(len(W), "f")
     if not pooled.any():  # `zeros_for_nothing` scores it 0

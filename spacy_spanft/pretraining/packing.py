@@ -141,9 +141,10 @@ def _ngram_finder(dictionary: "NgramDictionary", lang: str) -> Any:
 
     def find(lines: list[str]) -> list[list[tuple[int, int]]]:
         docs = [tokenizer(line) for line in lines]
-        return [
-            [(doc[a:b].start_char, doc[a:b].end_char) for a, b in spans]
-            for doc, spans in zip(docs, segmenter(docs), strict=True)
+        segmentations = zip(docs, segmenter(docs), strict=True)
+        spans = [
+            [doc[s[0] : s[1]] for s in segments] for doc, segments in segmentations
         ]
+        return [[(s.start_char, s.end_char) for s in of_line] for of_line in spans]
 
     return find
