@@ -13,10 +13,9 @@ from .card import card_cli
 from .compare import compare_cli
 from .convert import convert_cli
 from .dictionaries import diff_cli, info_cli, top_cli
-from .explain import explain_cli
+from .explain import explain_cli, phrases_cli
 from .init import init_cli
 from .matrix import experiment_cli, matrix_cli
-from .phrases import phrases_cli
 from .predict import predict_cli
 from .pretrain import pretrain_cli
 from .push import push_cli
