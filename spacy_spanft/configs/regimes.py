@@ -1,11 +1,10 @@
-"""Training regimes: who learns when, and at which rate."""
+"""Training regimes: which parameters learn when, and at which rate."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 from confection import Config
 
-_GROUPED_ADAM = "spacy-spanft.GroupedAdam.v1"
 _START_SHARE = "training.optimizer.learn_rate.start_share"
 _HEAD_RATE = 1e-3
 _FROZEN_SHARE = 0.1
@@ -15,8 +14,8 @@ class Regime(NamedTuple):
     """How a pipeline is trained.
 
     change (Callable[[Config], None]): Changes a config that has no regime yet.
-    note (str): What it does, for whoever reads the config; {rate} is the transformer's
-        learning rate, and {epochs} is how long.
+    note (str): The comment in the config, with {rate} for the transformer's learning
+        rate and {epochs}.
     """
 
     change: Callable[[Config], None]
@@ -28,18 +27,17 @@ def _everything(config: Config) -> None:
 
 
 def _grouped(config: Config) -> None:
-    """Let the head learn at a rate of its own."""
+    """Train the head at its own rate; learn_rate stays the transformer's."""
     training = config["training"]
     training["before_update"] = {"@callbacks": "spacy-spanft.group_parameters.v1"}
     optimizer = training["optimizer"]
-    optimizer["@optimizers"] = _GROUPED_ADAM
+    optimizer["@optimizers"] = "spacy-spanft.GroupedAdam.v1"
     optimizer |= {"layer_decay": 1.0, "decay_biases_and_norms": False}
-    # learn_rate stays the transformer's, whatever the regime.
     optimizer["head_rate"] = {**optimizer["learn_rate"], "initial_rate": _HEAD_RATE}
 
 
 def _head_first(config: Config) -> None:
-    """Freeze the transformer for a while."""
+    """Freeze the transformer at the beginning."""
     _grouped(config)
     training = config["training"]
     training["before_update"] = {
@@ -49,22 +47,17 @@ def _head_first(config: Config) -> None:
     training["optimizer"]["learn_rate"]["start_share"] = _FROZEN_SHARE
 
 
-_RATES = (
-    f"The head learns at a rate of {_HEAD_RATE}, the transformer at {{rate}}. "
-    "layer_decay = 0.9 would let each layer of it learn a tenth slower than the one "
-    "above it."
-)
+_RATES = f"The head learns at a rate of {_HEAD_RATE}, the transformer at {{rate}}."
 REGIMES = {
     "everything": Regime(
         _everything,
-        "Adam, learning rate {rate} with a tenth of the steps to warm up and then "
+        "Adam, learning rate {rate} with warm-up over a tenth of the steps and then "
         "linear decay, weight decay 0.01, batches of 32, {epochs} epochs (max_epochs).",
     ),
     "grouped": Regime(_grouped, _RATES),
     "head-first": Regime(
         _head_first,
-        "The head first, then everything (Wang et al., 2019): for a tenth of the steps "
-        f"the transformer is frozen, and then its rate warms up. {_RATES} "
-        "steps_per_layer, beside until_share, thaws its layers one by one.",
+        "The head first, then everything (Wang et al., 2019): the transformer is "
+        f"frozen for a tenth of the steps, then its rate warms up. {_RATES}",
     ),
 }
