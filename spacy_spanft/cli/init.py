@@ -107,7 +107,6 @@ def init_cli(
         task = guess_task(train, columns, lang)
         _print(f"ℹ Detected from the data: --pipeline {task}")
     files = {"train": train, "dev": dev}
-    chosen = regime.value if regime else None
     config = task_config(
         task,
         lang=lang,
@@ -118,7 +117,7 @@ def init_cli(
         columns=columns,
         spans=not no_spans,
         segmentation=segmentation.value if segmentation else None,
-        regime=chosen,
+        regime=regime.value if regime else None,
     )
     if train is not None:
         fitted = fit_to_data(config, task, train, dev)
@@ -127,7 +126,7 @@ def init_cli(
         for warning in fitted.warnings:
             _print(f"⚠ {warning}")
     name = "config.cfg" if output == "-" else output
-    written = config_text(config, task, regime=chosen, name=name)
+    written = config_text(config, task, name)
     if output == "-":
         print(written, end="")
         return

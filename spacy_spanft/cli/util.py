@@ -109,7 +109,8 @@ def read_overrides(args: list[str]) -> dict[str, Any]:
     try:
         return parse_overrides(args)
     except ClickException as error:
-        raise SpanftError(f"Not a setting: {error.format_message()}") from error
+        reason = error.format_message()
+        raise SpanftError(f"This is not a setting of a config: {reason}") from error
 
 
 @contextmanager

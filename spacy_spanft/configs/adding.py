@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from confection import Config
 
-from ..errors import SpanftError, check_setting
+from ..errors import SpanftError
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
 from ..util.names import SEGMENTER
 from .encoders import CURATED, LISTENERS
@@ -29,8 +29,6 @@ CLS_TEXTCAT = "spacy-spanft.ClsTextCat.v1"
 SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
 FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
 SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v2"
-# What components use: the spans of a segmenter, or windows over the text alone.
-SEGMENTATIONS = ("spans", "none")
 
 # The settings of our baseline that mean the same over spans.
 _OF_TEXTS = ("summary", "pooler", "pair_separator", "class_weights", "label_smoothing")
@@ -39,10 +37,7 @@ _LISTENER = {"grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}}
 
 
 class Added(NamedTuple):
-    """A config with spans, and what was changed in it.
-
-    changes (list[str]): A sentence for each change.
-    """
+    """A config with spans, and a sentence for each change."""
 
     config: Config
     changes: list[str]
@@ -69,9 +64,6 @@ def add_spans(
     RETURNS (Added): The new config, which differs in the segmenter, the components'
         model blocks, annotating_components and, if it had none, after_init alone.
     """
-    is_known = segmentation is None or segmentation in SEGMENTATIONS
-    expected = f"null, or one of {', '.join(SEGMENTATIONS)}"
-    check_setting("segmentation", segmentation, is_known, expected)
     plain = interpolated(config)
     check_blocks(plain)
     pipeline = list(plain.get("nlp", {}).get("pipeline", []))
@@ -92,7 +84,7 @@ def add_spans(
     config = _with_moved_variables(config, wrapped)
     settings = {name: {"segmentation": value} for name, value in chosen.items()}
     with_spans = [name for name, value in chosen.items() if value == "spans"]
-    changes = []
+    changes: list[str] = []
     if with_spans:
         segmenter, changes = _add_segmenter(config, plain, with_spans[0], dictionary)
         key = f"${{components.{segmenter}.spans_key}}"

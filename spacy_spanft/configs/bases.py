@@ -63,12 +63,7 @@ TASKS = {
 
 
 def base(task: str) -> Config:
-    """Read the config of a task without spans.
-
-    task (str): The name of one of TASKS.
-    RETURNS (Config): The config, with its variables as they are. It has neither a
-        language nor a transformer yet.
-    """
+    """Read the config of a task without spans, a language or a transformer."""
     config = _read("common")
     for name in TASKS[task].templates:
         _merge(config, _read(name))

@@ -19,12 +19,7 @@ _N_DOCS = 1000  # enough to see what is annotated
 
 
 def guess_columns(path: str, columns: Mapping[str, str]) -> dict[str, str]:
-    """Add the column of scores, if a table has one and none of labels.
-
-    path (str): The training data.
-    columns (Mapping[str, str]): The names of columns that are known.
-    RETURNS (dict[str, str]): The names of columns.
-    """
+    """Return known columns, and that of scores, if a table has one and no labels."""
     if "label" in columns or "score" in columns or data_format(path) != "table":
         return dict(columns)
     names = columns_of(path)
@@ -33,12 +28,11 @@ def guess_columns(path: str, columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
-    """Return the task that data are for.
+    """Return the name of the task that data are for.
 
     path (str): The training data.
-    columns (Mapping[str, str]): The names of columns.
+    columns (Mapping[str, str]): The names of columns that are known.
     lang (str): The code of the language.
-    RETURNS (str): The name of one of TASKS.
     """
     kind = data_format(path)
     is_open = kind == "table" and "text" not in columns

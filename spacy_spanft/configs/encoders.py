@@ -57,10 +57,7 @@ ENCODERS: dict[str, Callable[[Config], None]] = {
 
 
 def check_encoder(name: str) -> None:
-    """Raise for a folder that is not an encoder; names on the hub are not looked up.
-
-    name (str): The name or the folder of an encoder.
-    """
+    """Raise for a folder that is not an encoder; names on the hub are not looked up."""
     is_path = name.startswith((".", "~", "/")) or name.endswith("/")
     if (is_path or Path(name).exists()) and not (Path(name) / "config.json").is_file():
         raise SpanftError(

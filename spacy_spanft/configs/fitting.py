@@ -22,11 +22,7 @@ _FEWEST_STEPS = 200
 
 
 class Fitted(NamedTuple):
-    """What was learned from the data of a config.
-
-    notes (list[str]): What they hold, and what was changed in the config.
-    warnings (list[str]): What may spoil the training, or its evaluation.
-    """
+    """What data hold and what was changed for them, and what may spoil a training."""
 
     notes: list[str]
     warnings: list[str]
@@ -35,11 +31,7 @@ class Fitted(NamedTuple):
 def fit_to_data(config: Config, task: str, train: str, dev: str | None) -> Fitted:
     """Read the data of a config, check it, and set what depends on it.
 
-    config (Config): The config, which is changed.
-    task (str): The name of one of TASKS.
-    train (str): The training data.
     dev (Optional[str]): The dev data; None if it is held out from the training data.
-    RETURNS (Fitted): What to tell the user.
     """
     names = {"train": train, "dev": dev or ""}
     if dev is None:
@@ -63,13 +55,10 @@ def fit_to_data(config: Config, task: str, train: str, dev: str | None) -> Fitte
 
 
 def fitting_epochs(config: Config, n_texts: int) -> int:
-    """Return how many epochs a training should have: 3 of few texts are a few steps.
+    """Return the epochs of a config, or more: 3 of few texts are only a few steps.
 
     Mosbach, Andriushchenko and Klakow (2021, "On the Stability of Fine-tuning BERT")
     train 20 epochs on small data.
-
-    n_texts (int): How many texts there are to train on.
-    RETURNS (int): Those of the config, or more.
     """
     n_batches = ceil(n_texts / config["training"]["batcher"]["size"])
     epochs = min(_MOST_EPOCHS, ceil(_FEWEST_STEPS / n_batches))

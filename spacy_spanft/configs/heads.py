@@ -19,12 +19,7 @@ Blocks = dict[str, dict[str, Any]]
 
 
 def heads_of(names: Sequence[str], pipeline: list[str], blocks: Blocks) -> list[str]:
-    """Return the components that are to be changed, in the order of the pipeline.
-
-    names (Sequence[str]): Their names; none takes the usual ones.
-    pipeline (list[str]): The names of all components.
-    blocks (dict[str, dict]): The block of each.
-    """
+    """Return the named components, or the usual ones, in the order of the pipeline."""
     for name in names:
         if name not in pipeline:
             there = ", ".join(pipeline)

@@ -14,7 +14,6 @@ from ..util.names import SEGMENTER
 from .adding import add_spans
 from .bases import TASKS, base
 from .encoders import ENCODERS
-from .heads import span_block
 from .regimes import REGIMES
 from .sources import set_sources
 
@@ -58,7 +57,7 @@ def task_config(
     config["paths"]["transformer"] = transformer or _encoder_of(lang)
     set_sources(config, task, files or {}, columns or {})
     ENCODERS[encoder](config)
-    REGIMES[regime or TASKS[task].regime].change(config)
+    REGIMES[regime or TASKS[task].regime](config)
     if spans:
         component = TASKS[task].component
         config = add_spans(config, dictionary, [component], segmentation).config
@@ -82,44 +81,24 @@ def _encoder_of(lang: str) -> str:
     return str(models["accuracy"]["name"])
 
 
-def make_config(
-    task: str,
-    *,
-    regime: str | None = None,
-    name: str = "config.cfg",
-    **settings: Any,
-) -> str:
-    """Make the config of a task, and write it with `config_text`.
+def make_config(task: str, *, name: str = "config.cfg", **settings: Any) -> str:
+    """Make the config of a task, with spaCy's defaults.
 
     task (str): The name of one of TASKS.
-    regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     name (str): The name of the file that it will have.
     **settings: The other settings of `task_config`.
-    RETURNS (str): The text of the config.
-    """
-    config = task_config(task, regime=regime, **settings)
-    return config_text(config, task, regime=regime, name=name)
-
-
-def config_text(config: Config, task: str, *, regime: str | None, name: str) -> str:
-    """Write a config that `task_config` made, with spaCy's defaults.
-
     RETURNS (str): The config, after a comment that shows how to train it.
     """
-    training = config["training"]
-    notes = [
-        REGIMES[regime or TASKS[task].regime].note.format(
-            rate=training["optimizer"]["learn_rate"]["initial_rate"],
-            epochs=training["max_epochs"],
-        ),
-        TASKS[task].note,
-        "For a GPU, add --gpu-id 0 to the command.",
-    ]
+    return config_text(task_config(task, **settings), task, name)
+
+
+def config_text(config: Config, task: str, name: str) -> str:
+    """Write a config that `task_config` made, as `make_config` does."""
+    notes = [TASKS[task].note, "For a GPU, add --gpu-id 0 to the command."]
     if config["paths"]["train"] and not config["paths"]["dev"]:
-        notes.insert(2, "A fifth of the training data is held out as dev data.")
-    head = f"{TASKS[task].title}, {_inputs(config['components'], task)}:"
+        notes.insert(1, "A fifth of the training data is held out as dev data.")
     command = indent(train_command(config, task, name), "  ")
-    lines = [head, "", *command.split("\n"), ""]
+    lines = [f"{TASKS[task].title}:", "", *command.split("\n"), ""]
     lines += wrap(" ".join(filter(None, notes)), _WIDTH)
     comment = "\n".join(f"# {line}".rstrip() for line in lines)
     filled = load_model_from_config(config, auto_fill=True).config
@@ -128,19 +107,10 @@ def config_text(config: Config, task: str, *, regime: str | None, name: str) -> 
 
 def train_command(config: Config, task: str, name: str) -> str:
     """Return the command that trains a config, on several lines."""
-    parts = [
-        f"python -m spacy train {quote(visible(name))}",
-        f"--output {quote(visible(f'training/{Path(name).stem}'))}",
-    ]
+    output = f"training/{Path(name).stem}"
+    command = f"python -m spacy train {quote(visible(name))} \\\n"
+    command += f"  --output {quote(visible(output))}"
     if not config["paths"]["train"]:
         ending = "tsv" if "pairs" in TASKS[task].templates else "spacy"
-        parts.append(f"--paths.train train.{ending} --paths.dev dev.{ending}")
-    return " \\\n  ".join(parts)
-
-
-def _inputs(components: dict[str, Any], task: str) -> str:
-    block = span_block(components[TASKS[task].component])
-    if block is None:
-        return "without spans, the baseline"
-    is_bare = block.get("segmentation") == "none"
-    return "over context windows" if is_bare else "over spans"
+        command += f" \\\n  --paths.train train.{ending} --paths.dev dev.{ending}"
+    return command

@@ -11,10 +11,7 @@ from ..util.files import read_whole
 
 
 def read_config(path: str | Path) -> Config:
-    """Read a config without filling in its variables.
-
-    path (Union[str, Path]): The file.
-    """
+    """Read a config without filling in its variables."""
     read_whole(path)  # for its errors about the path
     try:
         return load_config(path, interpolate=False)
@@ -33,10 +30,7 @@ def interpolated(config: Config) -> Config:
 
 
 def check_blocks(plain: Config) -> None:
-    """Raise for a component that has no block.
-
-    plain (Config): The config, without variables.
-    """
+    """Raise for a component that has no block in a config without variables."""
     pipeline = plain.get("nlp", {}).get("pipeline", [])
     is_list = isinstance(pipeline, list)
     check_setting("[nlp] pipeline", pipeline, is_list, "a list of names")

@@ -1,7 +1,6 @@
 """Training regimes: which parameters learn when, and at which rate."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from confection import Config
 
@@ -10,20 +9,8 @@ _HEAD_RATE = 1e-3
 _FROZEN_SHARE = 0.1
 
 
-class Regime(NamedTuple):
-    """How a pipeline is trained.
-
-    change (Callable[[Config], None]): Changes a config that has no regime yet.
-    note (str): The comment in the config, with {rate} for the transformer's learning
-        rate and {epochs}.
-    """
-
-    change: Callable[[Config], None]
-    note: str
-
-
 def _everything(config: Config) -> None:
-    """Leave the base as it is."""
+    """Leave the base as it is: everything learns at one rate."""
 
 
 def _grouped(config: Config) -> None:
@@ -37,7 +24,7 @@ def _grouped(config: Config) -> None:
 
 
 def _head_first(config: Config) -> None:
-    """Freeze the transformer at the beginning."""
+    """Freeze the transformer at the beginning (Wang et al., 2019)."""
     _grouped(config)
     training = config["training"]
     training["before_update"] = {
@@ -47,17 +34,9 @@ def _head_first(config: Config) -> None:
     training["optimizer"]["learn_rate"]["start_share"] = _FROZEN_SHARE
 
 
-_RATES = f"The head learns at a rate of {_HEAD_RATE}, the transformer at {{rate}}."
-REGIMES = {
-    "everything": Regime(
-        _everything,
-        "Adam, learning rate {rate} with warm-up over a tenth of the steps and then "
-        "linear decay, weight decay 0.01, batches of 32, {epochs} epochs (max_epochs).",
-    ),
-    "grouped": Regime(_grouped, _RATES),
-    "head-first": Regime(
-        _head_first,
-        "The head first, then everything (Wang et al., 2019): the transformer is "
-        f"frozen for a tenth of the steps, then its rate warms up. {_RATES}",
-    ),
+# By the name of --regime: changes a config that has no regime yet.
+REGIMES: dict[str, Callable[[Config], None]] = {
+    "everything": _everything,
+    "grouped": _grouped,
+    "head-first": _head_first,
 }

@@ -32,11 +32,8 @@ def set_sources(
 ) -> None:
     """Set the readers of a config; without dev data, some train data is held out.
 
-    config (Config): The config, which is changed.
-    task (str): The name of one of TASKS.
     files (Mapping[str, str]): The files or datasets of "train" and "dev", if known.
-    columns (Mapping[str, str]): The names of columns: of "text", "text_pair", "label"
-        or "score".
+    columns (Mapping[str, str]): The names of the columns of COLUMNS, if known.
     """
     known = COLUMNS.get(task, ())
     if strange := [name for name in columns if name not in known]:
@@ -71,10 +68,7 @@ def set_sources(
 
 
 def data_format(path: str) -> Literal["dataset", "conll", "docbins", "table"]:
-    """Return what a path or a name on the hub holds, by its name.
-
-    "dataset" is one of `datasets`; "docbins" is spaCy's own format.
-    """
+    """Return what is behind a path or a name on the hub; "docbins" is spaCy's own."""
     if is_dataset(path):
         return "dataset"
     if CONLL_ENDING.search(path):
@@ -97,11 +91,9 @@ def _dataset_block(config: Config, task: str, part: str) -> dict[str, Any]:
     config["paths"][part] = name
     table = dict(config["corpora"][part])
     block = {"name": table.pop("path"), "config": configuration or None}
-    block["split"] = _SPLITS[part]
-    if task not in COLUMNS:
-        reader = "spacy-spanft.NerDataset.v1"
-        return {"@readers": reader, **block, **_spans_key(config, task)}
-    return {**table, "@readers": "spacy-spanft.DatasetCorpus.v1", **block}
+    kind = "DatasetCorpus" if task in COLUMNS else "NerDataset"
+    reader = {"@readers": f"spacy-spanft.{kind}.v1", "split": _SPLITS[part]}
+    return {**table, **reader, **block, **_spans_key(config, task)}
 
 
 def _spans_key(config: Config, task: str) -> dict[str, Any]:

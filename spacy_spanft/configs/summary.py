@@ -41,29 +41,20 @@ class DataSummary:
 
     def describe(self, path: str) -> str:
         """Return "train.csv: 40 texts of 3 to 9 words (median 5); good: 30 (75%)"."""
-        words = self.n_words
-        lengths = f"{min(words):,} to {max(words):,} words (median {median(words):.0f})"
-        if min(words) == max(words):
-            lengths = counted(min(words), "word")
-        head = f"{path}: {counted(len(words), 'text')} of {lengths}"
+        n = self.n_words
+        lengths = f"{min(n):,} to {max(n):,} words (median {median(n):.0f})"
+        parts = [f"{path}: {counted(len(n), 'text')} of {lengths}"]
         if self.scores:
-            return f"{head}; scores from {min(self.scores):g} to {max(self.scores):g}"
-        total = self.labels.total()
-        shares = [
-            f"{label}: {n:,} ({n / total:.0%})"
-            for label, n in self.labels.most_common(_N_SHOWN)
-        ]
+            parts.append(f"scores from {min(self.scores):g} to {max(self.scores):g}")
+        most = self.labels.most_common(_N_SHOWN)
+        shares = [f"{name}: {k:,} ({k / self.labels.total():.0%})" for name, k in most]
         if len(self.labels) > _N_SHOWN:
             shares.append(counted(len(self.labels) - _N_SHOWN, "more label"))
-        return "; ".join(filter(None, (head, ", ".join(shares))))
+        return "; ".join(filter(None, (*parts, ", ".join(shares))))
 
 
 def summarize(config: Config, task: str, part: str) -> DataSummary:
-    """Read the data of a config once.
-
-    task (str): The name of one of TASKS.
-    part (str): "train" or "dev".
-    """
+    """Read the data of a config once; part is "train" or "dev"."""
     plain = config.interpolate()
     path = plain["paths"][part] or plain["paths"]["train"]
     summary = DataSummary()
@@ -89,10 +80,7 @@ def summarize(config: Config, task: str, part: str) -> DataSummary:
 
 
 def tokenizer_of(config: Config) -> Language:
-    """Make an empty pipeline with the tokenizer of a config.
-
-    config (Config): The config, its variables filled in.
-    """
+    """Make an empty pipeline with the tokenizer of a config without variables."""
     tokenizer = {k: v for k, v in config["nlp"].items() if k == "tokenizer"}
     return spacy.blank(config["nlp"]["lang"], config={"nlp": tokenizer})
 
