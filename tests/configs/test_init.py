@@ -19,6 +19,7 @@ from spacy_spanft.configs import (
     guess_task,
     make_config,
     task_config,
+    tokenizer_of,
 )
 from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.configs.sources import is_dataset
@@ -52,8 +53,9 @@ def texts(n, labels="xy"):
 
 
 def corpus(part="train"):
-    block = {"corpus": load_config("x.cfg").interpolate()["corpora"][part]}
-    examples = spacy.registry.resolve(block)["corpus"](spacy.blank("en"))
+    config = load_config("x.cfg").interpolate()
+    block = {"corpus": config["corpora"][part]}
+    examples = spacy.registry.resolve(block)["corpus"](tokenizer_of(config))
     return [example.reference for example in examples]
 
 
