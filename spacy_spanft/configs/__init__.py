@@ -5,7 +5,7 @@ from .detecting import guess_columns, guess_task
 from .encoders import ENCODERS, LISTENERS, check_encoder
 from .fitting import fit_to_data, fitting_epochs
 from .making import config_text, make_config, task_config, train_command
-from .regimes import REGIMES
+from .regime_blocks import REGIMES
 from .summary import tokenizer_of
 
 __all__ = [

@@ -14,7 +14,7 @@ from ..util.names import SEGMENTER
 from .adding import add_spans
 from .bases import TASKS, base
 from .encoders import ENCODERS
-from .regimes import REGIMES
+from .regime_blocks import REGIMES
 from .sources import set_sources
 
 _ENGLISH_ENCODER = "bert-base-uncased"  # the paper's
