@@ -38,7 +38,7 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
     is_open = kind == "table" and "text" not in columns
     if "text_pair" in columns or (is_open and {*_PAIR} <= {*columns_of(path)}):
         return "score" if "score" in columns else "pair"
-    if kind == "conll":
+    if kind == "entities":
         return "bilou_ner"
     if kind == "docbins":
         return _task_of_docs(path, lang)

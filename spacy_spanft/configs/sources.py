@@ -10,6 +10,7 @@ from confection import Config
 from ..errors import SpanftError, listed, shown
 from ..training.readers.conll import CONLL_ENDING
 from ..training.readers.docbins import is_docbins
+from ..training.readers.offsets import has_offsets
 
 DOCBINS = "spacy.Corpus.v1"
 _HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
@@ -50,13 +51,13 @@ def set_sources(
         kind = data_format(path)
         if kind == "dataset" and task != "tagger":
             corpora[part] = _dataset_block(config, task, part)
-        elif kind == "conll" and not known and task != "tagger":
+        elif kind == "entities" and not known and task != "tagger":
             corpora[part] |= {"@readers": "spacy-spanft.ConllCorpus.v1"}
             corpora[part] |= _spans_key(config, task)
         elif kind != "docbins" and not known:
             raise SpanftError(
                 f"{shown(path)} cannot be read for {task}, which takes spaCy's binary "
-                "data (.spacy) or CoNLL's columns (.conll or .iob)."
+                "data (.spacy), CoNLL's columns (.conll or .iob) or character offsets."
             )
     if "train" in files and "dev" not in files:
         whole = dict(corpora["train"])
@@ -67,12 +68,12 @@ def set_sources(
             corpora[part] = {**block, "corpus": dict(whole)}
 
 
-def data_format(path: str) -> Literal["dataset", "conll", "docbins", "table"]:
+def data_format(path: str) -> Literal["dataset", "entities", "docbins", "table"]:
     """Return what is behind a path or a name on the hub; "docbins" is spaCy's own."""
     if is_dataset(path):
         return "dataset"
-    if CONLL_ENDING.search(path):
-        return "conll"
+    if CONLL_ENDING.search(path) or has_offsets(path):
+        return "entities"
     return "docbins" if is_docbins(path) else "table"
 
 

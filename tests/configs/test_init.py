@@ -233,7 +233,7 @@ def test_several_labels():
     assert "x: 1 (50%), y: 1 (50%)" in done.stderr
 
 
-def test_columns_of_conll():
+def test_entities_from_columns_and_offsets():
     Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")
     for task in ("ner", "bilou_ner", "spancat"):
         files = ("--train", "t.conll", "--dev", "t.conll", "--force")
@@ -242,6 +242,11 @@ def test_columns_of_conll():
         doc = corpus()[0]
         spans = doc.spans.get("sc", doc.ents)
         assert [span.text for span in spans] == ["Paris"]
+    spans = [{"start": 3, "end": 8, "label": "LOC"}]
+    write("t.jsonl", [{"text": "in Paris", "spans": spans}] * 10)
+    done = init("x.cfg", "--train", "t.jsonl", "--force")
+    assert "Detected from the data: --pipeline bilou_ner" in done.stderr
+    assert [span.text for span in corpus()[0].ents] == ["Paris"]
     Path("t.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
     done = init("y.cfg", "--train", "t.conll", ok=False)
     assert "'t.conll' has no annotations for bilou_ner" in done.stderr
