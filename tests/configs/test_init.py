@@ -359,7 +359,7 @@ def test_spacy_checks_what_is_written(bert):
         (("--train", "empty.jsonl"), "empty.jsonl"),
         (("--train", "cats.spacy", "-p", "text_score"), "no scores for text_score"),
         (("--train", "same.jsonl"), "'same.jsonl' has the label 'x'"),
-        (("--train", "t.jsonl", "--label", "text"), "both the column 'text'"),
+        (("--train", "t.jsonl", "--label", "text"), "column 'text' is named twice"),
         (("--lang", "german"), "'german' is not the code of a language"),
         (("-t", " "), "--transformer is ' '"),
         (("-t", "./none"), "encoder './none' cannot be loaded"),
