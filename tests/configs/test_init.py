@@ -243,7 +243,7 @@ def test_entities_from_columns_and_offsets():
         spans = doc.spans.get("sc", doc.ents)
         assert [span.text for span in spans] == ["Paris"]
     spans = [{"start": 3, "end": 8, "label": "LOC"}]
-    write("t.jsonl", [{"text": "in Paris", "spans": spans}] * 10)
+    write("t.jsonl", [{"text": f"in Paris {i}", "spans": spans} for i in range(10)])
     done = init("x.cfg", "--train", "t.jsonl", "--force")
     assert "Detected from the data: --pipeline bilou_ner" in done.stderr
     assert [span.text for span in corpus()[0].ents] == ["Paris"]
