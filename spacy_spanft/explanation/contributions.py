@@ -20,11 +20,10 @@ from thinc.types import Ragged
 
 from ..errors import Errors, SpanftError
 from ..ml.alignment import Pieces
-from ..ml.layers import span_pool, text_pool
 from ..ml.layers.attention_sum import weights_of
 from ..ml.layers.doc_rows import DocRows
 from ..ml.layers.doc_summary import is_mean
-from ..ml.layers.span_pool import flatten
+from ..ml.layers.span_pool import flatten, pieces_of
 from .linear import pull_back, unknown_layer
 
 Floats = NDArray[np.float32]
@@ -69,8 +68,7 @@ def contributions(model: Model[Any, Any], X: DocRows) -> list[Contributions]:
     """
     ops: Any = model.ops
     pool, *beside = _parts(model)
-    is_cut = pool.name == "span_pool"
-    pieces = span_pool.pieces_of(pool, X, False) if is_cut else text_pool.pieces_of(X)
+    pieces = pieces_of(pool, X)
     sequences = _sequences(pool, X, pieces)
     output = model.get_ref("output_layer")
     W: Any = output.get_param("W")

@@ -14,8 +14,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..errors import Errors, SpanftError
-from ..ml.layers.matmul import matmul
-from ..ml.layers.sequences import Sequences
+from ..ml.layers.sequences import Sequences, matmul
 from ..ml.layers.span_tokens import lengths_of, tokens_of
 from ..ml.layers.span_window import neighbors
 from .contributions import Floats

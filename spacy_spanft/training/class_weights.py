@@ -10,8 +10,12 @@ from spacy.training import Example
 from thinc.api import Model
 
 from ..errors import Errors, SpanftError
-from ..ml.cross_entropy import Weights, check_weight_names
-from ..ml.layers.label_targets import set_weights, target_layers
+from ..ml.cross_entropy import (
+    Weights,
+    check_weight_names,
+    set_weights,
+    target_layers,
+)
 from .gold import cats_in
 
 

@@ -7,7 +7,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from ..errors import Warnings
-from ..ml.layers.pooler import NAME
+from ..ml.layers.dense import POOLER
 from ..ml.optimizers.groups import listeners, models, shim_of, transformers
 from ..util._compat import torch_module
 
@@ -18,7 +18,7 @@ def take_pretrained_poolers(nlp: Language) -> None:
     nlp (Language): The pipeline, just initialized; what is sourced stays as it was.
     """
     for name, model in models(nlp).items():
-        poolers = [node for node in model.walk() if node.name == NAME]
+        poolers = [node for node in model.walk() if node.name == POOLER]
         if not poolers:
             continue
         dense = _dense_of(nlp, model)

@@ -270,15 +270,6 @@ def test_new_numpy_is_said(vocabulary, monkeypatch):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
 
 
-def test_no_transformer_is_said_in_training(vocabulary):
-    nlp, examples, optimizer = build(
-        add_spans(trf_config(vocabulary, textcat=textcat())).config
-    )
-    nlp.remove_pipe("transformer")
-    with pytest.raises(SpanftError, match="no transformer for this component"):
-        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
-
-
 def test_add_warns_of_merges(vocabulary):
     config = trf_config(vocabulary, textcat=textcat())
     own = "spacy-curated-transformers"

@@ -10,7 +10,7 @@ import spacy
 import srsly
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.architectures.encoder import huggingface_encoder
+from spacy_spanft.ml.architectures.encoders import huggingface_encoder
 from spacy_spanft.ml.encoder.loading import (
     encoder_from_bytes,
     encoder_to_bytes,

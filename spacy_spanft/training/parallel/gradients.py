@@ -8,7 +8,7 @@ from spacy.language import Language
 from thinc.api import Model, PyTorchShim, xp2torch
 
 from ...errors import Errors, SpanftError
-from ...pipeline.encoder import SpanftEncoder
+from ...pipeline.spanft_encoder import SpanftEncoder
 from ...util._compat import found_inf, set_found_inf, torch_module
 from .group import Group
 
