@@ -168,7 +168,9 @@ def trained(bert, head):
 
 
 def test_learns_its_texts_by_heart(trained, head):
-    scores = trained.evaluate(examples_of(trained, head))
+    # A wrong label of an empty text counts as one in spaCy's scorer.
+    examples = [eg for eg in examples_of(trained, head) if len(eg.reference)]
+    scores = trained.evaluate(examples)
     names = {
         **dict.fromkeys(["ner", "bilou_ner"], "ents_f"),
         **dict.fromkeys(["spancat", "spancat_singlelabel"], "spans_sc_f"),

@@ -57,18 +57,6 @@ def make(folder, **settings):
     return model
 
 
-def test_a_single_text_among_pairs_is_warned_of_once(bert_folder):
-    model = make(bert_folder, separator="[SEP]")
-    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
-    single, pair, empty = map(nlp, ["a single text", "one text [SEP] another", ""])
-    model([single], is_train=True)
-    model.predict([pair, empty])
-    with pytest.warns(UserWarning, match=r"no separator '\[SEP\]'.*: 'a single text'"):
-        model.predict([pair, single])
-    model.predict([single])
-
-
 def plain_rows(model, docs, size, overlap):
     """Encode window by window, without padding: what all else must be equal to."""
     shim = model.shims[0]

@@ -264,10 +264,6 @@ def test_loads_where_nothing_of_the_build_is_left(bert, tmp_path):
 
 
 class TestErrors:
-    def test_a_key_that_is_none(self, bert):
-        with pytest.raises(SpanftError, match="spans_key is ''"):
-            make(bert, span_model(CNN, CNN, spans_key=""))
-
     def test_spans_that_are_missing(self, bert):
         nlp = make(bert, MODELS["cnn-cnn"])
         examples = examples_for(nlp)
@@ -311,8 +307,3 @@ class TestErrors:
     def test_settings(self, bert, settings, expected):
         with pytest.raises(ValueError, match=expected):
             make(bert, span_model(CNN, CNN) | settings)
-
-    def test_no_labels(self, bert):
-        nlp = make(bert, MODELS["cnn-cnn"])
-        with pytest.raises(ValueError, match="label"):
-            nlp.initialize()

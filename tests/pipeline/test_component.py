@@ -58,13 +58,6 @@ def places_of(docs, key="ngrams"):
     ]
 
 
-def test_works_with_nothing_else():
-    nlp = spacy.blank("en")
-    nlp.add_pipe("span_segmenter")
-    doc = nlp("The President of the United States lives in New York City.")
-    assert "New York City" in texts_of([doc])[0]
-
-
 def test_call_and_pipe(pipeline):
     docs = [pipeline(text) for text in TEXTS]
     assert texts_of(docs) == SPANS
@@ -76,14 +69,14 @@ def test_call_and_pipe(pipeline):
         assert places_of(component.pipe(made, batch_size=batch_size)) == places_of(docs)
 
 
-def test_two_processes(pipeline):
-    docs = list(pipeline.pipe(TEXTS * 3, n_process=2, batch_size=4))
-    assert texts_of(docs) == SPANS * 3
-
-
 def test_pickle_as_for_spawned_processes(pipeline):
     component = pickle.loads(pickle.dumps(pipeline.get_pipe("span_segmenter")))
     assert texts_of(component.pipe(map(pipeline.make_doc, TEXTS))) == SPANS
+
+
+def test_two_processes(pipeline):
+    docs = list(pipeline.pipe(TEXTS * 3, n_process=2, batch_size=4))
+    assert texts_of(docs) == SPANS * 3
 
 
 spans_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)
