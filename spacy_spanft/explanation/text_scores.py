@@ -15,7 +15,7 @@ from thinc.api import Model
 from thinc.types import Ragged
 
 from ..ml.alignment import Pieces, read_spans
-from ..ml.layers import span_pool, text_pool
+from ..ml.layers import span_pool
 from ..ml.layers.doc_rows import DocRows
 from ..ml.layers.doc_summary import is_mean
 from .explanation import Contributions, Explanation, Part
@@ -96,9 +96,7 @@ def layers_of(model: Model[Any, Any]) -> list[Model[Any, Any]]:
 def pieces_of(pool: Model[Any, Any], X: DocRows) -> tuple[Pieces, Ragged]:
     """Return the pieces of one text, and their vectors as one sequence."""
     is_cut = pool.name == "span_pool"
-    (pieces,) = (
-        span_pool.pieces_of(pool, X, False) if is_cut else text_pool.pieces_of(X)
-    )
+    (pieces,) = span_pool.pieces_of(pool, X)
     ops: Any = pool.ops
     n_pieces = ops.asarray1i([len(pieces.lengths)])
     lengths = ops.asarray1i(pieces.lengths) if is_cut else n_pieces
