@@ -15,6 +15,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain, with_array
 from thinc.types import Floats2d
 
+from .layers.finite import finite
 from .layers.scoring import fixed_dropout, resizable_output
 
 Ints = NDArray[np.int64]
@@ -44,7 +45,7 @@ def bilou_tagger(
     """
     output, growing = resizable_output(exclusive=True, nO=nO)
     tags: Any = with_array(chain(fixed_dropout(dropout), growing))
-    model: Any = chain(tok2vec, tags)
+    model = finite(chain(tok2vec, tags))
     model.init = partial(init_tagger, tok2vec, output)
     model.set_ref("tok2vec", tok2vec)
     model.set_ref("output_layer", output)

@@ -9,11 +9,11 @@ import numpy as np
 from confection import Config
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.types import Floats2d
-from typing_extensions import Self
 
 from ..errors import SpanftError, check_number, check_setting, listed, shown
 from ..ml.alignment import check_spans_key
@@ -39,7 +39,6 @@ from ..ml.cross_entropy import (
     read_weights,
 )
 from ..util.names import WRITER
-from .finite_weights import FiniteWeights
 
 # token.ent_iob. A token that is blocked begins an entity without a label.
 _INSIDE, _BEGIN = 1, 3
@@ -125,7 +124,7 @@ class Entities(NamedTuple):
     scores: Floats | None
 
 
-class BilouNER(FiniteWeights):
+class BilouNER(TrainablePipe):
     """Tags each token with BILUO, and writes doc.ents.
 
     Of all sequences of tags that make entities the most probable one is taken. No
@@ -259,12 +258,15 @@ class BilouNER(FiniteWeights):
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Entities]) -> None:
         """Write the entities, beside those that are there already."""
         labels = [self.vocab.strings.add(label) for label in self.labels]
+        written: set[Doc] = set()
         for doc, entities in zip(docs, scores, strict=True):
             spans = [
                 Span(doc, start, end, label=labels[label])
                 for start, end, label in entities.spans
             ]
-            _write_entities(doc, spans)
+            if doc not in written:  # it may stand in a batch twice
+                _write_entities(doc, spans)
+                written.add(doc)
             if self.scores_key is not None and entities.scores is not None:
                 _write_scores(doc, self.scores_key, spans, entities.scores.tolist())
 
@@ -299,8 +301,15 @@ class BilouNER(FiniteWeights):
         )
         return [outside, *(weight for weight in weights for _ in KINDS)]
 
-    def _checked(self) -> Self:
-        super()._checked()
+    def from_bytes(self, *args: Any, **settings: Any) -> "BilouNER":
+        """Load the component."""
+        super().from_bytes(*args, **settings)
+        self._check_n_tags(self.labels)
+        return self
+
+    def from_disk(self, *args: Any, **settings: Any) -> "BilouNER":
+        """Load the component."""
+        super().from_disk(*args, **settings)
         self._check_n_tags(self.labels)
         return self
 

@@ -16,7 +16,6 @@ from thinc.api import Model
 
 from ..errors import SpanftError, shown
 from ..ml.cross_entropy import target_layers
-from .finite_weights import FiniteWeights
 from .scorers import make_regression_scorer
 
 SCORE = "score"
@@ -60,7 +59,7 @@ def make_text_regressor(
     )
 
 
-class TextRegressor(FiniteWeights, MultiLabel_TextCategorizer):
+class TextRegressor(MultiLabel_TextCategorizer):
     """A `textcat_multilabel` with one label whose truth is anything from 0 to 1.
 
     spaCy's own accepts only 0 and 1. The loss is the same, the squared difference from

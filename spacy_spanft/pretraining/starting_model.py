@@ -102,6 +102,7 @@ def make_model(name: str, config: Any, sbo: bool, from_scratch: bool) -> Any:
         model, info = model_class.from_pretrained(
             name, config=config, torch_dtype="float32", output_loading_info=True
         )
+    safety.check_finite(model)
     if any(key.startswith("boundary.") for key in info["missing_keys"]):
         model.boundary.initialize()  # some models draw no weights of unknown layers
     return model

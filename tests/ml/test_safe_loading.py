@@ -295,10 +295,14 @@ def test_an_encoder_of_a_folder_that_needs_code_is_refused(evil, way):
 @pytest.mark.parametrize("way", WAYS)
 def test_pretraining_runs_no_code(evil, way):
     WAYS[way](evil)
+
+    def begin(name):
+        config = starting_model.load_config(name, None, None)
+        starting_model.load_tokenizer(name, config, [], None)
+        starting_model.make_model(name, config, True, False)
+
     with pytest.raises(SpanftError):
-        config = starting_model.load_config(str(evil), None, None)
-        starting_model.load_tokenizer(str(evil), config, [], None)
-        starting_model.make_model(str(evil), config, True, False)
+        begin(str(evil))
 
 
 def test_no_kernel_of_the_hub_comes_with_a_folder(evil):
@@ -306,6 +310,27 @@ def test_no_kernel_of_the_hub_comes_with_a_folder(evil):
     config = load_encoder(settings_of(evil)).config
     assert config._attn_implementation in ("sdpa", "eager")
     assert not hasattr(config, "auto_map")
+
+
+@pytest.mark.parametrize("way_in", ["folder", "bytes"])
+def test_no_kernel_of_the_hub_comes_by_another_name(evil, way_in):
+    alias = {"attribute_map": {"_attn_implementation_internal": "other"}}
+    if way_in == "folder":
+        change(evil / "config.json", other=KERNEL, **alias)
+        encoder = load_encoder(settings_of(evil))
+    else:
+        data = saved(evil, {}, {"other": KERNEL, **alias})
+        encoder = encoder_from_bytes(data, settings_of("-"))
+    assert encoder.module.config._attn_implementation in ("sdpa", "eager")
+
+
+def test_no_file_of_this_machine_is_saved_with_a_tokenizer(evil, tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    files = {"vocab_file": str(tmp_path / "secret"), "tokenizer_file": "secret"}
+    encoder = encoder_from_bytes(saved(evil, files, {}), settings_of("-"))
+    assert b"secret" not in encoder_to_bytes(encoder)
+    with pytest.raises(SpanftError, match="tokenizer_config has vocab_file"):
+        huggingface_encoder(str(evil), tokenizer_config=files)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])

@@ -435,5 +435,5 @@ def test_weights_that_are_nan_are_not_loaded(trained):
     weights = node.get_param("W").copy()
     weights[0, 0] = np.nan
     node.set_param("W", weights)
-    with pytest.raises(SpanftError, match=r"weights W of .* in 'bilou_ner'.*NaN"):
+    with pytest.raises(SpanftError, match=r"weights W of the layer .*NaN"):
         make().from_bytes(nlp.to_bytes())

@@ -8,6 +8,8 @@ import spacy
 from spacy.tokens import Span
 from spacy.training import Example
 
+from spacy_spanft.errors import SpanftError
+
 from ..tiny import OWN_LISTENER, encoder_config
 
 POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
@@ -83,3 +85,25 @@ def test_threads_share_a_stream(bert, switching):
             range(10),
         )
     assert all(scores == expected for scores in runs)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5, 64])
+def test_the_same_doc_twice_in_a_batch(bert, batch_size):
+    nlp = make_nlp(bert)
+    for text in TEXTS[:20]:
+        doc, other = nlp.make_doc(text), nlp.make_doc("a film")
+        docs = [doc, other, doc, doc]
+        assert list(nlp.pipe(docs, batch_size=batch_size)) == docs
+        score, entities, probabilities = scores_of(nlp(text))
+        assert scores_of(doc)[:2] == (pytest.approx(score, abs=1e-5), entities)
+        assert scores_of(doc)[2] == pytest.approx(probabilities, abs=1e-5)
+
+
+def test_weights_of_a_text_classifier_are_finite(bert):
+    nlp = make_nlp(bert)
+    node = nlp.get_pipe("textcat").model.get_ref("output_layer")
+    weights = node.get_param("W").copy()
+    weights[0, 0] = float("inf")
+    node.set_param("W", weights)
+    with pytest.raises(SpanftError, match=r"weights W of the layer .* are NaN or inf"):
+        make_nlp(bert).from_bytes(nlp.to_bytes())

@@ -14,6 +14,7 @@ from ..alignment import check_spans_key
 from ..cross_entropy import ClassWeights, label_targets
 from ..layers.doc_summary import Summary, text_vector
 from ..layers.encoder_rows import encoder_rows
+from ..layers.finite import finite
 from ..layers.pair_match import pair_match
 from ..layers.pooling import Pooling
 from ..layers.scoring import fixed_dropout, resizable_output, zeros_for_nothing
@@ -149,7 +150,7 @@ def _classifier(
     n_parts = len(parts) + len(matches)
     pooled = concatenate(*parts, *matches) if n_parts > 1 else parts[0]
     classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
-    model: Any = chain(rows, pooled, classified)
+    model = finite(chain(rows, pooled, classified))
     model.init = partial(init, n_parts, len(matches))
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)

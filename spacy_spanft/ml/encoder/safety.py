@@ -17,6 +17,8 @@ _CODE = {
     *("use_kernels", "kernel_config", "allow_all_kernels"),
     *("adapter_kwargs", "quantization_config", "tokenizer_type", "config"),
     *("backbone", "backbone_kwargs", "model_args"),
+    # Other names for settings, under which the check would not see them.
+    "attribute_map",
 }
 # None would make transformers ask on the terminal whether to run code.
 SAFE = {"trust_remote_code": False}
@@ -130,9 +132,11 @@ def check_finite(module: Any) -> None:
 
 def _decides_code(key: Any, value: Any) -> bool:
     name = str(key).lstrip("_")
+    # A path of this machine, whose content would be saved with the tokenizer.
+    is_file = name.endswith("_file")
     # A repository of kernels on the hub: "kernels-community/flash-attn:function".
     is_from_hub = "_implementation" in name and re.search("[/:]", _flat(value))
-    return name in _CODE or bool(is_from_hub)
+    return name in _CODE or is_file or bool(is_from_hub)
 
 
 def _flat(value: Any) -> str:
