@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping
@@ -39,6 +40,12 @@ class Parts:
         facts (Mapping[str, Any]): What the predictions depend on.
         force (bool): Whether to start over if a run with other facts was begun.
         """
+        others = {path.name for path in self.folder.glob("*")} - {".lock"}
+        if self.folder.is_symlink() or (others and self._facts.name not in others):
+            raise SpanftError(
+                f"{self.folder} is where this run keeps its parts, but it holds other "
+                "files. Remove it, or name another output."
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.folder / ".lock")
         try:
@@ -50,15 +57,15 @@ class Parts:
             self._begin(dict(facts), force)
             yield
         finally:
-            lock.release()
             if not self.is_begun:
                 shutil.rmtree(self.folder)
+            lock.release()
 
     def _begin(self, facts: dict[str, Any], force: bool) -> None:
         if self.is_begun:
             try:
                 before = json.loads(self._facts.read_bytes())
-            except ValueError:
+            except (ValueError, RecursionError):
                 before = None
             if before == facts:
                 return
@@ -78,14 +85,22 @@ class Parts:
     def read(self, number: int, n_rows: int) -> list[Any] | None:
         """Return a part, or None if it is missing or damaged."""
         try:
-            part = json.loads(gzip.decompress(self._path(number).read_bytes()))
-        except (OSError, EOFError, zlib.error, ValueError):
+            data = gzip.decompress(self._path(number).read_bytes())
+            saved_number, part = json.loads(data)
+        except (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError):
             return None
-        return part if len(part) == n_rows else None
+        is_whole = (
+            saved_number == number
+            and isinstance(part, list)
+            and len(part) == n_rows
+            and all(isinstance(result, dict | str) for result in part)
+        )
+        return part if is_whole else None
 
     def write(self, number: int, part: list[Any]) -> None:
         """Write a part, all of it or nothing."""
-        write_whole(self._path(number), gzip.compress(json.dumps(part).encode(), 1))
+        data = json.dumps([number, part]).encode()
+        write_whole(self._path(number), gzip.compress(data, 1))
 
     def finish(self) -> None:
         """Mark the run as complete."""
@@ -101,7 +116,11 @@ def digest_of(path: Path) -> str:
     It reads them whole: sizes and time stamps can be the same after a change.
     """
     digest = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+    files = [path]
+    if path.is_dir():
+        walked = os.walk(path, followlinks=True)
+        files = [Path(folder, name) for folder, _, names in walked for name in names]
+    for file in sorted(files):
         if file.is_file():
             name = file.relative_to(path).as_posix()
             digest.update(f"{name} {file.stat().st_size}\n".encode())

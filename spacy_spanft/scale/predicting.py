@@ -101,11 +101,18 @@ def predict(
     }
     with parts.opened(facts, force):
         schema = out.schema_of(source) if target.suffix == ".parquet" else None
-        with workers as submit:
-            call = partial(submit, pipeline)
-            shape = _shape_of(source, call, prefix)
-            n_rows = _predict_parts(source, call, parts, len(gpus), progress)
-        load_once.cache_clear()
+        try:
+            with workers as submit:
+                call = partial(submit, pipeline)
+                shape = _shape_of(source, call, prefix)
+                n_rows = _predict_parts(source, call, parts, len(gpus), progress)
+        finally:
+            load_once.cache_clear()  # the next run may have another of that name
+        if digest_of(Path(input_path)) != facts["the input"]:
+            raise SpanftError(
+                f"{shown(input_path)} was changed while it was predicted. Start over "
+                "with --force."
+            )
         join = partial(_join, source, parts, shape, prefix)
         write: Any = out.write_jsonl
         if schema is not None:

@@ -60,11 +60,14 @@ class Saved(NamedTuple):
         return [*third_party_requirements(nlp), f"spacy{self.meta['spacy_version']}"]
 
     def files(self) -> dict[str, Path]:
-        """Return the files by their paths in the folder, without hidden ones."""
+        """Return the files by their paths in the folder.
+
+        Without hidden ones, and those that are links to files elsewhere.
+        """
         paths = {
             path.relative_to(self.folder): path
             for path in sorted(self.folder.rglob("*"))
-            if path.is_file()
+            if path.is_file() and path.resolve().is_relative_to(self.folder.resolve())
         }
         return {
             name.as_posix(): path
