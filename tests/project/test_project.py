@@ -15,7 +15,7 @@ from spacy.tokens import DocBin
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.experiment import tasks_of
 from spacy_spanft.experiments.matrix import read_arms
-from spacy_spanft.experiments.matrix.data import find_data
+from spacy_spanft.experiments.matrix.task_data import find_data
 
 from .. import interpreter
 from ..commands import run as spacy_command
