@@ -34,6 +34,7 @@ from spacy.tokens import Doc
 from wasabi.tables import table
 
 from spacy_spanft.explanation import Explanation, Reasons, explain_pipe
+from spacy_spanft.explanation.text_scores import layers_of, pieces_of
 
 from .arguments import Encoder, Folder
 from .fewlabels.encoders import check_same
@@ -94,7 +95,7 @@ def test(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
     scores = nlp.evaluate(dev, batch_size=32)
     words = [example.reference.text for example in dev]
     chance = random.Random(run["seed"])
-    texts = [text for one in explain_pipe(nlp, words) if (text := text_of(one))]
+    texts = [text for one in explain_pipe(nlp, words) if (text := text_of(nlp, one))]
     texts = chance.sample(texts, min(MAX_TEXTS, len(texts)))
     orders = {name: order(name, nlp, texts, chance) for name in METHODS}
     return {
@@ -108,17 +109,19 @@ def test(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
     }
 
 
-def text_of(one: Explanation) -> Text | None:
+def text_of(nlp: Language, one: Explanation) -> Text | None:
     """Find the parts of a text; None if there are too few to choose among."""
-    ends = np.cumsum(one.found.pieces.lengths)
-    rows = np.split(one.found.pieces.rows, ends[:-1]) if len(ends) else []
-    named = [
-        (part, row) for part, row in zip(one.parts, rows, strict=True) if part.text
-    ]
+    model: Any = nlp.get_pipe("textcat").model  # type: ignore[attr-defined]
+    X = model.get_ref("rows").predict([one.doc])
+    pieces, _ = pieces_of(layers_of(model)[0], X)
+    ends = np.cumsum(pieces.lengths)
+    rows = np.split(pieces.rows, ends[:-1]) if len(ends) else []
+    parts = one.contributions().parts
+    named = [(part, row) for part, row in zip(parts, rows, strict=True) if part.text]
     if len(named) < MIN_PARTS or len(one.doc) < MIN_TOKENS:
         return None
     spans = [(part.start, part.end) for part, _ in named]
-    label, rival = (int(i) for i in np.argsort(-one.found.logits)[:2])
+    label, rival = (int(i) for i in np.argsort(-one.contributions().logits)[:2])
     return Text(one, spans, [row for _, row in named], label, rival)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from confection import Config
 from tqdm import tqdm
 
-from spacy_spanft.configs import task_config, to_text
+from spacy_spanft.configs import task_config
 from spacy_spanft.errors import SpanftError, without_code
 
 T = TypeVar("T")
@@ -157,7 +157,7 @@ def our_config(
         encoder=encoder,
     )
     return Config().from_str(
-        to_text(made), overrides=dict(overrides), interpolate=False
+        made.to_str(interpolate=False), overrides=dict(overrides), interpolate=False
     )
 
 

@@ -10,6 +10,7 @@ learning rate and warm-up; scored is the last state. An entity is seen if the tr
 data has one of the same text and label.
 """
 
+import random
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +27,6 @@ from spacy.training.loop import train
 from spacy.util import registry
 
 from spacy_spanft.training.readers.conll import conll_corpus
-from spacy_spanft.training.readers.splits import split_in_three
 
 from .arguments import Encoder, Folder
 from .harness import as_in_the_paper, our_config
@@ -57,7 +57,10 @@ def files_of(folder: Path, task: str, split: Path) -> Files:
     blocks = (block.split("\n") for block in text.split("\n\n"))
     sentences = ["\n".join(x for x in one if x[:10] != "-DOCSTART-") for one in blocks]
     sentences = [one for one in sentences if one.strip()]
-    parts = split_in_three(sentences)
+    random.Random(0).shuffle(sentences)
+    n = len(sentences) // 10
+    tests = {"dev": sentences[:n], "test": sentences[n : 2 * n]}
+    parts = {"train": sentences[2 * n :], **tests}
     for part, own in parts.items():
         (split / f"{part}.conll").write_text("\n\n".join(own) + "\n", "utf8")
     return {part: split / f"{part}.conll" for part in parts}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .util.about import __version__
 
 if TYPE_CHECKING:
-    from .explanation.explain import explain, explain_pipe
+    from .explanation.explainers import explain, explain_pipe
     from .ml.pairs import join_pair, join_pairs
     from .ngrams.dictionary import NgramDictionary
     from .ngrams.provenance import Provenance
@@ -31,8 +31,8 @@ _MODULES = {
     "NgramDictionary": "ngrams.dictionary",
     "Provenance": "ngrams.provenance",
     "default_dictionary": "ngrams.readers",
-    "explain": "explanation.explain",
-    "explain_pipe": "explanation.explain",
+    "explain": "explanation.explainers",
+    "explain_pipe": "explanation.explainers",
     "join_pair": "ml.pairs",
     "join_pairs": "ml.pairs",
 }
@@ -40,7 +40,7 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     # All of these import spaCy, and with it PyTorch, which takes seconds: what does not
-    # need them, such as `fork_server`, begins without.
+    # need them begins without.
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_MODULES[name]}", __name__), name)

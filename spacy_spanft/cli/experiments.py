@@ -10,8 +10,7 @@ from wasabi.tables import table
 from ..errors import SpanftError, listed
 from ..util.extras import require
 from ..util.files import check_folder
-from .engine import Address, Engine, EngineName
-from .util import read_overrides, short_errors
+from .util import Address, Engine, EngineName, read_overrides
 
 if TYPE_CHECKING:
     from ..experiments.matrix import ArmConfig, Failure, Run
@@ -64,62 +63,61 @@ def experiment_cli(
     Rerun it to resume. Settings for all configs are given as to `spacy train`:
     --training.max_steps 10.
     """
-    with short_errors():
-        if (metrics is None) != train_only:
-            raise SpanftError(
-                "Name the folder of the report with --metrics, or pass --train-only."
-            )
-        if metrics is not None:
-            require("An experiment", "scipy", "matplotlib")
-            check_folder(metrics)
-        check_folder(output)
-        from ..experiments.experiment import checked_data, run_experiment
-        from ..experiments.matrix import (
-            plan_runs,
-            read_arms,
-            read_gpus,
-            run_matrix,
+    if (metrics is None) != train_only:
+        raise SpanftError(
+            "Name the folder of the report with --metrics, or pass --train-only."
         )
-        from ..util.gpu import select_gpu
+    if metrics is not None:
+        require("An experiment", "scipy", "matplotlib")
+        check_folder(metrics)
+    check_folder(output)
+    from ..experiments.experiment import checked_data, run_experiment
+    from ..experiments.matrix import (
+        plan_runs,
+        read_arms,
+        read_gpus,
+        run_matrix,
+    )
+    from ..util.gpu import select_gpu
 
-        overrides = read_overrides(ctx.args)
-        paths = {"transformer": transformer, "dictionary": dictionary}
-        overrides |= {f"paths.{name}": path for name, path in paths.items() if path}
-        gpu_ids = read_gpus(gpu_id)
-        if engine is EngineName.local:
-            for number in sorted(set(gpu_ids), reverse=True):
-                select_gpu(number)
-        runs = plan_runs(
-            _choose(read_arms(arms), arm),
-            data,
-            output,
-            pipeline=pipeline,
-            configs=configs,
-            nltk_data=nltk_data,
-            seeds=range(seed, seed + seeds),
-            epochs=epochs,
-            overrides=overrides,
+    overrides = read_overrides(ctx.args)
+    paths = {"transformer": transformer, "dictionary": dictionary}
+    overrides |= {f"paths.{name}": path for name, path in paths.items() if path}
+    gpu_ids = read_gpus(gpu_id)
+    if engine is EngineName.local:
+        for number in sorted(set(gpu_ids), reverse=True):
+            select_gpu(number)
+    runs = plan_runs(
+        _choose(read_arms(arms), arm),
+        data,
+        output,
+        pipeline=pipeline,
+        configs=configs,
+        nltk_data=nltk_data,
+        seeds=range(seed, seed + seeds),
+        epochs=epochs,
+        overrides=overrides,
+    )
+    if dry_run:
+        if metrics is not None:
+            checked_data(data, runs)
+        print(_table(runs))
+        return
+    how: dict[str, Any] = {
+        "n_jobs": jobs,
+        "engine": engine.value,
+        "address": address,
+    }
+    if metrics is None:
+        failures, tables = run_matrix(runs, gpu_id=gpu_ids, **how), ""
+    else:
+        failures, tables = run_experiment(
+            runs, data, output, metrics, gpu_ids=gpu_ids, **how
         )
-        if dry_run:
-            if metrics is not None:
-                checked_data(data, runs)
-            print(_table(runs))
-            return
-        how: dict[str, Any] = {
-            "n_jobs": jobs,
-            "engine": engine.value,
-            "address": address,
-        }
-        if metrics is None:
-            failures, tables = run_matrix(runs, gpu_id=gpu_ids, **how), ""
-        else:
-            failures, tables = run_experiment(
-                runs, data, output, metrics, gpu_ids=gpu_ids, **how
-            )
-            print(tables)
-        _check(failures, len(runs))
-        written = output if metrics is None else metrics / "comparison.html"
-        print(f"✔ {len(runs)} runs: {written}", file=sys.stderr)
+        print(tables)
+    _check(failures, len(runs))
+    written = output if metrics is None else metrics / "comparison.html"
+    print(f"✔ {len(runs)} runs: {written}", file=sys.stderr)
 
 
 def _choose(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig]":

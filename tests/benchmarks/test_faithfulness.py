@@ -28,7 +28,7 @@ def nlp(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def texts(nlp):
-    found = [bench.text_of(one) for one in explain_pipe(nlp, TEXTS)]
+    found = [bench.text_of(nlp, one) for one in explain_pipe(nlp, TEXTS)]
     assert found[2] is None  # too few parts to choose among
     return found[:2]
 
@@ -104,6 +104,6 @@ def test_deleting_all_that_speaks_for_a_label_lowers_it(nlp, texts):
     odds = bench.odds(nlp, texts, words)
     assert all(value > 0 for value in odds)  # it is the label that each text has
     for text, label, value in zip(texts, labels, odds, strict=True):
-        logits = text.explanation.found.logits
+        logits = text.explanation.contributions().logits
         assert text.explanation.labels[text.label] == label
         assert value == pytest.approx(logits[text.label] - logits[text.rival], abs=1e-3)

@@ -265,7 +265,7 @@ def test_mistakes_in_data_are_found_before_the_training(place):
     ("args", "expected"),
     [
         (["--arm", "x"], "no arm 'x'. Known: 'baseline', 'random', 'ngrams'"),
-        (["--gpu-id", "99"], "GPU 99 was asked for"),
+        (["--gpu-id", "99"], "GPU 99 cannot be used"),
         (["--gpu-id", "0,x"], "--gpu-id is '0,x', but must be the number of a GPU"),
         (["--gpu-id", "0,-1"], "--gpu-id is '0,-1'"),
         (["--paths.transfomer", "x"], "'paths.transfomer', which is not a known"),
