@@ -72,12 +72,7 @@ def experiment_cli(
         check_folder(metrics)
     check_folder(output)
     from ..experiments.experiment import checked_data, run_experiment
-    from ..experiments.matrix import (
-        plan_runs,
-        read_arms,
-        read_gpus,
-        run_matrix,
-    )
+    from ..experiments.matrix import plan_runs, read_arms, read_gpus, run_matrix
     from ..util.gpu import select_gpu
 
     overrides = read_overrides(ctx.args)
@@ -103,17 +98,12 @@ def experiment_cli(
             checked_data(data, runs)
         print(_table(runs))
         return
-    how: dict[str, Any] = {
-        "n_jobs": jobs,
-        "engine": engine.value,
-        "address": address,
-    }
+    how: dict[str, Any] = {"n_jobs": jobs, "engine": engine.value, "address": address}
     if metrics is None:
-        failures, tables = run_matrix(runs, gpu_id=gpu_ids, **how), ""
+        failures = run_matrix(runs, gpu_id=gpu_ids, **how)
     else:
-        failures, tables = run_experiment(
-            runs, data, output, metrics, gpu_ids=gpu_ids, **how
-        )
+        how["gpu_ids"] = gpu_ids
+        failures, tables = run_experiment(runs, data, output, metrics, **how)
         print(tables)
     _check(failures, len(runs))
     written = output if metrics is None else metrics / "comparison.html"
@@ -128,9 +118,9 @@ def _choose(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig
 
 
 def _table(runs: "list[Run]") -> str:
+    steps = [run.config["training"]["max_steps"] for run in runs]
     rows = [
-        (run.task, run.arm, run.seed, run.config["training"]["max_steps"], run.state)
-        for run in runs
+        (r.task, r.arm, r.seed, n, r.state) for r, n in zip(runs, steps, strict=True)
     ]
     header = ("Task", "Arm", "Seed", "Steps", "State")
     return table(rows, header=header, divider=True)

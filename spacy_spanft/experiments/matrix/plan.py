@@ -37,11 +37,8 @@ _NOTE = "note.txt"
 class Run(NamedTuple):
     """A training run.
 
-    task (str): The task: the name of its data's folder.
-    arm (str): The arm.
-    seed (int): The seed.
+    task (str): The name of the folder of its data.
     folder (Path): The folder of its config, log, scores and pipeline.
-    config (Config): Its config.
     n_words (int): The number of words that it is trained on, over all epochs.
     fingerprint (str): A digest of its config and of the files that this names.
     note (str): The note of the arm.
@@ -137,12 +134,10 @@ def _source(
     if configs is None:
         name = pipeline or data.pipeline or _detect(data)
         if name not in TASKS:
-            known = f"{shown(name)} is not a pipeline. Known: {listed(list(TASKS))}."
-            raise SpanftError(known)
+            raise SpanftError(f"{shown(name)} is not one of {listed(list(TASKS))}.")
         tables = [path for path in data.files.values() if path.suffix != ".spacy"]
         if tables and name not in COLUMNS:
-            message = f"'{tables[0]}' cannot be read for {name}. Use .spacy files."
-            raise SpanftError(message)
+            raise SpanftError(f"'{tables[0]}' cannot be read for {name}. Use .spacy.")
         return Pipeline(name)
     if pipeline is not None:
         raise SpanftError("Use either --pipeline or --configs.")

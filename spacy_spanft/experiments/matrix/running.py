@@ -87,12 +87,11 @@ def read_gpus(text: str) -> list[int]:
         gpu_ids = [int(number) for number in text.split(",")]
     except ValueError:
         gpu_ids = []
-    if gpu_ids != [CPU] and (not gpu_ids or min(gpu_ids) < 0):
-        raise SpanftError(
-            f"--gpu-id is {shown(text)}, but must be the number of a GPU, several with "
-            f"commas between them (0,1), or -1 for the CPU."
-        )
-    return gpu_ids
+    if gpu_ids == [CPU] or (gpu_ids and min(gpu_ids) >= 0):
+        return gpu_ids
+    raise SpanftError(
+        f"--gpu-id is {text!r}, but must be a number, several (0,1), or -1 for the CPU."
+    )
 
 
 @contextmanager
@@ -179,27 +178,33 @@ def _train_all(
         while True:
             for run in islice(waiting, n_jobs - len(running)):
                 folder = _prepare(run)
-                names = {"task": run.task, "arm": run.arm, "seed": run.seed}
-                arguments = {
-                    "folder": str(folder.absolute()),
-                    "facts": {**names, "fingerprint": run.fingerprint},
-                    "n_words": run.n_words,
-                    "n_threads": n_threads,
-                    "working_dir": os.getcwd(),
-                }
+                arguments = _arguments(run, folder) | {"n_threads": n_threads}
                 running[start(arguments)] = run, folder
             if not running:
                 return failures
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 run, folder = running.pop(future)
                 if reason := _failure(future, folder):
-                    os.replace(folder, _failed(run))
-                    failures.append(Failure(run, reason, _failed(run) / LOG))
+                    failed = run.folder.with_name(f"{run.seed}.failed")
+                    os.replace(folder, failed)
+                    failures.append(Failure(run, reason, failed / LOG))
                     _print(f"✘ {failures[-1]}")
                 else:
-                    _finish(run, folder)
+                    if run.folder.exists():
+                        os.replace(run.folder, _unfinished(run))  # removed at the end
+                    os.replace(folder, run.folder)
                     _print(f"✔ {run.folder}")
                 bar.update()
+
+
+def _arguments(run: Run, folder: Path) -> dict[str, Any]:
+    names = ("task", "arm", "seed", "fingerprint")
+    return {
+        "folder": str(folder.absolute()),
+        "facts": {name: getattr(run, name) for name in names},
+        "n_words": run.n_words,
+        "working_dir": os.getcwd(),
+    }
 
 
 def _print(line: str) -> None:
@@ -234,7 +239,7 @@ def last_error(log: Path) -> str:
 
 def _prepare(run: Run) -> Path:
     """Make a folder for an unfinished run, under a name that was never used before."""
-    shutil.rmtree(_failed(run), ignore_errors=True)
+    shutil.rmtree(run.folder.with_name(f"{run.seed}.failed"), ignore_errors=True)
     folder = _unfinished(run)
     folder.mkdir(parents=True)
     run.config.to_disk(folder / "config.cfg", interpolate=False)
@@ -242,23 +247,13 @@ def _prepare(run: Run) -> Path:
 
 
 def _unfinished(run: Run) -> Path:
-    return run.folder.with_name(f"{run.folder.name}.going-{uuid4().hex[:12]}")
-
-
-def _failed(run: Run) -> Path:
-    return run.folder.with_name(f"{run.folder.name}.failed")
+    return run.folder.with_name(f"{run.seed}.going-{uuid4().hex[:12]}")
 
 
 def _remove_unfinished(folders: Sequence[Path]) -> None:
     for folder in folders:
         for path in folder.glob("*/*.going*"):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _finish(run: Run, folder: Path) -> None:
-    if run.folder.exists():
-        os.replace(run.folder, _unfinished(run))  # removed at the end
-    os.replace(folder, run.folder)
 
 
 def _write_arms(runs: Sequence[Run]) -> None:
