@@ -193,6 +193,7 @@ def test_ray_trains_as_processes_do(place):
         logs[engine] = (run.folder / "log.jsonl").read_text()
         shutil.rmtree("out")
     assert logs["local"] == logs["ray"]
-    (run, _) = plan_two(overrides={"training.optimizer.eps": "nonsense"})
-    ((_, reason, _),) = run_matrix([run], engine="ray")
-    assert "eps" in reason
+    Path("arms.yml").write_text(BAD_ARM)
+    (bad, _) = plan_two()
+    ((_, reason, _),) = run_matrix([bad], engine="ray")
+    assert "arms.yml is not an n-gram dictionary" in reason

@@ -339,15 +339,18 @@ def test_demo_data(tmp_path):
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["--gpu-id", "99"], "GPU 99 was asked for, but cannot be used"),
-        (["--arm", "nothing"], "There is no arm 'nothing'. There are: encoder, cnn"),
+        (["--gpu-id", "99"], "GPU 99 cannot be used"),
+        (["--arm", "nothing"], "There is no arm 'nothing'. Known: 'encoder', 'cnn'"),
         (["--data", "nowhere"], "There is no folder 'nowhere'"),
         (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
         (
             ["--pipeline", "nothing"],
-            "'nothing' is not a pipeline that can be trained on",
+            "'nothing' is not one of",
         ),
-        (["--pipeline", "ner", "--configs", "configs"], "Leave one of them out"),
+        (
+            ["--pipeline", "ner", "--configs", "configs"],
+            "Use either --pipeline or --configs",
+        ),
         (["--metrics", "file"], "'file' is a file"),
     ],
 )
