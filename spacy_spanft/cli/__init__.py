@@ -13,9 +13,9 @@ from .card import card_cli
 from .compare import compare_cli
 from .convert import convert_cli
 from .dictionaries import diff_cli, info_cli, top_cli
+from .experiments import experiment_cli
 from .explain import explain_cli, phrases_cli
 from .init import init_cli
-from .matrix import experiment_cli, matrix_cli
 from .predict import predict_cli
 from .pretrain import pretrain_cli
 from .push import push_cli
@@ -45,7 +45,6 @@ spanft.command("segment")(segment_cli)
 spanft.command("add")(add_cli)
 spanft.command("convert")(convert_cli)
 spanft.command("compare")(compare_cli)
-spanft.command("matrix", context_settings=OVERRIDES)(matrix_cli)
 spanft.command("experiment", context_settings=OVERRIDES)(experiment_cli)
 spanft.command("explain")(explain_cli)
 spanft.command("phrases")(phrases_cli)

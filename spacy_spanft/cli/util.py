@@ -1,13 +1,12 @@
 """What all commands share: options, and errors and warnings in one line."""
 
-import inspect
 import logging
 import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from types import FrameType
@@ -167,28 +166,6 @@ def _short_warnings() -> Iterator[None]:
         warnings.formatwarning = python_format
         logging.captureWarnings(False)
         logger.removeHandler(handler)
-
-
-def with_parameters(
-    command: Callable[..., None], more: Iterable[inspect.Parameter]
-) -> Callable[..., None]:
-    """Give a command more parameters for typer to see, in the place of **others.
-
-    more (Iterable[Parameter]): The parameters. Those that it has already are kept.
-    RETURNS (Callable): The command.
-    """
-    signature = inspect.signature(command)
-    own = {
-        name: one.replace(kind=one.KEYWORD_ONLY)
-        for name, one in signature.parameters.items()
-        if one.kind != one.VAR_KEYWORD
-    }
-    for one in more:
-        own.setdefault(one.name, one.replace(kind=one.KEYWORD_ONLY))
-    parameters = list(own.values())
-    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
-    return command
 
 
 def _fail_for_file(error: OSError) -> NoReturn:

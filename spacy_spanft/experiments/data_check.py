@@ -13,7 +13,7 @@ from ..errors import ComparisonError, listed, visible
 from ..training.gold import has_score, labels_in
 from .comparison.predicting import read_examples
 from .matrix import Run
-from .matrix.data import TASK, Data
+from .matrix.task_data import TASK, Data
 from .metrics.choice import check_metric
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from ..errors import ComparisonError
-from ..util.engines import EngineName
 from .data_check import check_test_data
 from .matrix import Failure, Run, run_matrix
-from .matrix.data import Data, find_data
+from .matrix.task_data import Data, find_data
 from .report.tasks import Task, compare_tasks, table_of, task_of_runs, write_reports
 
 
@@ -19,7 +19,7 @@ def run_experiment(
     *,
     gpu_ids: Sequence[int] = (-1,),
     n_jobs: int = 1,
-    engine: EngineName = "local",
+    engine: Literal["local", "ray"] = "local",
     address: str | None = None,
 ) -> tuple[list[Failure], str]:
     """Train the missing runs, compare the arms, and write the reports.

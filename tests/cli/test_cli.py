@@ -235,7 +235,7 @@ def test_outputs_are_checked_before_the_work(corpus, tmp_path, monkeypatch):
         ["convert", "none.tsv", output],
         ["add", "none.cfg", output],
         ["compare", "none", "--data", "none.spacy", "--output", output],
-        ["matrix", "no.yml", "-c", "no", "-d", "none", "--output", output],
+        ["experiment", "no.yml", "-d", "none", "--metrics", "m", "--output", output],
         ["pretrain", "--model", "none", "--text", corpus, "--output", output],
     ):
         result = run(*args)

@@ -9,7 +9,7 @@ from spacy.tokens import DocBin
 
 from spacy_spanft.errors import ComparisonError, SpanftError
 from spacy_spanft.experiments.data_check import check_test_data
-from spacy_spanft.experiments.matrix.data import find_data
+from spacy_spanft.experiments.matrix.task_data import find_data
 
 from .matrix_place import plan
 

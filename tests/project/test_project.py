@@ -15,7 +15,7 @@ from spacy.tokens import DocBin
 from spacy_spanft import NgramDictionary, default_dictionary
 from spacy_spanft.experiments.experiment import tasks_of
 from spacy_spanft.experiments.matrix import read_arms
-from spacy_spanft.experiments.matrix.data import find_data
+from spacy_spanft.experiments.matrix.task_data import find_data
 
 from .. import interpreter
 from ..commands import run as spacy_command
@@ -339,15 +339,18 @@ def test_demo_data(tmp_path):
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["--gpu-id", "99"], "GPU 99 was asked for, but cannot be used"),
-        (["--arm", "nothing"], "There is no arm 'nothing'. There are: encoder, cnn"),
+        (["--gpu-id", "99"], "GPU 99 cannot be used"),
+        (["--arm", "nothing"], "There is no arm 'nothing'. Known: 'encoder', 'cnn'"),
         (["--data", "nowhere"], "There is no folder 'nowhere'"),
         (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
         (
             ["--pipeline", "nothing"],
-            "'nothing' is not a pipeline that can be trained on",
+            "'nothing' is not one of",
         ),
-        (["--pipeline", "ner", "--configs", "configs"], "Leave one of them out"),
+        (
+            ["--pipeline", "ner", "--configs", "configs"],
+            "Use either --pipeline or --configs",
+        ),
         (["--metrics", "file"], "'file' is a file"),
     ],
 )

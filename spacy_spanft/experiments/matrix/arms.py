@@ -1,6 +1,6 @@
-"""The arms of a comparison: what each one changes in a config.
+"""The arms of an experiment: the settings that each changes in a config.
 
-A file of arms is YAML. Each arm says which config it takes, and what it changes there:
+They are read from YAML:
 
     arms:
       baseline:
@@ -10,61 +10,61 @@ A file of arms is YAML. Each arm says which config it takes, and what it changes
       no-cls:
         block: {use_cls: false}
 
-The configs are those of `spanft init`, or files of one's own.
+The configs are those of `spanft init`, or the user's own.
 """
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import srsly
 from confection import Config
 from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 
 from ...configs import REGIMES, task_config
 from ...configs.reading import read_config
-from ...errors import Errors, SpanftError, shown
-from ...errors.shortening import meant
+from ...errors import SpanftError, listed, meant, shown
+from ...util.files import read_whole
 from ...util.names import SEGMENTER
 from ..hook import NGRAM_SEGMENTER, SPAN_BLOCKS
-from .arms_file import bad_arms, read_arms_file
-from .names import fault_of, same_folder
 
-# The configs that a pipeline has, and whether they look at spans.
-KINDS = {"baseline": False, "spanft": True}
-
-# What else there may be in sections of which spaCy never says that a key is unknown.
-_SCHEMAS = {
-    "paths": ["train", "dev"],
-    "system": [],
-    "nlp": [*ConfigSchemaNlp.__annotations__],
-    "training": [*ConfigSchemaTraining.__annotations__],
+# Settings of sections in which spaCy ignores a misspelled one.
+_KNOWN: dict[str, Collection[str]] = {
+    "paths": (),
+    "nlp": ConfigSchemaNlp.__annotations__,
+    "training": ConfigSchemaTraining.__annotations__,
 }
+# The configs of a pipeline, and whether they use spans.
+_USES_SPANS = {"baseline": False, "spanft": True}
+# An arm or a task names a folder, on any file system.
+FOLDER_NAME = re.compile(r"(?!arms\.json$)\w([\w .+-]{0,98}[\w+-])?", re.IGNORECASE)
 
 
 class Pipeline(NamedTuple):
     """A pipeline whose configs come with the package.
 
-    name (str): What `spanft init --pipeline` calls it.
+    name (str): Its name for `spanft init --pipeline`.
     """
 
     name: str
 
 
 class ArmConfig(NamedTuple):
-    """What an arm changes.
+    """The settings of an arm.
 
     name (str): Its name.
-    config (str): Which config it takes: "baseline", without spans, or "spanft"; of
-        configs of one's own, "baseline" takes PREFIX_baseline.cfg.
-    regime (str): How it is trained, as `spanft init --regime` calls it; "" for what
-        that takes by default.
+    config (str): "baseline", without spans, or "spanft"; of your own configs,
+        "baseline" reads PREFIX_baseline.cfg.
+    regime (str): The training regime, as for `spanft init --regime`; "" for the
+        default.
     segmenter (Optional[dict]): The block of another segmenter.
     dictionary (Any): The dictionary: a file, or the block of a reader.
-    block (dict): Settings of the block that looks at spans.
-    overlay (str): A .cfg whose blocks are merged into the config.
-    set (dict): Any other settings, with dots: "training.dropout".
-    note (str): What must be said of it beside its scores.
+    block (dict): Settings of the block that uses spans.
+    overlay (str): A .cfg file whose blocks are merged into the config.
+    set (dict): Any other settings: {"training.dropout": 0.2}.
+    note (str): A note for the report.
     """
 
     name: str
@@ -79,150 +79,142 @@ class ArmConfig(NamedTuple):
 
 
 def read_arms(path: str | Path) -> list[ArmConfig]:
-    """Read the arms in their order; the first is what the others are compared with.
+    """Read the arms in their order; the others are compared with the first.
 
     path (Union[str, Path]): The YAML file.
     RETURNS (list[ArmConfig]): The arms.
     """
-    found = read_arms_file(path)
-    for name in found:
-        if isinstance(name, bool) or not isinstance(name, str | int):
-            reason = f"the arm {shown(name)} is named by no text: put it in quotes"
-            raise bad_arms(path, reason)
-        if (fault := fault_of(str(name))) is not None:
-            reason = f"the arm {shown(name)} cannot be the name of a folder: it {fault}"
-            raise bad_arms(path, reason)
-    if pair := same_folder(map(str, found)):
-        reason = f"the arms {pair[0]!r} and {pair[1]!r} would have the same folder"
-        raise bad_arms(path, reason)
-    return [_arm(path, str(name), settings) for name, settings in found.items()]
+    text = read_whole(path)
+    try:
+        contents = srsly.yaml_loads(text.decode("utf8"))
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise SpanftError(f"{path} is not an arms file: {shown(reason)}") from error
+    arms = contents.get("arms") if isinstance(contents, dict) else None
+    if not isinstance(arms, dict) or not arms:
+        raise SpanftError(f"{path} is not an arms file: it has no arms under `arms:`.")
+    names = [str(name) for name in arms]
+    check_folder_names(names, f"an arm of {path}")
+    return [
+        _arm(path, name, settings)
+        for name, settings in zip(names, arms.values(), strict=True)
+    ]
+
+
+def check_folder_names(names: list[str], kind: str) -> None:
+    """Raise for names that cannot be those of folders beside each other."""
+    for i, name in enumerate(names):
+        if not FOLDER_NAME.fullmatch(name):
+            raise SpanftError(
+                f"The name of {kind} is {shown(name)}, but must be that of a folder: "
+                f"letters, digits and any of -_+. between them."
+            )
+        if name.casefold() in (other.casefold() for other in names[:i]):
+            raise SpanftError(f"Two have the same name: {kind} and another, {name!r}.")
 
 
 def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
     settings = {} if settings is None else settings
     if not isinstance(settings, dict):
-        reason = (
-            f"the arm {name!r} is {shown(settings)}, which is not a list of settings"
-        )
-        raise bad_arms(path, reason)
+        raise SpanftError(f"{path}: the arm {name!r} has no settings: {settings!r:.80}")
     known = ArmConfig._fields[1:]
     for key, value in settings.items():
-        default = ArmConfig._field_defaults.get(key)
-        wanted: Any = dict if key == "segmenter" else type(default)
         if key not in known:
-            hint = meant(str(key), known)
-            there = f"Known are: {', '.join(known)}"
-            reason = f"the arm {name!r} has {shown(key)}.{hint} {there}"
-        elif key != "dictionary" and not isinstance(value, wanted):
-            reason = f"{key!r} of the arm {name!r} is {shown(value)}"
-        elif not _is_plain(value):
-            reason = f"{key!r} of the arm {name!r} has values that no config can have"
-        else:
-            continue
-        raise bad_arms(path, reason)
+            hint = f"{meant(str(key), known)} Known: {', '.join(known)}."
+            message = f"{path}: the arm {name!r} has the unknown setting {shown(key)}."
+            raise SpanftError(message + hint)
+        default = ArmConfig._field_defaults[key]
+        right_type = dict if key == "segmenter" else type(default)
+        if key != "dictionary" and not isinstance(value, right_type):
+            raise SpanftError(f"{path}: {key!r} of the arm {name!r} is {shown(value)}.")
     return ArmConfig(name, **settings)
-
-
-def _is_plain(value: Any) -> bool:
-    """Say whether JSON, and so a config, has such values: no dates, no bytes."""
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and _is_plain(v) for k, v in value.items())
-    if isinstance(value, list):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, str | int | float)
 
 
 def config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     """Make the config of an arm.
 
-    source (Union[Pipeline, Path]): The pipeline, whose configs are those of `init`; or
-        where files of one's own are: "configs/textcat" for configs/textcat_baseline.cfg
-        and configs/textcat_spanft.cfg.
-    RETURNS (Config): The config, its variables not filled in.
+    source (Union[Pipeline, Path]): The pipeline; or the start of the names of your own
+        configs: "configs/textcat" for configs/textcat_baseline.cfg and
+        configs/textcat_spanft.cfg.
+    RETURNS (Config): The config, not interpolated.
     """
-    config = _config_of(arm, source)
+    config = _base_config(arm, source)
     if arm.overlay:
         config = config.merge(read_config(arm.overlay))
     changes: dict[str, Any] = {}
     for key in ("segmenter", "dictionary"):
         if getattr(arm, key) is not None and SEGMENTER not in config["components"]:
-            text = {"arm": arm.name, "key": key}
-            raise SpanftError(Errors.ARM_WITHOUT_SPANS.format(**text))
+            raise SpanftError(
+                f"The arm {arm.name!r} sets `{key}`, but its config has no "
+                f"{SEGMENTER}. Change its config or segmentation, or remove `{key}`."
+            )
     if arm.segmenter is not None:
         changes[f"components.{SEGMENTER}.segmenter"] = arm.segmenter
         if arm.segmenter.get("@segmenters") != NGRAM_SEGMENTER:
-            # Only that one takes the dictionary.
+            # The others take no dictionary.
             config.get("initialize", {}).get("components", {}).pop(SEGMENTER, None)
     if arm.dictionary is not None:
         changes[f"initialize.components.{SEGMENTER}.dictionary"] = arm.dictionary
     if arm.block:
-        place = _span_block(arm, config)
-        changes |= {f"{place}.{key}": value for key, value in arm.block.items()}
-    for place, value in {**changes, **arm.set}.items():
-        change(config, place, value, f"the arm {arm.name!r}")
+        block = next(_span_blocks("components", config.get("components", {})), None)
+        if block is None:
+            raise SpanftError(
+                f"The arm {arm.name!r} sets `block`, but its config has none of these: "
+                f"{listed(SPAN_BLOCKS)}. Use `config: spanft`."
+            )
+        changes |= {f"{block}.{key}": value for key, value in arm.block.items()}
+    for path, value in {**changes, **arm.set}.items():
+        change(config, path, value, f"the arm {arm.name!r}")
     return config
 
 
-def _config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
-    """Make the config of an arm, before what the arm changes in it."""
-    if arm.regime and arm.regime not in REGIMES:
-        text = {"arm": arm.name, "regime": shown(arm.regime)}
-        raise SpanftError(Errors.NO_REGIME.format(**text, known=", ".join(REGIMES)))
+def _base_config(arm: ArmConfig, source: Pipeline | Path) -> Config:
+    """Return the config before the changes of the arm."""
     if isinstance(source, Path):
         if arm.regime not in ("", "everything"):
-            text = {"arm": arm.name, "regime": arm.regime}
-            raise SpanftError(Errors.REGIME_OF_FILES.format(**text))
+            raise SpanftError(
+                f"The arm {arm.name!r} has the regime {arm.regime!r}, which only the "
+                f"package's own configs have. Write it into your config."
+            )
         return read_config(f"{source}_{arm.config}.cfg")
-    if arm.config not in KINDS:
-        text = {"arm": arm.name, "config": shown(arm.config)}
-        raise SpanftError(Errors.NO_KIND.format(**text, known=", ".join(KINDS)))
-    # Spans also where `init` takes none, and a segmenter only where it is looked at.
+    for key, known in (("config", _USES_SPANS), ("regime", {"": 0, **REGIMES})):
+        if (value := getattr(arm, key)) not in known:
+            options = listed(list(filter(None, known)))
+            message = f"The arm {arm.name!r} has the {key} {shown(value)}, not one of"
+            raise SpanftError(f"{message} {options}.")
+    # `block` needs the span model; a segmenter is left out where nothing uses spans.
     is_bare = arm.block.get("segmentation") == "none"
     return task_config(
         source.name,
-        spans=KINDS[arm.config],
+        spans=_USES_SPANS[arm.config],
         segmentation="none" if is_bare else "spans",
         regime=arm.regime or None,
     )
 
 
-def change(
-    config: Config, place: str, value: Any, who: str, more: Collection[str] = ()
-) -> None:
+def change(config: Config, path: str, value: Any, who: str) -> None:
     """Change a setting or a block of a config in place.
 
-    place (str): Where, with dots. Its section must be there.
-    value (Any): The new value.
-    who (str): Who wants it, for the error.
-    more (Collection[str]): Places, with dots, that are known from elsewhere.
+    path (str): Where: "training.dropout".
+    who (str): Who changes it, for the error.
     """
-    *sections, key = place.split(".")
+    *sections, key = path.split(".")
     block: Any = config
     for section in sections:
-        inner = block.get(section)
-        if not isinstance(inner, dict):
-            text = {"who": who, "place": place, "hint": meant(section, block)}
-            raise SpanftError(Errors.NO_PLACE.format(**text))
-        block = inner
-    if not sections:
-        text = {"who": who, "place": place, "hint": ""}
-        raise SpanftError(Errors.NO_PLACE.format(**text))
-    known = {*block, *_SCHEMAS.get(".".join(sections), [key])}
-    if key not in known and place not in more:
-        text = {"who": who, "place": place, "hint": meant(key, known)}
-        there = ", ".join(sorted(known))
-        raise SpanftError(Errors.NO_SETTING.format(**text, known=there))
+        if not isinstance(block.get(section), dict):
+            hint = meant(section, block)
+            raise SpanftError(f"{who} sets {path!r}, but there is no section.{hint}")
+        block = block[section]
+    known = {*block, *_KNOWN.get(path.rpartition(".")[0], [key])}
+    if not sections or key not in known:
+        hint = f"{meant(key, known)} Known: {', '.join(sorted(known))}."
+        raise SpanftError(f"{who} sets {path!r}, which is not a known setting.{hint}")
     block[key] = deepcopy(value)
 
 
-def _span_block(arm: ArmConfig, config: Config) -> str:
-    """Find the block whose architecture looks at spans."""
-    left = [("components", config.get("components", {}))]
-    while left:
-        place, block = left.pop(0)
-        if block.get("@architectures") in SPAN_BLOCKS:
-            return place
-        blocks = ((f"{place}.{k}", v) for k, v in block.items() if isinstance(v, dict))
-        left.extend(blocks)
-    known = ", ".join(SPAN_BLOCKS)
-    raise SpanftError(Errors.NO_SPAN_BLOCK.format(arm=arm.name, known=known))
+def _span_blocks(path: str, block: dict[str, Any]) -> Iterator[str]:
+    if block.get("@architectures") in SPAN_BLOCKS:
+        yield path
+    for key, value in block.items():
+        if isinstance(value, dict):
+            yield from _span_blocks(f"{path}.{key}", value)

@@ -1,47 +1,47 @@
-"""Which runs there are, and what each one trains."""
+"""The runs of an experiment, each with the config that it trains."""
 
+import json
 import sys
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from confection import Config
+from catalogue import RegistryError
+from confection import Config, ConfigValidationError
+from spacy.schemas import ConfigSchemaTraining
+from spacy.util import load_model_from_config, registry
 
-from ...configs import TASKS, guess_task
+from ...configs import LISTENERS, TASKS, check_encoder, guess_task
 from ...configs.reading import interpolated
 from ...configs.sources import COLUMNS
-from ...errors import Errors, SpanftError, Warnings, shown
-from ...errors.visible import visible
-from .arms import ArmConfig, Pipeline, change, config_of
-from .data import PARTS, Data, find_data, read_with, sizes_of
-from .fingerprint import fingerprint
-from .names import fault_of, same_folder
-from .registered import check_names
-from .resolving import Resolver
-from .result import SCORES, State, state_of
-from .settings_check import check_settings
-from .steps import RUNNER, n_epochs, set_steps
+from ...errors import SpanftError, listed, shown, visible
+from ...util.files import check_source
+from ...util.names import SEGMENTER
+from ..hook import NLTK_SEGMENTER, RANDOM_SEGMENTER, has_phrase_data, lengths_of_ngrams
+from .arms import ArmConfig, Pipeline, change, check_folder_names, config_of
+from .run_folder import SCORES, State, fingerprint, state_of
+from .steps import n_epochs, set_steps
+from .task_data import Data, find_data, read_docs, readers_of
 
-# What nobody else may set, as it is what tells the runs apart.
-OWN = ("system.seed", "training.seed", "paths.train", "paths.dev", "training.logger")
-# What NumPy takes for a seed.
-MAX_SEED = 2**32 - 1
+# Settings that tell the runs apart.
+_OURS = ("system.seed", "training.seed", "paths.train", "paths.dev", "training.logger")
+_RUNNER = "the experiment"
+# In a folder of data for NLTK: a note for the arms that use it.
+_NOTE = "note.txt"
 
 
 class Run(NamedTuple):
-    """A training to do.
+    """A training run.
 
-    task (str): The task: the name of its data's folder.
-    arm (str): The arm.
-    seed (int): The seed.
-    folder (Path): Where its config, log, scores and pipeline go.
-    config (Config): Its config.
-    n_words (int): How many words it is trained on, all epochs together.
-    fingerprint (str): Tells it from what was run with other settings or files.
-    note (str): What must be said of the arm beside its scores.
+    task (str): The name of the folder of its data.
+    folder (Path): The folder of its config, log, scores and pipeline.
+    n_words (int): The number of words that it is trained on, over all epochs.
+    fingerprint (str): A digest of its config and of the files that this names.
+    note (str): The note of the arm.
     """
 
     task: str
@@ -55,42 +55,20 @@ class Run(NamedTuple):
 
     @property
     def state(self) -> State:
-        """Say whether it was done: "done", "changed", "damaged" or "new"."""
+        """Whether the run is "done", is "new", or was done with other settings."""
         return state_of(self.folder, self.fingerprint)
 
 
-def _source(
-    configs: str | Path | None, pipeline: str | None, data: Data
-) -> Pipeline | Path:
-    """Find the configs for some data: what nobody says, its task.json does."""
-    if configs is None:
-        name = pipeline or data.pipeline or _guessed(data)
-        if name not in TASKS:
-            text = {"name": shown(name), "data": data.folder, "known": ", ".join(TASKS)}
-            raise SpanftError(Errors.NO_PIPELINE_OF.format(**text))
-        tables = [path for path in data.files.values() if path.suffix != ".spacy"]
-        if tables and name not in COLUMNS:
-            path = str(tables[0])
-            raise SpanftError(Errors.NO_READER_FOR.format(path=path, task=name))
-        return Pipeline(name)
-    if pipeline is not None:
-        raise SpanftError(Errors.TWO_SOURCES)
-    if not Path(configs).is_dir():
-        return Path(configs)
-    if data.config is None:
-        place = {"path": configs, "data": data.folder}
-        raise SpanftError(Errors.WHICH_CONFIGS.format(**place))
-    return Path(configs) / data.config
+@dataclass
+class _Plan:
+    """How an arm is trained on a task, whatever the seed."""
 
-
-def _guessed(data: Data) -> str:
-    """Tell from the training data what is trained on it, and say so."""
-    columns = {key: value for key, value in data.columns.items() if value is not None}
-    columns.pop("labels", None)
-    path = str(data.files["train"])
-    name = guess_task(path, columns, "en")
-    print(f"ℹ Detected from {visible(path)}: --pipeline {name}", file=sys.stderr)
-    return name
+    task: str
+    arm: ArmConfig
+    data: Data
+    config: Config
+    note: str
+    n_words: int = 0
 
 
 def plan_runs(
@@ -105,167 +83,201 @@ def plan_runs(
     epochs: int | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Run]:
-    """Plan a matrix: all arms of one seed, then those of the next one.
+    """Plan an experiment: all arms with the first seed, then with the next one.
 
     arms (Sequence[ArmConfig]): The arms.
-    data (Sequence[Union[str, Path]]): Of each task the folder with its train and dev
-        data: .spacy files or tables, see `find_data`.
-    output (Union[str, Path]): Where the runs go: OUTPUT/TASK/ARM/SEED.
-    pipeline (Optional[str]): What is trained, as `spanft init --pipeline` calls it;
-        None takes what task.json in the folder of the data says, or what the data are
-        for.
-    configs (Optional[Union[str, Path]]): In the place of that, configs of one's own:
-        "configs/textcat" for configs/textcat_baseline.cfg and
-        configs/textcat_spanft.cfg, or "configs" if task.json says which.
+    data (Sequence[Union[str, Path]]): The folder of each task, with train and dev data:
+        .spacy files or tables, see `find_data`.
+    output (Union[str, Path]): The folder of the runs: OUTPUT/TASK/ARM/SEED.
+    pipeline (Optional[str]): The pipeline, as for `spanft init --pipeline`; None reads
+        it in task.json, or detects it from the data.
+    configs (Optional[Union[str, Path]]): Your own configs instead: "configs/textcat"
+        for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their
+        folder, if task.json has the name.
     nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
     seeds (Sequence[int]): The seeds.
-    epochs (Optional[int]): How often a training sees each text; None takes three times,
-        and more for few texts, as `spanft init` does.
-    overrides (Optional[Mapping[str, Any]]): Settings for all configs, with dots.
+    epochs (Optional[int]): The number of epochs; None is 3, and more for few texts.
+    overrides (Optional[Mapping[str, Any]]): Settings for all configs:
+        {"training.dropout": 0.2}.
     RETURNS (list[Run]): The runs.
     """
-    if epochs is not None and epochs < 1:
-        raise SpanftError(Errors.BAD_OPTION.format(option="--epochs", value=epochs))
-    _check_seeds(seeds)
-    _check_path(output)
-    tasks = _tasks(data)
-    given = dict(overrides or {})
-    resolve = Resolver(given.get("paths.dictionary"), nltk_data)
-    plans: dict[tuple[str, str], _Plan] = {}
-    for name, task in tasks.items():
-        source = _source(configs, pipeline, task)
-        for arm in arms:
-            plans[name, arm.name] = _plan(arm, task, source, resolve)
-    _override([plan.config for plan in plans.values()], given)
-    sizes: dict[str, list[int]] = {}
-    for plan in plans.values():
-        plan.n_words = _set_up(plan, given, epochs, sizes)
-    runs = [
-        _run(plans[name, arm.name], name, seed, Path(output))
-        for name, seed, arm in product(tasks, seeds, arms)
+    overrides = dict(overrides or {})
+    names = [Path(folder).resolve().name for folder in data]
+    check_folder_names(names, "a folder of data")
+    tasks = dict(zip(names, map(find_data, data), strict=True))
+    sources = {name: _source(configs, pipeline, task) for name, task in tasks.items()}
+    plans = [
+        _Plan(name, arm, task, config_of(arm, sources[name]), arm.note)
+        for (name, task), arm in product(tasks.items(), arms)
     ]
-    _warn_same(runs)
+    _override([plan.config for plan in plans], overrides)
+    count = cache(_count)  # once for arms that read their data alike
+    lengths = cache(_span_lengths)
+    for plan in plans:
+        _prepare(plan, overrides, epochs, count)
+        _fill_in(plan, nltk_data, lengths)
+        _check(plan)
+    pairs = product(names, seeds, plans)
+    runs = [_run(p, seed, Path(output)) for name, seed, p in pairs if p.task == name]
+    arms_of: dict[str, str] = {}
+    for run in runs:
+        if (other := arms_of.setdefault(run.fingerprint, run.arm)) != run.arm:
+            message = f"The arms {other!r} and {run.arm!r} have the same config."
+            warnings.warn(message, stacklevel=2)
     return runs
 
 
-@dataclass
-class _Plan:
-    """How an arm is trained on a task, whatever the seed."""
-
-    arm: ArmConfig
-    data: Data
-    config: Config
-    n_words: int = 0
-
-
-def _plan(
-    arm: ArmConfig, data: Data, source: Pipeline | Path, resolve: Resolver
-) -> _Plan:
-    """Make the config of an arm, with what it leaves open until its data are known."""
-    reader = read_with(config_of(arm, source), data)["train"]
-    resolved = resolve(arm, data, reader)
-    return _Plan(resolved, data, config_of(resolved, source))
-
-
-def _run(plan: _Plan, task: str, seed: int, output: Path) -> Run:
-    """Give a plan its seed and its folder."""
-    config, arm = plan.config.copy(), plan.arm
-    change(config, "system.seed", seed, RUNNER)
-    folder = output / task / arm.name / str(seed)
-    # Where it is written to makes no difference.
-    digest = fingerprint(config)
-    change(config, "training.logger", _logger(folder), RUNNER)
-    return Run(task, arm.name, seed, folder, config, plan.n_words, digest, arm.note)
+def _source(
+    configs: str | Path | None, pipeline: str | None, data: Data
+) -> Pipeline | Path:
+    """Choose the configs for a task."""
+    if configs is None:
+        name = pipeline or data.pipeline or _detect(data)
+        if name not in TASKS:
+            raise SpanftError(f"{shown(name)} is not one of {listed(list(TASKS))}.")
+        tables = [path for path in data.files.values() if path.suffix != ".spacy"]
+        if tables and name not in COLUMNS:
+            raise SpanftError(f"'{tables[0]}' cannot be read for {name}. Use .spacy.")
+        return Pipeline(name)
+    if pipeline is not None:
+        raise SpanftError("Use either --pipeline or --configs.")
+    if not Path(configs).is_dir():
+        return Path(configs)
+    if data.config is None:
+        raise SpanftError(
+            f"'{configs}' is a folder, and no task.json in '{data.folder}' has the "
+            f'"config" to take from it. Name the configs: --configs configs/textcat'
+        )
+    return Path(configs) / data.config
 
 
-def _warn_same(runs: Sequence[Run]) -> None:
-    """Warn of arms that train the same; the seed is a part of what is digested."""
-    known: dict[str, str] = {}
-    same = {
-        (one, run.arm)
-        for run in runs
-        if (one := known.setdefault(run.fingerprint, run.arm)) != run.arm
-    }
-    for one, other in sorted(same):
-        text = Warnings.SAME_ARMS.format(one=one, other=other)
-        warnings.warn(text, stacklevel=3)
+def _detect(data: Data) -> str:
+    columns = {name: value for name, value in data.columns.items() if value is not None}
+    columns.pop("labels", None)
+    path = str(data.files["train"])
+    name = guess_task(path, columns, "en")
+    print(f"ℹ Detected from {visible(path)}: --pipeline {name}", file=sys.stderr)
+    return name
 
 
-def _tasks(folders: Sequence[str | Path]) -> dict[str, Data]:
-    """Find the data of all tasks, by the names that their runs' folders get."""
-    names = [Path(folder).resolve().name for folder in folders]
-    if pair := same_folder(names):
-        raise SpanftError(Errors.SAME_DATA.format(name=pair[1]))
-    for name, folder in zip(names, folders, strict=True):
-        _check_path(folder)
-        if (fault := fault_of(name)) is not None:
-            raise SpanftError(Errors.BAD_TASK_NAME.format(name=shown(name), why=fault))
-    return dict(zip(names, map(find_data, folders), strict=True))
+def _override(configs: Sequence[Config], overrides: Mapping[str, Any]) -> None:
+    """Set the settings of the command line in all configs."""
+    for path in overrides:
+        section, _, name = path.partition(".")
+        # A path may be known to some of the configs only.
+        if section == "paths" and any(name in c.get("paths", {}) for c in configs):
+            for config in configs:
+                config.setdefault("paths", {}).setdefault(name, None)
+    for config, (path, value) in product(configs, overrides.items()):
+        change(config, path, value, "the command line")
 
 
-def _check_path(path: str | Path) -> None:
-    """Raise for a path that would be another one in a config."""
-    if "${" in str(path):
-        raise SpanftError(Errors.BAD_PATH.format(path=shown(str(path))))
-
-
-def _check_seeds(seeds: Sequence[int]) -> None:
-    if not seeds:
-        raise SpanftError(Errors.BAD_OPTION.format(option="--seeds", value=len(seeds)))
-    for seed in seeds:
-        if not 0 <= seed <= MAX_SEED:
-            raise SpanftError(Errors.BAD_SEED.format(value=seed, most=MAX_SEED))
-    if len(set(seeds)) < len(seeds):
-        raise SpanftError(Errors.SAME_SEED.format(seeds=shown(list(seeds))))
-
-
-def _override(configs: Collection[Config], overrides: Mapping[str, Any]) -> None:
-    """Change all configs as the command line says."""
-    # A path that only some of them have is none that is misspelled.
-    paths = {f"paths.{name}" for one in configs for name in one.get("paths", {})}
-    for config in configs:
-        for place, value in overrides.items():
-            change(config, place, value, "the command line", paths)
-
-
-def _set_up(
+def _prepare(
     plan: _Plan,
     overrides: Mapping[str, Any],
     epochs: int | None,
-    sizes: dict[str, list[int]],
-) -> int:
-    """Let a config train on a task, and count the words that it will have seen."""
-    config, task = plan.config, plan.data
-    given = {**plan.arm.set, **overrides}
-    for place in OWN:
-        if place in given:
-            raise SpanftError(Errors.RUNNER_SETS.format(place=place))
-    for part, reader in read_with(config, task).items():
-        change(config, f"paths.{part}", str(task.files[part]), RUNNER)
-        change(config, f"corpora.{part}", reader, RUNNER)
-    readers = interpolated(config)["corpora"]
-    train, _ = (_sizes(readers[part], task.files[part], sizes) for part in PARTS)
-    set_steps(config, given, len(train), epochs)
-    plain, who = interpolated(config), f"the arm {plan.arm.name!r}"
-    check_names(plain, who)
-    check_settings(plain, who)
-    return round(sum(train) * n_epochs(config, len(train)))
+    count: Callable[[str], tuple[int, int]],
+) -> None:
+    """Set the data and the steps of a config, and count its words."""
+    config, given = plan.config, {**plan.arm.set, **overrides}
+    for path in _OURS:
+        if path in given:
+            raise SpanftError(
+                f"{path!r} cannot be set: it differs between runs. Use --seed, --seeds "
+                f"and --data."
+            )
+    for split, reader in readers_of(config, plan.data).items():
+        change(config, f"paths.{split}", str(plan.data.files[split]), _RUNNER)
+        change(config, f"corpora.{split}", reader, _RUNNER)
+    n_docs, n_words = count(_reader(config, "train"))
+    count(_reader(config, "dev"))  # raises for a file without rows
+    set_steps(config, given, n_docs, epochs)
+    plan.n_words = round(n_words * n_epochs(config, n_docs))
 
 
-def _sizes(
-    reader: dict[str, Any], file: Path, known: dict[str, list[int]]
-) -> list[int]:
-    """Count the words of texts once for all arms that read them alike."""
-    key = repr(reader)
-    if key not in known:
-        known[key] = sizes_of(file, reader)
-    return known[key]
+def _reader(config: Config, split: str) -> str:
+    reader = interpolated(config)["corpora"][split]
+    return json.dumps(reader, sort_keys=True)
 
 
-def _logger(folder: Path) -> dict[str, Any]:
-    return {
+def _count(reader: str) -> tuple[int, int]:
+    """Return the numbers of texts and of words."""
+    block = json.loads(reader)
+    sizes = [len(doc) for doc in read_docs(block)]
+    if not sizes:
+        raise SpanftError(f"There are no rows in {block['path']!r}.")
+    return len(sizes) // (2 if block.get("text_pair") else 1), sum(sizes)
+
+
+def _span_lengths(reader: str, dictionary: str | None) -> list[float]:
+    return lengths_of_ngrams(list(read_docs(json.loads(reader))), dictionary)
+
+
+def _fill_in(
+    plan: _Plan,
+    nltk_data: Path | None,
+    lengths: Callable[[str, str | None], list[float]],
+) -> None:
+    """Fill in the settings of a segmenter that depend on the data or this machine.
+
+    Random spans get the lengths of n-grams, so that only their positions differ.
+    """
+    config = plan.config
+    segmenter = config["components"].get(SEGMENTER, {}).get("segmenter", {})
+    kind = segmenter.get("@segmenters")
+    if kind == RANDOM_SEGMENTER and "lengths" not in segmenter:
+        dictionary = config["paths"].get("dictionary")
+        segmenter["lengths"] = lengths(_reader(config, "train"), dictionary)
+    elif kind == NLTK_SEGMENTER and nltk_data and not has_phrase_data():
+        segmenter["data_dir"] = nltk_data.resolve().as_posix()
+        if (note := nltk_data / _NOTE).exists():
+            plan.note = note.read_text("utf8").strip()
+    settings = config.get("initialize", {}).get("components", {}).get(SEGMENTER, {})
+    dictionary = settings.get("dictionary")
+    folder = plan.data.folder.as_posix()
+    if isinstance(dictionary, str):
+        settings["dictionary"] = dictionary.replace("{data}", folder)
+    elif dictionary and isinstance(dictionary.get("path"), str):
+        dictionary["path"] = dictionary["path"].replace("{data}", folder)
+
+
+def _check(plan: _Plan) -> None:
+    """Raise for a config that spaCy would refuse, or whose files are missing."""
+    who = f"The config of the arm {plan.arm.name!r}"
+    config = interpolated(plan.config)
+    for settings in config.get("initialize", {}).get("components", {}).values():
+        dictionary = settings.get("dictionary")
+        path = dictionary.get("path") if isinstance(dictionary, dict) else dictionary
+        if isinstance(path, str):
+            check_source(path)
+    for block in config["components"].values():
+        name = block.get("model", {}).get("name")
+        if block.get("factory") in LISTENERS and isinstance(name, str):
+            check_encoder(name)
+    try:  # as `spacy debug config` does
+        nlp = load_model_from_config(config, auto_fill=True)
+        training = nlp.config.interpolate()["training"]
+        registry.resolve(training, schema=ConfigSchemaTraining)
+    except SpanftError:
+        raise
+    except ConfigValidationError as error:
+        text = error.from_error(error, title="", desc="", show_config=False).text
+        raise SpanftError(f"{who} is invalid: {' '.join(text.split())}") from error
+    except (ValueError, ImportError, RegistryError) as error:
+        raise SpanftError(f"{who} is invalid: {shown(str(error))}") from error
+
+
+def _run(plan: _Plan, seed: int, output: Path) -> Run:
+    config = plan.config.copy()
+    change(config, "system.seed", seed, _RUNNER)
+    digest = fingerprint(config)  # without the folder, which makes no difference
+    folder = output / plan.task / plan.arm.name / str(seed)
+    logger = {
         "@loggers": "spacy.ConsoleLogger.v3",
         "progress_bar": None,
         "console_output": True,
         "output_file": str(folder / SCORES),
     }
+    change(config, "training.logger", logger, _RUNNER)
+    names = plan.task, plan.arm.name, seed
+    return Run(*names, folder, config, plan.n_words, digest, plan.note)

@@ -1,47 +1,39 @@
-"""Does the runs of a matrix that are missing, a few at a time."""
+"""Train the runs that are missing, several at a time, here or on a Ray cluster."""
 
 import json
 import os
-import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from multiprocessing.connection import wait
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
-from textwrap import shorten
-from typing import Any, NamedTuple
+from queue import SimpleQueue
+from threading import Event
+from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
 
-from ...errors import Errors, SpanftError
-from ...util.engines import EngineName, open_engine
+from filelock import FileLock, Timeout
+from tqdm import tqdm
+
+from ...errors import SpanftError, shown, visible
+from ...util.extras import require
 from ...util.files import write_whole
 from ...util.gpu import CPU
-from ...util.lock import own_folders
-from ...util.processes import fresh_context
-from .gpus import places_of
+from . import train_run
 from .plan import Run
-from .progress import Progress
-from .result import RESULT, best_score
-from .train_run import LOG, train_run
+from .run_folder import LOG, RESULT
 
-# The line on which Python, or spaCy, says what was wrong.
-_ERROR = re.compile(r"(✘ |[\w.]*(Error|Exception)\b)")
-_COLOR = re.compile(r"\x1b\[[\d;]*m")
-# A whole block of the config, which spaCy prints below what is wrong with it.
-_DUMP = re.compile(r"\{['\"]")
-_LONGEST = 400
-
-
-# Makes a process of the arguments of train_run, but for the environment.
-MakeProcess = Callable[[tuple[Any, ...]], Any]
+# Starts a training, given arguments of `train_run`; the result is its exit code.
+Start: TypeAlias = Callable[[dict[str, Any]], "Future[int]"]
 
 
 class Failure(NamedTuple):
     """A run that failed.
 
     run (Run): The run.
-    reason (str): What its log says.
+    reason (str): The last line of its log.
     log (Path): The log.
     """
 
@@ -50,222 +42,227 @@ class Failure(NamedTuple):
     log: Path
 
     def __str__(self) -> str:
-        return f"{self.reason} ({self.log})"
-
-
-class Job(NamedTuple):
-    """A run that is at work.
-
-    folder (Path): Where it writes to.
-    gpu_id (int): The GPU that it has; -1 for the CPU.
-    """
-
-    run: Run
-    folder: Path
-    process: Any
-    gpu_id: int
+        return f"{self.run.folder}: {visible(self.reason)} ({self.log})"
 
 
 def run_matrix(
     runs: Sequence[Run],
     *,
-    gpu_id: int | Sequence[int] = -1,
+    gpu_id: int | Sequence[int] = CPU,
     n_jobs: int = 1,
-    n_threads: int | None = None,
-    engine: EngineName = "local",
+    engine: Literal["local", "ray"] = "local",
     address: str | None = None,
 ) -> list[Failure]:
-    """Do the runs that were not done yet; a run that fails does not stop the others.
+    """Train the runs that are not done; a run that fails does not stop the others.
 
-    The folders of the tasks are this process's alone until it is done. How far it is
-    goes to the standard error.
+    Progress goes to the standard error. A second call for the same folder is refused
+    while the first one runs.
 
     runs (Sequence[Run]): The runs.
-    gpu_id (Union[int, Sequence[int]]): The GPU, or all that there are, each as often as
-        it may be used at a time; -1 for the CPU.
-    n_jobs (int): How many run at the same time.
-    n_threads (Optional[int]): How many threads each has; None shares out the cores.
-    engine (str): "local", or "ray" for a cluster whose machines have the same files.
-    address (Optional[str]): Where the Ray cluster is (HOST:PORT).
+    gpu_id (Union[int, Sequence[int]]): The GPU of each run at a time; -1 for the CPU.
+    n_jobs (int): The number of runs at a time.
+    engine (str): "local", or "ray" for a cluster whose machines share the files.
+    address (Optional[str]): The address of the Ray cluster (HOST:PORT).
     RETURNS (list[Failure]): The runs that failed.
     """
-    check_jobs(n_jobs)
-    n_cores = 1 if address else (os.cpu_count() or 1) // n_jobs
-    threads = n_threads or max(1, n_cores)
-    folders = {run.folder.parent.parent for run in runs}
-    with own_folders(folders):
-        _remove_halves(folders)
-        left = [run for run in runs if run.state != "done"]
-        try:
-            with (
-                _places(engine, address, gpu_id, n_jobs) as (places, make),
-                Progress(runs, left, n_jobs) as progress,
-            ):
-                _write_arms(runs)
-                return _run_all(left, progress, places, n_jobs, threads, make)
-        finally:
-            _remove_halves(folders)
+    gpu_ids = [gpu_id] if isinstance(gpu_id, int) else list(gpu_id)
+    folders = sorted({run.folder.parent.parent for run in runs})
+    with ExitStack() as stack:
+        for folder in folders:
+            stack.enter_context(_locked(folder))
+        _remove_unfinished(folders)
+        stack.callback(_remove_unfinished, folders)
+        _write_arms(runs)
+        if engine == "ray":
+            start = stack.enter_context(_on_ray(gpu_ids, n_jobs, address))
+        else:
+            start = stack.enter_context(_in_processes(gpu_ids, n_jobs))
+        n_threads = 1 if address else max(1, (os.cpu_count() or 1) // n_jobs)
+        return _train_all(runs, start, n_jobs, n_threads)
+
+
+def read_gpus(text: str) -> list[int]:
+    """Read the numbers of GPUs: "0,1"; "0,0" to share one; "-1" for the CPU."""
+    try:
+        gpu_ids = [int(number) for number in text.split(",")]
+    except ValueError:
+        gpu_ids = []
+    if gpu_ids == [CPU] or (gpu_ids and min(gpu_ids) >= 0):
+        return gpu_ids
+    raise SpanftError(
+        f"--gpu-id is {text!r}, but must be a number, several (0,1), or -1 for the CPU."
+    )
 
 
 @contextmanager
-def _places(
-    engine: EngineName, address: str | None, gpu_id: int | Sequence[int], n_jobs: int
-) -> Iterator[tuple[list[int], MakeProcess]]:
-    """Find where runs can be done at a time, and what makes a process there."""
-    if engine != "ray":
-        with open_engine(engine, address=address):  # which nobody needs, but checks it
-            yield places_of(gpu_id, n_jobs), _make_process
-        return
-    from ...util.ray_engine import RayEngine
-    from .on_ray import RemoteProcess
-
-    has_gpus = CPU not in ([gpu_id] if isinstance(gpu_id, int) else gpu_id)
-    with RayEngine(n_jobs, address, int(has_gpus)) as ray:
-        # Of those that its machine has, each sees the one that it is given.
-        yield [0 if has_gpus else CPU] * n_jobs, partial(RemoteProcess, ray)
-
-
-def _make_process(arguments: tuple[Any, ...]) -> Any:
-    context: Any = fresh_context()
-    args = (*arguments, dict(os.environ))
-    return context.Process(target=train_run, args=args, daemon=True)
-
-
-def check_jobs(n_jobs: int) -> None:
-    """Raise for a number of runs that cannot be done at the same time.
-
-    n_jobs (int): How many.
-    """
-    if n_jobs < 1:
-        raise SpanftError(Errors.BAD_OPTION.format(option="--jobs", value=n_jobs))
-
-
-def _run_all(
-    left: list[Run],
-    progress: Progress,
-    places: list[int],
-    n_jobs: int,
-    n_threads: int,
-    make: MakeProcess,
-) -> list[Failure]:
-    waiting, free = list(left), list(places)
-    failures: list[Failure] = []
-    going: list[Job] = []
+def _locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        while waiting or going:
-            while waiting and len(going) < n_jobs:
-                # In the list before it is started, for whoever interrupts that.
-                going.append(_prepare(waiting.pop(0), free.pop(0), n_threads, make))
-                progress.begin(going[-1].run)
-                going[-1].process.start()
-            wait([job.process.sentinel for job in going])
-            for job in [job for job in going if not job.process.is_alive()]:
-                going.remove(job)
-                free.append(job.gpu_id)
-                if job.process.exitcode:
-                    failures.append(_fail(job))
-                    progress.fail(job.run, str(failures[-1]))
-                else:
-                    _finish(job)
-                    progress.finish(job.run, *_found(job.run.folder))
+        # The system releases the lock when this process ends, even if it is killed.
+        with FileLock(folder / ".lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise SpanftError(
+            f"Another experiment is writing to '{folder}'. Wait until it ends, or name "
+            f"another --output."
+        ) from error
+
+
+@contextmanager
+def _in_processes(gpu_ids: list[int], n_jobs: int) -> Iterator[Start]:
+    """Train in processes, each of which has a GPU of the queue until it ends."""
+    gpus: SimpleQueue[int] = SimpleQueue()
+    for gpu_id in gpu_ids * n_jobs if gpu_ids == [CPU] else gpu_ids:
+        gpus.put(gpu_id)
+    stopped = Event()
+
+    def train(arguments: dict[str, Any]) -> int:
+        gpu_id = gpus.get()
+        try:
+            return train_run.train_in_process({**arguments, "gpu_id": gpu_id}, stopped)
+        finally:
+            gpus.put(gpu_id)
+
+    with ThreadPoolExecutor(min(n_jobs, gpus.qsize())) as pool:
+        try:
+            yield lambda arguments: pool.submit(train, arguments)
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _on_ray(gpu_ids: list[int], n_jobs: int, address: str | None) -> Iterator[Start]:
+    """Train in Ray tasks, each with a GPU of its own unless `gpu_ids` is the CPU."""
+    require("The engine 'ray'", "ray")
+    import ray
+
+    has_gpus = CPU not in gpu_ids
+    address = address or os.environ.get("RAY_ADDRESS")
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        new = {} if address else {"num_cpus": n_jobs, "include_dashboard": False}
+        try:
+            ray.init(address or "local", log_to_driver=False, **new)
+        except Exception as error:
+            message = f"Ray cannot be reached at {address or 'this machine'}: {error}"
+            raise SpanftError(message) from error
+    # Ray shows each task its own GPU only.
+    fixed = {"gpu_id": 0 if has_gpus else CPU}
+    task = ray.remote(num_gpus=int(has_gpus))(train_run.train_in_process)
+    references: list[Any] = []
+
+    def start(arguments: dict[str, Any]) -> "Future[int]":
+        references.append(task.remote({**arguments, **fixed}))
+        future: Future[int] = references[-1].future()
+        return future
+
+    try:
+        yield start
     finally:
-        _stop(job.process for job in going if job.process.pid is not None)
-    return failures
+        for reference in references:
+            ray.cancel(reference, force=True)
+        if is_ours:
+            ray.shutdown()
 
 
-def _write_arms(runs: Sequence[Run]) -> None:
-    """Write down the order of the arms, and what must be said of them."""
-    for folder in {run.folder.parent.parent for run in runs}:
-        # Whatever else is there, runs of an earlier matrix, is not compared.
-        here = [run for run in runs if run.folder.parent.parent == folder]
-        own = {f"{run.arm}/{run.seed}": run.fingerprint for run in here}
-        notes = {run.arm: run.note for run in here if run.note}
-        names = list(dict.fromkeys(run.arm for run in here))
-        facts = {"arms": names, "notes": notes, "runs": own}
-        text = json.dumps(facts, indent=2) + "\n"
-        write_whole(folder / "arms.json", text.encode())
+def _train_all(
+    runs: Sequence[Run], start: Start, n_jobs: int, n_threads: int
+) -> list[Failure]:
+    missing = [run for run in runs if run.state != "done"]
+    waiting, n_done = iter(missing), len(runs) - len(missing)
+    running: dict[Future[int], tuple[Run, Path]] = {}
+    failures: list[Failure] = []
+    _print(f"{len(runs)} runs, of which {n_done} are done")
+    with tqdm(total=len(runs), initial=n_done, unit=" runs", disable=None) as bar:
+        while True:
+            for run in islice(waiting, n_jobs - len(running)):
+                folder = _prepare(run)
+                arguments = _arguments(run, folder) | {"n_threads": n_threads}
+                running[start(arguments)] = run, folder
+            if not running:
+                return failures
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                run, folder = running.pop(future)
+                if reason := _failure(future, folder):
+                    failed = run.folder.with_name(f"{run.seed}.failed")
+                    os.replace(folder, failed)
+                    failures.append(Failure(run, reason, failed / LOG))
+                    _print(f"✘ {failures[-1]}")
+                else:
+                    if run.folder.exists():
+                        os.replace(run.folder, _unfinished(run))  # removed at the end
+                    os.replace(folder, run.folder)
+                    _print(f"✔ {run.folder}")
+                bar.update()
 
 
-def _prepare(run: Run, gpu_id: int, n_threads: int, make: MakeProcess) -> Job:
-    """Make the process of a run, and the folder that is its own."""
-    shutil.rmtree(_failed(run), ignore_errors=True)
-    folder = _half(run)
-    folder.mkdir(parents=True)
-    run.config.to_disk(folder / "config.cfg", interpolate=False)
-    facts = {"task": run.task, "arm": run.arm, "seed": run.seed}
-    facts["fingerprint"] = run.fingerprint
-    process = make((folder.absolute(), facts, run.n_words, gpu_id, n_threads))
-    return Job(run, folder, process, gpu_id)
+def _arguments(run: Run, folder: Path) -> dict[str, Any]:
+    names = ("task", "arm", "seed", "fingerprint")
+    return {
+        "folder": str(folder.absolute()),
+        "facts": {name: getattr(run, name) for name in names},
+        "n_words": run.n_words,
+        "working_dir": os.getcwd(),
+    }
 
 
-def _half(run: Run) -> Path:
-    """Name a folder for half a run: what was there stays until it is done.
-
-    Nobody ever had the name. A process that outlives the one that started it, were it
-    for a moment, writes to a folder that no other process writes to.
-    """
-    return run.folder.with_name(f"{run.folder.name}.going-{uuid4().hex[:12]}")
+def _print(line: str) -> None:
+    tqdm.write(line, file=sys.stderr)  # above the bar
+    sys.stderr.flush()
 
 
-def _failed(run: Run) -> Path:
-    return run.folder.with_name(f"{run.folder.name}.failed")
-
-
-def _remove_halves(folders: Iterable[Path]) -> None:
-    """Remove what runs left in the folders of tasks that were interrupted or killed."""
-    for folder in folders:
-        for half in folder.glob("*/*.going*"):
-            shutil.rmtree(half, ignore_errors=True)
-
-
-def _finish(job: Job) -> None:
-    before = _half(job.run)
-    if job.run.folder.exists():
-        os.replace(job.run.folder, before)
-    os.replace(job.folder, job.run.folder)
-    shutil.rmtree(before, ignore_errors=True)
-
-
-def _found(folder: Path) -> tuple[float, float | None]:
-    """Read how long a run took, and how well it did."""
-    facts = json.loads((folder / RESULT).read_text("utf8"))
-    return facts["seconds"], best_score(folder)
-
-
-def _fail(job: Job) -> Failure:
-    folder = _failed(job.run)
-    os.replace(job.folder, folder)
-    reason = _reason(folder / LOG, job.process.exitcode)
-    return Failure(job.run, reason, folder / LOG)
-
-
-def _reason(log: Path, code: int) -> str:
+def _failure(future: "Future[int]", folder: Path) -> str:
+    """Return why a training failed; "" if it did not."""
+    try:
+        code = future.result()
+    except Exception as error:  # of Ray, which lost the machine
+        return f"its process was lost: {shown(str(error))}"
     if code < 0:
         return f"it was killed by signal {-code}, perhaps because memory ran out"
-    return last_error(log) or f"it ended with code {code}"
+    if code == 0 and (folder / RESULT).exists():
+        return ""
+    return last_error(folder / LOG) or f"it ended with code {code}"
 
 
 def last_error(log: Path) -> str:
-    """Find what was wrong: the last error in a log, however many lines it has.
+    """Return the last line of a log, which of a failed run is the error.
 
-    log (Path): What a training printed.
-    RETURNS (str): The error, or the last line if there is none; "" without any.
+    log (Path): The output of a training.
     """
     try:
-        lines = _COLOR.sub("", log.read_text("utf8")).splitlines()
-    except (OSError, UnicodeDecodeError):
-        lines = []
-    said = [line.strip() for line in lines if line.strip()]
-    errors = [i for i, line in enumerate(said) if _ERROR.match(line)]
-    if errors:
-        said = [line for line in said[errors[-1] :] if not _DUMP.match(line)]
-    text = " ".join(said if errors else said[-1:])
-    return shorten(text.removeprefix("✘ "), _LONGEST)
+        lines = log.read_text("utf8", errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def _stop(processes: Iterable[Any]) -> None:
-    found = list(processes)
-    for process in found:
-        process.terminate()
-    for process in found:
-        process.join()
+def _prepare(run: Run) -> Path:
+    """Make a folder for an unfinished run, under a name that was never used before."""
+    shutil.rmtree(run.folder.with_name(f"{run.seed}.failed"), ignore_errors=True)
+    folder = _unfinished(run)
+    folder.mkdir(parents=True)
+    run.config.to_disk(folder / "config.cfg", interpolate=False)
+    return folder
+
+
+def _unfinished(run: Run) -> Path:
+    return run.folder.with_name(f"{run.seed}.going-{uuid4().hex[:12]}")
+
+
+def _remove_unfinished(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        for path in folder.glob("*/*.going*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _write_arms(runs: Sequence[Run]) -> None:
+    """Write arms.json: the runs to compare; others in the folder are earlier ones."""
+    for folder in {run.folder.parent.parent for run in runs}:
+        of_task = [run for run in runs if run.folder.parent.parent == folder]
+        facts = {
+            "arms": list(dict.fromkeys(run.arm for run in of_task)),
+            "notes": {run.arm: run.note for run in of_task if run.note},
+            "runs": {f"{run.arm}/{run.seed}": run.fingerprint for run in of_task},
+        }
+        write_whole(folder / "arms.json", (json.dumps(facts, indent=2) + "\n").encode())

@@ -1,4 +1,4 @@
-"""How many steps a training has, and what in its config hangs on that."""
+"""The number of training steps, and the settings that depend on it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,83 +6,67 @@ from typing import Any
 from confection import Config
 
 from ...configs import fitting_epochs
-from ...errors import Errors, SpanftError, shown
+from ...errors import SpanftError, shown
 from ...training.evaluation import evaluation_steps
 from .arms import change
 
-RUNNER = "the runner"
-RATE = "training.optimizer.learn_rate"
-MAX_STEPS = "training.max_steps"
-MAX_EPOCHS = "training.max_epochs"
-FREQUENCY = "training.eval_frequency"
-# How often the dev data is scored in a training, at least.
-N_EVALUATIONS = 10
+_MAX_STEPS = "training.max_steps"
+_MAX_EPOCHS = "training.max_epochs"
+_FREQUENCY = "training.eval_frequency"
+_RATE = "training.optimizer.learn_rate"
+# The least number of evaluations in a training.
+_N_EVALUATIONS = 10
 
 
 def set_steps(
     config: Config, given: Mapping[str, Any], n_docs: int, epochs: int | None
 ) -> None:
-    """Let a config train so many epochs, but for what was given.
+    """Set the number of steps, the evaluations and the schedule of a config.
 
     config (Config): The config, which is changed.
-    given (Mapping[str, Any]): What was given, with dots. It stays.
-    n_docs (int): How many texts there are to train on.
-    epochs (Optional[int]): How often a training sees each text; None asks
-        `fitting_epochs`.
+    given (Mapping[str, Any]): Settings to keep: {"training.max_steps": 100}.
+    n_docs (int): The number of training texts.
+    epochs (Optional[int]): The number of epochs; None is that of `fitting_epochs`.
     """
     training = config["training"]
     n_batches = _n_batches(config, n_docs)
     epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
-    steps = training["max_steps"] if MAX_STEPS in given else epochs * n_batches
-    if not _is_whole(steps):
-        text = {"place": MAX_STEPS, "value": shown(steps)}
-        raise SpanftError(Errors.NOT_WHOLE.format(**text))
-    is_free = MAX_STEPS not in given and FREQUENCY not in given
-    longest = max(1, steps // N_EVALUATIONS)
-    fitted = evaluation_steps(steps, n_batches, longest, can_grow=is_free)
-    steps = fitted.n_steps if is_free else steps
-    _set(config, given, MAX_STEPS, steps)
-    _set(config, given, MAX_EPOCHS, 0)
-    _set(config, given, FREQUENCY, fitted.eval_frequency)
-    _set_schedule(config, given, steps)
+    can_grow = not given.keys() & {_MAX_STEPS, _FREQUENCY}
+    steps = training["max_steps"] if _MAX_STEPS in given else epochs * n_batches
+    if not isinstance(steps, int) or steps < 0:
+        raise SpanftError(f"{_MAX_STEPS!r} is {shown(steps)}, not a whole number.")
+    longest = max(1, steps // _N_EVALUATIONS)
+    fitted = evaluation_steps(steps, n_batches, longest, can_grow=can_grow)
+    steps = fitted.n_steps if can_grow else steps
+    settings = {_MAX_STEPS: steps, _FREQUENCY: fitted.eval_frequency, _MAX_EPOCHS: 0}
+    optimizer = training.get("optimizer")
+    schedule = optimizer.get("learn_rate") if isinstance(optimizer, dict) else None
+    if isinstance(schedule, dict) and "warmup_steps" in schedule:
+        settings |= {
+            f"{_RATE}.total_steps": steps,
+            f"{_RATE}.warmup_steps": steps // 10,
+        }
+    for path, value in settings.items():
+        if path not in given:
+            change(config, path, value, "the experiment")
 
 
 def n_epochs(config: Config, n_docs: int) -> float:
-    """Say how often a config sees each text.
+    """Return how often a training sees each text.
 
-    n_docs (int): How many texts there are to train on.
-    RETURNS (float): How often.
+    n_docs (int): The number of training texts.
     """
     return float(config["training"]["max_steps"] / _n_batches(config, n_docs))
 
 
 def _n_batches(config: Config, n_docs: int) -> int:
-    """Count the steps of an epoch."""
-    size = _block(config["training"], "batcher").get("size")
-    if not _is_whole(size) or not size:
-        raise SpanftError(Errors.NO_BATCH_SIZE.format(value=shown(size)))
+    """Return the number of steps in an epoch."""
+    batcher = config["training"].get("batcher")
+    size = batcher.get("size") if isinstance(batcher, dict) else None
+    if not isinstance(size, int) or size < 1:
+        raise SpanftError(
+            f"[training.batcher] size is {shown(size)}, but must be a number of texts. "
+            f"Use spacy.batch_by_sequence.v1."
+        )
     # spaCy accumulates gradients over parts of a batch, not over several.
     return -(-n_docs // size)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _block(config: dict[str, Any], name: str) -> dict[str, Any]:
-    """Get a block; it is empty where there is none, or something else by mistake."""
-    found = config.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _set(config: Config, given: Mapping[str, Any], place: str, value: Any) -> None:
-    if place not in given:
-        change(config, place, value, RUNNER)
-
-
-def _set_schedule(config: Config, given: Mapping[str, Any], steps: int) -> None:
-    """Let a schedule of thinc's warm up for a tenth of so many steps, and end then."""
-    optimizer = _block(config["training"], "optimizer")
-    if "warmup_steps" in _block(optimizer, "learn_rate"):
-        _set(config, given, f"{RATE}.total_steps", steps)
-        _set(config, given, f"{RATE}.warmup_steps", steps // 10)

@@ -1,77 +1,87 @@
-"""One training, in a process of its own."""
+"""One training, in a process that ends with the one that started it."""
 
 import json
 import os
 import shutil
-import signal
+import subprocess
 import sys
 import time
-import traceback
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from ...util.files import write_whole
-from ...util.processes import take_over
-from .result import MODEL, RESULT, SCORES, sizes_in
+from .run_folder import LOG, MODEL, RESULT, SCORES
 
-LOG = "log.txt"
+# A process first watches its standard input, which closes when its parent ends, even
+# if that is killed; only then it imports libraries, which takes seconds.
+_PROGRAM = f"""
+import json, os, signal, sys, threading
+threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C: the parent ends it
+from {__name__} import train_run
+train_run(**json.loads(sys.argv[1]))
+"""
+
+
+def train_in_process(arguments: dict[str, Any], stopped: Event | None = None) -> int:
+    """Train in a process of its own; what it prints goes to FOLDER/log.txt.
+
+    arguments (dict[str, Any]): The arguments of `train_run`.
+    stopped (Optional[Event]): Ends the process when it is set.
+    RETURNS (int): The exit code, negative for a signal.
+    """
+    command = [sys.executable, "-u", "-X", "utf8", "-c", _PROGRAM]
+    with (
+        open(Path(arguments["folder"]) / LOG, "ab") as log,
+        subprocess.Popen(
+            [*command, json.dumps(arguments)],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        while stopped is not None and process.poll() is None:
+            if stopped.wait(0.1):
+                process.kill()
+                break
+        return process.wait()
 
 
 def train_run(
-    folder: Path,
+    folder: str,
     facts: dict[str, Any],
     n_words: int,
     gpu_id: int,
     n_threads: int,
-    environment: dict[str, str],
+    working_dir: str,
 ) -> None:
-    """Train FOLDER/config.cfg to FOLDER/model, and write what it took to run.json.
+    """Train FOLDER/config.cfg to FOLDER/model, then write FOLDER/run.json.
 
-    Whatever is printed goes to FOLDER/log.txt, the traceback of an error too.
-
-    folder (Path): The folder of the run.
-    facts (dict[str, Any]): What else to write to run.json.
-    n_words (int): How many words it is trained on.
+    folder (str): The folder of the run.
+    facts (dict[str, Any]): Facts for run.json.
+    n_words (int): The number of words that it is trained on.
     gpu_id (int): The GPU; -1 for the CPU.
-    n_threads (int): How many threads PyTorch has.
-    environment (dict[str, str]): The environment of the process that asks for it.
+    n_threads (int): The number of PyTorch's threads.
+    working_dir (str): Where relative paths in the config begin.
     """
-    # Ctrl-C is heard by all processes of a terminal; the first one ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    take_over(environment)
-    with open(folder / LOG, "w", encoding="utf8", buffering=1) as log:
-        sys.stdout = sys.stderr = log
-        try:
-            found = _train(folder, n_words, gpu_id, n_threads)
-        except BaseException as error:
-            # spaCy says what is wrong before it exits.
-            if not isinstance(error, KeyboardInterrupt | SystemExit):
-                traceback.print_exc()
-            log.flush()
-            os._exit(1)
-        # The last file: a run that has it is whole.
-        text = json.dumps({**facts, **found}, indent=2) + "\n"
-        write_whole(folder / RESULT, text.encode())
-
-
-def _train(folder: Path, n_words: int, gpu_id: int, n_threads: int) -> dict[str, Any]:
+    os.chdir(working_dir)
     import torch
     from spacy.cli.train import train
 
     from ..cost import peak_memory
 
     torch.set_num_threads(n_threads)
-    begin = time.perf_counter()
-    # The folder gets its name, which stands in the config, when all is done.
-    log = {"training.logger.output_file": str(folder / SCORES)}
-    train(folder / "config.cfg", folder, use_gpu=gpu_id, overrides=log)
-    seconds = time.perf_counter() - begin
-    shutil.rmtree(folder / "model-last", ignore_errors=True)
-    os.replace(folder / "model-best", folder / MODEL)
-    return {
+    path, start = Path(folder), time.perf_counter()
+    # The config has the folder's final name.
+    overrides = {"training.logger.output_file": str(path / SCORES)}
+    train(path / "config.cfg", path, use_gpu=gpu_id, overrides=overrides)
+    seconds = time.perf_counter() - start
+    shutil.rmtree(path / "model-last", ignore_errors=True)
+    os.replace(path / "model-best", path / MODEL)
+    facts |= {
         "seconds": seconds,
         "words_per_second": n_words / max(seconds, 1e-9),
         "peak_memory": peak_memory(gpu_id),
-        # What was there when it was done: see `state_of`.
-        "files": sizes_in(folder / MODEL),
     }
+    write_whole(path / RESULT, (json.dumps(facts, indent=2) + "\n").encode())

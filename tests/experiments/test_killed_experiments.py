@@ -1,0 +1,113 @@
+"""A killed experiment leaves no process behind, and resumes as if nothing happened."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "spacy", "spanft", "experiment", "arms.yml"]
+COMMAND += ["-c", "configs/tiny", "-d", "data/one", "-o", "out", "--train-only"]
+# How long it may take until nothing is left of a killed experiment.
+SECONDS = 5
+SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT] if os.name != "nt" else []
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="It looks into /proc")
+
+
+def start(mark, *args):
+    """Start an experiment; its processes inherit a mark in the environment."""
+    with open("output.txt", "w") as output:
+        return subprocess.Popen(
+            [*COMMAND, *args],
+            stdout=output,
+            stderr=output,
+            env={**os.environ, "SPANFT_TEST": mark},
+            # Shells let background processes ignore it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+
+
+def processes_with(mark):
+    """Return the living processes with a mark."""
+    processes = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            variables = (folder / "environ").read_bytes()
+            is_dead = ") Z" in (folder / "stat").read_text()
+        except OSError:  # it is gone, or another user's
+            continue
+        if f"SPANFT_TEST={mark}\0".encode() in variables and not is_dead:
+            processes.append((int(folder.name), (folder / "cmdline").read_text()[:200]))
+    return processes
+
+
+def check_gone(mark):
+    end = time.monotonic() + SECONDS
+    while processes := processes_with(mark):
+        assert time.monotonic() < end, processes
+        time.sleep(0.02)
+
+
+def weights_in(folder):
+    """Read the weights of the runs that are done."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.glob("one/*/[0-9]/model/**/model")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_killed_experiment_leaves_no_process(place, number):
+    args = ("--seeds", "1", "--jobs", "2", "--epochs", "5000")
+    with start(mark := str(place), *args) as process:
+        while not [*place.glob("out/one/*/*.going-*/log.jsonl")]:
+            assert process.poll() is None, Path("output.txt").read_text()
+            time.sleep(0.02)
+        assert len(processes_with(mark)) == 3
+        process.send_signal(number)
+        process.wait()
+    check_gone(mark)
+    output = Path("output.txt").read_text()
+    assert "Traceback" not in output
+    if number != signal.SIGKILL:
+        assert "Stopped" in output
+        files = [path.name for path in (place / "out").rglob("*") if path.is_file()]
+        assert sorted(files) == [".lock", "arms.json"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SIGNALS)
+def test_killed_at_random_moments(place, number):
+    """The weights are those of an experiment that nobody killed."""
+    n_kills = int(os.environ.get("SPANFT_KILLS", "10"))
+    args = ("--jobs", "2", "--seeds", "2", "--epochs", "2")
+    begin = time.monotonic()
+    with start("whole", *args) as process:
+        assert process.wait() == 0, Path("output.txt").read_text()
+    usual = time.monotonic() - begin
+    expected = weights_in(place / "out")
+    assert len(expected) == 6
+    (place / "out").rename(place / "expected")
+    chance = random.Random(int(number))
+    for i in range(n_kills):
+        with start(mark := f"{place}-{i}", *args) as process:
+            try:
+                process.wait(chance.uniform(0, usual))
+            except subprocess.TimeoutExpired:
+                process.send_signal(number)
+            process.wait()
+            check_gone(mark)
+        weights = weights_in(place / "out")
+        assert weights == {path: expected[path] for path in weights}
+        if len(weights) == len(expected):
+            (place / "out").rename(place / f"out{i}")
+    with start("again", *args) as process:
+        assert process.wait() == 0, Path("output.txt").read_text()
+    assert weights_in(place / "out") == expected
+    assert not [*place.glob("out/one/*/*.going*")]
