@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from spacy_spanft.ml.optimizers.groups import models, shim_of, transformers
-from spacy_spanft.training.regimes.freeze import freeze_transformer
+from spacy_spanft.training.regimes import freeze_transformer
 
 from .report import report
 from .step import make_pipeline, make_texts, save_bert

@@ -1,31 +1,21 @@
-"""How the cost of counting, segmenting and the span head grows with what they get.
+"""How the cost of counting, segmenting and the span head grows with their input.
 
     python -m benchmarks.scaling run DATA
     python -m benchmarks.scaling page
 
-Counting is the whole command over raw text of 5 to 300 million words of English
-Wikipedia; where that ends it starts over, with a letter at the end of every third word
-of the vocabulary, so that the types grow too. Each measurement is a line of
-benchmarks/results/scaling.jsonl, and not done again.
+Counting is the whole command over raw text of English Wikipedia. Each measurement is a
+line of benchmarks/results/scaling.jsonl, and is not repeated.
 """
 
-from collections import Counter
+import resource
 from collections.abc import Iterator
 from pathlib import Path
-from string import ascii_lowercase
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
-from unittest.mock import patch
-from zlib import crc32
 
-import numpy as np
 import spacy
 import typer
 from spacy.tokens import Doc
-from spacy_spanft.ngrams.shards.store import Store
-from tqdm import tqdm
-
-from spacy_spanft import NgramDictionary
 
 from . import head
 from .arguments import Folder
@@ -37,106 +27,55 @@ from .results_page import filled
 from .segmenting import component, seconds
 
 RECORDS = Path(__file__).parent / "results" / "scaling.jsonl"
-DOCS = Path(__file__).parents[1] / "docs" / "explanation"
-PAGE, FIGURE = DOCS / "scaling.md", DOCS / "scaling.svg"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "scaling.md"
 TEMPLATE = Path(__file__).with_name("scaling.md")
 MILLION = 1_000_000
-SIZES = [n * MILLION for n in (5, 10, 20, 40, 78, 150, 300)]
-BOUNDED = "2 processes, `--memory 1GB`"
-# How the command is run, by the words of the page.
+SIZES = [n * MILLION for n in (5, 20, 65)]
+# The options of each way to count, by its name on the page.
 WAYS = {
-    "2 processes": ("--n-process", "2"),
-    BOUNDED: ("--n-process", "2", "--memory", "1GB"),
-    "Ray, 2 workers": ("--n-process", "2", "--engine", "ray"),
-    "1 process": ("--n-process", "1"),
+    "in memory": ("--n-process", "2"),
+    "`--memory 1GB`": ("--n-process", "2", "--memory", "1GB"),
+    "Ray": ("--n-process", "2", "--engine", "ray"),
 }
-# What goes from one step to the next, by how the names of its files begin.
-FILES = {
-    "raw": "text",
-    "text": "shards of chunks",
-    "tokens words vocabulary numbered": "words and their counts",
-    "stream": "text in numbers of words",
-    "pairs": "counts of pairs, all levels",
-    "sums level": "n-grams that are left",
-}
-# Of each size: tokens a text, and texts of 60 tokens a batch.
+# Tokens a text, and texts of 60 tokens a batch.
 LENGTHS = (10, 100, 1000, 10_000, 100_000)
 BATCHES = (1, 10, 100, 1000)
 ROWS = (16, 64, 256, 1024, 4096)
-# Words of which the files of a build are added up.
-FILES_OF = 20 * MILLION
-# English text of one dump of Common Crawl: C4 has 156 billion tokens.
-DUMP = 156_000 * MILLION
 N_TOKENS, N_ROWS, WIDTH = 200_000, 8192, 384
-MEASURES = ("took", "megabytes")
 app = typer.Typer(help=__doc__)
 
 
-def grow(text: Path, path: Path, n_words: int) -> None:
-    """Write so many words of a text, over and over again, with new words each time."""
-    left = n_words
-    with (
-        path.open("w", encoding="utf8") as file,
-        tqdm(total=n_words, desc="Writing", unit_scale=True) as bar,
-    ):
-        for ending in ("", *ascii_lowercase):
-            known: dict[str, str] = {}
-            for line in read_lines(text):
-                words = line.split(" ")
-                if ending:
-                    words = [_salted(word, ending, known) for word in words]
-                file.write(" ".join(words) + "\n")
-                left -= len(words)
-                bar.update(len(words))
-                if left <= 0:
-                    return
+def cut(text: Path, path: Path, n_words: int) -> Path:
+    """Write the first lines of a text, until they have so many words."""
+    with path.open("w", encoding="utf8") as file:
+        for line in read_lines(text):
+            file.write(f"{line}\n")
+            n_words -= line.count(" ") + 1
+            if n_words <= 0:
+                break
+    return path
 
 
-def _salted(word: str, ending: str, known: dict[str, str]) -> str:
-    if word not in known:
-        is_new = crc32((word + ending).encode()) % 3 == 0
-        known[word] = word + ending if is_new and word.isalpha() else word
-    return known[word]
-
-
-def count(text: Path, run: Run, cut: dict[int, Path], folder: Path) -> dict[str, Any]:
+def count(text: Path, run: Run, path: Path) -> dict[str, Any]:
     """Count so many words in one of the ways."""
-    size = run["size"]
-    if size not in cut:
-        for path in cut.values():
-            path.unlink()
-        cut.clear()
-        cut[size] = folder / f"{size}.txt"
-        grow(text, cut[size], size)
-    took, megabytes, found = build(cut[size], *WAYS[run["arm"]])
-    return {"took": took, "megabytes": megabytes, "n_tokens": found.n_tokens}
-
-
-def add_up_files(text: Path, n_words: int, path: Path) -> dict[str, Any]:
-    """Count in shards, and add up the bytes that go from one step to the next."""
-    grow(text, path, n_words)
-    n_bytes: Counter[str] = Counter()
-    write = Store.write
-
-    def watched(self: Store, name: str, arrays: Any) -> None:
-        write(self, name, arrays)
-        n_bytes[name.partition("-")[0]] += self._path(name).stat().st_size
-
-    with patch.object(Store, "write", watched):
-        found = NgramDictionary.from_shards(path, memory=10**9)
-    n_tokens = found.provenance.n_tokens
-    return {"n_tokens": n_tokens, "text": path.stat().st_size, "files": n_bytes}
+    cut(text, path, run["size"])
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took, megabytes, origin = build(path, *WAYS[run["arm"]])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    measured = {"took": took, "cpu": cpu, "megabytes": megabytes}
+    return {**measured, "n_tokens": origin.n_tokens}
 
 
 def segment(words: list[str], run: Run) -> dict[str, Any]:
-    """Cut the same tokens as texts, or batches, of another size."""
+    """Segment the same tokens as texts, or batches, of another size."""
     vocab = spacy.blank("en").vocab
     length = run["size"] if run["arm"] == "tokens a text" else 60
     n_batch = run["size"] if run["arm"] == "texts a batch" else 1000
     starts = range(0, len(words), length)
     docs = [Doc(vocab, words=words[start : start + length]) for start in starts]
-    cut = component({}, batch_size=n_batch)
-    return {"took": min(seconds(cut, docs) for _ in range(4))}
+    segmenter = component({}, batch_size=n_batch)
+    return {"took": min(seconds(segmenter, docs) for _ in range(4))}
 
 
 def pool(run: Run) -> dict[str, Any]:
@@ -148,11 +87,10 @@ def pool(run: Run) -> dict[str, Any]:
 
 
 def plan() -> Iterator[Run]:
-    """List what is measured."""
+    """List the measurements."""
     for size in SIZES:
         for way in WAYS:
             yield {"task": "counting", "arm": way, "size": size}
-    yield {"task": "files", "arm": "1 process", "size": FILES_OF}
     for length in LENGTHS:
         yield {"task": "segmenting", "arm": "tokens a text", "size": length}
     for batch in BATCHES:
@@ -164,149 +102,74 @@ def plan() -> Iterator[Run]:
 @app.command()
 def run(
     data: Folder,
-    only: Annotated[str, typer.Option(help="counting, files, segmenting or head")] = "",
+    only: Annotated[str, typer.Option(help="counting, segmenting or head")] = "",
     at_most: Annotated[int, typer.Option(help="words to count")] = SIZES[-1],
 ) -> None:
-    """Measure what is not measured yet."""
+    """Take the measurements that are missing."""
     words = (data / "wikitext103.valid.tokens").read_text("utf8").split()[:N_TOKENS]
-    cut: dict[int, Path] = {}
-    with TemporaryDirectory() as name:
-        folder = Path(name)
+    with TemporaryDirectory() as folder:
 
-        def do(run: Run) -> dict[str, Any]:
+        def measure(run: Run) -> dict[str, Any]:
             if run["task"] == "counting":
-                return count(data / "enwiki2015.txt.zst", run, cut, folder)
-            if run["task"] == "files":
-                text, path = data / "enwiki2015.txt.zst", folder / "files.txt"
-                return add_up_files(text, run["size"], path)
+                path = Path(folder) / "text.txt"
+                return count(data / "enwiki2015.txt.zst", run, path)
             return segment(words, run) if run["task"] == "segmenting" else pool(run)
 
-        fits = (
-            one for one in plan() if one["task"] != "counting" or one["size"] <= at_most
-        )
-        run_missing(RECORDS, [one for one in fits if one["task"].startswith(only)], do)
-
-
-def slope(sizes: list[float], values: list[float]) -> float:
-    """Fit a line to logarithms: 1 is linear, 2 is quadratic."""
-    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+        runs = [run for run in plan() if run["task"].startswith(only)]
+        fits = [r for r in runs if r["task"] != "counting" or r["size"] <= at_most]
+        run_missing(RECORDS, fits, measure)
 
 
 def counting() -> Iterator[list[str]]:
-    """List the time and memory of each way, and their slopes."""
-    yield ["million tokens", *(f"{way}: time, memory" for way in WAYS)]
-    known = _measured("counting")
+    """List the CPU time and memory of each way to count."""
+    yield ["million tokens", *(f"{way}: CPU time, memory" for way in WAYS)]
+    measured = _measured("counting")
     for size in SIZES:
-        own = {arm: runs[size] for arm, runs in known.items() if size in runs}
-        if not own:
-            continue
-        n_tokens = next(iter(own.values()))["n_tokens"] / MILLION
-        cells = [
-            f"{show(own[way]['took'], 's')}, {show(own[way]['megabytes'], 'MB')}"
-            if way in own
-            else "-"
-            for way in WAYS
-        ]
-        yield [f"{n_tokens:.0f}", *cells]
-    yield ["slope", *(_slopes(known.get(way, {})) for way in WAYS)]
-    yield ["last doubling", *(_last_doubling(known.get(way, {})) for way in WAYS)]
+        runs = [measured.get(way, {}).get(size) for way in WAYS]
+        n_tokens = next((run["n_tokens"] for run in runs if run), None)
+        if n_tokens is not None:
+            yield [f"{n_tokens / MILLION:.0f}", *map(_costs, runs)]
 
 
-def _last_doubling(runs: dict[int, Run]) -> str:
-    if len(runs) < 2:
+def _costs(run: Run | None) -> str:
+    if run is None:
         return "-"
-    *_, before, last = runs.values()
-    return ", ".join(f"× {last[what] / before[what]:.1f}" for what in MEASURES)
-
-
-def _slopes(runs: dict[int, Run]) -> str:
-    if len(runs) < 2:
-        return "-"
-    sizes = [run["n_tokens"] for run in runs.values()]
-    found = (slope(sizes, [r[what] for r in runs.values()]) for what in MEASURES)
-    return ", ".join(f"{one:.2f}" for one in found)
+    return f"{show(run['cpu'], 's')}, {show(run['megabytes'], 'MB')}"
 
 
 def _measured(task: str) -> dict[str, dict[int, Run]]:
-    """Sort what is recorded by its arm and size."""
-    found: dict[str, dict[int, Run]] = {}
+    """Sort the records of a task by arm and size."""
+    measured: dict[str, dict[int, Run]] = {}
     for run in read_done(RECORDS):
         if run["task"] == task:
-            found.setdefault(run["arm"], {})[run["size"]] = run
-    return {arm: dict(sorted(runs.items())) for arm, runs in found.items()}
-
-
-def paper() -> Iterator[list[str]]:
-    """Extrapolate to a dump of the web, in a straight line from the largest run."""
-    yield ["", "measured", f"{DUMP / 1e9:.0f} billion tokens"]
-    runs = _measured("counting").get(BOUNDED, {})
-    files = _measured("files").get("1 process", {}).get(FILES_OF)
-    if not runs or not files:
-        return
-    largest = runs[max(runs)]
-    speed = largest["n_tokens"] / largest["took"] / 2
-    yield ["tokens a second, each core", f"{speed:,.0f}", f"{speed:,.0f}"]
-    hours = DUMP / speed / 3600
-    yield ["hours of a core", f"{2 * largest['took'] / 3600:.2f}", f"{hours:,.0f}"]
-    cells = [f"{hours / n:.1f} h on {n} cores" for n in (16, 256)]
-    yield ["time", show(largest["took"], "s"), ", ".join(cells)]
-    sizes = {**files["files"], "raw": files["text"]}
-    for names, title in FILES.items():
-        each = sum(sizes[name] for name in names.split()) / files["n_tokens"]
-        total = f"{each * DUMP / 1e12:.2f} TB"
-        yield [title, f"{each:.2f} bytes a token", total]
+            measured.setdefault(run["arm"], {})[run["size"]] = run
+    return {arm: dict(sorted(runs.items())) for arm, runs in measured.items()}
 
 
 def segmenting() -> Iterator[list[str]]:
-    """List the speed for each length, and each size of batch."""
-    yield ["", "size", "time for each token"]
+    """List the nanoseconds per token for each size."""
+    sizes = sorted({*LENGTHS, *BATCHES})
+    yield ["ns per token", *(f"{size:,}" for size in sizes)]
     for arm, runs in _measured("segmenting").items():
-        for size, run in runs.items():
-            yield [arm, f"{size:,}", f"{1e9 * run['took'] / N_TOKENS:.0f} ns"]
+        times = [runs[size]["took"] if size in runs else None for size in sizes]
+        yield [arm, *("-" if t is None else f"{1e9 * t / N_TOKENS:.0f}" for t in times)]
 
 
 def pooling() -> Iterator[list[str]]:
-    """List the speed for each length."""
-    yield ["wordpieces a text", "texts", "step", "time for each wordpiece"]
-    for size, run in _measured("head").get("wordpieces a text", {}).items():
-        each = f"{1e6 * run['took'] / N_ROWS:.1f} µs"
-        yield [f"{size:,}", f"{N_ROWS // size:,}", show(run["took"], "s"), each]
+    """List the microseconds per wordpiece for each length."""
+    runs = _measured("head").get("wordpieces a text", {})
+    yield ["wordpieces a text", *(f"{size:,}" for size in runs)]
+    each = (f"{1e6 * run['took'] / N_ROWS:.1f}" for run in runs.values())
+    yield ["µs per wordpiece", *each]
 
 
 @app.command()
 def page() -> None:
-    """Write the page and its figure, of what is measured so far."""
+    """Write the page from the records."""
     PAGE.write_text(filled(TEMPLATE.read_text("utf8"), TABLES), "utf8")
-    draw(FIGURE)
 
 
-def draw(path: Path) -> None:
-    """Draw time and memory of counting, both axes logarithmic."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3.2), layout="constrained")
-    titles = dict(zip(MEASURES, ("seconds", "MB, all processes"), strict=True))
-    axes = figure.subplots(1, 2)
-    for ax, (what, title) in zip(axes, titles.items(), strict=True):
-        for arm, runs in _measured("counting").items():
-            sizes = [run["n_tokens"] for run in runs.values()]
-            values = [run[what] for run in runs.values()]
-            ax.loglog(sizes, values, "o-", label=arm.replace("`", ""))
-        ax.set(xlabel="tokens", ylabel=title)
-        ax.grid(visible=True, which="both", alpha=0.2)
-    axes[0].legend()
-    # The same file from the same numbers.
-    with rc_context({"svg.hashsalt": "spanft"}):
-        figure.savefig(path, metadata={"Date": None})
-
-
-TABLES = {
-    "counting": counting,
-    "paper": paper,
-    "segmenting": segmenting,
-    "pooling": pooling,
-}
+TABLES = {"counting": counting, "segmenting": segmenting, "pooling": pooling}
 
 if __name__ == "__main__":
     app()

@@ -40,7 +40,7 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     # All of these import spaCy, and with it PyTorch, which takes seconds: what does not
-    # need them, such as `fork_server`, begins without.
+    # need them begins without.
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_MODULES[name]}", __name__), name)

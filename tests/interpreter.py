@@ -15,20 +15,17 @@ from multiprocessing import get_context, process
 from pathlib import Path
 from types import SimpleNamespace
 
-from spacy_spanft.util import processes
-
-MORE = ["spacy.cli", "spacy_spanft.experiments.matrix", "pyarrow", "datasets", "nltk"]
-MORE += ["matplotlib.figure", "scipy.stats", "scipy.optimize"]
+IS_LINUX = sys.platform.startswith("linux")
+CONTEXT = get_context("forkserver" if IS_LINUX else "spawn")
 
 
 def start_server():
     """Start the server that imports everything, and do not wait for it."""
-    if sys.platform.startswith("linux"):
+    if IS_LINUX:
         from multiprocessing import forkserver
 
         before = dict(os.environ)
-        context = get_context("forkserver")
-        context.set_forkserver_preload(["spacy_spanft.util.fork_server", *MORE])
+        CONTEXT.set_forkserver_preload(["tests.fork_server"])
         forkserver.ensure_running()
         assert dict(os.environ) == before
 
@@ -45,15 +42,14 @@ class Interpreter:
         environment: What is different in its environment.
         """
         start_server()
-        context = processes.fresh_context()
-        its_stdin, self._stdin = context.Pipe(duplex=False)
-        self._stdout, its_stdout = context.Pipe(duplex=False)
-        self._stderr, its_stderr = context.Pipe(duplex=False)
+        its_stdin, self._stdin = CONTEXT.Pipe(duplex=False)
+        self._stdout, its_stdout = CONTEXT.Pipe(duplex=False)
+        self._stderr, its_stderr = CONTEXT.Pipe(duplex=False)
         pipes = (its_stdin, its_stdout, its_stderr)
         settings = (Path(cwd).absolute(), {**os.environ, **environment})
         argv = [str(arg) for arg in args]
         how = (argv, *settings, pipes, stdout, _address())
-        self._process = context.Process(target=_begin, args=how)
+        self._process = CONTEXT.Process(target=_begin, args=how)
         self._process.start()
         self.pid = self._process.pid
         for pipe in pipes:
@@ -129,7 +125,7 @@ def run(*args, stdin=b"", **how):
 
 def _address():
     """Say where the server is asked for processes."""
-    if not sys.platform.startswith("linux"):
+    if not IS_LINUX:
         return None
     from multiprocessing import forkserver
 

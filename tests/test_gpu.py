@@ -15,7 +15,7 @@ from spacy_spanft.ml.layers.span_window import span_window
 from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
-from spacy_spanft.training.regimes.freeze import freeze_transformer
+from spacy_spanft.training.regimes import freeze_transformer
 
 from .tiny import OWN_LISTENER, encoder_config, save_bert
 from .training import regimes

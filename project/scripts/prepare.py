@@ -88,11 +88,8 @@ def prepare(
     limit: int = 0,
 ) -> dict[str, Any]:
     """Make the files, and give what is written to task.json."""
-    from spacy_spanft.training.readers.rows import check_limit
-
     if name not in TASKS:
         raise SpanftError(Errors.NO_TASK.format(name=name, there=", ".join(TASKS)))
-    check_limit(limit)
     task = TASKS[name]
     check_encoder(task, transformer)
     nlp = make_nlp(task, lang)
@@ -170,7 +167,7 @@ def docs_of(examples: Iterator[Any], part: str) -> list[Any]:
 
 def divide(name: str, read: Parts) -> Parts:
     """Make train, dev and test data of what was read."""
-    from spacy_spanft.training.readers.splits import split_in_three, split_off
+    from splits import split_in_three, split_off
 
     parts = dict(read)
     if WHOLE in read:

@@ -20,8 +20,8 @@ Corpora = dict[str, Any]
 
 def from_hub(task: Task, limit: int) -> tuple[Source, Corpora]:
     """Give where a task's dataset is, and how each part of it is read."""
-    from spacy_spanft.training.readers.ner_dataset import ner_dataset_corpus
-    from spacy_spanft.training.readers.textcat import dataset_corpus
+    from spacy_spanft.training.readers.classification import dataset_corpus
+    from spacy_spanft.training.readers.conll import ner_dataset_corpus
 
     name, config = task.hub
     layout = task.layouts[0]
@@ -42,8 +42,8 @@ def from_files(
     name: str, task: Task, folder: Path, limit: int
 ) -> tuple[Source, Corpora]:
     """Give where a task's files are, and how each of them is read."""
+    from spacy_spanft.training.readers.classification import table_corpus
     from spacy_spanft.training.readers.conll import conll_corpus
-    from spacy_spanft.training.readers.textcat import table_corpus
 
     paths = find_files(name, task, folder)
     corpora: Corpora = {}

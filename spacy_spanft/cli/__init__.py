@@ -22,9 +22,6 @@ from .pretrain import pretrain_cli
 from .push import push_cli
 from .segment import segment_cli
 from .train import train_cli
-from .uncaught import watch_command
-
-watch_command()
 
 spanft = typer.Typer(
     name="spanft", help="Span fine-tuning (spacy-spanft).", no_args_is_help=True

@@ -28,19 +28,20 @@ def train_cli(
     given as to `spacy train`: --training.max_steps 10.
     """
     with short_errors():
-        from ..errors import Errors, SpanftError
-        from ..training.parallel.group import said_once
-        from ..training.parallel.loop import train_in_group
+        from ..errors import SpanftError
+        from ..training.parallel import train_in_group
         from ..util._compat import import_code
         from ..util.files import check_folder, check_source
 
-        with said_once():
-            if gpu_id > 0:
-                raise SpanftError(Errors.GPU_OF_ONE.format(gpu_id=gpu_id))
-            for path in (config_path, *([code] if code is not None else [])):
-                check_source(path)
-            if output is not None:
-                check_folder(output)
-            overrides = read_overrides(ctx.args)
+        if gpu_id > 0:
+            raise SpanftError(
+                f"--gpu-id is {gpu_id}, but each process has the GPU of its own "
+                "number. Use --gpu-id 0, and CUDA_VISIBLE_DEVICES to choose GPUs."
+            )
+        for path in (config_path, *([code] if code is not None else [])):
+            check_source(path)
+        if output is not None:
+            check_folder(output)
+        overrides = read_overrides(ctx.args)
         import_code(code)
         train_in_group(config_path, output, overrides, on_gpus=gpu_id >= 0)

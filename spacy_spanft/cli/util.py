@@ -1,6 +1,7 @@
 """What all commands share."""
 
 import inspect
+import logging
 import os
 import signal
 import sys
@@ -14,7 +15,9 @@ from typing import Any
 
 from ..errors import Errors, SpanftError
 from ..errors.visible import LAYOUT, visible
-from .uncaught import wants_traceback
+
+# If set, errors are shown with their tracebacks.
+TRACEBACK = "SPANFT_TRACEBACK"
 
 
 class OnBadBytes(Enum):
@@ -43,7 +46,8 @@ def short_errors() -> Iterator[None]:
             yield
             sys.stdout.flush()
         except BaseException as error:
-            if wants_traceback() and isinstance(error, Exception):
+            wants_traceback = os.environ.get(TRACEBACK, "0") not in ("", "0")
+            if wants_traceback and isinstance(error, Exception):
                 raise
             if heard:
                 # Who is interrupted while importing may raise whatever they like.
@@ -86,10 +90,6 @@ def _explain(error: BaseException) -> None:
             _to_nowhere()
             _fail(Errors.BAD_OUTPUT.format(reason=reason))
         _fail(Errors.BAD_FILE.format(path=error.filename, reason=reason))
-    from ..util.messages import message_of
-
-    if (message := message_of(error, error.__traceback__)) is not None:
-        _fail(message)
 
 
 @contextmanager
@@ -124,25 +124,37 @@ def _signals() -> Iterator[list[int]]:
 
 @contextmanager
 def _short_warnings() -> Iterator[None]:
-    """Print each warning as one message, once, without the line it comes from."""
+    """Print each of our warnings as one message, once, without its line of code."""
+    python_format = warnings.formatwarning
+
+    def short(message: Any, category: type[Warning], *args: Any, **more: Any) -> str:
+        if category is UserWarning:
+            return f"⚠ {visible(str(message))}"
+        return python_format(message, category, *args, **more)
+
+    printed: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        n_printed = len(printed)
+        printed.add(message)
+        return len(printed) > n_printed
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(is_new)
+    logger = logging.getLogger("py.warnings")
     with warnings.catch_warnings():
-        before = warnings.showwarning
-        # Data may be read several times; Python itself forgets what it has shown.
+        # Data may be read several times; Python itself forgets what it has printed.
         warnings.simplefilter("always", UserWarning, append=True)
-        shown: set[str] = set()
-
-        def show(
-            message: Warning | str, category: type[Warning], *args: Any, **more: Any
-        ) -> None:
-            if category is UserWarning:
-                if (text := visible(str(message))) not in shown:
-                    print(f"⚠ {text}", file=sys.stderr)
-                shown.add(text)
-            else:  # for those who program: they need to know where
-                before(message, category, *args, **more)
-
-        warnings.showwarning = show
-        yield
+        logging.captureWarnings(True)
+        logger.addHandler(handler)
+        warnings.formatwarning = short
+        try:
+            yield
+        finally:
+            warnings.formatwarning = python_format
+            logger.removeHandler(handler)
+            logging.captureWarnings(False)
 
 
 def with_parameters(

@@ -14,7 +14,7 @@ from spacy.util import registry
 
 from ..errors import Errors, SpanftError
 from ..errors.shortening import counted, listed
-from ..training.checks.labels import similar_labels
+from ..training.checks import similar_labels
 from ..training.gold import cats_in, entities_in, has_score, spans_in, tags_in
 from ..training.readers.columns import SCORE
 from .bases import REGRESSOR, TASKS

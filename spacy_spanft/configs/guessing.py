@@ -14,8 +14,8 @@ from ..errors.shortening import counted
 from ..ml.pairs import SEPARATOR
 from ..training.readers.columns import SCORE
 from ..training.readers.conll import CONLL_ENDING
+from ..training.readers.docbins import is_docbins
 from ..training.readers.tables import columns_of
-from ..training.readers.textcat import is_docbins
 from .bases import REGRESSOR, TASKS, base
 from .data import Seen, corpus_of, look
 from .sources import is_dataset, set_sources

@@ -10,7 +10,7 @@ from confection import Config
 from ..errors import Errors, SpanftError
 from ..errors.shortening import listed
 from ..training.readers.conll import CONLL_ENDING
-from ..training.readers.textcat import is_docbins
+from ..training.readers.docbins import is_docbins
 
 DOCBINS = "spacy.Corpus.v1"
 _CONLL = "spacy-spanft.ConllCorpus.v1"

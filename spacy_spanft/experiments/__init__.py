@@ -1,4 +1,4 @@
-"""Arms, seeds and tasks: trained, compared and reported."""
+"""Experiments: train arms on tasks with several seeds, compare them, report."""
 
 from .comparison import Comparison, compare
 from .experiment import run_experiment

@@ -1,5 +1,6 @@
-"""What a pipeline costs: weights and memory."""
+"""The cost of a pipeline: weights and memory."""
 
+import sys
 from typing import Any
 
 from spacy.language import Language
@@ -10,10 +11,7 @@ _MEGA = 1_000_000
 
 
 def n_parameters(nlp: Language) -> int:
-    """Count the weights of a pipeline, of its transformer too.
-
-    RETURNS (int): Their number.
-    """
+    """Count the weights of a pipeline, those of its transformer included."""
     total = 0
     for _, component in nlp.pipeline:
         model: Any = getattr(component, "model", None)
@@ -27,26 +25,23 @@ def n_parameters(nlp: Language) -> int:
 
 
 def peak_memory(gpu_id: int) -> float | None:
-    """Find out the most memory that this process ever had.
+    """Measure the most memory that this process ever had.
 
-    On a GPU that is PyTorch's, where CuPy's arrays are too once a transformer is
-    loaded: thinc lets CuPy take its memory from PyTorch then. What CuPy took by itself,
-    before that or without a transformer, is in its pool, which only grows.
+    On a GPU thinc lets CuPy allocate through PyTorch once a transformer is loaded; what
+    CuPy allocated before is in its own pool, which only grows.
 
-    gpu_id (int): The GPU whose memory counts; -1 for that of the process.
-    RETURNS (Optional[float]): MB; None where the system does not say.
+    gpu_id (int): The GPU whose memory counts; -1 for the memory of the process.
+    RETURNS (Optional[float]): MB; None where the system does not report it.
     """
     if gpu_id >= 0:
         import cupy
         import torch
 
-        own = cupy.get_default_memory_pool().total_bytes()
-        return float((torch.cuda.max_memory_allocated(gpu_id) + own) / _MEGA)
+        pool = cupy.get_default_memory_pool().total_bytes()
+        return float((torch.cuda.max_memory_allocated(gpu_id) + pool) / _MEGA)
     try:
         import resource
     except ImportError:  # Windows
         return None
-    import sys
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return float(peak / _MEGA if sys.platform == "darwin" else peak * 1024 / _MEGA)

@@ -1,4 +1,4 @@
-"""An experiment from its arms to its report: trained, compared, written."""
+"""A whole experiment: train, compare, report."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,25 +22,25 @@ def run_experiment(
     engine: EngineName = "local",
     address: str | None = None,
 ) -> tuple[list[Failure], str]:
-    """Do the runs that are missing, compare their arms, and write the reports.
+    """Train the missing runs, compare the arms, and write the reports.
 
     runs (Sequence[Run]): The runs, as `plan_runs` plans them.
     data (Sequence[Path]): The folders of the tasks, with test data in each.
     output (Path): Where the runs are.
     metrics (Path): Where the reports go.
     gpu_ids (Sequence[int]): The GPUs; -1 for the CPU.
-    n_jobs (int): How many trainings at the same time.
+    n_jobs (int): The number of trainings at the same time.
     engine (str): Where they run: "local" or "ray".
-    address (Optional[str]): Where the Ray cluster is (HOST:PORT).
+    address (Optional[str]): The address of the Ray cluster (HOST:PORT).
     RETURNS (tuple[list[Failure], str]): The runs that failed, and the tables of the
-        comparison in Markdown; they are "" if there is nothing to compare.
+        comparison in Markdown, "" if nothing can be compared.
     """
-    found = checked_data(data, runs)  # before hours of training
+    tasks_data = checked_data(data, runs)  # before hours of training
     failures = run_matrix(
         runs, gpu_id=gpu_ids, n_jobs=n_jobs, engine=engine, address=address
     )
     try:
-        tasks = {name: task for one in found for name, task in tasks_of(one, output)}
+        tasks = dict(pair for each in tasks_data for pair in tasks_of(each, output))
         compared = compare_tasks(tasks, gpu_id=gpu_ids[0])
     except ComparisonError:
         if not failures:  # else that is why there is nothing to compare
@@ -51,27 +51,22 @@ def run_experiment(
 
 
 def checked_data(data: Sequence[Path], runs: Sequence[Run]) -> list[Data]:
-    """Find the data of tasks, and raise if nothing could be compared on them.
-
-    runs (Sequence[Run]): The runs, as `plan_runs` plans them.
-    RETURNS (list[Data]): The data.
-    """
-    found = list(map(find_data, data))
-    for one in found:
-        check_test_data(one, runs)
-    return found
+    """Return the data of tasks; raise if nothing could be compared on them."""
+    tasks_data = list(map(find_data, data))
+    for task_data in tasks_data:
+        check_test_data(task_data, runs)
+    return tasks_data
 
 
 def tasks_of(data: Data, output: Path) -> Iterator[tuple[str, Task]]:
-    """Make a task of each test set that some data have.
+    """Yield a named task for each test set.
 
-    output (Path): Where the runs are: OUTPUT/FOLDER/ARM/SEED.
-    YIELDS (tuple[str, Task]): The name of a task, and the task.
+    output (Path): The folder of the runs: OUTPUT/FOLDER/ARM/SEED.
     """
     name = data.folder.resolve().name
-    how = (data.metric, data.positive_label)
+    metric = (data.metric, data.positive_label)
     for path in data.tests:
         rest = path.stem.removeprefix("test").strip("_")
-        # A run that failed is no reason to keep quiet about the others.
-        task = task_of_runs(output / name, path, *how, allow_missing=True)
+        # A failed run does not keep the others from being compared.
+        task = task_of_runs(output / name, path, *metric, allow_missing=True)
         yield f"{name} ({rest})" if rest else name, task

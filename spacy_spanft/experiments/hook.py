@@ -1,8 +1,8 @@
-"""What experiments know of spans: nothing else in this package imports their code."""
+"""The only module of the experiments that imports the code of spans."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -42,29 +42,28 @@ NLTK_SEGMENTER = "spacy-spanft.NltkChunkSegmenter.v1"
 
 
 def segmenter_of(nlp: Language) -> SpanSegmenter | None:
-    """Find the first segmenter of a pipeline."""
-    components: Any = nlp.pipeline
-    found = (one for _, one in components if isinstance(one, SpanSegmenter))
-    return next(found, None)
+    """Return the first segmenter of a pipeline."""
+    components = (component for _, component in nlp.pipeline)
+    segmenters = (c for c in components if isinstance(c, SpanSegmenter))
+    return next(segmenters, None)
 
 
 def spans_of(doc: Doc, segmenter: SpanSegmenter | None) -> list[tuple[int, int]]:
-    """Give the spans that a segmenter wrote, in characters."""
+    """Return the spans that a segmenter wrote, in characters."""
     group = doc.spans.get(segmenter.spans_key, []) if segmenter is not None else []
     return [(span.start_char, span.end_char) for span in group]
 
 
 def n_ngrams_of(segmenter: SpanSegmenter | None) -> int | None:
-    """Count the n-grams of a segmenter's dictionary, if it has one."""
-    cutter = None if segmenter is None else segmenter.segmenter
-    return len(cutter.dictionary) if isinstance(cutter, NgramSegmenter) else None
+    """Return the size of a segmenter's dictionary, if it has one."""
+    inner = None if segmenter is None else segmenter.segmenter
+    return len(inner.dictionary) if isinstance(inner, NgramSegmenter) else None
 
 
 def lengths_of_ngrams(docs: list[Doc], dictionary: str | Path | None) -> list[float]:
-    """Measure how long the pieces are into which n-grams cut texts.
+    """Measure the lengths of the pieces into which n-grams cut texts.
 
-    docs (list[Doc]): The texts.
-    dictionary (Optional[Union[str, Path]]): The n-grams; None takes the default ones.
+    dictionary (Optional[Union[str, Path]]): The n-grams; None for the default ones.
     RETURNS (list[float]): The share of pieces of one token, of two, and so on.
     """
     ngrams = (
@@ -76,7 +75,7 @@ def lengths_of_ngrams(docs: list[Doc], dictionary: str | Path | None) -> list[fl
 def explained(
     nlp: Language, component: str, texts: Iterable[str]
 ) -> "Iterator[Explanation]":
-    """Trace the labels of texts to their phrases; nothing without spans."""
+    """Trace the labels of texts to their phrases, if the component has spans."""
     from ..explanation import explain_pipe, text_classifiers
 
     if component in text_classifiers(nlp):

@@ -5,9 +5,15 @@ from typing import Any
 
 from confection import Config
 
-from ..errors import Errors, SpanftError, check_number
+from ..errors import SpanftError, check_number
 
 WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
+_NO_STEPS = (
+    f"{WARMUP_LINEAR} ends with the training, but how many steps that has is not "
+    "known. Set [training] max_steps, or max_steps of the schedule, or count the steps "
+    'of the epochs with [initialize.after_init] @callbacks = "spacy-spanft.'
+    'prepare_training.v1".'
+)
 
 
 def warmup_linear(
@@ -16,15 +22,15 @@ def warmup_linear(
     max_steps: int = 0,
     start_share: float = 0.0,
 ) -> Iterator[float]:
-    """Build `spacy-spanft.warmup_linear.v1`: thinc's, with shares in place of steps.
+    """Build `spacy-spanft.warmup_linear.v1`: thinc's, with shares instead of steps.
 
     initial_rate (float): The highest rate, after warming up.
     warmup_share (float): The share of the steps in which the rate grows from 0.
-    max_steps (int): The step that training ends with. Where it is 0, as by default,
-        `spacy-spanft.prepare_training.v1` sets it: it counts the steps of the epochs.
-    start_share (float): The share of all steps that comes before the schedule: there
-        the rate is 0, as while `spacy-spanft.freeze_transformer.v1` freezes (with the
-        same until_share). The steps that are left warm up, and decay.
+    max_steps (int): The last step of the training. If it is 0, the callback
+        `spacy-spanft.prepare_training.v1` sets it to the steps of the epochs.
+    start_share (float): The share of all steps before the schedule begins. The rate is
+        0 there, as while `spacy-spanft.freeze_transformer.v1` freezes (with the same
+        until_share).
     RETURNS (Iterator[float]): The rate of each step.
     """
     for name, share in (("warmup_share", warmup_share), ("start_share", start_share)):
@@ -34,21 +40,18 @@ def warmup_linear(
 
 
 def first_step(share: float, max_steps: int) -> int:
-    """Find the step that follows on a share of all steps.
+    """Return the step that follows a share of all steps.
 
-    max_steps (int): The step that training ends with. spaCy's loop goes on until that
-        is done, and the first one is step 0.
-    RETURNS (int): The step.
+    max_steps (int): The last step of the training, counted from 0.
     """
     return round(share * (max_steps + 1))
 
 
 def set_max_steps(config: Config) -> None:
-    """Tell the schedules that do not know it how many steps a training has.
+    """Set the max_steps of the schedules in a config to that of its [training].
 
-    config (Config): The pipeline's config, whose [training] max_steps is what the
-        training ends with. It is changed, so that what is saved with the pipeline says
-        what it was trained with.
+    config (Config): The pipeline's config, which is changed, and so saved with the
+        pipeline.
     """
     limits = config.interpolate().get("training", {})
     max_steps = limits.get("max_steps")
@@ -57,12 +60,11 @@ def set_max_steps(config: Config) -> None:
             continue
         # With epochs and without a corpus, somebody else has the data and the loop.
         if not max_steps and limits.get("max_epochs", 0) < 1:
-            raise SpanftError(Errors.NO_STEPS)
+            raise SpanftError(_NO_STEPS)
         block["max_steps"] = max_steps or 0
 
 
 def _schedules(block: Any) -> Iterator[Any]:
-    """Find the blocks of a config that are schedules of ours."""
     if isinstance(block, dict):
         if block.get("@schedules") == WARMUP_LINEAR:
             yield block
@@ -74,10 +76,10 @@ def _rates(
     initial_rate: float, warmup_share: float, max_steps: int, start_share: float
 ) -> Iterator[float]:
     if max_steps < 1:
-        # An optimizer takes the first rate when it is made, which may be before the
-        # number of steps is known.
+        # An optimizer takes the first rate when it is made, perhaps before the steps
+        # are counted.
         yield 0.0
-        raise SpanftError(Errors.NO_STEPS)
+        raise SpanftError(_NO_STEPS)
     start = first_step(start_share, max_steps)
     n_steps = max_steps + 1 - start
     n_warmup = int(warmup_share * n_steps)

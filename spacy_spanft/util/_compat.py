@@ -89,13 +89,6 @@ def command_line() -> Any:
     return app
 
 
-def setup_of_command_line() -> Callable[[], None]:
-    """Get the function that runs `python -m spacy`, plug-ins included."""
-    from spacy.cli._util import setup_cli
-
-    return setup_cli
-
-
 def parse_overrides(args: list[str]) -> dict[str, Any]:
     """Read --section.name value, as `spacy train` does; raises ClickException."""
     from spacy.cli._util import parse_config_overrides

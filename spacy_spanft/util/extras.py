@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from ..errors import Errors, ExtraError
+from ..errors import ExtraError
 
 # Which extra brings what, as setup.cfg says too.
 EXTRAS = {
@@ -22,8 +22,10 @@ def require(feature: str, *packages: str) -> None:
     """
     for name in packages:
         if not _is_there(name):
-            text = {"feature": feature, "missing": name, "extra": EXTRAS[name]}
-            raise ExtraError(Errors.NO_EXTRA.format(**text))
+            raise ExtraError(
+                f"{feature} needs {name}, which is not installed: pip install "
+                f'"spacy-spanft[{EXTRAS[name]}]"'
+            )
 
 
 def _is_there(name: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import ComparisonError, Errors, shown
+from ..errors import ComparisonError, shown
 
 
 def read_text(path: Path) -> str:
@@ -19,9 +19,7 @@ def read_text(path: Path) -> str:
         return path.read_text("utf8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ComparisonError(
-            Errors.BAD_RUNS.format(path=path, reason=reason)
-        ) from error
+        raise ComparisonError(f"{path} is damaged: {reason}.") from error
 
 
 def to_object(path: Path, text: str) -> dict[str, Any]:
@@ -34,12 +32,10 @@ def to_object(path: Path, text: str) -> dict[str, Any]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ComparisonError(
-            Errors.BAD_RUNS.format(path=path, reason=error)
-        ) from error
+        raise ComparisonError(f"{path} is damaged: {error}.") from error
     if not isinstance(values, dict):
         reason = f"{text.strip()[:40]!r} is not a JSON object"
-        raise ComparisonError(Errors.BAD_RUNS.format(path=path, reason=reason))
+        raise ComparisonError(f"{path} is damaged: {reason}.")
     return values
 
 
@@ -63,7 +59,7 @@ def value_of(
         reason = f"{key!r} is {shown(value)}, but must be {expected}"
         if key not in values:
             reason = f"{key!r} is missing, which must be {expected}"
-        raise ComparisonError(Errors.BAD_RUNS.format(path=path, reason=reason))
+        raise ComparisonError(f"{path} is damaged: {reason}.")
     return value
 
 

@@ -1,126 +1,66 @@
-"""Reading and writing files so that nobody ever finds half of one."""
+"""Files that are written whole or not at all, and paths that cannot be meant."""
 
-import errno
 import os
-import re
-import uuid
+import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from errno import ENOTDIR
 from pathlib import Path
-from types import ModuleType
 from typing import BinaryIO, TypeAlias
 
-from ..errors import Errors, SpanftError
-
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
+from ..errors import SpanftError, shown
 
 Write: TypeAlias = Callable[[BinaryIO], object]
-
-_LONGEST_START = 200  # bytes: a name may have 255, and the rest of it has 34
 
 
 def write_whole(path: str | Path, data: bytes | Write) -> None:
     """Write a file under a temporary name beside the target, then rename it.
 
-    What earlier programs that were killed have left there of this file is removed.
-
-    path (Union[str, Path]): The target; a link is followed. What it held stays until
-        the very end, also when the disk is full or the program is interrupted, and so
-        does who may read it. What is not a file, such as /dev/stdout, is written
-        to as it is.
-    data (Union[bytes, Callable]): What to write, or what writes it to a file.
+    path (Union[str, Path]): The target; a link is followed. It keeps its content until
+        the very end, and its mode. A device, such as /dev/stdout, is written directly.
+    data (Union[bytes, Callable]): The content, or what writes it to a file.
     """
-    write = _writing(data) if isinstance(data, bytes) else data
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file():
-            with open(target, "wb") as file:  # a device, or a folder: then it says so
-                write(file)
+            with open(target, "wb") as file:
+                _write(file, data)
             return
-        _make_folder(target.parent)
-        _remove_litter(target)
-        while not _write_beside(target, write):
-            pass
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=target.parent, prefix=".spanft-", suffix=".tmp", delete=False
+        ) as file:
+            try:
+                _write(file, data)
+                file.flush()
+                os.fsync(file.fileno())
+                # A temporary file is its owner's alone.
+                os.chmod(file.name, _mode_of(target))
+                file.close()  # Windows renames no file that is open
+                os.replace(file.name, target)
+            except BaseException:
+                file.close()
+                os.unlink(file.name)
+                raise
+    except FileExistsError as error:  # it does not say that this is the trouble
+        raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(path)) from error
     except OSError as error:
         # The user knows the target, not the temporary name.
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
-def _writing(data: bytes) -> Write:
-    def write(file: BinaryIO) -> None:
+def _write(file: BinaryIO, data: bytes | Write) -> None:
+    if isinstance(data, bytes):
         file.write(data)
-
-    return write
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError as error:  # it does not say that this is the trouble
-        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
+    else:
+        data(file)
 
 
-def _write_beside(target: Path, write: Write) -> bool:
-    """Write a file, and say whether it could be: another writer may have removed it."""
-    mode = target.stat().st_mode & 0o7777 if target.exists() else None
-    # Nobody else may read it before it has the mode of what it replaces.
-    first_mode = 0o666 if mode is None else 0o600
-    temporary = target.with_name(f".{_start_of(target)}.{uuid.uuid4().hex}")
-    try:
-        with open(
-            temporary, "xb", opener=lambda name, how: os.open(name, how, first_mode)
-        ) as file:
-            _lock(file.fileno(), wait=True)
-            if not temporary.exists():  # taken for litter just before it was locked
-                return False
-            if mode is not None:
-                os.chmod(temporary, mode)
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-            if fcntl is not None:  # before the lock ends
-                os.replace(temporary, target)
-        if fcntl is None:  # Windows renames no file that is open
-            os.replace(temporary, target)
-        return True
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _start_of(target: Path) -> str:
-    """Cut a name, so that the temporary one made of it is not too long."""
-    return os.fsencode(target.name)[:_LONGEST_START].decode("utf8", errors="ignore")
-
-
-def _remove_litter(target: Path) -> None:
-    """Remove what was written for a target by programs that are dead."""
-    shape = re.compile(rf"\.{re.escape(_start_of(target))}\.[0-9a-f]{{32}}")
-    for name in filter(shape.fullmatch, os.listdir(target.parent)):
-        # Whoever writes it has it locked; it may also be done meanwhile.
-        with suppress(OSError), open(target.with_name(name), "rb") as file:
-            if _lock(file.fileno()):
-                os.unlink(file.name)
-
-
-def _lock(file: int, *, wait: bool = False) -> bool:
-    """Lock a file as long as it is open, which ends when the program does.
-
-    wait (bool): Wait for others who have it locked.
-    RETURNS (bool): Whether it is locked now: not if another program has locked it, or
-        if files cannot be locked there.
-    """
-    if fcntl is None:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        return False
-    return True
+def _mode_of(target: Path) -> int:
+    if target.exists():
+        return target.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def check_target(
@@ -128,31 +68,40 @@ def check_target(
 ) -> None:
     """Raise early for a target that cannot be meant, or not be written.
 
-    path (Union[str, Path]): What will be written.
-    sources (Iterable[Optional[Union[str, Path]]]): What is read, if given.
-    force (bool): Whether a file that is there may be written over.
+    path (Union[str, Path]): The file to write.
+    sources (Iterable[Optional[Union[str, Path]]]): The files that are read, if given.
+    force (bool): Whether an existing file may be overwritten.
     """
     if Path(path).is_dir():
-        raise SpanftError(Errors.TARGET_IS_FOLDER.format(path=str(path)))
-    for source in (one for one in sources if one is not None):
+        raise SpanftError(
+            f"The output {shown(str(path))} is a folder. Name a file in it."
+        )
+    for source in filter(None, sources):
         both_exist = os.path.exists(source) and os.path.exists(path)
         if both_exist and os.path.samefile(source, path):
-            raise SpanftError(Errors.TARGET_IS_SOURCE.format(path=str(path)))
+            raise SpanftError(
+                f"{shown(str(path))} is both read and written. Name another output."
+            )
     if os.path.isfile(path) and not force:
-        raise SpanftError(Errors.CONFIG_EXISTS.format(path=str(path)))
+        raise SpanftError(
+            f"{shown(str(path))} already exists. To overwrite it, add --force (-F)."
+        )
     if os.path.isfile(path) or not os.path.exists(path):  # no device such as /dev/null
-        _check_above(path, Path(os.path.realpath(path)).parent)
+        _check_writable(path, Path(os.path.realpath(path)).parent)
 
 
 def check_page(path: str | Path, sources: Iterable[str | Path] = ()) -> None:
     """Raise early for a page that cannot be written, or would replace another file.
 
     path (Union[str, Path]): The page, which may replace an earlier one.
-    sources (Iterable[Union[str, Path]]): What is read before.
+    sources (Iterable[Union[str, Path]]): The files that are read.
     """
     check_target(path, sources)
     if os.path.isfile(path) and Path(path).suffix.lower() not in (".html", ".htm"):
-        raise SpanftError(Errors.NOT_A_PAGE.format(path=str(path)))
+        raise SpanftError(
+            f"{shown(str(path))} already exists, and its name does not end in .html, "
+            "so it is not overwritten by a page. Name another output."
+        )
 
 
 def check_folder(path: str | Path) -> None:
@@ -161,50 +110,55 @@ def check_folder(path: str | Path) -> None:
     path (Union[str, Path]): The folder.
     """
     if os.path.exists(path) and not os.path.isdir(path):
-        raise SpanftError(Errors.OUTPUT_IS_FILE.format(path=str(path)))
-    _check_above(path, Path(os.path.realpath(path)))
+        raise SpanftError(f"The output {shown(str(path))} is a file. Name a folder.")
+    _check_writable(path, Path(os.path.realpath(path)))
 
 
-def _check_above(path: str | Path, folder: Path) -> None:
-    """Raise if nothing can be written to a folder, which need not be there yet."""
+def _check_writable(path: str | Path, folder: Path) -> None:
+    """Raise if nothing can be written to a folder, which need not exist yet."""
     # Not Path.exists, which may raise for what is in a folder that nobody may enter.
     above = next(f for f in (folder, *folder.parents) if os.path.exists(f))
-    text = {"path": str(path), "above": str(above)}
     if not above.is_dir():
-        raise SpanftError(Errors.PARENT_IS_FILE.format(**text))
+        raise SpanftError(
+            f"{shown(str(path))} cannot be written: {shown(str(above))} is a file. "
+            "Name another output."
+        )
     if not os.access(above, os.W_OK | os.X_OK):
-        raise SpanftError(Errors.NOT_WRITABLE.format(**text))
+        raise SpanftError(
+            f"{shown(str(path))} cannot be written: you are not allowed to write to "
+            f"the folder {shown(str(above))}. Name another output."
+        )
 
 
 def check_source(path: str | Path) -> None:
-    """Raise for what is not a file.
+    """Raise for a path that is not a file.
 
-    path (Union[str, Path]): What will be read, perhaps several times.
+    path (Union[str, Path]): The file, which may be read several times.
     """
-    if not Path(path).exists():
-        raise SpanftError(Errors.NOT_FOUND.format(path=str(path), cwd=os.getcwd()))
-    if not Path(path).is_file():
-        kind = "a folder" if Path(path).is_dir() else "a pipe or a device"
-        raise SpanftError(Errors.NOT_A_FILE.format(path=str(path), kind=kind))
+    if not os.path.exists(path):
+        raise SpanftError(
+            f"There is no file {shown(str(path))}. Paths are relative to the current "
+            f"folder, {shown(os.getcwd())}."
+        )
+    if not os.path.isfile(path):
+        kind = "a folder" if os.path.isdir(path) else "a pipe or a device"
+        raise SpanftError(f"{shown(str(path))} is {kind}, not a file.")
 
 
 def read_whole(path: str | Path) -> bytes:
     """Read a file.
 
     path (Union[str, Path]): The file.
-    RETURNS (bytes): What is in it.
+    RETURNS (bytes): Its content.
     """
-    if Path(path).is_dir() or not Path(path).exists():
+    if os.path.isdir(path) or not os.path.exists(path):
         check_source(path)
     return Path(path).read_bytes()
 
 
 def is_there(path: str) -> bool:
-    """Say whether a path exists, whatever it looks like.
-
-    RETURNS (bool): Whether it exists; not if it cannot be the name of a file.
-    """
+    """Whether a path exists; false for what cannot be the name of a file."""
     try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # too long, or with a zero byte
+        return os.path.exists(path)
+    except ValueError:  # a zero byte
         return False

@@ -1,19 +1,18 @@
-"""The GPU that was asked for, or what it lacks."""
+"""The GPU that was asked for."""
 
 import sys
 from importlib.util import find_spec
 from textwrap import shorten
 
-from ..errors import Errors, SpanftError, check_setting
+from ..errors import SpanftError, check_setting
 
 CPU = -1
-_LONGEST = 200
 
 
 def select_gpu(gpu_id: int) -> None:
-    """Compute on a GPU from now on, or say why that is not possible.
+    """Compute on a GPU from now on, or raise with what is missing for it.
 
-    gpu_id (int): The GPU; -1 for the CPU, which needs nothing.
+    gpu_id (int): The GPU; -1 for the CPU.
     """
     if gpu_id == CPU:
         return
@@ -31,28 +30,29 @@ def select_gpu(gpu_id: int) -> None:
 
 
 def why_not(gpu_id: int, reason: str) -> str:
-    """Say what a GPU lacks, and what to install.
+    """Return why a GPU cannot be used, and what to install.
 
     reason (str): What thinc or CUDA says of it.
     RETURNS (str): A message.
     """
     cuda, has_cupy = cuda_of_torch(), find_spec("cupy") is not None
     if sys.platform == "darwin" or (cuda and has_cupy):
-        found = f"{shorten(reason, _LONGEST).rstrip('.')}."
+        reason = f"{shorten(reason, 200).rstrip('.')}."
     elif cuda:
         package = f"cupy-cuda{cuda.partition('.')[0]}x"
-        found = Errors.NO_CUPY.format(cuda=cuda, package=package)
+        reason = f"PyTorch uses CUDA {cuda}, so install CuPy for it: {package}."
     else:
-        found = Errors.NO_CUDA if has_cupy else Errors.NO_CUPY_NO_CUDA
-    return Errors.NO_GPU.format(gpu_id=gpu_id, reason=found)
+        also = "" if has_cupy else ", and CuPy for the same CUDA"
+        reason = f"PyTorch is built without CUDA. Install one with CUDA{also}."
+    return (
+        f"GPU {gpu_id} cannot be used: {reason} For the CPU, leave out --gpu-id (in "
+        "the project, --vars.gpu_id)."
+    )
 
 
 def cuda_of_torch() -> str | None:
-    """Find out for which CUDA, or ROCm, PyTorch was built.
-
-    RETURNS (Optional[str]): The version; None for a build that knows the CPU only.
-    """
+    """Return the version of CUDA, or ROCm, that PyTorch was built for, if any."""
     import torch
 
-    found: str | None = torch.version.cuda or torch.version.hip
-    return found
+    version: str | None = torch.version.cuda or torch.version.hip
+    return version

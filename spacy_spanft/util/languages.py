@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Errors, ReaderError
+from ..errors import ReaderError, shown
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -21,6 +21,11 @@ def blank(lang: str, config: dict[str, Any] | None = None) -> "Language":
         return spacy.blank(lang, config=config or {})
     except ImportError as error:
         if "[E048]" in str(error):
-            raise ReaderError(Errors.UNKNOWN_LANG.format(lang=lang)) from error
+            raise ReaderError(
+                f"{shown(lang)} is not the code of a language that spaCy knows, such "
+                "as 'en' or 'de'."
+            ) from error
         reason = str(error).partition("\n")[0]
-        raise ReaderError(Errors.BAD_LANG.format(lang=lang, reason=reason)) from error
+        raise ReaderError(
+            f"There is no tokenizer of the language {shown(lang)}: {reason}"
+        ) from error

@@ -5,7 +5,7 @@ from pathlib import Path
 from spacy.language import Language
 from spacy.util import is_package, load_model
 
-from ..errors import ComparisonError, Errors
+from ..errors import ComparisonError, shown
 from .facts import read_text, to_object
 from .files import is_there
 from .gpu import select_gpu
@@ -28,7 +28,7 @@ def load(path: str, gpu_id: int) -> Language:
     except (OSError, ImportError, ValueError) as error:
         reason = str(error).strip()
         raise ComparisonError(
-            Errors.NO_MODEL.format(name=path, reason=reason)
+            f"The pipeline {path!r} cannot be loaded: {reason}"
         ) from error
 
 
@@ -44,7 +44,10 @@ def check_pipeline(path: str) -> None:
     if not is_there(name):
         reason = "there is no such folder, and no such package is installed."
     elif not folder.is_dir():
-        raise ComparisonError(Errors.NO_PIPELINE_FILE.format(path=name))
+        raise ComparisonError(
+            f"{shown(name)} is a file. A pipeline is a folder, such as "
+            "training/model-best."
+        )
     elif missing := [name for name in _FILES if not (folder / name).is_file()]:
         best = folder / "model-best"
         hint = f" Is '{best}' meant?" if best.is_dir() else ""
@@ -53,4 +56,4 @@ def check_pipeline(path: str) -> None:
         meta = folder / _FILES[0]  # spaCy does not say what it could not read
         to_object(meta, read_text(meta))
         return
-    raise ComparisonError(Errors.NO_MODEL.format(name=name, reason=reason))
+    raise ComparisonError(f"The pipeline {name!r} cannot be loaded: {reason}")

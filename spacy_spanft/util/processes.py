@@ -80,7 +80,7 @@ def fresh_context() -> BaseContext:
         return _SpawnContext()
     context = _ForkServerContext()
     # Heard by a server that is to begin.
-    context.set_forkserver_preload(["spacy_spanft.util.fork_server"])
+    context.set_forkserver_preload(preloaded())
     return context
 
 

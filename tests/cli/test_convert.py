@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import spacy_spanft.cli  # noqa: F401
 from spacy_spanft.ml.pairs import split_pair
+from spacy_spanft.training.readers.classification import table_corpus
 from spacy_spanft.training.readers.conll import conll_corpus
-from spacy_spanft.training.readers.textcat import table_corpus
 
 from .. import commands
 
@@ -159,6 +159,23 @@ def test_conll(nlp, tmp_path, name, gold_tokens):
     assert convert(*by_document, "--format", "conll").endswith("2 docs: no label")
 
 
+def test_annotated_json_lines(nlp, tmp_path):
+    """The file is detected by its spans; options of tables read it as a table."""
+    rows = [
+        {"text": "In New York.", "spans": [{"start": 3, "end": 11, "label": "LOC"}]},
+        {"text": "Nowhere.", "spans": [], "kind": "x"},
+    ]
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    last = convert(path, tmp_path / "out.spacy", "--spans-key", "sc")
+    assert last.endswith("2 docs: 1 LOC")
+    expected = told(conll_corpus(path, spans_key="sc")(nlp))
+    assert told(Corpus(tmp_path / "out.spacy")(nlp)) == expected
+    assert expected[0][2] == [(1, 3, "LOC")]
+    last = convert(path, tmp_path / "out.spacy", "--no-label")
+    assert last.endswith("2 docs: no label")
+
+
 def test_spacys_own_commands_read_it(nlp, tmp_path):
     """As evaluate does, which finds nothing at all in a CSV file."""
     (tmp_path / "x.csv").write_text(CSV)
@@ -208,7 +225,7 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
     (tmp_path / "x.tsv").write_text("text\tlabel\na\tx\n\ty\n \ty\n")
     first, last = convert(tmp_path / "x.tsv", tmp_path / "x.spacy").split("\n")
     assert re.match(r"⚠ 2 of 3 rows of .*x\.tsv' have no text .* is line 3\.", first)
-    assert last.endswith("2 docs: 1 x, 1 y; 1 left out, as empty")
+    assert last.endswith("2 docs: 1 x, 1 y; 1 empty texts left out")
     docs = list(DocBin().from_disk(tmp_path / "x.spacy").get_docs(nlp.vocab))
     assert [doc.text for doc in docs] == ["a", " "]
     assert all(set(doc.cats) == {"x", "y"} for doc in docs)
@@ -219,21 +236,18 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
     [
         ("x.csv", "--text words", "There is no column 'words'"),
         ("x.csv", "--unit document", "read as a table, so --unit would do nothing"),
-        ("x.csv", "--no-label --labels a=b --score s", "leave out --labels, --score"),
-        ("x.csv", "--score text --label label", "leave out --label or --score"),
-        ("x.csv", "--text label", "text and label are both the column 'label'"),
-        ("x.csv", "--text-pair text", "text and text_pair are both the column"),
-        ("x.csv", "--no-label --text a --text-pair a", "are both the column 'a'"),
-        ("x.csv", "--score text", "text and score are both the column 'text'"),
+        ("x.csv", "--no-label --labels a=b --score s", "remove --labels, --score"),
+        ("x.csv", "--score text --label label", "remove --label or --score"),
+        ("x.csv", "--text label", "column 'label' is named twice"),
+        ("x.csv", "--text-pair text", "is named twice"),
+        ("x.csv", "--no-label --text a --text-pair a", "column 'a' is named twice"),
+        ("x.csv", "--score text", "column 'text' is named twice"),
         ("x.txt", "", r'rename it or set format = "tsv" \(--format tsv, where'),
-        ("empty.tsv", "", "No row of .*empty.tsv' has text"),
         ("x.csv", "--separator <>", "'<>' stands between two texts, but"),
-        ("x.csv", "--labels good", "must be as 0=bad,1=good, or a JSON object"),
+        ("x.csv", "--labels good", "must be like 0=bad,1=good, or a JSON object"),
         ("x.csv", "--labels {", "--labels is not JSON: Expecting property name"),
         ("x.csv", "--header [1", "--header is not JSON"),
         ("x.csv", "--lang qq", "'qq' is not the code of a language"),
-        ("x.csv", "--limit -1", "limit is -1, but must be 0"),
-        ("x.csv", "--format jsonl --header a", "header names the columns of TSV"),
         ("x.csv", "--format jsonl", "Line 1 of .* is not a JSON object"),
         (
             "x.conll",
@@ -243,7 +257,6 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.conll", "", "Line 1 of .* must be a token and its tag"),
         ("x.spacy", "", "is in spaCy's format already"),
         ("none.csv", "", "no file"),
-        (".", "", r"is a folder, .* Files in it: 'empty\.tsv', 'old\.spacy'"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:2 of 2 rows")
@@ -277,5 +290,5 @@ def test_examples_of_a_corpus_of_ones_own(nlp):
 
     doc = nlp.make_doc("a b")
     doc.cats = {"x": 1.0}
-    found = convert([Example(nlp.make_doc("a b"), doc)])
-    assert str(found) == "1 doc: 1 x"
+    converted = convert([Example(nlp.make_doc("a b"), doc)])
+    assert converted.summary == "1 doc: 1 x"

@@ -13,8 +13,8 @@ import warnings
 import pytest
 
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.training.readers.classification import table_corpus
 from spacy_spanft.training.readers.conll import conll_corpus
-from spacy_spanft.training.readers.textcat import table_corpus
 
 N_EACH = 130
 ROWS = [

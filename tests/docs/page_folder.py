@@ -136,8 +136,16 @@ def save_runs(folder):
     task = folder / "training" / "cola"
     run_folder = task / "encoder" / "0"
     shutil.copytree(folder / "training" / "base" / "model-best", run_folder / "model")
-    (task / "arms.json").write_text('{"arms": ["encoder"], "notes": {}}')
-    facts = {"arm": "encoder", "seed": 0, "seconds": 1.0, "words_per_second": 2.0}
+    (task / "arms.json").write_text(
+        '{"arms": ["encoder"], "notes": {}, "runs": {"encoder/0": "x"}}'
+    )
+    facts = {
+        "fingerprint": "x",
+        "arm": "encoder",
+        "seed": 0,
+        "seconds": 1.0,
+        "words_per_second": 2.0,
+    }
     (run_folder / "run.json").write_text(json.dumps({**facts, "peak_memory": None}))
     (run_folder / "log.jsonl").write_text('{"step": 0, "score": 0.5}\n')
 

@@ -82,7 +82,7 @@ def labeled(right, texts=None, **settings):
         score=accuracy(rows),
         rows=rows,
         score_of=accuracy,
-        right=rows[:, 0] == rows[:, 1],
+        wrong=rows[:, 0] != rows[:, 1],
         texts=texts,
         answers=["yes" if r else "no" for r in right],
         gold=["yes"] * len(right),
@@ -99,7 +99,7 @@ def scored(gold, guess):
         score=pearson(rows),
         rows=rows,
         score_of=pearson,
-        right=None,
+        wrong=None,
         answers=told[1],
         gold=told[0],
     )
@@ -111,7 +111,7 @@ def against(arms, monkeypatch, data="test.spacy", **settings):
         f"{name}/{i}": one for name, own in arms.items() for i, one in enumerate(own)
     }
     monkeypatch.setattr(
-        comparing, "measure_in_subprocess", lambda path, setup: runs[path]
+        comparing, "measure_in_subprocess", lambda paths, setup: runs[paths[0]]
     )
     monkeypatch.setattr(comparing, "check_pipeline", lambda path: None)
     paths = {name: [f"{name}/{i}" for i in range(len(arms[name]))] for name in arms}

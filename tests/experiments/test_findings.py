@@ -176,7 +176,11 @@ def test_disagreements_of_scores_and_of_spans(monkeypatch):
     arms = {
         name: [
             labeled([1, 1])._replace(
-                metric="ents_f", rows=r, score_of=f_score, score=f_score(r), right=None
+                metric="ents_f",
+                rows=r,
+                score_of=f_score,
+                score=f_score(r),
+                wrong=r[:, 1:].any(axis=1),
             )
         ]
         for name, r in zip(("base", "last"), rows, strict=True)

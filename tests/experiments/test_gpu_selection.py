@@ -26,26 +26,16 @@ def let_there_be(monkeypatch, cuda=None, cupy=False):
 @pytest.mark.parametrize(
     ("cuda", "cupy", "expected"),
     [
-        (
-            "12.8",
-            False,
-            r"CuPy is not installed\. .* 12\.8, .* install cupy-cuda12x",
-        ),
-        (
-            "13.0",
-            False,
-            r"CuPy is not installed\. .* 13\.0, .* install cupy-cuda13x",
-        ),
-        (None, True, r"PyTorch here is built without CUDA\. .*pytorch\.org"),
-        (None, False, r"CuPy is not installed, and PyTorch .* without CUDA"),
-        ("12.8", True, r"cannot be used: .* For the CPU, leave out --gpu-id"),
+        ("12.8", False, r"CUDA 12\.8, so install CuPy for it: cupy-cuda12x"),
+        ("13.0", False, r"CUDA 13\.0, so install CuPy for it: cupy-cuda13x"),
+        (None, True, r"PyTorch is built without CUDA\. Install one with CUDA\."),
+        (None, False, r"Install one with CUDA, and CuPy for the same CUDA"),
+        ("12.8", True, r"For the CPU, leave out --gpu-id"),
     ],
 )
 def test_what_is_missing_is_named(monkeypatch, cuda, cupy, expected):
     let_there_be(monkeypatch, cuda, cupy)
-    with pytest.raises(
-        SpanftError, match=rf"^\[SF\d+\] GPU 0 was asked for, .*{expected}"
-    ):
+    with pytest.raises(SpanftError, match=f"^GPU 0 cannot be used: .*{expected}"):
         load("nonsense", 0)  # the pipeline is not to blame
 
 
@@ -53,7 +43,7 @@ def test_pytorch_is_asked_too(monkeypatch):
     """With CuPy alone thinc would begin, and fail in the middle."""
     let_there_be(monkeypatch, cupy=True)
     monkeypatch.setattr("thinc.api.require_gpu", lambda gpu_id: True)
-    with pytest.raises(SpanftError, match="PyTorch here is built without CUDA"):
+    with pytest.raises(SpanftError, match="PyTorch is built without CUDA"):
         gpu.select_gpu(0)
     let_there_be(monkeypatch, "12.8", cupy=True)
     gpu.select_gpu(0)

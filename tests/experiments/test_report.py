@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from spacy_spanft.errors.visible import visible
-from spacy_spanft.experiments.comparison.run_logs import Training
-from spacy_spanft.experiments.comparison.runs import Missing, MissingRun
+from spacy_spanft.experiments.comparison.runs import Missing, MissingRun, Training
 from spacy_spanft.experiments.report import wording
 from spacy_spanft.experiments.report.drawing import DARK, clean, looks, spread
 from spacy_spanft.experiments.report.figures import curves, dictionary_sizes

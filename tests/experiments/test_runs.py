@@ -1,7 +1,6 @@
 """Folders of training runs, `spanft compare` over them, and the processes it makes."""
 
 import json
-import os
 import shutil
 import sys
 
@@ -10,25 +9,25 @@ import pytest
 from spacy_spanft.cli.compare import group
 from spacy_spanft.errors import ComparisonError
 from spacy_spanft.experiments.comparison import comparing
-from spacy_spanft.experiments.comparison.run_logs import Training, read_trainings
-from spacy_spanft.experiments.comparison.runs import arms_of, missing_of, notes_of
+from spacy_spanft.experiments.comparison.runs import (
+    Training,
+    arms_of,
+    missing_of,
+    notes_of,
+    read_trainings,
+)
 from spacy_spanft.experiments.report import tasks
 from spacy_spanft.experiments.report.tasks import task_of_runs
-from spacy_spanft.util import processes
 
 from ..commands import run
 from .measured import Page, labeled
 
 
-def write_runs(folder, arms=("base", "ours"), seeds=(10, 2), notes=None, own=False):
-    """Write a folder as training runs make it, with one run that is unfinished.
-
-    Old ones do not say of which runs they consist; with `own`, this one does.
-    """
+def write_runs(folder, arms=("base", "ours"), seeds=(10, 2), notes=None):
+    """Write a folder as an experiment does, with one run that is unfinished."""
     folder.mkdir(parents=True)
     values = {"arms": arms, "notes": notes or {}}
-    if own:
-        values["runs"] = {f"{a}/{s}": f"{a}{s}" for a in arms for s in seeds}
+    values["runs"] = {f"{a}/{s}": f"{a}{s}" for a in arms for s in seeds}
     (folder / "arms.json").write_text(json.dumps(values))
     for arm in reversed(arms):
         for seed in seeds:
@@ -70,47 +69,14 @@ def test_folders_of_runs(tmp_path):
     [
         ("arms.json", None, r"cola' is not a folder of runs: it has no arms\.json"),
         ("arms.json", "[]", r"arms\.json is damaged: '\[\]' is not a JSON object"),
-        ("arms.json", "{}", "'arms' is missing, which must be a list of folders'"),
-        ("arms.json", '{"arms": []}', r"'arms' is \[\], but must be"),
-        ("arms.json", '{"arms": ["a", "a"]}', "'arms' is"),
-        ("arms.json", '{"arms": ["../a"]}', "'arms' is"),
-        ("arms.json", '{"arms": ["base"], "notes": {"a": 1}}', "'notes' is {'a': 1}"),
-        (
-            "arms.json",
-            '{"arms": ["base"], "runs": {"a/1": "x"}}',
-            "'runs' is .*ARM/SEED",
-        ),
-        ("arms.json", '{"arms": ["a"], "runs": {"a/..": "x"}}', "'runs' is .*ARM/SEED"),
-        (
-            "base/2/run.json",
-            "[" * 100_000,
-            r"2.run\.json is damaged: maximum recursion",
-        ),
-        (
-            "base/2/run.json",
-            "null",
-            r"2.run\.json is damaged: 'null' is not a JSON object",
-        ),
-        ("base/2/run.json", "{", r"2.run\.json is damaged: Expecting property"),
-        ("base/2/run.json", '{"arm": "other"}', "must be 'base', as its folder is"),
-        ("base/2/run.json", '{"arm": "base", "seed": true}', "'seed' is True"),
-        (
-            "base/2/run.json",
-            f'{{"arm": "base", "seed": 2, "seconds": 1{"0" * 400}}}',
-            "'seconds' is 10*[.]{3}0*, but must be a number of 0 or more",
-        ),
-        (
-            "base/2/run.json",
-            '{"arm": "base", "seed": 2, "seconds": -1}',
-            "'seconds' is -1, but must be a number of 0 or more",
-        ),
+        ("arms.json", "{}", r"arms\.json is damaged .*'arms'"),
+        ("arms.json", '{"arms": [], "runs": {}}', "there are no arms"),
         ("base/2/log.jsonl", None, r"log\.jsonl is damaged: No such file"),
-        ("base/2/log.jsonl", '{"step": 1}\n', "'score' is missing"),
-        ("base/2/log.jsonl", '{"step": 1, "score": NaN}\n', "'score' is nan"),
+        ("base/2/log.jsonl", '{"step": 1}\n', "is damaged .*'score'"),
         (
             "base/2/log.jsonl",
             '{"step": 1, "score"',
-            r"log\.jsonl is damaged: Expecting",
+            r"is damaged: Expecting",
         ),
     ],
 )
@@ -124,7 +90,7 @@ def test_broken_folders_are_named(tmp_path, file, text, expected):
 
 
 def test_runs_of_earlier_matrices_are_left_out(tmp_path):
-    folder = write_runs(tmp_path / "cola", seeds=(1, 2, 4), own=True)
+    folder = write_runs(tmp_path / "cola", seeds=(1, 2, 4))
     arms = json.loads((folder / "arms.json").read_text())
     for arm in ("base", "ours"):
         del arms["runs"][f"{arm}/4"]
@@ -133,14 +99,11 @@ def test_runs_of_earlier_matrices_are_left_out(tmp_path):
     found = [(one.arm, one.seed) for one in read_trainings(folder)]
     assert found == [("base", 1), ("base", 2), ("ours", 1)]
     assert [len(paths) for paths in arms_of(folder).values()] == [2, 1]
-    (folder / "arms.json").write_text(json.dumps(arms | {"runs": [1]}))
-    with pytest.raises(ComparisonError, match=r"'runs' is \[1\], but must be"):
-        read_trainings(folder)
 
 
 def break_runs(folder):
     """Let one run be whole, and each of the others be missing in its own way."""
-    runs = write_runs(folder, ("base", "ours", "never"), range(4), own=True)
+    runs = write_runs(folder, ("base", "ours", "never"), range(4))
     for seed in range(4):
         shutil.rmtree(runs / "never" / str(seed))
     shutil.rmtree(runs / "base" / "1")
@@ -171,19 +134,14 @@ def test_whatever_is_missing_is_named_with_its_reason(tmp_path):
     assert "is damaged: maximum recursion" in reasons["ours/1"]
     assert "other settings or data" in reasons["ours/2"]
     assert found.told() == [
-        "10 of 12 runs are missing: base/1, base/2, base/3, ours/0, ours/1, ours/2, "
+        "Missing runs: 10 of 12: base/1, base/2, base/3, ours/0, ours/1, ours/2, "
         "never/0, never/1 and 2 more.",
         "Arms without a finished run: never.",
     ]
     same = "base/3, never/0, never/1, never/2, never/3: not trained, or not to the end."
     assert same in found.reasons()
-    whole = missing_of(write_runs(tmp_path / "mrpc", own=True))
+    whole = missing_of(write_runs(tmp_path / "mrpc"))
     assert (whole.runs, whole.arms, whole.told()) == ([], [], [])
-    one = missing_of(write_runs(tmp_path / "rte", ("base",), (1,)))
-    assert (one.n_runs, one.told()) == (1, [])
-    shutil.rmtree(tmp_path / "rte" / "base" / "1" / "model")
-    one = missing_of(tmp_path / "rte")
-    assert one.told()[0] == "1 of 1 run is missing: base/1."
 
 
 def test_a_folder_without_its_baseline(tmp_path):
@@ -201,8 +159,8 @@ def test_a_folder_without_its_baseline(tmp_path):
 def measured(monkeypatch):
     """Let every pipeline named ours be right, and every other one in half."""
 
-    def measure(path, setup):
-        is_ours = "ours" in str(path)
+    def measure(paths, setup):
+        is_ours = "ours" in paths[0]
         return labeled([1 if is_ours else i % 2 for i in range(20)])
 
     monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
@@ -253,7 +211,7 @@ def test_an_incomplete_matrix_is_compared_only_if_asked_for(tmp_path):
     done = run(*compare, cwd=tmp_path, ok=False)
     assert len(done.stderr.splitlines()) == 1
     for expected in (
-        "The matrix in 'cola' is not complete. 10 of 12 runs are missing: base/1, ",
+        "The matrix in 'cola' is not complete. Missing runs: 10 of 12: base/1, ",
         r"base/1: failed: ValueError: no \x1b[2J memory at all.",
         "Arms without a finished run: never.",
         "Run the matrix again",
@@ -262,7 +220,7 @@ def test_an_incomplete_matrix_is_compared_only_if_asked_for(tmp_path):
         assert expected in done.stderr
     assert not (tmp_path / "out").exists()
     done = run(*compare, "--allow-missing", cwd=tmp_path)
-    told = "10 of 12 runs are missing: base/1, base/2, base/3, ours/0"
+    told = "Missing runs: 10 of 12: base/1, base/2, base/3, ours/0"
     assert f"## cola\n\n{told}" in done.stdout
     assert "Arms without a finished run: never." in done.stdout
     assert r"failed: ValueError: no \\x1b\[2J memory at all" in done.stdout
@@ -298,18 +256,16 @@ def test_without_matplotlib_the_rest_is_written(tmp_path, monkeypatch):
         (["a=b", "--runs", "x"], "by --runs, not both: a=b would be left out"),
         (
             ["--runs", "cola", "--runs", "mrpc"],
-            "number of --data is 1, that of tasks 2",
+            "2 by --data, not 1",
         ),
-        (["a=b", "--data", "more"], "number of --data is 2, that of tasks 1"),
+        (["a=b", "--data", "more"], "1 by --data, not 2"),
         (["--runs", "cola", "-r", "./cola", "-d", "b"], "are named 'cola'"),
         (["--runs", "nowhere"], "'nowhere' is not a folder of runs"),
         (["a=b", "-o", "cola/arms.json"], "cola/arms.json' is a file. Name a folder"),
         ([], "There is nothing to compare"),
         (["a=b", "a=b"], "'a' has the pipeline 'b' twice"),
-        (["a=cola", "b=x", "a=./mrpc/../cola"], "the pipeline './mrpc/../cola' twice"),
-        (["  =b"], "names no pipeline"),
         (["a= "], "names no pipeline"),
-        (["a=b", "--allow-missing"], "--allow-missing is for --runs alone"),
+        (["a=b", "--allow-missing"], "--allow-missing applies to --runs only"),
     ],
 )
 def test_errors_of_the_command(tmp_path, args, expected):
@@ -329,38 +285,6 @@ def test_odd_names_and_numbers_of_runs(tmp_path):
     assert r"| \\x1b\[31m\|\\n&lt;b&gt; | 2 |" in done.stdout
     assert "The arms have different numbers of runs: xxx" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
-    # There is no terminal here: a line for each that is done.
-    said = [line for line in done.stderr.splitlines() if line[0] != "⚠"]
-    assert len(said) == 4
-    assert said[1] == r"2 of 4 pipelines measured: \x1b[31m|\n<b> (ours1)"
     done = run("spanft", "compare", "a", "-d", "x.spacy", cwd=tmp_path)
     assert done.stderr == ""
     assert group(["a\0=b\0"]) == {"a\0": ["b\0"]}
-
-
-def test_fresh_processes(monkeypatch):
-    """They have the environment of now, not that of when their server began."""
-    found = []
-    for value in ("one", "two"):
-        monkeypatch.setenv("SPANFT_VALUE", value)
-        with processes.fresh_pool() as pool:
-            jobs = pool.submit(os.getenv, "SPANFT_VALUE"), pool.submit(os.getpid)
-            found.append([job.result() for job in jobs])
-    assert [value for value, _ in found] == ["one", "two"]
-    assert len({os.getpid(), *(pid for _, pid in found)}) == 3
-    monkeypatch.delenv("SPANFT_VALUE")
-    with processes.fresh_pool() as pool:
-        assert pool.submit(os.getenv, "SPANFT_VALUE").result() is None
-        there = "[name in __import__('sys').modules for name in {}]"
-        names = processes.preloaded() if sys.platform == "linux" else []
-        assert all(pool.submit(eval, there.format(names)).result())
-        # What has been called there would be broken here.
-        is_called = "__import__('torch').cuda.is_initialized()"
-        assert not pool.submit(eval, is_called).result()
-
-
-@pytest.mark.parametrize("has_cupy", [True, False])
-def test_nothing_that_asks_for_gpus_is_imported_before(monkeypatch, has_cupy):
-    monkeypatch.setattr(processes, "find_spec", lambda name: name != "cupy" or has_cupy)
-    assert ("spacy" in processes.preloaded()) is not has_cupy
-    assert "torch" in processes.preloaded()

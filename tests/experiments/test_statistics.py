@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.null_simulation import Setting, simulate
 from spacy_spanft.experiments.metrics.scoring import accuracy, f_score, matthews
 from spacy_spanft.experiments.statistics import dominance
 from spacy_spanft.experiments.statistics.dominance import (
@@ -37,7 +38,7 @@ def test_draws_are_those_of_plain_loops():
         for name, runs in arms.items():
             expected = [matthews(rows[docs]) for rows in runs]
             assert found[name].drawn[number].tolist() == expected
-    assert found["other"].found.tolist() == [matthews(r) for r in arms["other"]]
+    assert found["other"].observed.tolist() == [matthews(r) for r in arms["other"]]
 
 
 def test_the_bootstrap_finds_a_difference_and_its_interval():
@@ -102,8 +103,8 @@ def test_the_variance_is_that_of_an_analysis_of_variance():
         drawn_of(np.random.default_rng(9), one, n_docs)._replace(seeds=range(n_runs))
         for one in effects
     )
-    found = method_difference(base, other)
-    assert found.is_paired
+    difference = method_difference(base, other)
+    assert difference.is_paired
     gap = effects[1] - effects[0]
     runs, texts = gap.mean(axis=1), gap.mean(axis=0)
     rest = gap - runs[:, None] - texts[None, :] + gap.mean()
@@ -113,44 +114,40 @@ def test_the_variance_is_that_of_an_analysis_of_variance():
     size = n_runs * n_docs
     # What is uncertain of the variance is drawn here, and integrated there.
     ratios = (n_runs - 1) / chance.chisquare(n_runs - 1, 400_000)
-    of_texts, of_runs = (of_texts - of_rest) / size, of_runs / size
-    drawn = np.sqrt(of_texts + of_runs * ratios) * chance.normal(size=400_000)
-    assert found.mean == pytest.approx(gap.mean())
-    half = np.quantile(abs(drawn), 0.95)
-    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.03)
-    p = np.mean(abs(drawn) > abs(gap.mean()))
-    assert found.p == pytest.approx(p, abs=0.02)
+    of_texts, of_runs = (of_texts - of_rest) / size, of_runs / size * ratios
+    weights = (of_texts / 4 + of_runs) / of_runs
+    drawn = np.sqrt(of_texts + of_runs) * chance.normal(size=400_000)
+    p = np.average(abs(drawn) > abs(gap.mean()), weights=weights)
+    assert difference.mean == pytest.approx(gap.mean())
+    assert difference.p == pytest.approx(p, abs=0.02)
+    half = (difference.high - difference.low) / 2
+    beyond = np.average(abs(drawn) > half, weights=weights)
+    assert beyond == pytest.approx(0.05, abs=0.005)
 
 
 def test_without_texts_it_is_the_usual_t():
-    """Where texts do nothing, t is that of pairs, or Behrens and Fisher's."""
+    """Where texts add nothing, it is the t test of pairs, or Welch's."""
     chance = np.random.default_rng(6)
     base, other = chance.normal(0, 1, (2, 6))
     still = [Scores(x, np.tile(x, (50, 1)), 9) for x in (base, other[:4] + 1)]
-    found = method_difference(*still)
-    assert not found.is_paired
-    ts = (
-        chance.standard_t(len(arm) - 1, 400_000) * stats.sem(arm)
-        for arm in (base, other[:4])
-    )
-    gaps = next(ts) - next(ts)
-    half = np.quantile(abs(gaps), 0.95)
-    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.02)
-    p = np.mean(abs(gaps) > abs(found.mean))
-    assert found.p == pytest.approx(p, abs=0.005)
-    # Welch's degrees of freedom make it a little surer than it may be.
-    assert found.p > stats.ttest_ind(other[:4] + 1, base, equal_var=False).pvalue
+    difference = method_difference(*still)
+    assert not difference.is_paired
+    expected = stats.ttest_ind(other[:4] + 1, base, equal_var=False)
+    assert difference.p == pytest.approx(expected.pvalue, abs=1e-3)
+    interval = expected.confidence_interval()
+    ends = pytest.approx((interval.low, interval.high), rel=1e-2)
+    assert (difference.low, difference.high) == ends
     # Paired: by the seeds, in whatever order they come.
     order = chance.permutation(6)
     one = Scores(base, np.tile(base, (50, 1)), 9, [*range(6)])
     two = Scores(other[order], np.tile(other[order], (50, 1)), 9, order.tolist())
     expected = stats.ttest_rel(other, base)
-    found = method_difference(one, two)
-    assert found.is_paired
-    assert found.p == pytest.approx(expected.pvalue, abs=1e-4)
+    difference = method_difference(one, two)
+    assert difference.is_paired
+    assert difference.p == pytest.approx(expected.pvalue, abs=1e-4)
     interval = expected.confidence_interval()
     ends = pytest.approx((interval.low, interval.high), rel=1e-3)
-    assert (found.low, found.high) == ends
+    assert (difference.low, difference.high) == ends
     for seeds in ([*range(5), 9], [0, 0, 1, 2, 3, 4], None):
         assert not method_difference(one, two._replace(seeds=seeds)).is_paired
 
@@ -167,7 +164,7 @@ def test_how_many_runs_are_needed():
     base = Scores(np.array([0.0, 1, 2, 3]), still, 9, [*range(4)])
     other = Scores(np.array([1.6, 1, 3.5, 3.5]), still, 9, [*range(4)])
     n_runs = method_difference(base, other).runs_needed
-    gaps = other.found - base.found
+    gaps = other.observed - base.observed
     chance = np.random.default_rng(0)
     shares = [
         np.mean(
@@ -310,6 +307,17 @@ def test_false_alarms_and_coverage(spread, n_runs, metric, other):
     print(f"\n{metric}, {n_runs} runs, spread {spread}, unlike {other}: {found}")
     # Two standard errors of 2,000 trials are one point.
     assert 0.02 - 0.01 <= found["method"] <= 0.06 + 0.01
+
+
+def test_three_unpaired_runs_show_what_they_can():
+    """Behrens and Fisher's integral rejects 1.5% of equal methods, and finds 50%."""
+    equal, better = (
+        simulate(Setting(False, 3, (1.5, 1.5), points), 200, seed=1)
+        for points in (0.0, 8.0)
+    )
+    assert 0.025 <= equal["significant"] <= 0.06
+    assert 0.93 <= equal["coverage"] <= 0.975
+    assert better["significant"] >= 0.7
 
 
 @pytest.mark.parametrize(

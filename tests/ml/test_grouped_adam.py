@@ -17,8 +17,7 @@ from spacy_spanft.ml.optimizers.groups import (
     shim_of,
     transformers,
 )
-from spacy_spanft.training.regimes import bind
-from spacy_spanft.training.regimes.freeze import freeze_transformer, group_parameters
+from spacy_spanft.training.regimes import bind, freeze_transformer, group_parameters
 
 from ..training.regimes import encoders, hash_of, head_weights, initialized, make, step
 

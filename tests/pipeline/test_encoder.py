@@ -11,7 +11,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.shim import EncoderShim
 from spacy_spanft.ml.layers.doc_rows import join_rows
 from spacy_spanft.ml.layers.encoder_listener import EncoderListener
-from spacy_spanft.training.regimes.freeze import freeze_transformer
+from spacy_spanft.training.regimes import freeze_transformer
 
 from ..tiny import OWN_LISTENER, encoder_config, transformer_config
 

@@ -324,7 +324,7 @@ class TestErrors:
         assert nlp("a").cats
 
     def test_a_transformer_with_another_separator(self, encoder, tmp_path):
-        from spacy_spanft.training.readers.textcat import table_corpus
+        from spacy_spanft.training.readers.classification import table_corpus
 
         nlp = make(encoder, separator="</s>")
         (tmp_path / "x.tsv").write_text("text\tother\tlabel\na\tb\t1\n")

@@ -13,10 +13,9 @@ from spacy.tokens import DocBin
 from spacy.training import Corpus
 from typer.testing import CliRunner
 
-from spacy_spanft.errors import ReaderError
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.training.readers.classification import table_corpus
 from spacy_spanft.training.readers.conll import conll_corpus
-from spacy_spanft.training.readers.splits import split_in_three, split_off
-from spacy_spanft.training.readers.textcat import table_corpus
 
 from ..commands import run as run_spacy
 from ..made_configs import CONFIGS
@@ -34,6 +33,7 @@ from .task_data import (
 
 ROOT = Path(__file__).parents[2]
 prepare = importlib.import_module("prepare")  # found once task_data is imported
+splits = importlib.import_module("splits")
 
 
 def run(*args, ok=True):
@@ -175,15 +175,15 @@ class TestPairs:
             tmp_path / "x.spacy"
         )
         corpus = table_corpus(tmp_path / "x.spacy", text_pair="b")
-        with pytest.raises(ReaderError, match=r"without the separator .*: 'one'"):
+        with pytest.raises(SpanftError, match=r"without the separator .*: 'one'"):
             list(corpus(pair_nlp))
         assert len(list(table_corpus(tmp_path / "x.spacy")(pair_nlp))) == 2
         limited = table_corpus(tmp_path / "x.spacy", text_pair="b", limit=1)
         assert len(list(limited(pair_nlp))) == 1
         DocBin().to_disk(tmp_path / "x.spacy")
-        with pytest.raises(ReaderError, match="no rows"):
+        with pytest.raises(SpanftError, match="no rows"):
             list(corpus(pair_nlp))
-        with pytest.raises(ReaderError, match="no file"):
+        with pytest.raises(SpanftError, match="no file"):
             list(table_corpus(tmp_path / "y.spacy")(pair_nlp))
 
 
@@ -201,7 +201,7 @@ class TestSplits:
             assert ents == [[s.label_ for s in doc.spans["sc"]] for doc in parts[part]]
 
     def test_in_three(self):
-        parts = split_in_three(range(25))
+        parts = splits.split_in_three(range(25))
         assert {part: len(rows) for part, rows in parts.items()} == {
             "train": 21,
             "dev": 2,
@@ -209,8 +209,8 @@ class TestSplits:
         }
         every = [row for part in parts.values() for row in part]
         assert sorted(every) == list(range(25))
-        assert parts == split_in_three(range(25))
-        assert parts != split_in_three(range(25), seed=1)
+        assert parts == splits.split_in_three(range(25))
+        assert parts != splits.split_in_three(range(25), seed=1)
 
     @given(
         rows=st.lists(st.tuples(st.integers(0, 9), st.integers())),
@@ -218,7 +218,7 @@ class TestSplits:
         taken=st.sets(st.integers(0, 9)),
     )
     def test_what_is_said_twice_is_in_one_part(self, rows, n, taken):
-        stay, drawn = split_off(rows, n, key=lambda row: row[0], taken=taken)
+        stay, drawn = splits.split_off(rows, n, key=lambda row: row[0], taken=taken)
         said = [{row[0] for row in part} for part in (stay, drawn)]
         assert not said[0] & said[1]
         assert not taken & (said[0] | said[1])
@@ -226,7 +226,9 @@ class TestSplits:
         assert len(drawn) == min(n, len(free))
         assert [row for row in free if row in stay] == stay
         assert all(row in stay or row[0] in said[1] for row in free)
-        assert (stay, drawn) == split_off(rows, n, key=lambda r: r[0], taken=taken)
+        assert (stay, drawn) == splits.split_off(
+            rows, n, key=lambda r: r[0], taken=taken
+        )
 
     def test_rows_of_the_test_data_are_left_out(self, tmp_path):
         lines = [f"text {i}\t{i % 2}" for i in range(30)]

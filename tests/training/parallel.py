@@ -9,10 +9,10 @@ import spacy
 from spacy.tokens import Span
 from spacy.training import Example, loop
 from thinc.api import Adam
+from torch import distributed
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.training.parallel.group import Group
-from spacy_spanft.training.parallel.loop import as_one
+from spacy_spanft.training.parallel import in_group
 from spacy_spanft.util._compat import torch_module
 
 from ..tiny import OWN_LISTENER, encoder_config
@@ -101,7 +101,7 @@ def gradient(owner, name):
     return owner.get_grad(name).copy() if owner.has_grad(name) else None
 
 
-def train(nlp, group=None, accumulate=1):
+def train(nlp, is_group=False, accumulate=1):
     """Train in batches of four; give the gradient of each step, and the weights."""
     gradients = []
     examples = examples_of(nlp)
@@ -114,8 +114,8 @@ def train(nlp, group=None, accumulate=1):
             epoch += 1
 
     with ExitStack() as stack:
-        if group is not None:
-            stack.enter_context(as_one(nlp, group))
+        if is_group:
+            stack.enter_context(in_group(nlp))
         first = nlp.get_pipe("transformer")
         finish = first.finish_update
 
@@ -132,7 +132,7 @@ def train(nlp, group=None, accumulate=1):
             del listening.shims[0].finish_update
 
         first.finish_update = watched
-        found = batches() if group is None else _of_loop(nlp, batches)
+        found = _of_loop(nlp, batches) if is_group else batches()
         for _ in loop.train_while_improving(
             nlp,
             Adam(0.01, L2=0.01, grad_clip=1.0),
@@ -160,13 +160,14 @@ def _of_loop(nlp, batches):
 
 def main(bert, output, accumulate):
     """Train in one process of a group, and save what it leaves."""
-    group = Group()
+    distributed.init_process_group("gloo")
+    rank = distributed.get_rank()
     nlp = make(bert)
-    if group.rank:  # as another machine might begin
+    if rank:  # as another machine might begin
         for node in nlp.get_pipe("textcat").model.walk():
             for name in node.param_names:
                 node.set_param(name, node.get_param(name) + 1)
-    gradients, weights = train(nlp, group, int(accumulate))
+    gradients, weights = train(nlp, True, int(accumulate))
     scores = nlp.evaluate([])
     assert "tag_acc" in scores
     named = {
@@ -174,9 +175,9 @@ def main(bert, output, accumulate):
         for i, step in enumerate(gradients)
         for key, one in step.items()
     }
-    np.savez(Path(output) / f"gradients{group.rank}.npz", **named)
-    np.savez(Path(output) / f"weights{group.rank}.npz", **weights)
-    group.close()
+    np.savez(Path(output) / f"gradients{rank}.npz", **named)
+    np.savez(Path(output) / f"weights{rank}.npz", **weights)
+    distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

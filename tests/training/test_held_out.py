@@ -7,8 +7,8 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_spanft.errors import ReaderError, SpanftError
-from spacy_spanft.training.checks.parts import check_parts
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.training.checks import check_config
 from spacy_spanft.training.readers.held_out import held_out_corpus
 
 NLP = spacy.blank("en")
@@ -52,7 +52,7 @@ def test_a_label_of_two_texts_is_in_both_parts_and_of_one_in_train():
     train, dev = parts(of_labels("aaab" + "cc"))
     assert len(dev) == 2
     assert "text 3" in train
-    with pytest.warns(UserWarning, match="which nothing learns"):
+    with pytest.warns(UserWarning, match="cannot be learned"):
         assert len(parts(of_labels("abc"))[1]) == 1
 
 
@@ -107,13 +107,13 @@ def test_entities_by_the_rarest():
 
 def test_labels_that_are_held_out_alone_are_warned_of():
     examples = of_labels("abcdefgh")
-    with pytest.warns(UserWarning, match="Labels that the held-out texts alone have"):
+    with pytest.warns(UserWarning, match="occur only in the held-out data"):
         list(held_out_corpus(lambda nlp: iter(examples), "dev")(NLP))
 
 
 def test_too_few_texts():
     examples = [of_labels("a")[0] for _ in range(3)]
-    with pytest.raises(ReaderError, match="has 1 \\(number of rows: 3\\)"):
+    with pytest.raises(SpanftError, match=r"has 1 \(3 rows\)"):
         list(held_out_corpus(lambda nlp: iter(examples), "dev")(NLP))
 
 
@@ -123,27 +123,24 @@ PARTS = {
 }
 
 
-def test_parts_that_are_two():
-    check_parts({"corpora": PARTS})
-    check_parts({"corpora": {"train": PARTS["train"], "dev": {"@readers": "x"}}})
-
-
 @pytest.mark.parametrize(
-    ("name", "change", "message"),
+    ("name", "change"),
     [
-        ("dev", {"part": "train"}, r"\[corpora\.dev\] has part = 'train'"),
-        ("train", {"part": "dev"}, r"\[corpora\.train\] has part = 'dev'"),
-        ("dev", {"share": 0.5}, "differ in share, so"),
-        ("dev", {"seed": 5}, "differ in seed, so"),
+        ("dev", {"part": "train"}),
+        ("train", {"part": "dev"}),
+        ("dev", {"share": 0.5}),
+        ("dev", {"seed": 5}),
     ],
 )
-def test_parts_that_overlap(name, change, message):
+def test_parts_that_overlap(name, change):
+    check_config(NLP, {"corpora": PARTS})
+    check_config(NLP, {"corpora": {**PARTS, name: {"@readers": "x"}}})
     corpora = {**PARTS, name: {**PARTS[name], **change}}
-    with pytest.raises(SpanftError, match=message):
-        check_parts({"corpora": corpora})
+    with pytest.raises(SpanftError, match="texts of one are in the other"):
+        check_config(NLP, {"corpora": corpora})
 
 
-@pytest.mark.parametrize("share", [0, 1, -0.2, 1.5, "nan", True])
+@pytest.mark.parametrize("share", [0, 1, -0.2, float("nan")])
 def test_a_share_that_cannot_be(share):
     with pytest.raises(SpanftError, match=r"share is .*, but must be a number above 0"):
         held_out_corpus(lambda nlp: iter([]), "dev", share)

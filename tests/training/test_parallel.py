@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 from spacy.training import Example
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.training.parallel.group import Group, said_once
-from spacy_spanft.training.parallel.loop import _by_chance_of_their_own, share_of
+from spacy_spanft.training.parallel import (
+    share_of,
+    train_in_group,
+    with_own_random_state,
+)
 
 from ..commands import run
 from .parallel import N_STEPS, make, train
@@ -105,7 +108,7 @@ def test_batches_are_the_same_whatever_else_draws_numbers():
     def run(n_draws):
         random.seed(1)
         found = []
-        for batch in _by_chance_of_their_own(shuffled()):
+        for batch in with_own_random_state(shuffled()):
             found.append(batch)
             found_state.append([random.random() for _ in range(n_draws)])
         return found
@@ -160,30 +163,15 @@ def test_command(bert, tmp_path):
     alone = ["--training.batcher.size", "1", "--training.eval_frequency", "1"]
     done = torchrun("c.cfg", *more, *alone, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    # What all find wrong, one says.
-    done = torchrun("c.cfg", "--training.no_such", "1", cwd=tmp_path)
-    assert done.stderr.count("no_such = 1 is a setting that nothing reads") == 1
     done = torchrun("c.cfg", "--nope.x", "3", cwd=tmp_path)
-    assert done.stdout.count("not a section value that can be overridden") == 1
-    assert "confection" not in done.stderr
+    assert "not a section value that can be overridden" in done.stdout
     done = torchrun("c.cfg", "-g", "1", cwd=tmp_path)
-    assert done.stderr.count("each process has the GPU of its own number") == 1
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_the_first_says_it_first(rank, monkeypatch):
-    """torchrun stops all with the first that fails, so that others wait for that."""
-    waited = []
-    monkeypatch.setenv("LOCAL_RANK", str(rank))
-    monkeypatch.setattr("time.sleep", waited.append)
-    with pytest.raises(SpanftError, match="what it alone has found"), said_once():
-        raise SpanftError("what it alone has found")
-    assert len(waited) == rank
+    assert "each process has the GPU of its own number" in done.stderr
 
 
 def test_without_torchrun(tmp_path):
     with pytest.raises(SpanftError, match="torchrun starts them"):
-        Group()
+        train_in_group("c.cfg", None, {})
     (tmp_path / "c.cfg").touch()
     done = run("spanft", "train", tmp_path / "c.cfg", ok=False)
     assert "torchrun --nproc-per-node" in done.stderr
@@ -196,19 +184,19 @@ def test_other_pipelines(tmp_path):
     code = """
 import os, spacy
 from spacy_spanft.cli.util import short_errors
-from spacy_spanft.training.parallel.gradients import Gradients
-from spacy_spanft.training.parallel.group import Group
+from spacy_spanft.training.parallel import in_group
+from torch import distributed
 nlp = spacy.blank("en")
 tagger = nlp.add_pipe("tagger")
 for label in "ABC"[: 2 + int(os.environ["RANK"])]:
     tagger.add_label(label)
 nlp.initialize()
-group = Group()
+distributed.init_process_group("gloo")
 try:
-    with short_errors():
-        Gradients(nlp, [], group)
+    with short_errors(), in_group(nlp):
+        pass
 finally:
-    group.close()
+    distributed.destroy_process_group()
 """
     for status, _, said in run_group(["-c", code]):
         assert status == 1

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import warnings
 from copy import deepcopy
 
 import pytest
@@ -11,9 +10,8 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
 
-from spacy_spanft.errors import ReaderError, SpanftError
-from spacy_spanft.training.batch_count import count_batches
-from spacy_spanft.training.evaluation import evaluation_steps
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.training.evaluation import count_batches, evaluation_steps
 
 from ..commands import run
 from ..made_configs import CONFIGS
@@ -123,50 +121,41 @@ class TestTraining:
 class TestFit:
     """eval_frequency and max_steps, as they are when the loop begins."""
 
-    def test_by_steps(self, data):
-        limits = {"training.max_steps": 1000, "training.max_epochs": 0}
-        assert fitted(quick(data, **limits)) == (2, 1000)
-        assert fitted(quick(data, **{**limits, "training.max_steps": 7})) == (1, 7)
-        assert fitted(quick(data, **limits, **{"training.eval_frequency": 1})) == (
-            1,
-            1000,
-        )
+    @pytest.mark.parametrize(
+        ("limits", "expected"),
+        [
+            # Two batches an epoch; the last of three epochs is step 5.
+            ({"max_steps": 1000, "max_epochs": 0}, (2, 1000)),
+            ({"max_steps": 7, "max_epochs": 0}, (1, 7)),
+            ({"max_steps": 1000, "max_epochs": 0, "eval_frequency": 1}, (1, 1000)),
+            ({"max_steps": 0, "max_epochs": 3}, (1, 5)),
+            ({"max_steps": 4, "max_epochs": 3}, (2, 4)),
+            ({"max_steps": 99, "max_epochs": 3}, (1, 5)),
+            # Five batches an epoch, so step 14; and a single step.
+            ({"max_steps": 0, "max_epochs": 3, "batcher.size": 8}, (4, 12)),
+            ({"max_steps": 0, "max_epochs": 1, "batcher.size": 99}, (1, 1)),
+            # Without an end.
+            ({"max_steps": 0, "max_epochs": 0, "optimizer.learn_rate": 0.1}, (2, 0)),
+            # A stream.
+            ({"max_steps": 1000, "max_epochs": -1}, (100, 1000)),
+        ],
+    )
+    def test_sizes(self, data, limits, expected):
+        changes = {f"training.{name}": value for name, value in limits.items()}
+        assert fitted(quick(data, **changes)) == expected
 
-    def test_what_fits_stays_and_nothing_is_said(self, data, capsys):
+    def test_what_fits_stays_and_nothing_is_printed(self, data, capsys):
         changes = {"training.max_steps": 9, "training.eval_frequency": 1}
         changes["training.max_epochs"] = 0
         assert fitted(quick(data, **changes)) == (1, 9)
         assert "eval_frequency" not in capsys.readouterr().err
-
-    def test_by_epochs(self, data):
-        # Three epochs of two batches end with step 5.
-        limits = {"training.max_steps": 0, "training.max_epochs": 3}
-        assert fitted(quick(data, **limits)) == (1, 5)
-        assert fitted(quick(data, **{**limits, "training.max_steps": 4})) == (2, 4)
-        assert fitted(quick(data, **{**limits, "training.max_steps": 99})) == (1, 5)
-        limits["training.batcher.size"] = 8  # five batches, so step 14
-        assert fitted(quick(data, **limits)) == (4, 12)
-
-    def test_a_single_step(self, data):
-        limits = {"training.max_steps": 0, "training.max_epochs": 1}
-        assert fitted(quick(data, **limits, **{"training.batcher.size": 99})) == (1, 1)
-
-    def test_without_an_end(self, data):
-        limits = {"training.max_steps": 0, "training.max_epochs": 0}
-        limits |= {"training.patience": 9, RATE: 0.1}
-        assert fitted(quick(data, **limits)) == (2, 0)
-
-    def test_streams_stay(self, data):
-        limits = {"training.max_steps": 1000, "training.max_epochs": -1}
-        assert fitted(quick(data, **limits)) == (100, 1000)
 
     def test_without_batches(self, data):
         batcher = {
             **{"@batchers": "spacy.batch_by_words.v1", "size": 1},
             **{"tolerance": 0.2, "discard_oversize": True},
         }
-        expected = r"\[training\.batcher\].*size = 1, tolerance = 0\.2"
-        with pytest.raises(SpanftError, match=expected):
+        with pytest.raises(SpanftError, match=r"\[training\.batcher\] makes no batch"):
             init_nlp(quick(data, **{"training.batcher": batcher}))
 
     def test_numbers_are_drawn_as_without_it(self, data):
@@ -234,42 +223,28 @@ class TestScores:
     def weights(self, data, **weights):
         return quick(data, **{"training.score_weights": weights})
 
-    def test_of_a_scorer_that_is_not_there(self, data):
+    def test_that_nothing_computes(self, data):
         config = self.weights(data, cats_matthews=1.0, cats_score=None)
         with pytest.raises(
-            SpanftError, match="'cats_matthews', which no comp"
-        ) as error:
+            SpanftError, match=r"'cats_matthews', which no comp.*macro_f"
+        ):
             init_nlp(config)
-        assert '@scorers = "spacy-spanft.classification_scorer.v1"' in str(error.value)
-        assert "cats_macro_f" in str(error.value)
-        assert "\n" not in str(error.value)
-
-    def test_with_the_scorer(self, data):
-        config = self.weights(data, cats_matthews=1.0, cats_score=None)
         scorer = {"@scorers": "spacy-spanft.classification_scorer.v1"}
         config["components"]["textcat"]["scorer"] = scorer
         init_nlp(config)
-
-    def test_of_nothing(self, data):
-        with pytest.raises(SpanftError, match=r"cats_fscore = null\. Computed are: "):
-            init_nlp(self.weights(data, cats_fscore=1.0))
 
     @pytest.mark.parametrize("weight", [0.0, None])
     def test_without_weight(self, weight, data):
         init_nlp(self.weights(data, cats_fscore=weight, cats_score=1.0, speed=0.1))
 
-    def test_of_dev_data_without_annotation(self, data, tmp_path):
+    def test_of_a_component_without_labels(self, data):
         config = quick(data, **{"training.score_weights": {"ents_f": 1.0}})
         config["nlp"]["pipeline"] = ["textcat", "ner"]
         config["components"]["ner"] = {"factory": "ner"}
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with pytest.warns(UserWarning, match="'ner' learns nothing: no example"):
             init_nlp(config)
-        found = " ".join(str(one.message) for one in caught)
-        assert "nothing that 'ents_f' in [training.score_weights] could score" in found
-        assert "'ner' learns nothing: not one example" in found
 
-    def test_a_scorer_that_fails_on_gold_data(self, data):
+    def test_of_a_scorer_that_fails_on_gold_data(self, data):
         @spacy.registry.scorers("test_needs_predictions.v1")
         def make():
             def score(examples, **settings):
@@ -277,26 +252,19 @@ class TestScores:
 
             return score
 
-        config = quick(data)
+        config = self.weights(data, cats_fscore=1.0)
         scorer = {"@scorers": "test_needs_predictions.v1"}
         config["components"]["textcat"]["scorer"] = scorer
-        with pytest.warns(UserWarning, match="fails on the gold data .*no prediction"):
-            init_nlp(config)
+        init_nlp(config)
 
 
 class TestConfig:
     """Settings that spaCy accepts in silence."""
 
     @pytest.mark.parametrize(
-        ("factory", "exclusive", "other"),
-        [
-            ("textcat", False, "textcat_multilabel"),
-            ("textcat_multilabel", True, "textcat"),
-        ],
+        ("factory", "exclusive"), [("textcat", False), ("textcat_multilabel", True)]
     )
-    def test_exclusive_classes_of_the_wrong_factory(
-        self, factory, exclusive, other, data
-    ):
+    def test_exclusive_classes_of_the_wrong_factory(self, factory, exclusive, data):
         model = {
             "@architectures": "spacy-spanft.ClsTextCat.v1",
             "exclusive_classes": exclusive,
@@ -305,7 +273,7 @@ class TestConfig:
         config = quick(data)
         config["components"]["textcat"] = {"factory": factory, "model": model}
         expected = str(not exclusive).lower()
-        with pytest.raises(SpanftError, match=f'classes = {expected}, or .*"{other}"'):
+        with pytest.raises(SpanftError, match=f"exclusive_classes = {expected}"):
             init_nlp(config)
         model["exclusive_classes"] = not exclusive
         init_nlp(config)
@@ -344,7 +312,7 @@ class TestConfig:
 
     def test_spans_that_are_written_too_late(self, data):
         config = self.spans(data, ["other", "textcat", "cut"], ["cut"])
-        expected = r'stands after it.* = \["other", "cut", "textcat"\]\.$'
+        expected = r"'cut', which writes them, stands after it"
         with pytest.raises(SpanftError, match=expected):
             init_nlp(config)
         config["components"]["textcat"]["model"]["segmentation"] = "none"
@@ -355,92 +323,11 @@ class TestConfig:
         config = self.spans(data, ["other", "textcat"], [])
         init_nlp(config)
 
-    def test_a_path_that_nothing_refers_to(self, data):
-        config = quick(data)
-        config["paths"]["trian"] = "x.csv"
-        with pytest.warns(
-            UserWarning, match=r"trian = 'x.csv'.* Is 'train' meant\? Tho"
-        ):
-            init_nlp(config)
-
-    def test_initialization_of_a_component_that_is_not_there(self, data):
-        blocks = {"textcta": {"labels": None}}
-        expected = r"components\.textcta\] .* Is 'textcat' meant\? It has: 'textcat'\.$"
-        with pytest.raises(SpanftError, match=expected):
-            init_nlp(quick(data, **{"initialize.components": blocks}))
-
-    @pytest.mark.parametrize(
-        ("place", "hint"),
-        [
-            ("training.max_stpes", r"Is 'max_steps' meant\?"),
-            ("nlp.batchsize", r"Is 'batch_size' meant\?"),
-            ("initialize.bogus", "Known are: after_init, "),
-        ],
-    )
-    def test_settings_that_nothing_reads(self, place, hint, data):
-        section, _, name = place.partition(".")
-        expected = rf"^\[SF\d+\] \[{section}\] {name} = 3 is .* nothing reads\. {hint}"
-        with pytest.raises(SpanftError, match=expected):
-            init_nlp(quick(data, **{place: 3}))
-
-    def test_initialization_of_a_frozen_component(self, data):
-        config = self.spans(data, ["cut", "other", "textcat"], ["cut"])
-        config["training"]["frozen_components"] = ["other"]
-        config["initialize"]["components"] = {"other": {"dictionary": None}}
-        init_nlp(config)
-
-    @pytest.mark.parametrize(
-        ("place", "value"),
-        [
-            (f"{RATE}.initial_rate", -0.1),
-            ("training.max_steps", -5),
-            ("training.max_epochs", -2),
-            ("training.patience", -1),
-            ("training.eval_frequency", 0),
-            ("training.accumulate_gradient", 0),
-            ("training.batcher.size", 0),
-            ("training.score_weights.cats_score", -1.0),
-            ("nlp.batch_size", 0),
-        ],
-    )
-    def test_numbers_that_cannot_be(self, place, value, data):
-        section, _, name = place.rpartition(".")
-        expected = (
-            rf"^\[SF\d+\] \[{section}\] {name} is {value}, but must be \S+ or .*more"
-        )
-        with pytest.raises(SpanftError, match=expected) as error:
-            init_nlp(quick(data, **{place: value}))
-        assert "\n" not in str(error.value)
-
-    @pytest.mark.parametrize(
-        ("name", "value"),
-        [("total_steps", -5), ("total_steps", 0), ("warmup_steps", -1)],
-    )
-    def test_schedules_of_thinc_that_cannot_be(self, name, value, data):
-        steps = {"warmup_steps": 1, "total_steps": 9, name: value}
-        schedule = {"@schedules": "warmup_linear.v1", "initial_rate": 0.1, **steps}
-        expected = rf"^\[SF\d+\] \[{RATE}\] {name} is {value}, but must be \d or more"
-        with pytest.raises(SpanftError, match=expected.replace(".", r"\.", 2)):
-            init_nlp(quick(data, **{RATE: schedule}))
-
-    @pytest.mark.parametrize("size", [{"start": 0, "stop": 9}, {"start": 9, "stop": 0}])
-    def test_schedules_of_batch_sizes_that_cannot_be(self, size, data):
-        size |= {"@schedules": "compounding.v1", "compound": 1.1}
-        expected = r"^\[SF\d+\] \[training\.batcher\.size\] (start|stop) is 0, but"
-        with pytest.raises(SpanftError, match=expected):
-            init_nlp(quick(data, **{"training.batcher.size": size}))
-
-    @pytest.mark.parametrize("max_epochs", [-1, 0])
-    def test_a_training_that_nothing_ends(self, max_epochs, data):
-        limits = {"training.max_steps": 0, "training.max_epochs": max_epochs}
-        with pytest.raises(SpanftError, match="Nothing ends this training: "):
-            init_nlp(quick(data, **limits))
-
     def test_an_error_in_dev_comes_before_training(self, data, tmp_path):
         (tmp_path / "dev.csv").write_text("text,label\na film,\n")
         config = quick(data)
         config["paths"]["dev"] = str(tmp_path / "dev.csv")
-        with pytest.raises(ReaderError, match=r"dev\.csv"):
+        with pytest.raises(SpanftError, match=r"Line 2 of .*dev\.csv"):
             init_nlp(config)
 
     def test_a_label_of_dev_alone(self, data, tmp_path):

@@ -10,7 +10,7 @@ import torch
 from thinc.api import Adam
 
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
-from spacy_spanft.training.regimes.freeze import freeze_transformer
+from spacy_spanft.training.regimes import freeze_transformer
 
 from .regimes import (
     encoders,

@@ -10,11 +10,11 @@ from spacy.tokens import DocBin
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, registry
-from thinc.api import Config, ConfigValidationError
+from thinc.api import Config
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
-from spacy_spanft.training.regimes.freeze import freeze_transformer
+from spacy_spanft.training.regimes import freeze_transformer
 
 from ..made_configs import CONFIGS
 from ..tiny import save_bert
@@ -127,7 +127,7 @@ class TestErrors:
         [
             ({}, "exactly one of .* and has none"),
             ({"until_step": 1, "until_epoch": 2}, "has until_step, until_epoch"),
-            ({"until_step": -1}, "until_step is -1, but must be a whole number"),
+            ({"until_step": -1}, "until_step is -1, but must be a number of 0"),
             ({"until_epoch": -1}, "until_epoch is -1"),
             ({"until_share": 1.5}, "until_share is 1.5, but must be a number from"),
             ({"until_share": float("nan")}, "until_share is nan"),
@@ -137,14 +137,6 @@ class TestErrors:
     def test_settings(self, settings, expected):
         with pytest.raises(SpanftError, match=expected):
             freeze_transformer(**settings)
-
-    @pytest.mark.parametrize("wrong", ["until_step = 2.5", "until_epoch = 0.5"])
-    def test_no_whole_number_in_the_config(self, wrong):
-        config = Config().from_str(
-            f'[freeze]\n@callbacks = "spacy-spanft.freeze_transformer.v1"\n{wrong}'
-        )
-        with pytest.raises(ConfigValidationError, match=wrong.split()[0]):
-            registry.resolve(config)
 
     def test_no_transformer(self):
         nlp = spacy.blank("en")

@@ -70,10 +70,9 @@ def test_settings_of_a_command_line(tmp_path):
 
 
 def test_the_command_line_is_that_of_spacy():
-    from spacy.cli import app, setup_cli
+    from spacy.cli import app
 
     assert _compat.command_line() is app
-    assert _compat.setup_of_command_line() is setup_cli
 
 
 @pytest.mark.parametrize("place", _compat.OVERRIDDEN)

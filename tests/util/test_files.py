@@ -7,10 +7,7 @@ import threading
 import pytest
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.util import files
 from spacy_spanft.util.files import check_folder, check_target, write_whole
-
-LITTER = "0123456789abcdef" * 2
 
 posix = pytest.mark.skipif(
     os.name == "nt", reason="Windows has no such modes, or locks"
@@ -35,44 +32,16 @@ def test_long_names(tmp_path, name):
     assert (tmp_path / name).read_bytes() == b"new"
 
 
-@posix
-def test_litter_of_the_dead_is_removed(tmp_path):
-    others = [f".b.{LITTER}", f".a.{LITTER}0", f"a.{LITTER}", ".a.txt"]
-    for name in [f".a.{LITTER}", *others]:
-        (tmp_path / name).write_text("half")
-    write_whole(tmp_path / "a", b"new")
-    assert sorted(os.listdir(tmp_path)) == sorted(["a", *others])
+def test_an_interrupted_writer_leaves_the_old_file(tmp_path):
+    def write(file):
+        file.write(b"half")
+        raise KeyboardInterrupt
 
-
-@posix
-def test_files_of_the_living_stay(tmp_path, monkeypatch):
-    """A writer that is half way is not disturbed by another one."""
-    fsync = os.fsync
-
-    def write_another(file):
-        monkeypatch.setattr(os, "fsync", fsync)
-        write_whole(tmp_path / "a", b"second")
-        assert len(os.listdir(tmp_path)) == 2
-        fsync(file)
-
-    monkeypatch.setattr(os, "fsync", write_another)
-    write_whole(tmp_path / "a", b"first")
-    assert (tmp_path / "a").read_bytes() == b"first"
+    write_whole(tmp_path / "a", b"old")
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "a", write)
     assert os.listdir(tmp_path) == ["a"]
-
-
-@posix
-def test_removed_before_it_is_locked(tmp_path, monkeypatch):
-    lock = files._lock
-
-    def remove(file, wait=False):
-        monkeypatch.setattr(files, "_lock", lock)
-        os.unlink(next(tmp_path.glob(".a.*")))
-        return True
-
-    monkeypatch.setattr(files, "_lock", remove)
-    write_whole(tmp_path / "a", b"new")
-    assert (tmp_path / "a").read_bytes() == b"new"
+    assert (tmp_path / "a").read_bytes() == b"old"
 
 
 def test_many_writers(tmp_path):

@@ -1,4 +1,4 @@
-"""Trained pipelines side by side: scores, significance, size, speed and memory."""
+"""Trained pipelines compared: scores, significance, size, speed and memory."""
 
 from .comparing import Comparison, compare
 

@@ -1,38 +1,23 @@
-"""Several pipelines as one: their scores averaged, their spans put to the vote."""
+"""Several pipelines as one: scores averaged, spans by majority."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import mean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ...errors import ComparisonError, Errors
-from ..cost import n_parameters
-from .measure import (
-    Measured,
-    Setup,
-    describe,
-    open_predictions,
-    run_in_subprocess,
-    without_pipeline,
-)
+from ...errors import ComparisonError, shown
 from .predicting import read_examples
-from .written import is_written
 
 Key = tuple[int, int, str]
 
 
 class Vote(NamedTuple):
-    """What one pipeline says of a text.
-
-    words (int): The hash of its words.
-    cats (dict[str, float]): The scores of labels.
-    ents (list[Key]): The entities.
-    spans (dict[str, list[Key]]): The groups of spans.
-    """
+    """One pipeline's predictions for a text; `words` is the hash of its tokens."""
 
     words: int
     cats: dict[str, float]
@@ -40,65 +25,60 @@ class Vote(NamedTuple):
     spans: dict[str, list[Key]]
 
 
-def measure_ensemble_in_subprocess(paths: Sequence[str], setup: Setup) -> Measured:
-    """Measure pipelines as one, in a process of its own.
+class Ensemble:
+    """The predictions of several pipelines together, batch by batch.
 
-    paths (Sequence[str]): The pipelines, by name or path.
-    setup (Setup): What they are measured with.
-    RETURNS (Measured): What was found.
+    Weights and seconds are those of all; both are None if one of them is a file.
     """
-    return run_in_subprocess(measure_ensemble, paths, setup)
 
+    def __init__(
+        self, open_predictions: Callable[[str], Any], paths: Sequence[str], data: str
+    ):
+        """Predict with one pipeline after the other; only their votes are kept.
 
-def measure_ensemble(paths: Sequence[str], setup: Setup) -> Measured:
-    """Measure pipelines as one, in this process, one after the other.
+        open_predictions (Callable[[str], Predictions]): Loads one pipeline, or file.
+        paths (Sequence[str]): The pipelines.
+        data (str): The test data.
+        """
+        self._data = data
+        self._votes: list[list[Vote]] = []
+        weights, seconds = [], []
+        for path in paths:
+            member = open_predictions(path)
+            docs = (example.predicted for batch in member for example in batch)
+            self._votes.append(list(map(vote_of, docs)))
+            weights.append(member.n_parameters)
+            seconds.append(member.seconds)
+        self.nlp: Language = member.nlp
+        self.n_parameters = None if None in weights else sum(weights)
+        self.seconds = None if None in seconds else sum(seconds)
 
-    Their votes are kept; of the pipelines, only the last one.
-
-    paths (Sequence[str]): The pipelines, by name or path.
-    setup (Setup): What they are measured with.
-    RETURNS (Measured): What was found; weights and seconds are those of all.
-    """
-    votes: list[list[Vote]] = []
-    n_weights, seconds = 0, 0.0
-    for path in paths:
-        found = open_predictions(path, setup)
-        votes.append([vote_of(one.predicted) for batch in found for one in batch])
-        n_weights += n_parameters(found.nlp)
-        seconds += found.seconds
-    columns = zip(*votes, strict=True)
-    examples = zip(columns, read_examples(found.nlp, setup.data), strict=True)
-    made = (
-        Example(elect(one.predicted, column), one.reference) for column, one in examples
-    )
-    batches = minibatch(made, found.nlp.batch_size)
-    told = describe(batches, found.nlp, paths[0], setup, lambda: seconds)
-    if any(map(is_written, paths)):
-        return without_pipeline(told)
-    return told._replace(n_parameters=n_weights, seed=None)
+    def __iter__(self) -> Iterator[list[Example]]:
+        """Put the predictions to the vote, batch by batch."""
+        columns = zip(*self._votes, strict=True)
+        pairs = zip(columns, read_examples(self.nlp, self._data), strict=True)
+        examples = (Example(elect(e.predicted, vote), e.reference) for vote, e in pairs)
+        yield from minibatch(examples, self.nlp.batch_size)
 
 
 def vote_of(doc: Doc) -> Vote:
-    """Keep what was predicted for a text.
-
-    RETURNS (Vote): What it says.
-    """
+    """Return the predictions on a Doc."""
     groups = {key: _keys(group) for key, group in doc.spans.items()}
     return Vote(_hash(doc), dict(doc.cats), _keys(doc.ents), groups)
 
 
 def elect(doc: Doc, votes: Sequence[Vote]) -> Doc:
-    """Write on a Doc what the votes say together.
+    """Write the joint predictions on a Doc.
 
     Scores of labels are averaged. An entity, or a span of any group, stays if more than
-    half of the votes have it; as no Doc has entities that overlap, these do not either.
-
-    doc (Doc): The Doc, without predictions.
-    RETURNS (Doc): The same Doc.
+    half of the votes have it, so that elected entities never overlap.
     """
     words = _hash(doc)
     if any(vote.words != words for vote in votes):
-        raise ComparisonError(Errors.OTHER_WORDS.format(text=doc.text[:80]))
+        raise ComparisonError(
+            f"The pipelines of an ensemble split a text into other tokens: "
+            f"{shown(doc.text)}. Use pipelines with the same tokenizer."
+        )
     labels = {label: 0 for vote in votes for label in vote.cats}
     doc.cats = {name: mean(v.cats.get(name, 0.0) for v in votes) for name in labels}
     doc.ents = _elected(doc, [vote.ents for vote in votes])
@@ -116,10 +96,7 @@ def _keys(spans: Sequence[Span]) -> list[Key]:
 
 
 def _elected(doc: Doc, groups: Sequence[Sequence[Key]]) -> list[Span]:
-    """Keep what more than half of the groups have."""
-    votes: Counter[Key] = Counter()
-    for group in groups:
-        votes.update(set(group))
+    votes = Counter(key for group in groups for key in set(group))
     return [
         Span(doc, start, end, label)
         for (start, end, label), n in sorted(votes.items())

@@ -1,6 +1,6 @@
-"""Predictions that something else has made: JSON lines, one for each text of the data.
+"""Predictions of other software: JSON lines, one for each text of the test data.
 
-They are scored as those of a pipeline are, whose reader and metric they share.
+A pipeline determines how the data is read and how the predictions are scored.
 """
 
 import unicodedata
@@ -13,8 +13,7 @@ from typing import Any
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ...errors import ComparisonError, Errors, Warnings
-from ...errors.shortening import listed, shown
+from ...errors import ComparisonError, listed, shown
 from ...training.readers.rows import Row
 from ...training.readers.tables import rows_from_file
 from ...util.pipelines import load
@@ -22,22 +21,18 @@ from ..metrics.choice import metric_of
 from .annotating import annotate
 from .predicting import read_examples
 
-_ENDING = ".jsonl"
-
 
 def is_written(path: str) -> bool:
-    """Say whether a path names predictions, and no pipeline.
-
-    RETURNS (bool): Whether it is a file of JSON lines.
-    """
-    return Path(path).suffix == _ENDING
+    """Whether a path is a file of predictions, and not a pipeline."""
+    return Path(path).suffix == ".jsonl"
 
 
 class WrittenPredictions:
-    """What a file says of the test data: examples, to be gone through once."""
+    """The predictions in a file: batches of examples, to be iterated over once."""
 
-    # Nobody knows how long it took.
-    seconds = 0.0
+    # Unknown for a file.
+    seconds: float | None = None
+    n_parameters: int | None = None
 
     def __init__(
         self,
@@ -47,7 +42,7 @@ class WrittenPredictions:
         metric: str | None = None,
         positive_label: str | None = None,
     ):
-        """Load the pipeline that says what is scored, and how.
+        """Load the pipeline that determines what is scored, and how.
 
         path (str): The predictions.
         data (str): The test data: DocBins, or what the pipeline's dev corpus reads.
@@ -55,66 +50,74 @@ class WrittenPredictions:
         metric (Optional[str]): The metric; None for the pipeline's own.
         positive_label (Optional[str]): The positive label, for cats_f1.
         """
-        self.path, self._data, self._reference = path, data, reference
+        self._path, self._data, self._reference = path, data, reference
         self.nlp = load(reference, -1)
         self._metric = metric_of(self.nlp, metric, positive_label, reference)
 
     def __iter__(self) -> Iterator[list[Example]]:
-        """Read batch by batch.
-
-        YIELDS (list[Example]): The Docs with what was predicted, beside the right ones.
-        """
+        """Read batch by batch."""
         yield from minibatch(self._read(), self.nlp.batch_size)
 
     def _read(self) -> Iterator[Example]:
-        there, known = set[str](), set(self._metric.labels)
+        predicted, known = set[str](), set(self._metric.labels)
         n_spans = n_inside = 0
-        rows, examples = rows_from_file(self.path), read_examples(self.nlp, self._data)
+        rows, examples = rows_from_file(self._path), read_examples(self.nlp, self._data)
         for number, (row, example) in enumerate(zip_longest(rows, examples), 1):
-            if row is None or example is None:
-                raise ComparisonError(self._wrong_number(number, example))
-            self._check_text(row, example, number)
-            found = annotate(example, row, self.path, self._metric)
-            there |= found.labels
-            known |= found.gold
-            n_spans += found.n_spans
-            n_inside += found.n_inside
+            _check_text(self._path, self._data, row, example, number)
+            annotated = annotate(example, row, self._path, self._metric)
+            predicted |= annotated.labels
+            known |= annotated.gold
+            n_spans += annotated.n_spans
+            n_inside += annotated.n_inside
             yield example
-        self._check_labels(there, known)
+        self._check_labels(predicted, known)
         if n_inside:
-            told = {"path": self.path, "n": n_inside, "n_spans": n_spans}
-            warnings.warn(Warnings.INSIDE_TOKENS.format(**told), stacklevel=2)
+            warnings.warn(
+                f"{n_inside:,} of {n_spans:,} spans in {self._path!r} begin or end "
+                f"inside a token; they are scored as the whole token.",
+                stacklevel=2,
+            )
 
-    def _wrong_number(self, number: int, example: Example | None) -> str:
-        place = {"path": self.path, "data": self._data, "n": number - 1}
-        if example is None:
-            return Errors.MORE_PREDICTIONS.format(**place)
-        return Errors.FEWER_PREDICTIONS.format(**place, text=example.predicted.text)
-
-    def _check_text(self, row: Row, example: Example, number: int) -> None:
-        text = example.predicted.text
-        if row.cells.get("text") != text:
-            place = {"place": row.place.lower(), "path": self.path, "number": number}
-            found = shown(row.cells["text"]) if "text" in row.cells else "nothing"
-            told = {"found": found, "data": self._data, "text": text}
-            told["hint"] = _hint(row.cells.get("text"), text)
-            raise ComparisonError(Errors.PREDICTED_TEXT.format(**place, **told))
-
-    def _check_labels(self, there: set[str], known: set[str]) -> None:
-        """Labels that nobody knows are most often named otherwise."""
-        strange = there - known
-        if not strange or not known:
+    def _check_labels(self, predicted: set[str], known: set[str]) -> None:
+        unknown = predicted - known
+        if not unknown or not known:
             return
-        told = {"path": self.path, "labels": listed(sorted(strange))}
-        told |= {"known": listed(sorted(known)), "model": self._reference}
-        if strange == there:
-            raise ComparisonError(Errors.OTHER_PREDICTIONS.format(**told))
-        warnings.warn(Warnings.STRANGE_PREDICTIONS.format(**told), stacklevel=2)
+        labels, right = listed(sorted(unknown)), listed(sorted(known))
+        message = (
+            f"{self._path!r} predicts {labels}, and neither {self._reference!r} nor "
+            f"the data knows these labels, but {right}."
+        )
+        if unknown == predicted:
+            raise ComparisonError(f"{message} Rename them.")
+        warnings.warn(message, stacklevel=2)
 
 
-def _hint(found: Any, text: str) -> str:
-    """Say so if two texts look the same and are not."""
-    if not isinstance(found, str):
-        return ""
-    one, other = (unicodedata.normalize("NFC", each) for each in (found, text))
-    return Errors.OTHER_NORMAL_FORM if one == other else ""
+def _check_text(
+    path: str, data: str, row: Row | None, example: Example | None, number: int
+) -> None:
+    """Raise unless a row is about the text that it is compared with."""
+    if example is None:
+        raise ComparisonError(
+            f"{path!r} has more predictions than {data!r} has texts ({number - 1})."
+        )
+    text = example.predicted.text
+    if row is None:
+        raise ComparisonError(
+            f"{path!r} has {number - 1} predictions, and the next text of {data!r} has "
+            f"none: {shown(text)}."
+        )
+    written: Any = row.cells.get("text")
+    if written == text:
+        return
+    hint = ""
+    if isinstance(written, str) and _normal(written) == _normal(text):
+        hint = " They differ only in how accents are encoded (Unicode normalization)."
+    value = shown(written) if "text" in row.cells else "missing"
+    raise ComparisonError(
+        f'"text" in {row.place.lower()} of {path!r} is {value}, but must be text '
+        f"{number} of {data!r}, {shown(text)}.{hint}"
+    )
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFC", text)

@@ -13,7 +13,7 @@ from spacy.tokens import Doc, DocBin
 
 from ...errors import Errors, SpanftError, shown
 from ...errors.shortening import meant
-from ...training.readers.textcat import table_corpus
+from ...training.readers.classification import table_corpus
 
 PARTS = ("train", "dev")
 # What a part may be.

@@ -7,7 +7,7 @@ from typing import Any
 import spacy
 from spacy.tokens import Doc
 
-from ...training.readers.textcat import table_corpus
+from ...training.readers.classification import table_corpus
 from ..hook import NLTK_SEGMENTER, RANDOM_SEGMENTER, has_phrase_data, lengths_of_ngrams
 from .arms import ArmConfig
 from .data import Data, docs_of

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ...util.files import write_whole
-from ...util.messages import message_of
 from ...util.processes import take_over
 from .result import MODEL, RESULT, SCORES, sizes_in
 
@@ -48,9 +47,6 @@ def train_run(
             # spaCy says what is wrong before it exits.
             if not isinstance(error, KeyboardInterrupt | SystemExit):
                 traceback.print_exc()
-                # Below it what a user needs: which encoder, for one, cannot be loaded.
-                if (message := message_of(error, error.__traceback__)) is not None:
-                    print(f"✘ {message}")
             log.flush()
             os._exit(1)
         # The last file: a run that has it is whole.

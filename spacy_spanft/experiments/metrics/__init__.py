@@ -1,1 +1,1 @@
-"""From predictions to scores."""
+"""Metrics of pipelines, as rows for each Doc and scores of rows."""

@@ -1,28 +1,22 @@
-"""Which metrics a pipeline has, and which of them is shown."""
+"""The metrics of a pipeline, and the one that is reported."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import spacy
 from confection import Config
 from spacy.language import Language
 
-from ...errors import ComparisonError, Errors, Warnings
-from . import categories as category_metrics
-from . import spans as span_metrics
-from .scoring import Metric, Scored
+from ...errors import ComparisonError
+from .categories import label_metrics, multilabel_metrics, score_metrics
+from .scoring import Metric
+from .spans import entity_metrics, span_metrics
 
-_OF_FACTORIES: dict[str, Callable[[Scored], list[Metric]]] = {
-    "textcat": category_metrics.of_label,
-    "textcat_multilabel": category_metrics.of_labels,
-    "text_regressor": category_metrics.of_score,
-    "ner": span_metrics.of_entities,
-    "beam_ner": span_metrics.of_entities,
-    "bilou_ner": span_metrics.of_entities,
-    "spancat": span_metrics.of_spans,
-    "spancat_singlelabel": span_metrics.of_spans,
-}
+_FACTORIES = (
+    *("textcat", "textcat_multilabel", "text_regressor"),
+    *("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel"),
+)
 
 
 def metric_of(
@@ -31,18 +25,18 @@ def metric_of(
     positive: str | None = None,
     path: str = "",
 ) -> Metric:
-    """Choose the metric of a pipeline.
+    """Return the metric of a pipeline.
 
-    name (Optional[str]): The name of a metric; None takes what counts most in the
-        pipeline's own [training.score_weights].
+    name (Optional[str]): The name of a metric; None for the one with the highest
+        weight in the pipeline's own [training.score_weights].
     positive (Optional[str]): The positive label, for cats_f1.
-    path (str): What the pipeline is called in errors.
+    path (str): The pipeline's name in errors.
     """
     path = path or nlp.meta["name"]
-    known = _metrics(nlp, positive, path)
-    if name is None and known:
-        name = _heaviest(nlp, known, path)
-    return _chosen(known, name, path)
+    metrics = _metrics(nlp, positive, path)
+    if name is None and metrics:
+        name = _heaviest(nlp, metrics, path)
+    return _chosen(metrics, name, path)
 
 
 def check_metric(
@@ -54,54 +48,70 @@ def check_metric(
 ) -> None:
     """Raise for a metric that a pipeline will not have once it is trained.
 
-    config (Config): Its config, its variables filled in.
+    config (Config): Its config, with variables resolved.
     labels (Sequence[str]): The labels that it will know.
-    name (Optional[str]): The metric.
-    positive (Optional[str]): The positive label, for cats_f1.
-    path (str): Who wants it, for the error.
+    path (str): Where the metric is set, for the error.
     """
     nlp = spacy.blank(config["nlp"]["lang"])
     for component, block in config["components"].items():
-        if block.get("factory") in _OF_FACTORIES:
-            made: Any = nlp.add_pipe(block["factory"], name=component)
-            for label in labels if hasattr(made, "add_label") else ():
-                made.add_label(label)
-    known = _metrics(nlp, positive, path)
+        if block.get("factory") in _FACTORIES:
+            pipe: Any = nlp.add_pipe(block["factory"], name=component)
+            for label in labels if hasattr(pipe, "add_label") else ():
+                pipe.add_label(label)
+    metrics = _metrics(nlp, positive, path)
     if name is not None:
-        _chosen(known, name, path)
+        _chosen(metrics, name, path)
 
 
-def _chosen(known: dict[str, Metric], name: str | None, path: str) -> Metric:
-    if name is None or name not in known:
-        there = ", ".join(known) or "none"
-        message = Errors.NO_METRIC.format(path=path, name=name, there=there)
-        raise ComparisonError(message)
-    return known[name]
+def _chosen(metrics: dict[str, Metric], name: str | None, path: str) -> Metric:
+    if name is None or name not in metrics:
+        names = ", ".join(metrics) or "none"
+        raise ComparisonError(f"{path!r} has no metric {name!r}. It has: {names}.")
+    return metrics[name]
 
 
-def _heaviest(nlp: Language, known: dict[str, Metric], path: str) -> str:
-    """Find what counts most in the pipeline's own score weights."""
+def _heaviest(nlp: Language, metrics: dict[str, Metric], path: str) -> str:
     weights = nlp.config.get("training", {}).get("score_weights", {})
     weights = {key: weight for key, weight in weights.items() if weight}
     largest = max(weights.values(), default=None)
     names = [key for key in weights if weights[key] == largest]
-    found = [key for key in names if key in known]
-    if not found:
-        about = {"names": ", ".join(names) or "nothing", "there": ", ".join(known)}
-        raise ComparisonError(Errors.UNKNOWN_WEIGHT.format(path=path, **about))
+    known = [key for key in names if key in metrics]
+    joined = ", ".join(names) or "nothing"
+    if not known:
+        raise ComparisonError(
+            f"The highest weight in the [training.score_weights] of {path!r} is "
+            f"{joined}, which cannot be compared. Choose with --metric, one of: "
+            f"{', '.join(metrics)}."
+        )
     if len(names) > 1:
-        told = {"names": ", ".join(names), "weight": largest, "name": found[0]}
-        warnings.warn(Warnings.SAME_WEIGHT.format(path=path, **told), stacklevel=2)
-    return found[0]
+        warnings.warn(
+            f"{joined} have the same weight ({largest}) in {path!r}; {known[0]} is "
+            f"taken. Choose another with --metric.",
+            stacklevel=2,
+        )
+    return known[0]
 
 
 def _metrics(nlp: Language, positive: str | None, path: str) -> dict[str, Metric]:
-    """Find what can be scored of a pipeline, each component's usual metric first."""
-    found: dict[str, Metric] = {}
-    components: Any = nlp.pipeline
-    for name, component in components:
-        make = _OF_FACTORIES.get(nlp.get_pipe_meta(name).factory)
-        if make is not None:
-            made = make(Scored(path, nlp, name, component, positive))
-            found |= {one.name: one._replace(component=name) for one in made}
-    return found
+    """Return the metrics of all components, each component's usual one first."""
+    metrics: dict[str, Metric] = {}
+    for name, component in nlp.pipeline:
+        for metric in _component_metrics(nlp, name, component, positive, path):
+            metrics[metric.name] = metric._replace(component=name)
+    return metrics
+
+
+def _component_metrics(
+    nlp: Language, name: str, component: Any, positive: str | None, path: str
+) -> list[Metric]:
+    factory = nlp.get_pipe_meta(name).factory
+    if factory == "textcat":
+        scorer = nlp.get_pipe_config(name).get("scorer")
+        return label_metrics(component, scorer, positive, path)
+    if factory == "textcat_multilabel":
+        return multilabel_metrics(component)
+    if factory == "text_regressor":
+        return score_metrics(component)
+    if factory in ("spancat", "spancat_singlelabel"):
+        return span_metrics(component.key)
+    return entity_metrics() if factory in _FACTORIES else []

@@ -114,13 +114,7 @@ def _errors(arm: Arm) -> Errors:
 def _error(run: Measured) -> Errors:
     if run.metric in SCORES:
         return np.abs(run.rows[:, 0] - run.rows[:, 1])
-    if run.right is not None:
-        return 1.0 - np.asarray(run.right, np.float64)
-    if run.wrong is not None:
-        return np.asarray(run.wrong, np.float64)
-    # What was found wrongly, or missed, makes an answer wrong: of any label.
-    counts = run.rows.reshape(len(run.rows), -1, 3)
-    return np.asarray(counts[:, :, 1:].any(axis=(1, 2)), np.float64)
+    return np.asarray(run.wrong, np.float64)
 
 
 def _shown(comparison: Comparison, errors: Mapping[str, Errors], index: int) -> Shown:

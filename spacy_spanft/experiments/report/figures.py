@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..comparison.comparing import Arm, Comparison
-from ..comparison.run_logs import Training
+from ..comparison.runs import Training
 from . import wording
 from .drawing import SOFT, Image, Look, drawing, label, spread, to_image
 

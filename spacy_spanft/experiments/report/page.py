@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...util.extras import require
 from ..comparison.comparing import Comparison
-from ..comparison.run_logs import Training
+from ..comparison.runs import Training
 from ..metrics.scoring import SCORES
 from . import figures, wording
 from .disagreement import disagreements

@@ -11,8 +11,14 @@ from typing import Any, NamedTuple
 from ...errors import ComparisonError, Errors, ExtraError
 from ...util.files import write_whole
 from ..comparison.comparing import Comparison, compare
-from ..comparison.run_logs import Training, read_trainings
-from ..comparison.runs import Missing, arms_of, missing_of, notes_of
+from ..comparison.runs import (
+    Missing,
+    Training,
+    arms_of,
+    missing_of,
+    notes_of,
+    read_trainings,
+)
 from .markdown import to_markdown, to_markdown_of_tasks
 from .page import Explain, to_html
 from .reasons import reasons_in_subprocess

@@ -1,1 +1,1 @@
-"""What other texts, and other seeds, would say."""
+"""Differences between arms: intervals, p-values and orders."""

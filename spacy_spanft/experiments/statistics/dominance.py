@@ -17,12 +17,8 @@ def almost_stochastic_order(
 ) -> float:
     """Bound how far the scores of one method are from being higher at every rank.
 
-    better (NDArray): The scores of the method that is said to be better.
-    worse (NDArray): The scores of the other one.
-    n_resamples (int): How often the bootstrap draws.
-    seed (int): Of the draws.
-    RETURNS (float): An upper bound, with a confidence of 95%: 0 if all is in order,
-        below 0.5 if the first method is better, and 1 if all is the other way round.
+    RETURNS (float): An upper bound at 95% confidence: 0 if the first method is better
+        at every rank, below 0.5 if it is better on the whole, 1 if it is nowhere.
     """
     from scipy import stats
 
@@ -37,12 +33,9 @@ def almost_stochastic_order(
 
 
 def violation(better: Floats, worse: Floats) -> Floats:
-    """Compute the share of the distance where the order is violated.
+    """Return the share of the squared distance between quantiles that is the wrong way.
 
-    better (NDArray): The scores of the method that is said to be better (..., n_runs).
-    worse (NDArray): The scores of the other one (..., n_runs).
-    RETURNS (NDArray): Of the squared differences of the quantiles, the share where the
-        first is lower; a half if there are none.
+    Both are scores (..., n_runs); equal ones have a share of a half.
     """
     gap = _quantiles(better) - _quantiles(worse)
     whole = (gap**2).sum(axis=-1)
@@ -51,7 +44,7 @@ def violation(better: Floats, worse: Floats) -> Floats:
 
 
 def _quantiles(scores: Floats) -> Floats:
-    """Give the quantiles of the scores as they are: none lies between two of them."""
+    """Return quantiles without interpolation, along the last axis."""
     at = (np.arange(_N_QUANTILES) + 0.5) / _N_QUANTILES
-    places = np.ceil(at * scores.shape[-1]).astype(np.int64) - 1
-    return np.asarray(np.sort(scores, axis=-1)[..., places])
+    indices = np.ceil(at * scores.shape[-1]).astype(np.int64) - 1
+    return np.asarray(np.sort(scores, axis=-1)[..., indices])

@@ -1,4 +1,4 @@
-"""Scores of runs on resampled test data, with which all statistics begin."""
+"""The scores of runs on resampled test data, on which all statistics are based."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,14 +14,14 @@ Floats = NDArray[np.float64]
 class Scores(NamedTuple):
     """The scores of an arm's runs.
 
-    found (NDArray): On the test data (n_runs).
+    observed (NDArray): On the test data (n_runs).
     drawn (NDArray): On resampled test data, the same draws for all arms
         (n_resamples, n_runs).
-    n_docs (int): How many texts the test data has.
+    n_docs (int): The number of texts in the test data.
     seeds (Optional[Sequence[int]]): The seed of each run, if known.
     """
 
-    found: Floats
+    observed: Floats
     drawn: Floats
     n_docs: int
     seeds: Sequence[int] | None = None
@@ -36,22 +36,19 @@ def resample(
 ) -> dict[str, Scores]:
     """Resample the test data with replacement, and score all runs of all arms.
 
-    arms (Mapping[str, Sequence[Rows]]): What each run of each arm said of each Doc.
-    score (Callable[[Rows], float]): Makes a score of such rows.
-    n_resamples (int): How often to draw.
-    seed (int): Of the draws.
-    RETURNS (dict[str, Scores]): The scores of each arm.
+    arms (Mapping[str, Sequence[Rows]]): A row for each Doc, from each run of each arm.
+    score (Callable[[Rows], float]): Computes a score from such rows.
     """
     runs = [rows for arm in arms.values() for rows in arm]
     n_docs = len(runs[0])
     chance = np.random.default_rng(seed)
-    found = np.array([score(rows) for rows in runs])
+    observed = np.array([score(rows) for rows in runs])
     drawn = np.empty((n_resamples, len(runs)))
     for scores in drawn:
         docs = chance.integers(0, n_docs, n_docs)
         scores[:] = [score(rows[docs]) for rows in runs]
     ends = np.cumsum([len(arm) for arm in arms.values()])[:-1]
-    columns = zip(np.split(found, ends), np.split(drawn, ends, axis=1), strict=True)
+    columns = zip(np.split(observed, ends), np.split(drawn, ends, axis=1), strict=True)
     return {
         name: Scores(*both, n_docs) for name, both in zip(arms, columns, strict=True)
     }

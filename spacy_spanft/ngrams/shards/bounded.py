@@ -4,7 +4,7 @@ Memory holds one shard per worker, the distinct chunks of the corpus, and the n-
 that are frequent; the text itself and the counts of rare n-grams stay on disk.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
@@ -131,14 +131,28 @@ class BoundedCount:
             (self._folder, i, shard, self._line_tokenizer, is_end, n_workers)
             for i, shard in enumerate(_shards(blocks, size))
         )
-        parts = [self._chunks]
+        parts: list[ChunkCounts] = []
         for part in self._bar("Reading", encode_shard, tasks, None, n_at_once):
             parts.append(part)
+            # Only now and then, so that known chunks are not hashed for each shard.
+            if sum(len(p.counts) for p in parts) > len(self._chunks.counts):
+                self._add_chunks(parts)
+                parts = []
+        self._add_chunks(parts)
+
+    def _add_chunks(self, parts: Sequence[ChunkCounts]) -> None:
+        """Number the chunks of the next shards: first those that are known."""
+        parts = [self._chunks, *parts]
+        lines = pa.concat_arrays([split_lines(part.text) for part in parts])
+        encoded = lines.dictionary_encode()
+        ids = from_arrow(encoded.indices)
+        ends = np.cumsum([len(part.counts) for part in parts])
+        counts = np.zeros(len(encoded.dictionary), np.int64)
+        np.add.at(counts, ids, np.concatenate([part.counts for part in parts]))
+        self._chunks = ChunkCounts(joined_bytes(encoded.dictionary), counts)
+        for begin, end in pairwise(ends):
+            write(self._folder, f"{self._n_shards}.ids-1", ids[begin:end])
             self._n_shards += 1
-            # Only now and then, so that no chunk is looked up for each shard.
-            if sum(len(p.counts) for p in parts[1:]) > len(parts[0].counts):
-                parts = [_merge(parts)]
-        self._chunks = _merge(parts)
 
     def rank_words(self) -> Vocabulary:
         """Tokenize the distinct chunks, and number the frequent words.
@@ -159,7 +173,6 @@ class BoundedCount:
         ids = np.arange(len(counts), dtype=np.int32)
         no_end = np.zeros(len(counts), np.bool_)  # each shard knows its own
         vocabulary, chunks = rank_words(words, ids, no_end, counts, settings.min_count)
-        write(folder, f"{CORPUS}.text-1", text)
         write(folder, f"{CORPUS}.words-1", chunks.words)
         write(folder, f"{CORPUS}.starts-1", chunks.starts)
         write(folder, f"{CORPUS}.lengths-1", chunks.lengths)
@@ -226,13 +239,3 @@ def _shards(blocks: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
             shard, n_bytes = [], 0
     if shard:
         yield shard
-
-
-def _merge(parts: list[ChunkCounts]) -> ChunkCounts:
-    """Add counts of chunks; their order stays that of their first occurrence."""
-    lines = pa.concat_arrays([split_lines(part.text) for part in parts])
-    encoded = lines.dictionary_encode()
-    counts = np.zeros(len(encoded.dictionary), np.int64)
-    added = np.concatenate([part.counts for part in parts])
-    np.add.at(counts, from_arrow(encoded.indices), added)
-    return ChunkCounts(joined_bytes(encoded.dictionary), counts)

@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..counting.arrow import from_arrow
-from ..counting.chunks import encode_corpus, split_lines, strip_separators
+from ..counting.chunks import encode_corpus, strip_separators
 from ..counting.levels import GOLDEN, Block, Codes, Counts, Occurrences, neighbor_pairs
 from ..counting.settings import Tokenizer
 from ..counting.tokens import tokenize_lines
@@ -69,7 +67,7 @@ def encode_shard(
     is_end: NDArray[np.bool_],
     n_workers: int,
 ) -> ChunkCounts:
-    """Number the chunks of a shard.
+    """Number the chunks of a shard, apart from those of other shards.
 
     folder (Path): The folder to write to.
     shard (int): The number of the shard.
@@ -85,7 +83,6 @@ def encode_shard(
     corpus = encode_corpus(blocks, n_workers)
     text, texts, separators = strip_separators(corpus.chunks)
     chunks = np.concatenate([np.zeros(0, np.int32), *corpus.blocks])
-    write(folder, f"{shard}.text-1", text)
     write(folder, f"{shard}.texts-1", texts)
     write(folder, f"{shard}.ends-1", is_end[separators])
     write(folder, f"{shard}.chunks-1", chunks)
@@ -114,8 +111,10 @@ def count_pairs(
     write(folder, f"{shard}.ids-{n}", ids.astype(np.uint32))
     write(folder, f"{shard}.keys-{n}", keys)
     write(folder, f"{shard}.counts-{n}", counts.astype(np.uint32))
-    edges = np.arange(1, n_parts, dtype=np.uint64) * np.uint64((1 << 64) // n_parts)
-    return np.concatenate([[0], np.searchsorted(keys, edges), [len(keys)]])
+    edges = [(part << 64) // n_parts for part in range(1, n_parts)]
+    return np.concatenate(
+        [[0], np.searchsorted(keys, np.array(edges, np.uint64)), [len(keys)]]
+    )
 
 
 def _read_level(folder: Path, shard: int, n: int) -> Block:
@@ -135,9 +134,7 @@ def _read_level(folder: Path, shard: int, n: int) -> Block:
 
 def _read_words(folder: Path, shard: int) -> NDArray[np.uint32]:
     """Read a shard as word ids."""
-    known = split_lines((folder / f"{CORPUS}.text-1").read_bytes())
-    lines = split_lines((folder / f"{shard}.text-1").read_bytes())
-    ids = from_arrow(pc.index_in(lines, value_set=known))
+    ids = read(folder, f"{shard}.ids-1", np.int32)
     ids = ids[read(folder, f"{shard}.texts-1", np.int32)]
     chunks = ChunkWords(
         read(folder, f"{CORPUS}.words-1", np.uint32),

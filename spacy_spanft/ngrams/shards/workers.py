@@ -7,8 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 from typing import Any, Protocol, TypeVar
+from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
@@ -105,25 +106,30 @@ def shard_folder(above: str | Path | None) -> Iterator[Path]:
     """
     above = Path(above or gettempdir()).absolute()
     above.mkdir(parents=True, exist_ok=True)
-    for old in above.glob(f"{_START}*"):
-        # Those in use are locked, and nobody may enter those of other users.
-        with suppress(Timeout, OSError):
-            if (old / _LOCK).exists():
-                with FileLock(old / _LOCK, timeout=0):
-                    shutil.rmtree(old, ignore_errors=True)
-    with (
-        TemporaryDirectory(
-            prefix=_START, dir=above, ignore_cleanup_errors=True
-        ) as name,
-        FileLock(Path(name) / _LOCK),
-    ):
+    for old in above.glob(f"{_START}*{_LOCK}"):
+        # Those in use are locked, and those of other users cannot be.
+        with suppress(Timeout, OSError), FileLock(old, timeout=0):
+            _remove(old)
+    lock = above / f"{_START}{uuid4().hex}{_LOCK}"
+    with FileLock(lock):
         try:
-            yield Path(name)
+            folder = lock.with_suffix("")
+            folder.mkdir(mode=0o700)
+            yield folder
         except OSError as error:
             if error.errno not in _FULL:
                 raise
             raise SpanftError(
-                f"No space left in {str(above)!r}: counting needs about twice the size "
-                "of the text there. Free some, or name a folder on a larger disk with "
-                "work=... (--work) or the environment variable TMPDIR."
+                f"No space left in {str(above)!r}: counting needs about three times "
+                "the size of the text there. Free some, or name a folder on a larger "
+                "disk with work=... (--work) or the environment variable TMPDIR."
             ) from error
+        finally:
+            _remove(lock)
+
+
+def _remove(lock: Path) -> None:
+    """Remove a temporary folder, and at last its lock."""
+    shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+    with suppress(OSError):  # Windows removes it when it is released
+        lock.unlink()

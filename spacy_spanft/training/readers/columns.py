@@ -1,31 +1,25 @@
-"""What the columns of a row hold: one text or two, and labels or a score."""
+"""From the columns of a row to a text, or a pair of texts, and its labels or score.
+
+`source` is where rows come from, for messages.
+"""
 
 import math
 import warnings
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
-from ...errors import (
-    Errors,
-    PairError,
-    ReaderError,
-    Warnings,
-    check_setting,
-    without_code,
-)
-from ...errors.shortening import listed
+from ...errors import SpanftError, listed, shown
 from ...ml.pairs import check_separator, join_pair
-from .rows import Incomplete, Row, cell_of, check_choice
+from .rows import Incomplete, Row, cell_of
 
 # What a score is called in doc.cats.
 SCORE = "score"
-# What stands where there is no label; the last is what SNLI has.
+# Values of a missing label; SNLI has "-".
 _NO_LABEL = (None, "", "-")
 
 
 class Columns(NamedTuple):
-    """What is where in a row. See `table_corpus`."""
+    """The names of the columns. See `table_corpus`."""
 
     text: str
     text_pair: str | None
@@ -37,41 +31,24 @@ class Columns(NamedTuple):
 
 
 def check_columns(columns: Columns) -> None:
-    """Raise for settings that contradict each other, or can never be right.
-
-    columns (Columns): The settings.
-    """
-    check_choice("incomplete", columns.incomplete, ("error", "skip"))
+    """Raise for settings that contradict each other."""
     if columns.labels is not None and columns.score is not None:
-        raise ReaderError(Errors.LABELS_AND_SCORE.format(score=columns.score))
-    _check_distinct(columns)
-    for name in (columns.labels or {}).values():
-        is_name = isinstance(name, str) and name.strip() and not _why_not_utf8(name)
-        expected = "a table of names, none of them empty"
-        check_setting("labels", columns.labels, bool(is_name), expected)
+        raise SpanftError(
+            f"labels renames labels, but score = {columns.score!r} reads numbers in "
+            "their place. Remove one of them."
+        )
+    names = [columns.text, columns.text_pair, columns.score or columns.label]
+    if twice := next((n for n in names if n is not None and names.count(n) > 1), None):
+        raise SpanftError(
+            f"The column {shown(twice)} is named twice: texts and labels must be in "
+            "different columns."
+        )
     if columns.text_pair is not None:
         check_separator(columns.separator)
 
 
-def _check_distinct(columns: Columns) -> None:
-    """Raise if two settings name the same column."""
-    seen: dict[str, str] = {}
-    for name in ("text", "text_pair", "label" if columns.score is None else "score"):
-        column = getattr(columns, name)
-        if column in seen:
-            place = {"column": column, "one": seen[column], "other": name}
-            raise ReaderError(Errors.SAME_COLUMN.format(**place))
-        if column is not None:
-            seen[column] = name
-
-
 def is_left_out(row: Row, source: str, columns: Columns) -> bool:
-    """Tell whether a row has no label, and rows without labels are not wanted.
-
-    source (str): Where it comes from, for the message.
-    columns (Columns): What is where in it.
-    RETURNS (bool): Whether to leave it out.
-    """
+    """Whether a row has no label, and such rows are skipped."""
     column = columns.score or columns.label
     if columns.incomplete == "error" or column is None:
         return False
@@ -80,123 +57,94 @@ def is_left_out(row: Row, source: str, columns: Columns) -> bool:
 
 
 def text_of(row: Row, source: str, columns: Columns) -> str:
-    """Read the text of a row, or join the two of a pair.
-
-    source (str): Where it comes from, for the message.
-    columns (Columns): What is where in it.
-    RETURNS (str): The text.
-    """
+    """Return the text of a row, or its two texts joined."""
     first = _string(row, source, "text", columns.text)
     if columns.text_pair is None:
         return first
     second = _string(row, source, "text_pair", columns.text_pair)
     try:
         return join_pair(first, second, columns.separator)
-    except PairError as error:
-        raise ReaderError(f"{row.place} of {source}: {without_code(error)}") from error
+    except SpanftError as error:
+        raise SpanftError(f"{row.place} of {source}: {error}") from error
 
 
-def check_texts(rows: Sequence[Row], source: str, columns: Columns) -> None:
-    """Warn of rows whose text, or one of whose texts, is but white space.
-
-    Raises if no row has any text.
-
-    rows (Sequence[Row]): The rows, which all have texts.
-    source (str): Where they come from, for the message.
-    columns (Columns): What is where in them.
-    """
-    names = [name for name in (columns.text, columns.text_pair) if name is not None]
-    if not any(row.cells[name].strip() for row in rows for name in names):
-        place = {"source": source, "columns": listed(names)}
-        raise ReaderError(Errors.NO_TEXT_AT_ALL.format(**place, n_rows=len(rows)))
-    for column in names:
-        blank = [row.place for row in rows if not row.cells[column].strip()]
+def warn_no_text(rows: Sequence[Row], source: str, columns: Columns) -> None:
+    """Warn about rows without a text."""
+    for name in filter(None, (columns.text, columns.text_pair)):
+        blank = [row.place for row in rows if not row.cells[name].strip()]
         if blank:
-            n = {"n": len(blank), "n_rows": len(rows), "place": blank[0].lower()}
-            message = Warnings.NO_TEXT_IN_ROWS.format(source=source, column=column, **n)
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(
+                f"{len(blank):,} of {len(rows):,} rows of {source} have no text in "
+                f"column {shown(name)}, the first is {blank[0].lower()}. A model can "
+                "only guess their labels: remove them unless they are intended.",
+                stacklevel=3,
+            )
 
 
 def cats_of(
     rows: Sequence[Row], source: str, columns: Columns
 ) -> list[dict[str, float]]:
-    """Give each row its cats, with all labels of all rows.
-
-    source (str): Where they come from, for the message.
-    columns (Columns): What is where in them.
-    RETURNS (list[dict[str, float]]): The cats of each.
-    """
+    """Return the cats of each row, with all labels of all rows."""
     if columns.score is not None:
         return [{SCORE: _number(row, source, columns.score)} for row in rows]
     if columns.label is None:
         return [{} for _ in rows]
-    cells = [_label_cell(row, source, "label", columns.label) for row in rows]
-    name = partial(_names_of, source=source, labels=columns.labels)
-    found = [name(row, cell) for row, cell in zip(rows, cells, strict=True)]
-    known = columns.labels.values() if columns.labels else sorted(set().union(*found))
-    return [{label: float(label in mine) for label in known} for mine in found]
+    labels = [_labels_of(row, source, columns) for row in rows]
+    known = columns.labels.values() if columns.labels else sorted(set().union(*labels))
+    return [{label: float(label in names) for label in known} for names in labels]
 
 
 def _string(row: Row, source: str, setting: str, column: str) -> str:
     value = cell_of(row, source, setting, column)
-    place = {"place": row.place, "source": source, "column": column, "value": value}
     if not isinstance(value, str):
-        raise ReaderError(Errors.NO_TEXT_IN.format(**place))
-    if reason := _why_not_utf8(value):
-        raise ReaderError(Errors.BAD_TEXT_IN.format(**place, reason=reason))
+        raise SpanftError(
+            f"{row.place} of {source} has {shown(value)} in column {shown(column)}, "
+            "which is not a text."
+        )
     return value
-
-
-def _why_not_utf8(text: str) -> str | None:
-    """JSON can name half a character, which nothing can be done with later."""
-    try:
-        text.encode("utf8")
-    except UnicodeEncodeError as error:
-        return error.reason
-    return None
 
 
 def _label_cell(row: Row, source: str, setting: str, column: str) -> Any:
     value = cell_of(row, source, setting, column)
     if value is None or (isinstance(value, str) and not value.strip()):
-        place = {"place": row.place, "source": source}
-        message = Errors.NO_LABEL_IN.format(**place, column=column, value=value)
-        raise ReaderError(message)
+        raise SpanftError(
+            f"{row.place} of {source} has no label: column {shown(column)} holds "
+            f"{shown(value)}. Remove such rows, skip them (incomplete = "
+            '"skip"), or read the texts alone (label = null, or --no-label of convert).'
+        )
     return value
 
 
 def _number(row: Row, source: str, column: str) -> float:
     value = _label_cell(row, source, "score", column)
-    # What Python alone takes for a number (True, "1_000") is none in a table.
-    is_odd = isinstance(value, bool) or "_" in str(value)
     try:
-        number = math.nan if is_odd else float(value)
+        number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        place = {"place": row.place, "source": source}
-        message = Errors.NO_NUMBER.format(**place, value=value, column=column)
-        raise ReaderError(message)
+        raise SpanftError(
+            f"{row.place} of {source} has {shown(value)} in column {shown(column)}, "
+            "which is not a finite number. If the column holds labels, set label = "
+            "and not score =."
+        )
     return number
 
 
-def _names_of(
-    row: Row, value: Any, source: str, labels: dict[str, str] | None
-) -> set[str]:
-    place = {"place": row.place, "source": source}
-    found = set()
-    for one in value if isinstance(value, list) else [value]:
-        name = str(one) if isinstance(one, str | int | float) else ""
+def _labels_of(row: Row, source: str, columns: Columns) -> set[str]:
+    """Return the labels of a row, renamed."""
+    value = _label_cell(row, source, "label", columns.label or "")
+    names = set()
+    for label in value if isinstance(value, list) else [value]:
+        name = str(label) if isinstance(label, str | int | float) else ""
         if not name.strip():
-            raise ReaderError(Errors.BAD_LABEL_IN.format(**place, value=one))
-        if reason := _why_not_utf8(name):
-            message = Errors.BAD_LABEL_TEXT_IN.format(
-                **place, value=name, reason=reason
+            raise SpanftError(
+                f"{row.place} of {source} has {shown(label)} for a label. Labels are "
+                "strings or numbers, or lists of them."
             )
-            raise ReaderError(message)
-        if labels is not None and name not in labels:
-            there = listed(labels)
-            message = Errors.UNKNOWN_LABEL.format(**place, value=name, labels=there)
-            raise ReaderError(message)
-        found.add(name if labels is None else labels[name])
-    return found
+        if columns.labels is not None and name not in columns.labels:
+            raise SpanftError(
+                f"{row.place} of {source} has the label {shown(name)}, but labels "
+                f"names only: {listed(columns.labels)}."
+            )
+        names.add(name if columns.labels is None else columns.labels[name])
+    return names

@@ -1,41 +1,36 @@
-"""Corpora for named entities from CoNLL's columns: a token a line, its tag last."""
+"""Corpora for named entities: tokens with tags (IOB1, IOB2, BILUO or BIOES).
+
+From files with CoNLL's columns, or from `datasets` datasets.
+"""
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example
+from spacy.training import Example, biluo_to_iob, iob_to_biluo
 from spacy.vocab import Vocab
 
-from ...errors import Errors, ReaderError, Warnings
-from ...errors.shortening import shown
+from ...errors import SpanftError, shown
 from ...ngrams.text.blocks import ErrorHandling
-from .rows import check_choice, check_length, check_limit
-from .tables import read_text
-from .tags import check_tag, doc_of_tags, example_of
+from .classification import NO_PATH
+from .offsets import OFFSETS_ENDING, offsets_corpus
+from .rows import cell_of, check_length, rows_from_dataset
+from .tables import lines_of
 
 Corpus = Callable[[Language], Iterator[Example]]
-# What files with such columns are called.
+# The cells of each line: the token first, its tag last.
+Sentence = list[list[str]]
 CONLL_ENDING = re.compile(r"\.(conll|iob)(\.gz|\.bz2|\.zst)?$", re.IGNORECASE)
-
-
-class Sentence(NamedTuple):
-    """The lines of a sentence.
-
-    line (int): The number of the first one.
-    rows (list[list[str]]): The cells of each: the token first, its tag last.
-    """
-
-    line: int
-    rows: list[list[str]]
-
-
-_LINE_END = re.compile(r"\r\n|\n|\r")
 _NEW_DOCUMENT = "-DOCSTART-"
+# No second tag after a comma, which data of several annotators has.
+_TAG = re.compile(r"O|[BILUES]-(?!\S*,[BIO]\b)\S+")
+# The other letters of BILUO and BIOES, in those of IOB.
+_IOB = {"U": "B", "S": "B", "L": "I", "E": "I"}
 
 
 def conll_corpus(
@@ -46,116 +41,205 @@ def conll_corpus(
     errors: ErrorHandling = "strict",
     limit: int = 0,
 ) -> Corpus:
-    """Build `spacy-spanft.ConllCorpus.v1`: Examples from a file with columns.
+    """Build `spacy-spanft.ConllCorpus.v1`: Examples with entities, from a file.
 
-    Two columns or more, with tabs or spaces between them: the token is the first one,
-    its tag, IOB1 or IOB2 (or BILUO, or BIOES), the last one, and what stands second of
-    three or more is the part of speech. Blank lines end sentences, lines with
-    -DOCSTART- documents.
+    CoNLL's columns: the token first, its tag (IOB1, IOB2, BILUO or BIOES) last, the
+    part of speech second of three or more, with tabs or spaces between them. Blank
+    lines end sentences, lines with -DOCSTART- documents. A file that ends in .jsonl or
+    .json holds texts with character offsets instead, as Prodigy, doccano and Label
+    Studio (JSON-MIN) export them.
 
     path (Optional[Union[str, Path]]): The file, which may be compressed.
-    unit (Literal["sentence", "document"]): What becomes one Doc.
-    gold_tokens (bool): Whether the pipeline gets the file's own tokens, as published
-        scores do, or cuts the text itself, as it will have to.
+    unit (Literal["sentence", "document"]): What becomes one Doc, of CoNLL's columns.
+    gold_tokens (bool): Whether the pipeline gets the tokens of CoNLL's columns, as for
+        published scores, or tokenizes the text itself.
     spans_key (Optional[str]): A key in doc.spans for the entities too, for spancat.
-    errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
+    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
     limit (int): Read only so many Docs; 0 reads all.
     RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
     if path is None:
-        raise ReaderError(Errors.NO_READER_PATH)
-    check_choice("unit", unit, ("sentence", "document"))
-    check_limit(limit)
+        raise SpanftError(NO_PATH)
     if str(path).endswith(".spacy"):
-        raise ReaderError(Errors.IS_DOCBIN.format(path=str(path)))
+        raise SpanftError(
+            f"{shown(str(path))} is in spaCy's own format, not in columns. Read it "
+            'with @readers = "spacy.Corpus.v1".'
+        )
+    if OFFSETS_ENDING.search(str(path)):
+        return offsets_corpus(path, spans_key, errors=errors, limit=limit)
     source = shown(str(path))
 
     def corpus(nlp: Language) -> Iterator[Example]:
-        documents = list(_read(path, source, errors))
-        if not documents:
-            raise ReaderError(Errors.NO_ROWS.format(source=source))
-        _check_first(documents[0][0], source)
-        if unit == "document":
-            units = documents
-            if len(units) == 1 and len(units[0]) > 1:
-                place = {"source": source, "n_sentences": len(units[0])}
-                warnings.warn(Warnings.ONE_DOCUMENT.format(**place), stacklevel=2)
-        else:
-            units = [[sentence] for document in documents for sentence in document]
-        for sentences in units[: limit or None]:
-            reference = _gold_doc(nlp.vocab, sentences)
+        units = list(_documents(path, source, errors))
+        if not units:
+            raise SpanftError(f"There are no rows in {source}.")
+        first = units[0][0]
+        if len(first) > 1 and [row[0] for row in first][:2] == ["1", "2"]:
+            raise SpanftError(
+                f"The first column of {source} numbers the tokens, but must hold them."
+            )
+        if unit == "sentence":
+            units = [[sentence] for document in units for sentence in document]
+        elif len(units) == 1 and len(units[0]) > 1:
+            warnings.warn(
+                f'With unit = "document", all of {source} is one Doc, {len(units[0])} '
+                "sentences long: it has no line with -DOCSTART-.",
+                stacklevel=2,
+            )
+        for number, sentences in enumerate(units[: limit or None], 1):
+            rows = [row for sentence in sentences for row in sentence]
+            reference = _doc_of_tags(
+                nlp.vocab,
+                [[row[0] for row in sentence] for sentence in sentences],
+                [[row[-1] for row in sentence] for sentence in sentences],
+                pos=[row[1] for row in rows] if len(rows[0]) > 2 else None,
+            )
             if not gold_tokens:
-                where = f"Line {sentences[0].line} of {source}"
-                check_length(nlp, reference.text, where)
-            yield example_of(nlp, reference, spans_key, gold_tokens=gold_tokens)
+                check_length(nlp, reference.text, f"Doc {number} of {source}")
+            yield _example(nlp, reference, spans_key, gold_tokens)
 
     return corpus
 
 
-def _read(
+def ner_dataset_corpus(
+    name: str,
+    config: str | None = None,
+    split: str = "train",
+    tokens: str = "tokens",
+    tags: str = "ner_tags",
+    spans_key: str | None = None,
+    limit: int = 0,
+) -> Corpus:
+    """Build `spacy-spanft.NerDataset.v1`: Examples from a `datasets` dataset.
+
+    The pipeline gets the dataset's own tokens, as for published scores. Rows without
+    tokens are skipped.
+
+    name (str): Its name on the hub ("lhoestq/conll2003"), or a local folder.
+    config (Optional[str]): Its configuration.
+    split (str): The split.
+    tokens (str): The column with the tokens of each sentence.
+    tags (str): The column with their tags, as strings or as class labels.
+    spans_key (Optional[str]): A key in doc.spans for the entities too, for spancat.
+    limit (int): Read only so many rows; 0 reads all.
+    """
+    source = f"split {split!r} of {name!r}"
+
+    def read() -> Iterator[tuple[list[str], list[str]]]:
+        for row in rows_from_dataset(name, config, split):
+            words = cell_of(row, source, "tokens", tokens)
+            row_tags = cell_of(row, source, "tags", tags)
+            place = f"{row.place} of {source}"
+            for column, cells in ((tokens, words), (tags, row_tags)):
+                is_list = isinstance(cells, list)
+                if not is_list or not all(isinstance(c, str) and c for c in cells):
+                    raise SpanftError(
+                        f"{place} has {shown(cells)} in column {column!r}, but must "
+                        "have a list of strings, none of them empty. Tags may be "
+                        "numbers if they are class labels (ClassLabel)."
+                    )
+            if len(words) != len(row_tags):
+                raise SpanftError(
+                    f"{place} has {len(words)} tokens, but {len(row_tags)} tags."
+                )
+            for tag in row_tags:
+                _check_tag(tag, place)
+            if words:
+                yield words, row_tags
+
+    def corpus(nlp: Language) -> Iterator[Example]:
+        sentences = list(islice(read(), limit or None))
+        if not sentences:
+            raise SpanftError(f"There are no rows in {source}.")
+        for words, row_tags in sentences:
+            reference = _doc_of_tags(nlp.vocab, [words], [row_tags])
+            yield _example(nlp, reference, spans_key)
+
+    return corpus
+
+
+def _documents(
     path: str | Path, source: str, errors: ErrorHandling
 ) -> Iterator[list[Sentence]]:
-    """Read the documents of a file, as sentences, and check every line."""
-    sentences: list[Sentence] = []
-    is_open = False
+    """Read the documents of a file, and check every line."""
+    document: list[Sentence] = []
+    sentence: Sentence = []
     n_columns = 0
-    for number, line in enumerate(_LINE_END.split(read_text(path, errors)), 1):
+    for number, line in enumerate(lines_of(path, errors), 1):
         is_new_document = line.lstrip().startswith(_NEW_DOCUMENT)
-        if is_new_document and sentences:
-            yield sentences
-            sentences = []
         if is_new_document or not line.strip():
-            is_open = False
+            sentence = []
+            if is_new_document and document:
+                yield document
+                document = []
             continue
         cells = _cells(line)
         n_columns = n_columns or len(cells)
-        _check_line(line, cells, n_columns, f"Line {number} of {source}")
-        if not is_open:
-            sentences.append(Sentence(number, []))
-            is_open = True
-        sentences[-1].rows.append(cells)
-    if sentences:
-        yield sentences
-
-
-def _check_first(sentence: Sentence, source: str) -> None:
-    """Raise if the first column numbers the tokens, as in some other formats."""
-    words = [row[0] for row in sentence.rows]
-    counts = ([str(i + start) for i in range(len(words))] for start in (0, 1))
-    if len(words) > 1 and len(sentence.rows[0]) > 2 and words in counts:
-        cell = sentence.rows[0][1]
-        raise ReaderError(Errors.NUMBERED.format(source=source, cell=cell))
+        _check_cells(cells, n_columns, f"Line {number} of {source}")
+        if not sentence:
+            document.append(sentence)
+        sentence.append(cells)
+    if document:
+        yield document
 
 
 def _cells(line: str) -> list[str]:
     if "\t" in line:
         return [cell.strip(" ") for cell in line.rstrip().split("\t")]
-    return [cell for cell in line.split(" ") if cell]
+    return [cell for cell in line.rstrip("\r\n").split(" ") if cell]
 
 
-def _check_line(line: str, cells: list[str], n_columns: int, place: str) -> None:
-    try:
-        _check(cells, n_columns, place)
-    except ReaderError as error:
-        if not line.startswith("#"):
-            raise
-        raise ReaderError(f"{error}{Errors.NO_COMMENTS}") from error
-
-
-def _check(cells: list[str], n_columns: int, place: str) -> None:
+def _check_cells(cells: list[str], n_columns: int, place: str) -> None:
     if len(cells) < 2 or not cells[0]:
-        raise ReaderError(Errors.NO_TAG.format(place=place, cells=" ".join(cells)))
+        raise SpanftError(
+            f"{place} is {shown(' '.join(cells))}, but must be a token and its tag, "
+            "with a tab or a space between them (CoNLL's columns)."
+        )
     if len(cells) != n_columns:
-        there = {"place": place, "found": len(cells), "expected": n_columns}
-        raise ReaderError(Errors.OTHER_COLUMNS.format(**there))
-    check_tag(cells[-1], place)
+        raise SpanftError(
+            f"{place} has {len(cells)} columns, but the first line has {n_columns}. "
+            "Is there a space inside a token?"
+        )
+    _check_tag(cells[-1], place)
 
 
-def _gold_doc(vocab: Vocab, sentences: list[Sentence]) -> Doc:
-    rows = [row for sentence in sentences for row in sentence.rows]
-    return doc_of_tags(
+def _check_tag(tag: str, place: str) -> None:
+    if not _TAG.fullmatch(tag):
+        raise SpanftError(
+            f"{place} has the tag {shown(tag)}, but tags must be O, or B- or I- and a "
+            "label, such as B-PER, in the last column (IOB1, IOB2, BILUO or BIOES). "
+            "Lines that begin with # are not comments."
+        )
+
+
+def _doc_of_tags(
+    vocab: Vocab,
+    words: Sequence[Sequence[str]],
+    tags: Sequence[Sequence[str]],
+    pos: list[str] | None = None,
+) -> Doc:
+    """Build a Doc of sentences, with the entities that spaCy reads from the tags."""
+    # A sentence at a time: in IOB1, I- at its beginning begins an entity.
+    biluo = [iob_to_biluo([_to_iob(tag) for tag in sentence]) for sentence in tags]
+    return Doc(
         vocab,
-        [[row[0] for row in sentence.rows] for sentence in sentences],
-        [[row[-1] for row in sentence.rows] for sentence in sentences],
-        pos=[row[1] for row in rows] if len(rows[0]) > 2 else None,
+        words=[word for sentence in words for word in sentence],
+        tags=pos,
+        ents=biluo_to_iob(tag for sentence in biluo for tag in sentence),
+        sent_starts=[i == 0 for sentence in words for i in range(len(sentence))],
     )
+
+
+def _to_iob(tag: str) -> str:
+    return tag if tag == "O" else _IOB.get(tag[0], tag[0]) + tag[1:]
+
+
+def _example(
+    nlp: Language, reference: Doc, spans_key: str | None, gold_tokens: bool = True
+) -> Example:
+    if spans_key is not None:
+        reference.spans[spans_key] = list(reference.ents)
+    if not gold_tokens:
+        return Example(nlp.make_doc(reference.text), reference)
+    words = [token.text for token in reference]
+    return Example(Doc(nlp.vocab, words=words), reference)

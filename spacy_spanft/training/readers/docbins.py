@@ -1,14 +1,15 @@
-"""From the Examples of a corpus to spaCy's own format, which all commands read."""
+"""spaCy's own format, which all commands read."""
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from spacy.tokens import DocBin
 from spacy.training import Example
 
-from ...errors.shortening import counted
-from ..gold import cats_in, entities_in
+from ...errors import SpanftError, counted
+from ..gold import cats_in, entities_in, spans_in
 from .columns import SCORE
 
 # How many labels are listed, and how many characters of each.
@@ -16,47 +17,42 @@ _N_LABELS = 10
 _LONGEST_LABEL = 30
 
 
-class Converted(NamedTuple):
-    """Docs in spaCy's format, and what is in them.
+def is_docbins(path: str | Path) -> bool:
+    """Whether a path names a .spacy file, or a folder, in which spaCy looks for them.
 
-    labels (Counter[str]): How many texts or entities have each label.
-    scores (list[float]): The score of each text, if they have any.
-    n_empty (int): How many texts without a token were left out, as spaCy leaves them
-        out when it reads such data.
+    path (Union[str, Path]): The path.
+    """
+    folder = Path(path)
+    if folder.is_dir() and not any(folder.rglob("*.spacy")):
+        raise SpanftError(f"{str(path)!r} is a folder without .spacy files.")
+    return folder.is_dir() or folder.suffix == ".spacy"
+
+
+class Converted(NamedTuple):
+    """Docs in spaCy's format, and a summary for people.
+
+    summary (str): "3 docs: 2 good, 1 bad".
     """
 
     docs: DocBin
-    labels: Counter[str]
-    scores: list[float]
-    n_empty: int
-
-    def __str__(self) -> str:
-        empty = f"; {self.n_empty:,} left out, as empty" if self.n_empty else ""
-        return f"{counted(len(self.docs), 'doc')}: {self._what()}{empty}"
-
-    def _what(self) -> str:
-        if self.scores:
-            return f"scores from {min(self.scores):g} to {max(self.scores):g}"
-        most = self.labels.most_common(_N_LABELS)
-        counts = ", ".join(f"{n:,} {_cut(label)}" for label, n in most)
-        n_more = len(self.labels) - len(most)
-        if not n_more:
-            return counts or "no label"
-        return f"{counts} and {counted(n_more, 'more label')}"
+    summary: str
 
 
 def convert(
     examples: Iterable[Example], *, score: bool = False, gold_tokens: bool = True
 ) -> Converted:
-    """Put what is known of Examples into spaCy's own format.
+    """Convert the references of Examples to spaCy's format.
 
-    score (bool): Whether the texts have scores, and not labels.
-    gold_tokens (bool): Whether a pipeline gets the Docs' own tokens, where these do not
-        tell where white space stands: those of CoNLL's columns.
+    Empty Docs are left out, as spaCy does when it reads such data.
+
+    examples (Iterable[Example]): The Examples.
+    score (bool): Whether the texts have scores instead of labels.
+    gold_tokens (bool): Whether pipelines get the Docs' own tokens. spaCy does so where
+        it is unknown which tokens are followed by a space, as in CoNLL's columns.
+    RETURNS (Converted): The Docs.
     """
-    docs = DocBin()
-    labels: Counter[str] = Counter()
-    scores: list[float] = []
+    docs, labels = DocBin(), Counter[str]()
+    scores = []
     n_empty = 0
     for example in examples:
         doc = example.reference
@@ -67,10 +63,23 @@ def convert(
             doc.has_unknown_spaces = False
         if score:
             scores.append(doc.cats[SCORE])
-        labels.update([*cats_in(doc), *entities_in(doc)])
+        spans = list(entities_in(doc)) or list(spans_in(doc))
+        labels.update([*cats_in(doc), *spans])
         docs.add(doc)
-    return Converted(docs, labels, scores, n_empty)
+    content = _summary(labels)
+    if scores:
+        content = f"scores from {min(scores):g} to {max(scores):g}"
+    empty = f"; {n_empty:,} empty texts left out" if n_empty else ""
+    return Converted(docs, f"{counted(len(docs), 'doc')}: {content}{empty}")
 
 
-def _cut(label: str) -> str:
-    return f"{label[:_LONGEST_LABEL]}..." if len(label) > _LONGEST_LABEL else label
+def _summary(labels: Counter[str]) -> str:
+    if not labels:
+        return "no label"
+    most = [
+        f"{n:,} {label[:_LONGEST_LABEL]}{'...' * (len(label) > _LONGEST_LABEL)}"
+        for label, n in labels.most_common(_N_LABELS)
+    ]
+    n_more = len(labels) - len(most)
+    more = f" and {counted(n_more, 'more label')}" if n_more else ""
+    return ", ".join(most) + more

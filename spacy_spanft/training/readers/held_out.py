@@ -1,4 +1,4 @@
-"""A corpus in one piece as two: a part to train on, and one that is held out."""
+"""A corpus in one piece as two: a part to train on, and a part that is held out."""
 
 import random
 import warnings
@@ -9,14 +9,13 @@ from typing import Literal
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import Errors, ReaderError, Warnings, check_setting
-from ...errors.shortening import listed
+from ...errors import SpanftError, check_setting, listed
 from ..gold import labels_in
 from .columns import SCORE
 
 Corpus = Callable[[Language], Iterator[Example]]
 SHARE = 0.2
-# Scores are as far apart as quarters of the texts.
+# Scores are stratified by quarters of the texts.
 _N_QUANTILES = 4
 
 
@@ -25,55 +24,57 @@ def held_out_corpus(
 ) -> Corpus:
     """Build `spacy-spanft.HeldOutCorpus.v1`: one of the two parts of another corpus.
 
-    Of each label the same share is held out; of texts with several labels, of the
-    rarest. A text that is there several times is in one part alone, and in that to
-    train on if it would be more than the share. The parts are always the same for the
-    same corpus.
+    The same share of each label is held out; of texts with several labels, of the
+    rarest. A text that occurs several times is in one part only, and in the training
+    part if it would be more than the share. The same corpus always has the same parts.
 
     corpus (Callable[[Language], Iterator[Example]]): The corpus.
-    part (Literal["train", "dev"]): "dev" is what is held out, "train" the rest.
+    part (Literal["train", "dev"]): "dev" is held out, "train" is the rest.
     share (float): How much is held out.
-    seed (int): Draws it.
+    seed (int): The seed of the draw.
     RETURNS (Callable[[Language], Iterator[Example]]): The part.
     """
-    is_share = isinstance(share, float) and 0 < share < 1
-    check_setting("share", share, is_share, "a number above 0 and below 1")
+    check_setting("share", share, 0 < share < 1, "a number above 0 and below 1")
 
     def read(nlp: Language) -> Iterator[Example]:
         examples = list(corpus(nlp))
         is_held_out = held_out(examples, share, seed)
-        wanted = part == "dev"
-        if wanted:
+        if part == "dev":
             _check(examples, is_held_out)
         for example, is_dev in zip(examples, is_held_out, strict=True):
-            if is_dev == wanted:
+            if is_dev == (part == "dev"):
                 yield example
 
     return read
 
 
 def _check(examples: Sequence[Example], is_held_out: Sequence[bool]) -> None:
-    """Raise if nothing is held out; warn of labels that nothing else has."""
+    """Raise if nothing is held out; warn about labels that only held-out texts have."""
     if not any(is_held_out):
         n_texts = len({example.reference.text for example in examples})
-        text = {"n_rows": len(examples), "n_texts": n_texts}
-        raise ReaderError(Errors.NOTHING_HELD_OUT.format(**text))
+        raise SpanftError(
+            "Nothing can be held out: at least two different texts are needed, and "
+            f"the training data has {n_texts:,} ({len(examples):,} rows). Add rows, or "
+            "name dev data (--dev of spanft init)."
+        )
     labels: dict[bool, set[str]] = {True: set(), False: set()}
     for example, is_dev in zip(examples, is_held_out, strict=True):
         labels[is_dev].update(labels_in(example.reference))
-    if alone := sorted(labels[True] - labels[False]):
+    if unseen := sorted(labels[True] - labels[False]):
         warnings.warn(
-            Warnings.HELD_OUT_ALONE.format(labels=listed(alone)), stacklevel=2
+            "These labels occur only in the held-out data and cannot be learned: "
+            f"{listed(unseen)}. Add texts with them, or name dev data (--dev of spanft "
+            "init).",
+            stacklevel=2,
         )
 
 
 def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]:
-    """Say which examples are held out.
+    """Return whether each example is held out.
 
-    share (float): How much of each label is held out, one text at least if there are
-        several.
-    seed (int): Draws it.
-    RETURNS (list[bool]): Whether each is.
+    examples (Sequence[Example]): The corpus.
+    share (float): The share of each label, which is at least one of several texts.
+    seed (int): The seed of the draw.
     """
     texts = [example.reference.text for example in examples]
     left = set(texts)
@@ -84,40 +85,43 @@ def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]
     drawn: set[str] = set()
     for _, members in sorted(strata.items()):
         # Each text once, whatever other labels it has elsewhere.
-        own = [text for text in dict.fromkeys(members) if text in left]
-        left -= set(own)
-        drawn.update(_drawn(own, n_rows, share, chance))
-    if not drawn:  # each text has a label of its own
-        drawn.update(_drawn(list(dict.fromkeys(texts)), n_rows, share, chance))
+        distinct = [text for text in dict.fromkeys(members) if text in left]
+        left -= set(distinct)
+        drawn.update(_draw(distinct, n_rows, share, chance))
+    if not drawn:  # each text has another label
+        drawn.update(_draw(list(dict.fromkeys(texts)), n_rows, share, chance))
     return [text in drawn for text in texts]
 
 
-def _drawn(
+def _draw(
     texts: list[str], n_rows: Counter[str], share: float, chance: random.Random
 ) -> list[str]:
-    """Draw texts that have about a share of the rows, and one at least of several."""
+    """Draw texts with about a share of the rows, and at least one of several."""
     wanted = share * sum(n_rows[text] for text in texts)
-    found: list[str] = []
-    n_found = 0
+    drawn: list[str] = []
+    n_drawn = 0
     order = chance.sample(texts, len(texts))
     for text in order:
-        # One that is there too often to be held out is left to the others.
-        if n_found + n_rows[text] / 2 <= wanted:
-            found.append(text)
-            n_found += n_rows[text]
-    if not found and len(texts) > 1:
-        found = [min(order, key=lambda text: n_rows[text])]
-    return found
+        # A text that is too frequent to be held out is trained on.
+        if n_drawn + n_rows[text] / 2 <= wanted:
+            drawn.append(text)
+            n_drawn += n_rows[text]
+    if not drawn and len(texts) > 1:
+        drawn = [min(order, key=lambda text: n_rows[text])]
+    return drawn
 
 
 def _strata(examples: Sequence[Example], share: float) -> list[str]:
-    """Name what of each example is as frequent in both parts."""
+    """Name the stratum of each example: its rarest label, or a quantile of scores."""
     scores = [example.reference.cats.get(SCORE) for example in examples]
     labels = [set(labels_in(example.reference)) for example in examples]
     if not any(labels) and None not in scores:
         ranks = sorted(range(len(scores)), key=lambda i: (scores[i], i))
         n_parts = max(1, min(_N_QUANTILES, int(share * len(scores))))
-        places = {i: rank * n_parts // len(scores) for rank, i in enumerate(ranks)}
-        return [str(places[i]) for i in range(len(scores))]
-    counts = Counter(label for own in labels for label in own)
-    return [min(own, key=lambda one: (counts[one], one), default="") for own in labels]
+        quantiles = {i: rank * n_parts // len(scores) for rank, i in enumerate(ranks)}
+        return [str(quantiles[i]) for i in range(len(scores))]
+    counts = Counter(label for names in labels for label in names)
+    return [
+        min(names, key=lambda label: (counts[label], label), default="")
+        for names in labels
+    ]

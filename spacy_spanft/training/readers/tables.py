@@ -3,17 +3,15 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from ...errors import Errors, ReaderError
-from ...errors.shortening import counted, listed, shown
+from ...errors import SpanftError, counted, listed, shown
 from ...ngrams.text.blocks import PACKED, ErrorHandling, blocks_from_files
-from .rows import Incomplete, Row, check_choice, separator_in
+from .rows import Incomplete, Row
 
-OnError: TypeAlias = Callable[[str, ReaderError], None]
+OnError: TypeAlias = Callable[[str, SpanftError], None]
 Format = Literal["tsv", "csv", "jsonl"]
 FORMATS: dict[str, Format] = {
     ".tsv": "tsv",
@@ -21,41 +19,23 @@ FORMATS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-# The csv module refuses longer cells than 131,072 characters unless told otherwise.
+# The csv module refuses cells longer than 131,072 characters unless told otherwise.
 _LONGEST_CELL = 2**31 - 1
-
-_QUOTING = ' A cell with commas in it must stand in quotation marks: "one, two".'
-# What the csv module says, in words that tell where to look.
-_CSV_REASONS = {
-    "unexpected end of data": "a quotation mark in it is never closed",
-}
-
-
-def check_format(format: str | None) -> None:
-    """Raise for a format that is not known.
-
-    format (Optional[str]): The format; None goes by the file's ending.
-    """
-    if format is not None:
-        check_choice("format", format, sorted(set(FORMATS.values())))
 
 
 def columns_of(path: str | Path, *, format: Format | None = None) -> list[str]:
-    """Read what the first line of a table holds, or the keys of the first JSON object.
+    """Return the header of a table, or the keys of its first JSON object.
 
     path (Union[str, Path]): The file, which may be compressed.
     format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
-    RETURNS (list[str]): The names of the columns, if the file has any.
+    RETURNS (list[str]): The names of the columns; none of an empty file.
     """
-    format = _format_of(path, format)
-    # What is no UTF-8 raises when the rows are read.
-    first = islice(blocks_from_files([path], errors="replace"), 1)
-    texts = (block.decode("utf8") for block in first)
-    source = shown(str(path))
-    if format == "jsonl":
-        return [name for row in islice(_json_rows(texts, source), 1) for name in row[1]]
-    lines = _split_tsv(texts) if format == "tsv" else _split_csv(texts, source)
-    return next(lines, (0, []))[1]
+    # Invalid UTF-8 raises when the rows are read.
+    lines = lines_of(path, "replace")
+    if (format := _format_of(path, format)) == "jsonl":
+        rows = _json_rows(lines, shown(str(path)), _raise)
+        return next((list(row.cells) for row in rows), [])
+    return next((cells for _, cells in _split(lines, format, shown(str(path)))), [])
 
 
 def rows_from_file(
@@ -69,163 +49,119 @@ def rows_from_file(
 ) -> Iterator[Row]:
     """Read a table, which may be compressed (.gz, .bz2, .zst).
 
-    In TSV every tab separates and a quotation mark is one, as in GLUE's files; CSV
-    knows quoted cells.
+    All cells of TSV and CSV are strings. In TSV every tab separates and a quotation
+    mark is an ordinary character, as in GLUE's files; CSV has quoted cells.
 
     path (Union[str, Path]): The file.
     format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
-    header (Optional[Sequence[str]]): The names of the columns, for a table whose first
-        line does not hold them.
-    errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
-    incomplete (Literal["error", "skip"]): Whether to raise for lines of a table that
-        have other than its number of cells, or to leave them out.
-    on_error (Optional[Callable[[str, ReaderError], None]]): Called with the place of a
-        row that cannot be read, and the error; None raises it.
+    header (Optional[Sequence[str]]): The names of the columns, for a table without a
+        header; only for TSV and CSV.
+    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
+    incomplete (Literal["error", "skip"]): Whether to raise for lines with another
+        number of cells than the header, or to skip them.
+    on_error (Optional[Callable[[str, SpanftError], None]]): Called with the place of an
+        invalid row and the error; None raises it.
     YIELDS (Row): The rows, as the file is read.
     """
-    format = _format_of(path, format)
-    source = shown(str(path))
-    if format == "jsonl" and header is not None:
-        raise ReaderError(Errors.HEADER_OF_JSON.format(source=source))
+    format, source = _format_of(path, format), shown(str(path))
+    lines = lines_of(path, errors)
     report = on_error or _raise
-    texts = (block.decode("utf8") for block in blocks_from_files([path], errors=errors))
     if format == "jsonl":
-        return _json_rows(texts, source, report)
-    if format == "tsv":
-        return _table_rows(_split_tsv(texts), source, header, incomplete, report)
-    lines = _split_csv(texts, source)
-    return _table_rows(lines, source, header, incomplete, report, _QUOTING)
+        return _json_rows(lines, source, report)
+    cells = _split(lines, format, source)
+    return _table_rows(cells, source, header, incomplete, report)
 
 
-def _raise(place: str, error: ReaderError) -> None:
+def lines_of(path: str | Path, errors: ErrorHandling) -> Iterator[str]:
+    r"""Read the lines of a file with their ends: \n, \r\n or \r.
+
+    path (Union[str, Path]): The file, which may be compressed.
+    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
+    YIELDS (str): The lines.
+    """
+    for block in blocks_from_files([path], errors=errors):
+        yield from io.StringIO(block.decode("utf8"), newline="")
+
+
+def _raise(place: str, error: SpanftError) -> None:
     raise error
 
 
-def read_text(path: str | Path, errors: ErrorHandling) -> str:
-    """Read all of a file, which may be compressed.
-
-    path (Union[str, Path]): The file.
-    errors (str): "strict" raises at bytes that are no UTF-8, "replace" replaces them.
-    RETURNS (str): The text. It ends in a newline, and has no byte order mark.
-    """
-    data = b"".join(blocks_from_files([path], errors=errors))
-    return data.decode("utf8").removeprefix("\ufeff")
-
-
 def _format_of(path: str | Path, format: Format | None) -> Format:
-    check_format(format)
     if format is not None:
         return format
     file = Path(path)
     ending = file.with_suffix("").suffix if file.suffix in PACKED else file.suffix
     if ending.lower() not in FORMATS:
-        raise ReaderError(Errors.NO_FORMAT.format(path=str(path)))
+        raise SpanftError(
+            f"{str(path)!r} does not end in .tsv, .csv or .jsonl. Rename it, or set "
+            'format = "tsv" (--format tsv, where a command has it).'
+        )
     return FORMATS[ending.lower()]
 
 
-def _lines(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Cut blocks into lines, which very old files end with carriage returns alone."""
-    number = 0
-    for text in texts:
-        # Such a file is a block, as it has no other lines to be cut at.
-        is_old = not number and "\r" in text and "\n" not in text[:-1]
-        for line in text.removesuffix("\n").split("\r" if is_old else "\n"):
-            number += 1
-            if line.strip("\r"):
-                yield number, line.rstrip("\r")
-
-
-def _split_tsv(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    for number, line in _lines(texts):
-        yield number, line.split("\t")
-
-
-def _split_csv(texts: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
+def _split(
+    lines: Iterator[str], format: Format, source: str
+) -> Iterator[tuple[str, list[str]]]:
+    """Split the lines of TSV or CSV into rows of cells, each with its place."""
     csv.field_size_limit(_LONGEST_CELL)
-    # Lines that end as they do in the file, as quoted cells may have some in them.
-    lines = chain.from_iterable(io.StringIO(text, newline="") for text in texts)
-    reader = csv.reader(lines, strict=True)
-    begin = 1
-    try:
-        for cells in reader:
-            if cells:
-                yield begin, cells
-            begin = reader.line_num + 1
-    except csv.Error as error:
-        reason = _CSV_REASONS.get(str(error), error)
-        place = {"place": f"Line {begin}", "source": source, "reason": reason}
-        raise ReaderError(Errors.BAD_CSV.format(**place)) from error
+    is_tsv = format == "tsv"
+    reader = csv.reader(
+        lines,
+        delimiter="\t" if is_tsv else ",",
+        quoting=csv.QUOTE_NONE if is_tsv else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
+    while True:
+        place = f"Line {reader.line_num + 1}"
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise SpanftError(
+                f"{place} of {source} is not valid CSV: {error}. Is a quotation mark "
+                "in it never closed?"
+            ) from error
+        if cells:
+            yield place, cells
 
 
 def _table_rows(
-    lines: Iterator[tuple[int, list[str]]],
+    lines: Iterator[tuple[str, list[str]]],
     source: str,
     header: Sequence[str] | None,
     incomplete: Incomplete,
     report: OnError,
-    too_many: str = "",
 ) -> Iterator[Row]:
-    first, columns = (0, list(header)) if header else next(lines, (0, []))
-    place = f"Line {first}" if first else "The header"
-    _check_header(columns, f"{place} of {source}")
-    number = 0
-    for number, cells in lines:
+    columns = list(header) if header else next(lines, ("", []))[1]
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise SpanftError(f"The header of {source} has {shown(twice)} twice.")
+    for place, cells in lines:
         if len(cells) == len(columns):
-            yield Row(f"Line {number}", dict(zip(columns, cells, strict=True)))
+            yield Row(place, dict(zip(columns, cells, strict=True)))
         elif incomplete == "error":
-            n = {
-                "cells": counted(len(cells), "cell"),
-                "expected": counted(len(columns), "column"),
-            }
-            where = {"place": f"Line {number}", "source": source}
-            hint = too_many if len(cells) > len(columns) else ""
-            names = {"columns": listed(columns), "hint": separator_in(columns) or hint}
-            error = ReaderError(Errors.BAD_CELLS.format(**where, **n, **names))
-            report(f"Line {number}", error)
-    if first and not number:
-        only = {"source": source, "line": first, "columns": listed(columns)}
-        raise ReaderError(Errors.ONLY_HEADER.format(**only))
+            message = (
+                f"{place} of {source} has {counted(len(cells), 'cell')}, but the table "
+                f"has {counted(len(columns), 'column')}: {listed(columns)}. In CSV, a "
+                'cell with commas in it must be quoted: "one, two".'
+            )
+            report(place, SpanftError(message))
 
 
-def _check_header(columns: list[str], place: str) -> None:
-    if (twice := _first_twice(columns)) is not None:
-        raise ReaderError(Errors.BAD_HEADER.format(place=place, column=twice))
-
-
-def _first_twice(names: Iterable[str]) -> str | None:
-    """Find the first name that was there before."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
-
-
-def _json_rows(
-    texts: Iterable[str], source: str, report: OnError = _raise
-) -> Iterator[Row]:
-    for number, line in _lines(texts):
+def _json_rows(lines: Iterator[str], source: str, report: OnError) -> Iterator[Row]:
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         place = f"Line {number}"
         try:
-            cells = json.loads(line, object_pairs_hook=_distinct)
-            kind = type(cells).__name__
-            reason = None if isinstance(cells, dict) else f"it is a {kind}"
-        except RecursionError:
-            reason = "it has brackets in brackets in brackets, more than can be read"
-        except ValueError as error:
-            reason = str(error)
-        if reason is not None:
-            there = {"place": place, "source": source, "reason": reason}
-            report(place, ReaderError(Errors.BAD_JSON.format(**there)))
-        else:
+            cells = json.loads(line)
+            reason = f"it is {shown(cells)}"
+        except (ValueError, RecursionError) as error:
+            cells, reason = None, str(error)
+        if isinstance(cells, dict):
             yield Row(place, cells)
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its keys and values. Of two with one key, none is lost."""
-    if (twice := _first_twice(key for key, _ in pairs)) is not None:
-        raise ValueError(f"it has the key {shown(twice)} twice")
-    return dict(pairs)
+        else:
+            message = f"{place} of {source} is not a JSON object: {reason}."
+            report(place, SpanftError(message))

@@ -1,0 +1,239 @@
+"""Checks before training of mistakes that would train a wrong model in silence.
+
+spaCy's `debug config` and `debug data` find the others.
+"""
+
+import json
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..errors import SpanftError, listed
+from ..pipeline.span_segmenter import DEFAULT_SPANS_KEY
+from ..util.names import SEGMENTER
+from .gold import cats_in, entities_in, read_corpus, spans_in, tags_in
+
+_OURS = "spacy-spanft."
+_HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
+_SPANCATS = ("spancat", "spancat_singlelabel")
+LabelsOf = Callable[[Any, Doc], Iterable[str]]
+# The gold labels that the components of each factory learn.
+_GOLD: dict[str, LabelsOf] = {
+    **dict.fromkeys(("ner", "beam_ner", "bilou_ner"), lambda _, doc: entities_in(doc)),
+    **dict.fromkeys(_SPANCATS, lambda pipe, doc: spans_in(doc, pipe.key)),
+    **dict.fromkeys(("textcat", "textcat_multilabel"), lambda _, doc: cats_in(doc)),
+    "tagger": lambda _, doc: tags_in(doc),
+}
+
+
+def make_label_check() -> Callable[[Language], None]:
+    """Build `spacy-spanft.warn_unseen_labels.v1`, for [initialize.after_init].
+
+    RETURNS (Callable[[Language], None]): Warns about labels of the dev data that no
+        training data has: they are never predicted.
+    """
+
+    def check(nlp: Language) -> None:
+        dev = read_corpus(nlp, nlp.config.interpolate(), "dev_corpus")
+        warn_labels(nlp, dev or ())
+
+    return check
+
+
+def make_span_check() -> Callable[[Language], None]:
+    """Build `spacy-spanft.check_span_groups.v1`, for [initialize.before_init].
+
+    RETURNS (Callable[[Language], None]): Raises for a spancat whose key is in no
+        example, for which spaCy's E143 names neither the key nor those that are.
+    """
+    return _check_span_groups
+
+
+def check_config(nlp: Language, config: Any) -> None:
+    """Raise for settings that cannot be meant.
+
+    nlp (Language): The pipeline.
+    config (Config): Its config, interpolated.
+    """
+    _check_parts(config.get("corpora", {}))
+    # Frozen and sourced components are disabled while others are initialized.
+    for name in nlp.component_names:
+        block = config.get("components", {}).get(name, {})
+        _check_exclusive(name, nlp.get_pipe_meta(name).factory, block.get("model", {}))
+        for key in sorted(set(_keys_read(block))):
+            _check_writers(nlp, name, key, config)
+
+
+def _check_parts(corpora: Any) -> None:
+    """Raise for held-out data that overlaps the training data."""
+    blocks = {name: corpora.get(name) or {} for name in ("train", "dev")}
+    if any(block.get("@readers") != _HELD_OUT for block in blocks.values()):
+        return
+    train, dev = ({**block, "part": None} for block in blocks.values())
+    if train != dev or any(b.get("part") != name for name, b in blocks.items()):
+        raise SpanftError(
+            "[corpora.train] and [corpora.dev] are parts of a corpus, so that they "
+            'must have part = "train" and part = "dev", and the same other settings: '
+            "otherwise texts of one are in the other."
+        )
+
+
+def _check_exclusive(name: str, factory: str, model: Any) -> None:
+    """Raise for a text classifier whose model learns another task."""
+    expected = {"textcat": True, "textcat_multilabel": False}.get(factory)
+    is_ours = str(model.get("@architectures")).startswith(_OURS)
+    if is_ours and model.get("exclusive_classes", expected) is not expected:
+        raise SpanftError(
+            f"{name!r} has the factory {factory!r}, so that its model must have "
+            f"exclusive_classes = {str(expected).lower()}."
+        )
+
+
+def _keys_read(block: Any) -> Iterator[str]:
+    """Yield the keys in doc.spans that the models of this package in a block read."""
+    if not isinstance(block, dict):
+        return
+    function = str(block.get("@architectures") or block.get("@misc"))
+    if function.startswith(_OURS) and block.get("segmentation") != "none":
+        yield from filter(None, [block.get("spans_key")])
+    for inner in block.values():
+        yield from _keys_read(inner)
+
+
+def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
+    """Raise if a segmenter writes a component's spans after it, or not in training."""
+    names, blocks = nlp.component_names, config.get("components", {})
+    writers = [
+        other
+        for other in names
+        if blocks.get(other, {}).get("factory") == SEGMENTER
+        and blocks[other].get("spans_key", DEFAULT_SPANS_KEY) == key
+    ]
+    if not writers:  # perhaps another component writes them
+        return
+    before = [other for other in writers if names.index(other) < names.index(name)]
+    if not before:
+        raise SpanftError(
+            f"{name!r} reads its spans from doc.spans[{key!r}], but {writers[0]!r}, "
+            f"which writes them, stands after it in [nlp] pipeline. Move it before "
+            f"{name!r}."
+        )
+    training = config.get("training", {})
+    annotating = training.get("annotating_components") or []
+    is_frozen = name in (training.get("frozen_components") or [])
+    if not is_frozen and not {*before} & {*annotating}:
+        raise SpanftError(
+            f"{name!r} reads its spans from doc.spans[{key!r}], but {before[0]!r}, "
+            "which writes them, does not do so during training. Set in [training]: "
+            f"annotating_components = {json.dumps([*annotating, before[0]])}."
+        )
+
+
+def warn_labels(nlp: Language, dev: Iterable[Example]) -> None:
+    """Warn about components without labels, and about labels that only dev data has.
+
+    nlp (Language): The pipeline, just initialized.
+    dev (Iterable[Example]): The dev data.
+    """
+    components: dict[str, tuple[Any, LabelsOf]] = {
+        name: (component, _GOLD[factory])
+        for name, component in nlp.pipeline
+        if (factory := nlp.get_pipe_meta(name).factory) in _GOLD
+    }
+    docs = [example.reference for example in dev]
+    for name, (component, labels_of) in components.items():
+        if not component.labels:
+            warnings.warn(
+                f"{name!r} learns nothing: no example of the training data has a "
+                "label for it. Check the path and the @readers of [corpora.train].",
+                stacklevel=2,
+            )
+        labels = {label for doc in docs for label in labels_of(component, doc)}
+        if unseen := sorted(labels - set(component.labels)):
+            warnings.warn(
+                f"The dev data has labels that {name!r} has not seen in the training "
+                f"data and can never predict: {listed(unseen)}. They count as "
+                "mistakes in its scores.",
+                stacklevel=2,
+            )
+        if (message := similar_labels(name, component.labels)) is not None:
+            warnings.warn(message, stacklevel=2)
+
+
+def similar_labels(name: str, labels: Iterable[str]) -> str | None:
+    """Return a warning about labels that differ only in white space or case.
+
+    name (str): What learns them.
+    labels (Iterable[str]): The labels.
+    RETURNS (Optional[str]): The warning; None if there are no such labels.
+    """
+    alike: dict[str, list[str]] = {}
+    for label in labels:
+        alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
+    groups = [" and ".join(map(repr, g)) for g in alike.values() if len(g) > 1]
+    if not groups:
+        return None
+    return (
+        f"{name!r} learns labels as different ones that differ only in white space or "
+        f"capital letters: {'; '.join(groups)}. Write them alike in the data, unless "
+        "that is intended."
+    )
+
+
+def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
+    """Raise if [training.score_weights] names a metric that nothing computes.
+
+    spaCy counts it as 0, so that the untrained model stays the best one.
+
+    nlp (Language): The pipeline.
+    config (Config): Its config, interpolated.
+    dev (Sequence[Example]): The dev data.
+    """
+    weights = config.get("training", {}).get("score_weights") or {}
+    # Gold data scored against itself has the same metrics, and no model has to run.
+    gold = [Example(example.reference, example.reference) for example in dev]
+    scores: dict[str, Any] = {"speed": 0.0}
+    try:
+        for part in (nlp.tokenizer, *(component for _, component in nlp.components)):
+            if hasattr(part, "score"):
+                scores.update(part.score(gold))
+    except SpanftError:
+        raise
+    except Exception:  # a custom scorer needs predictions
+        return
+    for metric, weight in weights.items():
+        if weight and metric not in scores:
+            names = sorted(k for k, v in scores.items() if not isinstance(v, dict))
+            raise SpanftError(
+                f"[training.score_weights] has {metric!r}, which no component "
+                f"computes. Computed are: {', '.join(names)}. Use one of them, set "
+                f"{metric} = null, or give the component a scorer, such as "
+                '@scorers = "spacy-spanft.classification_scorer.v1".'
+            )
+
+
+def _check_span_groups(nlp: Language) -> None:
+    config = nlp.config.interpolate()
+    settings = config.get("initialize", {}).get("components", {})
+    without_labels: list[tuple[str, Any]] = [
+        (name, component)
+        for name, component in nlp.pipeline
+        if nlp.get_pipe_meta(name).factory in _SPANCATS
+        and "labels" not in settings.get(name, {})
+    ]
+    is_stream = config.get("training", {}).get("max_epochs", -1) < 0
+    if not without_labels or is_stream:
+        return
+    train = read_corpus(nlp, config, "train_corpus")
+    keys = {k for eg in train or () for k, group in eg.reference.spans.items() if group}
+    for name, component in without_labels:
+        if train and component.key not in keys:
+            raise SpanftError(
+                f"{name!r} learns spans in doc.spans[{component.key!r}] (spans_key), "
+                f"but no example of the training data has any. Keys with spans: "
+                f"{listed(sorted(keys))}."
+            )

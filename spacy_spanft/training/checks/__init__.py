@@ -1,1 +1,0 @@
-"""Checks before training: what spaCy accepts, and what cannot be meant."""

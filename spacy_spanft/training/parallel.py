@@ -1,0 +1,259 @@
+"""spaCy's training in several processes, which `torchrun` starts.
+
+Each process trains on its share of every batch. Gradients are summed before each step,
+so that all of them learn what one process would learn from the whole batch. The first
+process scores the dev data and saves.
+"""
+
+import os
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from spacy import util
+from spacy.language import Language
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from thinc.api import Model, PyTorchShim, xp2torch
+from torch import distributed
+
+from ..errors import SpanftError
+from ..pipeline.encoder import SpanftEncoder
+from ..util._compat import (
+    found_inf,
+    set_found_inf,
+    show_validation_error,
+    torch_module,
+    wrapped_train_batches,
+)
+from ..util.gpu import CPU, select_gpu
+
+Batch = tuple[int, Sequence[Example]]
+# The first process scores the dev data, for which the others wait.
+_TIMEOUT = timedelta(days=7)
+_NO_LOGGER = "spacy-spanft.no_logger.v1"
+
+
+def train_in_group(
+    config_path: str | Path,
+    output: str | Path | None,
+    overrides: Mapping[str, Any],
+    *,
+    on_gpus: bool = False,
+) -> None:
+    """Train the pipeline of a config in all processes that `torchrun` has started.
+
+    config_path (Union[str, Path]): The config.
+    output (Optional[Union[str, Path]]): Where the pipelines are saved.
+    overrides (Mapping[str, Any]): Settings that replace the config's, with dots.
+    on_gpus (bool): Whether each process has the GPU of its number on its machine.
+    """
+    if "RANK" not in os.environ:
+        raise SpanftError(
+            "This trains in several processes, and torchrun starts them: "
+            "torchrun --nproc-per-node 4 -m spacy spanft train CONFIG. In one process, "
+            "train with: python -m spacy train CONFIG"
+        )
+    gpu_id = int(os.environ.get("LOCAL_RANK", "0")) if on_gpus else CPU
+    select_gpu(gpu_id)
+    backend = "nccl" if on_gpus else "gloo"
+    distributed.init_process_group(backend, timeout=_TIMEOUT)
+    is_first = distributed.get_rank() == 0
+    try:
+        with open(os.devnull, "w", encoding="utf8") as null, ExitStack() as stack:
+            if not is_first:  # errors come later, from all processes
+                stack.enter_context(redirect_stdout(null))
+                stack.enter_context(redirect_stderr(null))
+            with show_validation_error(config_path):
+                settings = dict(overrides)
+                config = util.load_config(config_path, settings, interpolate=False)
+                nlp = init_nlp(config, use_gpu=gpu_id)
+            if not is_first:
+                # One log is enough, and loggers want losses, which an empty share does
+                # not have.
+                util.registry.loggers.register(_NO_LOGGER, func=_no_logger)
+                nlp.config["training"]["logger"] = {"@loggers": _NO_LOGGER}
+            target = Path(output) if output is not None and is_first else None
+            if target is not None:
+                target.mkdir(parents=True, exist_ok=True)
+            with in_group(nlp):
+                train(nlp, target, use_gpu=gpu_id, stdout=sys.stdout, stderr=sys.stderr)
+    finally:
+        distributed.destroy_process_group()
+
+
+@contextmanager
+def in_group(nlp: Language) -> Iterator[None]:
+    """Let spaCy's loop train a pipeline with all processes of the group.
+
+    nlp (Language): The pipeline, initialized. Its weights become those of the first
+        process.
+    """
+    settings = nlp.config.interpolate()["training"]
+    pipes = list(_trained(nlp, settings["frozen_components"]))
+    if not pipes:
+        raise SpanftError("No component of the pipeline is trained.")
+    gradients = Gradients(pipes)
+    finish_update, evaluate = pipes[0].finish_update, nlp.evaluate
+    rank, size = distributed.get_rank(), distributed.get_world_size()
+
+    def sum_and_finish(sgd: Any) -> None:
+        gradients.sum()
+        finish_update(sgd)
+
+    def evaluate_once(examples: Iterable[Example], **settings: Any) -> Any:
+        return _from_first(None if rank else evaluate(examples, **settings))
+
+    def shares(batches: Iterable[Batch]) -> Iterator[Batch]:
+        _seed(settings["seed"])
+        for epoch, batch in with_own_random_state(batches):
+            yield epoch, share_of(batch, rank, size)
+
+    # The loop calls finish_update of the first component when all have learned.
+    pipes[0].finish_update = sum_and_finish
+    nlp.evaluate = evaluate_once  # type: ignore[method-assign]
+    try:
+        with wrapped_train_batches(shares):
+            yield
+    finally:
+        del pipes[0].finish_update, nlp.evaluate
+
+
+def share_of(batch: Iterable[Example], rank: int, size: int) -> list[Example]:
+    """Return every size-th example of a batch by length: no share has all long ones."""
+    ordered = sorted(batch, key=lambda example: len(example.predicted))
+    return ordered[rank::size]
+
+
+def with_own_random_state(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield batches that are shuffled alike in all processes.
+
+    spaCy shuffles with Python's global generator, from which some components draw at
+    each update, and processes have different numbers of updates.
+    """
+    batches, state = iter(batches), random.getstate()
+    while True:
+        outer = random.getstate()
+        random.setstate(state)
+        batch = next(batches, None)
+        state = random.getstate()
+        random.setstate(outer)
+        if batch is None:
+            return
+        yield batch
+
+
+class Gradients:
+    """The gradients of all that a pipeline trains."""
+
+    def __init__(self, pipes: Sequence[Any]) -> None:
+        """Collect the weights, and replace them by those of the first process.
+
+        pipes (Sequence[TrainablePipe]): The components that are trained.
+        """
+        self._encoders = [pipe for pipe in pipes if isinstance(pipe, SpanftEncoder)]
+        nodes = dict.fromkeys(node for pipe in pipes for node in pipe.model.walk())
+        shims = dict.fromkeys(shim for node in nodes for shim in node.shims)
+        self._shims = [shim for shim in shims if isinstance(shim, PyTorchShim)]
+        self._params = [(node, name) for node in nodes for name in node.param_names]
+        self._torch_params: list[Any] = [
+            parameter
+            for shim in self._shims
+            for parameter in torch_module(shim).parameters()
+        ]
+        weights = [
+            xp2torch(node.get_param(name))
+            for node, name in self._params
+            if node.has_param(name)
+        ]
+        weights += [parameter.detach() for parameter in self._torch_params]
+        shapes = [list(weight.shape) for weight in weights]
+        if any(_in_any([_from_first(shapes) != shapes], weights)):
+            raise SpanftError(
+                "The processes do not train the same pipeline: the shapes of their "
+                "weights differ. Give all machines the same config, data and encoder."
+            )
+        for weight in weights:
+            _in_place(weight, lambda tensor: distributed.broadcast(tensor, 0))
+
+    def sum(self) -> None:
+        """Replace the gradients of the shares by that of the whole batch."""
+        for encoder in self._encoders:
+            encoder.finish_backprop()
+        has_grad = [node.has_grad(name) for node, name in self._params]
+        has_grad += [parameter.grad is not None for parameter in self._torch_params]
+        # A share may have nothing to learn for some layer.
+        in_any = iter(_in_any(has_grad, self._torch_params))
+        for node, name in self._params:
+            if next(in_any):
+                _in_place(_gradient_of(node, name), distributed.all_reduce)
+        for parameter in self._torch_params:
+            if next(in_any):
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                _in_place(parameter.grad, distributed.all_reduce)
+        # With mixed precision, all skip a step whose gradients overflow in one of them.
+        overflows = [found_inf(shim) for shim in self._shims]
+        flags = _in_any(overflows, self._torch_params)
+        for shim, flag in zip(self._shims, flags, strict=True):
+            set_found_inf(shim, flag)
+
+
+def _trained(nlp: Language, frozen: Sequence[str]) -> Iterator[Any]:
+    """Yield the components that spaCy's loop updates."""
+    for name, pipe in nlp.pipeline:
+        is_trainable = getattr(pipe, "is_trainable", False)
+        if name not in frozen and is_trainable and isinstance(pipe.model, Model):  # type: ignore[attr-defined]
+            yield pipe
+
+
+def _gradient_of(node: Model[Any, Any], name: str) -> torch.Tensor:
+    if not node.has_grad(name):
+        weights = node.get_param(name)
+        node.set_grad(name, node.ops.alloc(weights.shape, dtype=weights.dtype))
+    gradient: torch.Tensor = xp2torch(node.get_grad(name))
+    return gradient
+
+
+def _in_place(tensor: torch.Tensor, operation: Callable[[torch.Tensor], Any]) -> None:
+    """Run an operation that needs a contiguous tensor."""
+    contiguous = tensor.contiguous()
+    operation(contiguous)
+    if contiguous.data_ptr() != tensor.data_ptr():
+        tensor.copy_(contiguous)
+
+
+def _in_any(flags: Sequence[bool], like: Sequence[torch.Tensor]) -> list[bool]:
+    """Return which flags are true in at least one process."""
+    device = like[0].device if like else None
+    numbers = torch.tensor([int(flag) for flag in flags], device=device)
+    distributed.all_reduce(numbers, distributed.ReduceOp.MAX)
+    return [bool(number) for number in numbers.tolist()]
+
+
+def _from_first(value: Any) -> Any:
+    """Return the value that the first process has."""
+    values = [value]
+    distributed.broadcast_object_list(values, 0)
+    return values[0]
+
+
+def _seed(seed: int | None) -> None:
+    """Let all processes shuffle alike, and each drop out something else."""
+    if seed is None:
+        seed = _from_first(random.getrandbits(31))
+        random.seed(seed)
+    if rank := distributed.get_rank():
+        np.random.seed((seed + rank) % 2**32)
+        torch.manual_seed((seed + rank) % 2**32)
+
+
+def _no_logger() -> Callable[..., tuple[Callable[..., None], Callable[[], None]]]:
+    return lambda *_, **__: (lambda *_: None, lambda: None)
