@@ -44,7 +44,9 @@ def gains_by_kind() -> dict[str, dict[str, list[float]]]:
     of_size = [[run for run in runs if run["size"] == size] for size in SIZES]
     return {
         title: {
-            name: [*mean_over([gains(r, t, pair) for r in of_size for t in tasks]).values()]
+            name: [
+                *mean_over([gains(r, t, pair) for r in of_size for t in tasks]).values()
+            ]
             for name, tasks in groups().items()
         }
         for title, pair in _SHOWN.items()
@@ -82,7 +84,9 @@ def draw_gains() -> Figure:
         for title, values in shown.items()
     ]
     alt = f"Points gained, with 95% intervals. {'; '.join(cells)}."
-    return Figure(svg.replace("<metadata>", f"<desc>{escape(alt)}</desc>\n <metadata>", 1), alt)
+    return Figure(
+        svg.replace("<metadata>", f"<desc>{escape(alt)}</desc>\n <metadata>", 1), alt
+    )
 
 
 def _svg_of(figure: Any) -> str:

@@ -64,7 +64,7 @@ def read_done(results: Path) -> list[Run]:
 
 
 def read_recorded(results: Path) -> list[Run]:
-    """Return the recorded runs; raise if there are none, so that no table is emptied."""
+    """Return the recorded runs; raise if there are none, lest a table is emptied."""
     if runs := read_done(results):
         return runs
     raise SystemExit(f"{results} has no runs.")

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
-
 BATCH = 32
 
 

@@ -26,11 +26,7 @@ _ARMS = {
     "finetune": ("plain", "baseline", "spanft"),
     "ner": ("plain", "bilou_ner_baseline", "bilou_ner_spanft"),
 }
-_HEADS = {
-    "ngrams": "n-grams beside [CLS]",
-    "no-cls": "n-grams alone",
-    "mean-ngrams": "`init`",
-}
+_HEADS = {"ngrams": "the paper's", "mean-ngrams": "`init`"}
 _ORDERS = {
     "shares": "contributions of the spans",
     "gradients": "integrated gradients",
@@ -72,18 +68,6 @@ def pooler() -> Iterator[Row]:
         if name == "finetune":
             values = [_scores(runs, metric, task=task, arm=arm) for arm in arms]
             yield title, *map(spread, values), difference(minus(values[3], values[1]))
-
-
-def seen_entities() -> Iterator[Row]:
-    """Yield the scores of entities that occur in the training data, and of others."""
-    yield "task", "entities", *_ARMS["ner"]
-    runs = _read("ner")
-    for task, part, kind in product(
-        ("wnut17", "wikigold"), ("dev", "test"), ("all", "seen", "unseen")
-    ):
-        metric = f"{part}_{kind}"
-        values = (_scores(runs, metric, task=task, arm=arm) for arm in _ARMS["ner"])
-        yield task, metric.replace("_", ", "), *map(spread, values)
 
 
 def init_spans() -> Iterator[Row]:
@@ -192,13 +176,11 @@ def orders() -> Iterator[Row]:
     yield "order", *(f"{task}: {kind}" for task, kind in columns)
     runs = _read("faithfulness")
     for name, title in _ORDERS.items():
-        yield (
-            title,
-            *(
-                f"{mean(r[name][kind] for r in _of(runs, task=t, arm='mean-ngrams')):.2f}"
-                for t, kind in columns
-            ),
-        )
+        cells = []
+        for task, kind in columns:
+            own = _of(runs, task=task, arm="mean-ngrams")
+            cells.append(f"{mean(run[name][kind] for run in own):.2f}")
+        yield title, *cells
 
 
 def untrained() -> Iterator[Row]:
@@ -225,5 +207,4 @@ TABLES: dict[str, Callable[[], Iterator[Row]]] = {
     "untrained": untrained,
     "whole-sets": whole_sets,
     "pooler": pooler,
-    "seen-entities": seen_entities,
 }

@@ -31,7 +31,9 @@ def _known(names: list[str], known: dict[str, object]) -> list[str]:
     return names
 
 
-Tasks = Annotated[list[str], typer.Option("--task", callback=lambda x: _known(x, TASKS))]
+Tasks = Annotated[
+    list[str], typer.Option("--task", callback=lambda x: _known(x, TASKS))
+]
 Arms = Annotated[list[str], typer.Option("--arm", callback=lambda x: _known(x, ARMS))]
 
 

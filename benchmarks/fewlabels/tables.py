@@ -107,10 +107,14 @@ def groups() -> dict[str, list[str]]:
     return {", ".join(names): names for names in kinds if names} | {"all": [*TASKS]}
 
 
-def by_kind(columns: Columns) -> Iterator[Row]:
+def by_kind(columns: Columns, is_short: bool = False) -> Iterator[Row]:
     """Yield the mean differences over tasks, by number of labels and over all of them.
 
     The encoder was made for the texts of STS-B, so there is a mean without it.
+
+    columns (Mapping[str, tuple[str, str]]): The differences.
+    is_short (bool): Whether to leave out the kinds of task at each size.
+    YIELDS (Sequence[str]): The header, then a row for each size and group of tasks.
     """
     yield "labels", "tasks", *columns
     runs = recorded(SCORED)
@@ -120,6 +124,8 @@ def by_kind(columns: Columns) -> Iterator[Row]:
     if len(sizes) > 1:
         sizes["all"] = [*of_size]
     for (labels, some), (title, tasks) in product(sizes.items(), groups().items()):
+        if is_short and "all" not in (labels, title):
+            continue
         means = {title: tasks}
         if title == labels == "all":
             means = {"all but STS-B": [t for t in tasks if t != "STS-B"], **means}
@@ -222,8 +228,10 @@ _HEADS = {"encoder alone": BASELINE, "the paper's head": "ngrams", "`init`": "in
 _HELD_OUT = {"encoder alone": BASELINE, "n-grams": "best", "random spans": "twin"}
 TABLES: dict[str, Callable[[], Iterator[Row]]] = {
     "gains": partial(by_kind, _INIT),
-    "spans": partial(by_kind, _SPANS),
-    "paper": partial(by_kind, _PAPER),
+    "spans": partial(by_kind, _SPANS, is_short=True),
+    "spans-by-kind": partial(by_kind, _SPANS),
+    "paper": partial(by_kind, _PAPER, is_short=True),
+    "paper-by-kind": partial(by_kind, _PAPER),
     "gains-by-task": partial(by_task, _INIT),
     "spans-by-task": partial(by_task, _SPANS),
     "paper-by-task": partial(by_task, _PAPER),

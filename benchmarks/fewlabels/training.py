@@ -6,7 +6,7 @@ texts, callbacks and schedules.
 
 import gc
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,12 +16,12 @@ from spacy.schemas import ConfigSchemaTraining
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry
+from tqdm import tqdm
 
 from .configs import config_for, precision
 from .tasks import TASKS, draw, write
 
 BATCH = 32
-Change = Callable[[Sequence[Example]], Sequence[Example]]
 
 
 def train_and_score(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, Any]:
@@ -69,8 +69,7 @@ def fit(
     examples: list[Example],
     epochs: int,
     seed: int,
-    change: Change | None = None,
-    losses: dict[str, float] | None = None,
+    is_shown: bool = False,
 ) -> None:
     """Train a pipeline as spaCy's loop does.
 
@@ -78,8 +77,7 @@ def fit(
     examples (list[Example]): The training examples.
     epochs (int): The number of epochs.
     seed (int): The seed of the order.
-    change (Optional[Callable]): Called with each batch; returns the batch to train on.
-    losses (Optional[dict[str, float]]): The loss of each component is added to it.
+    is_shown (bool): Whether to show a progress bar with the loss.
     """
     block = nlp.config.interpolate()["training"]
     settings: Any = registry.resolve(block, schema=ConfigSchemaTraining)
@@ -87,21 +85,23 @@ def fit(
     annotate(nlp, examples)
     order = random.Random(seed)
     no_update: Any = False  # None would make an optimizer
+    bar = tqdm(disable=not is_shown, total=epochs * -(-len(examples) // BATCH))
     step = 0
     for epoch in range(epochs):
         order.shuffle(examples)
-        for batch in _cut(examples, BATCH):
-            if change:
-                batch = change(batch)
+        for start in range(0, len(examples), BATCH):
+            batch = examples[start : start + BATCH]
             if before_update:
                 before_update(nlp, {"step": step, "epoch": epoch})
             frozen = settings["frozen_components"]
-            nlp.update(batch, sgd=no_update, losses=losses, exclude=frozen)
+            losses = nlp.update(batch, sgd=no_update, exclude=frozen)
             for _, component in nlp.pipeline:
                 finish_update = getattr(component, "finish_update", None)
                 if finish_update and getattr(component, "is_trainable", False):
                     finish_update(optimizer)
             optimizer.step_schedules()
+            bar.set_postfix(losses)
+            bar.update()
             step += 1
 
 
@@ -115,8 +115,3 @@ def annotate(nlp: Language, examples: Iterable[Example]) -> None:
 def by_length(examples: Iterable[Example]) -> list[Example]:
     """Sort texts by length, which wastes less compute on padding."""
     return sorted(examples, key=lambda example: len(example.reference))
-
-
-def _cut(examples: Sequence[Example], size: int) -> Iterator[Sequence[Example]]:
-    for start in range(0, len(examples), size):
-        yield examples[start : start + size]
