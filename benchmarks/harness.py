@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from confection import Config
 from tqdm import tqdm
 
-from spacy_spanft.configs import task_config, to_text
+from spacy_spanft.configs import task_config
 from spacy_spanft.errors import SpanftError
 
 T = TypeVar("T")
@@ -146,7 +146,7 @@ def our_config(
         encoder=encoder,
     )
     return Config().from_str(
-        to_text(config), overrides=dict(overrides), interpolate=False
+        config.to_str(interpolate=False), overrides=dict(overrides), interpolate=False
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .util.about import __version__
 
 if TYPE_CHECKING:
-    from .explanation.explain import explain, explain_pipe
+    from .explanation.explainers import explain, explain_pipe
     from .ml.pairs import join_pair, join_pairs
     from .ngrams.dictionary import NgramDictionary
     from .ngrams.provenance import Provenance
@@ -31,8 +31,8 @@ _MODULES = {
     "NgramDictionary": "ngrams.dictionary",
     "Provenance": "ngrams.provenance",
     "default_dictionary": "ngrams.readers",
-    "explain": "explanation.explain",
-    "explain_pipe": "explanation.explain",
+    "explain": "explanation.explainers",
+    "explain_pipe": "explanation.explainers",
     "join_pair": "ml.pairs",
     "join_pairs": "ml.pairs",
 }

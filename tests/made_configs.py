@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from tempfile import mkdtemp
 
-from spacy_spanft.configs import TASKS, task_config, to_text
+from spacy_spanft.configs import TASKS, task_config
 
 CONFIGS = Path(mkdtemp(prefix="configs-"))
 atexit.register(shutil.rmtree, CONFIGS, ignore_errors=True)
@@ -17,7 +17,7 @@ _ENCODER = "spacy-transformers" if find_spec("spacy_transformers") else "spanft"
 
 def _write(name: str, task: str, **settings) -> None:
     encoder = "spanft" if task in ("pair", "score") else _ENCODER
-    text = to_text(task_config(task, encoder=encoder, **settings))
+    text = task_config(task, encoder=encoder, **settings).to_str(interpolate=False)
     (CONFIGS / f"{name}.cfg").write_text(text, encoding="utf8")
 
 

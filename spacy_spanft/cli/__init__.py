@@ -13,50 +13,46 @@ from .card import card_cli
 from .compare import compare_cli
 from .convert import convert_cli
 from .dictionaries import diff_cli, info_cli, top_cli
-from .explain import explain_cli
+from .explain import explain_cli, phrases_cli
 from .init import init_cli
 from .matrix import experiment_cli, matrix_cli
-from .phrases import phrases_cli
 from .predict import predict_cli
 from .pretrain import pretrain_cli
 from .push import push_cli
 from .segment import segment_cli
 from .train import train_cli
+from .util import CommandGroup
 
 spanft = typer.Typer(
-    name="spanft", help="Span fine-tuning (spacy-spanft).", no_args_is_help=True
+    name="spanft",
+    help="Span fine-tuning (spacy-spanft).",
+    no_args_is_help=True,
+    cls=CommandGroup,
 )
 dictionary = typer.Typer(
     name="dictionary",
-    help="Build n-gram dictionaries and look into them.",
+    help="Build n-gram dictionaries and inspect them.",
     no_args_is_help=True,
 )
 dictionary.command("build")(build_cli)
 dictionary.command("info")(info_cli)
 dictionary.command("top")(top_cli)
 dictionary.command("diff")(diff_cli)
+# For settings of a config, such as --training.dropout 0.2.
+OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 spanft.command("init")(init_cli)
 spanft.command("segment")(segment_cli)
 spanft.command("add")(add_cli)
 spanft.command("convert")(convert_cli)
 spanft.command("compare")(compare_cli)
-spanft.command(
-    "matrix",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(matrix_cli)
-spanft.command(
-    "experiment",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(experiment_cli)
+spanft.command("matrix", context_settings=OVERRIDES)(matrix_cli)
+spanft.command("experiment", context_settings=OVERRIDES)(experiment_cli)
 spanft.command("explain")(explain_cli)
 spanft.command("phrases")(phrases_cli)
 spanft.command("predict")(predict_cli)
 spanft.command("pretrain")(pretrain_cli)
 spanft.command("card")(card_cli)
 spanft.command("push")(push_cli)
-spanft.command(
-    "train",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(train_cli)
+spanft.command("train", context_settings=OVERRIDES)(train_cli)
 spanft.add_typer(dictionary)
 command_line().add_typer(spanft)

@@ -7,15 +7,15 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from ..errors.visible import visible
-from .util import Segmentation, short_errors
+from ..errors import visible
+from .util import Segmentation
 
 # fmt: off
 Base = Annotated[str, Argument(help="A config with a textcat, ner or spancat, best over a transformer", show_default=False)]  # noqa: E501
-Output = Annotated[str, Argument(help="The config to write; '-' is the standard output", show_default=False)]  # noqa: E501
-DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file, for what looks at spans; the default English one if there is none")]  # noqa: E501
-Components = Annotated[list[str] | None, Option("--component", "-c", help="A component that gets spans or windows, any with a tok2vec; can be repeated. All text classifiers, entity recognizers and span categorisers if there is none", show_default=False)]  # noqa: E501
-LooksAt = Annotated[Segmentation | None, Option("--segmentation", help="What they look at: spans, or windows over the text without spans; default: spans for text classifiers, none for others", show_default=False)]  # noqa: E501
+Output = Annotated[str, Argument(help="The config to write; '-' for standard output", show_default=False)]  # noqa: E501
+DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="A dictionary file; default: the built-in English one")]  # noqa: E501
+Components = Annotated[list[str] | None, Option("--component", "-c", help="A component with a tok2vec; can be repeated. Default: all text classifiers, entity recognizers and span categorizers", show_default=False)]  # noqa: E501
+Pooled = Annotated[Segmentation | None, Option("--segmentation", help="Add spans, or context windows without spans (none). Default: spans for text classifiers, none for others", show_default=False)]  # noqa: E501
 Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing config")]
 # fmt: on
 
@@ -25,44 +25,31 @@ def add_cli(
     output: Output,
     dictionary: DictionaryFile = None,
     component: Components = None,
-    segmentation: LooksAt = None,
+    segmentation: Pooled = None,
     force: Force = False,
 ) -> None:
-    """Add spans to a config of your own: the segmenter, and models that know them.
+    """Add spans to an existing config: the segmenter, and models that pool spans.
 
-    What labels tokens gets windows over the text instead, unless --segmentation spans
-    is given: they found entities better.
-
-    All else stays as it is, but for comments, which spaCy does not keep.
+    Token-level components (ner, spancat) use context windows by default. All else stays
+    as it is, except for comments, which spaCy does not keep.
     """
-    with short_errors():
-        from ..configs import to_text
-        from ..configs.adding import add_spans
-        from ..configs.reading import read_config
-        from ..ngrams.dictionary import NgramDictionary
-        from ..util.files import check_target, write_whole
+    from ..configs.adding import add_spans
+    from ..configs.reading import read_config
+    from ..ngrams.dictionary import NgramDictionary
+    from ..util.files import check_target, write_whole
 
-        if output != "-":
-            check_target(output, [base, dictionary], force=force)
-        if dictionary is not None and dictionary.exists():
-            NgramDictionary.from_disk(dictionary)  # says now what is wrong with it
-        config, changes = add_spans(
-            read_config(base),
-            dictionary,
-            component or (),
-            segmentation.value if segmentation else None,
-        )
-        text = to_text(config)
-        if output == "-":
-            print(text, end="")
-            return
-        write_whole(output, text.encode())
-        if dictionary is not None and not dictionary.exists():
-            print(f"⚠ There is no dictionary {dictionary} yet.", file=sys.stderr)
-        for change in changes:
-            print(f"✔ {change}", file=sys.stderr)
-        print(f"✔ Written to {visible(output)}. Check it with:", file=sys.stderr)
-        command = f"python -m spacy debug config {quote(visible(output))}"
-        if not config.get("paths", {}).get("train"):
-            command += " --paths.train train.spacy --paths.dev dev.spacy"
-        print(f"  {command}", file=sys.stderr)
+    if output != "-":
+        check_target(output, [base, dictionary], force=force)
+    if dictionary is not None:
+        NgramDictionary.from_disk(dictionary)  # for its errors
+    chosen = segmentation.value if segmentation else None
+    config, changes = add_spans(read_config(base), dictionary, component or (), chosen)
+    text = config.to_str(interpolate=False) + "\n"
+    if output == "-":
+        print(text, end="")
+        return
+    write_whole(output, text.encode())
+    for change in changes:
+        print(f"✔ {change}", file=sys.stderr)
+    print(f"✔ Wrote {visible(output)}. Check it with:", file=sys.stderr)
+    print(f"  python -m spacy debug config {quote(visible(output))}", file=sys.stderr)

@@ -12,8 +12,7 @@ from wasabi.tables import table
 
 from ..errors import SpanftError, visible
 from ..util.files import check_target
-from .engine import Address, Engine, EngineName
-from .util import OnBadBytes, short_errors
+from .util import Address, Engine, EngineName, OnBadBytes, short_errors
 
 if TYPE_CHECKING:
     from ..ngrams.counting.settings import CountSettings

@@ -1,34 +1,33 @@
-"""`python -m spacy spanft explain`."""
+"""`python -m spacy spanft explain` and `phrases`."""
 
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
+from wasabi.tables import table
 
-from ..errors import check_setting
-from ..errors.shortening import listed
-from ..errors.visible import visible
+from ..errors import SpanftError, listed, shown, visible
 from .texts import BadBytes, File, read_texts, short_enough
 from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:
-    from spacy.language import Language
-    from spacy.tokens import Span
-
-    from ..explanation import EntityExplanation, Reasons, SpanExplanation
-    from ..explanation.drawing import AnyExplanation
+    from ..explanation import Phrase
 
 # fmt: off
 Model = Annotated[str, Argument(help="A trained pipeline, by name or path", show_default=False)]  # noqa: E501
 Texts = Annotated[list[str] | None, Argument(help="Texts to explain", show_default=False)]  # noqa: E501
-Label = Annotated[str | None, Option("--label", "-l", help="The label to explain; else the one with the highest score, or that of each entity or span")]  # noqa: E501
-Against = Annotated[str | None, Option("--against", "-a", help="The label to compare it with; else the best other one, if exactly one is right, and O for entities")]  # noqa: E501
-Component = Annotated[str | None, Option("--component", "-c", help="The component; else the first that classifies over spans, and if there is none, the first bilou_ner or spancat")]  # noqa: E501
+Label = Annotated[str | None, Option("--label", "-l", help="The label to explain, instead of the predicted ones")]  # noqa: E501
+Against = Annotated[str | None, Option("--against", "-a", help="The label to compare it with, instead of the second best")]  # noqa: E501
+Component = Annotated[str | None, Option("--component", "-c", help="The component. Default: the first text classifier over spans, or else the first bilou_ner or spancat")]  # noqa: E501
 GpuId = Annotated[int, Option("--gpu-id", "-g", help="The GPU; -1 for the CPU")]
-Html = Annotated[Path | None, Option("--html", help="Write a page that marks what speaks for the label and against it")]  # noqa: E501
-Jsonl = Annotated[bool, Option("--jsonl", help="Print a JSON object for each text")]
+Html = Annotated[Path | None, Option("--html", help="Write a page that marks what speaks for and against each label")]  # noqa: E501
+Jsonl = Annotated[bool, Option("--jsonl", help="Print a JSON object for each text or phrase")]  # noqa: E501
+OneLabel = Annotated[str | None, Option("--label", "-l", help="Only the phrases of this label")]  # noqa: E501
+Number = Annotated[int, Option("--number", "-n", min=1, help="The number of phrases to list for each label")]  # noqa: E501
+MinCount = Annotated[int, Option("--min-count", "-m", min=1, help="Leave out phrases that occur less often")]  # noqa: E501
 # fmt: on
 
 
@@ -44,13 +43,10 @@ def explain_cli(
     html: Html = None,
     jsonl: Jsonl = False,
 ) -> None:
-    """Explain a text's label, entities or spans, as a sum of what each part adds.
-
-    The parts of a text are its spans; those of an entity or a span are its tokens and,
-    through windows, their neighbors.
-    """
+    """Explain a text's label, entities or spans as a sum of what each part adds."""
     with short_errors():
-        from ..explanation.drawing import marked, to_html, to_json, to_terminal
+        from ..explanation import explain_pipe
+        from ..explanation.display import to_html, to_json, to_terminal
         from ..util.files import check_page, write_whole
         from ..util.pipelines import load
 
@@ -58,76 +54,60 @@ def explain_cli(
             check_page(html, [file] if file else [])
         read = read_texts(texts, file, errors)
         nlp = load(model, gpu_id)
-        explained = _explain(nlp, read, component, label, against)
-        is_one = file is None and len(texts or []) == 1
-        marks = []
-        for explanation, found in explained:
+        with_text = file is not None or len(texts or []) != 1
+        explained = []
+        for one in explain_pipe(nlp, short_enough(nlp, read), component=component):
+            reasons = one.reasons(label, against)
             if html is not None:
-                marks += marked(explanation, found)
+                explained.append((one, reasons))
             if jsonl:
-                print(to_json(explanation, found))
+                print(to_json(one, reasons))
             elif html is None:
-                print(to_terminal(explanation, found, not is_one), end="\n\n")
+                print(to_terminal(one, reasons, with_text), end="\n\n")
         if html is not None:
-            write_whole(html, to_html(marks).encode("utf8"))
+            write_whole(html, to_html(explained).encode("utf8"))
             print(f"✔ Wrote {visible(str(html))}", file=sys.stderr)
 
 
-def _explain(
-    nlp: "Language",
-    texts: Iterable[str],
-    component: str | None,
-    label: str | None,
-    against: str | None,
-) -> "Iterator[tuple[AnyExplanation, list[Reasons]]]":
-    """Explain texts, or all entities or spans in them."""
-    from ..explanation import explain_pipe
+def phrases_cli(
+    model: Model,
+    texts: Texts = None,
+    file: File = None,
+    label: OneLabel = None,
+    number: Number = 10,
+    min_count: MinCount = 3,
+    component: Component = None,
+    gpu_id: GpuId = -1,
+    errors: BadBytes = OnBadBytes.strict,
+    jsonl: Jsonl = False,
+) -> None:
+    """List the phrases of many texts that speak most for each label."""
+    with short_errors():
+        from ..explanation import explain_pipe, phrases
+        from ..util.pipelines import load
 
-    read = short_enough(nlp, texts)
-    for explanation in explain_pipe(nlp, read, component=component):
-        yield explanation, _reasons(explanation, label, against)
-
-
-def _reasons(
-    explanation: "AnyExplanation", label: str | None, against: str | None
-) -> "list[Reasons]":
-    """Say what speaks for labels; the best one is compared with the second."""
-    from ..explanation import EntityExplanation, Explanation
-    from ..explanation.explanation import check_labels
-
-    is_ner = isinstance(explanation, EntityExplanation)
-    if isinstance(explanation, Explanation) and len(explanation.labels) == 1:
-        # A comparison with itself would be left out in silence.
-        check_labels(explanation.label, against, explanation.labels)
-    for name, value in (("label", label), ("against", against)):
-        names = [*explanation.labels]
-        # What speaks for no entity is asked for beside the label of one.
-        if is_ner and (name == "against" or against not in (None, "O")):
-            names.append("O")
-        is_there = value is None or value in names
-        check_setting(name, value, is_there, f"one of {listed(names)}")
-    if isinstance(explanation, Explanation):
-        if not len(explanation.doc):
-            return []  # no label is predicted of no text
-        # Nothing is chosen in its own place: then it is compared as usual.
-        is_own = label is None and against == explanation.label
-        if is_own or against is None:
-            against = explanation.rival(label)
-        return [explanation.of(label, against)]
-    return [_of_span(explanation, span, label, against) for span in explanation.spans]
+        read = read_texts(texts, file, errors)
+        nlp = load(model, gpu_id)
+        explained = explain_pipe(nlp, short_enough(nlp, read), component=component)
+        first = next(explained)
+        if label not in (None, *first.labels):  # before all texts are explained
+            raise SpanftError(
+                f"label is {shown(label)}, but must be one of {listed(first.labels)}."
+            )
+        of_labels = phrases(chain([first], explained), min_count=min_count)
+        for name in of_labels if label is None else [label]:
+            best = of_labels[name][:number]
+            if not jsonl:
+                print(_table(name, best, min_count))
+            for phrase in best if jsonl else ():
+                row = {"label": name, **phrase._asdict()}
+                print(json.dumps(row, ensure_ascii=False))
 
 
-def _of_span(
-    explanation: "EntityExplanation | SpanExplanation",
-    span: "Span",
-    label: str | None,
-    against: str | None,
-) -> "Reasons":
-    """Say what speaks for the label of an entity or a span."""
-    from ..explanation import SpanExplanation
-
-    if against is None or (label is None and against == span.label_):
-        if isinstance(explanation, SpanExplanation):
-            return explanation.of(span, label, explanation.rival(span, label))
-        return explanation.of(span, label)
-    return explanation.of(span, label, against)
+def _table(label: str, best: "list[Phrase]", min_count: int) -> str:
+    if not best:
+        often = f"that occurs {min_count} times or more " if min_count > 1 else ""
+        return f"{visible(label)}: no phrase {often}speaks for it.\n"
+    rows = [(f"{added:+.2f}", f"{n:,}", visible(text)) for text, n, added in best]
+    header = ("adds", "n", visible(label))
+    return table(rows, header=header, divider=True, aligns=("r", "r", "l"))

@@ -12,8 +12,14 @@ from ..errors import Errors, SpanftError
 from ..util.extras import require
 from ..util.files import check_folder
 from ..util.processes import begin_server
-from .engine import Address, Engine, EngineName
-from .util import read_overrides, short_errors, with_parameters
+from .util import (
+    Address,
+    Engine,
+    EngineName,
+    read_overrides,
+    short_errors,
+    with_parameters,
+)
 
 if TYPE_CHECKING:
     from ..experiments.matrix import ArmConfig, Failure, Run

@@ -9,8 +9,7 @@ from typer import Argument, Option
 
 from ..errors import counted, visible
 from ..ml.pairs import SEPARATOR
-from .engine import Address, Engine, EngineName
-from .util import OnBadBytes, short_errors
+from .util import Address, Engine, EngineName, OnBadBytes, short_errors
 
 
 class InputFormat(str, Enum):

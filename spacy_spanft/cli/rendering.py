@@ -10,9 +10,10 @@ from typing import Any
 from spacy.tokens import Doc
 from wasabi.util import color
 
-from ..errors.visible import LAYOUT, visible
+from ..errors import counted, visible
 from ..util.page import marked_page
 
+_LAYOUT = "\n\t"  # what may stay in a text of several lines
 # Two shades that black reads well on, taken in turns so that neighbors differ.
 _TERMINAL_COLORS = (153, 223)
 _PAGE_COLORS = ("#dbe4f0", "#c9e4de", "#f7d9c4", "#e2cfea", "#faedcb")
@@ -28,11 +29,7 @@ class Tally:
         self.n_pieces = 0
 
     def watch(self, docs: Iterable[Doc], key: str) -> Iterator[Doc]:
-        """Pass Docs on, and count.
-
-        key (str): The key in doc.spans.
-        YIELDS (Doc): The same Docs.
-        """
+        """Count the spans of Docs as they pass, with their key in doc.spans."""
         for doc in docs:
             spans = [span for span in doc.spans[key] if len(span) > 1]
             self.n_texts += 1
@@ -41,41 +38,35 @@ class Tally:
             yield doc
 
     def __str__(self) -> str:
-        texts = f"{self.n_texts:,} text{'s' if self.n_texts != 1 else ''}"
-        spans, pieces = (
-            n / max(1, self.n_texts) for n in (self.n_spans, self.n_pieces)
-        )
+        n_texts = max(1, self.n_texts)
         return (
-            f"{texts}, on average {spans:.1f} spans of two words or more each "
-            f"({pieces:.1f} with the single words)"
+            f"{counted(self.n_texts, 'text')}, on average {self.n_spans / n_texts:.1f} "
+            f"spans of two words or more each ({self.n_pieces / n_texts:.1f} with the "
+            "single words)"
         )
 
 
 def to_terminal(doc: Doc, key: str) -> str:
-    """Show the spans in color, or in brackets where there is no color.
+    """Mark the spans of a text in color, or with brackets where there is no color.
 
     key (str): The key in doc.spans.
-    RETURNS (str): The text, with the spans in it marked.
+    RETURNS (str): The text with its marks.
     """
     has_color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     parts = []
     after = 0
     for index, span in enumerate(doc.spans[key]):
-        parts.append(visible(doc.text[after : span.start_char], LAYOUT))
+        parts.append(visible(doc.text[after : span.start_char], _LAYOUT))
         shade = _TERMINAL_COLORS[index % 2]
-        text = visible(span.text, LAYOUT)
+        text = visible(span.text, _LAYOUT)
         marked = color(text, fg=16, bg=shade) if has_color else f"[{text}]"
         parts.append(marked)
         after = span.end_char
-    return "".join([*parts, visible(doc.text[after:], LAYOUT)])
+    return "".join([*parts, visible(doc.text[after:], _LAYOUT)])
 
 
 def to_json(doc: Doc, key: str) -> str:
-    """Write a Doc and its spans as one line of JSON.
-
-    key (str): The key in doc.spans.
-    RETURNS (str): The JSON.
-    """
+    """Write a Doc and its spans, with their key in doc.spans, as one line of JSON."""
     spans = [
         {
             "start": span.start,
@@ -96,19 +87,21 @@ def to_html(docs: Iterable[Doc], key: str) -> str:
     key (str): The key in doc.spans.
     RETURNS (str): The page.
     """
-    pages: list[dict[str, Any]] = []
-    labels: set[str] = set()
-    for doc in docs:
-        spans = []
-        for span in doc.spans[key]:
-            # displaCy writes labels, unlike texts, into the page as they are.
-            label = escape(span.label_ or str(len(span)))
-            labels.add(label)
-            place = {"start": span.start_char, "end": span.end_char, "label": label}
-            spans.append(place)
-        pages.append({"text": doc.text, "ents": spans})
-    colors = {
-        label: _PAGE_COLORS[i % len(_PAGE_COLORS)]
-        for i, label in enumerate(sorted(labels))
-    }
+    pages: list[dict[str, Any]] = [
+        {
+            "text": doc.text,
+            "ents": [
+                # displaCy writes labels, unlike texts, into the page as they are.
+                {
+                    "start": span.start_char,
+                    "end": span.end_char,
+                    "label": escape(span.label_ or str(len(span))),
+                }
+                for span in doc.spans[key]
+            ],
+        }
+        for doc in docs
+    ]
+    labels = sorted({span["label"] for page in pages for span in page["ents"]})
+    colors = {x: _PAGE_COLORS[i % len(_PAGE_COLORS)] for i, x in enumerate(labels)}
     return marked_page(pages, colors)

@@ -1,4 +1,4 @@
-"""What all commands share."""
+"""What all commands share: options, and errors and warnings in one line."""
 
 import inspect
 import logging
@@ -11,53 +11,93 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any, NoReturn
 
-from ..errors import Errors, SpanftError
-from ..errors.visible import LAYOUT, visible
+from typer import Option
+from typer.core import TyperGroup
+
+from ..errors import SpanftError, visible
 
 # If set, errors are shown with their tracebacks.
 TRACEBACK = "SPANFT_TRACEBACK"
+_active: list[bool] = []  # not empty while a command runs
 
 
 class OnBadBytes(Enum):
-    """What to do about bytes that are not text."""
+    """How to handle bytes that are not text."""
 
     strict = "strict"
     replace = "replace"
 
 
 class Segmentation(str, Enum):
-    """What a model looks at."""
+    """What a model pools or attends to."""
 
     spans = "spans"
     none = "none"
 
 
+class EngineName(Enum):
+    """Where a command computes."""
+
+    local = "local"
+    ray = "ray"
+
+
+# fmt: off
+Engine = Annotated[EngineName, Option(help="Compute on this machine, or on a Ray cluster")]  # noqa: E501
+Address = Annotated[str | None, Option(help="The Ray cluster (HOST:PORT); default: start one here", show_default=False)]  # noqa: E501
+# fmt: on
+
+
+class CommandGroup(TyperGroup):
+    """Commands whose errors are printed in one line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with short_errors():
+            return super().invoke(ctx)
+
+
 @contextmanager
 def short_errors() -> Iterator[None]:
-    """Print what the user can fix as one message, without a traceback.
+    """Print errors that the user can fix, and warnings, in one line each.
 
-    SIGTERM, which is what batch systems and `kill` send, ends a command like Ctrl-C:
-    in order, and with one line. Warnings have one line each as well.
+    SIGTERM, which batch systems and `kill` send, ends a command like Ctrl-C: in order,
+    and with one line.
     """
-    with _signals() as heard, _short_warnings():
-        try:
-            yield
-            sys.stdout.flush()
-        except BaseException as error:
-            wants_traceback = os.environ.get(TRACEBACK, "0") not in ("", "0")
-            if wants_traceback and isinstance(error, Exception):
-                raise
-            if heard:
-                # Who is interrupted while importing may raise whatever they like.
-                _fail(Errors.STOPPED, code=128 + heard[0])
-            _explain(error)
+    if _active:  # a command inside another
+        yield
+        return
+    _active.append(True)
+    try:
+        with _signals() as received, _short_warnings():
+            yield from _checked(received)
+    finally:
+        _active.clear()
+
+
+def _checked(received: list[int]) -> Iterator[None]:
+    try:
+        yield
+        sys.stdout.flush()
+    except BaseException as error:
+        wants_traceback = os.environ.get(TRACEBACK, "0") not in ("", "0")
+        if wants_traceback and isinstance(error, Exception):
             raise
+        if received or isinstance(error, KeyboardInterrupt):
+            # An import that is interrupted may raise anything.
+            code = 128 + (received or [signal.SIGINT])[0]
+            _fail("Stopped. No file is half written.", code)
+        if isinstance(error, SpanftError):
+            _fail(str(error))
+        if isinstance(error, OSError):
+            _fail_for_file(error)
+        raise
 
 
 def read_overrides(args: list[str]) -> dict[str, Any]:
-    """Read settings for configs, as `spacy train` does.
+    """Read settings of a config, as `spacy train` does.
 
     args (list[str]): Such as --training.dropout 0.2.
     RETURNS (dict[str, Any]): The settings, with dots.
@@ -67,43 +107,22 @@ def read_overrides(args: list[str]) -> dict[str, Any]:
     from ..util._compat import parse_overrides
 
     try:
-        found: dict[str, Any] = parse_overrides(args)
+        return parse_overrides(args)
     except ClickException as error:
         reason = error.format_message()
-        raise SpanftError(Errors.BAD_OVERRIDES.format(reason=reason)) from error
-    return found
-
-
-def _explain(error: BaseException) -> None:
-    """Print an error and exit, if the user can do something about it."""
-    if isinstance(error, SpanftError):
-        _fail(str(error))
-    if isinstance(error, KeyboardInterrupt):
-        _fail(Errors.STOPPED, code=130)
-    if isinstance(error, BrokenPipeError):
-        # Whoever read our output, `head` perhaps, has had enough.
-        _to_nowhere()
-        sys.exit(1)
-    if isinstance(error, OSError):
-        reason = error.strerror or str(error)
-        if error.filename is None:  # only the standard output has no name
-            _to_nowhere()
-            _fail(Errors.BAD_OUTPUT.format(reason=reason))
-        _fail(Errors.BAD_FILE.format(path=error.filename, reason=reason))
+        raise SpanftError(f"This is not a setting of a config: {reason}") from error
 
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Note down Ctrl-C and SIGTERM, and raise KeyboardInterrupt for both.
+    """Raise KeyboardInterrupt for Ctrl-C and SIGTERM, unless the user handles them.
 
-    What the user has set otherwise (nohup, or & in a script, ignore Ctrl-C) stays.
-
-    YIELDS (list[int]): The signals that came.
+    YIELDS (list[int]): The signals that were received.
     """
-    heard: list[int] = []
+    received: list[int] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
-        heard.append(number)
+        received.append(number)
         raise KeyboardInterrupt
 
     defaults = {
@@ -116,7 +135,7 @@ def _signals() -> Iterator[list[int]]:
             for number, default in defaults.items():
                 if signal.getsignal(number) is default:
                     before[number] = signal.signal(number, stop)
-        yield heard
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -124,37 +143,30 @@ def _signals() -> Iterator[list[int]]:
 
 @contextmanager
 def _short_warnings() -> Iterator[None]:
-    """Print each of our warnings as one message, once, without its line of code."""
+    """Print each warning once, without the line of code that it comes from."""
     python_format = warnings.formatwarning
-
-    def short(message: Any, category: type[Warning], *args: Any, **more: Any) -> str:
-        if category is UserWarning:
-            return f"⚠ {visible(str(message))}"
-        return python_format(message, category, *args, **more)
-
     printed: set[str] = set()
 
-    def is_new(record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        n_printed = len(printed)
-        printed.add(message)
-        return len(printed) > n_printed
+    def short(message: Any, category: type[Warning], *args: Any, **more: Any) -> str:
+        if category is not UserWarning:
+            return python_format(message, category, *args, **more)
+        line = f"⚠ {visible(str(message))}\n"
+        is_new = line not in printed
+        printed.add(line)
+        return line if is_new else ""
 
     handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(is_new)
+    handler.terminator = ""
     logger = logging.getLogger("py.warnings")
-    with warnings.catch_warnings():
-        # Data may be read several times; Python itself forgets what it has printed.
-        warnings.simplefilter("always", UserWarning, append=True)
-        logging.captureWarnings(True)
-        logger.addHandler(handler)
-        warnings.formatwarning = short
-        try:
-            yield
-        finally:
-            warnings.formatwarning = python_format
-            logger.removeHandler(handler)
-            logging.captureWarnings(False)
+    logger.addHandler(handler)
+    logging.captureWarnings(True)
+    warnings.formatwarning = short
+    try:
+        yield
+    finally:
+        warnings.formatwarning = python_format
+        logging.captureWarnings(False)
+        logger.removeHandler(handler)
 
 
 def with_parameters(
@@ -179,12 +191,17 @@ def with_parameters(
     return command
 
 
-def _to_nowhere() -> None:
-    """Keep Python from complaining once more when it closes the standard output."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _fail_for_file(error: OSError) -> NoReturn:
+    if error.filename is None:  # the standard output
+        # Python would complain again when it closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # its reader, such as `head`, has ended
+            sys.exit(1)
+        _fail(f"The output cannot be written: {error.strerror}.")
+    reason = error.strerror or error
+    _fail(f"{error.filename}: {reason}. If it existed before, it is unchanged.")
 
 
-def _fail(message: str, code: int = 1) -> None:
-    # On the error stream: the standard output is for the answer alone.
-    print(f"✘ {visible(message, keep=LAYOUT)}", file=sys.stderr)
+def _fail(message: str, code: int = 1) -> NoReturn:
+    print(f"✘ {visible(message, keep=chr(10))}", file=sys.stderr)
     sys.exit(code)

@@ -1,47 +1,28 @@
-"""The configs of all tasks, declared once: a base each, and what is changed in it."""
+"""The configs of all tasks: templates, spans added to them, settings fitted to data."""
 
 from .bases import TASKS, Task, base
-from .data import Seen, concerns, look, tokenizer_of, told
+from .detecting import guess_columns, guess_task
 from .encoders import ENCODERS, LISTENERS, check_encoder
-from .guessing import (
-    check_learnable,
-    fit_epochs,
-    fit_range,
-    fit_window,
-    fitting_epochs,
-    guess_columns,
-    guess_task,
-    left_out_text,
-    score_hint,
-)
-from .making import make_config, task_config, written
-from .regimes import REGIMES
-from .writing import to_text
+from .fitting import fit_to_data, fitting_epochs
+from .making import config_text, make_config, task_config, train_command
+from .regime_blocks import REGIMES
+from .summary import tokenizer_of
 
 __all__ = [
     "ENCODERS",
     "LISTENERS",
     "REGIMES",
     "TASKS",
-    "Seen",
     "Task",
     "base",
     "check_encoder",
-    "check_learnable",
-    "concerns",
-    "fit_epochs",
-    "fit_range",
-    "fit_window",
+    "config_text",
+    "fit_to_data",
     "fitting_epochs",
     "guess_columns",
     "guess_task",
-    "left_out_text",
-    "look",
     "make_config",
-    "score_hint",
     "task_config",
-    "to_text",
     "tokenizer_of",
-    "told",
-    "written",
+    "train_command",
 ]

@@ -3,24 +3,21 @@
 from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
-from textwrap import wrap
+from textwrap import indent, wrap
 from typing import Any
 
 from confection import Config
 from spacy.util import load_model_from_config
 
-from ..errors import Errors, SpanftError
-from ..errors.visible import visible
+from ..errors import SpanftError, visible
 from ..util.names import SEGMENTER
-from .adding import add_spans, span_block
+from .adding import add_spans
 from .bases import TASKS, base
 from .encoders import ENCODERS
-from .regimes import REGIMES, Regime
+from .regime_blocks import REGIMES
 from .sources import set_sources
-from .writing import to_text
 
-# The paper's; for other languages spaCy recommends one.
-_ENGLISH_ENCODER = "bert-base-uncased"
+_ENGLISH_ENCODER = "bert-base-uncased"  # the paper's
 _WIDTH = 86
 
 
@@ -37,19 +34,17 @@ def task_config(
     files: Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Config:
-    """Make the config of a task, without what spaCy fills in by itself.
+    """Make the config of a task, without spaCy's defaults.
 
     task (str): The name of one of TASKS.
-    spans (bool): Whether there is a head that looks at phrases; without it, it is the
-        baseline.
-    segmentation (Optional[str]): What a head looks at: "spans" for those of a
-        segmenter, or "none" for windows alone; None takes spans for texts, and windows
-        for tokens.
+    spans (bool): Whether the head uses spans or windows; False makes the baseline.
+    segmentation (Optional[str]): "spans" for those of a segmenter, or "none" for
+        windows alone; None takes spans for texts, and windows for tokens.
     regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     lang (str): The code of the language.
     encoder (str): The name of one of ENCODERS.
     transformer (Optional[str]): The name or folder of the encoder; None takes BERT's,
-        and for other languages than English the one that `spacy init config` takes.
+        or for other languages than English the one of `spacy init config`.
     dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the
         default dictionary, which is English.
     files (Optional[Mapping[str, str]]): The files of "train" and "dev", if known.
@@ -58,100 +53,64 @@ def task_config(
     RETURNS (Config): The config, with its variables as they are.
     """
     config = base(task)
-    component = TASKS[task].component
     config["nlp"]["lang"] = lang
     config["paths"]["transformer"] = transformer or _encoder_of(lang)
     set_sources(config, task, files or {}, columns or {})
     ENCODERS[encoder](config)
-    _regime(task, regime).change(config)
+    REGIMES[regime or TASKS[task].regime](config)
     if spans:
+        component = TASKS[task].component
         config = add_spans(config, dictionary, [component], segmentation).config
-    has_segmenter = SEGMENTER in config["components"]
-    if has_segmenter and dictionary is None and lang != "en":
-        raise SpanftError(Errors.ENGLISH_DICTIONARY.format(lang=lang))
+    if SEGMENTER in config["components"] and dictionary is None and lang != "en":
+        raise SpanftError(
+            f"The default dictionary is English, and the language is {lang!r}. Name "
+            "one with --dictionary (python -m spacy spanft dictionary build makes it), "
+            "or add --segmentation none."
+        )
     return config
 
 
-def _regime(task: str, name: str | None) -> Regime:
-    """Find a regime, or that of the task if nobody names one."""
-    return REGIMES[name or TASKS[task].regime]
-
-
 def _encoder_of(lang: str) -> str:
-    """Choose the encoder that a language gets if nobody names one."""
+    """Return the default encoder of a language."""
     if lang == "en":
         return _ENGLISH_ENCODER
     from spacy.cli.init_config import RECOMMENDATIONS  # slow to import
 
-    own, of_any = (RECOMMENDATIONS.get(key, {}) for key in (lang, "__default__"))
-    found = own.get("transformer") or of_any["transformer"]
-    return str(found["accuracy"]["name"])
+    default = RECOMMENDATIONS["__default__"]["transformer"]
+    models = RECOMMENDATIONS.get(lang, {}).get("transformer") or default
+    return str(models["accuracy"]["name"])
 
 
-def make_config(
-    task: str,
-    *,
-    regime: str | None = None,
-    files: Mapping[str, str] | None = None,
-    name: str = "config.cfg",
-    **settings: Any,
-) -> str:
-    """Make the config of a task, and write it.
+def make_config(task: str, *, name: str = "config.cfg", **settings: Any) -> str:
+    """Make the config of a task, with spaCy's defaults.
 
     task (str): The name of one of TASKS.
-    regime (Optional[str]): The name of one of REGIMES; None for that of the task.
-    files (Optional[Mapping[str, str]]): The files of "train" and "dev", if known.
     name (str): The name of the file that it will have.
-    **settings: What else `task_config` takes.
-    RETURNS (str): The config, with a comment that says how to train it.
+    **settings: The other settings of `task_config`.
+    RETURNS (str): The config, after a comment that shows how to train it.
     """
-    config = task_config(task, regime=regime, files=files, **settings)
-    return written(config, task, regime=regime, name=name)
+    return config_text(task_config(task, **settings), task, name)
 
 
-def written(config: Config, task: str, *, regime: str | None, name: str) -> str:
-    """Write a config as `spacy init config` does: with every setting.
-
-    config (Config): A config that `task_config` made.
-    task (str): The name of one of TASKS.
-    regime (Optional[str]): The name of one of REGIMES; None for that of the task.
-    name (str): The name of the file that it will have.
-    RETURNS (str): The config, with a comment that says how to train it.
-    """
-    filled = load_model_from_config(config, auto_fill=True).config
-    how = _how(config["components"][TASKS[task].component])
-    ending = TASKS[task].data
-    is_held_out = config["paths"]["train"] and not config["paths"]["dev"]
-    left = [part for part in ("train", "dev") if not config["paths"][part]]
-    paths = " ".join(
-        f"--paths.{part} {part}.{ending}" for part in left if not is_held_out
-    )
-    command = (
-        f"  python -m spacy train {quote(visible(name))}",
-        f"    --output {quote(visible(f'training/{Path(name).stem}'))}",
-        *([f"    {paths}"] if paths else []),
-    )
-    training = config["training"]
-    notes = (
-        _regime(task, regime).note.format(
-            rate=training["optimizer"]["learn_rate"]["initial_rate"],
-            epochs=training["max_epochs"],
-        ),
-        TASKS[task].note,
-        "A fifth of the training data is held out as dev data." if is_held_out else "",
-        "For a GPU, add --gpu-id 0 to the command.",
-    )
-    text = wrap(" ".join(filter(None, notes)), _WIDTH)
-    joined = " \\\n".join(command).split("\n")
-    lines = [f"{TASKS[task].what}, {how}:", "", *joined, "", *text]
+def config_text(config: Config, task: str, name: str) -> str:
+    """Write a config that `task_config` made, as `make_config` does."""
+    notes = [TASKS[task].note, "For a GPU, add --gpu-id 0 to the command."]
+    if config["paths"]["train"] and not config["paths"]["dev"]:
+        notes.insert(1, "A fifth of the training data is held out as dev data.")
+    command = indent(train_command(config, task, name), "  ")
+    lines = [f"{TASKS[task].title}:", "", *command.split("\n"), ""]
+    lines += wrap(" ".join(filter(None, notes)), _WIDTH)
     comment = "\n".join(f"# {line}".rstrip() for line in lines)
-    return f"{comment}\n\n{to_text(filled)}"
+    filled = load_model_from_config(config, auto_fill=True).config
+    return f"{comment}\n\n{filled.to_str(interpolate=False)}\n"
 
 
-def _how(component: dict[str, Any]) -> str:
-    """Say what a component looks at, for whoever reads the config."""
-    block = span_block(component)
-    if block is None:
-        return "without phrases, the baseline"
-    is_bare = block.get("segmentation") == "none"
-    return "over a CNN without spans" if is_bare else "over phrases"
+def train_command(config: Config, task: str, name: str) -> str:
+    """Return the command that trains a config, on several lines."""
+    output = f"training/{Path(name).stem}"
+    command = f"python -m spacy train {quote(visible(name))} \\\n"
+    command += f"  --output {quote(visible(output))}"
+    if not config["paths"]["train"]:
+        ending = "tsv" if "pairs" in TASKS[task].templates else "spacy"
+        command += f" \\\n  --paths.train train.{ending} --paths.dev dev.{ending}"
+    return command

@@ -1,20 +1,8 @@
-"""Which phrases decided: predictions traced to the spans that made them."""
+"""Why a pipeline predicts a label: its logit as a sum of what each part adds."""
 
-from .candidates import SpanExplanation
-from .entities import EntityExplanation
-from .explain import explain, explain_pipe, text_classifiers
-from .explanation import Explanation, Part, Reasons
+from .explainers import explain, explain_pipe, text_classifiers
+from .explanation import Contributions, Explanation, Part, Reasons
 from .phrases import Phrase, phrases
 
-__all__ = [
-    "EntityExplanation",
-    "Explanation",
-    "Part",
-    "Phrase",
-    "Reasons",
-    "SpanExplanation",
-    "explain",
-    "explain_pipe",
-    "phrases",
-    "text_classifiers",
-]
+__all__ = ["Contributions", "Explanation", "Part", "Phrase", "Reasons"]
+__all__ += ["explain", "explain_pipe", "phrases", "text_classifiers"]

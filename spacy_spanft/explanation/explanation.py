@@ -1,21 +1,21 @@
-"""Why a text has the label that it has: which phrases made its score."""
+"""The result: the logits of a text, or of spans in it, and what they are made of."""
 
-from collections.abc import Sequence
-from numbers import Integral
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 
-from ..errors import check_setting
-from .contributions import Contributions, Floats
+from ..errors import SpanftError, listed, shown
+
+Floats = NDArray[np.float32]
 
 
 class Part(NamedTuple):
-    """A span, a token in no span, or a wordpiece that the tokenizer added.
+    """A span or a token: its text, its first token, and the token after its last one.
 
-    text (str): Its text; empty for what the tokenizer added.
-    start (int): Its first token; -1 for what the tokenizer added.
-    end (int): The token after the last one; -1 likewise.
+    A wordpiece that the tokenizer added, such as [CLS], has no text.
     """
 
     text: str
@@ -23,97 +23,40 @@ class Part(NamedTuple):
     end: int = -1
 
 
-class Explanation(NamedTuple):
-    """The scores of a text, and what they are made of.
+class Contributions(NamedTuple):
+    """What adds up to the logit of each label.
 
-    doc (Doc): The Doc, with the predictions in doc.cats.
-    labels (tuple[str, ...]): The labels.
-    is_exclusive (bool): Whether exactly one of them is right.
-    parts (list[Part]): The parts of the text that were pooled, in order.
-    found (Contributions): What each of them, [CLS] and the biases add.
+    parts (list[Part]): The parts of the text, in order.
+    of_parts (Floats): What each part adds, (n_parts, n_labels).
+    bias (Floats): What is added whatever the text, (n_labels,).
+    whole_text (Floats): What the vector of the whole text ([CLS], or the mean of its
+        wordpieces) adds that is not due to any part, (n_labels,); 0 for spans.
+    similarity (Floats): What the similarity of a pair of texts adds, (n_labels,).
     """
 
-    doc: Doc
-    labels: tuple[str, ...]
-    is_exclusive: bool
     parts: list[Part]
-    found: Contributions
+    of_parts: Floats
+    bias: Floats
+    whole_text: Floats
+    similarity: Floats
 
     @property
-    def logits(self) -> dict[str, float]:
-        """The logits: scores of the labels before a softmax or a logistic function."""
-        return dict(zip(self.labels, self.found.logits.tolist(), strict=True))
-
-    @property
-    def label(self) -> str:
-        """The label with the highest score."""
-        scores = self.logits
-        return max(scores, key=lambda label: scores[label])
-
-    def rival(self, label: str | None = None) -> str | None:
-        """Find the best other label, if one of them must be right.
-
-        label (Optional[str]): The label; None takes the one with the highest score.
-        RETURNS (Optional[str]): The other one.
-        """
-        scores = self.logits
-        label = self.label if label is None else label
-        others = [name for name in scores if name != label]
-        if not (self.is_exclusive and others):
-            return None
-        return max(others, key=lambda name: scores[name])
-
-    def of(self, label: str | None = None, against: str | None = None) -> "Reasons":
-        """Say what speaks for a label.
-
-        label (Optional[str]): The label; None takes the one with the highest score.
-        against (Optional[str]): Another label, in whose place it was chosen. None asks
-            for the score of the label alone.
-        RETURNS (Reasons): What each part adds.
-        """
-        numbers = {name: i for i, name in enumerate(self.labels)}
-        label = self.label if label is None else label
-        check_labels(label, against, self.labels)
-
-        def of(values: Floats) -> Any:
-            mine = values[..., numbers[label]]
-            return mine if against is None else mine - values[..., numbers[against]]
-
-        found = self.found
-        added = of(found.of_pieces).tolist()
-        sums = (found.whole_text, found.similarity, found.bias, found.logits)
-        whole_text, similarity, bias, total = (float(of(one)) for one in sums)
-        parts = list(zip(self.parts, added, strict=True))
-        return Reasons(
-            label=label,
-            against=against,
-            total=total,
-            parts=parts,
-            bias=bias,
-            whole_text=whole_text,
-            similarity=similarity,
-            prediction=self.doc.cats[label],
-        )
+    def logits(self) -> Floats:
+        """The scores before a softmax or a logistic function, (n_labels,)."""
+        return self.of_parts.sum(axis=0) + self.bias + self.whole_text + self.similarity
 
 
 class Reasons(NamedTuple):
-    """What speaks for a label: all of it together makes up the total.
-
-    Of entities, tokens and spans the parts are tokens, and neither the whole text nor
-    a similarity adds anything.
+    """What speaks for one label: total = parts + bias + whole_text + similarity.
 
     label (str): The label.
-    against (Optional[str]): In whose place it was chosen, if that was asked.
+    against (Optional[str]): The label that it is compared with, if any.
     total (float): The logit, or its difference from that of the other label.
     parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
-    bias (float): What is added whatever the text.
-    whole_text (float): What its vector adds: [CLS], or the mean of the wordpieces.
-    similarity (float): What that of the texts of a pair adds.
-    span (Optional[Part]): What has the label; None for the whole text.
-    own (Optional[list[float]]): Of entities and tokens, how much of what each part adds
-        it adds to its own tag, and not as a neighbor to that of another token.
-    prediction (Optional[float]): What doc.cats has for the label: its probability, or
-        the score that is predicted; None for entities, tokens and spans.
+    bias, whole_text, similarity (float): As in Contributions.
+    span (Optional[Part]): The entity or span with the label; None for the whole text.
+    prediction (Optional[float]): The text's value in doc.cats, a probability, or the
+        score of a regressor.
     """
 
     label: str
@@ -121,43 +64,123 @@ class Reasons(NamedTuple):
     total: float
     parts: list[tuple[Part, float]]
     bias: float
-    whole_text: float = 0.0
-    similarity: float = 0.0
-    span: Part | None = None
-    own: list[float] | None = None
-    prediction: float | None = None
+    whole_text: float
+    similarity: float
+    span: Part | None
+    prediction: float | None
 
     def strongest(self, n: int | None = None) -> list[tuple[Part, float]]:
-        """List the parts that have a text, and first what adds most.
-
-        n (Optional[int]): How many; None for all.
-        RETURNS (list[tuple[Part, float]]): Parts and what they add.
-        """
-        is_right = n is None or (isinstance(n, Integral) and n >= 0)
-        check_setting("n", n, is_right, "null, or a whole number of 0 or more")
+        """Return the n parts of the text that add most; None returns all of them."""
         named = [(part, added) for part, added in self.parts if part.text]
         return sorted(named, key=lambda pair: -pair[1])[:n]
 
 
-def check_labels(label: str, against: str | None, labels: Sequence[str]) -> None:
-    """Raise if a label, or the one that it is compared with, is not there.
+class Explanation(NamedTuple):
+    """The scores of a text, or of spans in it.
 
-    label (str): The label.
-    against (Optional[str]): Another label, in whose place it was chosen.
-    labels (Sequence[str]): Those that there are.
+    Where a method takes a span, that is any span of the Doc, or None for a text whose
+    label is explained. A label that is None is the predicted one.
+
+    doc (Doc): The Doc, with the predictions.
+    labels (tuple[str, ...]): The labels. Entities, and spans of which exactly one label
+        is right, also have "O", no label at all.
+    is_exclusive (bool): Whether exactly one of them is right.
+    spans (Optional[list[Span]]): The predicted entities or spans, if it has any.
+    trace (Callable): From a span to its Contributions.
     """
-    for name, value in (("label", label), ("against", against)):
-        others = [one for one in labels if name == "label" or one != label]
-        there = ", ".join(map(repr, others))
-        expected = (
-            f"one of {there}" if there else "left out, as there is only one label"
+
+    doc: Doc
+    labels: tuple[str, ...]
+    is_exclusive: bool
+    spans: list[Span] | None
+    trace: Callable[[Span | None], Contributions]
+
+    def contributions(self, span: Span | None = None) -> Contributions:
+        """Return what adds up to the logits of all labels."""
+        if (span is None) != (self.spans is None):
+            raise SpanftError(
+                "Name a span if the component labels spans, and only then."
+            )
+        return self.trace(span)
+
+    @property
+    def logits(self) -> dict[str, float]:
+        """The logits of the text."""
+        return self._logits(None)
+
+    @property
+    def label(self) -> str:
+        """The label of the text with the highest score."""
+        return self._predicted(None)
+
+    def rival(self, label: str | None = None, span: Span | None = None) -> str | None:
+        """Return the best other label, if exactly one of them is right."""
+        logits = self._logits(span)
+        logits.pop(label or self._predicted(span), None)
+        has_rival = self.is_exclusive and len(logits) > 0
+        return max(logits, key=logits.__getitem__) if has_rival else None
+
+    def of(
+        self,
+        label: str | None = None,
+        against: str | None = None,
+        span: Span | None = None,
+    ) -> Reasons:
+        """Explain the logit of a label, or its difference from that of another one."""
+        parts, *sums = self.contributions(span)
+        label = label or self._predicted(span)
+        self._check(label, against)
+        values = [one[..., self.labels.index(label)] for one in sums]
+        if against is not None:
+            column = self.labels.index(against)
+            values = [x - y[..., column] for x, y in zip(values, sums, strict=True)]
+        added, *rest = values
+        bias, whole_text, similarity = map(float, rest)
+        return Reasons(
+            label,
+            against,
+            float(added.sum() + sum(rest)),
+            list(zip(parts, added.tolist(), strict=True)),
+            bias,
+            whole_text,
+            similarity,
+            span=None if span is None else Part(span.text, span.start, span.end),
+            prediction=self.doc.cats[label] if span is None else None,
         )
-        check_setting(name, value, value is None or value in others, expected)
 
+    def reasons(
+        self, label: str | None = None, against: str | None = None
+    ) -> list[Reasons]:
+        """Explain the label of the text, or that of each predicted span.
 
-def check_span(doc: Doc, span: Span) -> None:
-    """Raise if a span is not one of a Doc, or has no token."""
-    is_there = isinstance(span, Span) and span.doc is doc and len(span) > 0
-    expected = "a span of one token or more of the explanation's own doc"
-    value = span.text if isinstance(span, Span) else span
-    check_setting("span", value, is_there, expected)
+        against (Optional[str]): The label to compare it with; None takes the rival, as
+            does the predicted label itself.
+        RETURNS (list[Reasons]): None of them for a text without tokens.
+        """
+        self._check(label, against)
+        spans = [None] if self.spans is None else self.spans
+        reasons = []
+        for span in spans if len(self.doc) else []:
+            name, other = label or self._predicted(span), against
+            if other is None or (label is None and other == name):
+                other = self.rival(name, span)
+            reasons.append(self.of(name, other, span))
+        return reasons
+
+    def _logits(self, span: Span | None) -> dict[str, float]:
+        logits = self.contributions(span).logits.tolist()
+        return dict(zip(self.labels, logits, strict=True))
+
+    def _predicted(self, span: Span | None) -> str:
+        """Return the label that a span has, or else the one with the highest score."""
+        logits = self._logits(span)
+        label = span.label_ if span is not None else ""
+        return label or max(logits, key=logits.__getitem__)
+
+    def _check(self, label: str | None, against: str | None) -> None:
+        for name, value in (("label", label), ("against", against)):
+            if value is not None and value not in self.labels:
+                expected = f"one of {listed(self.labels)}"
+                raise SpanftError(f"{name} is {shown(value)}, but must be {expected}.")
+        if against is not None and (against == label or len(self.labels) == 1):
+            raise SpanftError(f"There is no other label than {shown(against)} here.")

@@ -13,20 +13,18 @@ import numpy as np
 from thinc.api import Model
 from thinc.types import Ragged
 
-from ..errors import Errors, SpanftError
+from ..errors import SpanftError
 from ..ml.layers.attention_sum import weights_of
 from ..ml.layers.sequences import known, upload
 from ..ml.layers.span_window import neighbors
 
 
-def unknown_layer(layer: Model[Any, Any]) -> str | None:
-    """Find a layer, or one inside it, that is not a linear map for a given text.
-
-    layer (Model): The layer.
-    RETURNS (Optional[str]): Its name; None if all of them are.
-    """
-    leaves = (node.name for node in layer.walk() if not node.layers)
-    return next((name for name in leaves if name not in _LAYERS), None)
+def cannot_explain(layer: str) -> str:
+    """Return the message for a layer that is not a linear map for a given text."""
+    return (
+        f"A score cannot be traced through the layer {layer!r}. Use the architectures "
+        "and layers that the guide to explanations lists."
+    )
 
 
 def check_layers(layer: Model[Any, Any]) -> None:
@@ -34,8 +32,9 @@ def check_layers(layer: Model[Any, Any]) -> None:
 
     layer (Model): The layer.
     """
-    if (name := unknown_layer(layer)) is not None:
-        raise SpanftError(Errors.CANNOT_EXPLAIN_LAYER.format(layer=name))
+    for node in layer.walk():
+        if not node.layers and node.name not in _LAYERS:
+            raise SpanftError(cannot_explain(node.name))
 
 
 def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
@@ -56,7 +55,7 @@ def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
         return _concatenated(children, X, D)
     if layer.name.startswith("with_nonempty("):
         return pull_back(children[0], *_nonempty(X, D))
-    raise SpanftError(Errors.CANNOT_EXPLAIN_LAYER.format(layer=layer.name))
+    raise SpanftError(cannot_explain(layer.name))
 
 
 def _chained(layers: list[Model[Any, Any]], X: Any, D: Any) -> Any:
@@ -106,8 +105,8 @@ def _span_window(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     sequences = known(layer.ops, X)
     D = D * (layer.predict(sequences).dataXd > 0)
     pulled = D @ W[layer.attrs["before"]]
-    for place, at, offset in neighbors(layer, sequences.on_host):
-        pulled[:, at] += D[:, at - offset] @ W[place]
+    for position, at, offset in neighbors(layer, sequences.on_host):
+        pulled[:, at] += D[:, at - offset] @ W[position]
     return pulled
 
 

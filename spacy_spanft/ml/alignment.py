@@ -18,18 +18,19 @@ from ..errors import SpanftError, listed, shown
 from ..util.names import SAMPLE, WRITER
 
 Ints = NDArray[np.int64]
+NO_SPANS = np.zeros((0, 2), np.int64)
 
 
 class Encoding(NamedTuple):
-    """What an encoder says of a Doc, without the vectors.
+    """The rows of the tokens of a Doc.
 
-    rows (Ints): For each token its rows, one token after the other.
-    n_rows (Ints): How many rows each token has, (n_tokens,).
-    windows (Ints): How many real rows, padding left out, each window of the Doc
-        has, (n_windows,). All windows are as wide as the widest.
-    width (int): How many rows a window has with its padding.
-    begins (Ints): Where the real rows of each window begin: not at 0 where padding
-        comes first, (n_windows,).
+    rows (Ints): The rows of each token, one token after the other.
+    n_rows (Ints): The number of rows of each token, (n_tokens,).
+    windows (Ints): The number of real rows, without padding, of each window of the Doc,
+        (n_windows,). All windows are as wide as the widest.
+    width (int): The number of rows of a window with its padding.
+    begins (Ints): The first real row of each window: not 0 where padding comes first,
+        (n_windows,).
     """
 
     rows: Ints
@@ -40,10 +41,10 @@ class Encoding(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Which rows make up which piece.
+    """The rows of each piece.
 
     rows (Ints): The rows, piece by piece.
-    lengths (Ints): How many rows each piece has, none of them 0, (n_pieces,).
+    lengths (Ints): The number of rows of each piece, none of them 0, (n_pieces,).
     """
 
     rows: Ints
@@ -58,12 +59,10 @@ def check_spans_key(key: str, setting: str = "spans_key") -> None:
 
 
 def mark_sample(docs: Sequence[Doc], key: str) -> None:
-    """Give Docs no spans, where they have none, for the initialization of a model.
+    """Write an empty group of spans where there is none, to initialize a model.
 
     spaCy initializes taggers and parsers with Docs that no component has seen, and
     computes with them.
-
-    key (str): The key in doc.spans.
     """
     for doc in docs:
         if key not in doc.spans:
@@ -71,17 +70,13 @@ def mark_sample(docs: Sequence[Doc], key: str) -> None:
 
 
 def is_sample(doc: Doc) -> bool:
-    """Say whether a Doc is there for the initialization of a model only.
-
-    RETURNS (bool): Whether `mark_sample` marked it.
-    """
+    """Whether a Doc is only for the initialization of a model: see `mark_sample`."""
     return any(group.attrs.get(WRITER) == SAMPLE for group in doc.spans.values())
 
 
 def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     """Read the spans of a Doc, and check that they can be pooled.
 
-    key (str): The key in doc.spans.
     is_train (bool): Whether a model learns from them, so that what `mark_sample` wrote
         does not count.
     RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
@@ -90,23 +85,18 @@ def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     overlaps = np.flatnonzero(spans[1:, 0] < spans[:-1, 1])
     if len(overlaps):
         first = int(overlaps[0])
-        one, two = (doc[a:b].text for a, b in spans[first : first + 2].tolist())
+        texts = [doc[a:b].text for a, b in spans[first : first + 2].tolist()]
         raise SpanftError(
             f"The spans in doc.spans[{key!r}] overlap, so they cannot be pooled one "
-            f"by one: the first two that do are {shown(one)} and {shown(two)}. Use "
-            "the spans of a span_segmenter, or make them disjoint with "
-            "spacy.util.filter_spans."
+            f"by one: the first two that do are {shown(texts[0])} and "
+            f"{shown(texts[1])}. Use the spans of a span_segmenter, or make them "
+            "disjoint with spacy.util.filter_spans."
         )
     return spans
 
 
 def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
-    """Read the spans of a Doc, which may overlap.
-
-    key (str): The key in doc.spans.
-    is_train (bool): Whether what `mark_sample` wrote does not count.
-    RETURNS (Ints): Their starts and ends, in order, (n_spans, 2).
-    """
+    """Read the spans of a Doc, which may overlap; otherwise as `get_spans`."""
     if key not in doc.spans or (is_train and is_sample(doc)):
         names = [
             name
@@ -130,12 +120,12 @@ def align_pieces(
     max_pieces: int | None = None,
     max_rows: int | None = None,
 ) -> Pieces:
-    """Find the rows of each piece of a Doc.
+    """Return the rows of each piece of a Doc.
 
     Each row is in one piece at most: the first token that has it keeps it, and of
     windows that overlap the first counts. Pieces without any row are left out.
 
-    encoding (Encoding): What the encoder says of the Doc.
+    encoding (Encoding): The rows of the Doc's tokens.
     spans (Ints): Disjoint spans in order, (n_spans, 2).
     max_pieces (Optional[int]): Keep only the first pieces (the paper's r).
     max_rows (Optional[int]): Keep only the first rows of each piece (the paper's l).
@@ -156,14 +146,10 @@ def align_pieces(
 
 
 def align_tokens(encoding: Encoding) -> tuple[Ints, Ints]:
-    """Find the rows of each token of a Doc.
+    """Return the rows of each token of a Doc, and their number, (n_tokens,).
 
-    Of windows that overlap the first counts. A row that several tokens share is one of
-    each; a token may have none.
-
-    encoding (Encoding): What the encoder says of the Doc.
-    RETURNS (tuple[Ints, Ints]): The rows, one token after the other, and how many each
-        token has, (n_tokens,).
+    Of windows that overlap the first counts. A row that several tokens share is listed
+    for each of them; a token may have none.
     """
     n_tokens = len(encoding.n_rows)
     kept = _first_window(encoding.rows, encoding)
@@ -172,21 +158,14 @@ def align_tokens(encoding: Encoding) -> tuple[Ints, Ints]:
 
 
 def lengths_of_pieces(spans: Ints, n_tokens: int) -> Ints:
-    """Count the tokens of each piece that spans and the tokens between them make.
-
-    spans (Ints): Disjoint spans in order, (n_spans, 2).
-    n_tokens (int): The number of tokens.
-    RETURNS (Ints): The lengths, none of them 0, (n_pieces,).
-    """
+    """Count the tokens of each piece, (n_pieces,): see `piece_of_token`."""
     return np.bincount(piece_of_token(spans, n_tokens))
 
 
 def piece_of_token(spans: Ints, n_tokens: int) -> Ints:
-    """Number the pieces that spans and the tokens between them make.
+    """Return the number of the piece of each token, (n_tokens,).
 
-    spans (Ints): Disjoint spans in order, (n_spans, 2).
-    n_tokens (int): The number of tokens.
-    RETURNS (Ints): For each token the number of its piece, (n_tokens,).
+    Disjoint spans in order, (n_spans, 2), and the tokens between them are the pieces.
     """
     begins = np.ones(n_tokens, np.int64)
     lengths = spans[:, 1] - spans[:, 0]
@@ -198,7 +177,7 @@ def piece_of_token(spans: Ints, n_tokens: int) -> Ints:
 
 
 def _first_window(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
-    """Say which rows are in the first window that has their token."""
+    """Return which rows are in the first window that has their token."""
     if not len(rows):
         return np.zeros(0, np.bool_)
     window = rows // encoding.width
@@ -209,14 +188,14 @@ def _first_window(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
 
 
 def _first_mention(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
-    """Say where each row is mentioned for the first time."""
+    """Return where each row is mentioned for the first time."""
     is_first = np.zeros(len(rows), np.bool_)
     is_first[np.unique(rows, return_index=True)[1]] = True
     return is_first
 
 
 def _special_rows(rows: Ints, encoding: Encoding) -> Ints:
-    """Find the rows of no token: all in the first window, in others the last one.
+    """Return the rows of no token: all in the first window, in others the last one.
 
     In a Doc of one window that is [CLS] and [SEP]. Of several windows, [CLS] counts
     where the first begins, and [SEP] where the last ends.
@@ -237,24 +216,18 @@ def _special_rows(rows: Ints, encoding: Encoding) -> Ints:
 
 
 def real_rows(encoding: Encoding) -> tuple[Ints, Ints]:
-    """Find the rows of a Doc that are not padding.
-
-    encoding (Encoding): What the encoder says of the Doc.
-    RETURNS (tuple[Ints, Ints]): Where they begin and end in each window, (n_windows,).
-    """
+    """Return where the rows that are not padding begin and end, (n_windows,) each."""
     starts = np.arange(len(encoding.windows)) * encoding.width + encoding.begins
     return starts, starts + encoding.windows
 
 
 def row_of_text(encoding: Encoding, is_cls: Callable[[int], bool]) -> int:
-    """Find the row that stands for the whole of a Doc.
+    """Return the row that stands for the whole of a Doc; -1 if there is none.
 
-    It is the first one of the text (BERT, RoBERTa), or the last one (XLNet), and one
+    It is the first row of the text (BERT, RoBERTa), or the last one (XLNet), and one
     that the tokenizer added: it belongs to no token.
 
-    encoding (Encoding): What the encoder says of the Doc.
-    is_cls (Callable[[int], bool]): Says whether a row is [CLS], whatever its name.
-    RETURNS (int): The row; -1 if there is none.
+    is_cls (Callable[[int], bool]): Whether a row is [CLS], whatever its name.
     """
     if not len(encoding.windows):
         return -1
@@ -279,16 +252,13 @@ def _group(
     starts, lengths = starts[order], lengths[order]
     if max_rows is not None:
         lengths = np.minimum(lengths, max_rows)
-    places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    places += np.arange(len(places))
-    return Pieces(rows[places], lengths)
+    kept = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    kept += np.arange(len(kept))
+    return Pieces(rows[kept], lengths)
 
 
 def encoding_of_tokens(n_tokens: int) -> Encoding:
-    """Describe an encoder that gives one row for each token, and nothing else.
-
-    n_tokens (int): The number of tokens.
-    """
+    """Return the rows of an encoder that has one for each token, and no others."""
     everything = np.arange(n_tokens)
     ones = np.ones(n_tokens, np.int64)
     windows, begins = np.array([n_tokens]), np.zeros(1, np.int64)
@@ -303,16 +273,16 @@ def encoding_of_wordpieces(
     is_apart: NDArray[np.bool_] | None = None,
     begins: Sequence[int] | NDArray[Any] | None = None,
 ) -> Encoding:
-    """Describe what a transformer made of a Doc.
+    """Return the rows of a transformer, which are its wordpieces.
 
-    rows (Ints): Its alignment: for each token its wordpieces.
-    n_rows (Ints): How many wordpieces each token has.
+    rows (Ints): Its alignment: the wordpieces of each token.
+    n_rows (Ints): The number of wordpieces of each token.
     windows (Sequence[int]): The wordpieces of each window without padding.
     width (int): Those of the longest window, which is that of all with padding.
     is_apart (Optional[NDArray]): Which tokens have white space between themselves and
         the next one, or are white space: they share no wordpiece with it.
-    begins (Optional[Sequence[int]]): Where the wordpieces of each window begin; None
-        if no padding comes before them.
+    begins (Optional[Sequence[int]]): The first wordpiece of each window; None if no
+        padding comes before it.
     """
     rows, n_rows = np.asarray(rows, np.int64).ravel(), np.asarray(n_rows, np.int64)
     if is_apart is not None:
@@ -324,9 +294,9 @@ def encoding_of_wordpieces(
 
 
 def tokens_apart(doc: Doc) -> NDArray[np.bool_]:
-    """Say which tokens share no wordpiece with the next one.
+    """Return which tokens share no wordpiece with the next one.
 
-    RETURNS (NDArray): Whether white space is between them, or one is white space.
+    White space is between the two, or one of them is white space.
     """
     flags: NDArray[Any] = doc.to_array([SPACY, IS_SPACE])
     return np.asarray(flags.any(axis=1))

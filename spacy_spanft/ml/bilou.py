@@ -15,8 +15,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain, with_array
 from thinc.types import Floats2d
 
-from .layers.fixed_dropout import fixed_dropout
-from .layers.resizable_output import resizable_output
+from .layers.scoring import fixed_dropout, resizable_output
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.floating]
@@ -90,7 +89,7 @@ def tag_names(labels: Iterable[str]) -> list[str]:
 
 
 def best_tags(scores: Floats, lengths: Sequence[int], allowed: Allowed) -> Ints:
-    """Find the tags of the highest sum of scores that make entities.
+    """Return the tags of the highest sum of scores that make entities.
 
     scores (Floats): The logarithms of the probabilities, (n_tokens, n_tags), those of
         all Docs one after the other.
@@ -120,12 +119,12 @@ def spans_of_tags(tags: Ints) -> list[tuple[int, int, int]]:
     label, kind = _split(tags)
     starts = np.flatnonzero((kind == BEGIN) | (kind == UNIT))
     ends = np.flatnonzero((kind == LAST) | (kind == UNIT)) + 1
-    found = zip(starts.tolist(), ends.tolist(), label[starts].tolist(), strict=True)
-    return list(found)
+    columns = starts.tolist(), ends.tolist(), label[starts].tolist()
+    return list(zip(*columns, strict=True))
 
 
 def never_found(tags: Ints, allowed: Allowed) -> Bools:
-    """Say which gold tags belong to entities that no sequence may have.
+    """Return which gold tags belong to entities that no sequence may have.
 
     They begin or end with white space, or go over the beginning of a sentence.
 
@@ -142,7 +141,7 @@ def never_found(tags: Ints, allowed: Allowed) -> Bools:
 
 
 def _split(tags: Ints) -> tuple[Ints, Ints]:
-    """Tell the label and the kind of each tag, both -1 for O."""
+    """Return the label and the kind of each tag, both -1 for O."""
     inside = tags != OUT
     label = np.where(inside, (tags - 1) // len(KINDS), -1)
     kind = np.where(inside, (tags - 1) % len(KINDS), -1)
@@ -150,7 +149,7 @@ def _split(tags: Ints) -> tuple[Ints, Ints]:
 
 
 def forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
-    """Give tags that a token cannot have a score of minus infinity.
+    """Set the score of tags that a token cannot have to minus infinity.
 
     scores (Floats): The scores of the tags, (n_tokens, n_tags).
     sizes (Ints): The number of tokens of each Doc.
@@ -177,7 +176,7 @@ def forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
 
 
 def _fits(tags: Ints, sizes: Ints) -> Bools:
-    """Say of each tag whether it may stand after the one before it."""
+    """Whether each tag may stand after the one before it."""
     label, kind = _split(tags)
     is_open = (kind == BEGIN) | (kind == INSIDE)
     goes_on = (kind == INSIDE) | (kind == LAST)
@@ -188,7 +187,7 @@ def _fits(tags: Ints, sizes: Ints) -> Bools:
 
 
 def _viterbi(scores: Floats, sizes: Ints) -> Ints:
-    """Find the best sequence of each Doc, all Docs side by side, token by token.
+    """Return the best sequence of each Doc, all Docs side by side, token by token.
 
     After O, L and U stands O, B or U of any label; after B and I stands I or L of the
     same label. So the best way to each tag goes over one of two cases, and a step costs
@@ -214,17 +213,17 @@ def _viterbi(scores: Floats, sizes: Ints) -> Ints:
 
 
 def _step(best: Floats) -> tuple[Floats, Ints]:
-    """Find the best way to each next tag: its score so far, and where it came from."""
+    """Return the best way to each next tag: its score so far, and its last tag."""
     n_docs, n_tags = best.shape
     inner = best[:, 1:].reshape(n_docs, -1, len(KINDS))
-    own = np.arange(1, n_tags).reshape(-1, len(KINDS))
+    numbers = np.arange(1, n_tags).reshape(-1, len(KINDS))
     closed = best.copy()
     for kind in (BEGIN, INSIDE):
         closed[:, 1 + kind :: len(KINDS)] = -np.inf
     last = closed.argmax(axis=1)[:, None]
     origin = np.repeat(last, n_tags, axis=1)
     goes_on = inner[:, :, BEGIN] >= inner[:, :, INSIDE]
-    before = np.where(goes_on, own[:, BEGIN], own[:, INSIDE])
+    before = np.where(goes_on, numbers[:, BEGIN], numbers[:, INSIDE])
     for kind in (INSIDE, LAST):
         origin[:, 1 + kind :: len(KINDS)] = before
     return np.take_along_axis(best, origin, axis=1), origin
@@ -251,11 +250,11 @@ def entity_probabilities(
     RETURNS (list[Floats]): Their probabilities, (n_entities,) for each Doc.
     """
     # Only Docs with entities have anything to add up.
-    full = np.array([len(own) > 0 for own in entities], np.bool_)
+    full = np.array([len(of_doc) > 0 for of_doc in entities], np.bool_)
     sizes = np.asarray(lengths, np.int64)
     kept = forbid(scores, sizes, allowed)[np.repeat(full, sizes)]
-    found = iter(_of_docs(kept, sizes[full], [own for own in entities if own]))
-    return [next(found) if is_full else np.zeros(0) for is_full in full]
+    known = iter(_of_docs(kept, sizes[full], [of_doc for of_doc in entities if of_doc]))
+    return [next(known) if is_full else np.zeros(0) for is_full in full]
 
 
 def _of_docs(
@@ -266,11 +265,11 @@ def _of_docs(
     before, after = _sums(scores, sizes)
     last = np.cumsum(sizes) - 1
     totals = np.logaddexp.reduce(before[last], axis=1)
-    found = []
-    for start, total, own in zip(last - sizes + 1, totals, entities, strict=True):
-        logs = [_log_sum(one, int(start), scores, before, after) for one in own]
-        found.append(np.exp(np.minimum(np.array(logs) - total, 0.0)))
-    return found
+    probabilities = []
+    for start, total, of_doc in zip(last - sizes + 1, totals, entities, strict=True):
+        logs = [_log_sum(each, int(start), scores, before, after) for each in of_doc]
+        probabilities.append(np.exp(np.minimum(np.array(logs) - total, 0.0)))
+    return probabilities
 
 
 def _log_sum(
@@ -332,8 +331,8 @@ def _by_label(sums: Floats) -> Floats:
 
 def _joined(outside: Floats, inside: dict[int, Floats | None]) -> Floats:
     """Put the sums of all tags side by side; None stands for that of O."""
-    n_labels = next(len(one.T) for one in inside.values() if one is not None)
+    n_labels = next(len(sums.T) for sums in inside.values() if sums is not None)
     alike = np.repeat(outside[:, None], n_labels, axis=1)
-    kinds = [alike if one is None else one for _, one in sorted(inside.items())]
+    kinds = [alike if sums is None else sums for _, sums in sorted(inside.items())]
     tags = np.stack(kinds, axis=2).reshape(len(outside), -1)
     return np.concatenate([outside[:, None], tags], axis=1)

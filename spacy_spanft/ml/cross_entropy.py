@@ -1,19 +1,21 @@
 """Cross-entropy with weights of classes and smoothed labels."""
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from thinc.api import Model
+from thinc.types import Floats2d
 
-from ..errors import SpanftError, check_number, shown
+from ..errors import SpanftError, check_number, listed, shown
 from .layers.sequences import upload
 
 Weights = dict[str, float]
+ClassWeights = dict[str, float] | list[Any] | Literal["balanced"] | None
+Targets = Model[Floats2d, Floats2d]
+NAME = "label_targets"
 _HEAVIEST = 1_000_000
-# What a config does not keep as the name of a setting.
-_NO_SETTING = re.compile(r"[=:\n]|^[#;\[]|^\s|\s$|^$")
 
 
 def check_smoothing(smoothing: object) -> None:
@@ -25,21 +27,8 @@ def check_smoothing(smoothing: object) -> None:
 def read_weights(weights: Mapping[str, Any] | Sequence[Any] | None) -> Weights:
     """Read the weights of classes, as names or as pairs.
 
-    A config has names as settings, and loses some of them in silence: those must be
-    written as pairs.
-
-    weights (Optional[Union[Dict[str, float], List[Tuple[str, float]]]]): The setting.
-    RETURNS (Dict[str, float]): The weights by the names of the classes.
+    Names that are no keys in a config, such as "a:b", must be written as pairs.
     """
-    if isinstance(weights, Mapping):
-        for name in weights:
-            if _NO_SETTING.search(name):
-                raise SpanftError(
-                    f"class_weights has a weight of {name!r}, which cannot be the "
-                    'name of a setting in a config: no "=" or ":" is allowed in it, '
-                    'nor "#", ";" or "[" at its beginning. Write pairs: '
-                    f'class_weights = [["{name}", 3.0], ...]'
-                )
     for pair in weights if isinstance(weights, list | tuple) else ():
         is_pair = isinstance(pair, list | tuple) and len(pair) == 2
         if not is_pair or not isinstance(pair[0], str):
@@ -47,33 +36,27 @@ def read_weights(weights: Mapping[str, Any] | Sequence[Any] | None) -> Weights:
                 f"class_weights has {shown(pair)}, which must be a pair of a label "
                 'and its weight: class_weights = [["LABEL", 3.0], ...]'
             )
-    read: Weights = dict(weights or {})
-    if weights is not None and len(read) < len(weights):
+    by_name: Weights = dict(weights or {})
+    if weights is not None and len(by_name) < len(weights):
         names = [pair[0] for pair in weights]
         twice = next(name for name in names if names.count(name) > 1)
         raise SpanftError(
             f"class_weights has two weights of {shown(twice)}. Remove one of them."
         )
     expected = f"a number above 0, and {_HEAVIEST:,} at most"
-    for name, weight in read.items():
+    for name, weight in by_name.items():
         setting = f"class_weights.{name}"
         check_number(setting, weight, lambda x: 0 < x <= _HEAVIEST, expected)
-    return read
+    return by_name
 
 
 def check_weight_names(name: str, weights: Weights, labels: Sequence[str]) -> None:
-    """Raise for a weight of a label that is not there.
-
-    name (str): The component.
-    weights (Dict[str, float]): The weights.
-    labels (Sequence[str]): The labels there are.
-    """
+    """Raise for a weight of a label that the component `name` does not have."""
     for label in weights:
         if label not in labels:
-            there = ", ".join(map(repr, labels))
             raise SpanftError(
-                f"class_weights of {name!r} has a weight of {shown(label)}. Its "
-                f"labels are {there}."
+                f"class_weights of {name!r} has a weight of {shown(label)}. Its labels "
+                f"are {listed(labels)}."
             )
 
 
@@ -82,50 +65,113 @@ def smoothed(truths: Any, smoothing: float, n_classes: int) -> Any:
 
     truths (FloatsXd): 1 where a class is right, otherwise 0.
     smoothing (float): The share.
-    n_classes (int): Over how many classes it is spread: 2 where each is right or not.
+    n_classes (int): The number of classes: 2 where each is right or not.
     RETURNS (FloatsXd): What is learned.
     """
     return truths * (1 - smoothing) + smoothing / n_classes
 
 
-def softmax_gradient(shares: Any, targets: Any, weights: Any) -> Any:
+def softmax_gradient(probabilities: Any, targets: Any, weights: Any) -> Any:
     """Compute the gradient, as that of PyTorch's CrossEntropyLoss before the mean.
 
-    shares (Floats2d): The softmax, (n, n_classes).
+    probabilities (Floats2d): The softmax, (n, n_classes).
     targets (Floats2d): What it learns, of the same shape.
     weights (Floats1d): Those of the classes.
-    RETURNS (Floats2d): The gradient with respect to what goes into the softmax.
+    RETURNS (Floats2d): The gradient with respect to the logits.
     """
     weighted = targets * weights
-    return weighted.sum(axis=1)[:, None] * shares - weighted
+    return weighted.sum(axis=1)[:, None] * probabilities - weighted
 
 
 def cross_entropy(
     ops: Any,
-    shares: Any,
+    probabilities: Any,
     truths: NDArray[np.int64],
     weights: Sequence[float],
     smoothing: float,
 ) -> tuple[float, Any]:
     """Compute the loss, summed, and its gradient.
 
-    ops (Ops): Where the numbers are.
-    shares (Floats2d): The softmax, (n, n_classes).
-    truths (NDArray): The number of each one's class, -1 where there is nothing to
-        learn, (n,).
+    ops (Ops): The operations of the arrays' device.
+    probabilities (Floats2d): The softmax, (n, n_classes).
+    truths (NDArray): The number of each class, -1 where nothing is known, (n,).
     weights (Sequence[float]): Those of the classes.
     smoothing (float): The share of each that is spread over all classes.
-    RETURNS (tuple[float, Floats2d]): The loss, and its gradient with respect to what
-        goes into the softmax.
+    RETURNS (tuple[float, Floats2d]): The loss, and its gradient with respect to the
+        logits.
     """
     known = np.flatnonzero(truths >= 0)
     rows, columns = upload(ops, known, truths[known])
-    own = shares[rows]
-    targets = ops.xp.zeros_like(own)
+    predicted = probabilities[rows]
+    targets = ops.xp.zeros_like(predicted)
     targets[ops.xp.arange(len(known)), columns] = 1
-    targets = smoothed(targets, smoothing, own.shape[1])
-    each = ops.asarray1f(list(weights))
-    gradient = ops.xp.zeros_like(shares)
-    gradient[rows] = softmax_gradient(own, targets, each)
-    logs = ops.xp.log(ops.xp.maximum(own, np.finfo(own.dtype).tiny))
-    return float(-(targets * each * logs).sum()), gradient
+    targets = smoothed(targets, smoothing, predicted.shape[1])
+    class_weights = ops.asarray1f(list(weights))
+    gradient = ops.xp.zeros_like(probabilities)
+    gradient[rows] = softmax_gradient(predicted, targets, class_weights)
+    logs = ops.xp.log(ops.xp.maximum(predicted, np.finfo(predicted.dtype).tiny))
+    return float(-(targets * class_weights * logs).sum()), gradient
+
+
+def label_targets(
+    exclusive: bool, class_weights: ClassWeights, label_smoothing: float
+) -> Targets:
+    """Make a layer that changes no score, and only their gradient.
+
+    spaCy's `textcat` knows neither setting. Its gradient is predicted minus true, which
+    tells the layer the truth. For the settings see `spacy-spanft.SpanTextCat.v1`.
+    """
+    check_smoothing(label_smoothing)
+    weights: Any = class_weights
+    if weights != "balanced":
+        weights = read_weights(weights)
+    attrs: dict[str, Any] = {
+        "exclusive": exclusive,
+        "class_weights": weights,
+        "label_smoothing": label_smoothing,
+        # That of each label, once the labels are known.
+        "weights": None if weights else [],
+    }
+    return Model(NAME, forward_targets, attrs=attrs)
+
+
+def target_layers(model: Model[Any, Any]) -> Iterator[Targets]:
+    """Yield the layers of this kind in a model."""
+    return (layer for layer in model.walk() if layer.name == NAME)
+
+
+def set_weights(layer: Targets, weights: Sequence[float]) -> None:
+    """Set the weight of each label, in the order of the scores."""
+    layer.attrs["weights"] = [float(weight) for weight in weights]
+
+
+def forward_targets(
+    model: Targets, X: Floats2d, is_train: bool
+) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+    """Return the scores as they are."""
+    if is_train and model.attrs["weights"] is None:
+        raise SpanftError(
+            "A text classifier has class_weights, but does not know the numbers of its "
+            "labels yet. Set [initialize.after_init] to the callback "
+            "spacy-spanft.prepare_training.v1."
+        )
+    return X, lambda dY: _gradient(model, X, dY)
+
+
+def _gradient(model: Targets, X: Any, dY: Any) -> Any:
+    """Replace the truth in the gradient by the weighted and smoothed truth."""
+    ops: Any = model.ops
+    known = model.attrs["weights"]
+    # Labels that were added later count once.
+    weights = ops.asarray1f([*known, *[1.0] * (X.shape[1] - len(known))])
+    truths, smoothing = X - dY, model.attrs["label_smoothing"]
+    if model.attrs["exclusive"]:
+        d = softmax_gradient(X, smoothed(truths, smoothing, X.shape[1]), weights)
+        is_known = (dY != 0).any(axis=1)[:, None]
+    else:
+        # As PyTorch's pos_weight: a label counts more where it holds.
+        counts = 1 + (weights - 1) * truths
+        d = counts * (X - smoothed(truths, smoothing, 2))
+        is_known = dY != 0
+    # spaCy makes the gradient of what is not annotated zero.
+    return d * is_known

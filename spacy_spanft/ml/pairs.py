@@ -1,12 +1,14 @@
 """Two texts in one Doc, with a separator between them."""
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import PairError, shown
 
 if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokenizer import Tokenizer
     from spacy.tokens import Doc
 
 SEPARATOR = "[SEP]"
@@ -15,8 +17,8 @@ SEPARATOR = "[SEP]"
 class Pair(NamedTuple):
     """The two texts of a Doc.
 
-    first (str): What stands before the separator.
-    second (Optional[str]): What stands after it; None where there is no separator.
+    first (str): The text before the separator.
+    second (Optional[str]): The text after it; None where there is no separator.
     separator (int): The index of its token; -1 where there is none.
     """
 
@@ -26,7 +28,7 @@ class Pair(NamedTuple):
 
 
 def check_separator(separator: str) -> None:
-    """Raise for a separator that could not be a token by itself."""
+    """Raise for a separator that cannot be a token."""
     if not separator or separator.split() != [separator]:
         raise PairError(
             f"The separator is {shown(separator)}, but must be a word without white "
@@ -35,10 +37,7 @@ def check_separator(separator: str) -> None:
 
 
 def check_tokenizer(tokenizer: Any) -> None:
-    """Raise for a tokenizer of an encoder that cannot encode pairs.
-
-    tokenizer (PreTrainedTokenizerFast): The tokenizer.
-    """
+    """Raise for a tokenizer of an encoder that cannot encode pairs."""
     if not tokenizer.is_fast:
         raise PairError(
             f"{type(tokenizer).__name__} is not a fast tokenizer, so it does not say "
@@ -55,12 +54,12 @@ def check_tokenizer(tokenizer: Any) -> None:
 
 
 def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
-    """Make one text of two, for a pipeline that was trained on pairs.
+    """Join two texts, for a pipeline that was trained on pairs.
 
     first (str): The first text.
     second (str): The second text.
-    separator (str): What the pipeline's tokenizer takes for a separator, whatever the
-        encoder's own looks like.
+    separator (str): The separator of the pipeline's tokenizer, whatever the encoder's
+        own looks like.
     RETURNS (str): Both, with the separator between them.
     """
     check_separator(separator)
@@ -71,9 +70,8 @@ def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
         )
     if separator in first:
         raise PairError(
-            f"The first text of a pair holds the separator {shown(separator)} itself, "
-            f"so nobody could tell where it ends: {shown(first)}. Take it out, or "
-            "choose another separator."
+            f"The first text of a pair contains the separator {shown(separator)}: "
+            f"{shown(first)}. Remove it, or choose another separator."
         )
     return f"{first} {separator} {second}"
 
@@ -81,10 +79,10 @@ def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
 def join_pairs(
     pairs: Iterable[tuple[str, str]], separator: str = SEPARATOR
 ) -> Iterator[str]:
-    """Make one text of each pair, for `nlp.pipe`.
+    """Join the texts of each pair, for `nlp.pipe`.
 
     pairs (Iterable[tuple[str, str]]): The pairs.
-    separator (str): What the pipeline's tokenizer takes for a separator.
+    separator (str): The separator of the pipeline's tokenizer.
     YIELDS (str): The texts.
     """
     for pair in pairs:
@@ -97,36 +95,32 @@ def join_pairs(
 
 
 def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
-    """Find the two texts of a Doc again, exactly as `join_pair` got them.
+    """Return the two texts of a Doc, exactly as `join_pair` received them.
 
-    separator (str): What its tokenizer took for a separator. Only the first one counts.
-    RETURNS (Pair): The texts.
+    Only the first separator counts.
     """
     check_separator(separator)
     text = doc.text
     if separator not in text:
         return Pair(text, None, -1)
-    place = next((token.i for token in doc if token.text == separator), None)
-    if place is None:
+    token = next((token for token in doc if token.text == separator), None)
+    if token is None:
         raise PairError(
             f"The separator {shown(separator)} is not a token by itself in "
             f"{shown(text)}. It needs white space on both sides, and the tokenizer "
             "must know it:\n\n    [nlp.tokenizer]\n    @tokenizers = "
             f'"spacy-spanft.PairTokenizer.v1"\n    separator = "{separator}"'
         )
-    token = doc[place]
     # `join_pair` put one space on each side of the separator.
     first = text[: token.idx].removesuffix(" ")
     second = text[token.idx + len(separator) :].removeprefix(" ")
-    return Pair(first, second, place)
+    return Pair(first, second, token.i)
 
 
 def warn_of_single(owner: Any, docs: "Iterable[Doc]", separator: str) -> None:
-    """Warn once of a text that is not a pair: training may have had none.
+    """Warn once, by `owner.has_warned`, of a text that is not a pair.
 
-    owner (Any): What encodes texts. Its attribute has_warned says whether it has.
-    docs (Iterable[Doc]): The texts, of which empty ones do not count.
-    separator (str): What stands between the texts of a pair.
+    The training may have had none. Empty texts do not count.
     """
     if owner.has_warned:
         return
@@ -135,8 +129,30 @@ def warn_of_single(owner: Any, docs: "Iterable[Doc]", separator: str) -> None:
     if text is not None:
         owner.has_warned = True
         warnings.warn(
-            f"A text has no separator {separator!r}, so that it is encoded as a single "
-            "text, by a pipeline for pairs. Join pairs with spacy_spanft.join_pair. "
+            f"A text has no separator {separator!r}, so that a pipeline for pairs "
+            "encodes it as a single text. Join pairs with spacy_spanft.join_pair. "
             f"The first such text: {text[:60]!r}",
             stacklevel=3,
         )
+
+
+def make_pair_tokenizer(
+    separator: str = SEPARATOR,
+) -> "Callable[[Language], Tokenizer]":
+    """Build `spacy-spanft.PairTokenizer.v1`: the language's own, with a separator.
+
+    separator (str): The separator, which becomes one token wherever white space stands
+        around it.
+    RETURNS (Callable[[Language], Tokenizer]): What makes the tokenizer.
+    """
+    from spacy.attrs import ORTH
+    from spacy.language import create_tokenizer
+
+    check_separator(separator)
+
+    def make(nlp: "Language") -> "Tokenizer":
+        tokenizer = create_tokenizer()(nlp)
+        tokenizer.add_special_case(separator, [{ORTH: separator}])
+        return tokenizer
+
+    return make

@@ -39,7 +39,7 @@ from ..ml.cross_entropy import (
     read_weights,
 )
 from ..util.names import WRITER
-from .loading import FiniteWeights
+from .finite_weights import FiniteWeights
 
 # token.ent_iob. A token that is blocked begins an entity without a label.
 _INSIDE, _BEGIN = 1, 3
@@ -103,7 +103,7 @@ def make_bilou_ner(
         of entities are "O". Others count once.
     label_smoothing (float): The share of each token's tag that is spread over all tags
         in training.
-    scorer (Optional[Callable]): What scores the entities.
+    scorer (Optional[Callable]): The scorer of the entities.
     RETURNS (BilouNER): The component.
     """
     return BilouNER(
@@ -119,11 +119,7 @@ def make_bilou_ner(
 
 
 class Entities(NamedTuple):
-    """The predicted entities of a Doc.
-
-    spans (list[Entity]): Their start, end and label's number.
-    scores (Optional[Floats]): Their probabilities, if they are asked for.
-    """
+    """The predicted entities of a Doc, and their probabilities if asked for."""
 
     spans: list[Entity]
     scores: Floats | None
@@ -177,11 +173,7 @@ class BilouNER(FiniteWeights):
         return self.labels
 
     def add_label(self, label: str) -> int:
-        """Add a label, to a trained pipeline as well.
-
-        label (str): The label.
-        RETURNS (int): 0 if it was there already, otherwise 1.
-        """
+        """Add a label, to a trained pipeline as well; return 0 if it was there."""
         if not isinstance(label, str) or not label:
             raise SpanftError(
                 f"{shown(label)} cannot be a label of {self.name!r}: a string of one "
@@ -206,8 +198,6 @@ class BilouNER(FiniteWeights):
     ) -> None:
         """Prepare for training.
 
-        get_examples (Callable[[], Iterable[Example]]): Gives a sample of the data.
-        nlp (Optional[Language]): The pipeline.
         labels (Optional[Iterable[str]]): The labels; None takes those of the examples.
         """
         validate_get_examples(get_examples, "BilouNER.initialize")
@@ -227,10 +217,8 @@ class BilouNER(FiniteWeights):
         if not self.labels:
             raise SpanftError(
                 f"{self.name!r} has no labels: not one example that it is initialized "
-                "with has an entity (doc.ents). In training: is the path in "
-                "[corpora.train] right, and is it read by the right @readers? "
-                "spacy.Corpus.v1 reads .spacy files, spacy-spanft.ConllCorpus.v1 "
-                "CoNLL's columns."
+                "with has an entity (doc.ents). Check the path and the @readers of "
+                "[corpora.train]."
             )
         check_weight_names(self.name, self.class_weights, ["O", *self.labels])
         self._warn_of_unlearnable(get_examples())
@@ -240,9 +228,7 @@ class BilouNER(FiniteWeights):
     def predict(self, docs: Iterable[Doc]) -> list[Entities]:
         """Predict the entities of each Doc, without writing them.
 
-        docs (Iterable[Doc]): The Docs.
-        RETURNS (list[Entities]): The entities of each, and their probabilities where
-            there is a threshold or a key for them.
+        They have probabilities where there is a threshold or a key for these.
         """
         docs = list(docs)
         is_text = any(map(len, docs))
@@ -251,9 +237,7 @@ class BilouNER(FiniteWeights):
     def decode(self, docs: list[Doc], tags: Sequence[Floats2d]) -> list[Entities]:
         """Return the entities of each Doc from the probabilities of its tags.
 
-        docs (list[Doc]): The Docs.
-        tags (Sequence[Floats2d]): What the model predicts; none if no Doc has a token.
-        RETURNS (list[Entities]): As `predict`.
+        tags (Sequence[Floats2d]): The model's predictions; none if no Doc has a token.
         """
         if not len(tags):
             return [Entities([], np.zeros(0)) for _ in docs]
@@ -273,11 +257,7 @@ class BilouNER(FiniteWeights):
         ]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Entities]) -> None:
-        """Write the entities, beside those that are there already.
-
-        docs (Iterable[Doc]): The Docs.
-        scores (Sequence[Entities]): What `predict` returned.
-        """
+        """Write the entities, beside those that are there already."""
         labels = [self.vocab.strings.add(label) for label in self.labels]
         for doc, entities in zip(docs, scores, strict=True):
             spans = [
@@ -296,10 +276,8 @@ class BilouNER(FiniteWeights):
         Tokens that do not line up with the gold data, or of which it says nothing, are
         left out.
 
-        examples (Iterable[Example]): The examples.
-        scores (Sequence[Floats2d]): The probabilities of their tags.
         RETURNS (tuple[float, list[Floats2d]]): The loss, and its gradient with respect
-            to what goes into the softmax.
+            to the logits.
         """
         examples = list(examples)
         validate_examples(examples, "BilouNER.get_loss")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from spacy.scorer import PRFScore, Scorer
 from spacy.training import Example
 
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, listed, shown
 
 Scores = dict[str, Any]
 ScoreExamples = Callable[..., Scores]
@@ -18,7 +18,7 @@ ScoreExamples = Callable[..., Scores]
 def make_classification_scorer(positive_label: str | None = None) -> ScoreExamples:
     """Build `spacy-spanft.classification_scorer.v1`, for `textcat`.
 
-    Beside all that spaCy's own scorer gives: cats_accuracy, cats_matthews, and cats_f1,
+    It adds to the scores of spaCy's own: cats_accuracy, cats_matthews, and cats_f1,
     which is that of the positive label.
 
     positive_label (Optional[str]): The positive label; None for the one that the
@@ -31,20 +31,18 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
         positive = positive_label or settings.get("positive_label")
         labels = list(settings.get("labels", ()))
         if positive is not None and labels and positive not in labels:
-            there = ", ".join(map(repr, labels))
-            message = (
-                f"positive_label = {shown(positive)}, but the labels are: {there}. "
-                "Set it in the scorer's block to one of them."
+            raise SpanftError(
+                f"positive_label = {shown(positive)}, but the labels are: "
+                f"{listed(labels)}. Set it in the scorer's block to one of them."
             )
-            raise SpanftError(message)
         settings = {**settings, "positive_label": positive, "multi_label": False}
-        found = Scorer.score_cats(examples, "cats", **settings)
+        scores = Scorer.score_cats(examples, "cats", **settings)
         gold, guess = [], []
         for example in examples:
             if example.reference.cats and example.predicted.cats:
                 gold.append(_best(example.reference.cats))
                 guess.append(_best(example.predicted.cats))
-        return {**found, **classification_scores(gold, guess, positive)}
+        return {**scores, **classification_scores(gold, guess, positive)}
 
     return score
 
@@ -52,10 +50,8 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
 def classification_scores(
     gold: Sequence[str], guess: Sequence[str], positive_label: str | None = None
 ) -> Scores:
-    """Score labels.
+    """Score predicted labels.
 
-    gold (Sequence[str]): The right labels.
-    guess (Sequence[str]): The predicted ones.
     RETURNS (dict[str, Any]): cats_accuracy, cats_matthews and cats_f1, None without
         anything to score.
     """
@@ -79,13 +75,11 @@ def classification_scores(
 def matthews(gold: Sequence[str], guess: Sequence[str]) -> float:
     """Compute the Matthews correlation of labels, of any number (Gorodkin, 2004).
 
-    gold (Sequence[str]): The right labels.
-    guess (Sequence[str]): The predicted ones.
     RETURNS (float): From -1 to 1; 0 where either side has the same label all over.
     """
-    labels, places = np.unique([*gold, *guess], return_inverse=True)
+    labels, numbers = np.unique([*gold, *guess], return_inverse=True)
     confusion = np.zeros((len(labels), len(labels)))
-    np.add.at(confusion, (places[: len(gold)], places[len(gold) :]), 1)
+    np.add.at(confusion, (numbers[: len(gold)], numbers[len(gold) :]), 1)
     n, of_gold, of_guess = len(gold), confusion.sum(axis=1), confusion.sum(axis=0)
     covariance = np.trace(confusion) * n - of_gold @ of_guess
     variances = (n**2 - of_gold @ of_gold) * (n**2 - of_guess @ of_guess)
@@ -111,10 +105,8 @@ def make_regression_scorer(label: str = "score") -> ScoreExamples:
 
 
 def regression_scores(gold: Sequence[float], guess: Sequence[float]) -> Scores:
-    """Score numbers.
+    """Score predicted numbers.
 
-    gold (Sequence[float]): The right ones.
-    guess (Sequence[float]): The predicted ones.
     RETURNS (dict[str, Any]): cats_pearson and cats_spearman; 0 where either side is
         the same all over, as before the first training step; None for fewer than two.
     """
@@ -129,17 +121,17 @@ def regression_scores(gold: Sequence[float], guess: Sequence[float]) -> Scores:
 
 
 def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    # From the first: what differs in the last digit alone has a mean to the last digit.
+    # Of numbers that differ in the last digit alone: from the first, so that the mean
+    # is exact, and scaled before they are multiplied, which would make zeros of them.
     x, y = x - x[0], y - y[0]
     x, y = x - x.mean(), y - y.mean()
-    # Scaled before they are multiplied: what differs in the last digit is not nothing.
     return float((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)))
 
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
     """Rank numbers; those that are equal share the mean of their ranks."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+    _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[numbers]
 
 
 def _best(cats: dict[str, float]) -> str:

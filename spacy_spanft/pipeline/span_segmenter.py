@@ -51,7 +51,7 @@ def make_span_segmenter(
 
     nlp (Language): The pipeline.
     name (str): The component's name in it.
-    segmenter (Segmenter): What cuts.
+    segmenter (Segmenter): The segmenter that cuts Docs.
     spans_key (str): The key in doc.spans.
     singletons (bool): Also write the tokens that are in no span, each as its own.
     overwrite (bool): Replace spans that another component wrote under the key.
@@ -83,17 +83,7 @@ class SpanSegmenter(Pipe):
         overwrite: bool = False,
         separator: str | None = None,
     ) -> None:
-        """Make the component.
-
-        nlp (Language): The pipeline.
-        name (str): The component's name in it.
-        segmenter (Segmenter): What cuts.
-        spans_key (str): The key in doc.spans.
-        singletons (bool): Also write the tokens in no span, each as its own.
-        overwrite (bool): Replace spans that another component wrote under the key.
-        separator (Optional[str]): The separator between two texts, which no span
-            crosses.
-        """
+        """Make the component; see `make_span_segmenter`."""
         check_spans_key(spans_key)
         if separator is not None:
             check_separator(separator)
@@ -107,11 +97,7 @@ class SpanSegmenter(Pipe):
         self._warned = nlp.lang == "en"
 
     def __call__(self, doc: Doc) -> Doc:
-        """Cut one Doc.
-
-        doc (Doc): The Doc.
-        RETURNS (Doc): The same Doc, with its spans.
-        """
+        """Cut a Doc, and return it with its spans."""
         error_handler = self.get_error_handler()
         try:
             self.set_annotations([doc], self.predict([doc]))
@@ -120,12 +106,7 @@ class SpanSegmenter(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
-        """Cut a stream of Docs, a batch at a time.
-
-        stream (Iterable[Doc]): The Docs.
-        batch_size (int): How many to cut at once.
-        YIELDS (Doc): The same Docs in the same order, with their spans.
-        """
+        """Cut a stream of Docs, a batch at a time, and yield them with their spans."""
         error_handler = self.get_error_handler()
         for docs in util.minibatch(stream, size=batch_size):
             try:
@@ -135,49 +116,35 @@ class SpanSegmenter(Pipe):
                 error_handler(self.name, self, docs, error)
 
     def predict(self, docs: Sequence[Doc]) -> list[Segmentation]:
-        """Cut Docs without writing anything.
-
-        docs (Sequence[Doc]): The Docs.
-        RETURNS (list[Segmentation]): The spans of each Doc.
-        """
+        """Return the spans of each Doc without writing anything."""
         self._warn_of_default()
-        found = self._segment(docs)
+        spans = self._segment(docs)
         if self.separator is None:
-            return found
-        return split_at_separators(docs, found, self.separator, self._segment)
+            return spans
+        return split_at_separators(docs, spans, self.separator, self._segment)
 
     def _segment(self, docs: Sequence[Doc]) -> list[Segmentation]:
-        """Let the segmenter cut Docs, and check what it gives."""
+        """Let the segmenter cut Docs, and check its results."""
         name = _name_of(self.segmenter)
-        found = self.segmenter(docs)
-        if not isinstance(found, Sequence):
-            kind, what = type(found).__name__, f"{len(docs)} Docs"
+        results = self.segmenter(docs)
+        if not isinstance(results, Sequence) or len(results) != len(docs):
             raise SpanftError(
-                f"The segmenter {name} gave a {kind} for {what}. It must give a "
-                "list with the spans of each Doc: [[(start, end), ...], ...]."
+                f"The segmenter {name} returned {shown(results)} for {len(docs)} Docs. "
+                "It must return a list with the spans of each Doc: [[(start, end), "
+                "...], ...]."
             )
-        if len(found) != len(docs):
-            raise SpanftError(
-                f"The segmenter {name} got {len(docs)} Docs, but gave "
-                f"{len(found)} results."
-            )
-        return [
-            checked(doc, spans, name) for doc, spans in zip(docs, found, strict=True)
-        ]
+        pairs = zip(docs, results, strict=True)
+        return [checked(doc, spans, name) for doc, spans in pairs]
 
     def set_annotations(
         self, docs: Sequence[Doc], segmentations: Sequence[Segmentation]
     ) -> None:
-        """Write the spans. The key is written even where there are none.
-
-        docs (Sequence[Doc]): The Docs.
-        segmentations (Sequence[Segmentation]): The spans of each.
-        """
-        place = {"key": self.spans_key, "writer": self.name}
+        """Write the spans. The key is written even where there are none."""
+        target = {"key": self.spans_key, "writer": self.name}
         for doc, segmentation in zip(docs, segmentations, strict=True):
             if self.singletons:
                 segmentation = with_singletons(segmentation, len(doc))
-            other = other_writer(doc, segmentation, **place)
+            other = other_writer(doc, segmentation, **target)
             if other and not self.overwrite:
                 raise SpanftError(
                     f"doc.spans[{self.spans_key!r}] already exists, and was not "
@@ -186,7 +153,7 @@ class SpanSegmenter(Pipe):
                     'nlp.add_pipe("span_segmenter", config={"spans_key": '
                     '"other"}) or config={"overwrite": True}.'
                 )
-            write_spans(doc, segmentation, **place)
+            write_spans(doc, segmentation, **target)
 
     def initialize(
         self,
@@ -220,58 +187,37 @@ class SpanSegmenter(Pipe):
             )
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Write what the segmenter knows.
-
-        exclude (Iterable[str]): "segmenter" leaves it out.
-        RETURNS (bytes): The data.
-        """
+        """Return the data of the segmenter; exclude "segmenter" to leave it out."""
         data: bytes = util.to_bytes(self._parts("to_bytes"), exclude)
         return data
 
     def from_bytes(
         self, data: bytes, *, exclude: Iterable[str] = ()
     ) -> "SpanSegmenter":
-        """Read what the segmenter knows.
-
-        data (bytes): What `to_bytes` wrote.
-        exclude (Iterable[str]): "segmenter" leaves it out.
-        RETURNS (SpanSegmenter): The component.
-        """
+        """Read the data of the segmenter."""
         util.from_bytes(data, self._parts("from_bytes"), exclude)
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save what the segmenter knows.
-
-        path (Union[str, Path]): The component's folder.
-        exclude (Iterable[str]): "segmenter" leaves it out.
-        """
+        """Save the data of the segmenter in the component's folder."""
         util.to_disk(path, self._parts("to_disk"), exclude)
 
     def from_disk(
         self, path: str | Path, *, exclude: Iterable[str] = ()
     ) -> "SpanSegmenter":
-        """Read what the segmenter knows.
-
-        path (Union[str, Path]): The component's folder.
-        exclude (Iterable[str]): "segmenter" leaves it out.
-        RETURNS (SpanSegmenter): The component.
-        """
+        """Read the data of the segmenter from the component's folder."""
         util.from_disk(path, self._parts("from_disk"), exclude)
         return self
 
     def _parts(self, method: str) -> dict[str, Callable[..., Any]]:
-        """Find out how the segmenter saves or reads its data, if it has any."""
-        own: Callable[..., Any] | None = getattr(self.segmenter, method, None)
-        if own is None and method == "to_disk" and hasattr(self.segmenter, "to_bytes"):
-            own = self._write_bytes
-        if (
-            own is None
-            and method == "from_disk"
-            and hasattr(self.segmenter, "from_bytes")
-        ):
-            own = self._read_bytes
-        return {"segmenter": own} if own else {}
+        """Return how the segmenter saves or reads its data, if it has any."""
+        if hasattr(self.segmenter, method):
+            return {"segmenter": getattr(self.segmenter, method)}
+        if method == "to_disk" and hasattr(self.segmenter, "to_bytes"):
+            return {"segmenter": self._write_bytes}
+        if method == "from_disk" and hasattr(self.segmenter, "from_bytes"):
+            return {"segmenter": self._read_bytes}
+        return {}
 
     def _write_bytes(self, path: Path) -> None:
         segmenter: Any = self.segmenter

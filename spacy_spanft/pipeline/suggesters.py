@@ -9,7 +9,7 @@ from thinc.api import Ops, get_current_ops
 from thinc.types import Ragged
 
 from ..errors import check_number
-from ..ml.alignment import Ints, check_spans_key, read_spans
+from ..ml.alignment import NO_SPANS, Ints, check_spans_key, read_spans
 
 Suggester = Callable[..., Ragged]
 
@@ -19,12 +19,12 @@ def segment_suggester(
 ) -> Suggester:
     """Build `spacy-spanft.segment_suggester.v1`: all n-grams, and all longer segments.
 
-    With the n-grams, what stands inside a segment is found too: "United Airlines" in
-    "United Airlines Holding".
+    The n-grams include what stands inside a segment: "United Airlines" in "United
+    Airlines Holding".
 
     spans_key (str): The key in doc.spans.
-    min_size (int): How many tokens the shortest n-grams have.
-    max_size (int): How many tokens the longest n-grams have; 0 for segments alone.
+    min_size (int): The number of tokens of the shortest n-grams.
+    max_size (int): The number of tokens of the longest n-grams; 0 for segments alone.
     RETURNS (Callable[[Iterable[Doc], Optional[Ops]], Ragged]): The suggester.
     """
     check_spans_key(spans_key)
@@ -33,11 +33,10 @@ def segment_suggester(
     check_number("max_size", max_size, lambda n: not n or n >= min_size, expected)
 
     def suggest(docs: Iterable[Doc], *, ops: Ops | None = None) -> Ragged:
-        found = [_candidates(doc, spans_key, min_size, max_size) for doc in docs]
-        on: Any = ops or get_current_ops()
-        spans = np.concatenate([np.zeros((0, 2), np.int64), *found])
-        lengths = on.asarray1i([len(one) for one in found])
-        return Ragged(on.asarray2i(spans), lengths)
+        spans = [_candidates(doc, spans_key, min_size, max_size) for doc in docs]
+        device: Any = ops or get_current_ops()
+        lengths = device.asarray1i(list(map(len, spans)))
+        return Ragged(device.asarray2i(np.concatenate([NO_SPANS, *spans])), lengths)
 
     return suggest
 

@@ -15,8 +15,8 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..errors import SpanftError, shown
-from ..ml.layers.label_targets import target_layers
-from .loading import FiniteWeights
+from ..ml.cross_entropy import target_layers
+from .finite_weights import FiniteWeights
 from .scorers import make_regression_scorer
 
 SCORE = "score"
@@ -52,7 +52,7 @@ def make_text_regressor(
     low (float): The lowest score.
     high (float): The highest score.
     label (str): The score's name in doc.cats.
-    scorer (Optional[Callable]): What scores the scores.
+    scorer (Optional[Callable]): The scorer.
     RETURNS (TextRegressor): The component.
     """
     return TextRegressor(
@@ -63,9 +63,9 @@ def make_text_regressor(
 class TextRegressor(FiniteWeights, MultiLabel_TextCategorizer):
     """A `textcat_multilabel` with one label whose truth is anything from 0 to 1.
 
-    spaCy's own refuses all but 0 and 1 for a truth. The loss is the same, the squared
-    difference between what is predicted and what is true, after a logistic function.
-    In doc.cats, of the gold data and of the predictions, stands the score itself.
+    spaCy's own accepts only 0 and 1. The loss is the same, the squared difference from
+    the truth after a logistic function. doc.cats has the score itself, in the gold data
+    and in the predictions.
     """
 
     def __init__(
@@ -79,16 +79,7 @@ class TextRegressor(FiniteWeights, MultiLabel_TextCategorizer):
         label: str = SCORE,
         scorer: Callable[..., dict[str, Any]] | None = make_regression_scorer(),  # noqa: B008
     ) -> None:
-        """Make the component.
-
-        vocab (Vocab): The pipeline's vocabulary.
-        model (Model[List[Doc], Floats2d]): A model for textcat_multilabel.
-        name (str): The component's name in the pipeline.
-        low (float): The lowest score.
-        high (float): The highest score.
-        label (str): The score's name in doc.cats.
-        scorer (Optional[Callable]): What scores the scores.
-        """
+        """Make the component; see `make_text_regressor`."""
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise SpanftError(
                 f"The lowest score is {shown(low)} and the highest {shown(high)}, but "
@@ -113,7 +104,7 @@ class TextRegressor(FiniteWeights, MultiLabel_TextCategorizer):
     ) -> None:
         """Prepare for training.
 
-        get_examples (Callable[[], Iterable[Example]]): Gives a sample of the data.
+        get_examples (Callable[[], Iterable[Example]]): Returns a sample of the data.
         nlp (Optional[Language]): The pipeline.
         """
         if any(target_layers(self.model)):
@@ -135,8 +126,7 @@ class TextRegressor(FiniteWeights, MultiLabel_TextCategorizer):
     def set_annotations(self, docs: Iterable[Doc], scores: Any) -> None:
         """Write the scores, from low to high.
 
-        docs (Iterable[Doc]): The Docs.
-        scores (Floats2d): What the model predicted, (n_docs, 1).
+        scores (Floats2d): The predictions of the model, (n_docs, 1).
         """
         for doc, share in zip(docs, scores[:, 0].tolist(), strict=True):
             doc.cats[self.label] = self.low + share * (self.high - self.low)

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from .collator import IGNORED
 
@@ -27,7 +26,7 @@ class Boundaries(NamedTuple):
 
 
 def find_boundaries(labels: Tensor, attention_mask: Tensor) -> Boundaries:
-    """Find what stands around each span of tokens that are predicted.
+    """Return what stands around each span of tokens that are predicted.
 
     labels (Tensor): What is predicted, IGNORED elsewhere, (n_sequences, n_tokens).
     attention_mask (Tensor): 0 where there is only padding, alike.
@@ -42,8 +41,8 @@ def find_boundaries(labels: Tensor, attention_mask: Tensor) -> Boundaries:
     is_text = attention_mask.bool()
     is_there = right < n_tokens
     is_there &= is_text.gather(1, right.clamp(max=n_tokens - 1))
-    rows, found = torch.nonzero(is_masked & (left >= 0) & is_there, as_tuple=True)
-    return Boundaries(rows, found, left[rows, found], right[rows, found])
+    rows, at = torch.nonzero(is_masked & (left >= 0) & is_there, as_tuple=True)
+    return Boundaries(rows, at, left[rows, at], right[rows, at])
 
 
 class SpanBoundaryHead(nn.Module):
@@ -60,14 +59,15 @@ class SpanBoundaryHead(nn.Module):
     ) -> None:
         """Make a head.
 
-        width (int): That of the encoder.
-        output_width (int): That of the output embeddings.
-        n_positions (int): How many tokens of a span are predicted at most.
-        position_width (int): That of the position embeddings.
+        width (int): The width of the encoder.
+        output_width (int): The width of the output embeddings.
+        n_positions (int): The largest number of predicted tokens of a span.
+        position_width (int): The width of the position embeddings.
         epsilon (float): What the layer norms add to the variance.
         spread (float): The standard deviation of the first weights.
         """
         super().__init__()
+        self.spread = spread
         self.positions = nn.Embedding(n_positions, position_width)
         self.layers = nn.Sequential(
             nn.Linear(2 * width + position_width, width),
@@ -77,10 +77,16 @@ class SpanBoundaryHead(nn.Module):
             nn.GELU(),
             nn.LayerNorm(output_width, eps=epsilon),
         )
+        self.initialize()
+
+    def initialize(self) -> None:
+        """Draw the first weights."""
         for layer in self.modules():
             if isinstance(layer, nn.Linear | nn.Embedding):
-                nn.init.normal_(layer.weight, std=spread)
-            if isinstance(layer, nn.Linear):
+                nn.init.normal_(layer.weight, std=self.spread)
+            if isinstance(layer, nn.LayerNorm):
+                nn.init.ones_(layer.weight)
+            if isinstance(layer, nn.LayerNorm | nn.Linear):
                 nn.init.zeros_(layer.bias)
 
     def forward(self, hidden: Tensor, at: Boundaries) -> tuple[Tensor, Tensor]:
@@ -96,35 +102,17 @@ class SpanBoundaryHead(nn.Module):
         rows, left, right = at.rows[has_one], at.left[has_one], at.right[has_one]
         vectors = [hidden[rows, left], hidden[rows, right]]
         vectors.append(self.positions(position[has_one]))
-        found: Tensor = self.layers(torch.cat(vectors, dim=-1))
-        return found, has_one
+        predicted: Tensor = self.layers(torch.cat(vectors, dim=-1))
+        return predicted, has_one
 
 
-class OutputEmbeddings:
-    """The matrix, shared with the encoder, that turns vectors into words."""
+def output_embeddings(masked_lm: Any) -> tuple[Tensor, Tensor | None]:
+    """Return the matrix and the bias that turn vectors into scores of words.
 
-    def __init__(self, encoder: Any) -> None:
-        """Find the matrix.
-
-        encoder (PreTrainedModel): A masked language model.
-        """
-        output = encoder.get_output_embeddings()
-        n_words = encoder.config.vocab_size
-        # A few models name another layer so.
-        if output is None or output.weight.shape[0] != n_words:
-            output = encoder.get_input_embeddings()
-        self.weight: Tensor = output.weight
-        self.bias: Tensor | None = getattr(output, "bias", None)
-
-    @property
-    def width(self) -> int:
-        """The width of the vectors that it takes."""
-        return self.weight.shape[1]
-
-    def __call__(self, vectors: Tensor) -> Tensor:
-        """Compute a score for each word.
-
-        vectors (Tensor): What to tell, (n_vectors, width).
-        RETURNS (Tensor): The scores, (n_vectors, n_words).
-        """
-        return functional.linear(vectors, self.weight, self.bias)
+    masked_lm (PreTrainedModel): A masked language model, which shares them.
+    """
+    output = masked_lm.get_output_embeddings()
+    # A few models name another layer so.
+    if output is None or output.weight.shape[0] != masked_lm.config.vocab_size:
+        output = masked_lm.get_input_embeddings()
+    return output.weight, getattr(output, "bias", None)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors, PretrainingError, check_setting
+from ..errors import SpanftError, check_setting
 from .masking import MAX_SHARE, Masking, Positions, choose
-from .words import NO_WORD, check_tokenizer, tells_words, words_of
+from .word_ids import NO_WORD, check_tokenizer, tells_words, words_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,13 +56,11 @@ class SpanMaskingCollator:
 
     def __post_init__(self) -> None:
         check_tokenizer(self.tokenizer)
-        expected = "one of " + ", ".join(map(repr, units := get_args(Masking)))
-        is_unit = self.masking in units
-        check_setting("masking", self.masking, is_unit, expected, PretrainingError)
         self._tells_words = tells_words(self.tokenizer)
-        expected = f"more than 0, and {MAX_SHARE} at most"
+        units = get_args(Masking)
+        check_setting("masking", self.masking, self.masking in units, f"in {units}")
         is_share = 0 < self.share <= MAX_SHARE
-        check_setting("share", self.share, is_share, expected, PretrainingError)
+        check_setting("share", self.share, is_share, f"over 0, up to {MAX_SHARE}")
         special = self.tokenizer.all_special_ids
         every = [*self.tokenizer.get_vocab().values(), *special]
         self._is_special = np.zeros(max(every) + 1, np.bool_)
@@ -129,7 +127,10 @@ class SpanMaskingCollator:
         segments = words
         if self.masking == "ngrams":
             if "segment_ids" not in feature:
-                raise PretrainingError(Errors.NO_SEGMENTS)
+                raise SpanftError(
+                    'masking = "ngrams" needs segment_ids beside input_ids: one number '
+                    "for all tokens of an n-gram, or of a word in none."
+                )
             segments = np.asarray(feature["segment_ids"])
         may_not = self._is_special[ids] | (words == NO_WORD)
         starts = _starts(words)  # the first token of each word, and the end
@@ -166,13 +167,13 @@ def _key(feature: Mapping[str, Any]) -> Sequence[int]:
 
 
 def _starts(numbers: NDArray[np.int64]) -> Positions:
-    """Where the numbers change, with both ends."""
+    """Return where the numbers change, with both ends."""
     changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
     return np.concatenate([[0], changes, [len(numbers)]])
 
 
 def _runs(may: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Find the stretches of what is true."""
+    """Yield where each stretch of True begins and ends."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], may, [False]])))
     return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 

@@ -1,30 +1,49 @@
 """Masked language model and span boundary objective together: the loss of SpanBERT."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from .boundary import Boundaries, OutputEmbeddings, SpanBoundaryHead, find_boundaries
+from .boundary import Boundaries, SpanBoundaryHead, find_boundaries, output_embeddings
 from .collator import IGNORED
 
 
-class SpanObjective(nn.Module):
-    """An encoder with its own masked-LM head, and the head for span boundaries."""
+def with_objective(masked_lm: type[Any], sbo: bool) -> type[Any]:
+    """Return a class of models like another one, whose forward pass is the objective.
 
-    def __init__(self, encoder: Any, boundary: SpanBoundaryHead | None) -> None:
-        """Put the parts together.
+    It loads and saves the weights of that class, with those of the boundary head beside
+    them, and Hugging Face's Trainer knows what to do with it.
 
-        encoder (PreTrainedModel): Any model of AutoModelForMaskedLM.
-        boundary (Optional[SpanBoundaryHead]): The head; None leaves the objective out.
-        """
-        super().__init__()
-        self.encoder = encoder
-        self.boundary = boundary
-        self.config = encoder.config  # which the Trainer looks at
+    masked_lm (type[PreTrainedModel]): A class of AutoModelForMaskedLM.
+    sbo (bool): Whether spans are predicted from their boundaries, too.
+    """
+    attributes = {"__module__": masked_lm.__module__, "has_boundary": sbo}
+    return type(masked_lm.__name__, (SpanObjective, masked_lm), attributes)
+
+
+class SpanObjective:
+    """What is mixed into a masked language model."""
+
+    has_boundary: ClassVar[bool]
+    boundary: SpanBoundaryHead
+    base_model: Any
+
+    def __init__(self, config: Any, *args: Any, **settings: Any) -> None:
+        """Make the model, and the head for span boundaries."""
+        super().__init__(config, *args, **settings)  # type: ignore[call-arg]
+        if self.has_boundary:
+            self.boundary = SpanBoundaryHead(
+                config.hidden_size,
+                output_embeddings(self)[0].shape[1],
+                epsilon=getattr(config, "layer_norm_eps", 1e-12),
+                spread=getattr(config, "initializer_range", 0.02),
+            )
 
     def forward(
         self,
@@ -39,25 +58,24 @@ class SpanObjective(nn.Module):
         input_ids (Tensor): The tokens, (n_sequences, n_tokens).
         labels (Tensor): What is predicted, IGNORED elsewhere, alike.
         attention_mask (Optional[Tensor]): 0 where there is only padding, alike.
-        num_items_in_batch (Union[Tensor, int, None]): How many tokens are predicted in
+        num_items_in_batch (Union[Tensor, int, None]): The number of predicted tokens in
             all batches of one step, if they are more than this one.
         inputs (Tensor): What else the encoder takes.
         RETURNS (dict[str, Tensor]): The loss, and of each sequence both sums and the
-            number of tokens in them, (n_sequences,).
+            number of tokens in them, (n_sequences, 2).
         """
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         is_masked = labels != IGNORED
-        with _masked_only(self.encoder.base_model, is_masked) as kept:
-            logits = self.encoder(
-                input_ids=input_ids, attention_mask=attention_mask, **inputs
-            ).logits
+        with _masked_only(self.base_model, is_masked) as kept:
+            inputs |= {"input_ids": input_ids, "attention_mask": attention_mask}
+            logits = super().forward(**inputs).logits  # type: ignore[misc]
         rows, _ = torch.nonzero(is_masked, as_tuple=True)
         lost = _cross_entropy(logits[0], labels[is_masked])
         sums = {"mlm": (lost, rows)}
-        if self.boundary is not None:
+        if self.has_boundary:
             at = find_boundaries(labels, attention_mask)
-            sums["sbo"] = self._boundary_loss(self.boundary, kept[0], labels, at)
+            sums["sbo"] = self.boundary_loss(kept[0], labels, at)
         n_items = is_masked.sum() if num_items_in_batch is None else num_items_in_batch
         total = torch.stack([lost.sum() for lost, _ in sums.values()]).sum()
         # Up to transformers 4.49 it is an int.
@@ -68,13 +86,13 @@ class SpanObjective(nn.Module):
             outputs[name] = empty.index_add(0, rows, counted).detach()
         return outputs
 
-    def _boundary_loss(
-        self, head: SpanBoundaryHead, hidden: Tensor, labels: Tensor, at: Boundaries
+    def boundary_loss(
+        self, hidden: Tensor, labels: Tensor, at: Boundaries
     ) -> tuple[Tensor, Tensor]:
-        """Compute the loss of each token that has boundaries, and what row it is in."""
-        vectors, has_one = head(hidden, at)
+        """Return the loss of each token that has boundaries, and the row it is in."""
+        vectors, has_one = self.boundary(hidden, at)
         rows, places = at.rows[has_one], at.places[has_one]
-        logits = OutputEmbeddings(self.encoder)(vectors)
+        logits = functional.linear(vectors, *output_embeddings(self))
         return _cross_entropy(logits, labels[rows, places]), rows
 
 
@@ -89,12 +107,10 @@ def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 def _masked_only(base: Any, is_masked: Tensor) -> Iterator[list[Tensor]]:
     """Let the head that comes after the encoder see the masked tokens alone.
 
-    A head looks at each token by itself, and scores for a whole vocabulary are most
-    of the memory of a step, so that they are computed for 15% of the tokens only.
+    A head looks at each token by itself, and scores for a whole vocabulary are most of
+    the memory of a step, so that they are computed for 15% of the tokens only.
 
-    base (PreTrainedModel): The encoder without its head.
-    is_masked (Tensor): Which tokens, (n_sequences, n_tokens).
-    YIELDS (list[Tensor]): A list that will hold all that the encoder gave,
+    YIELDS (list[Tensor]): A list that will hold all that the encoder returns,
         (n_sequences, n_tokens, width). The head gets (1, n_masked, width).
     """
     forward, own = base.forward, base.__dict__.get("forward")
@@ -117,3 +133,21 @@ def _masked_only(base: Any, is_masked: Tensor) -> Iterator[list[Tensor]]:
         del base.forward
         if own is not None:
             base.forward = own
+
+
+def measure(prediction: Any) -> dict[str, float]:
+    """Compute the mean loss of each objective over sequences, and the perplexity.
+
+    prediction (EvalPrediction): Of each sequence, sums of losses and what they sum.
+    """
+    parts = prediction.predictions
+    parts = parts if isinstance(parts, tuple) else (parts,)
+    measured: dict[str, float] = {}
+    for name, sums in zip(("mlm", "sbo"), parts, strict=False):
+        lost, n_tokens = np.asarray(sums, np.float64).sum(0)
+        if not n_tokens:  # of very little text nothing may be masked
+            continue
+        measured[f"{name}_loss"] = loss = float(lost / n_tokens)
+        prefix = "" if name == "mlm" else f"{name}_"
+        measured[f"{prefix}perplexity"] = math.exp(min(loss, 700))
+    return measured

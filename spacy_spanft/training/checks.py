@@ -86,7 +86,8 @@ def _check_exclusive(name: str, factory: str, model: Any) -> None:
     """Raise for a text classifier whose model learns another task."""
     expected = {"textcat": True, "textcat_multilabel": False}.get(factory)
     is_ours = str(model.get("@architectures")).startswith(_OURS)
-    if is_ours and model.get("exclusive_classes", expected) is not expected:
+    is_other = model.get("exclusive_classes", expected) is not expected
+    if expected is not None and is_ours and is_other:
         raise SpanftError(
             f"{name!r} has the factory {factory!r}, so that its model must have "
             f"exclusive_classes = {str(expected).lower()}."

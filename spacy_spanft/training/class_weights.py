@@ -9,8 +9,12 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import SpanftError
-from ..ml.cross_entropy import Weights, check_weight_names
-from ..ml.layers.label_targets import set_weights, target_layers
+from ..ml.cross_entropy import (
+    Weights,
+    check_weight_names,
+    set_weights,
+    target_layers,
+)
 from ..ml.optimizers.groups import models
 from .gold import cats_in
 

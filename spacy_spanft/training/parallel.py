@@ -25,7 +25,7 @@ from thinc.api import Model, PyTorchShim, xp2torch
 from torch import distributed
 
 from ..errors import SpanftError
-from ..pipeline.encoder import SpanftEncoder
+from ..pipeline.spanft_encoder import SpanftEncoder
 from ..util._compat import (
     found_inf,
     set_found_inf,

@@ -6,7 +6,7 @@ from typing import Any
 from spacy.language import Language
 from thinc.api import Model
 
-from ..ml.layers.pooler import NAME
+from ..ml.layers.dense import POOLER
 from ..ml.optimizers.groups import listeners, models, shim_of, transformers
 from ..util._compat import torch_module
 
@@ -18,7 +18,7 @@ def take_pretrained_poolers(nlp: Language) -> None:
     """
     for name, model in models(nlp).items():
         for node in model.walk():
-            if node.name != NAME:
+            if node.name != POOLER:
                 continue
             dense = _dense_of(nlp, model)
             W = node.get_param("W")

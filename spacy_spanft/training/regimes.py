@@ -9,8 +9,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from ..errors import SpanftError, check_number
-from ..ml.optimizers.encoder_layers import parameter_depths
-from ..ml.optimizers.groups import bind, models, shim_of, transformers
+from ..ml.optimizers.groups import bind, models, parameter_depths, shim_of, transformers
 from ..util._compat import forward_of, set_forward, torch_module
 from .schedules import first_step
 

@@ -5,11 +5,11 @@ import tempfile
 from collections.abc import Callable, Iterable
 from errno import ENOTDIR
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import IO, TypeAlias
 
 from ..errors import SpanftError, shown
 
-Write: TypeAlias = Callable[[BinaryIO], object]
+Write: TypeAlias = Callable[[IO[bytes]], object]
 
 
 def write_whole(path: str | Path, data: bytes | Write) -> None:
@@ -48,7 +48,7 @@ def write_whole(path: str | Path, data: bytes | Write) -> None:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
-def _write(file: BinaryIO, data: bytes | Write) -> None:
+def _write(file: IO[bytes], data: bytes | Write) -> None:
     if isinstance(data, bytes):
         file.write(data)
     else:
@@ -76,7 +76,9 @@ def check_target(
         raise SpanftError(
             f"The output {shown(str(path))} is a folder. Name a file in it."
         )
-    for source in filter(None, sources):
+    for source in sources:
+        if source is None:
+            continue
         both_exist = os.path.exists(source) and os.path.exists(path)
         if both_exist and os.path.samefile(source, path):
             raise SpanftError(

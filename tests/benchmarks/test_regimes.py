@@ -57,7 +57,7 @@ def test_runs_are_balanced():
     ],
 )
 def test_a_run(pipeline, regime, segmentation, rate, data, encoder, monkeypatch):
-    for name, value in {"EPOCHS": 1, "N_TRAIN": 25, "N_TEST": 5}.items():
+    for name, value in {"EPOCHS": 1, "N_TRAIN": 20, "N_TEST": 5}.items():
         monkeypatch.setattr(regimes, name, value)
     like = {"pipeline": pipeline, "regime": regime, "segmentation": segmentation}
     like["rate"] = rate

@@ -242,7 +242,7 @@ def test_texts_with_nothing_in_them(nlp, tmp_path):
         ("x.csv", "--text-pair text", "is named twice"),
         ("x.csv", "--no-label --text a --text-pair a", "column 'a' is named twice"),
         ("x.csv", "--score text", "column 'text' is named twice"),
-        ("x.txt", "", r'rename it or set format = "tsv" \(--format tsv, where'),
+        ("x.txt", "", r'Rename it, or set format = "tsv" \(--format tsv, where'),
         ("x.csv", "--separator <>", "'<>' stands between two texts, but"),
         ("x.csv", "--labels good", "must be like 0=bad,1=good, or a JSON object"),
         ("x.csv", "--labels {", "--labels is not JSON: Expecting property name"),

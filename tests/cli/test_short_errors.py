@@ -67,6 +67,7 @@ def test_tracebacks_for_who_wants_them(monkeypatch):
         raise SpanftError("Row 3 has no label.")
 
 
+@pytest.mark.filterwarnings("default:Two")
 def test_warnings_are_one_line_and_printed_once(capsys):
     python_format = warnings.formatwarning
     with short_errors():

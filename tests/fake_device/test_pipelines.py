@@ -65,9 +65,9 @@ def test_explanations(arm, bert):
     told = []
     for gpu_id in (0, -1):
         nlp, texts, _, _ = make(arm, bert, gpu_id)
-        told.append([one.found for one in explain_pipe(nlp, texts)])
+        told.append([one.contributions() for one in explain_pipe(nlp, texts)])
     for own, theirs in zip(*told, strict=True):
-        for name in ("of_pieces", "whole_text", "similarity", "bias"):
+        for name in ("of_parts", "whole_text", "similarity", "bias"):
             found, expected = getattr(own, name), getattr(theirs, name)
             assert isinstance(found, np.ndarray)
             np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -82,7 +82,7 @@ def test_explanations_of_tokens(arm, bert):
         nlp, texts, _, _ = make(arm, bert, gpu_id)
         docs = [(one, one.doc) for one in explain_pipe(nlp, texts)]
         spans = [(one, doc[i : i + 2]) for one, doc in docs for i in range(len(doc))]
-        told.append([one.of(span, one.labels[0]) for one, span in spans])
+        told.append([one.of(one.labels[0], span=span) for one, span in spans])
     for own, theirs in zip(*told, strict=True):
         assert own.parts
         assert own.bias == pytest.approx(theirs.bias, abs=1e-5)

@@ -112,21 +112,6 @@ def test_pieces_of_tokens():
     assert found.lengths.tolist() == [1, 2, 1, 1, 1, 2, 1]
 
 
-def test_key_that_is_missing(nlp):
-    doc = nlp("new york")
-    doc.spans["other"] = []
-    expected = r"no 'ngrams' \(it has: 'other'\)\. .* disabled or excluded, .*ents\.$"
-    with pytest.raises(SpanftError, match=expected):
-        get_spans(doc, "ngrams")
-    expected = r"no 'ngrams' in training, but has 'other'\..* the same spans_key\."
-    with pytest.raises(SpanftError, match=expected):
-        get_spans(doc, "ngrams", is_train=True)
-    del doc.spans["other"]
-    expected = r"no 'ngrams' in training\. .* = \[\"span_segmenter\"\]$"
-    with pytest.raises(SpanftError, match=expected):
-        get_spans(doc, "ngrams", is_train=True)
-
-
 def test_spans_that_overlap(nlp):
     doc = nlp("the united states of america")
     doc.spans["sc"] = [doc[3:5], doc[0:3], doc[1:4]]

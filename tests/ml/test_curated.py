@@ -279,15 +279,6 @@ def test_no_transformer_is_said_in_training(vocabulary):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
 
 
-def test_add_warns_of_merges(vocabulary):
-    config = trf_config(vocabulary, textcat=textcat())
-    own = "spacy-curated-transformers"
-    loader = {"@model_loaders": f"{own}.HFPieceEncoderLoader.v1", "name": "roberta"}
-    config["initialize"]["components"]["transformer"]["piecer_loader"] = loader
-    with pytest.warns(UserWarning, match=r"initialize.components.transformer.piecer"):
-        add_spans(config)
-
-
 def test_add_listens_as_curated_transformers_do(vocabulary):
     added = add_spans(trf_config(vocabulary, textcat=textcat())).config
     assert added["components"]["textcat"]["model"]["tok2vec"] == {

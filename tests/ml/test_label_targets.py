@@ -11,7 +11,7 @@ from spacy.training.initialize import init_nlp
 from thinc.api import Logistic, Softmax, chain
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.layers.label_targets import label_targets, set_weights
+from spacy_spanft.ml.cross_entropy import label_targets, set_weights
 from spacy_spanft.training.class_weights import balanced
 
 from .test_textcat import TOKENS
@@ -209,14 +209,6 @@ def test_smoothed_scores_are_less_sure():
 def test_what_cannot_be_meant(settings, expected):
     with pytest.raises(SpanftError, match=expected):
         make(**settings)
-
-
-@pytest.mark.parametrize("name", ["a:b", "a=b", "#a", ";a", "[a]", " a", ""])
-def test_names_that_a_config_loses(name):
-    with pytest.raises(SpanftError, match=r"Write pairs: class_weights = "):
-        label_targets(True, {name: 2.0}, 0.0)
-    targets = label_targets(True, [[name, 2.0]], 0.0)
-    assert targets.attrs["class_weights"] == {name: 2.0}
 
 
 def test_without_the_callback():

@@ -8,8 +8,8 @@ from thinc.api import reduce_mean, set_dropout_rate
 from thinc.types import Ragged
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.layers.fixed_dropout import fixed_dropout
 from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling, max_pooling
+from spacy_spanft.ml.layers.scoring import fixed_dropout
 from spacy_spanft.ml.layers.span_window import span_window
 from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 
@@ -120,12 +120,6 @@ def test_poolings_equal_padded_torch(name, lengths, seed):
     build, reference, names = REFERENCES[name]
     layer = make(build(), seed=seed)
     assert_equal(layer, ragged(lengths, seed), reference, names, 1e-10)
-
-
-@given(lengths=lengths_lists, kernel_size=st.integers(1, 5))
-def test_any_kernel_size(lengths, kernel_size):
-    layer = make(cnn_pooling(kernel_size))
-    assert_equal(layer, ragged(lengths, 3), torch_cnn, ("W", "b"), 1e-10)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +310,7 @@ class TestSpanPool:
 
     @given(seed=st.integers(0, 300))
     def test_without_segmentation(self, nlp, seed):
-        from spacy_spanft.ml.layers.text_pool import text_pool
+        from spacy_spanft.ml.layers.span_pool import text_pool
 
         first, second = (make(cnn_pooling(), seed=seed + i) for i in (0, 1))
         X = self.batch(nlp, seed)
@@ -346,7 +340,7 @@ class TestSpanPool:
         np.testing.assert_allclose(gradient, weights[0][0].grad, atol=1e-10)
 
     def test_without_segmentation_there_must_be_windows(self):
-        from spacy_spanft.ml.layers.text_pool import text_pool
+        from spacy_spanft.ml.layers.span_pool import text_pool
 
         with pytest.raises(SpanftError, match=r"CnnPooling\.v1"):
             text_pool(max_pooling(), max_pooling())
@@ -395,7 +389,7 @@ def test_zeros_for_nothing():
     """Rows of nothing have no scores and no gradient; the others are as they were."""
     from thinc.api import Softmax
 
-    from spacy_spanft.ml.layers.zeros_for_nothing import zeros_for_nothing
+    from spacy_spanft.ml.layers.scoring import zeros_for_nothing
 
     random = np.random.default_rng(0)
     X = random.normal(size=(4, WIDTH)).astype("f")
@@ -417,3 +411,9 @@ def test_zeros_for_nothing():
     assert not dX[[1, 3]].any()
     for name, gradient in zip(("W", "b"), found, strict=True):
         np.testing.assert_allclose(plain.get_grad(name), gradient, rtol=1e-5)
+
+
+@given(lengths=lengths_lists, kernel_size=st.integers(1, 5))
+def test_any_kernel_size(lengths, kernel_size):
+    layer = make(cnn_pooling(kernel_size))
+    assert_equal(layer, ragged(lengths, 3), torch_cnn, ("W", "b"), 1e-10)

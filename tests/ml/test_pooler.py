@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Adam, Model
 
-from spacy_spanft.ml.layers.pooler import pooler
+from spacy_spanft.ml.layers.dense import pooler
 from spacy_spanft.training.prepare import prepare_training
 
 from ..tiny import LISTENER, save_encoder, transformer_config

@@ -10,15 +10,14 @@ import spacy
 import srsly
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.architectures.encoder import huggingface_encoder
+from spacy_spanft.ml.architectures.encoders import huggingface_encoder
 from spacy_spanft.ml.encoder.loading import (
     encoder_from_bytes,
     encoder_to_bytes,
     load_encoder,
 )
 from spacy_spanft.ml.encoder.settings import EncoderSettings
-from spacy_spanft.pretraining.encoder import find, make
-from spacy_spanft.pretraining.settings import Settings
+from spacy_spanft.pretraining import starting_model
 
 from ..tiny import encoder_config, save_bert
 
@@ -297,7 +296,9 @@ def test_an_encoder_of_a_folder_that_needs_code_is_refused(evil, way):
 def test_pretraining_runs_no_code(evil, way):
     WAYS[way](evil)
     with pytest.raises(SpanftError):
-        make(str(evil), find(str(evil), Settings(), list), Settings(), False)
+        config = starting_model.load_config(str(evil), None, None)
+        starting_model.load_tokenizer(str(evil), config, [], None)
+        starting_model.make_model(str(evil), config, True, False)
 
 
 def test_no_kernel_of_the_hub_comes_with_a_folder(evil):

@@ -127,38 +127,6 @@ def test_initialise_with_few_examples(bert, model, n):
     assert np.isfinite(scores(nlp.pipe(TEXTS))).all()
 
 
-@pytest.mark.parametrize("component", ["textcat", "textcat_multilabel"])
-def test_learns_saves_and_predicts_the_same(bert, model, component, tmp_path):
-    nlp = make(bert, model, component)
-    examples = examples_for(nlp, [pair for pair in TRAIN if pair[0]])
-    train(nlp, examples, steps=40, rate=0.006)
-    found = scores(nlp.pipe(TEXTS))
-    gold = [cat for _, cat in TRAIN]
-    learned = ["AB"[row.argmax()] for row in found]
-    assert [c for c, text in zip(learned, TEXTS, strict=True) if text] == [
-        c for c, text in zip(gold, TEXTS, strict=True) if text
-    ]
-    # A text without tokens too: spaCy itself gives zeros to a batch of such texts.
-    np.testing.assert_allclose(found, scores(map(nlp, TEXTS)), atol=1e-5)
-    assert not found[[not text for text in TEXTS]].any()
-    nlp.to_disk(tmp_path)
-    np.testing.assert_allclose(
-        scores(spacy.load(tmp_path).pipe(TEXTS)), found, atol=1e-5
-    )
-    other = make(bert, model, component)
-    other.from_bytes(nlp.to_bytes())
-    np.testing.assert_allclose(scores(other.pipe(TEXTS)), found, atol=1e-5)
-
-
-def test_empty_docs_change_nothing(bert, model):
-    nlp = train(make(bert, model), examples_for(make(bert, model)))
-    alone = scores(nlp.pipe(["very good film", "bad"]))
-    among = scores(nlp.pipe(["", "very good film", "", "bad", ""]))
-    np.testing.assert_allclose(among[[1, 3]], alone, atol=1e-5)
-    assert not among[[0, 2, 4]].any()
-    assert not scores(nlp.pipe(["", ""])).any()
-
-
 def test_a_text_that_is_cut_off_changes_no_other(bert, model):
     """Padding is not pooled, though spacy-transformers counts it as wordpieces then."""
     nlp = make(bert, model, window=100)
@@ -167,19 +135,6 @@ def test_a_text_that_is_cut_off_changes_no_other(bert, model):
     alone = scores([nlp("very good film"), nlp(long)])
     among = scores(nlp.pipe([long, "very good film", ""]))
     np.testing.assert_allclose(among[[1, 0]], alone, atol=1e-5)
-
-
-def test_gradient_reaches_the_transformer(bert, model):
-    nlp = make(bert, model)
-    if model is MODELS["tokens"]:
-        nlp.remove_pipe("transformer")
-    examples = examples_for(nlp)
-    optimizer = nlp.initialize(lambda: examples)
-    upstream = "textcat" if model is MODELS["tokens"] else "transformer"
-    before = nlp.get_pipe(upstream).model.to_bytes()
-    for _ in range(2):  # nlp.update steps the transformer before its gradient is there
-        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
-    assert nlp.get_pipe(upstream).model.to_bytes() != before
 
 
 def test_gradients_are_those_of_a_plain_loop(bert):
@@ -255,22 +210,6 @@ def test_replaced_listeners(bert, tmp_path):
     )
 
 
-def test_two_heads_on_one_transformer(bert):
-    nlp = make(bert, MODELS["cnn-cnn"])
-    nlp.add_pipe("ner", config={"model": {"tok2vec": LISTENER}})
-    examples = []
-    for text, cat in TRAIN:
-        doc = nlp.make_doc(text)
-        start = text.find("new york")
-        entities = [] if start < 0 else [(start, start + 8, "GPE")]
-        annotations = {"entities": entities, "cats": {c: float(c == cat) for c in "AB"}}
-        examples.append(Example.from_dict(doc, annotations))
-    train(nlp, examples, steps=60)
-    found = nlp.evaluate(examples)
-    assert found["ents_f"] == 1.0
-    assert found["cats_macro_f"] > 0.7
-
-
 def test_a_listener_to_a_tok2vec(tmp_path):
     """Without any transformer, as on a small CPU."""
     listener = {
@@ -304,15 +243,6 @@ def test_a_listener_to_a_tok2vec(tmp_path):
     np.testing.assert_allclose(again, found, atol=1e-5)
 
 
-def test_labels_added_later(bert):
-    nlp = train(make(bert, MODELS["cnn-cnn"]), examples_for(make(bert, MODELS["cls"])))
-    expected = scores(nlp.pipe(TEXTS))
-    nlp.get_pipe("textcat").add_label("C")
-    docs = list(nlp.pipe(TEXTS))
-    np.testing.assert_allclose(scores(docs), expected, atol=1e-4)
-    assert docs[0].cats["C"] < 1e-3
-
-
 def test_loads_where_nothing_of_the_build_is_left(bert, tmp_path):
     source = tmp_path / "bert"
     save_bert(source)
@@ -334,10 +264,6 @@ def test_loads_where_nothing_of_the_build_is_left(bert, tmp_path):
 
 
 class TestErrors:
-    def test_a_key_that_is_none(self, bert):
-        with pytest.raises(SpanftError, match="spans_key is ''"):
-            make(bert, span_model(CNN, CNN, spans_key=""))
-
     def test_spans_that_are_missing(self, bert):
         nlp = make(bert, MODELS["cnn-cnn"])
         examples = examples_for(nlp)
@@ -381,8 +307,3 @@ class TestErrors:
     def test_settings(self, bert, settings, expected):
         with pytest.raises(ValueError, match=expected):
             make(bert, span_model(CNN, CNN) | settings)
-
-    def test_no_labels(self, bert):
-        nlp = make(bert, MODELS["cnn-cnn"])
-        with pytest.raises(ValueError, match="label"):
-            nlp.initialize()

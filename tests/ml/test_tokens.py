@@ -218,28 +218,6 @@ def train(nlp, steps):
     return nlp, examples
 
 
-@pytest.mark.parametrize(
-    ("component", "settings", "score"),
-    [
-        ("ner", {}, "ents_f"),
-        ("ner", {"@architectures": "spacy-spanft.SpanTok2Vec.v1"}, "ents_f"),
-        ("ner", {"keep_tokens": False}, "ents_f"),
-        ("ner", {"segmentation": "none"}, "ents_f"),
-        ("tagger", {"token_pooling": {"@layers": "reduce_mean.v1"}}, "tag_acc"),
-    ],
-)
-def test_spacys_heads_learn_save_and_load(bert, component, settings, score, tmp_path):
-    nlp, examples = train(make(bert, component, **settings), 120)
-    # Of tags, spaCy's scorer leaves out the predictions for white space alone.
-    assert nlp.evaluate(examples)[score] > 0.97
-    texts = [text for text, _ in TRAIN]
-    found = [doc.to_json() for doc in nlp.pipe(texts)]
-    assert [nlp(text).to_json() for text in texts] == found
-    nlp.to_disk(tmp_path)
-    assert [doc.to_json() for doc in spacy.load(tmp_path).pipe(texts)] == found
-    assert [doc.to_json() for doc in nlp.pipe(["", ""])] == [found[1]] * 2
-
-
 def test_replaced_listeners(bert, tmp_path):
     nlp, _ = train(make(bert, "ner"), 40)
     texts = [text for text, _ in TRAIN]
@@ -249,14 +227,6 @@ def test_replaced_listeners(bert, tmp_path):
     assert [doc.to_json() for doc in nlp.pipe(texts)] == found
     nlp.to_disk(tmp_path)
     assert [doc.to_json() for doc in spacy.load(tmp_path).pipe(texts)] == found
-
-
-def test_spans_that_are_missing(bert):
-    nlp = make(bert, "ner")
-    examples = examples_for(nlp)
-    nlp.initialize(lambda: examples)
-    with pytest.raises(SpanftError, match="annotating_components"):
-        nlp.update(examples)
 
 
 def test_without_segmentation_no_span_is_looked_at(bert):

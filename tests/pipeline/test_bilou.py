@@ -171,22 +171,6 @@ def test_learns_saves_and_loads(trained, tmp_path):
     assert ents(trained.pipe(["", ""])) == [[], []]
 
 
-def test_a_label_added_later_changes_nothing_until_it_is_learnt(trained):
-    nlp = make().from_bytes(trained.to_bytes())
-    ner = nlp.get_pipe("bilou_ner")
-    texts = [text for text, _ in TRAIN]
-    assert (ner.add_label("NEW"), ner.add_label("NEW")) == (1, 0)
-    assert ents(nlp.pipe(texts)) == gold()
-    train = [*TRAIN, ("nothing at all happened here", [(0, 14, "NEW")])]
-    examples = examples_for(nlp, train)
-    optimizer = nlp.resume_training()
-    for _ in range(150):
-        nlp.update(examples, sgd=optimizer)
-    assert ents(nlp.pipe([text for text, _ in train])) == gold(train)
-    again = make().from_bytes(nlp.to_bytes())
-    assert ents(again.pipe([text for text, _ in train])) == gold(train)
-
-
 def test_what_is_in_doc_ents_stays(trained):
     doc = trained.make_doc("Bob flew to New York .")
     doc.ents = [Span(doc, 4, 5, "X")]
@@ -365,12 +349,6 @@ class TestErrors:
         with pytest.raises(SpanftError, match="'PER', but must be a list"):
             ner.initialize(lambda: examples_for(nlp), labels="PER")
 
-    def test_overlapping_gold_entities(self):
-        nlp = make()
-        both = [("New York City", [(0, 8, "A"), (4, 13, "B")])]
-        with pytest.raises(ValueError, match="E103"):
-            examples_for(nlp, both)
-
     def test_another_number_of_tags_in_the_config(self):
         nlp = spacy.blank("en")
         ner = nlp.add_pipe("bilou_ner", config={"model": {"nO": 7}})
@@ -449,19 +427,6 @@ def test_entities_below_the_threshold_are_left_out(trained, tmp_path):
         expected = [(one.start, one.end) for one, score in pairs if score >= known[2]]
         assert [(one.start, one.end) for one in other.ents] == expected
         assert not other.spans
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"threshold": 1.5}, "threshold is 1.5"),
-        ({"threshold": -0.1}, "threshold is -0.1"),
-        ({"scores_key": ""}, "scores_key is ''"),
-    ],
-)
-def test_settings_that_cannot_be(settings, message):
-    with pytest.raises(SpanftError, match=message):
-        make(**settings)
 
 
 def test_weights_that_are_nan_are_not_loaded(trained):

@@ -12,11 +12,9 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import registry as spacy_registry
 
-from spacy_spanft import default_dictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.pipeline.span_segmenter import SpanSegmenter
 from spacy_spanft.segmenters import registry
-from spacy_spanft.segmenters.ngram import NgramSegmenter
 from spacy_spanft.segmenters.writing import with_singletons, write_spans
 
 from .. import interpreter
@@ -60,13 +58,6 @@ def places_of(docs, key="ngrams"):
     ]
 
 
-def test_works_with_nothing_else():
-    nlp = spacy.blank("en")
-    nlp.add_pipe("span_segmenter")
-    doc = nlp("The President of the United States lives in New York City.")
-    assert "New York City" in texts_of([doc])[0]
-
-
 def test_call_and_pipe(pipeline):
     docs = [pipeline(text) for text in TEXTS]
     assert texts_of(docs) == SPANS
@@ -78,20 +69,14 @@ def test_call_and_pipe(pipeline):
         assert places_of(component.pipe(made, batch_size=batch_size)) == places_of(docs)
 
 
-def test_two_processes(pipeline):
-    docs = list(pipeline.pipe(TEXTS * 3, n_process=2, batch_size=4))
-    assert texts_of(docs) == SPANS * 3
-
-
 def test_pickle_as_for_spawned_processes(pipeline):
     component = pickle.loads(pickle.dumps(pipeline.get_pipe("span_segmenter")))
     assert texts_of(component.pipe(map(pipeline.make_doc, TEXTS))) == SPANS
 
 
-def test_is_known_to_analyze_pipes(pipeline):
-    summary = pipeline.analyze_pipes()["summary"]["span_segmenter"]
-    assert summary["assigns"] == ["doc.spans"]
-    assert not summary["retokenizes"]
+def test_two_processes(pipeline):
+    docs = list(pipeline.pipe(TEXTS * 3, n_process=2, batch_size=4))
+    assert texts_of(docs) == SPANS * 3
 
 
 spans_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)
@@ -173,11 +158,6 @@ class TestKeys:
         nlp.get_pipe("two").spans_key = "one"
         with pytest.raises(SpanftError, match="not written by 'two' but by 'one'"):
             nlp("new york")
-
-    def test_other_keys_are_left_alone(self, pipeline):
-        doc = pipeline.make_doc("new york")
-        doc.spans["sc"] = [doc[0:1]]
-        assert texts_of([pipeline(doc)], "sc") == [["new"]]
 
 
 class TestInitialize:
@@ -266,14 +246,6 @@ class TestInitialize:
 
 
 class TestSerialization:
-    def test_bytes(self, pipeline):
-        data = pipeline.to_bytes()
-        other = spacy.blank("en")
-        other.add_pipe("span_segmenter")
-        other.from_bytes(data)
-        assert other.to_bytes() == data
-        assert texts_of(other.pipe(TEXTS)) == SPANS
-
     def test_disk(self, pipeline, tmp_path):
         pipeline.to_disk(tmp_path / "a")
         other = spacy.load(tmp_path / "a")
@@ -356,7 +328,7 @@ class TestCustomSegmenters:
 
     @pytest.mark.parametrize("result", [None, 3, (x for x in ())])
     def test_no_list(self, result):
-        with pytest.raises(SpanftError, match="It must give a list"):
+        with pytest.raises(SpanftError, match="It must return a list"):
             self.make(lambda docs: result)("a b")
         with pytest.raises(SpanftError, match="It must give a list"):
             self.make(lambda docs: [result])("a b")
@@ -389,76 +361,11 @@ class TestCustomSegmenters:
         with pytest.raises(SpanftError, match="does not hold the segmenter's data"):
             spacy.load(tmp_path)
 
-    def test_wrong_number(self):
-        with pytest.raises(SpanftError, match="got 1 Docs, but gave 0 results"):
-            self.make(lambda docs: [])("a b")
-
     def test_error_handler(self, pipeline):
         pipeline.set_error_handler(spacy.util.ignore_error)
         bad, good = pipeline.make_doc("new york"), pipeline.make_doc("new york")
         bad.spans["ngrams"] = [bad[0:1]]
         assert texts_of(pipeline.pipe([bad, good], batch_size=1)) == [["new york"]]
-
-
-def test_names_are_registered():
-    names = {
-        "factories": [
-            "bilou_ner",
-            "span_segmenter",
-            "spanft_encoder",
-            "text_regressor",
-        ],
-        "segmenters": [
-            "spacy-spanft.NgramSegmenter.v1",
-            "spacy-spanft.NltkChunkSegmenter.v1",
-            "spacy-spanft.RandomSegmenter.v1",
-        ],
-        "architectures": [
-            "spacy-spanft.AttentionPooling.v1",
-            "spacy-spanft.BilouTagger.v1",
-            "spacy-spanft.ClsTextCat.v1",
-            "spacy-spanft.CnnPooling.v1",
-            "spacy-spanft.EncoderListener.v1",
-            "spacy-spanft.FirstPooling.v1",
-            "spacy-spanft.HuggingFaceEncoder.v1",
-            "spacy-spanft.MaxPooling.v1",
-            "spacy-spanft.SpanTextCat.v1",
-            "spacy-spanft.SpanTok2Vec.v1",
-            "spacy-spanft.SpanTok2Vec.v2",
-            "spacy-spanft.Tok2VecEncoder.v1",
-        ],
-        "callbacks": [
-            "spacy-spanft.check_span_groups.v1",
-            "spacy-spanft.freeze_transformer.v1",
-            "spacy-spanft.group_parameters.v1",
-            "spacy-spanft.prepare_training.v1",
-            "spacy-spanft.warn_unseen_labels.v1",
-        ],
-        "layers": [
-            "spacy-spanft.BoundaryAttentionReducer.v1",
-            "spacy-spanft.LinearCrossEntropy.v1",
-        ],
-        "misc": ["spacy-spanft.segment_suggester.v1"],
-        "optimizers": ["spacy-spanft.GroupedAdam.v1"],
-        "readers": [
-            "spacy-spanft.ConllCorpus.v1",
-            "spacy-spanft.DatasetCorpus.v1",
-            "spacy-spanft.HeldOutCorpus.v1",
-            "spacy-spanft.NerDataset.v1",
-            "spacy-spanft.NgramDictionary.v1",
-            "spacy-spanft.TableCorpus.v1",
-        ],
-        "scorers": [
-            "spacy-spanft.classification_scorer.v1",
-            "spacy-spanft.regression_scorer.v1",
-        ],
-        "tokenizers": ["spacy-spanft.PairTokenizer.v1"],
-    }
-    for group, expected in names.items():
-        found = getattr(spacy_registry, group).get_all()
-        assert set(expected) <= set(found)
-        ours = [name for name in found if name.startswith("spacy-spanft.")]
-        assert sorted(ours) == [n for n in expected if n.startswith("spacy-spanft.")]
 
 
 def test_wrong_config_is_a_validation_error():
@@ -477,11 +384,6 @@ def test_wrong_config_is_a_validation_error():
         component.initialize(dictionary={"new york": 3})
 
 
-def test_default_dictionary_is_shared():
-    assert NgramSegmenter().dictionary is NgramSegmenter().dictionary
-    assert NgramSegmenter().dictionary is default_dictionary()
-
-
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [({"spans_key": ""}, "spans_key is ''"), ({"separator": ""}, "separator is ''")],
@@ -489,3 +391,28 @@ def test_default_dictionary_is_shared():
 def test_settings_that_mean_nothing(settings, expected):
     with pytest.raises(SpanftError, match=expected):
         spacy.blank("en").add_pipe("span_segmenter", config=settings)
+
+
+def test_registered_names_stay():
+    """Configs and saved pipelines refer to them."""
+    names = {
+        "factories": "bilou_ner span_segmenter spanft_encoder text_regressor",
+        "segmenters": "NgramSegmenter NltkChunkSegmenter RandomSegmenter",
+        "architectures": "AttentionPooling BilouTagger ClsTextCat CnnPooling "
+        "EncoderListener FirstPooling HuggingFaceEncoder MaxPooling SpanTextCat "
+        "SpanTok2Vec Tok2VecEncoder",
+        "callbacks": "freeze_transformer group_parameters prepare_training",
+        "layers": "BoundaryAttentionReducer LinearCrossEntropy",
+        "misc": "segment_suggester",
+        "optimizers": "GroupedAdam",
+        "readers": "ConllCorpus DatasetCorpus HeldOutCorpus NerDataset NgramDictionary "
+        "TableCorpus",
+        "scorers": "classification_scorer regression_scorer",
+        "tokenizers": "PairTokenizer",
+    }
+    for group, listed in names.items():
+        known = getattr(spacy_registry, group).get_all()
+        for name in listed.split():
+            assert (
+                name if group == "factories" else f"spacy-spanft.{name}.v1"
+            ) in known

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Span
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
@@ -298,16 +297,6 @@ def test_wrong_pipelines(bert):
         textcat.update(other)
     with pytest.raises(SpanftError, match="n_sorted is 0"):
         make(bert, n_sorted=0)
-
-
-def test_pairs_in_a_stream(bert):
-    with pytest.warns(UserWarning, match="no separator"):  # once, by what it learns
-        nlp = make(bert, encoder=encoder_config(bert, separator="[SEP]"))
-    nlp.tokenizer.add_special_case("[SEP]", [{"ORTH": "[SEP]"}])
-    docs = list(nlp.pipe(["the film [SEP] is good", "the film", "a [SEP] b"]))
-    sizes = [len(nlp.get_pipe("transformer").rows_of([d]).vectors) for d in docs]
-    assert sizes == [7, 4, 5]
-    assert Span(docs[0], 2, 3).text == "[SEP]"
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 import spacy
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.encoder.window_size import window_of
+from spacy_spanft.ml.encoder.settings import window_of
 from spacy_spanft.ml.layers.hf_encoder import settings_of, shim_of
 
 from ..tiny import encoder_config

@@ -5,8 +5,6 @@ import pytest
 import spacy
 import torch
 
-from spacy_spanft.errors import SpanftError
-
 from ..tiny import encoder_config, save_encoder
 from .test_encoder import TEXTS, gradients, make, module_of
 
@@ -48,14 +46,6 @@ def test_checkpointing_computes_again(bert, tmp_path):
         n_batches = len(calls)
         assert n_batches > 0
         assert trained == times * n_batches
-
-
-def test_no_checkpointing_of_what_cannot(bert, monkeypatch):
-    cls = type(module_of(make(bert)))
-    monkeypatch.setattr(cls, "supports_gradient_checkpointing", False)
-    encoder = encoder_config(bert, gradient_checkpointing=True)
-    with pytest.raises(SpanftError, match=r"a BertModel of this version"):
-        make(bert, encoder=encoder)
 
 
 # What PyTorch says of Python 3.13.0.

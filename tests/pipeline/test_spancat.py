@@ -2,32 +2,21 @@
 
 import numpy as np
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Span
-from spacy.training import Example
 from thinc.types import Ragged
 
-from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.layers.cross_entropy_output import linear_cross_entropy
-from spacy_spanft.ml.layers.span_reducer import boundary_attention_reducer
+from spacy_spanft.ml.layers.pooling import boundary_attention_reducer
+from spacy_spanft.ml.layers.scoring import linear_cross_entropy
 from spacy_spanft.pipeline.suggesters import segment_suggester
 
 from ..ml.test_layers import torch_attention
-from ..tiny import LISTENER, transformer_config
 
 torch = pytest.importorskip("torch")
 
 WIDTH, HIDDEN = 5, 3
-GROUPS = {
-    "United Airlines Holding flew to New York": [
-        *((0, 2, "ORG"), (0, 3, "ORG"), (5, 7, "LOC"), (5, 6, "ADJ"))
-    ],
-    "": [],
-    "the united states of america": [(1, 5, "LOC"), (4, 5, "LOC")],
-}
 
 
 def make_reducer(seed):
@@ -157,78 +146,3 @@ def test_settings_of_the_suggester():
 def test_suggester_without_segmenter(nlp):
     with pytest.raises(SpanftError, match="annotating_components"):
         segment_suggester()([nlp.make_doc("no spans here")])
-
-
-SUGGESTERS = {
-    "segments": {"@misc": "spacy-spanft.segment_suggester.v1", "max_size": 2},
-    "ngrams": {
-        "@misc": "spacy.ngram_range_suggester.v1",
-        "min_size": 1,
-        "max_size": 4,
-    },
-    "preset": {"@misc": "spacy.preset_spans_suggester.v1", "spans_key": "ngrams"},
-}
-
-
-def make(bert, factory, suggester):
-    spacy.util.fix_random_seed(0)
-    exclusive = factory == "spancat_singlelabel"
-    scorer = "Softmax.v2" if exclusive else "spacy-spanft.LinearCrossEntropy.v1"
-    reducer = "spacy-spanft.BoundaryAttentionReducer.v1"
-    model = {
-        "@architectures": "spacy.SpanCategorizer.v1",
-        "scorer": {"@layers": scorer},
-        "reducer": {"@layers": reducer, "hidden_size": 16},
-        "tok2vec": {
-            "@architectures": "spacy-spanft.SpanTok2Vec.v1",
-            "tok2vec": LISTENER,
-            "token_pooling": {"@layers": "reduce_first.v1"},
-        },
-    }
-    config = {
-        "nlp": {"lang": "en", "pipeline": ["transformer", "span_segmenter", factory]},
-        "components": {
-            "transformer": transformer_config(bert, 6, 4),
-            "span_segmenter": {"factory": "span_segmenter"},
-            factory: {"factory": factory, "model": model, "suggester": suggester},
-        },
-    }
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    ngrams = {"united airlines holding": 3, "new york": 3}
-    ngrams |= {"united states of america": 2}
-    nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(ngrams))
-    return nlp
-
-
-def examples_for(nlp):
-    found = []
-    for text, group in GROUPS.items():
-        doc = nlp.make_doc(text)
-        reference = doc.copy()
-        reference.spans["sc"] = [Span(reference, a, b, label) for a, b, label in group]
-        found.append(Example(doc, reference))
-    return found
-
-
-def spans(docs):
-    return [sorted((s.start, s.end, s.label_) for s in doc.spans["sc"]) for doc in docs]
-
-
-@pytest.mark.parametrize("factory", ["spancat", "spancat_singlelabel"])
-@pytest.mark.parametrize("suggester", SUGGESTERS)
-def test_spancat_learns_saves_and_loads(bert, factory, suggester, tmp_path):
-    nlp = make(bert, factory, SUGGESTERS[suggester])
-    examples = examples_for(nlp)
-    optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.003
-    for _ in range(120):
-        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
-    found = spans(nlp.pipe(GROUPS))
-    gold = [sorted(group) for group in GROUPS.values()]
-    if suggester == "preset":  # which offers the segments alone
-        gold = [[(0, 3, "ORG"), (5, 7, "LOC")], [], [(1, 5, "LOC")]]
-    assert found == gold
-    assert spans(map(nlp, GROUPS)) == found
-    nlp.to_disk(tmp_path)
-    assert spans(spacy.load(tmp_path).pipe(GROUPS)) == found
-    assert spans(nlp.pipe(["", ""])) == [[], []]

@@ -8,13 +8,12 @@ import transformers
 from torch import nn
 
 from spacy_spanft.pretraining.boundary import (
-    OutputEmbeddings,
     SpanBoundaryHead,
     find_boundaries,
+    output_embeddings,
 )
 from spacy_spanft.pretraining.collator import IGNORED
-from spacy_spanft.pretraining.folder import make_objective
-from spacy_spanft.pretraining.objective import SpanObjective
+from spacy_spanft.pretraining.objective import SpanObjective, with_objective
 
 SIZES = {
     "vocab_size": 30,
@@ -49,10 +48,16 @@ LABELS = [
 ]
 
 
-def make_encoder(kind="bert", **changes):
+def make_model(kind="bert", sbo=True, **changes):
     torch.manual_seed(0)
     config = transformers.AutoConfig.for_model(kind, **{**KINDS[kind], **changes})
-    return transformers.AutoModelForMaskedLM.from_config(config).eval()
+    masked_lm = transformers.MODEL_FOR_MASKED_LM_MAPPING[type(config)]
+    return with_objective(masked_lm, sbo)(config).eval()
+
+
+def plain(model, **batch):
+    """What the model does without the model."""
+    return super(SpanObjective, model).forward(**batch)
 
 
 @pytest.fixture
@@ -68,10 +73,6 @@ def batch():
             if label:
                 labels[row, place] = label
     return {"input_ids": ids * mask, "labels": labels, "attention_mask": mask}
-
-
-def make_whole(kind="bert", sbo=True, **changes):
-    return make_objective(make_encoder(kind, **changes), sbo, None).eval()
 
 
 def gelu(x):
@@ -93,14 +94,14 @@ def boundary_vector(head, left, right, position):
     return layer_norm(gelu(second.weight @ h1 + second.bias), norm_2)
 
 
-def losses_by_hand(objective, batch):
+def losses_by_hand(model, batch):
     """Go through sequences, and through their tokens, one by one."""
-    encoder, mlm, sbo = objective.encoder, [], []
-    output = encoder.get_output_embeddings()
+    mlm, sbo = [], []
+    output = model.get_output_embeddings()
     for row, some in enumerate(LABELS):
         ids = batch["input_ids"][row, : len(some)][None]
-        hidden = encoder.base_model(ids)[0][0]
-        logits = encoder(ids).logits[0]
+        hidden = model.base_model(ids)[0][0]
+        logits = plain(model, input_ids=ids).logits[0]
         for place, label in enumerate(some):
             if not label:
                 continue
@@ -112,7 +113,7 @@ def losses_by_hand(objective, batch):
                 end += 1
             if start > 0 and end < len(some) - 1:
                 around = hidden[start - 1], hidden[end + 1]
-                vector = boundary_vector(objective.boundary, *around, place - start)
+                vector = boundary_vector(model.boundary, *around, place - start)
                 scores = output.weight @ vector + output.bias
                 sbo.append(-torch.log_softmax(scores, 0)[label])
     return torch.stack(mlm), torch.stack(sbo)
@@ -120,34 +121,34 @@ def losses_by_hand(objective, batch):
 
 class TestLoss:
     def test_is_that_by_hand(self, batch):
-        objective = make_whole()
-        mlm, sbo = losses_by_hand(objective, batch)
+        model = make_model()
+        mlm, sbo = losses_by_hand(model, batch)
         assert (len(mlm), len(sbo)) == (6, 5)  # the span at the head has no left side
-        found = objective(**batch)
+        outputs = model(**batch)
         expected = (mlm.sum() + sbo.sum()) / 6
-        assert found["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
-        assert found["mlm"][:, 1].tolist() == [4, 0, 0, 2]
-        assert found["sbo"][:, 1].tolist() == [4, 0, 0, 1]
+        assert outputs["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
+        assert outputs["mlm"][:, 1].tolist() == [4, 0, 0, 2]
+        assert outputs["sbo"][:, 1].tolist() == [4, 0, 0, 1]
         rows = [sum(mlm[:4]).item(), 0, 0, sum(mlm[4:]).item()]
-        assert found["mlm"][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
+        assert outputs["mlm"][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
         rows = [sum(sbo[:4]).item(), 0, 0, sbo[4].item()]
-        assert found["sbo"][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
+        assert outputs["sbo"][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
 
     def test_without_boundaries(self, batch):
-        objective = make_whole(sbo=False)
-        assert objective.boundary is None
-        plain = objective.encoder(**batch).loss
-        found = objective(**batch)
-        assert found["loss"].item() == pytest.approx(plain.item(), rel=1e-5)
-        assert "sbo" not in found
+        model = make_model(sbo=False)
+        assert not hasattr(model, "boundary")
+        expected = plain(model, **batch).loss
+        outputs = model(**batch)
+        assert outputs["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
+        assert "sbo" not in outputs
 
     # As transformers gives it: an int up to 4.49, on several GPUs one for each.
     @pytest.mark.parametrize("n_items", [6, torch.tensor(6), torch.tensor([6])])
     def test_sums_over_the_batches_of_a_step(self, batch, n_items):
-        objective = make_whole()
-        whole = objective(**batch)["loss"]
+        model = make_model()
+        whole = model(**batch)["loss"]
         parts = [
-            objective(
+            model(
                 **{name: value[rows] for name, value in batch.items()},
                 num_items_in_batch=n_items,
             )["loss"]
@@ -156,21 +157,21 @@ class TestLoss:
         assert sum(parts).item() == pytest.approx(whole.item(), rel=1e-5)
 
     def test_nothing_masked(self, batch):
-        objective = make_whole()
+        model = make_model()
         batch["labels"][:] = IGNORED
-        loss = objective(**batch)["loss"]
+        loss = model(**batch)["loss"]
         loss.backward()
         assert loss.item() == 0
-        gradients = [p.grad for p in objective.parameters() if p.grad is not None]
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
         assert gradients
         assert not any(gradient.any() for gradient in gradients)
 
     def test_gradients_by_finite_differences(self, batch):
-        objective = make_whole().double()
-        objective(**batch)["loss"].backward()
+        model = make_model().double()
+        model(**batch)["loss"].backward()
         step = 1e-6
         torch.manual_seed(0)
-        for name, weight in objective.named_parameters():
+        for name, weight in model.named_parameters():
             gradient = weight.grad.flatten()
             # The largest, so that a wrong one is seen, and any.
             places = {
@@ -184,7 +185,7 @@ class TestLoss:
                 for side in (before + step, before - step):
                     flat[place] = side
                     with torch.no_grad():
-                        sides.append(objective(**batch)["loss"].item())
+                        sides.append(model(**batch)["loss"].item())
                 flat[place] = before
                 numeric = (sides[0] - sides[1]) / (2 * step)
                 assert gradient[place].item() == pytest.approx(
@@ -192,38 +193,41 @@ class TestLoss:
                 ), name
 
     def test_falls(self, batch):
-        objective = make_whole().train()
-        optimizer = torch.optim.Adam(objective.parameters(), 0.02)
+        model = make_model().train()
+        optimizer = torch.optim.Adam(model.parameters(), 0.02)
         losses = []
         for _ in range(80):
-            found = objective(**batch)
-            found["loss"].backward()
+            outputs = model(**batch)
+            outputs["loss"].backward()
             optimizer.step()
             optimizer.zero_grad()
-            losses.append(found["loss"].item())
+            losses.append(outputs["loss"].item())
         assert losses[-1] < 0.3 * losses[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_encoders(kind, batch):
-    encoder = make_encoder(kind)
-    objective = make_objective(encoder, True, None).eval()
-    plain = encoder(
-        input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
-    ).logits
+def test_encoders(kind, batch, tmp_path):
+    model = make_model(kind)
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    before = plain(model, **inputs).logits
     lost = nn.functional.cross_entropy(
-        plain.transpose(1, 2), batch["labels"], reduction="none"
+        before.transpose(1, 2), batch["labels"], reduction="none"
     ).sum(1)
-    found = objective(**batch)
+    outputs = model(**batch)
     # The head saw the masked tokens alone, and that makes no difference.
-    assert found["mlm"][:, 0].tolist() == pytest.approx(lost.tolist(), rel=1e-4)
-    assert torch.isfinite(found["loss"])
-    assert found["sbo"][:, 1].tolist() == [4, 0, 0, 1]
-    assert OutputEmbeddings(encoder).weight.shape[0] == 30
-    after = encoder(
-        input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
-    ).logits
-    assert torch.equal(plain, after)
+    assert outputs["mlm"][:, 0].tolist() == pytest.approx(lost.tolist(), rel=1e-4)
+    assert torch.isfinite(outputs["loss"])
+    assert outputs["sbo"][:, 1].tolist() == [4, 0, 0, 1]
+    assert output_embeddings(model)[0].shape[0] == 30
+    assert torch.equal(before, plain(model, **inputs).logits)
+    # What is saved is a model of Hugging Face, and with the objective the same again.
+    model.save_pretrained(tmp_path)
+    other = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path).eval()
+    is_text = batch["attention_mask"].bool()
+    after = other(**inputs).logits[is_text]
+    assert torch.allclose(before[is_text], after, atol=1e-6)
+    again = type(model).from_pretrained(tmp_path).eval()
+    assert again(**batch)["loss"].item() == pytest.approx(outputs["loss"].item())
 
 
 class TestBoundary:
@@ -244,12 +248,10 @@ class TestBoundary:
             assert is_other == ((row, place) in outside)
 
     def test_loss_has_no_gradient_inside(self, batch):
-        objective = make_whole()
+        model = make_model()
         hidden = torch.randn(4, 8, 8, requires_grad=True)
         at = find_boundaries(batch["labels"], batch["attention_mask"])
-        lost, _ = objective._boundary_loss(
-            objective.boundary, hidden, batch["labels"], at
-        )
+        lost, _ = model.boundary_loss(hidden, batch["labels"], at)
         lost.sum().backward()
         assert not hidden.grad[batch["labels"] != IGNORED].any()
         assert hidden.grad[0, 1].any()
@@ -268,12 +270,11 @@ class TestBoundary:
         vectors, has_one = head(torch.randn(1, 9, 4), at)
         assert has_one.tolist() == [True] * 5 + [False] * 2
         assert vectors.shape == (5, 4)
-        encoder = make_encoder(hidden_size=4)
-        found = SpanObjective(encoder, head)(
-            input_ids=torch.ones_like(labels), labels=labels
-        )
-        assert found["sbo"][:, 1].tolist() == [5]
-        assert found["mlm"][:, 1].tolist() == [7]
+        model = make_model(hidden_size=4)
+        model.boundary = head
+        outputs = model(input_ids=torch.ones_like(labels), labels=labels)
+        assert outputs["sbo"][:, 1].tolist() == [5]
+        assert outputs["mlm"][:, 1].tolist() == [7]
 
     def test_positions_matter(self, batch):
         at = find_boundaries(batch["labels"], batch["attention_mask"])

@@ -13,7 +13,6 @@ from spacy.tokens import DocBin
 from spacy.training import Corpus
 from typer.testing import CliRunner
 
-from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.readers.classification import table_corpus
 
 from ..commands import run as run_spacy
@@ -168,22 +167,6 @@ class TestPairs:
         nlp = spacy.load(tmp_path / "model-last")
         labels = TASKS[task].labels or ("score",)
         assert set(nlp("one [SEP] other").cats) == set(labels)
-
-    def test_texts_that_are_no_pairs(self, pair_nlp, tmp_path):
-        DocBin(docs=[pair_nlp("a [SEP] b"), pair_nlp("one")]).to_disk(
-            tmp_path / "x.spacy"
-        )
-        corpus = table_corpus(tmp_path / "x.spacy", text_pair="b")
-        with pytest.raises(SpanftError, match=r"without the separator .*: 'one'"):
-            list(corpus(pair_nlp))
-        assert len(list(table_corpus(tmp_path / "x.spacy")(pair_nlp))) == 2
-        limited = table_corpus(tmp_path / "x.spacy", text_pair="b", limit=1)
-        assert len(list(limited(pair_nlp))) == 1
-        DocBin().to_disk(tmp_path / "x.spacy")
-        with pytest.raises(SpanftError, match="no rows"):
-            list(corpus(pair_nlp))
-        with pytest.raises(SpanftError, match="no file"):
-            list(table_corpus(tmp_path / "y.spacy")(pair_nlp))
 
 
 class TestSplits:
@@ -376,7 +359,6 @@ class TestErrors:
     def test_settings(self, tmp_path):
         write_layout("rte", tmp_path)
         start = ("rte", tmp_path / "out", "--data-dir", tmp_path)
-        assert "limit is -1, but must be 0" in run(*start, "--limit", -1, ok=False)
         assert "lang is 'xy', but must be the" in run(*start, "--lang", "xy", ok=False)
         path = tmp_path / "nowhere"
         said = run(*start, "--transformer", path, ok=False)

@@ -344,7 +344,7 @@ class TestConfig:
         config["paths"].update(
             dict.fromkeys(("train", "dev"), str(tmp_path / "train.csv"))
         )
-        expected = r"'textcat' .* letters: 'NEG' and 'neg'; 'pos' and 'pos '\. If"
+        expected = r"'textcat' .* letters: 'NEG' and 'neg'; 'pos' and 'pos '"
         with pytest.warns(UserWarning, match=expected):
             init_nlp(config)
 

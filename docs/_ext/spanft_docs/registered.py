@@ -16,6 +16,8 @@ from .docstrings import Docstring, in_cell, parse, to_markdown
 FACTORIES = "spacy_factories"
 _MODULES = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=[A-Za-z_])")
 _OPENING = re.compile(r"^Build `[^`]+`(: |, )")
+# Where settings are described that a docstring leaves out.
+_ALIKE = re.compile(r"settings\s+are\s+those\s+of\s+`([^`]+)`")
 _LONGEST_DEFAULT = 60  # in a table; what is longer stands below it, as a block
 # What spaCy gives to a factory and to `initialize`, and no config.
 _GIVEN = {"self", "nlp", "name", "get_examples"}
@@ -116,11 +118,25 @@ def _settings(
     function: Callable[..., Any], doc: Docstring, leave_out: Container[str] = ()
 ) -> list[Setting]:
     parameters = inspect.signature(function).parameters.values()
+    other = _alike(doc)
     return [
-        Setting(one.name, type_name(one.annotation), one.default, doc.meaning(one.name))
+        Setting(
+            one.name,
+            type_name(one.annotation),
+            one.default,
+            doc.meaning(one.name) or other.meaning(one.name),
+        )
         for one in parameters
         if one.name not in leave_out and one.kind is not one.VAR_KEYWORD
     ]
+
+
+def _alike(doc: Docstring) -> Docstring:
+    """Return the docstring that describes the settings which this one leaves out."""
+    name = _ALIKE.search(doc.text)
+    points: Iterable[EntryPoint] = distribution("spacy-spanft").entry_points
+    functions = [p.load() for p in points if name and p.name == name[1]]
+    return parse(inspect.getdoc(functions[0]) if functions else "")
 
 
 def type_name(annotation: Any) -> str:

@@ -35,14 +35,13 @@ def span_tok2vec(
     spans_key (str): The key in doc.spans.
     segmentation (Literal["spans", "none"]): "none" is the paper's ablation: the windows
         go over the whole text, and no span is looked at.
-    kernel_size (int): How many tokens a window has.
-    keep_tokens (bool): Whether a token's own vector stands beside that of its window.
+    kernel_size (int): The number of tokens of a window.
+    keep_tokens (bool): Whether a token's own vector stands beside the others.
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
     key = spans_key if segmentation == "spans" else None
-    window = _window(spans_key, kernel_size)
-    tokens = span_tokens(with_nonempty(token_pooling), window, key, keep_tokens)
-    return _tok2vec(tok2vec, tokens, spans_key)
+    settings = tok2vec, token_pooling, spans_key, kernel_size, keep_tokens
+    return _build(*settings, window_key=key, pooled_key=None)
 
 
 def span_beside_tok2vec(
@@ -56,31 +55,31 @@ def span_beside_tok2vec(
     """Build `spacy-spanft.SpanTok2Vec.v2`: each token beside its window and its span.
 
     The window is that of v1, but it goes over the whole text: it sees what is around a
-    span. The span is the maximum over the windows of its tokens.
+    span. The span is the maximum over the windows of its tokens. The settings are those
+    of `spacy-spanft.SpanTok2Vec.v1`.
 
-    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
-    token_pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces:
-        FirstPooling.v1, as is usual for BERT, or reduce_mean.v1.
-    spans_key (str): The key in doc.spans.
     segmentation (Literal["spans", "none"]): "none" leaves out the spans.
-    kernel_size (int): How many tokens a window has.
-    keep_tokens (bool): Whether a token's own vector stands beside the others.
     RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
     key = spans_key if segmentation == "spans" else None
-    window = _window(spans_key, kernel_size)
-    tokens = span_tokens(with_nonempty(token_pooling), window, None, keep_tokens, key)
-    return _tok2vec(tok2vec, tokens, spans_key)
+    settings = tok2vec, token_pooling, spans_key, kernel_size, keep_tokens
+    return _build(*settings, window_key=None, pooled_key=key)
 
 
-def _window(spans_key: str, kernel_size: int) -> Model[Ragged, Ragged]:
-    """Check what a config says, and make the layer of the windows."""
+def _build(
+    tok2vec: Tok2Vec,
+    token_pooling: Pooling,
+    spans_key: str,
+    kernel_size: int,
+    keep_tokens: bool,
+    window_key: str | None,
+    pooled_key: str | None,
+) -> Tok2Vec:
     check_spans_key(spans_key)
     check_kernel_size(kernel_size)
-    return span_window(kernel_size, before=kernel_size // 2)
-
-
-def _tok2vec(tok2vec: Tok2Vec, tokens: Model[Any, Any], spans_key: str) -> Tok2Vec:
+    window = span_window(kernel_size, before=kernel_size // 2)
+    pooling = with_nonempty(token_pooling)
+    tokens = span_tokens(pooling, window, window_key, keep_tokens, pooled_key)
     rows = encoder_rows(tok2vec)
     model: Any = chain(rows, tokens)
     model.init = partial(init, rows, tokens, spans_key)

@@ -18,7 +18,7 @@ _MAX_SEEN = 2**18
 
 class _Unread(NamedTuple):
     rows: DocRows
-    index: int
+    index: int  # type: ignore[assignment]
     tokens: bytes
     n_readers: int
 

@@ -1,7 +1,5 @@
-"""Holds an encoder in a thinc model: computes, trains, saves and loads it."""
+"""The shim of an encoder in a thinc model: computes, trains, saves and loads it."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from inspect import signature
@@ -19,10 +17,8 @@ from thinc.api import (
 from ...errors import SpanftError
 from ..alignment import Ints
 from ..optimizers.fused_adam import can_fuse, fused_step
-from .embeddings import few_rows, make_room
 from .loading import Encoder, encoder_from_bytes, encoder_to_bytes
-from .settings import EncoderSettings
-from .window_size import window_of
+from .settings import EncoderSettings, window_of
 from .wordpieces import Window
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -32,15 +28,12 @@ class EncoderShim(PyTorchShim):
     """An encoder and its tokenizer, empty until they are loaded."""
 
     def __init__(self, settings: EncoderSettings) -> None:
-        """Make it empty.
-
-        settings (EncoderSettings): The settings of the encoder in the config.
-        """
+        """Make it empty."""
         # What was trained on a GPU is loaded without one, too.
         scales = settings.precision == "fp16" and torch.cuda.is_available()
         super().__init__(None, grad_scaler=PyTorchGradScaler(scales))
         self.settings = settings
-        self.has_warned = False  # of a single text among pairs
+        self.has_warned = False  # that a text among pairs is single
         self._encoder: Encoder | None = None
 
     @property
@@ -59,26 +52,16 @@ class EncoderShim(PyTorchShim):
         return self._encoder
 
     def take(self, encoder: Encoder) -> None:
-        """Hold an encoder, on the device of this process.
-
-        encoder (Encoder): The encoder.
-        """
+        """Hold an encoder, on the device of this process."""
         window_of(encoder, self.settings)  # raises for wrong settings
         module = encoder.module.to(get_torch_default_device())
         if self.settings.gradient_checkpointing:
-            if not getattr(module, "supports_gradient_checkpointing", False):
-                raise SpanftError(
-                    f"gradient_checkpointing is true, but a {type(module).__name__} of "
-                    "this version of transformers does not support it. Set it to "
-                    "false; max_batch_rows bounds the memory, too."
-                )
             # Its name in transformers 5.
             name = "activation_checkpointing_enable"
             enable = getattr(module, name, module.gradient_checkpointing_enable)
             # Wordpieces are numbers, and have no gradient for the other kind to follow.
             enable({"use_reentrant": False})
         if self.settings.compile:
-            _check_compiler(module.device.type)
             module.compile(dynamic=True)
         self._encoder = encoder
         self._model = module
@@ -120,7 +103,7 @@ class EncoderShim(PyTorchShim):
         def backprop(d_vectors: Any) -> None:
             scaled = self._grad_scaler.scale(d_vectors)
             if self._has_few_rows:
-                make_room(module)
+                _make_room(module)
             while parts:  # frees each graph after its backward pass
                 output, is_real, rows = parts.pop()
                 d_output = torch.zeros_like(output)
@@ -180,7 +163,7 @@ class EncoderShim(PyTorchShim):
         autocast = torch.autocast(self.device.type, dtype, enabled=dtype is not None)
         with torch.set_grad_enabled(is_train), autocast, ExitStack() as stack:
             if is_train and self._has_few_rows:
-                stack.enter_context(few_rows(self.encoder.module))
+                stack.enter_context(_few_rows(self.encoder.module))
             yield
 
     @property
@@ -189,15 +172,42 @@ class EncoderShim(PyTorchShim):
         return self.device.type == "cpu" and not self.settings.compile
 
 
-def _check_compiler(device: str) -> None:
-    """Raise if torch.compile would fail at the first batch for want of a compiler."""
-    compilers = (os.environ.get("CXX", "g++"), "g++", "clang++", "c++", "cl")
-    if device == "cpu" and not any(map(shutil.which, compilers)):
-        raise SpanftError(
-            "compile is true, but torch.compile needs a C++ compiler on a CPU, such as "
-            "g++, and none is installed. Install one, or set compile to false."
-        )
-
-
 def _inputs_of(module: Any) -> Any:
     return signature(module.forward).parameters
+
+
+@contextmanager
+def _few_rows(module: torch.nn.Module) -> Iterator[None]:
+    """Let gradients of embeddings hold only the rows that are looked up here.
+
+    PyTorch makes a matrix of the whole vocabulary for each micro-batch, nearly all of
+    it zeros, and adds it to the one before: on a CPU a tenth of a step.
+    """
+    embeddings = _embeddings(module)
+    for embedding in embeddings:
+        embedding.sparse = True
+    try:
+        yield
+    finally:
+        for embedding in embeddings:
+            embedding.sparse = False
+
+
+def _make_room(module: torch.nn.Module) -> None:
+    """Allocate the gradient of all rows of embeddings, to which those few are added.
+
+    Without it the first gradient would stay sparse, which no optimizer here takes.
+    """
+    for embedding in _embeddings(module):
+        if embedding.weight.requires_grad and embedding.weight.grad is None:
+            embedding.weight.grad = torch.zeros_like(embedding.weight)
+
+
+def _embeddings(module: torch.nn.Module) -> list[torch.nn.Embedding]:
+    """Return the embeddings whose gradients are dense, and need not be."""
+    return [
+        part
+        for part in module.modules()
+        if isinstance(part, torch.nn.Embedding)
+        and not (part.sparse or part.scale_grad_by_freq)
+    ]

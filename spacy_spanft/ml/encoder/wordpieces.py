@@ -21,8 +21,8 @@ class Window(NamedTuple):
     """Wordpieces that an encoder reads at once.
 
     ids (list[int]): The wordpieces, [CLS] and the like among them.
-    type_ids (list[int]): The text of a pair that each is of; [] if the tokenizer does
-        not tell.
+    type_ids (list[int]): The text of a pair that each is of; [] if the tokenizer has
+        none.
     offsets (Ints): The characters of each in its Doc, (n_wordpieces, 2); the same twice
         where it has none.
     """
@@ -37,11 +37,7 @@ class Window(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """The windows of a batch of Docs.
-
-    windows (list[Window]): All windows, one Doc after the other.
-    counts (Ints): The number of each Doc, 0 for an empty one, (n_docs,).
-    """
+    """The windows of a batch of Docs, and the number of each, (n_docs,)."""
 
     windows: list[Window]
     counts: Ints
@@ -56,13 +52,11 @@ def cut_windows(
 ) -> Windows:
     """Encode Docs as Hugging Face does.
 
-    docs (Sequence[Doc]): The Docs.
     tokenizer (PreTrainedTokenizerFast): The tokenizer of the encoder.
     size (int): The most wordpieces of a window.
     overlap (int): The number of wordpieces of a text that two windows share.
     separator (Optional[str]): The separator between the texts of a pair. A Doc with
         it is encoded as `tokenizer(first, second, truncation=True)`, in one window.
-    RETURNS (Windows): The windows.
     """
     by_doc: list[list[Window]] = [[] for _ in docs]
     pairs: list[tuple[int, Pair]] = []
@@ -97,11 +91,8 @@ def cut_windows(
 def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
     """Align the wordpieces of a Doc with its tokens.
 
-    The space after a token belongs to it, as in spacy-transformers.
-
-    windows (Sequence[Window]): The windows of the Doc.
-    RETURNS (Encoding): The rows of each token. Of several windows, each is as wide as
-        the widest.
+    The space after a token belongs to it, as in spacy-transformers. Of several windows,
+    each is as wide as the widest.
     """
     width = max((len(window) for window in windows), default=1)
     sizes = [len(window) for window in windows]
@@ -136,11 +127,11 @@ def _window(encoded: Any, number: int) -> Window:
 def _place_in_doc(
     window: Window, sequence_ids: Sequence[int | None], pair: Pair, doc: Doc
 ) -> None:
-    """Count the characters of a second text, and of the separator, in the Doc."""
+    """Shift the offsets of a second text, and of the separator, to those in the Doc."""
     is_second = np.array([sequence == 1 for sequence in sequence_ids])
     begin = len(doc.text) - len(pair.second or "")
     window.offsets[is_second] += begin
-    # The first special one is [CLS], the last one ends the second text.
+    # The first special wordpiece is [CLS], the last one ends the second text.
     special = np.flatnonzero([sequence is None for sequence in sequence_ids])[1:-1]
     token = doc[pair.separator]
     window.offsets[special] = (token.idx, token.idx + len(token))

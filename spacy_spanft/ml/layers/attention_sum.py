@@ -8,8 +8,7 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
-from .matmul import matmul
-from .sequences import known, upload
+from .sequences import known, matmul, upload
 
 InT = Ragged
 OutT = Floats2d
@@ -20,7 +19,7 @@ def attention_sum(hidden_size: int | None = None) -> Model[InT, OutT]:
 
     No sequence may be empty: see `with_nonempty`.
 
-    hidden_size (Optional[int]): How many rows W has; None takes the width.
+    hidden_size (Optional[int]): The number of rows of W; None takes the width.
     RETURNS (Model[Ragged, Floats2d]): (n_rows, width) to (n_sequences, width).
     """
     return Model(
@@ -39,16 +38,16 @@ def forward(
     ops: Any = model.ops
     W, w = model.get_param("W"), model.get_param("w")
     rows: Any = X.dataXd
-    hidden, weights, own = _attend(model, X)
+    hidden, weights, sequence_of = _attend(model, X)
     Y = ops.reduce_sum(rows * weights, X.lengths)
     shape = ArrayInfo.from_array(Y)
 
     def backprop(dY: OutT) -> InT:
         shape.check_consistency(dY)
-        d_rows: Any = dY[own]
+        d_rows: Any = dY[sequence_of]
         d_weights = ops.xp.einsum("ij,ij->i", d_rows, rows)[:, None]
         mean = ops.reduce_sum(weights * d_weights, X.lengths)
-        d_scores = weights * (d_weights - mean[own])
+        d_scores = weights * (d_weights - mean[sequence_of])
         model.inc_grad("w", (d_scores.T @ hidden)[0])
         d_hidden = d_scores * w
         d_hidden *= 1 - hidden**2
@@ -62,25 +61,21 @@ def forward(
 
 
 def _attend(model: Model[InT, OutT], X: InT) -> tuple[Any, Any, Any]:
-    """Compute what is hidden, the weight of each row, and in which sequence it is."""
+    """Return the hidden layer, the weight of each row, and its sequence's number."""
     ops: Any = model.ops
     W, b, w = (model.get_param(name) for name in ("W", "b", "w"))
     lengths = known(ops, X).on_host
-    # With its number a row gets what its sequence has: thinc's own backprop_reduce_sum
-    # makes a GPU wait three times to check the lengths.
-    (own,) = upload(ops, np.repeat(np.arange(len(lengths)), lengths))
-    # All is done in place: there are many rows where sequences overlap.
+    # Indexing by these numbers replaces thinc's backprop_reduce_sum, which makes a GPU
+    # wait three times to check the lengths.
+    (sequence_of,) = upload(ops, np.repeat(np.arange(len(lengths)), lengths))
+    # In place: there are many rows where sequences overlap.
     hidden = matmul(X.dataXd, W.T)
     hidden += b
     hidden = ops.xp.tanh(hidden, out=hidden)
-    return hidden, _softmax(ops, (hidden @ w)[:, None], X.lengths, own), own
-
-
-def _softmax(ops: Any, scores: Any, lengths: Any, own: Any) -> Any:
-    """Turn scores into weights that sum to one in each sequence, (n_rows, 1)."""
-    highest, _ = ops.reduce_max(scores, lengths)
-    exps = ops.xp.exp(scores - highest[own])
-    return exps / ops.reduce_sum(exps, lengths)[own]
+    scores = (hidden @ w)[:, None]
+    highest, _ = ops.reduce_max(scores, X.lengths)
+    exps = ops.xp.exp(scores - highest[sequence_of])
+    return hidden, exps / ops.reduce_sum(exps, X.lengths)[sequence_of], sequence_of
 
 
 def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -> None:
@@ -99,10 +94,5 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -
 
 
 def weights_of(model: Model[InT, OutT], X: InT) -> Any:
-    """Compute the weight of each row in its sequence.
-
-    model (Model[Ragged, Floats2d]): The layer.
-    X (Ragged): (n_rows, width).
-    RETURNS (Floats2d): (n_rows, 1); they sum to one in each sequence.
-    """
+    """Return the weight of each row, (n_rows, 1); each sequence's sum to one."""
     return _attend(model, X)[1]

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,14 @@ from thinc.types import Floats2d, Ragged
 from ...errors import SpanftError
 from ...util._compat import has_heard_curated
 from ..alignment import Encoding, encoding_of_wordpieces
-from .doc_rows import DocRows, as_type_of, check_annotated, init, join, starts_of
+from .doc_rows import DocRows, check_annotated, join, no_transformer, split
 
 _WRAPPED = "wrapped_transformer_and_listener"
 _LISTENERS = ("last_transformer_layer_listener", "scalar_weighting_listener")
-# Up to which version, and from which one of NumPy, they crash in training.
+# The version up to which it crashes in training, and that of NumPy from which on.
 _CRASHES, _NEW = Version("0.3.1"), Version("2.4")
 
-# It reads a file, and is asked for in each step.
+# It reads a file, and is called in each step.
 _version = cache(version)
 
 InT = list[Doc]
@@ -30,59 +29,42 @@ OutT = DocRows
 
 
 def is_curated(tok2vec: Model[InT, Any]) -> bool:
-    """Say whether a tok2vec is a curated transformer, or listens to one.
-
-    tok2vec (Model[List[Doc], List[Floats2d]]): Any tok2vec.
-    """
+    """Whether a tok2vec is a curated transformer, or listens to one."""
     return tok2vec.name in (_WRAPPED, *_LISTENERS)
 
 
-def curated_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
-    """Make the layer. It has no row for [CLS]: that is dropped before anybody listens.
-
-    tok2vec (Model[List[Doc], List[Floats2d]]): A curated transformer, or a listener.
-        What pools its wordpieces into tokens is left out of it.
-    RETURNS (Model[List[Doc], DocRows]): Docs to rows.
-    """
+def curated_source(tok2vec: Model[InT, Any]) -> Model[InT, Any]:
+    """Return a curated transformer, or a listener, without its pooling into tokens."""
     listener = tok2vec.layers[1] if tok2vec.name == _WRAPPED else tok2vec
     pooling = listener.layers[-1]
     # It stays a layer, without being called: the listener has a reference to it.
-    listener.replace_node(
-        pooling, Model("unpooled", _forward_unpooled, layers=pooling.layers)
-    )
-    return Model(
-        "curated_rows", forward, init=init, layers=[tok2vec], dims={"nO": None}
-    )
+    unpooled: Any = Model("unpooled", _forward_unpooled, layers=pooling.layers)
+    listener.replace_node(pooling, unpooled)
+    return tok2vec
 
 
-def forward(
+def forward_curated(
     model: Model[InT, OutT], docs: InT, is_train: bool
 ) -> tuple[OutT, Callable[[Floats2d], Any]]:
-    """Take one row for each wordpiece."""
+    """Return one row for each wordpiece. Listeners receive no [CLS]."""
     _check_transformer(model.layers[0], docs, is_train)
     states, backprop_source = model.layers[0](docs, is_train)
     ops = model.ops
     if docs and not isinstance(states[0], Ragged):  # Docs of no transformer: zeros
-        states = [Ragged(one, ops.alloc1i(len(one)) + 1) for one in states]
+        states = [Ragged(zeros, ops.alloc1i(len(zeros)) + 1) for zeros in states]
     arrays = [state.dataXd for state in states]
-    starts = starts_of(arrays)
+    vectors, starts = join(ops, arrays)
     encodings = [_encoding(ops, state) for state in states]
-    rows = DocRows(docs, join(ops, arrays), starts, encodings, None)
 
     def backprop(d_vectors: Floats2d) -> Any:
-        parts = zip(states, pairwise(starts), strict=True)
-        return backprop_source(
-            [
-                Ragged(as_type_of(state.dataXd, d_vectors[a:b]), state.lengths)
-                for state, (a, b) in parts
-            ]
-        )
+        pairs = zip(split(d_vectors, arrays, starts), states, strict=True)
+        return backprop_source([Ragged(part, state.lengths) for part, state in pairs])
 
-    return rows, backprop
+    return DocRows(docs, vectors, starts, encodings, None), backprop
 
 
 def _encoding(ops: Any, state: Ragged) -> Encoding:
-    """Say which rows are those of which token: they follow one another."""
+    """Return the rows of each token, which follow one another."""
     lengths = ops.to_numpy(state.lengths)
     n = int(lengths.sum())
     return encoding_of_wordpieces(np.arange(n), lengths, [n], max(1, n))
@@ -91,7 +73,7 @@ def _encoding(ops: Any, state: Ragged) -> Encoding:
 def _forward_unpooled(
     model: Model[Any, list[Ragged]], X: Any, is_train: bool
 ) -> tuple[list[Ragged], Callable[[list[Ragged]], list[Ragged]]]:
-    """Give the wordpieces of Docs that a transformer has seen, or those given."""
+    """Return the wordpieces of Docs that a transformer has seen, or X itself."""
     states = [
         x._.trf_data.last_hidden_layer_state if isinstance(x, Doc) else x for x in X
     ]
@@ -104,25 +86,13 @@ def _check_transformer(source: Model[InT, Any], docs: InT, is_train: bool) -> No
         return
     if not is_train:
         check_annotated(docs)
-    elif not has_heard_curated(source):
-        raise SpanftError(
-            "There is no transformer for this component to listen to. Put one before "
-            'it in [nlp] pipeline (factory = "transformer"), and name it in the '
-            'component\'s [...model.tok2vec] upstream, or leave upstream at "*". A '
-            "transformer that is frozen in training must be taken from a trained "
-            "pipeline (source = ...), and be among the annotating_components."
-        )
-    else:
-        _check_numpy(source.ops)
-
-
-def _check_numpy(ops: Any) -> None:
-    """Raise where the component of the transformer makes a float of an array.
-
-    NumPy from 2.4 on refuses that for arrays of one dimension, CuPy does not.
-    """
+        return
+    if not has_heard_curated(source):
+        raise no_transformer()
+    # It makes a float of an array of one dimension, which NumPy refuses from 2.4 on.
     theirs = _version("spacy-curated-transformers")
-    if ops.xp is np and Version(theirs) <= _CRASHES and Version(np.__version__) >= _NEW:
+    is_new = source.ops.xp is np and Version(np.__version__) >= _NEW
+    if is_new and Version(theirs) <= _CRASHES:
         raise SpanftError(
             f"spacy-curated-transformers {theirs} cannot be trained with NumPy "
             f'{np.__version__}: run pip install "numpy<2.4".'

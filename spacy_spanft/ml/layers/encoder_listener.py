@@ -1,4 +1,4 @@
-"""Stands for a shared encoder inside the model of another component."""
+"""A layer that stands for a shared encoder inside the model of another component."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from .doc_rows import DocRows
 
 InT = list[Doc]
 OutT = DocRows
-NAME = "encoder_listener"
+Backprop = Callable[[Floats2d], Any]
 
 
 class EncoderListener(Model[InT, OutT]):
@@ -24,20 +24,16 @@ class EncoderListener(Model[InT, OutT]):
 
         upstream (str): The name of the encoder's component; "*" for any.
         """
-        super().__init__(NAME, forward, init=init, dims={"nO": None})
+        super().__init__("encoder_listener", forward, init=init, dims={"nO": None})
         self.upstream_name = upstream
         self.encoder: SharedEncoder | None = None
-        self._received: tuple[DocRows, Callable[[Floats2d], Any]] | None = None
+        self._received: tuple[DocRows, Backprop] | None = None
 
-    def receive(self, rows: DocRows, backprop: Callable[[Floats2d], Any]) -> None:
-        """Keep the rows of the batch to be trained on.
-
-        rows (DocRows): The rows.
-        backprop (Callable[[Floats2d], Any]): Takes their gradient.
-        """
+    def receive(self, rows: DocRows, backprop: Backprop) -> None:
+        """Keep the rows of the next batch, and the callback for their gradient."""
         self._received = rows, backprop
 
-    def take(self, docs: InT) -> tuple[OutT, Callable[[Floats2d], Any]]:
+    def take(self, docs: InT) -> tuple[OutT, Backprop]:
         """Return what was received, once.
 
         docs (list[Doc]): The batch.
@@ -47,9 +43,7 @@ class EncoderListener(Model[InT, OutT]):
         if self._received is None:
             return self.shared.rows_of(docs, learn=True), no_gradient
         (rows, backprop), self._received = self._received, None
-        if len(docs) != len(rows.docs) or any(
-            doc is not other for doc, other in zip(docs, rows.docs, strict=True)
-        ):
+        if list(map(id, docs)) != list(map(id, rows.docs)):
             raise SpanftError(
                 f"A component that listens to the encoder {self.upstream_name!r} was "
                 "given other Docs to learn from than the encoder. Update both in one "
@@ -69,9 +63,7 @@ class EncoderListener(Model[InT, OutT]):
         return self.encoder
 
 
-def forward(
-    model: EncoderListener, docs: InT, is_train: bool
-) -> tuple[OutT, Callable[[Floats2d], Any]]:
+def forward(model: EncoderListener, docs: InT, is_train: bool) -> tuple[OutT, Backprop]:
     """Apply the layer."""
     if is_train:
         return model.take(docs)

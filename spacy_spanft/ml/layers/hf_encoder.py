@@ -12,10 +12,9 @@ from thinc.types import Floats2d
 from ..alignment import Encoding, encoding_of_tokens, real_rows
 from ..encoder.loading import load_encoder
 from ..encoder.micro_batches import micro_batches
-from ..encoder.settings import SETTINGS, EncoderSettings
+from ..encoder.settings import SETTINGS, EncoderSettings, window_of
 from ..encoder.shim import EncoderShim
-from ..encoder.window_size import window_of
-from ..encoder.wordpieces import Window, Windows, cut_windows, encoding_of
+from ..encoder.wordpieces import Window, cut_windows, encoding_of
 from ..pairs import warn_of_single
 from .doc_rows import DocRows
 
@@ -25,14 +24,11 @@ NAME = "hf_encoder"
 # What a micro-batch costs beside its rows, in rows: a GPU is slow to start and fast to
 # go on.
 _OVERHEAD = {"cpu": 48.0, "cuda": 4096.0}
+_NOTHING = encoding_of_tokens(0)._replace(windows=np.zeros(0, np.int64), width=0)
 
 
 def hf_encoder(settings: EncoderSettings) -> Model[InT, OutT]:
-    """Make the layer, without weights until it is initialized or read.
-
-    settings (EncoderSettings): See `spacy-spanft.HuggingFaceEncoder.v1`.
-    RETURNS (Model[List[Doc], DocRows]): Docs to rows.
-    """
+    """Make the layer, without weights until it is initialized or loaded."""
     shim = EncoderShim(settings)
     attrs = {SETTINGS: settings}
     return Model(NAME, forward, init=init, shims=[shim], dims={"nO": None}, attrs=attrs)
@@ -47,19 +43,19 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
 
 
 def shim_of(model: Model[InT, OutT]) -> EncoderShim:
-    """Get what holds the encoder of a layer."""
+    """Return the shim that holds the encoder of a layer."""
     shim: Any = model.shims[0]
     return shim  # type: ignore[no-any-return]
 
 
 def settings_of(model: Model[InT, OutT]) -> EncoderSettings:
-    """Get the settings of a layer."""
+    """Return the settings of a layer."""
     settings: EncoderSettings = model.attrs[SETTINGS]
     return settings
 
 
 def is_trained(model: Model[InT, OutT]) -> bool:
-    """Say whether anything of the encoder learns in the coming update."""
+    """Whether anything of the encoder learns in the coming update."""
     return any(p.requires_grad for p in shim_of(model).encoder.module.parameters())
 
 
@@ -71,29 +67,32 @@ def forward(
     if settings.separator is not None and not is_train:
         warn_of_single(shim, docs, settings.separator)
     size, overlap = window_of(shim.encoder, settings)
-    cut = cut_windows(docs, shim.encoder.tokenizer, size, overlap, settings.separator)
-    own = _by_doc(cut)
-    pairs = zip(docs, own, strict=True)
+    tokenizer = shim.encoder.tokenizer
+    cut, counts = cut_windows(docs, tokenizer, size, overlap, settings.separator)
+    bounds = pairwise([0, *np.cumsum(counts).tolist()])
+    windows = [cut[a:b] for a, b in bounds]  # of each Doc
+    pairs = zip(docs, windows, strict=True)
     encodings = [encoding_of(doc, ws) if ws else _NOTHING for doc, ws in pairs]
-    sizes = [len(ws) * one.width for ws, one in zip(own, encodings, strict=True)]
-    starts = [0, *np.cumsum(sizes).tolist()]
-    lines = zip(docs, own, encodings, strict=True)
-    cls = None if _is_mean(model) else [_row_of(model, *line) for line in lines]
-    if not cut.windows:
+    widths = [encoding.width for encoding in encodings]
+    starts = [0, *np.cumsum(counts * np.array(widths, np.int64)).tolist()]
+    cls = None
+    if not _is_mean(model):
+        both = zip(windows, encodings, strict=True)
+        cls = [_row_of_text(model, ws, encoding) for ws, encoding in both]
+    if not cut:
         nothing = ops.alloc2f(0, model.get_dim("nO"))
         return DocRows(docs, nothing, starts, encodings, cls), lambda d_rows: docs
-    lengths = np.array([len(window) for window in cut.windows], np.int64)
+    lengths = np.array([len(window) for window in cut], np.int64)
     overhead = _OVERHEAD[shim.device.type]
     groups = micro_batches(lengths, overhead, settings.max_batch_rows)
-    vectors, backprop_encoder = shim.encode(cut.windows, groups, is_train)
-    # Windows of one Doc are all as wide as the widest: rows of none are between them.
-    is_ragged = starts[-1] > len(vectors)
-    rows = _places(encodings, starts) if is_ragged else None
+    vectors, backprop_encoder = shim.encode(cut, groups, is_train)
     flat: Any = torch2xp(vectors, ops=ops)
+    # Windows of one Doc are all as wide as the widest: rows of none are between them.
+    rows = _real_rows(encodings, starts) if starts[-1] > len(vectors) else None
     if rows is not None:
-        found = ops.alloc2f(starts[-1], flat.shape[1])
-        found[rows] = flat
-        flat = found
+        padded = ops.alloc2f(starts[-1], flat.shape[1])
+        padded[rows] = flat
+        flat = padded
 
     def backprop(d_rows: Floats2d) -> InT:
         d_vectors: Any = d_rows if rows is None else d_rows[rows]
@@ -103,45 +102,37 @@ def forward(
     return DocRows(docs, flat, starts, encodings, cls), backprop
 
 
-_NOTHING = encoding_of_tokens(0)._replace(windows=np.zeros(0, np.int64), width=0)
-
-
-def _by_doc(cut: Windows) -> list[list[Window]]:
-    bounds = [0, *np.cumsum(cut.counts).tolist()]
-    return [cut.windows[a:b] for a, b in pairwise(bounds)]
-
-
-def _places(encodings: list[Encoding], starts: list[int]) -> Any:
-    """Find the rows that are not padding."""
-    found = [
+def _real_rows(encodings: list[Encoding], starts: list[int]) -> Any:
+    """Return the rows that are not padding."""
+    rows = [
         start + np.arange(begin, end)
         for start, encoding in zip(starts, encodings, strict=False)
         for begin, end in zip(*real_rows(encoding), strict=True)
     ]
-    return np.concatenate(found)
+    return np.concatenate(rows)
 
 
 def _is_mean(model: Model[InT, OutT]) -> bool:
-    """Say whether the mean stands for a text: where no wordpiece has seen all of it."""
-    where = settings_of(model).text_row
+    """Whether the mean stands for a text, as where no wordpiece has seen all of it."""
+    text_row = settings_of(model).text_row
     encoder = shim_of(model).encoder
     has_cls = encoder.tokenizer.cls_token_id is not None
     is_encoder = not has_cls and encoder.config.is_encoder_decoder
-    return where == "mean" or (where == "auto" and bool(is_encoder))
+    return text_row == "mean" or (text_row == "auto" and bool(is_encoder))
 
 
-def _row_of(
-    model: Model[InT, OutT], doc: Doc, windows: list[Window], encoding: Encoding
+def _row_of_text(
+    model: Model[InT, OutT], windows: list[Window], encoding: Encoding
 ) -> int:
-    """Find the row that stands for a Doc; -1 if there is none."""
+    """Return the row that stands for a Doc; -1 if there is none."""
     if not windows:
         return -1
     begins, ends = real_rows(encoding)
     first, last = int(begins[0]), int(ends[-1]) - 1
-    where = settings_of(model).text_row
+    text_row = settings_of(model).text_row
     cls = shim_of(model).encoder.tokenizer.cls_token_id
-    if where == "first" or (where == "auto" and windows[0].ids[0] == cls):
+    if text_row == "first" or (text_row == "auto" and windows[0].ids[0] == cls):
         return first
     # XLNet's [CLS] is the last one; in a decoder only the last one has seen the text.
     is_last = cls is None or windows[-1].ids[-1] == cls
-    return last if where == "last" or is_last else -1
+    return last if text_row == "last" or is_last else -1

@@ -1,13 +1,13 @@
 """How well the pieces of two texts match: each with the one most like it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..alignment import Encoding, Ints, align_pieces, get_spans
+from ..alignment import NO_SPANS, Encoding, Ints, align_pieces, get_spans
 from ..pairs import split_pair
 from .doc_rows import DocRows
 from .sequences import upload
@@ -15,20 +15,19 @@ from .sequences import upload
 InT = DocRows
 OutT = Floats2d
 
-_NO_SPANS = np.zeros((0, 2), np.int64)
-# Of vectors that are all but zero: no direction, and nothing to divide by.
+# The least length of a vector: what is all but zero has no direction.
 _TINY = 1e-12
-# Of the same text twice the cosine is 1, whose z would be infinite: it is 3.8.
+# The cosine of the same text twice is 1, whose z would be infinite: it is 3.8.
 _SHRINK = 0.999
 
 
 class Sides(NamedTuple):
     """The pieces of the two texts of each pair, one pair after the other.
 
-    docs (Ints): Which Docs are pairs with rows on both sides, (n_pairs,).
+    docs (Ints): The Docs that are pairs with rows on both sides, (n_pairs,).
     rows (Ints): The rows of the pieces.
-    lengths (Ints): How many rows each piece has, (n_pieces,).
-    counts (Ints): How many pieces the first and the second text have, (n_pairs, 2).
+    lengths (Ints): The number of rows of each piece, (n_pieces,).
+    counts (Ints): The number of pieces of the first and the second text, (n_pairs, 2).
     """
 
     docs: Ints
@@ -49,9 +48,9 @@ def pair_match(separator: str, spans_key: str | None = None) -> Model[InT, OutT]
     repeated as often as the encoder is wide. Optimizers such as Adam move each weight
     equally far, and a single one beside the hundreds of [CLS] would hardly learn.
 
-    separator (str): What stands between the two texts.
-    spans_key (Optional[str]): The key in doc.spans of what is compared; None compares
-        the two texts as wholes, so that it is the cosine of their means.
+    separator (str): The separator between the two texts.
+    spans_key (Optional[str]): The key in doc.spans of the pieces; None compares the two
+        texts as wholes, by the cosine of their means.
     RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
     """
     attrs = {"separator": separator, "spans_key": spans_key}
@@ -63,19 +62,18 @@ def forward(
 ) -> tuple[OutT, Callable[[OutT], Floats2d]]:
     """Apply the layer."""
     ops: Any = model.ops
-    sides = sides_of(model, X, is_train)
-    width = X.vectors.shape[1]
-    Y = ops.alloc2f(len(X.docs), width)
+    sides = _sides_of(model, X, is_train)
+    Y = ops.alloc2f(len(X.docs), X.vectors.shape[1])
     if not len(sides.docs):
         return Y, lambda dY: ops.xp.zeros_like(X.vectors)
-    numbers = (*_places(sides.counts, 0), *_places(sides.counts, 1))
-    docs, rows, lengths, *places = upload(ops, *sides[:3], *numbers)
+    indices = (*_indices(sides.counts, 0), *_indices(sides.counts, 1))
+    docs, rows, lengths, *at = upload(ops, *sides[:3], *indices)
     vectors = ops.reduce_mean(X.vectors[rows], lengths)
     norms = ops.xp.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
     norms = ops.xp.maximum(norms, _TINY)
     units = vectors / norms
     longest = sides.counts.max(axis=0).tolist()
-    scores, backprop_match = _match(ops, units, places, (len(docs), *longest))
+    scores, backprop_match = _match(ops, units, (at[:3], at[3:]), len(docs), longest)
     cosines = _SHRINK * scores[:, None]
     Y[docs] = ops.xp.log((1 + cosines) / (1 - cosines)) / 2  # artanh
 
@@ -93,39 +91,36 @@ def forward(
 
 
 def _match(
-    ops: Any, units: Any, numbers: list[Any], shape: tuple[int, int, int]
+    ops: Any,
+    units: Any,
+    indices: tuple[list[Any], list[Any]],
+    n_pairs: int,
+    longest: list[int],
 ) -> tuple[Any, Callable[[Any], Any]]:
     """Compare the pieces of all pairs at once, padded to those that have most.
 
     units (Floats2d): The pieces' vectors, of length 1.
-    numbers (list[Ints1d]): What `_places` says of the first texts, then of the others.
-    shape (tuple[int, int, int]): How many pairs there are, and how many pieces their
-        first and second texts have at most.
+    indices (tuple[list[Ints1d], list[Ints1d]]): The `_indices` of both sides.
+    longest (list[int]): The most pieces of a first, and of a second text.
     RETURNS (tuple[Floats1d, Callable]): The scores of the pairs.
     """
     xp = ops.xp
-    n_pairs, *longest = shape
-    places = [numbers[:3], numbers[3:]]
-    padded, given = [], []
-    for n, (pair, place, piece) in zip(longest, places, strict=True):
-        both = xp.zeros((n_pairs, n, units.shape[1]), units.dtype)
-        both[pair, place] = units[piece]
-        is_given = xp.zeros((n_pairs, n), "bool")
-        is_given[pair, place] = True
-        padded.append(both)
-        given.append(is_given)
+    padded, filled = [], []
+    for n, (pair, slot, piece) in zip(longest, indices, strict=True):
+        padded.append(xp.zeros((n_pairs, n, units.shape[1]), units.dtype))
+        padded[-1][pair, slot] = units[piece]
+        filled.append(xp.zeros((n_pairs, n), "bool"))
+        filled[-1][pair, slot] = True
     cosines = padded[0] @ padded[1].transpose(0, 2, 1)
-    is_real = given[0][:, :, None] & given[1][:, None, :]
+    is_real = filled[0][:, :, None] & filled[1][:, None, :]
     cosines = xp.where(is_real, cosines, -2.0)  # lower than any cosine
-    # Each piece has its share of half the score.
-    shares = [
-        is_given / (2 * is_given.sum(axis=1, keepdims=True)) for is_given in given
-    ]
     chosen = xp.zeros_like(cosines)
     pairs = xp.arange(n_pairs)[:, None]
-    for side, share in enumerate(shares):
-        own, best = xp.arange(share.shape[1])[None], cosines.argmax(axis=2 - side)
-        chosen[(pairs, own, best) if side == 0 else (pairs, best, own)] += share
+    for side, mask in enumerate(filled):
+        # Each piece has its share of half the score.
+        share = mask / (2 * mask.sum(axis=1, keepdims=True))
+        slots, best = xp.arange(mask.shape[1])[None], cosines.argmax(axis=2 - side)
+        chosen[(pairs, slots, best) if side == 0 else (pairs, best, slots)] += share
     cosines = xp.where(is_real, cosines, 0.0)
     scores = (chosen * cosines).sum(axis=(1, 2))
 
@@ -133,48 +128,41 @@ def _match(
         d_cosines = chosen * d_scores[:, None, None]
         d_padded = d_cosines @ padded[1], d_cosines.transpose(0, 2, 1) @ padded[0]
         d_units = xp.zeros_like(units)
-        for d, (pair, place, piece) in zip(d_padded, places, strict=True):
-            d_units[piece] = d[pair, place]
+        for d, (pair, slot, piece) in zip(d_padded, indices, strict=True):
+            d_units[piece] = d[pair, slot]
         return d_units
 
     return scores, backprop
 
 
-def _places(counts: Ints, side: int) -> tuple[Ints, Ints, Ints]:
-    """Find the pair, the place in its text, and the number of each piece of a side."""
+def _indices(counts: Ints, side: int) -> tuple[Ints, Ints, Ints]:
+    """Return the pair, the slot in its text, and the number of each piece of a side."""
     n = counts[:, side]
     pair = np.repeat(np.arange(len(n)), n)
-    place = np.arange(len(pair)) - np.repeat(np.cumsum(n) - n, n)
+    slot = np.arange(len(pair)) - np.repeat(np.cumsum(n) - n, n)
     total = counts.sum(axis=1)
     first = np.cumsum(total) - total + (counts[:, 0] if side else 0)
-    return pair, place, np.repeat(first, n) + place
+    return pair, slot, np.repeat(first, n) + slot
 
 
-def sides_of(model: Model[InT, OutT], X: InT, is_train: bool) -> Sides:
-    """Find the pieces of both texts of each pair.
-
-    model (Model[DocRows, Floats2d]): The layer.
-    X (DocRows): The rows of all Docs.
-    is_train (bool): Whether it learns from them.
-    RETURNS (Sides): The pieces.
-    """
+def _sides_of(model: Model[InT, OutT], X: InT, is_train: bool) -> Sides:
     separator, key = model.attrs["separator"], model.attrs["spans_key"]
-    docs, rows, lengths, counts = [], [], [], []
+    docs, rows, lengths, counts = [], [NO_SPANS[:, 0]], [NO_SPANS[:, 0]], []
     for number, (doc, encoding) in enumerate(zip(X.docs, X.encodings, strict=True)):
-        place = split_pair(doc, separator).separator
-        if place < 0:
+        token = split_pair(doc, separator).separator
+        if token < 0:
             continue
-        spans = _NO_SPANS if key is None else get_spans(doc, key, is_train=is_train)
-        own = _pieces(encoding, spans, place, is_whole=key is None)
-        if all(len(one) for _, one in own):
+        spans = NO_SPANS if key is None else get_spans(doc, key, is_train=is_train)
+        sides = _pieces(encoding, spans, token, is_whole=key is None)
+        if all(len(sizes) for _, sizes in sides):
             docs.append(number)
-            rows += [one + X.starts[number] for one, _ in own]
-            lengths += [one for _, one in own]
-            counts.append([len(one) for _, one in own])
+            rows += [own_rows + X.starts[number] for own_rows, _ in sides]
+            lengths += [sizes for _, sizes in sides]
+            counts.append([len(sizes) for _, sizes in sides])
     return Sides(
         np.array(docs, np.int64),
-        _joined(rows),
-        _joined(lengths),
+        np.concatenate(rows),
+        np.concatenate(lengths),
         np.array(counts, np.int64).reshape(-1, 2),
     )
 
@@ -182,7 +170,7 @@ def sides_of(model: Model[InT, OutT], X: InT, is_train: bool) -> Sides:
 def _pieces(
     encoding: Encoding, spans: Ints, separator: int, is_whole: bool
 ) -> list[tuple[Ints, Ints]]:
-    """Find the rows and the lengths of the pieces before the separator and after it."""
+    """Return the rows and the lengths of the pieces on each side of the separator."""
     rows, lengths = align_pieces(encoding, spans)
     # Special rows such as [CLS] are no part of a text: nobody compares them.
     side = np.full(len(encoding.windows) * encoding.width, -1)
@@ -191,13 +179,10 @@ def _pieces(
     side[encoding.rows[token > separator]] = 1
     of_piece = side[rows[np.cumsum(lengths) - lengths]]
     of_row = np.repeat(of_piece, lengths)
-    found = []
+    sides = []
     for number in (0, 1):
-        own, n_rows = rows[of_row == number], lengths[of_piece == number]
-        whole = np.array([len(own)] if len(own) else [], np.int64)
-        found.append((own, whole if is_whole else n_rows))
-    return found
-
-
-def _joined(parts: Sequence[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, np.int64), *parts])
+        side_rows, sizes = rows[of_row == number], lengths[of_piece == number]
+        if is_whole and len(sizes):
+            sizes = np.array([len(side_rows)], np.int64)
+        sides.append((side_rows, sizes))
+    return sides

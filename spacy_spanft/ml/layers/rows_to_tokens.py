@@ -14,7 +14,6 @@ from .with_nonempty import with_nonempty
 
 InT = DocRows
 OutT = list[Floats2d]
-NAME = "rows_to_tokens"
 
 
 def rows_to_tokens(
@@ -22,13 +21,13 @@ def rows_to_tokens(
 ) -> Model[InT, OutT]:
     """Make the layer. A token without any wordpiece becomes zeros.
 
-    pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces, in all
-        windows that have them: reduce_mean.v1, as in spacy-transformers.
-    grad_factor (float): What the gradients are multiplied with.
+    A token's wordpieces are pooled in all windows that have them, as in
+    spacy-transformers.
+
     RETURNS (Model[DocRows, List[Floats2d]]): Rows to the vectors of tokens.
     """
     return Model(
-        NAME,
+        "rows_to_tokens",
         forward,
         init=init,
         layers=[with_nonempty(pooling)],
@@ -42,25 +41,23 @@ def forward(
 ) -> tuple[OutT, Callable[[OutT], Floats2d]]:
     """Apply the layer."""
     ops: Any = model.ops
-    own = zip(X.starts, X.encodings, strict=False)
-    places = np.concatenate([start + one.rows for start, one in own])
-    sizes = np.concatenate([one.n_rows for one in X.encodings])
-    rows, counts = upload(ops, places, sizes)
-    vectors, backprop_pooling = model.layers[0](
-        Ragged(X.vectors[rows], counts), is_train
-    )
+    pairs = zip(X.starts, X.encodings, strict=False)
+    indices = np.concatenate([start + encoding.rows for start, encoding in pairs])
+    sizes = np.concatenate([encoding.n_rows for encoding in X.encodings])
+    rows, counts = upload(ops, indices, sizes)
+    wordpieces = Ragged(X.vectors[rows], counts)
+    vectors, backprop_pooling = model.layers[0](wordpieces, is_train)
     bounds = [0, *np.cumsum([len(doc) for doc in X.docs]).tolist()]
-    Y = [vectors[a:b] for a, b in pairwise(bounds)]
 
     def backprop(dY: OutT) -> Floats2d:
         d_rows: Any = ops.xp.zeros_like(X.vectors)
-        d_found = backprop_pooling(ops.xp.concatenate(dY)).dataXd
+        d_wordpieces = backprop_pooling(ops.xp.concatenate(dY)).dataXd
         # A row may be one of several tokens.
-        ops.scatter_add(d_rows, rows, d_found * model.attrs["grad_factor"])
+        ops.scatter_add(d_rows, rows, d_wordpieces * model.attrs["grad_factor"])
         return d_rows
 
-    return Y, backprop
+    return [vectors[a:b] for a, b in pairwise(bounds)], backprop
 
 
 def init(model: Model[InT, OutT], X: Any = None, Y: Any = None) -> None:
-    """Nothing is to be set up: poolings of tokens have no weights."""
+    """Do nothing: poolings of tokens have no weights."""

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
@@ -20,34 +20,6 @@ InT = DocRows
 OutT = list[Floats2d]
 
 
-class Beside(NamedTuple):
-    """The pieces whose maximum stands beside their tokens.
-
-    lengths (Ints1d): How many tokens each has.
-    piece_of (Ints1d): The piece of each token.
-    on_host (Ints): The lengths on the host.
-    """
-
-    lengths: Any
-    piece_of: Any
-    on_host: Ints
-
-
-class Pooled(NamedTuple):
-    """The tokens of a batch.
-
-    tokens (Sequences): Their vectors, one sequence for each piece that windows stay in.
-    beside (Optional[Beside]): The pieces whose maximum stands beside them.
-    rows (Ints1d): The rows that were pooled.
-    backprop (Callable): Takes the gradient of the vectors back to these.
-    """
-
-    tokens: Sequences
-    beside: Beside | None
-    rows: Any
-    backprop: Callable[[Any], Any]
-
-
 def span_tokens(
     token_pooling: Pooling,
     window: Model[Ragged, Ragged],
@@ -55,13 +27,10 @@ def span_tokens(
     keep_tokens: bool = True,
     pooled_key: str | None = None,
 ) -> Model[InT, OutT]:
-    """Make the layer.
+    """Make the layer; see `spacy-spanft.SpanTok2Vec.v1` and v2.
 
-    token_pooling (Model[Ragged, Floats2d]): Makes one vector of each token's rows.
-    window (Model[Ragged, Ragged]): Looks at a token and its neighbors in the span.
-    spans_key (Optional[str]): The key in doc.spans of what windows stay in; None lets
-        them go over the whole Doc.
-    keep_tokens (bool): Whether a token's own vector stands beside that of its window.
+    spans_key (Optional[str]): The key in doc.spans of the spans that windows stay in;
+        None lets them go over the whole Doc.
     pooled_key (Optional[str]): The key of spans whose maximum over the windows of their
         tokens stands beside each of these; None for no maximum.
     RETURNS (Model[DocRows, List[Floats2d]]): Rows to the tokens of each Doc.
@@ -86,11 +55,15 @@ def forward(
     """Apply the layer."""
     ops: Any = model.ops
     keep = model.attrs["keep_tokens"]
-    tokens, beside, rows, backprop_tokens = _pool(model, X, is_train)
+    on_host = _indices(model, X, is_train)
+    rows, *indices = upload(ops, *on_host)
+    tokens, backprop_tokens = _pool(model, X, rows, indices, on_host, is_train)
     windows, backprop_window = model.layers[1](tokens, is_train)
     views = [tokens.dataXd, windows.dataXd] if keep else [windows.dataXd]
-    if beside:
-        pooled, backprop_pooled = _maxima(model, windows.dataXd, beside, is_train)
+    has_pooled = len(model.layers) > 2
+    if has_pooled:
+        pieces = Sequences(windows.dataXd, indices[2], on_host[3])
+        pooled, backprop_pooled = _maxima(model, pieces, indices[3], is_train)
         views.append(pooled)
     Y = ops.xp.hstack(views) if len(views) > 1 else views[0]
     starts = np.cumsum([0, *(len(doc) for doc in X.docs)]).tolist()
@@ -100,7 +73,7 @@ def forward(
         d: Any = ops.xp.concatenate(dY)
         d_views = [d[:, a:b] for a, b in pairwise([0, *ends])]
         d_windows = ops.xp.ascontiguousarray(d_views[int(keep)])
-        if beside:
+        if has_pooled:
             d_windows = d_windows + backprop_pooled(d_views[-1])
         d_tokens = backprop_window(tokens.with_rows(d_windows)).dataXd
         if keep:
@@ -114,14 +87,12 @@ def forward(
 
 
 def _maxima(
-    model: Model[InT, OutT], windows: Any, beside: Beside, is_train: bool
+    model: Model[InT, OutT], pieces: Sequences, piece_of: Any, is_train: bool
 ) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
-    """Give each token the maximum over the windows of its piece."""
+    """Return the maximum over the windows of its piece for each token."""
     ops: Any = model.ops
-    lengths, piece_of, on_host = beside
-    if not len(on_host):
-        return windows, lambda d: d
-    pieces = Sequences(windows, lengths, on_host)
+    if not len(pieces.on_host):
+        return cast(Floats2d, pieces.dataXd), lambda d: d
     maxima, backprop = model.layers[2](pieces, is_train)
 
     def backprop_maxima(d_pooled: Floats2d) -> Floats2d:
@@ -133,50 +104,48 @@ def _maxima(
 
 
 def tokens_of(model: Model[InT, OutT], X: InT) -> Sequences:
-    """Pool the rows of each token into what the windows go over.
-
-    model (Model[DocRows, List[Floats2d]]): The layer.
-    X (DocRows): The rows of the encoder.
-    RETURNS (Sequences): The tokens of all Docs, one sequence for each piece.
-    """
-    return _pool(model, X, False).tokens
+    """Return the vectors of the tokens, one sequence for each piece of windows."""
+    on_host = _indices(model, X, False)
+    rows, *indices = upload(model.ops, *on_host)
+    return _pool(model, X, rows, indices, on_host, False)[0]
 
 
-def _pool(model: Model[InT, OutT], X: InT, is_train: bool) -> Pooled:
-    flat = _indices(model, X, is_train)
-    rows, counts, lengths, *beside = upload(model.ops, *flat)
-    wordpieces = Sequences(X.vectors[rows], counts, flat[1])
+def _pool(
+    model: Model[InT, OutT],
+    X: InT,
+    rows: Any,
+    indices: list[Any],
+    on_host: list[Ints],
+    is_train: bool,
+) -> tuple[Sequences, Callable[[Any], Any]]:
+    wordpieces = Sequences(X.vectors[rows], indices[0], on_host[1])
     vectors, backprop = model.layers[0](wordpieces, is_train)
-    tokens = Sequences(vectors, lengths, flat[2])
-    pieces = Beside(beside[0], beside[1], flat[3]) if beside else None
-    return Pooled(tokens, pieces, rows, backprop)
+    return Sequences(vectors, indices[1], on_host[2]), backprop
 
 
 def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> list[Ints]:
-    """Find the rows of all tokens, how many each has, and the length of each piece.
+    """Return the rows of all tokens, the number of each, and the length of each piece.
 
-    If spans are pooled, the lengths of these and the one of each token come after them.
+    If spans are pooled, the lengths of these and the span of each token follow.
     """
     tokens = [align_tokens(encoding) for encoding in X.encodings]
-    for doc, (_, mine) in zip(X.docs, tokens, strict=True):
-        _warn_of_cut(doc, mine)
-    rows = [own + start for (own, _), start in zip(tokens, X.starts, strict=False)]
-    counts = [count for _, count in tokens]
+    for doc, (_, counts) in zip(X.docs, tokens, strict=True):
+        _warn_of_cut(doc, counts)
+    rows = [rows + start for (rows, _), start in zip(tokens, X.starts, strict=False)]
+    n_rows = [counts for _, counts in tokens]
     sizes = lengths_of(X.docs, model.attrs["spans_key"], is_train)
-    found = [np.concatenate(rows), np.concatenate(counts), sizes]
+    indices = [np.concatenate(rows), np.concatenate(n_rows), sizes]
     if (key := model.attrs["pooled_key"]) is not None:
         pooled = lengths_of(X.docs, key, is_train)
-        found += [pooled, np.repeat(np.arange(len(pooled)), pooled)]
-    return found
+        indices += [pooled, np.repeat(np.arange(len(pooled)), pooled)]
+    return indices
 
 
 def lengths_of(docs: list[Doc], key: str | None, is_train: bool = False) -> Ints:
-    """Find the length of each piece of Docs.
+    """Return the length of each piece of Docs.
 
-    docs (list[Doc]): The Docs.
     key (Optional[str]): The key in doc.spans; without one a Doc is a piece.
     is_train (bool): Whether a model learns from them, see `get_spans`.
-    RETURNS (Ints): The lengths.
     """
     if key is None:
         return np.array([len(doc) for doc in docs if len(doc)], np.int64)
@@ -190,16 +159,15 @@ def _warn_of_cut(doc: Doc, counts: Ints) -> None:
 
     White space and control characters have no wordpieces, words always have.
     """
-    for i in np.flatnonzero(counts == 0).tolist():
-        if any(character.isalnum() for character in doc[i].text):
-            warnings.warn(
-                "The transformer cut off a text: words of it have no vector, because a "
-                "window has more wordpieces than model_max_length in its "
-                "tokenizer_config. Make window and stride in "
-                "[components.transformer.model.get_spans] smaller than they are now.",
-                stacklevel=2,
-            )
-            return
+    tokens = (doc[i] for i in np.flatnonzero(counts == 0).tolist())
+    if any(map(str.isalnum, (char for token in tokens for char in token.text))):
+        warnings.warn(
+            "The transformer cut off a text: words of it have no vector, because a "
+            "window has more wordpieces than model_max_length in its "
+            "tokenizer_config. Make window and stride in "
+            "[components.transformer.model.get_spans] smaller than they are now.",
+            stacklevel=2,
+        )
 
 
 def init(
@@ -208,11 +176,11 @@ def init(
     """Initialize both layers with one row as wide as the encoder's."""
     token_pooling, window, *_ = model.layers
     token_pooling.initialize(X=X)
-    if X is not None:
-        tokens = Ragged(token_pooling.predict(X), X.lengths)
-        window.initialize(X=tokens)
-        own = get_width(tokens) if model.attrs["keep_tokens"] else 0
-        n_views = 1 + (model.attrs["pooled_key"] is not None)
-        model.set_dim("nO", own + n_views * window.get_dim("nO"))
-    else:
+    if X is None:
         window.initialize()
+        return
+    tokens = Ragged(token_pooling.predict(X), X.lengths)
+    window.initialize(X=tokens)
+    width = get_width(tokens) if model.attrs["keep_tokens"] else 0
+    n_views = 1 + (model.attrs["pooled_key"] is not None)
+    model.set_dim("nO", width + n_views * window.get_dim("nO"))

@@ -9,10 +9,9 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
-from ...errors import SpanftError, check_setting, shown
+from ...errors import SpanftError, check_setting
 from ..alignment import Ints
-from .matmul import matmul
-from .sequences import known, upload
+from .sequences import known, matmul, upload
 
 InT = Ragged
 OutT = Ragged
@@ -28,21 +27,20 @@ def span_window(
 ) -> Model[InT, OutT]:
     """Make the layer: c_j = ReLU(W [t_j ... t_(j+k-1)] + b), zeros after the end.
 
-    No window is ever padded or copied together: W is k matrices, one for each place
-    in the window, and each is applied to the rows that have such a neighbor only.
+    No window is ever padded or copied together: W is k matrices, one for each slot of
+    the window, and each is applied to the rows that have such a neighbor only.
 
-    kernel_size (int): How many rows a window has (k).
+    kernel_size (int): The number of rows of a window (k).
     nO (Optional[int]): The width of the output; None for that of the input.
     nI (Optional[int]): The width of the input.
     init_W (Callable): Sets up the weights.
-    before (int): How many of the rows in a window stand before t_j; zeros before the
-        beginning.
+    before (int): The number of rows of a window that stand before t_j; zeros before
+        the beginning.
     RETURNS (Model[Ragged, Ragged]): Sequences (n_rows, nI) to sequences (n_rows, nO).
     """
     check_kernel_size(kernel_size)
     if not 0 <= before < kernel_size:
-        expected = f"0 or more, and less than kernel_size = {kernel_size}"
-        raise SpanftError(f"{'before'} is {shown(before)}, but must be {expected}.")
+        raise SpanftError(f"before is {before}, not below {kernel_size = }.")
     return Model(
         "span_window",
         forward,
@@ -54,10 +52,7 @@ def span_window(
 
 
 def check_kernel_size(kernel_size: int) -> None:
-    """Raise for a size that no window has, or that is no number.
-
-    kernel_size (int): How many rows a window has.
-    """
+    """Raise for a size that no window has, or that is no number."""
     is_whole = isinstance(kernel_size, int) and not isinstance(kernel_size, bool)
     expected = "a whole number of 1 or more"
     check_setting("kernel_size", kernel_size, is_whole and kernel_size >= 1, expected)
@@ -71,12 +66,12 @@ def forward(
     b: Any = model.get_param("b")
     sequences = known(model.ops, X)
     rows = cast(Floats2d, sequences.dataXd)
-    own = model.attrs["before"]
+    center = model.attrs["before"]
     around = neighbors(model, sequences.on_host)
-    Y = matmul(rows, W[own].T)
+    Y = matmul(rows, W[center].T)
     Y += b
-    for place, at, offset in around:
-        Y[at - offset] += matmul(rows[at], W[place].T)
+    for slot, at, offset in around:
+        Y[at - offset] += matmul(rows[at], W[slot].T)
     is_on = Y > 0
     Y *= is_on
     shape = ArrayInfo.from_array(Y)
@@ -84,13 +79,13 @@ def forward(
     def backprop(dY: OutT) -> InT:
         shape.check_consistency(dY.dataXd)
         d = dY.dataXd * is_on
-        dX = matmul(d, W[own])
+        dX = matmul(d, W[center])
         dW = model.ops.xp.empty_like(W)
-        dW[own] = matmul(d.T, rows)
-        for place, at, offset in around:
+        dW[center] = matmul(d.T, rows)
+        for slot, at, offset in around:
             d_at = d[at - offset]
-            dX[at] += matmul(d_at, W[place])
-            dW[place] = matmul(d_at.T, rows[at])
+            dX[at] += matmul(d_at, W[slot])
+            dW[slot] = matmul(d_at.T, rows[at])
         model.inc_grad("W", dW)
         model.inc_grad("b", d.sum(axis=0))
         return sequences.with_rows(dX)
@@ -99,25 +94,25 @@ def forward(
 
 
 def neighbors(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, int]]:
-    """Find the rows that stand in the window of another one.
+    """Return the rows that stand in the window of another one.
 
     model (Model[Ragged, Ragged]): The layer.
     lengths (Ints): The length of each sequence.
-    RETURNS (list[tuple[int, Ints1d, int]]): For each place in the window but that of
-        the row itself: the place, the rows that are there in some window, and how far
-        after the window's own row they stand.
+    RETURNS (list[tuple[int, Ints1d, int]]): Each slot of the window but that of the row
+        itself, the rows that are there in some window, and how far after the window's
+        own row they stand.
     """
     starts = np.cumsum(lengths) - lengths
     position = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
     left = np.repeat(lengths, lengths) - position
     before = model.attrs["before"]
-    places = [place for place in range(model.attrs["kernel_size"]) if place != before]
-    offsets = [place - before for place in places]
-    found = [
+    slots = [slot for slot in range(model.attrs["kernel_size"]) if slot != before]
+    offsets = [slot - before for slot in slots]
+    rows = [
         np.flatnonzero((position >= offset) & (left > -offset)) for offset in offsets
     ]
-    at = upload(model.ops, *found) if found else []
-    return list(zip(places, at, offsets, strict=True))
+    at = upload(model.ops, *rows) if rows else []
+    return list(zip(slots, at, offsets, strict=True))
 
 
 def init(

@@ -1,4 +1,4 @@
-"""Lets any pooling meet empty sequences."""
+"""A wrapper that lets any pooling take empty sequences."""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +43,7 @@ def forward(
         return nothing, lambda dY: sequences
     if is_full.all():
         return pooling(sequences, is_train)  # type: ignore[return-value]
-    # Numbers, not a mask: a GPU would have to say how many it keeps, each time.
+    # Numbers, not a mask, whose number of rows a GPU would have to count each time.
     full, lengths = upload(model.ops, np.flatnonzero(is_full), sizes[is_full])
     filled = Sequences(rows, lengths, sizes[is_full])
     pooled, backprop_pooling = pooling(filled, is_train)

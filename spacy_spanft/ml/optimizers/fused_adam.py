@@ -20,12 +20,10 @@ Named = Iterable[tuple[str, torch.nn.Parameter]]
 
 
 def can_fuse(optimizer: Any, module: torch.nn.Module) -> bool:
-    """Say whether a step of an optimizer can be done here.
+    """Whether `fused_step` can do a step of an optimizer.
 
-    optimizer (Any): What a component's `finish_update` was given.
-    module (Module): What is trained.
-    RETURNS (bool): Whether it is an Adam of thinc's without averages, with weight decay
-        in place of L2 in the gradients, and all weights are plain ones on a CPU.
+    It can for an Adam of thinc's without averages, with weight decay in place of L2 in
+    the gradients, if all weights are plain ones on a CPU.
     """
     if type(optimizer) not in (Optimizer, GroupedAdam):
         return False
@@ -41,7 +39,7 @@ def fused_step(optimizer: Optimizer, owner: int, named: Named) -> None:
     """Update weights that have a gradient.
 
     optimizer (Optimizer): An optimizer that `can_fuse`.
-    owner (int): The id of what holds the weights, with which thinc knows them.
+    owner (int): The id of the shim that holds the weights.
     named (Iterable[tuple[str, Parameter]]): The weights.
     """
     alike: dict[tuple[float, float, int], list[tuple[Key, Any]]] = defaultdict(list)
@@ -50,20 +48,22 @@ def fused_step(optimizer: Optimizer, owner: int, named: Named) -> None:
             continue
         key = (owner, name)
         optimizer.nr_update[key] += 1
-        rate, decay = _settings(optimizer, key)
+        rate, decay = optimizer.learn_rate, optimizer.L2
+        if isinstance(optimizer, GroupedAdam):
+            rate, decay = optimizer.rate_and_decay(key)
         alike[rate, decay, optimizer.nr_update[key]].append((key, parameter))
         if optimizer.grad_clip:
             _clip(parameter.grad, optimizer.grad_clip)
-    for (rate, decay, n_steps), own in alike.items():
+    for (rate, decay, n_steps), group in alike.items():
         # thinc's decay comes after the step, and is of what the step has changed.
         left = (1 - rate * decay) or 1e-9  # which divides below
         adamw(
-            [parameter.data for _, parameter in own],
-            [parameter.grad.contiguous() for _, parameter in own],
-            [_moment(optimizer.mom1, *one) for one in own],
-            [_moment(optimizer.mom2, *one) for one in own],
+            [parameter.data for _, parameter in group],
+            [parameter.grad.contiguous() for _, parameter in group],
+            [_moment(optimizer.mom1, *item) for item in group],
+            [_moment(optimizer.mom2, *item) for item in group],
             [],
-            [torch.tensor(float(n_steps - 1)) for _ in own],
+            [torch.tensor(float(n_steps - 1)) for _ in group],
             fused=True,
             amsgrad=False,
             maximize=False,
@@ -76,12 +76,6 @@ def fused_step(optimizer: Optimizer, owner: int, named: Named) -> None:
         )
 
 
-def _settings(optimizer: Optimizer, key: Key) -> tuple[float, float]:
-    if isinstance(optimizer, GroupedAdam):
-        return optimizer.rate_and_decay(key)
-    return optimizer.learn_rate, optimizer.L2
-
-
 def _clip(gradient: torch.Tensor, most: float) -> None:
     norm = float(gradient.norm())
     if norm >= most:
@@ -89,7 +83,7 @@ def _clip(gradient: torch.Tensor, most: float) -> None:
 
 
 def _moment(moments: MutableMapping[Key, Any], key: Key, like: Any) -> torch.Tensor:
-    """Get a moment as thinc has it, in the shape of its weight."""
+    """Return a moment as thinc has it, in the shape of its weight."""
     if key not in moments:
         moments[key] = np.zeros(like.numel(), np.float32)
     return torch.from_numpy(moments[key]).view_as(like)

@@ -1,4 +1,4 @@
-"""Adam with rates of their own for transformers, and for what stands on top of them."""
+"""Adam with rates of their own for transformers, and for the layers on top of them."""
 
 import warnings
 from typing import Any
@@ -7,7 +7,7 @@ from thinc.api import Optimizer
 from thinc.optimizers import FloatOrSeq
 from thinc.types import FloatsXd
 
-from ...errors import SpanftError, shown
+from ...errors import SpanftError, check_number
 from .groups import Key, ParameterGroup, Part, groups_with
 
 _REASONS: dict[Part, str] = {
@@ -33,17 +33,17 @@ def grouped_adam(
 ) -> "GroupedAdam":
     """Build `spacy-spanft.GroupedAdam.v1`, for [training.optimizer].
 
-    It must be shown the pipeline: `spacy-spanft.freeze_transformer.v1` does that, and
-    `spacy-spanft.group_parameters.v1`, as [training.before_update]; otherwise the first
-    update raises an error. All rates may be schedules, and go on with each step. What
-    is not said here is as in thinc's Adam.v1, to the last bit.
+    It must know the pipeline: `spacy-spanft.freeze_transformer.v1` or
+    `spacy-spanft.group_parameters.v1`, as [training.before_update], shows it. All rates
+    may be schedules, which advance with each step. Everything else is as in thinc's
+    Adam.v1, to the last bit.
 
     learn_rate (FloatOrSeq): The rate of all that has none of its own below.
     transformer_rate (Optional[FloatOrSeq]): The rate inside transformers: of the top
         layer, and with layer_decay = 1.0 of all layers.
     head_rate (Optional[FloatOrSeq]): The rate of components on top of a transformer.
-    layer_decay (float): What the rate is multiplied with from each layer of a
-        transformer to the next one below; the embeddings are below the lowest.
+    layer_decay (float): The factor of the rate from each layer of a transformer to the
+        next one below; the embeddings are below the lowest.
     decay_biases_and_norms (bool): Whether L2 is also for biases and layer norms.
     beta1 (FloatOrSeq): Momentum.
     beta2 (FloatOrSeq): Momentum of the squared gradients.
@@ -54,18 +54,13 @@ def grouped_adam(
     use_averages (bool): Whether to average the parameters, for the evaluation.
     RETURNS (GroupedAdam): The optimizer.
     """
-    if not 0 < layer_decay <= 1:
-        raise SpanftError(
-            f"{'layer_decay'} is {shown(layer_decay)}, but must be "
-            f"{'above 0, and 1 at most'}."
-        )
-    rates: dict[str, FloatOrSeq | None]
+    expected = "above 0, and 1 at most"
+    check_number("layer_decay", layer_decay, lambda x: 0 < x <= 1, expected)
+    rates: dict[Part, FloatOrSeq | None]
     rates = {"transformer": transformer_rate, "head": head_rate}
-    for name, rate in {**rates, "learn": learn_rate}.items():
-        if isinstance(rate, int | float) and rate < 0:
-            raise SpanftError(
-                f"{f'{name}_rate'} is {shown(rate)}, but must be {'0 or more'}."
-            )
+    for name, rate in [("learn", learn_rate), *rates.items()]:
+        if isinstance(rate, int | float):
+            check_number(f"{name}_rate", rate, lambda x: x >= 0, "0 or more")
     optimizer = GroupedAdam(
         learn_rate,
         beta1=beta1,
@@ -78,8 +73,8 @@ def grouped_adam(
     )
     optimizer.layer_decay = layer_decay
     optimizer.decay_biases_and_norms = decay_biases_and_norms
-    for part in _REASONS:
-        if (rate := rates[part]) is not None:
+    for part, rate in rates.items():
+        if rate is not None:
             optimizer.set_rate(part, rate)
     return optimizer
 
@@ -106,11 +101,7 @@ class GroupedAdam(Optimizer):
         self._groups: dict[Key, ParameterGroup] = {}
 
     def set_rate(self, part: Part, rate: Any) -> None:
-        """Give a part of the pipeline a rate of its own.
-
-        part (str): "transformer" or "head".
-        rate (FloatOrSeq): A number, or a schedule.
-        """
+        """Set the rate of "transformer" or "head", a number or a schedule."""
         self._set_attr_or_schedule(f"{part}_rate", rate)
         self._own_rates.add(part)
 
@@ -122,15 +113,9 @@ class GroupedAdam(Optimizer):
         *,
         lr_scale: float = 1.0,
     ) -> tuple[FloatsXd, FloatsXd]:
-        """Update one parameter.
-
-        key (Key): The id of a layer and the name of its parameter.
-        weights (FloatsXd): The parameter.
-        lr_scale (float): What its rate is multiplied with.
-        RETURNS (Tuple[FloatsXd, FloatsXd]): The updated parameter, and zeros.
-        """
+        """Update one parameter, as `thinc.api.Optimizer`."""
         before = self.learn_rate, self.L2
-        # thinc's own code runs with them, so that equal groups give equal numbers.
+        # thinc's own code runs with them, so that equal groups have equal results.
         self.learn_rate, self.L2 = self.rate_and_decay(key)
         try:
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
@@ -138,11 +123,7 @@ class GroupedAdam(Optimizer):
             self.learn_rate, self.L2 = before
 
     def rate_and_decay(self, key: Key) -> tuple[float, float]:
-        """Say with which learning rate and weight decay a parameter is updated.
-
-        key (Key): The id of a layer and the name of its parameter.
-        RETURNS (tuple[float, float]): Both.
-        """
+        """Return the learning rate and the weight decay of a parameter."""
         group = self._group_of(key)
         is_spared = group.is_bias_or_norm and not self.decay_biases_and_norms
         return self._rate_of(group), 0.0 if is_spared else self.L2
@@ -154,39 +135,37 @@ class GroupedAdam(Optimizer):
             return rate
         if group.depth is None:
             raise SpanftError(
-                f"The layers of {'a transformer'} cannot be told apart, as they are "
-                f"not in a numbered list of modules. Leave {'layer_decay'} out."
+                "The layers of a transformer cannot be told apart, as they are not in "
+                "a numbered list of modules. Leave layer_decay out."
             )
         return rate * self.layer_decay**group.depth
 
     def _group_of(self, key: Key) -> ParameterGroup:
         if key not in self._groups:
             # Also when a component got new labels, and with them new parameters.
-            found = groups_with(key)
-            if not found:
+            groups = groups_with(key)
+            if not groups:
                 raise SpanftError(
                     "spacy-spanft.GroupedAdam.v1 does not know the parameter "
-                    f"{key[1]!r}, so it cannot tell its rate. Something must show it "
-                    "the pipeline: put this into the config,\n\n    "
-                    "[training.before_update]\n    @callbacks = "
-                    '"spacy-spanft.group_parameters.v1"\n\nor '
-                    "spacy-spanft.freeze_transformer.v1, or call "
-                    "spacy_spanft.training.regimes.bind(nlp) before the first "
-                    "update, in a callback or a training loop of your own."
+                    f"{key[1]!r}. Show it the pipeline: put this into the config,\n\n"
+                    "    [training.before_update]\n    @callbacks = "
+                    '"spacy-spanft.group_parameters.v1"\n\nor in a training loop of '
+                    "your own, call spacy_spanft.training.regimes.bind(nlp) before the "
+                    "first update."
                 )
             if not self._groups:
-                self._warn_unused({group.part for group in found.values()})
-            self._groups.update(found)
+                self._warn_unused({group.part for group in groups.values()})
+            self._groups.update(groups)
         return self._groups[key]
 
-    def _warn_unused(self, there: set[Part]) -> None:
+    def _warn_unused(self, parts: set[Part]) -> None:
         settings = {
             f"{part}_rate": part for part in _REASONS if part in self._own_rates
         }
         if self.layer_decay != 1.0:
             settings["layer_decay"] = "transformer"
         for setting, part in settings.items():
-            if part not in there:
+            if part not in parts:
                 warnings.warn(
                     f"[training.optimizer] has {setting}, but the pipeline has no "
                     f"parameter that learns at that rate: {_REASONS[part]}.",

@@ -1,22 +1,22 @@
-"""Which part of a pipeline each parameter that an optimizer sees belongs to."""
+"""The part of a pipeline, and the layer, of each parameter that an optimizer sees."""
 
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 from weakref import WeakSet
 
 from spacy.language import Language
 from thinc.api import Model, Shim
+from torch import nn
 
 from ...util._compat import torch_module
-from .encoder_layers import is_bias_or_norm, parameter_depths
 
 Part = Literal["transformer", "head", "rest"]
 Key = tuple[int, str]
-# What owns an encoder, and what stands for that of another component: of
-# spacy-transformers, which need not be installed, and our own.
+# The names of encoders, and of the layers that listen to one: of spacy-transformers,
+# which need not be installed, and our own.
 _ENCODERS = ("transformer", "hf_encoder")
 _LISTENERS = ("transformer-listener", "encoder_listener")
-
-# How thinc's layers, spaCy's and ours call their biases, and the gain of a layer norm.
+# The names of biases in thinc's layers, spaCy's and ours, and of a layer norm's gain.
 _BIASES_AND_NORMS = frozenset(("b", "c", "G"))
 
 # thinc calls an optimizer with the id of a layer and the name of a parameter. The ids
@@ -26,33 +26,31 @@ _bound: WeakSet[Language] = WeakSet()
 
 
 class ParameterGroup(NamedTuple):
-    """What is to be known of a parameter."""
+    """The group of a parameter.
+
+    part (Part): Whether it is in a transformer, on top of one, or anywhere else.
+    depth (Optional[int]): The number of layers above it in its transformer; None where
+        its layers are unknown.
+    is_bias_or_norm (bool): Whether it is a bias or of a layer norm.
+    """
 
     part: Part
-    """Inside a transformer, in a component on top of one, or anywhere else."""
     depth: int | None
-    """Below the top of its transformer; None where the layers cannot be told."""
     is_bias_or_norm: bool
 
 
 def bind(nlp: Language) -> None:
     """Make a pipeline's parameters known to every `spacy-spanft.GroupedAdam.v1`.
 
+    The copy that `nlp.replace_listeners` makes of a transformer keeps its id, and would
+    share Adam's moments with it: each transformer gets its own id.
+
     nlp (Language): The pipeline; it is not kept alive.
     """
     _bound.add(nlp)
-    _tell_copies_apart(nlp)
-
-
-def _tell_copies_apart(nlp: Language) -> None:
-    """Give transformers ids of their own.
-
-    The copy that `nlp.replace_listeners` makes keeps the id of the original, and with
-    it shares Adam's moments.
-    """
     owners: dict[int, Any] = {}
     for model in models(nlp).values():
-        for shim in (shim_of(one) for one in transformers(model)):
+        for shim in map(shim_of, transformers(model)):
             if owners.setdefault(shim.id, shim) is not shim:
                 with Shim.global_id_lock:
                     Shim.global_id += 1
@@ -61,71 +59,47 @@ def _tell_copies_apart(nlp: Language) -> None:
 
 
 def groups_with(key: Key) -> dict[Key, ParameterGroup]:
-    """Describe the parameters of the bound pipeline that has a certain one.
-
-    key (Key): What thinc calls that one.
-    RETURNS (dict[Key, ParameterGroup]): By their keys; empty if no pipeline has it.
-    """
-    for nlp in list(_bound):
-        found = parameter_groups(nlp)
-        if key in found:
-            return found
-    return {}
+    """Return the groups of the bound pipeline that has a parameter, {} if none has."""
+    every = (parameter_groups(nlp) for nlp in list(_bound))
+    return next((groups for groups in every if key in groups), {})
 
 
 def models(nlp: Language) -> dict[str, Model[Any, Any]]:
-    """Find the models of a pipeline.
-
-    RETURNS (dict[str, Model]): By the names of their components.
-    """
-    found = (
-        (name, getattr(component, "model", None)) for name, component in nlp.pipeline
-    )
-    return {name: model for name, model in found if isinstance(model, Model)}
+    """Return the models of a pipeline, by the names of their components."""
+    pairs = ((name, getattr(pipe, "model", None)) for name, pipe in nlp.pipeline)
+    return {name: model for name, model in pairs if isinstance(model, Model)}
 
 
 def transformers(model: Model[Any, Any]) -> list[Model[Any, Any]]:
-    """Find the transformers in a component: a shared one, or those of its own.
-
-    model (Model): The component's model.
-    """
+    """Return the transformers in the model of a component."""
     return [node for node in model.walk() if node.name in _ENCODERS]
 
 
 def listeners(model: Model[Any, Any]) -> list[Any]:
-    """Find what listens to the transformer of another component.
-
-    model (Model): The component's model.
-    RETURNS (list[Model]): The listeners, each with an upstream_name.
-    """
+    """Return the listeners to the transformer of another component."""
     return [node for node in model.walk() if node.name in _LISTENERS]
 
 
 def shim_of(transformer: Model[Any, Any]) -> Any:
-    """Get what holds a transformer's PyTorch module."""
+    """Return the shim that holds a transformer's PyTorch module."""
     return next(shim for node in transformer.walk() for shim in node.shims)
 
 
 def parameter_groups(nlp: Language) -> dict[Key, ParameterGroup]:
-    """Describe the parameters of a pipeline.
-
-    nlp (Language): The pipeline, initialized.
-    RETURNS (dict[Key, ParameterGroup]): By the key that thinc gives to an optimizer.
-    """
-    found: dict[Key, ParameterGroup] = {}
+    """Return the group of each parameter of an initialized pipeline, by thinc's key."""
+    groups: dict[Key, ParameterGroup] = {}
     for model in models(nlp).values():
-        nodes = list(model.walk())
-        inside = {id(node) for one in transformers(model) for node in one.walk()}
+        encoders = transformers(model)
+        inside = {id(node) for encoder in encoders for node in encoder.walk()}
         outside: Part = "head" if listeners(model) or inside else "rest"
-        for node in nodes:
+        for node in model.walk():
             part: Part = "transformer" if id(node) in inside else outside
             for name in node.param_names:
-                found[node.id, name] = ParameterGroup(
-                    part, 0, name in _BIASES_AND_NORMS
-                )
+                is_special = name in _BIASES_AND_NORMS
+                groups[node.id, name] = ParameterGroup(part, 0, is_special)
             for shim in node.shims:
-                found.update(_of_shim(shim, part))
-    return found
+                groups.update(_of_shim(shim, part))
+    return groups
 
 
 def _of_shim(shim: Any, part: Part) -> dict[Key, ParameterGroup]:
@@ -135,7 +109,92 @@ def _of_shim(shim: Any, part: Part) -> dict[Key, ParameterGroup]:
     depths = parameter_depths(module) if part == "transformer" else None
     return {
         (shim.id, name): ParameterGroup(
-            part, 0 if depths is None else depths.get(name), special
+            part, 0 if depths is None else depths.get(name), is_special
         )
-        for name, special in is_bias_or_norm(module).items()
+        for name, is_special in is_bias_or_norm(module).items()
     }
+
+
+def is_bias_or_norm(encoder: Any) -> dict[str, bool]:
+    """Return which parameters of a PyTorch module are biases or in a norm, by name."""
+    norms = {
+        name
+        for name, module in encoder.named_modules()
+        if "norm" in type(module).__name__.lower() and not list(module.children())
+    }
+    names = [name.rpartition(".") for name, _ in encoder.named_parameters()]
+    return {
+        f"{owner}{dot}{name}": "bias" in name or owner in norms
+        for owner, dot, name in names
+    }
+
+
+def parameter_depths(encoder: Any) -> dict[str, int]:
+    """Return how far below the top of an encoder each of its parameters lies, by name.
+
+    Layers are known by the structure of the encoder, not by the names of one family:
+    they are the numbered modules that are not inside others. Lists side by side, as
+    XLM's, hold parts of the same layers; lists elsewhere, as those of a decoder, hold
+    more layers on top.
+
+    RETURNS (dict[str, int]): 0 for the top layer and all above it, the number of layers
+        for the embeddings and all below the layers. Empty without numbered layers.
+    """
+    layers = _layers(encoder)
+    if not layers:
+        return {}
+    n_layers = 1 + max(layers.values())
+    modules = encoder.named_modules()
+    embeddings = {name for name, module in modules if _is_embedding(module)}
+    depths: dict[str, int] = {}
+    default = n_layers  # what is registered before the layers is below them
+    late: set[str] = set()  # modules with embeddings that are registered after those
+    for name, _ in encoder.named_parameters():
+        owner = name.rpartition(".")[0]
+        parent = owner.rpartition(".")[0]
+        layer = next((layers[p] for p in _prefixes(name) if p in layers), None)
+        if layer is not None:
+            depths[name] = n_layers - 1 - layer
+            default = 0
+        elif owner in embeddings:
+            depths[name] = n_layers
+            if default == 0:
+                late.add(parent)
+        else:
+            # DeBERTa has embeddings after the layers, and their norm beside them.
+            depths[name] = n_layers if parent in late else default
+    return depths
+
+
+def _layers(encoder: Any) -> dict[str, int]:
+    """Number the layers from below, by the names of their modules."""
+    lengths: dict[str, int] = {}  # of the lists in each module
+    lists = [(*name.rpartition("."), part) for name, part in _outer_lists(encoder)]
+    for parent, _, _, part in lists:
+        lengths[parent] = max(lengths.get(parent, 0), len(part))
+    begins, n_layers = {}, 0
+    for parent, length in lengths.items():
+        begins[parent] = n_layers
+        n_layers += length
+    return {
+        f"{parent}{dot}{name}.{i}": begins[parent] + i
+        for parent, dot, name, part in lists
+        for i in range(len(part))
+    }
+
+
+def _outer_lists(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, child in module.named_children():
+        if not isinstance(child, nn.ModuleList):
+            yield from _outer_lists(child, f"{prefix}{name}.")
+        elif not all(map(_is_embedding, child)):
+            yield f"{prefix}{name}", child
+
+
+def _is_embedding(module: Any) -> bool:
+    return isinstance(module, nn.Embedding)
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    return (".".join(parts[:end]) for end in range(1, len(parts)))

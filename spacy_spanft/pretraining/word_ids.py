@@ -6,39 +6,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Errors, PretrainingError
+from ..errors import SpanftError
 
 NO_WORD = -1  # the word of a special token
 _SPACES = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write a space
 
 
 def check_tokenizer(tokenizer: Any) -> None:
-    """Raise for a tokenizer that cannot mask, or cannot tell words."""
+    """Raise for a tokenizer that cannot mask, or does not know words."""
     name = tokenizer.name_or_path or type(tokenizer).__name__
     if not tokenizer.is_fast:
-        kind = type(tokenizer).__name__
-        raise PretrainingError(Errors.NO_FAST_TOKENIZER.format(name=name, kind=kind))
+        raise SpanftError(
+            f"The tokenizer of {name!r} is not a fast one, and only those know which "
+            "tokens are a word together. Use a model that has a tokenizer.json."
+        )
     if tokenizer.mask_token_id is None:
-        raise PretrainingError(Errors.NO_MASK.format(name=name))
+        raise SpanftError(
+            f"The tokenizer of {name!r} has no mask token. Use a model that was "
+            "trained as a masked language model."
+        )
 
 
 def tells_words(tokenizer: Any) -> bool:
-    """Find out whether the tokenizer cuts into words before it cuts into tokens.
-
-    Some take a text as one word, white space included.
-
-    RETURNS (bool): Whether its `word_ids` are words.
-    """
+    """Whether a tokenizer's `word_ids` are words: some take a text as one word."""
     ids = tokenizer("a a", add_special_tokens=False).word_ids()
     return len(ids) > 1 and ids[0] != ids[-1]
 
 
 def word_starts(encoding: Any, text: str, by_space: bool) -> NDArray[np.bool_]:
-    """Find the tokens that begin a word.
+    """Return which tokens begin a word.
 
     encoding (tokenizers.Encoding): The text in tokens, without special ones around it.
     by_space (bool): Look at the text's white space too, which takes longer.
-    RETURNS (NDArray[np.bool_]): One for each token.
+    RETURNS (NDArray[np.bool_]): (n_tokens,).
     """
     starts = _changes(_numbers(encoding.word_ids))
     if by_space:
@@ -50,7 +50,7 @@ def word_starts(encoding: Any, text: str, by_space: bool) -> NDArray[np.bool_]:
 def words_of(
     feature: Mapping[str, Any], tokenizer: Any, has_words: bool = True
 ) -> NDArray[np.int64]:
-    """Find the word of each token in what a data collator gets.
+    """Return the word of each token in what a data collator gets.
 
     feature (Mapping[str, Any]): What the tokenizer gave for one text, or a dict with
         `word_ids` (None for special tokens) or `offset_mapping` beside `input_ids`.
@@ -66,7 +66,11 @@ def words_of(
     offsets = encodings[0].offsets if encodings else feature.get("offset_mapping")
     if offsets is not None:
         return _words_by_offset(feature["input_ids"], offsets, tokenizer)
-    raise PretrainingError(Errors.NO_WORDS.format(there=", ".join(map(repr, feature))))
+    raise SpanftError(
+        f"Nothing says which tokens are a word together: there are only {[*feature]}. "
+        "Pass what a fast tokenizer returns, or keep the offsets: "
+        "tokenizer(text, return_offsets_mapping=True)"
+    )
 
 
 def _words_by_offset(ids: Any, offsets: Any, tokenizer: Any) -> NDArray[np.int64]:

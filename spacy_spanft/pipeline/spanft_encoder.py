@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from textwrap import shorten
 from typing import Any
 
@@ -46,8 +48,9 @@ def make_encoder(
     nlp (Language): The pipeline.
     name (str): The component's name in it.
     model (Model[List[Doc], DocRows]): spacy-spanft.HuggingFaceEncoder.v1.
-    n_sorted (int): How many batches of a stream are sorted together.
-    set_tensor (bool): Whether doc.tensor gets the vectors of tokens.
+    n_sorted (int): The number of batches of a stream that are sorted together.
+    set_tensor (bool): Whether doc.tensor gets the mean of each token's wordpieces, for
+        doc.similarity and the like.
     RETURNS (SpanftEncoder): The component.
     """
     return SpanftEncoder(
@@ -55,31 +58,20 @@ def make_encoder(
     )
 
 
+@dataclass
 class PendingGradient:
-    """The gradient of a batch, until all listeners have sent theirs."""
+    """The gradient of a batch, until all listeners have sent theirs.
 
-    def __init__(
-        self, backprop: Callable[[Any], Any], n_left: int, sgd: Optimizer | None
-    ) -> None:
-        """Begin with none.
+    backprop (Callable[[Any], Any]): Takes the sum.
+    n_left (int): The number of listeners that have not sent theirs.
+    sgd (Optional[Optimizer]): The optimizer, if a step is to follow at once.
+    gradient (Optional[Floats2d]): The sum of the gradients so far.
+    """
 
-        backprop (Callable[[Any], Any]): Takes the sum.
-        n_left (int): The number of listeners that have not sent theirs.
-        sgd (Optional[Optimizer]): The optimizer, if a step is to follow at once.
-        """
-        self.backprop = backprop
-        self.n_left = n_left
-        self.sgd = sgd
-        self.gradient: Any = None
-
-    def add(self, gradient: Any) -> None:
-        """Add the gradient of one listener.
-
-        gradient (Floats2d): Its gradient.
-        """
-        self.n_left -= 1
-        is_first = self.gradient is None
-        self.gradient = gradient if is_first else self.gradient + gradient
+    backprop: Callable[[Any], Any]
+    n_left: int
+    sgd: Optimizer | None
+    gradient: Any = None
 
 
 class SpanftEncoder(TrainablePipe):
@@ -98,15 +90,7 @@ class SpanftEncoder(TrainablePipe):
         n_sorted: int = 8,
         set_tensor: bool = False,
     ) -> None:
-        """Make the component.
-
-        vocab (Vocab): The vocabulary.
-        model (Model[List[Doc], DocRows]): spacy-spanft.HuggingFaceEncoder.v1.
-        name (str): The component's name.
-        n_sorted (int): How many batches of a stream are sorted together.
-        set_tensor (bool): Whether doc.tensor gets the mean of each token's wordpieces,
-            for doc.similarity and the like.
-        """
+        """Make the component; see `make_encoder`."""
         check_number("n_sorted", n_sorted, lambda n: n >= 1, "1 or more")
         self.vocab = vocab
         self.model = model
@@ -119,37 +103,33 @@ class SpanftEncoder(TrainablePipe):
 
     @property
     def listeners(self) -> list[EncoderListener]:
-        """Get all listeners, in the order of their components."""
-        return [
-            one for name in self.listening_components for one in self.listener_map[name]
-        ]
+        """All listeners, in the order of their components."""
+        return list(chain.from_iterable(self.listener_map.values()))
 
     @property
     def listening_components(self) -> list[str]:
-        """Get the names of the components that listen."""
+        """The names of the components that listen."""
         return list(self.listener_map)
 
     def add_listener(self, listener: EncoderListener, component_name: str) -> None:
         """Let a listener of a component listen to this one."""
-        own = self.listener_map.setdefault(component_name, [])
-        if not any(one is listener for one in own):
-            own.append(listener)
+        listeners = self.listener_map.setdefault(component_name, [])
+        if not any(other is listener for other in listeners):
+            listeners.append(listener)
         listener.encoder = self.shared
         if self.model.has_dim("nO"):
             listener.set_dim("nO", self.model.get_dim("nO"), force=True)
 
     def remove_listener(self, listener: EncoderListener, component_name: str) -> bool:
-        """Remove a listener; say whether it was there."""
-        own = self.listener_map.get(component_name, [])
-        left = [one for one in own if one is not listener]
+        """Remove a listener, and return whether it was there."""
+        listeners = self.listener_map.pop(component_name, [])
+        left = [other for other in listeners if other is not listener]
         if left:
             self.listener_map[component_name] = left
-        else:
-            self.listener_map.pop(component_name, None)
-        return len(left) < len(own)
+        return len(left) < len(listeners)
 
     def find_listeners(self, component: Any) -> None:
-        """Find the listeners to this component in another one."""
+        """Add the listeners of another component to this one."""
         model = getattr(component, "model", None)
         for node in model.walk() if isinstance(model, Model) else ():
             names = ("*", self.name)
@@ -157,46 +137,29 @@ class SpanftEncoder(TrainablePipe):
                 self.add_listener(node, component.name)
 
     def load(self) -> None:
-        """Load the encoder, if there is none yet, and tell listeners how wide it is."""
+        """Load the encoder, if there is none yet, and set the listeners' width."""
         self.model.initialize()
         for listener in self.listeners:
             listener.set_dim("nO", self.model.get_dim("nO"), force=True)
 
     def rows_of(self, docs: Sequence[Doc]) -> DocRows:
-        """Return the vectors of the wordpieces of Docs.
-
-        docs (Sequence[Doc]): The Docs, which need not have been in the pipeline.
-        RETURNS (DocRows): Their rows.
-        """
+        """Return the vectors of Docs, which need not have been in the pipeline."""
         return self.shared.rows_of(docs)
 
     def predict(self, docs: Iterable[Doc]) -> DocRows:
-        """Encode Docs, all of them at once.
-
-        docs (Iterable[Doc]): The Docs.
-        RETURNS (DocRows): Their rows.
-        """
+        """Encode Docs, all of them at once."""
         return self.model.predict(list(docs))
 
     def set_annotations(self, docs: Iterable[Doc], rows: DocRows) -> None:
-        """Keep the rows of Docs for the components after this one.
-
-        docs (Iterable[Doc]): The Docs.
-        rows (DocRows): Their rows.
-        """
+        """Keep the rows of Docs for the components after this one."""
         self.shared.keep(rows, len(self.listeners))
         if self.cfg["set_tensor"]:
-            found: list[Any] = self._tokens.predict(rows)
-            for doc, vectors in zip(rows.docs, found, strict=True):
-                doc.tensor = vectors
+            tensors: list[Any] = self._tokens.predict(rows)
+            for doc, tensor in zip(rows.docs, tensors, strict=True):
+                doc.tensor = tensor
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Encode a stream, several batches at once: sorted, they have little padding.
-
-        stream (Iterable[Doc]): Docs.
-        batch_size (int): How many texts a batch has.
-        YIELDS (Doc): The same, in order.
-        """
+        """Encode a stream, several batches at once: sorting saves padding."""
         for docs in _batches_of(stream, batch_size * self.cfg["n_sorted"]):
             self.set_annotations(docs, self.shared.frozen_rows.encode(self.model, docs))
             yield from docs
@@ -209,20 +172,18 @@ class SpanftEncoder(TrainablePipe):
         sgd: Optimizer | None = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Encode a batch for the listeners, which give back its gradient.
+        """Encode a batch for the listeners, which return its gradient.
 
-        examples (Iterable[Example]): The batch.
-        drop (float): Nothing: the encoder has dropout of its own.
-        sgd (Optional[Optimizer]): The optimizer.
-        losses (Optional[Dict[str, float]]): The losses.
-        RETURNS (Dict[str, float]): The losses, with the square of the gradient.
+        `drop` has no effect: the encoder has dropout of its own. Its loss is the square
+        of the gradient.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, "SpanftEncoder.update")
-        self.finish_backprop()  # what a listener that is frozen has kept waiting
+        self.finish_backprop()  # of a batch with a frozen listener
         docs = [example.predicted for example in examples]
+        backprop: Any
         if is_trained(self.model):
             rows, backprop = self.model.begin_update(docs)
         else:
@@ -240,15 +201,17 @@ class SpanftEncoder(TrainablePipe):
     ) -> list[Doc]:
         """Take the gradient of a listener; the last one's goes through the encoder."""
         losses[self.name] += float((d_rows**2).sum())
-        pending.add(d_rows)
+        is_first = pending.gradient is None
+        pending.gradient = d_rows if is_first else pending.gradient + d_rows
+        pending.n_left -= 1
         if pending.n_left == 0 and pending is self._pending:
             self.finish_backprop()
         return []
 
     def finish_backprop(self) -> None:
-        """Let the gradient that listeners gave go through the encoder, if it waits."""
+        """Backpropagate the gradient of the listeners, if there is one."""
         pending = self._pending
-        # A listener that is frozen gives none, and the others' waits for it.
+        # A frozen listener sends none, and the others' waits for it.
         if pending is not None and pending.gradient is not None:
             self._pending = None
             pending.backprop(pending.gradient)
@@ -256,10 +219,7 @@ class SpanftEncoder(TrainablePipe):
                 self._step(pending.sgd)
 
     def finish_update(self, sgd: Optimizer) -> None:
-        """Update the encoder.
-
-        sgd (Optimizer): The optimizer.
-        """
+        """Update the encoder."""
         pending = self._pending
         if pending is not None and pending.gradient is None:
             # nlp.update(..., sgd=sgd) asks for it before listeners had their turn.
@@ -286,11 +246,7 @@ class SpanftEncoder(TrainablePipe):
         *,
         nlp: Language | None = None,
     ) -> None:
-        """Load the encoder, if there is none yet, and find the listeners.
-
-        get_examples (Callable[[], Iterable[Example]]): Examples, none of which is read.
-        nlp (Optional[Language]): The pipeline.
-        """
+        """Load the encoder, if there is none yet, and find the listeners."""
         self.load()
         pipeline = [] if nlp is None else nlp.pipeline
         names = [name for name, _ in pipeline]
@@ -312,7 +268,7 @@ class SpanftEncoder(TrainablePipe):
 
     @contextmanager
     def _loading(self) -> Iterator[None]:
-        """Name the component whose weights cannot be read: many errors do not."""
+        """Add the name of the component to errors of reading its weights."""
         self.shared.forget()
         try:
             yield
@@ -327,7 +283,7 @@ class SpanftEncoder(TrainablePipe):
 
 
 def _batches_of(stream: Iterable[Doc], n_docs: int) -> Iterator[list[Doc]]:
-    """Cut a stream into batches of so many Docs, or of as many as memory is for."""
+    """Cut a stream into batches of so many Docs, or as many as fit into memory."""
     docs: list[Doc] = []
     n_tokens = 0
     for doc in stream:

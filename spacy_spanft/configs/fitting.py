@@ -1,0 +1,129 @@
+"""Fits a config to its data: epochs, windows, and the range of scores."""
+
+from math import ceil, floor
+from typing import NamedTuple
+
+from confection import Config
+
+from ..errors import SpanftError, counted, listed, shown
+from .bases import REGRESSOR, TASKS
+from .summary import DataSummary, summarize
+
+# The components that read [CLS] of the first window.
+_OF_TEXTS = ("textcat", "textcat_multilabel", REGRESSOR)
+# The windows of a classifier of long texts, in tokens, and the wordpieces of each.
+_LONG = {"window": 384, "stride": 288}
+_MAX_LENGTH = 512
+_ACCUMULATE = 8
+_SHARE_LONG = 0.05
+_EPOCHS = 3
+_MOST_EPOCHS = 20
+_FEWEST_STEPS = 200
+
+
+class Fitted(NamedTuple):
+    """What data hold and what was changed for them, and what may spoil a training."""
+
+    notes: list[str]
+    warnings: list[str]
+
+
+def fit_to_data(config: Config, task: str, train: str, dev: str | None) -> Fitted:
+    """Read the data of a config, check it, and set what depends on it.
+
+    dev (Optional[str]): The dev data; None if it is held out from the training data.
+    """
+    names = {"train": train, "dev": dev or ""}
+    if dev is None:
+        names = {"train": f"{train} (training part)", "dev": f"{train} (held-out part)"}
+    data = {part: summarize(config, task, part) for part in names}
+    _check_labels(data["train"], task, train)
+    notes = [data[part].describe(name) for part, name in names.items()]
+    changes = (
+        _fit_epochs(config, data["train"]),
+        _fit_window(config, task, data["train"]),
+        _fit_range(config, task, [*data["train"].scores, *data["dev"].scores]),
+    )
+    warnings = []
+    if n_both := len(data["train"].texts & data["dev"].texts - {""}):
+        both = f"Texts of {names['dev']} that are also trained on"
+        warnings.append(f"{both}: {n_both:,}. Its scores will be inflated.")
+    if unseen := sorted(data["dev"].labels.keys() - data["train"].labels.keys()):
+        only = f"These labels occur only in {names['dev']} and cannot be learned"
+        warnings.append(f"{only}: {listed(unseen)}.")
+    return Fitted([*notes, *filter(None, changes)], warnings)
+
+
+def fitting_epochs(config: Config, n_texts: int) -> int:
+    """Return the epochs of a config, or more: 3 of few texts are only a few steps.
+
+    Mosbach, Andriushchenko and Klakow (2021, "On the Stability of Fine-tuning BERT")
+    train 20 epochs on small data.
+    """
+    n_batches = ceil(n_texts / config["training"]["batcher"]["size"])
+    epochs = min(_MOST_EPOCHS, ceil(_FEWEST_STEPS / n_batches))
+    return max(epochs, config["training"].get("max_epochs") or _EPOCHS)
+
+
+def _check_labels(data: DataSummary, task: str, path: str) -> None:
+    """Raise for training data that a task can learn nothing from."""
+    is_textcat = TASKS[task].component == "textcat"
+    if not (data.labels or data.scores):
+        raise SpanftError(
+            f"{shown(path)} has no annotations for {task}. Name other data, or another "
+            "--pipeline."
+        )
+    if is_textcat and data.n_several:
+        raise SpanftError(
+            f"{shown(path)} has texts with several labels or none ({data.n_several:,}) "
+            "and textcat needs exactly one. Use --pipeline textcat_multilabel."
+        )
+    if is_textcat and len(data.labels) == 1:
+        raise SpanftError(
+            f"Every training text of {shown(path)} has the label {listed(data.labels)}"
+            "; a classifier needs at least two."
+        )
+
+
+def _fit_epochs(config: Config, data: DataSummary) -> str | None:
+    """Train longer on few texts."""
+    n_texts = len(data.n_words)
+    epochs = fitting_epochs(config, n_texts)
+    if epochs == config["training"]["max_epochs"]:
+        return None
+    config["training"]["max_epochs"] = epochs
+    texts = counted(n_texts, "training text")
+    return f"With only {texts}, the config trains for {epochs} epochs."
+
+
+def _fit_window(config: Config, task: str, data: DataSummary) -> str | None:
+    """Let a classifier read long texts in longer windows."""
+    model = config["components"]["transformer"]["model"]
+    if TASKS[task].component not in _OF_TEXTS or "separator" in model:
+        return None
+    spans = model.get("get_spans")  # spanft_encoder has none: its windows are as long
+    longest = _LONG["window"] if spans is None else spans["stride"]
+    share = sum(n > longest for n in data.n_words) / len(data.n_words)
+    if share <= _SHARE_LONG:
+        return None
+    if spans is not None:
+        spans |= _LONG
+        model["tokenizer_config"] |= {"model_max_length": _MAX_LENGTH}
+        changed = f"the transformer reads {_LONG['window']} tokens at a time"
+    else:
+        config["training"]["accumulate_gradient"] = _ACCUMULATE
+        changed = f"to save memory, accumulate_gradient is {_ACCUMULATE}"
+    return f"{share:.0%} of the texts have more than {longest} words: {changed}."
+
+
+def _fit_range(config: Config, task: str, scores: list[float]) -> str | None:
+    """Set the range of a regressor to that of the scores, if its own does not suit."""
+    if TASKS[task].component != REGRESSOR:
+        return None
+    block = config["components"][REGRESSOR]
+    low, high = min(scores), max(scores)
+    if not (block["low"] <= low and block["low"] + 1 < high <= block["high"]):
+        block["low"] = float(floor(low))
+        block["high"] = float(max(ceil(high), floor(low) + 1))
+    scale = f"{block['low']:g} to {block['high']:g}"
+    return f"Scores are predicted from {scale} (low and high in the config)."

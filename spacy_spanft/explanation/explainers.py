@@ -1,0 +1,106 @@
+"""Explain the predictions of a pipeline's component, in a stream of texts."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from spacy.language import Language
+from spacy.pipeline import SpanCategorizer
+from spacy.tokens import Doc
+from spacy.util import minibatch
+from thinc.api import Model
+
+from ..errors import SpanftError, listed, shown
+from ..pipeline.bilou_ner import BilouNER
+from .explanation import Explanation
+from .span_scores import explain_entities, explain_spans
+from .text_scores import POOLS, explain_texts
+
+# From a component and Docs to the explanation of each Doc.
+Explainer = Callable[[Any, list[Doc]], Iterator[Explanation]]
+
+
+def explain(
+    nlp: Language, text: str | Doc, *, component: str | None = None
+) -> Explanation:
+    """Explain the label of a text, or its entities or spans: see `explain_pipe`."""
+    return next(explain_pipe(nlp, [text], component=component))
+
+
+def explain_pipe(
+    nlp: Language,
+    texts: Iterable[str | Doc],
+    *,
+    component: str | None = None,
+    batch_size: int | None = None,
+) -> Iterator[Explanation]:
+    """Explain the labels of texts, or their entities or spans, batch by batch.
+
+    nlp (Language): A trained pipeline.
+    texts (Iterable[Union[str, Doc]]): The texts. Docs are copied, and their entities
+        predicted again.
+    component (Optional[str]): The component; None takes the first one that classifies
+        texts over spans, or else the first `bilou_ner` or `spancat`.
+    batch_size (Optional[int]): The number of texts in a batch; None for the pipeline's.
+    RETURNS (Iterator[Explanation]): The explanation of each text.
+    """
+    if isinstance(texts, str | Doc):
+        raise SpanftError(f"texts is {shown(texts)}, but must be a list or a stream.")
+    explainers = _explainers(nlp)
+    names = text_classifiers(nlp) or list(explainers)
+    name = component or next(iter(names), None)
+    if name not in explainers:
+        raise SpanftError(
+            f"No component {'' if name is None else shown(name)} can be explained in "
+            f"this pipeline, but {listed(explainers)}. Use textcat, textcat_multilabel "
+            "or text_regressor with spacy-spanft.SpanTextCat.v1, bilou_ner, or spancat."
+        )
+    pipe: Any = nlp.get_pipe(name)
+    for node in pipe.model.walk():
+        if not all(map(node.has_param, node.param_names)):
+            raise SpanftError(f"The component {name!r} has not been initialized.")
+    # A generator would check nothing before its first text is asked for.
+    return _explained(nlp, texts, name, explainers[name], batch_size or nlp.batch_size)
+
+
+def _explained(
+    nlp: Language,
+    texts: Iterable[str | Doc],
+    name: str,
+    explainer: Explainer,
+    batch_size: int,
+) -> Iterator[Explanation]:
+    later = nlp.pipe_names[nlp.pipe_names.index(name) :]
+    docs = nlp.pipe(map(_copied, texts), disable=later, batch_size=batch_size)
+    for batch in minibatch(docs, batch_size):
+        yield from explainer(nlp.get_pipe(name), batch)
+
+
+def _copied(text: str | Doc) -> str | Doc:
+    """Copy a Doc without its entities: they would be taken for another component's."""
+    if isinstance(text, Doc):
+        text = text.copy()
+        text.ents = ()
+    return text
+
+
+def text_classifiers(nlp: Language) -> list[str]:
+    """Return the names of the components that classify texts over spans."""
+    return [name for name, how in _explainers(nlp).items() if how is explain_texts]
+
+
+def _explainers(nlp: Language) -> dict[str, Explainer]:
+    explainers: dict[str, Explainer] = {}
+    components: Any = nlp.pipeline
+    for name, pipe in components:
+        model = getattr(pipe, "model", None)
+        if isinstance(pipe, BilouNER):
+            explainers[name] = explain_entities
+        elif isinstance(pipe, SpanCategorizer):
+            explainers[name] = explain_spans
+        elif isinstance(model, Model) and model.has_ref("pooled") and _pools(model):
+            explainers[name] = explain_texts
+    return explainers
+
+
+def _pools(model: Model[Any, Any]) -> bool:
+    return any(node.name in POOLS for node in model.walk())

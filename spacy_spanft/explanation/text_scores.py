@@ -1,0 +1,130 @@
+"""What each piece of a text adds to the scores of a classifier over spans.
+
+Where the mean of the wordpieces takes the place of [CLS], a piece also adds what its
+wordpieces add to it beyond an average one: in proportion to what the mean would lose
+without them. What the average adds is left to the whole text.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from spacy.tokens import Doc, Span
+from thinc.api import Model
+from thinc.types import Ragged
+
+from ..ml.alignment import Pieces, read_spans
+from ..ml.layers import span_pool
+from ..ml.layers.doc_rows import DocRows
+from ..ml.layers.doc_summary import is_mean
+from .explanation import Contributions, Explanation, Part
+from .linear import check_layers, pull_back
+
+POOLS = ("span_pool", "text_pool")
+
+
+def explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
+    """Predict the labels of Docs by a `SpanTextCat.v1`, and take their scores apart."""
+    model = pipe.model
+    X = model.get_ref("rows").predict(docs)
+    # Not pipe.predict, which would encode the texts again.
+    pooled = model.get_ref("pooled").predict(X)
+    pipe.set_annotations(docs, model.layers[-1].predict(pooled))
+    labels, is_exclusive = tuple(pipe.labels), not model.attrs["multi_label"]
+    for i, doc in enumerate(docs):
+        made = contributions(model, rows_of_doc(X, i), pooled[i])
+        yield Explanation(doc, labels, is_exclusive, None, partial(_of_text, made))
+
+
+def _of_text(made: Contributions, span: Span | None) -> Contributions:
+    return made
+
+
+def rows_of_doc(X: DocRows, i: int) -> DocRows:
+    """Return the rows of one Doc of a batch."""
+    rows = X.vectors[X.starts[i] : X.starts[i + 1]]
+    cls = None if X.cls is None else X.cls[i : i + 1]
+    return DocRows(X.docs[i : i + 1], rows, [0, len(rows)], X.encodings[i : i + 1], cls)
+
+
+def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributions:
+    """Take the scores of one text apart.
+
+    X (DocRows): The rows of the text.
+    pooled (Floats1d): The vectors of its spans and of the whole text, side by side.
+    """
+    ops: Any = model.ops
+    pool, *beside = layers_of(model)
+    check_layers(pool.layers[1])
+    output = model.get_ref("output_layer")
+    W: Any = output.get_param("W")
+    b: Any = output.get_param("b")
+    pieces, sequences = pieces_of(pool, X)
+    parts, similarity = name_parts(X, pieces, pool), np.zeros(len(W), "f")
+    if not pooled.any():  # `zeros_for_nothing` scores it 0
+        zeros = np.zeros((len(parts), len(W)), "f")
+        return Contributions(parts, zeros, similarity, similarity, similarity)
+    width = len(pooled) // (1 + len(beside))
+    vectors, *others = (pooled[i : i + width] for i in range(0, len(pooled), width))
+    pulled = pull_back(pool.layers[1], sequences, W[:, None, :width])
+    added = ops.to_numpy((pulled * sequences.dataXd).sum(axis=2).T)
+    bias = ops.to_numpy(W[:, :width] @ vectors + b) - added.sum(axis=0)
+    whole_text = np.zeros_like(bias)
+    for i, (layer, vector) in enumerate(zip(beside, others, strict=True), 1):
+        W_beside = W[:, i * width : (i + 1) * width]
+        total = ops.to_numpy(W_beside @ vector)
+        if layer.name == "pair_match":
+            similarity += total
+            continue
+        whole_text += total
+        if is_mean(layer, X):
+            of_rows = ops.to_numpy(X.vectors @ W_beside.T)[pieces.rows] - total
+            starts = np.cumsum(pieces.lengths) - pieces.lengths
+            of_pieces = np.add.reduceat(of_rows, starts) / X.encodings[0].windows.sum()
+            added += of_pieces
+            whole_text -= of_pieces.sum(axis=0)
+    return Contributions(parts, added, bias, whole_text, similarity)
+
+
+def layers_of(model: Model[Any, Any]) -> list[Model[Any, Any]]:
+    """Return what pools the spans, and what stands beside it, such as [CLS]."""
+    pooled = model.get_ref("pooled")
+    return [pooled] if pooled.name in POOLS else list(pooled.layers)
+
+
+def pieces_of(pool: Model[Any, Any], X: DocRows) -> tuple[Pieces, Ragged]:
+    """Return the pieces of one text, and their vectors as one sequence."""
+    is_cut = pool.name == "span_pool"
+    (pieces,) = span_pool.pieces_of(pool, X)
+    ops: Any = pool.ops
+    n_pieces = ops.asarray1i([len(pieces.lengths)])
+    lengths = ops.asarray1i(pieces.lengths) if is_cut else n_pieces
+    rows: Any = X.vectors[ops.asarray1i(pieces.rows)]
+    vectors: Any = pool.layers[0].predict(Ragged(rows, lengths))
+    return pieces, Ragged(vectors if is_cut else vectors.dataXd, n_pieces)
+
+
+def name_parts(X: DocRows, pieces: Pieces, pool: Model[Any, Any]) -> list[Part]:
+    """Name the pieces of one text by the tokens whose rows they have."""
+    doc, encoding = X.docs[0], X.encodings[0]
+    tokens = np.repeat(np.arange(len(doc)), encoding.n_rows).tolist()
+    pairs = list(zip(tokens, encoding.rows.tolist(), strict=True))
+    # The first token that has a row keeps it, and so do others that have no other row:
+    # [UNK] may be that of several.
+    first = {row: token for token, row in reversed(pairs)}
+    owners = set(first.values())
+    last = {row: t for t, row in pairs if t == first[row] or t not in owners}
+    key = pool.attrs.get("spans_key")
+    span_ends = {} if key is None else dict(read_spans(doc, key).tolist())
+    parts = []
+    for rows in np.split(pieces.rows, np.cumsum(pieces.lengths)[:-1]):
+        named = [row for row in rows.tolist() if row in first]
+        if not named:
+            parts.append(Part(""))
+            continue
+        start = min(first[row] for row in named)
+        # Where `max_rows` cuts off rows, the span stays whole.
+        end = span_ends.get(start, 1 + max(last[row] for row in named))
+        parts.append(Part(doc[start:end].text, start, end))
+    return parts[: len(pieces.lengths)]

@@ -1,0 +1,150 @@
+"""Text files as sequences of whole words, each as long as the encoder takes."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SpanftError, listed
+from ..util.files import check_source
+from .word_ids import NO_WORD, tells_words, word_starts
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from ..ngrams.dictionary import NgramDictionary
+
+Ints = NDArray[Any]
+
+
+def read_lines(
+    files: Sequence[str | Path], errors: Literal["strict", "replace"]
+) -> "Dataset":
+    """Read text files, compressed or not, as a data set with the column "text".
+
+    files (Sequence[Union[str, Path]]): The files.
+    errors (str): How to handle invalid UTF-8.
+    """
+    from datasets import load_dataset
+    from datasets.exceptions import DatasetGenerationError
+
+    for file in files:
+        check_source(file)
+    paths = [str(Path(file).absolute()) for file in files]
+    try:
+        lines = load_dataset(
+            "text", data_files=paths, split="train", encoding_errors=errors
+        )
+    except DatasetGenerationError as error:
+        reason = error.__cause__ or error
+        raise SpanftError(
+            f"The text in {listed(files)} cannot be read: {reason}. If only a few "
+            "bytes are not UTF-8, pass --errors replace."
+        ) from error
+    return lines
+
+
+class Packer:
+    """Encodes lines and fills sequences with them, for `Dataset.map(batched=True)`."""
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        max_length: int,
+        pack: bool = True,
+        dictionary: "NgramDictionary | None" = None,
+        lang: str = "en",
+    ) -> None:
+        """Make a packer.
+
+        tokenizer (PreTrainedTokenizerFast): The tokenizer.
+        max_length (int): The largest number of tokens, special ones included.
+        pack (bool): Whether sequences go on with the lines that follow, up to the next
+            empty line; otherwise each line begins a new one.
+        dictionary (Optional[NgramDictionary]): The n-grams to mark.
+        lang (str): The language whose tokenizer finds them.
+        """
+        self._tokenizer = tokenizer
+        self._by_space = not tells_words(tokenizer)
+        encoded = tokenizer("a", return_special_tokens_mask=True)
+        inside = np.flatnonzero(np.array(encoded["special_tokens_mask"]) == 0)
+        self._before = encoded["input_ids"][: inside[0]]
+        self._after = encoded["input_ids"][inside[-1] + 1 :]
+        self._length = max_length - len(self._before) - len(self._after)
+        self._pack = pack
+        self._find = None if dictionary is None else _ngram_finder(dictionary, lang)
+
+    def __call__(self, rows: dict[str, list[str]]) -> dict[str, list[Ints]]:
+        """Return sequences: tokens, and the word (and n-gram) that each belongs to."""
+        lines = [line.strip() for line in rows["text"]]
+        encoded = iter(self._encode([line for line in lines if line]))
+        columns: dict[str, list[Ints]] = {"input_ids": [], "word_ids": []}
+        if self._find:
+            columns["segment_ids"] = []
+        text: list[list[Ints]] = []
+        for line in [*lines, ""]:
+            if line:
+                text.append(next(encoded))
+            if text and not (line and self._pack):
+                whole = [np.concatenate(arrays) for arrays in zip(*text, strict=True)]
+                for part in self._parts(whole[1]):
+                    sequence = self._sequence(*(array[part] for array in whole))
+                    for column, values in zip(columns.values(), sequence, strict=True):
+                        column.append(values)
+                text = []
+        return columns
+
+    def _encode(self, lines: list[str]) -> Iterator[list[Ints]]:
+        """Yield, for each line, its tokens, and where words and n-grams begin."""
+        if not lines:
+            return
+        batch = self._tokenizer(lines, add_special_tokens=False, verbose=False)
+        ngrams = self._find(lines) if self._find else [None for _ in lines]
+        for line, encoding, spans in zip(lines, batch.encodings, ngrams, strict=True):
+            starts = word_starts(encoding, line, self._by_space)
+            arrays: list[Ints] = [np.array(encoding.ids), starts]
+            if spans is not None:
+                begins = np.array([begin for begin, _ in encoding.offsets])
+                inside = np.zeros(len(begins), np.bool_)
+                for first, end in spans:
+                    inside |= (begins > first) & (begins < end)
+                arrays.append(starts & ~inside)
+            yield arrays
+
+    def _parts(self, word_starts: Ints) -> Iterator[slice]:
+        """Cut a text between words; only a word longer than a sequence is cut."""
+        n_tokens, start = len(word_starts), 0
+        begins = np.append(np.flatnonzero(word_starts), n_tokens)
+        while start < n_tokens:
+            most = start + self._length
+            end = int(begins[np.searchsorted(begins, most, "right") - 1])
+            end = end if end > start else min(most, n_tokens)
+            yield slice(start, end)
+            start = end
+
+    def _sequence(self, ids: Ints, *starts: Ints) -> list[Ints]:
+        """Put special tokens around tokens, and number words and n-grams."""
+        before, after = ([NO_WORD] * len(x) for x in (self._before, self._after))
+        numbers = [np.concatenate([before, np.cumsum(x), after]) for x in starts]
+        return [np.concatenate([self._before, ids, self._after]), *numbers]
+
+
+def _ngram_finder(dictionary: "NgramDictionary", lang: str) -> Any:
+    """Return what finds n-grams in lines as the segmenter does, as character spans."""
+    from ..ngrams.counting.tokens import get_tokenizer
+    from ..segmenters.ngram import NgramSegmenter
+
+    tokenizer: Any = get_tokenizer(lang)
+    segmenter = NgramSegmenter(dictionary)
+
+    def find(lines: list[str]) -> list[list[tuple[int, int]]]:
+        docs = [tokenizer(line) for line in lines]
+        segmentations = zip(docs, segmenter(docs), strict=True)
+        spans = [
+            [doc[s[0] : s[1]] for s in segments] for doc, segments in segmentations
+        ]
+        return [[(s.start_char, s.end_char) for s in of_line] for of_line in spans]
+
+    return find

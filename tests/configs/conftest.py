@@ -1,0 +1,66 @@
+"""Data that configs train on, and configs as tables."""
+
+import pytest
+import spacy
+from spacy.tokens import DocBin, Span
+
+SINGLE = [("a very good film", "A"), ("new york was bad", "B")] * 8
+PAIRED = [
+    ("good film", "very good film", 1),
+    ("bad film", "very bad film", 1),
+    ("new york", "it is a city", 0),
+    ("the united states", "very good film", 0),
+] * 4
+
+
+def flat(block, path=""):
+    """Read a config as one table of dotted names."""
+    values = {}
+    for key, value in block.items():
+        name = f"{path}{key}"
+        is_block = isinstance(value, dict)
+        values |= flat(value, f"{name}.") if is_block else {name: value}
+    return values
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory):
+    nlp = spacy.blank("en")
+    docs = []
+    for text, label in SINGLE:
+        doc = nlp(text)
+        doc.cats = {c: float(c == label) for c in "AB"}
+        docs.append(doc)
+    path = tmp_path_factory.mktemp("single") / "data.spacy"
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def entities(tmp_path_factory):
+    """Entities, and as spans those and a part of one of them."""
+    nlp = spacy.blank("en")
+    docs = []
+    for text, start, end in [
+        ("new york was very good", 0, 2),
+        ("it is new york city", 2, 5),
+        ("this film is very bad", 0, 0),
+        ("two  spaces \n\n and \u200b no  film", 0, 0),
+    ] * 6:
+        doc = nlp(text)
+        doc.ents = [Span(doc, start, end, "GPE")] if end else []
+        parts = [Span(doc, 4, 5, "KIND")] if end == 5 else []
+        doc.spans["sc"] = [*doc.ents, *parts]
+        docs.append(doc)
+    path = tmp_path_factory.mktemp("entities") / "data.spacy"
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory):
+    lines = ["sentence1\tsentence2\tlabel"]
+    lines += [f"{one}\t{two}\t{label}" for one, two, label in PAIRED]
+    path = tmp_path_factory.mktemp("paired") / "data.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path

@@ -1,0 +1,243 @@
+"""`spanft add` changes the segmenter and the model blocks, and nothing else."""
+
+import pytest
+import spacy
+from spacy.util import load_config
+
+from spacy_spanft.configs.adding import PREPARE, SPAN_TOK2VEC, add_spans
+from spacy_spanft.errors import SpanftError
+
+from .. import interpreter
+from ..commands import run
+from ..made_configs import CONFIGS
+from .conftest import flat
+
+
+@pytest.fixture
+def base(tmp_path):
+    """Make a config of spaCy's own, and return it."""
+
+    def make(*pipeline, gpu=True):
+        more = ["--gpu"] if gpu else []
+        names = ",".join(pipeline)
+        run("init", "config", "base.cfg", "--pipeline", names, *more, cwd=tmp_path)
+        return load_config(tmp_path / "base.cfg")
+
+    return make
+
+
+def test_a_config_of_spacy_trains_with_spans(base, tmp_path, single, bert):
+    before = flat(base("textcat", "ner"))
+    only = ("--component", "textcat")
+    run("spanft", "add", "base.cfg", "out.cfg", *only, cwd=tmp_path)
+    paths = ("--paths.train", single, "--paths.dev", single)
+    run("debug", "config", "out.cfg", *paths, cwd=tmp_path)
+    after = flat(load_config(tmp_path / "out.cfg"))
+    changed = {k for k in {*before, *after} if before.get(k) != after.get(k)}
+    allowed = (
+        *("components.span_segmenter.", "initialize.components.span_segmenter."),
+        *("components.textcat.model.", "training.annotating_components"),
+        *("nlp.pipeline", "initialize.after_init"),
+    )
+    assert all(key.startswith(allowed) for key in changed), changed
+    assert not any(".tok2vec." in key for key in changed)
+    assert after["initialize.after_init.@callbacks"] == PREPARE
+    assert after["nlp.pipeline"] == ["transformer", "span_segmenter", "textcat", "ner"]
+    assert after["training.annotating_components"] == ["span_segmenter"]
+    run(
+        *("train", "out.cfg", *paths, "--output", "trained"),
+        *("--components.transformer.model.name", bert, "--training.max_steps", 2),
+        *("--training.score_weights.ents_f", 0.0),  # as there is no ner now
+        *("--nlp.pipeline", '["transformer", "span_segmenter", "textcat"]'),
+        "--components.transformer.model.tokenizer_config.model_max_length=24",
+        cwd=tmp_path,
+    )
+    doc = spacy.load(tmp_path / "trained" / "model-last")("the new york film")
+    assert set(doc.cats) == {"A", "B"}
+    assert len(doc.spans["ngrams"])
+
+
+def test_files_are_not_overwritten(base, tmp_path):
+    base("textcat")
+    done = run("spanft", "add", "base.cfg", "base.cfg", cwd=tmp_path, ok=False)
+    assert "both read and written" in done.stderr
+    (tmp_path / "out.cfg").write_text("mine")
+    command = ("spanft", "add", "base.cfg", "out.cfg")
+    assert "add --force" in run(*command, cwd=tmp_path, ok=False).stderr
+    assert (tmp_path / "out.cfg").read_text() == "mine"
+    run(*command, "--force", cwd=tmp_path)
+    done = run("spanft", "add", "out.cfg", "more.cfg", cwd=tmp_path, ok=False)
+    assert "textcat already uses spans or windows" in done.stderr
+    assert not (tmp_path / "more.cfg").exists()
+
+
+def test_classifiers_without_vectors(base):
+    config = base("textcat_multilabel", gpu=False)
+    with pytest.raises(SpanftError, match="no vectors to pool"):
+        add_spans(config)
+    config["nlp"]["pipeline"] = ["trf", "textcat_multilabel"]
+    config["components"]["trf"] = {"factory": "transformer"}
+    model = add_spans(config).config["components"]["textcat_multilabel"]["model"]
+    assert model["tok2vec"]["upstream"] == "trf"
+    assert model["exclusive_classes"] is False
+    config["components"]["trf"] = {"source": "en_x"}
+    with pytest.raises(SpanftError, match="sourced components are not inspected"):
+        add_spans(config)
+
+
+def test_an_existing_segmenter_is_used():
+    config = load_config(CONFIGS / "textcat_baseline.cfg")
+    config["components"]["cut"] = {"factory": "span_segmenter", "spans_key": "mine"}
+    config["nlp"]["pipeline"] = ["transformer", "cut", "textcat"]
+    config["training"]["annotating_components"] = ["transformer"]
+    added, changes = add_spans(config, dictionary="a.tsv.gz")
+    assert added["nlp"]["pipeline"] == ["transformer", "cut", "textcat"]
+    assert added["training"]["annotating_components"] == ["transformer", "cut"]
+    key = added["components"]["textcat"]["model"]["spans_key"]
+    assert key == "${components.cut.spans_key}"
+    plain = added.interpolate()
+    assert plain["initialize"]["components"]["cut"]["dictionary"] == "a.tsv.gz"
+    assert added["initialize"]["after_init"] == config["initialize"]["after_init"]
+    assert len(changes) == 2  # after_init is there
+    # The config that was given is as it was.
+    assert config["training"]["annotating_components"] == ["transformer"]
+
+
+def test_two_classifiers_and_a_name_that_is_taken():
+    config = load_config(CONFIGS / "textcat_baseline.cfg")
+    model = {**config["components"]["textcat"]["model"]}
+    config["components"]["more"] = {"factory": "textcat_multilabel", "model": model}
+    config["components"]["span_segmenter"] = {"factory": "sentencizer"}
+    config["nlp"]["pipeline"] = ["transformer", "span_segmenter", "more", "textcat"]
+    added = add_spans(config).config
+    assert added["nlp"]["pipeline"][2:] == ["span_segmenter_2", "more", "textcat"]
+    blocks = [added["components"][name]["model"] for name in ("more", "textcat")]
+    assert [block["exclusive_classes"] for block in blocks] == [False, True]
+    keys = {block["spans_key"] for block in blocks}
+    assert keys == {"${components.span_segmenter_2.spans_key}"}
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_token_heads_keep_their_models(base, gpu):
+    """A tagger stays as it is, unless it is named."""
+    config = base("tagger", "ner", "spancat", gpu=gpu)
+    added = add_spans(config, segmentation="spans").config
+    source = config["nlp"]["pipeline"][0]
+    names = [source, "tagger", "span_segmenter", "ner", "spancat"]
+    assert added["nlp"]["pipeline"] == names
+    assert added["components"]["tagger"] == config["components"]["tagger"]
+    for name in ("ner", "spancat"):
+        before = config["components"][name]["model"]
+        after = added["components"][name]["model"]
+        assert after["tok2vec"]["tok2vec"] == before["tok2vec"]
+        if gpu:
+            pooling = before["tok2vec"]["pooling"]
+            assert after["tok2vec"]["token_pooling"] == pooling
+        assert {**after, "tok2vec": 0} == {**before, "tok2vec": 0}
+    # The segmenter moves before the first that needs it.
+    moved, changes = add_spans(added, components=["tagger"], segmentation="spans")
+    assert moved["nlp"]["pipeline"][:3] == [source, "span_segmenter", "tagger"]
+    assert changes[0] == "span_segmenter: moved before tagger."
+
+
+def test_token_heads_get_windows_beside_a_text_with_spans(base):
+    config = base("ner", "textcat")
+    added, changes = add_spans(config)
+    names = ["transformer", "ner", "span_segmenter", "textcat"]
+    assert added["nlp"]["pipeline"] == names
+    ner, textcat = (added["components"][n]["model"] for n in ("ner", "textcat"))
+    assert ner["tok2vec"]["segmentation"] == "none"
+    assert "spans_key" not in ner["tok2vec"]
+    assert textcat["segmentation"] == "spans"
+    assert ["without spans" in c for c in changes if c[:3] in ("ner", "tex")] == [1, 0]
+    alone = add_spans(config, components=["ner"]).config
+    assert alone["nlp"]["pipeline"] == config["nlp"]["pipeline"]
+    assert "dictionary" not in alone["paths"]
+    with pytest.raises(SpanftError, match="ner would use windows"):
+        add_spans(config, "a.tsv.gz", ["ner"])
+
+
+def test_windows_can_be_changed_to_spans():
+    windows = load_config(CONFIGS / "ner_windows.cfg")
+    added, changes = add_spans(windows, segmentation="spans")
+    assert flat(added) == flat(load_config(CONFIGS / "ner_spanft.cfg"))
+    assert f"ner: {SPAN_TOK2VEC} uses spans now." in changes
+    with pytest.raises(SpanftError, match="ner already uses spans"):
+        add_spans(added, segmentation="spans")
+
+
+@pytest.mark.parametrize("factory", ["ner", "bilou_ner", "spancat"])
+def test_a_component_without_a_model_block(tmp_path, factory):
+    text = (
+        f'[nlp]\npipeline = ["x"]\n[components]\n[components.x]\nfactory = "{factory}"'
+    )
+    (tmp_path / "base.cfg").write_text(text)
+    # In a process of its own: nothing has made a factory known there yet.
+    command = ("-m", "spacy", "spanft", "add", "base.cfg", "out.cfg")
+    interpreter.run(*command, "--segmentation", "spans", cwd=tmp_path)
+    model = load_config(tmp_path / "out.cfg")["components"]["x"]["model"]
+    assert model["tok2vec"]["@architectures"] == SPAN_TOK2VEC
+    assert "@architectures" in model["tok2vec"]["tok2vec"]
+
+
+def test_variables_follow_what_moves():
+    config = load_config(CONFIGS / "ner_baseline.cfg")
+    config["components"]["more"] = {
+        "factory": "ner",
+        "model": {
+            "@architectures": "spacy.TransitionBasedParser.v2",
+            "state_type": "ner",
+            "hidden_width": "${components.more.model.tok2vec.width}",
+            "tok2vec": {
+                "@architectures": "spacy.HashEmbedCNN.v2",
+                "width": 32,
+                "embed_size": "${components.more.model.tok2vec:width}",
+            },
+        },
+    }
+    config["nlp"]["pipeline"] = ["more"]
+    model = add_spans(config).config.interpolate()["components"]["more"]["model"]
+    assert model["hidden_width"] == 32
+    assert model["tok2vec"]["tok2vec"]["embed_size"] == 32
+
+
+def test_the_segmenter_knows_the_separator_of_pairs():
+    config = load_config(CONFIGS / "pair_baseline.cfg")
+    added = add_spans(config).config.interpolate()
+    assert added["components"]["span_segmenter"]["separator"] == "[SEP]"
+
+
+@pytest.mark.parametrize(
+    ("change", "components", "expected"),
+    [
+        ({"pipeline": []}, (), "can use spans: empty"),
+        ({"pipeline": ["sourced"]}, (), "a factory, not a source"),
+        ({"pipeline": ["typo"]}, (), r"\[components\.typo\] is missing"),
+        ({"pipeline": "textcat"}, (), r"\[nlp\] pipeline is 'textcat'.*a list"),
+        ({"lang": "${paths.lang}"}, (), "an unknown variable"),
+        ({}, ["tager"], r"no 'tager' in \[nlp\] pipeline: transformer, textcat"),
+        ({}, ["transformer"], "can use spans: transformer"),
+    ],
+)
+def test_errors(change, components, expected):
+    config = load_config(CONFIGS / "textcat_baseline.cfg")
+    config["components"]["sourced"] = {"source": "en_x"}
+    config["nlp"].update(change)
+    with pytest.raises(SpanftError, match=expected):
+        add_spans(config, components=components)
+
+
+@pytest.mark.parametrize("text", ["no config", "[nlp]\n[nlp]\n", ""])
+def test_no_config(tmp_path, text):
+    (tmp_path / "x.cfg").write_text(text)
+    done = run("spanft", "add", "x.cfg", "-", cwd=tmp_path, ok=False)
+    assert done.stderr.startswith("✘")
+
+
+def test_the_dictionary_is_read_before_it_is_named(tmp_path):
+    (tmp_path / "junk.bin").write_bytes(b"junk")
+    options = ("-d", tmp_path / "junk.bin")
+    config = CONFIGS / "textcat_baseline.cfg"
+    done = run("spanft", "add", config, tmp_path / "x.cfg", *options, ok=False)
+    assert "junk.bin is not an n-gram dictionary" in done.stderr
+    assert not (tmp_path / "x.cfg").exists()

@@ -1,0 +1,220 @@
+"""The contract of every head and component: learn, save, load, and change nothing.
+
+A row of HEADS is a component, its model and its gold data. Each learns four texts by
+heart; one of them is empty, in the middle.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import spacy
+from spacy.tokens import Span
+from spacy.training import Example
+
+from spacy_spanft import NgramDictionary
+
+from ..tiny import OWN_LISTENER, encoder_config
+from .test_textcat import MODELS, TOKENS
+
+TEXTS = [
+    "United Airlines Holding flew to New York .",
+    "She met Bob  in Paris !",
+    "",
+    "nothing is here",
+]
+ENTITIES = [[(0, 3, "ORG"), (5, 7, "LOC")], [(2, 3, "PER"), (5, 6, "LOC")], [], []]
+NGRAMS = {"united airlines holding": 3, "new york": 3}
+
+
+class Head(NamedTuple):
+    """A component to test.
+
+    grows (bool): Whether it takes labels after the training.
+    score (float): The least score on what it has learned.
+    """
+
+    factory: str
+    model: dict[str, Any]
+    settings: dict[str, Any] = {}  # noqa: RUF012
+    grows: bool = False
+    score: float = 0.9
+
+
+def over(tok2vec, **model):
+    return {**model, "tok2vec": tok2vec}
+
+
+def tokens(version=2, **settings):
+    name = f"spacy-spanft.SpanTok2Vec.v{version}"
+    pooling = {"@layers": "reduce_first.v1"}
+    vectors = {"@architectures": name, "token_pooling": pooling, **settings}
+    return over(OWN_LISTENER, **vectors)
+
+
+def ner(tok2vec):
+    parser = {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "ner",
+        **{"extra_state_tokens": False, "use_upper": False},
+        **{"hidden_width": 16, "maxout_pieces": 2},
+    }
+    return Head("ner", over(tok2vec, **parser))
+
+
+def spancat(suggester, factory="spancat", **settings):
+    exclusive = factory == "spancat_singlelabel"
+    scorer = "Softmax.v2" if exclusive else "spacy-spanft.LinearCrossEntropy.v1"
+    reducer = "spacy-spanft.BoundaryAttentionReducer.v1"
+    model = {
+        "@architectures": "spacy.SpanCategorizer.v1",
+        "scorer": {"@layers": scorer},
+        "reducer": {"@layers": reducer, "hidden_size": 16},
+        "tok2vec": tokens(1),
+    }
+    return Head(factory, model, {"suggester": {"@misc": suggester, **settings}})
+
+
+BILOU = {"@architectures": "spacy-spanft.BilouTagger.v1"}
+HEADS = {
+    **{
+        f"textcat-{name}": Head("textcat", model, grows=True)
+        for name, model in MODELS.items()
+    },
+    **{
+        f"multilabel-{name}": Head(
+            "textcat_multilabel", MODELS[name] | {"exclusive_classes": False}
+        )
+        for name in ("cls", "cnn-cnn")
+    },
+    "regressor": Head(
+        "text_regressor", MODELS["cnn-cnn"] | {"exclusive_classes": False}
+    ),
+    "tagger": Head("tagger", over(tokens(), **{"@architectures": "spacy.Tagger.v2"})),
+    "ner-1": ner(tokens(1)),
+    "ner-2": ner(tokens()),
+    "ner-windows": ner(tokens(keep_tokens=False)),
+    "ner-whole": ner(tokens(segmentation="none")),
+    "bilou": Head("bilou_ner", over(tokens(), **BILOU), grows=True),
+    "bilou-tokens": Head("bilou_ner", over(TOKENS, **BILOU), grows=True),
+    "spancat": spancat("spacy-spanft.segment_suggester.v1", max_size=2),
+    # It offers the two segments alone.
+    "spancat-preset": spancat(
+        "spacy.preset_spans_suggester.v1", spans_key="ngrams"
+    )._replace(score=0.6),
+    "spancat-single": spancat(
+        "spacy-spanft.segment_suggester.v1", "spancat_singlelabel", max_size=2
+    ),
+}
+
+
+def make(bert, head):
+    """Make a pipeline whose windows are small, so that they overlap."""
+    spacy.util.fix_random_seed(0)
+    model = head.model
+    if "TransformerListener" in str(model["tok2vec"]["@architectures"]):
+        model = {**model, "tok2vec": OWN_LISTENER}
+    nlp = spacy.blank("en")
+    config = encoder_config(bert, window=8, stride=4)
+    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
+    segmenter = nlp.add_pipe("span_segmenter")
+    nlp.add_pipe(head.factory, "head", config={"model": model, **head.settings})
+    nlp.initialize(lambda: examples_of(nlp, head))
+    segmenter.initialize(dictionary=NgramDictionary(NGRAMS))
+    return nlp
+
+
+def examples_of(nlp, head):
+    examples = []
+    for i, (text, entities) in enumerate(zip(TEXTS, ENTITIES, strict=True)):
+        doc = nlp.make_doc(text)
+        if head.factory == "text_regressor" and text:
+            doc.cats = {"score": i / 3}
+        elif text:
+            doc.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
+        doc.ents = [Span(doc, *entity) for entity in entities]
+        doc.spans["sc"] = list(doc.ents)
+        for token in doc:
+            token.tag_ = f"T{len(token)}"
+        examples.append(Example(nlp.make_doc(text), doc))
+    return examples
+
+
+def answers(doc):
+    """Return what any head may have said of a Doc, rounded to what must be equal."""
+    spans = [(s.start, s.end, s.label_) for s in doc.spans.get("sc", ())]
+    cats = {label: round(score, 4) for label, score in doc.cats.items()}
+    entities = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+    return cats, entities, sorted(spans), [token.tag_ for token in doc]
+
+
+def learn(nlp, head, n_steps):
+    optimizer = nlp.create_optimizer()
+    optimizer.learn_rate = 0.005
+    for _ in range(n_steps):
+        nlp.update(examples_of(nlp, head), sgd=optimizer, annotates=["span_segmenter"])
+    return nlp
+
+
+@pytest.fixture(scope="module", params=HEADS)
+def head(request):
+    return HEADS[request.param]
+
+
+@pytest.fixture(scope="module")
+def trained(bert, head):
+    """A pipeline that knows its four texts by heart."""
+    return learn(make(bert, head), head, 100)
+
+
+def test_learns_its_texts_by_heart(trained, head):
+    # A wrong label of an empty text counts as one in spaCy's scorer.
+    examples = [eg for eg in examples_of(trained, head) if len(eg.reference)]
+    scores = trained.evaluate(examples)
+    names = {
+        **dict.fromkeys(["ner", "bilou_ner"], "ents_f"),
+        **dict.fromkeys(["spancat", "spancat_singlelabel"], "spans_sc_f"),
+        **{"tagger": "tag_acc", "text_regressor": "cats_pearson"},
+    }
+    assert scores[names.get(head.factory, "cats_micro_f")] > head.score
+
+
+def test_saves_loads_and_answers_the_same(trained, tmp_path):
+    expected = [answers(doc) for doc in trained.pipe(TEXTS)]
+    trained.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert [answers(doc) for doc in loaded.pipe(TEXTS)] == expected
+    again = spacy.load(tmp_path).from_bytes(trained.to_bytes())
+    assert [answers(again(text)) for text in TEXTS] == expected
+
+
+def test_an_empty_doc_changes_no_other(trained):
+    alone = [answers(doc) for doc in trained.pipe(TEXTS[:2])]
+    among = [answers(doc) for doc in trained.pipe(["", TEXTS[0], "", TEXTS[1], ""])]
+    assert [among[1], among[3]] == alone
+    assert [answers(doc) for doc in trained.pipe(["", ""])] == [among[0]] * 2
+    assert not any(among[0][0].get(label) for label in "AB")
+
+
+def test_the_gradient_reaches_the_vectors(bert, head):
+    nlp = make(bert, head)
+    is_own = "HashEmbed" in str(head.model)
+    model = nlp.get_pipe("head" if is_own else "transformer").model
+    before = model.to_bytes()
+    learn(nlp, head, 2)
+    assert model.to_bytes() != before
+
+
+def test_a_new_label_changes_no_answer(trained, head):
+    if not head.grows:
+        pytest.skip("its labels are fixed")
+    before = [answers(doc) for doc in trained.pipe(TEXTS)]
+    assert trained.get_pipe("head").add_label("NEW") == 1
+    for doc, (cats, *rest) in zip(trained.pipe(TEXTS), before, strict=True):
+        new, *others = answers(doc)
+        assert new.pop("NEW", 0.0) < 1e-3
+        assert new == pytest.approx(cats, abs=1e-3)
+        assert others == rest
+    examples = examples_of(trained, head)
+    losses = trained.update(examples, annotates=["span_segmenter"])
+    assert np.isfinite(losses["head"])
