@@ -28,14 +28,6 @@ def test_the_type_of_the_first_entity(data):
     assert {row["sentence"] for row in rows} == {"the united states", "Rome is"}
 
 
-def test_test_rows_are_those_of_all_seeds():
-    draws = [regimes.drawn_from([*range(900)], seed) for seed in range(2)]
-    assert draws[0][1] == draws[1][1]
-    assert draws[0][0] != draws[1][0]
-    assert [len(part) for part in draws[0]] == [regimes.N_TRAIN, regimes.N_TEST]
-    assert not {*draws[0][0]} & {*draws[0][1]}
-
-
 def test_runs_are_balanced():
     runs = list(regimes.runs(2))
     without = [run for run in runs if run["segmentation"] == regimes.NO_SPANS]
