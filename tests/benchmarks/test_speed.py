@@ -33,12 +33,6 @@ def test_the_page_is_that_of_the_records():
     assert {claim.command for claim in CLAIMS} <= commands
 
 
-def test_a_report_is_recorded(recorded):
-    first, second = recorded
-    assert first == {"what": "time", "unit": "s", "values": TIMES}
-    assert second["values"]["slow"] == [2500.0]
-
-
 def test_rows_of_the_page(recorded, tmp_path, monkeypatch):
     monkeypatch.setattr(speed, "CLAIMS", [CLAIM])
     path = tmp_path / "kept.jsonl"
