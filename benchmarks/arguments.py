@@ -1,4 +1,4 @@
-"""What benchmarks are given, checked before any work."""
+"""The arguments of benchmarks, checked before any work."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,11 +10,7 @@ _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")  # in several files, if it is
 
 
 def checked_encoder(path: Path) -> Path:
-    """Raise for a folder without an encoder.
-
-    path (Path): The folder.
-    RETURNS (Path): The same.
-    """
+    """Return the folder of an encoder, or raise if it holds none."""
     if not (path / _CONFIG).is_file() or not weights_of(path):
         named = f"{_CONFIG}, and {' or '.join(_WEIGHTS)}"
         raise typer.BadParameter(f"{str(path)!r} holds no encoder ({named}).")
@@ -22,11 +18,7 @@ def checked_encoder(path: Path) -> Path:
 
 
 def weights_of(encoder: Path) -> list[Path]:
-    """Find the files of an encoder's weights.
-
-    encoder (Path): The folder of the encoder.
-    RETURNS (list[Path]): The files, in the order of their names.
-    """
+    """Return the files of an encoder's weights, sorted by name."""
     return sorted(path for name in _WEIGHTS for path in encoder.glob(name))
 
 

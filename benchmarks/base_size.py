@@ -14,7 +14,7 @@ import gc
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -23,7 +23,6 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
@@ -46,36 +45,11 @@ FIRST, REST = ("CoLA", "RTE"), ("MRPC", "STS-B")
 # "init" stands for the head that `init` writes for a task.
 NGRAMS, RANDOM, LATER = "ngrams", "random", ("cnn", "init")
 SEEDS, EPOCHS, RATE = 3, 3, 2e-5
-SHOWN_EVERY = 10
 PACKAGES = ("spacy-spanft", "spacy", "thinc", "torch", "transformers", "numpy")
 
 
-class Progress:
-    """Prints how the training goes on, as `fit` asks it for each batch."""
-
-    def __init__(self, component: str, n_steps: int) -> None:
-        self.losses: dict[str, float] = {}
-        self._component, self._n_steps = component, n_steps
-        self._step, self._begin, self._last = 0, time.perf_counter(), 0.0
-
-    def __call__(self, batch: Sequence[Example]) -> Sequence[Example]:
-        """Count a step, and give its batch as it is."""
-        if self._step and (self._step % SHOWN_EVERY == 0 or self._step < 4):
-            seconds = (time.perf_counter() - self._begin) / self._step
-            left = seconds * (self._n_steps - self._step) / 3600
-            total = self.losses[self._component]
-            print(
-                f"  step {self._step}/{self._n_steps}, loss {total - self._last:.4f} "
-                f"since then, {seconds:.2f} s a step, {left:.2f} h left",
-                flush=True,
-            )
-            self._last = total
-        self._step += 1
-        return batch
-
-
 def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
-    """Train an arm on a task, and score it."""
+    """Train an arm on a task, and return its scores."""
     task = TASKS[run["task"]]
     head = CHOSEN[task.kind].init if run["arm"] == "init" else run["arm"]
     n_steps = run["epochs"] * -(-run["n_train"] // BATCH)
@@ -89,22 +63,21 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
         examples, dev = list(corpora["train"](nlp)), by_length(corpora["dev"](nlp))
     assert len(examples) == run["n_train"]
-    progress = Progress(task.component, n_steps)
-    fit(nlp, examples, run["epochs"], run["seed"], progress, progress.losses)
+    fit(nlp, examples, run["epochs"], run["seed"], is_shown=True)
     scores = nlp.evaluate(dev, batch_size=BATCH)
-    found: dict[str, Any] = {name: round(scores[name], 5) for name in task.metrics}
-    print(f"  {found}", flush=True)
-    found |= {"n_dev": len(dev), "steps": n_steps, "head": head}
-    found |= {"precision": precision(), "threads": torch.get_num_threads()}
-    found["versions"] = {package: version(package) for package in PACKAGES}
+    result: dict[str, Any] = {name: round(scores[name], 5) for name in task.metrics}
+    print(f"  {result}", flush=True)
+    result |= {"n_dev": len(dev), "steps": n_steps, "head": head}
+    result |= {"precision": precision(), "threads": torch.get_num_threads()}
+    result["versions"] = {package: version(package) for package in PACKAGES}
     # A pipeline is in circles, and Python does not see how large they are.
     del nlp, examples, dev
     gc.collect()
-    return found
+    return result
 
 
 def order() -> Iterator[tuple[str, str, int]]:
-    """Name task, arm and seed of each run, what answers most first."""
+    """Yield task, arm and seed of each run, the most informative ones first."""
     for tasks, seed in product((FIRST, REST), range(SEEDS)):
         yield from product(tasks, (BASELINE, NGRAMS), [seed])
         yield from product(tasks, (RANDOM,), [seed])

@@ -2,9 +2,9 @@
 
     python -m benchmarks.counting enwiki2015.txt.zst --n-tokens 20000000
 
-All get the same file of lower-case tokens with single spaces between them, a line
-for each paragraph, and give the n-grams of two to five words, each with a letter or
-digit, that occur ten times or more. With --identical the results are compared too.
+All read the same file of lower-case tokens with single spaces between them, a paragraph
+a line, and return the n-grams of two to five words, each with a letter or digit, that
+occur at least ten times. --identical compares the results, too.
 """
 
 import tempfile
@@ -23,8 +23,8 @@ MAX_N, MIN_COUNT = 5, 10
 def ours(path: str, keep: bool) -> Any:
     from spacy_spanft import NgramDictionary
 
-    found = NgramDictionary.from_files(path, tokenizer="whitespace")
-    return dict(found) if keep else len(found)
+    ngrams = NgramDictionary.from_files(path, tokenizer="whitespace")
+    return dict(ngrams) if keep else len(ngrams)
 
 
 def nltk_everygrams(path: str, keep: bool) -> Any:
@@ -34,12 +34,12 @@ def nltk_everygrams(path: str, keep: bool) -> Any:
     with open(path, encoding="utf8") as file:
         for line in file:
             counts.update(everygrams(line.split(), 2, MAX_N))
-    found = {
+    frequent = {
         " ".join(ngram): count
         for ngram, count in counts.items()
         if count >= MIN_COUNT and all(any(map(str.isalnum, w)) for w in ngram)
     }
-    return found if keep else len(found)
+    return frequent if keep else len(frequent)
 
 
 def polars_group_by(path: str, keep: bool) -> Any:
@@ -48,8 +48,8 @@ def polars_group_by(path: str, keep: bool) -> Any:
     lines = pl.scan_csv(
         path, has_header=False, separator="\n", quote_char=None, new_columns=["line"]
     )
-    # A null behind each line, and for each token without letter or digit: group_by
-    # over n shifted columns then drops whatever steps over one.
+    # A null after each line and for each token without letter or digit: group_by over n
+    # shifted columns then drops every n-gram across one.
     tokens = lines.select(
         pl.concat_list(pl.col("line").str.split(" "), pl.lit("", pl.String))
         .explode()
@@ -63,8 +63,8 @@ def polars_group_by(path: str, keep: bool) -> Any:
     number = pl.col("word").cast(pl.Enum(names)).to_physical().alias("w0")
     ids = tokens.select(number).collect(engine="streaming").lazy()
     del tokens
-    found: dict[str, int] = {}
-    n_found = 0
+    frequent: dict[str, int] = {}
+    n_frequent = 0
     for n in range(2, MAX_N + 1):
         columns = [f"w{i}" for i in range(n)]
         shifted = [pl.col("w0").shift(-i).alias(f"w{i}") for i in range(n)]
@@ -76,11 +76,11 @@ def polars_group_by(path: str, keep: bool) -> Any:
             .filter(pl.col("len") >= MIN_COUNT)
             .collect(engine="streaming")
         )
-        n_found += len(counts)
+        n_frequent += len(counts)
         if keep:
             for *row, count in counts.iter_rows():
-                found[" ".join(names[i] for i in row)] = count
-    return found if keep else n_found
+                frequent[" ".join(names[i] for i in row)] = count
+    return frequent if keep else n_frequent
 
 
 CONTESTANTS = {

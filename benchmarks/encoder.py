@@ -3,8 +3,8 @@
     python -m benchmarks.encoder DATA/glue/SST-2/train.tsv ENCODER
     python -m benchmarks.encoder DATA/glue/CoLA/train.tsv ENCODER --n-predicted 0
 
-The plain loop pads each batch to its longest text, as is usual, and takes the same
-texts in the same order.
+The plain loop pads each batch to its longest text, as usual, and gets the same texts in
+the same order.
 """
 
 import random
@@ -21,16 +21,21 @@ from spacy.training import Example
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 from .arguments import Encoder, File
-from .finetune import TASKS, read
 from .harness import needs, our_config, timed_in_turns, without_missing
-from .plain_loop import Classifier, _encode, _groups
+from .plain_loop import (
+    BATCH,
+    Classifier,
+    encode,
+    parameter_groups,
+    predict,
+    read_table,
+)
 from .report import report
 
 PLAIN, SORTED = "plain loop", "plain loop, sorted by length"
 OURS = "textcat_spanft"
 RATE = 2e-5
-BATCH = 32
-# Which config, over which encoder.
+# The config and the encoder component of each pipeline.
 ARMS = {
     OURS: (OURS, "spanft"),
     "textcat_baseline": ("textcat_baseline", "spanft"),
@@ -41,35 +46,26 @@ Predict = Callable[[list[str]], Any]
 
 
 def plain(encoder: Path) -> tuple[Step, Predict]:
-    """Make the loop that everybody writes."""
+    """Return the step and the prediction of the usual loop."""
     tokenizer = AutoTokenizer.from_pretrained(encoder)
     model = Classifier(AutoModel.from_pretrained(encoder), 2)
-    optimizer = torch.optim.AdamW(_groups(model), lr=RATE, eps=1e-6)
+    optimizer = torch.optim.AdamW(parameter_groups(model), lr=RATE, eps=1e-6)
 
     def step(texts: list[str], labels: list[int]) -> None:
         model.train()
-        scores = model(_encode(tokenizer, texts))
+        scores = model(encode(tokenizer, texts))
         torch.nn.functional.cross_entropy(scores, torch.tensor(labels)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
 
-    def predict(texts: list[str]) -> list[int]:
-        model.eval()
-        found: list[int] = []
-        with torch.no_grad():
-            for start in range(0, len(texts), 2 * BATCH):
-                batch = _encode(tokenizer, texts[start : start + 2 * BATCH])
-                found += model(batch).argmax(dim=1).tolist()
-        return found
-
-    return step, predict
+    return step, lambda texts: predict(model, tokenizer, texts, 2 * BATCH)
 
 
 def ours(
     name: str, kind: str, encoder: Path, texts: list[str], labels: list[int]
 ) -> tuple[Step, Predict]:
-    """Make a pipeline of ours, trained as spaCy's loop does."""
+    """Return the step and the prediction of a pipeline, as in spaCy's loop."""
     overrides = {"paths.transformer": str(encoder)}
     config = our_config(name, overrides, encoder=kind).interpolate()
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
@@ -90,19 +86,19 @@ def ours(
             if getattr(component, "is_trainable", False):
                 component.finish_update(optimizer)  # type: ignore[attr-defined]
 
-    def predict(texts: list[str]) -> list[str]:
+    def labels_of(texts: list[str]) -> list[str]:
         docs = nlp.pipe(texts, batch_size=2 * BATCH)
         return [max(doc.cats, key=lambda label: doc.cats[label]) for doc in docs]
 
-    return step, predict
+    return step, labels_of
 
 
 def _step(step: Step, batches: list[tuple[list[str], list[int]]], turn: int) -> None:
     step(*batches[turn])
 
 
-def _on(predict: Predict, texts: list[str], turn: int) -> None:
-    predict(texts)
+def _on(predict_all: Predict, texts: list[str], turn: int) -> None:
+    predict_all(texts)
 
 
 def main(
@@ -124,7 +120,7 @@ def main(
 
 
 def save_base(encoder: Path, folder: Path) -> None:
-    """Save a BERT of its usual size with random weights, and an encoder's tokenizer."""
+    """Save a BERT-base with random weights and the tokenizer of an encoder."""
     tokenizer = AutoTokenizer.from_pretrained(encoder)
     tokenizer.save_pretrained(folder)
     BertModel(BertConfig(vocab_size=len(tokenizer))).save_pretrained(folder)
@@ -134,24 +130,25 @@ def compare(
     texts: Path, encoder: Path, n_steps: int, n_predicted: int, n_turns: int
 ) -> None:
     """Run all in turns."""
-    data = list(zip(*read(texts, TASKS["SST-2"]), strict=True))
+    data = list(zip(*read_table(texts), strict=True))
     random.Random(0).shuffle(data)
-    found: list[str] = [text for text, _ in data]
+    sentences: list[str] = [text for text, _ in data]
     labels: list[int] = [label for _, label in data]
     checks = {name: needs("spacy_transformers") for name in [*ARMS][2:]}
     pairs = {PLAIN: plain(encoder)}
     for name, arm in without_missing(ARMS, checks).items():
-        pairs[name] = ours(*arm, encoder, found, labels)
+        pairs[name] = ours(*arm, encoder, sentences, labels)
     batches = [
-        (found[start : start + BATCH], labels[start : start + BATCH])
+        (sentences[start : start + BATCH], labels[start : start + BATCH])
         for start in range(0, BATCH * (n_steps + 1), BATCH)
     ]
     steps = {name: partial(_step, step, batches) for name, (step, _) in pairs.items()}
     report("training step", "s", timed_in_turns(steps, n_steps), OURS, [*ARMS])
     if n_predicted:
-        mixed = found[:n_predicted]
+        mixed = sentences[:n_predicted]
         jobs = {
-            name: partial(_on, predict, mixed) for name, (_, predict) in pairs.items()
+            name: partial(_on, labels_of, mixed)
+            for name, (_, labels_of) in pairs.items()
         }
         jobs[SORTED] = partial(_on, pairs[PLAIN][1], sorted(mixed, key=len))
         report("prediction", "s", timed_in_turns(jobs, n_turns), OURS, [*ARMS])

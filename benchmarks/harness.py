@@ -1,4 +1,4 @@
-"""Runs contestants in turns, in processes of their own or in this one."""
+"""Run contestants in turns, in this process or in new ones."""
 
 import multiprocessing
 import resource
@@ -12,17 +12,17 @@ from confection import Config
 from tqdm import tqdm
 
 from spacy_spanft.configs import task_config
-from spacy_spanft.errors import SpanftError, without_code
+from spacy_spanft.errors import SpanftError
 
 T = TypeVar("T")
 
 
 class Run(NamedTuple):
-    """What one run took.
+    """The time and memory of a run.
 
-    seconds (float): Wall clock, without the start of Python.
-    megabytes (float): The largest resident memory of the process.
-    result (Any): What the function returned.
+    seconds (float): Wall clock time, without the start of Python.
+    megabytes (float): The peak resident memory of the process.
+    result (Any): The return value of the function.
     """
 
     seconds: float
@@ -33,31 +33,26 @@ class Run(NamedTuple):
 def without_missing(
     contestants: Mapping[str, T], checks: Mapping[str, Callable[[], object]]
 ) -> dict[str, T]:
-    """Leave out, before anything is measured, what cannot run here, and say so.
+    """Leave out the contestants that cannot run here, with a warning.
 
-    contestants (Mapping[str, T]): All that could be measured, by name.
-    checks (Mapping[str, Callable]): For those that need more than this package does:
-        raises if that is missing, and takes no time.
-    RETURNS (dict[str, T]): Those that can run. The tables have a row for each of the
-        others all the same, with nothing in it.
+    contestants (Mapping[str, T]): The contestants by name.
+    checks (Mapping[str, Callable]): Called for contestants with more dependencies;
+        raises if one of them is missing.
+    RETURNS (dict[str, T]): Those that can run. Tables have empty rows for the others.
     """
-    left = dict(contestants)
+    able = dict(contestants)
     for name, check in checks.items():
         try:
             check()
         except (ImportError, LookupError, OSError, SpanftError) as error:
-            reason = without_code(error).strip().split("\n")[0]
+            reason = str(error).strip().split("\n")[0]
             print(f"⚠ {name} is not measured: {reason}", flush=True)
-            del left[name]
-    return left
+            del able[name]
+    return able
 
 
 def needs(*modules: str) -> Callable[[], None]:
-    """Make a check of whether modules can be imported.
-
-    *modules (str): Their names.
-    RETURNS (Callable[[], None]): The check.
-    """
+    """Return a check that raises if a module cannot be imported."""
 
     def check() -> None:
         for module in modules:
@@ -67,12 +62,7 @@ def needs(*modules: str) -> Callable[[], None]:
 
 
 def run_alone(function: Callable[..., Any], *args: Any) -> Run | None:
-    """Run a function in a process of its own.
-
-    function (Callable): Something that can be pickled.
-    *args: Its arguments.
-    RETURNS (Optional[Run]): What it took; None if it broke off.
-    """
+    """Run a function that can be pickled in a new process; return None if it fails."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(sender, function, args))
@@ -99,9 +89,9 @@ def in_turns(
 ) -> dict[str, list[Run]]:
     """Run contestants in turns, so that a slow moment of the machine hits them all.
 
-    contestants (dict[str, tuple]): Names to functions with their arguments.
-    repeat (int): How many turns.
-    RETURNS (dict[str, list[Run]]): All the runs; none of those that broke off once.
+    contestants (dict[str, tuple]): Functions with their arguments, by name.
+    repeat (int): The number of turns.
+    RETURNS (dict[str, list[Run]]): The runs; none of a contestant that failed once.
     """
     runs: dict[str, list[Run]] = {name: [] for name in contestants}
     broken = set()
@@ -125,9 +115,9 @@ def timed_in_turns(
     """Time jobs in this process, in turns.
 
     jobs (Mapping[str, Callable]): Called with the number of the turn.
-    n_turns (int): How many turns count.
-    n_warm (int): How many come before.
-    RETURNS (dict[str, list[float]]): The seconds of each.
+    n_turns (int): The number of turns that count.
+    n_warm (int): The number of turns before them.
+    RETURNS (dict[str, list[float]]): The seconds of each turn.
     """
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for turn in range(n_turns + n_warm):
@@ -135,21 +125,20 @@ def timed_in_turns(
             begin = time.perf_counter()
             job(turn)
             times[name].append(time.perf_counter() - begin)
-    return {name: own[n_warm:] for name, own in times.items()}
+    return {name: seconds[n_warm:] for name, seconds in times.items()}
 
 
 def our_config(
     name: str, overrides: Mapping[str, Any], encoder: str = "spanft"
 ) -> Config:
-    """Make one of the package's configs.
+    """Return one of the package's configs, its variables not interpolated.
 
-    name (str): PIPELINE_baseline, or PIPELINE_spanft.
+    name (str): PIPELINE_baseline or PIPELINE_spanft.
     overrides (Mapping[str, Any]): Other settings, with dots.
-    encoder (str): What `init --encoder` calls the component that encodes.
-    RETURNS (Config): The config, with its variables as they are.
+    encoder (str): The encoder component, as `init --encoder` calls it.
     """
     pipeline, _, kind = name.rpartition("_")
-    made = task_config(
+    config = task_config(
         pipeline,
         spans=kind == "spanft",
         segmentation="spans",
@@ -157,26 +146,12 @@ def our_config(
         encoder=encoder,
     )
     return Config().from_str(
-        made.to_str(interpolate=False), overrides=dict(overrides), interpolate=False
+        config.to_str(interpolate=False), overrides=dict(overrides), interpolate=False
     )
 
 
-def as_in_the_paper(config: Config) -> None:
-    """Give a config the heads of the paper, which configs had when these were recorded.
-
-    config (Config): A config of labels or of tokens.
-    """
-    for component in config["components"].values():
-        model = component.get("model", {})
-        if "summary" in model:
-            model["summary"] = "cls"
-        tok2vec = model.get("tok2vec", {})
-        if str(tok2vec.get("@architectures")).startswith("spacy-spanft.SpanTok2Vec."):
-            tok2vec["@architectures"] = "spacy-spanft.SpanTok2Vec.v1"
-
-
 def read_lines(text: Path) -> Iterator[str]:
-    """Read a text line by line."""
+    """Yield the lines of a text file."""
     from spacy_spanft.ngrams.text.blocks import blocks_from_files
 
     for block in blocks_from_files([text]):

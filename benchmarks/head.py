@@ -5,9 +5,8 @@
 
 All pool the same 32 Docs of 40 wordpieces in the same pieces, CNN over CNN, forward and
 backward. The padded ones are PyTorch with r = 64 pieces a Doc and l = 16 rows a piece;
-the loops fill the padded tensor row by row, as the code that came with the paper does.
---memory measures how much memory a step takes in a process of its own, on top of the
-rows themselves and of what importing and the weights take.
+the loops fill the padded tensor row by row, as the code of the paper does. --memory
+measures the memory of a step beyond that of its input, the imports and the weights.
 """
 
 import resource
@@ -32,7 +31,7 @@ PIECES = (1, 1, 1, 2, 2, 3, 4, 5)
 
 
 def make_pieces(n_docs: int, n_rows: int) -> list[list[int]]:
-    """Draw how many rows each piece of each Doc has."""
+    """Draw the number of rows of each piece of each Doc."""
     random = np.random.default_rng(0)
     docs = []
     for _ in range(n_docs):
@@ -44,7 +43,7 @@ def make_pieces(n_docs: int, n_rows: int) -> list[list[int]]:
 
 
 def ours(docs: list[list[int]], n_rows: int, width: int) -> Callable[[], Any]:
-    """The layers of SpanTextCat, on the device that thinc works on."""
+    """Return a step of the layers of SpanTextCat, on thinc's current device."""
     ops: Any = get_current_ops()
     spans, pooled = cnn_pooling(), cnn_pooling()
     for layer in (spans, pooled):
@@ -65,7 +64,7 @@ def ours(docs: list[list[int]], n_rows: int, width: int) -> Callable[[], Any]:
 def padded(
     docs: list[list[int]], n_rows: int, width: int, by_loops: bool
 ) -> Callable[[], Any]:
-    """The same in a padded tensor, gathered at once or filled by loops."""
+    """Return the same step with a padded tensor, filled at once or by loops."""
     first, second = torch.nn.Conv1d(width, width, 3), torch.nn.Conv1d(width, width, 3)
     X = torch.randn(len(docs), n_rows, width, requires_grad=True)
     index = torch.full((len(docs), R, L), n_rows)
@@ -100,18 +99,18 @@ def padded(
 
 
 def seconds(step: Callable[[], Any]) -> float:
-    """Time one step."""
+    """Return the seconds of one step."""
     begin = time.perf_counter()
     step()
     return time.perf_counter() - begin
 
 
 def megabytes(name: str, n_docs: int, n_rows: int, width: int) -> float:
-    """Find out how much memory one step needs at its peak. In a new process only."""
+    """Return the peak megabytes of one step, in a new process."""
     docs = make_pieces(n_docs, n_rows)
     build = ours if name == "ours" else partial(padded, by_loops=False)
     step = build(docs, n_rows, width)
-    # What libraries set up when they first compute is not the step's.
+    # Libraries allocate memory when they first compute.
     build(docs[:1], n_rows, width)()
     before = _peak()
     step()
@@ -120,14 +119,6 @@ def megabytes(name: str, n_docs: int, n_rows: int, width: int) -> float:
 
 def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def print_memory(n_docs: int, n_rows: int, width: int, repeat: int) -> None:
-    """Measure memory, in turns."""
-    size = (n_docs, n_rows, width)
-    runs = in_turns({n: (megabytes, n, *size) for n in ("ours", "padded")}, repeat)
-    needed = {name: [run.result for run in theirs] for name, theirs in runs.items()}
-    report("memory of a step", "MB", needed, "ours")
 
 
 def main(
@@ -139,7 +130,10 @@ def main(
 ) -> None:
     """Measure."""
     if memory:
-        print_memory(n_docs, n_rows, width, repeat)
+        size = (n_docs, n_rows, width)
+        runs = in_turns({n: (megabytes, n, *size) for n in ("ours", "padded")}, repeat)
+        needed = {name: [run.result for run in each] for name, each in runs.items()}
+        report("memory of a step", "MB", needed, "ours")
         return
     docs = make_pieces(n_docs, n_rows)
     contestants = {

@@ -4,19 +4,17 @@
 
 Ours is the whole command, `spacy spanft dictionary build`. The peer is
 `nlp.tokenizer.pipe` over all lines in one process, its Docs thrown away. Memory is that
-of all processes together (proportional set size, so that pages that they share count
-once), looked at twice a second in a run of its own.
+of all processes (proportional set size, which counts shared pages once), sampled twice
+a second in a run that is not timed.
 """
 
 import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,7 +35,7 @@ PEER = "nlp.tokenizer alone"
 
 @contextmanager
 def peak_memory() -> Iterator[list[float]]:
-    """Watch the memory of this process and its children, in megabytes."""
+    """Sample the memory of this process and its children, in megabytes."""
     import psutil
 
     peak = [0.0]
@@ -63,53 +61,32 @@ def peak_memory() -> Iterator[list[float]]:
         thread.join()
 
 
-def compare(text: Path, n_lines: int) -> None:
-    """Count some lines with `Counter` over what `nlp.tokenizer` gives, and compare."""
-    from nltk.util import everygrams
-
-    lines = list(islice(read_lines(text), n_lines))
-    tokenizer: Any = spacy.blank("en").tokenizer
-    counts: Counter[tuple[str, ...]] = Counter()
-    n_tokens = 0
-    for doc in tokenizer.pipe(lines):
-        words = [token.lower_ for token in doc]
-        n_tokens += len(words)
-        counts.update(everygrams(words, 2, 5))
-    expected = {
-        " ".join(ngram): count
-        for ngram, count in counts.items()
-        if count >= 10 and all(any(map(str.isalnum, word)) for word in ngram)
-    }
-    found = dict(NgramDictionary.from_texts(lines))
-    print(f"{n_tokens:,} tokens, {len(expected):,} n-grams, {found == expected=}")
-
-
 def build(
     text: Path, *options: str, is_watched: bool = True
 ) -> tuple[float, float, Provenance]:
     """Run the command.
 
-    text (Path): What it counts.
-    *options (str): Its options.
-    is_watched (bool): Whether its memory is, which takes a tenth of its time.
-    RETURNS (tuple[float, float, Provenance]): Seconds, megabytes, and what it says of
-        its dictionary. Without psutil the megabytes are 0.
+    text (Path): The corpus.
+    *options (str): More options.
+    is_watched (bool): Whether to sample memory, which takes a tenth of the time.
+    RETURNS (tuple[float, float, Provenance]): Seconds, megabytes (0 without psutil),
+        and the provenance of the dictionary.
     """
     can_watch = is_watched and find_spec("psutil")
     watched: Any = peak_memory() if can_watch else nullcontext([0.0])
     with TemporaryDirectory() as folder, watched as peak:
-        found = Path(folder) / "found.tsv.gz"
+        output = Path(folder) / "ngrams.tsv.gz"
         command = [sys.executable, "-m", "spacy", "spanft", "dictionary", "build"]
         begin = time.perf_counter()
         subprocess.run(
-            [*command, str(text), "-o", str(found), "--quiet", *options], check=True
+            [*command, str(text), "-o", str(output), "--quiet", *options], check=True
         )
         seconds = time.perf_counter() - begin
-        return seconds, peak[0], NgramDictionary.from_disk(found).provenance
+        return seconds, peak[0], NgramDictionary.from_disk(output).provenance
 
 
 def tokenize(text: Path) -> float:
-    """Run the peer."""
+    """Return the seconds that the tokenizer takes."""
     tokenizer: Any = spacy.blank("en").tokenizer
     begin = time.perf_counter()
     for _ in tqdm(tokenizer.pipe(read_lines(text)), "Tokenizing"):
@@ -118,16 +95,9 @@ def tokenize(text: Path) -> float:
 
 
 def main(
-    text: File,
-    n_process: int = 2,
-    repeat: int = 1,
-    skip_peer: bool = False,
-    compare_lines: int = 0,
+    text: File, n_process: int = 2, repeat: int = 1, skip_peer: bool = False
 ) -> None:
-    """Measure, or with --compare-lines check that the result is the same."""
-    if compare_lines:
-        compare(text, compare_lines)
-        return
+    """Measure."""
     without_missing({"memory": peak_memory}, {"memory": needs("psutil")})
     times: dict[str, list[float]] = {"ours": [], PEER: []}
     processes = ("--n-process", str(n_process))

@@ -1,13 +1,12 @@
-"""What `init` writes, with few labels: with spans or without, and in which regime.
+"""The configs of `init`, with few labels: with spans or without, and in two regimes.
 
     python -m benchmarks.regimes DATA ENCODER
 
 DATA is a folder with glue/SST-2, glue/STS-B, ner/wnut17/wnut17train.conll,
 ner/wikigold/wikigold.conll.txt and, somewhere below nltk_data, CoNLL-2000's train.txt;
-ENCODER one that transformers reads.
-Each run trains on 300 texts with all settings of `init`, labels and scores of texts at
-other learning rates as well, and is scored on 500 others of the same files. It is
-appended to benchmarks/results/regimes.jsonl when it is done, and not done again.
+ENCODER a folder that transformers reads. Each run trains on 300 texts with all settings
+of `init` (labels and scores of texts at other learning rates, too), and is scored on
+500 others. It is appended to benchmarks/results/regimes.jsonl when it is done.
 """
 
 import random
@@ -37,23 +36,26 @@ from .matrix import Run, only_those, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "regimes.jsonl"
 REGIMES = ("everything", "head-first")
-# That of `init`, and those that texts are trained at as well.
+# The rate of `init`, and others that text classifiers are trained at.
 RATE = base("textcat")["training"]["optimizer"]["learn_rate"]["initial_rate"]
 OTHER_RATES = (2e-5, 1e-4)
 CHUNKS, FIRST_TYPES = "CoNLL-2000", "entity types"
-# Whose texts have the type of their first entity as a label.
-TYPED = ("WNUT17", "WikiGold")
 # In the place of a segmentation: `init --no-spans`.
 NO_SPANS = "no spans"
+N_TRAIN, N_TEST = 300, 500
+# As many as `init` gives so few texts.
+EPOCHS = 20
+# WNUT17's names of WikiGold's types.
+_TYPES = {"PER": "person", "LOC": "location", "ORG": "group", "MISC": "other"}
 
 
 class Trained(NamedTuple):
-    """What is trained.
+    """What a run trains.
 
-    metric (str): What scores it.
-    task (str): What it is trained on: the name of one of TASKS, CHUNKS or FIRST_TYPES.
-    pipeline (str): What `init` calls it.
-    segmentation (str): What `init` writes: what its head looks at.
+    metric (str): The key of its score.
+    task (str): The data: the name of one of TASKS, CHUNKS or FIRST_TYPES.
+    pipeline (str): The task, as `init --pipeline` calls it.
+    segmentation (str): The segmentation that `init` writes.
     """
 
     metric: str
@@ -71,42 +73,41 @@ PIPELINES = {
     "spancat": Trained("spans_sc_f", "WNUT17", "spancat"),
     "tagger": Trained("tag_acc", CHUNKS, "tagger"),
 }
-N_TRAIN, N_TEST = 300, 500
-# As many as `init` gives so few texts.
-EPOCHS = 20
-# What WNUT17 calls those of WikiGold.
-_TYPES = {"PER": "person", "LOC": "location", "ORG": "group", "MISC": "other"}
 
 
 def files_of(data: Path, pipeline: str, seed: int, folder: Path) -> dict[str, str]:
-    """Write what a pipeline is trained on, and what it is scored on."""
+    """Write the training and test data of a pipeline."""
     name = PIPELINES[pipeline].task
+    header = ""
     if name == FIRST_TYPES:
-        return first_types(data, seed, folder)
-    if name not in TASKS:
-        header, texts = "", tagged(data, seed)
+        texts = drawn_from(first_types(data, seed), seed)
+    elif name == CHUNKS:
+        blocks = chunks_of(data).read_text("utf8").split("\n\n")
+        texts = drawn_from([block for block in blocks if block.strip()], seed)
     else:
         drawn = draw(data, TASKS[name], "held-out", N_TRAIN, seed)
         header, texts = drawn.header, (drawn.train, drawn.test)
     files = {}
-    for part, own in zip(("train", "dev"), texts, strict=True):
-        if name in TASKS and TASKS[name].text:
-            path = write(folder / f"{part}.tsv", TASKS[name], header, own)
+    for part, rows in zip(("train", "dev"), texts, strict=True):
+        if name == FIRST_TYPES:
+            path = folder / f"{part}.jsonl"
+            srsly.write_jsonl(path, rows)
+        elif name in TASKS and TASKS[name].text:
+            path = write(folder / f"{part}.tsv", TASKS[name], header, rows)
         else:
             path = folder / f"{part}.spacy"
-            DocBin(docs=docs_of(own, pipeline)).to_disk(path)
+            DocBin(docs=docs_of(rows, pipeline)).to_disk(path)
         files[part] = str(path)
     return files
 
 
-def first_types(data: Path, seed: int, folder: Path) -> dict[str, str]:
-    """Write texts whose label is the type of their first entity.
+def first_types(data: Path, seed: int) -> list[dict[str, str]]:
+    """Return texts labeled with the type of their first entity.
 
-    These are seven labels of real texts, and the rarest is that of one text in thirty.
+    They have seven labels; the rarest is that of one text in thirty.
     """
     rows = []
-    for task in TYPED:
-        # Its own dev data aside, all that a task has.
+    for task in ("WNUT17", "WikiGold"):
         drawn = draw(data, TASKS[task], "held-out", 0, seed)
         for text in (*drawn.pool, *drawn.test):
             lines = [line.split() for line in text.split("\n")]
@@ -115,38 +116,26 @@ def first_types(data: Path, seed: int, folder: Path) -> dict[str, str]:
                 words = " ".join(word for word, *_ in lines)
                 label = _TYPES.get(types[0], types[0])
                 rows.append({"sentence": words, "label": label})
-    files = {}
-    for part, own in zip(("train", "dev"), drawn_from(rows, seed), strict=True):
-        path = folder / f"{part}.jsonl"
-        srsly.write_jsonl(path, own)
-        files[part] = str(path)
-    return files
+    return rows
 
 
-def tagged(data: Path, seed: int) -> tuple[list[str], list[str]]:
-    """Draw texts with a tag for each token, to train on and to be scored on."""
-    text = chunks_of(data).read_text("utf8")
-    blocks = [one for one in text.split("\n\n") if one.strip()]
-    return drawn_from(blocks, seed)
-
-
-def drawn_from(every: list[Any], seed: int) -> tuple[list[Any], list[Any]]:
-    """Draw what to train on, and give what is held out for all seeds."""
-    random.Random(0).shuffle(every)
-    test, pool = every[:N_TEST], every[N_TEST:]
+def drawn_from(rows: list[Any], seed: int) -> tuple[list[Any], list[Any]]:
+    """Draw training rows, and return them and the test rows of all seeds."""
+    random.Random(0).shuffle(rows)
+    test, pool = rows[:N_TEST], rows[N_TEST:]
     return random.Random(seed).sample(pool, min(N_TRAIN, len(pool))), test
 
 
 def chunks_of(data: Path) -> Path:
-    """Find the training data of CoNLL-2000, or stop."""
-    found = sorted((data / "nltk_data").rglob("conll2000/train.txt"))
-    if not found:
+    """Return the file of CoNLL-2000's training data, or raise."""
+    paths = sorted((data / "nltk_data").rglob("conll2000/train.txt"))
+    if not paths:
         raise SystemExit(f"{data} lacks conll2000/train.txt, below nltk_data.")
-    return found[0]
+    return paths[0]
 
 
 def docs_of(texts: Sequence[str], pipeline: str) -> Iterator[Doc]:
-    """Make Docs of texts in columns, with what a pipeline learns from them."""
+    """Yield Docs of texts in columns, with the annotations for a pipeline."""
     vocab = spacy.blank("en").vocab
     for text in texts:
         words, tags = zip(*(line.split()[:2] for line in text.split("\n")), strict=True)
@@ -161,51 +150,44 @@ def docs_of(texts: Sequence[str], pipeline: str) -> Iterator[Doc]:
 
 
 def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
-    """Train a pipeline, and score it."""
-    pipeline, seed = run["pipeline"], run["seed"]
-    what = PIPELINES[pipeline]
+    """Train a pipeline, and return its score."""
+    own = PIPELINES[run["pipeline"]]
     with tempfile.TemporaryDirectory() as name:
-        files = files_of(data, pipeline, seed, Path(name))
-        how = {name: run[name] for name in ("regime", "segmentation")}
-        if run["segmentation"] == NO_SPANS:
-            how = {"regime": run["regime"], "spans": False}
-        columns = {"text": "sentence"} if what.pipeline == "textcat" else {}
+        files = files_of(data, run["pipeline"], run["seed"], Path(name))
+        has_spans = run["segmentation"] != NO_SPANS
         config = task_config(
-            what.pipeline, transformer=str(encoder), files=files, columns=columns, **how
+            own.pipeline,
+            transformer=str(encoder),
+            files=files,
+            columns={"text": "sentence"} if own.pipeline == "textcat" else {},
+            regime=run["regime"],
+            spans=has_spans,
+            segmentation=run["segmentation"] if has_spans else None,
         )
-        config["system"]["seed"] = seed
+        config["system"]["seed"] = run["seed"]
         config["training"]["max_epochs"] = EPOCHS
         config["training"]["optimizer"]["learn_rate"]["initial_rate"] = run["rate"]
         config["components"]["transformer"]["model"]["precision"] = precision()
         nlp = init_nlp(config)
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
         examples, dev = (list(corpora[part](nlp)) for part in ("train", "dev"))
-    fit(nlp, examples, EPOCHS, seed)
-    return {"score": round(nlp.evaluate(dev)[what.metric], 5)}
+    fit(nlp, examples, EPOCHS, run["seed"])
+    return {"score": round(nlp.evaluate(dev)[own.metric], 5)}
 
 
 def runs(seeds: int) -> Iterator[Run]:
-    """Name the runs, all of a seed before those of the next one.
+    """Yield the runs, all of a seed before those of the next one.
 
-    What labels or scores texts is trained at other rates as well, with and without
-    spans, all of it at once.
+    Labels and scores of texts are also trained at other rates, with and without spans.
     """
-    for seed, (pipeline, what) in product(range(seeds), PIPELINES.items()):
-        kinds = [(regime, what.segmentation, RATE) for regime in REGIMES]
-        if what.segmentation == "spans":
-            pairs = product((what.segmentation, NO_SPANS), (RATE, *OTHER_RATES))
+    for seed, (pipeline, own) in product(range(seeds), PIPELINES.items()):
+        kinds = [(regime, own.segmentation, RATE) for regime in REGIMES]
+        if own.segmentation == "spans":
+            pairs = product(("spans", NO_SPANS), (RATE, *OTHER_RATES))
             kinds += [(REGIMES[0], *pair) for pair in pairs]
         for regime, segmentation, rate in dict.fromkeys(kinds):
             run = {"pipeline": pipeline, "regime": regime, "rate": rate, "seed": seed}
             yield {**run, "segmentation": segmentation}
-
-
-def check_files(data: Path, names: set[str]) -> None:
-    """Stop if a folder lacks what pipelines are trained on."""
-    typed = TYPED if FIRST_TYPES in names else ()
-    check_data(data, sorted((names | {*typed}) & TASKS.keys()))
-    if CHUNKS in names:
-        chunks_of(data)
 
 
 def main(
@@ -217,7 +199,11 @@ def main(
 ) -> None:
     """Do the runs that are missing."""
     wanted = only_those(runs(seeds), only)
-    check_files(data, {PIPELINES[run["pipeline"]].task for run in wanted})
+    tasks = {PIPELINES[run["pipeline"]].task for run in wanted}
+    typed = {"WNUT17", "WikiGold"} if FIRST_TYPES in tasks else set()
+    check_data(data, sorted((tasks | typed) & TASKS.keys()))
+    if CHUNKS in tasks:
+        chunks_of(data)
     check_same(results.parent, encoder)
     run_missing(results, wanted, lambda run: train(run, data, encoder))
 

@@ -1,4 +1,4 @@
-"""What a benchmark found: a table to read, and a record for `benchmarks.speed`."""
+"""Print the table of a benchmark, and record it for `benchmarks.speed`."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from wasabi.tables import table
 
 from .harness import Run
 
-# Where `benchmarks.speed` wants the records of the benchmark that it runs.
+# The file in which `benchmarks.speed` wants the records of a benchmark.
 RECORD_TO = "SPANFT_RECORD_TO"
 Values = Mapping[str, Sequence[float]]
 
@@ -18,15 +18,15 @@ Values = Mapping[str, Sequence[float]]
 def report(
     what: str, unit: str, values: Values, ours: str, missing: Sequence[str] = ()
 ) -> None:
-    """Print medians, spreads, and each contestant's ratio to ours, turn by turn.
+    """Print medians, ranges, and each contestant's ratio to ours, turn by turn.
 
-    what (str): What was measured, such as "training step".
+    what (str): The title, such as "training step".
     unit (str): "s", "MB" or "s/token".
-    values (Mapping[str, Sequence[float]]): What each took, turn by turn.
+    values (Mapping[str, Sequence[float]]): The measurements of each contestant.
     ours (str): The name of our contestant.
-    missing (Sequence[str]): Those that could not be measured; their rows are empty.
+    missing (Sequence[str]): Contestants that could not run; their rows are empty.
     """
-    rows = [row_of(name, own, values[ours], unit) for name, own in values.items()]
+    rows = [row_of(name, each, values[ours], unit) for name, each in values.items()]
     rows += [(name, "", "", "", "") for name in missing if name not in values]
     header = (what, "median", "min-max", "/ ours", "min-max")
     print(table(rows, header=header, divider=True, aligns=("l", *"rrrr")))
@@ -39,52 +39,37 @@ def report(
 def report_runs(
     runs: Mapping[str, list[Run]], ours: str, missing: Sequence[str] = ()
 ) -> None:
-    """Print what runs in processes of their own took: time, and the largest memory.
-
-    runs (Mapping[str, list[Run]]): What `in_turns` gave.
-    ours (str): The name of our contestant.
-    missing (Sequence[str]): Those that could not be measured.
-    """
-    times = {name: [run.seconds for run in own] for name, own in runs.items()}
+    """Print the time and the peak memory of what `in_turns` returned."""
+    times = {name: [run.seconds for run in each] for name, each in runs.items()}
     report("time", "s", times, ours, missing)
-    sizes = {name: [run.megabytes for run in own] for name, own in runs.items()}
+    sizes = {name: [run.megabytes for run in each] for name, each in runs.items()}
     report("memory", "MB", sizes, ours, missing)
 
 
 def row_of(
-    name: str, own: Sequence[float], ours: Sequence[float], unit: str
+    name: str, values: Sequence[float], ours: Sequence[float], unit: str
 ) -> tuple[str, ...]:
-    """Make a row of the table; of what broke off there is nothing to show."""
-    if not own:
+    """Return a row of the table; a contestant that failed has an empty one."""
+    if not values:
         return name, "", "", "", ""
-    shown = [show(one, unit) for one in (median(own), min(own), max(own))]
-    ratios = ratios_of(own, ours)
-    cells = [number(one(ratios)) for one in (median, min, max) if ratios] or [""] * 3
+    shown = [show(of(values), unit) for of in (median, min, max)]
+    ratios = ratios_of(values, ours)
+    cells = [number(of(ratios)) for of in (median, min, max) if ratios] or [""] * 3
     return name, shown[0], "-".join(shown[1:]), cells[0], "-".join(cells[1:])
 
 
 def ratios_of(theirs: Sequence[float], ours: Sequence[float]) -> list[float]:
-    """Give the ratio of each turn; those that were left out have none.
-
-    theirs (Sequence[float]): What a contestant took, turn by turn.
-    ours (Sequence[float]): What ours took.
-    RETURNS (list[float]): The ratios.
-    """
+    """Return the ratio of each turn that both have."""
     return [a / b for a, b in zip(theirs, ours, strict=False) if b]
 
 
 def number(value: float) -> str:
-    """Write a ratio with two or three digits that count."""
+    """Return a ratio with three significant digits."""
     return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"
 
 
 def show(value: float, unit: str) -> str:
-    """Write a quantity in a unit that fits its size.
-
-    value (float): The quantity.
-    unit (str): "s", "MB" or "s/token"; the last is shown as tokens a second.
-    RETURNS (str): Such as "4.8 s".
-    """
+    """Return a quantity in a unit that fits it; "s/token" as tokens a second."""
     if unit == "s/token":
         return f"{1e-6 / value:.3g}M tokens/s"
     if unit == "MB":

@@ -1,11 +1,11 @@
-"""Cutting Docs: ours against the reference algorithm, PhraseMatcher and NLTK.
+"""Segmenting Docs: ours against the reference algorithm, PhraseMatcher and NLTK.
 
     python -m benchmarks.segmenting wikitext103.valid.tokens
 
-All write the same kind of thing, spans of two tokens or more under one key, into the
-same Docs of 60 tokens, which are made before. Ours, the reference algorithm and the
-PhraseMatcher use the 100,000 n-grams of the default dictionary, and it is checked that
-they write the same spans. NLTK's chunkers cut a part of the Docs only: they are slow.
+All write spans of two tokens or more into the same Docs of 60 tokens. Ours, the
+reference algorithm and the PhraseMatcher use the 100,000 n-grams of the default
+dictionary, and must write the same spans. NLTK's chunkers are slow, so they segment a
+few Docs only.
 """
 
 import gc
@@ -30,7 +30,7 @@ CHUNKERS = ("entities", "phrases")
 
 
 def reference(ngrams: set[str], max_n: int = 5) -> Callable[[list[Doc]], None]:
-    """Joined lower-case strings in a set, the longest first, then doc[start:end]."""
+    """Look joined lower-case strings up in a set, the longest first."""
 
     def spans(doc: Doc) -> Iterator[Any]:
         words = [token.lower_ for token in doc]
@@ -50,7 +50,7 @@ def reference(ngrams: set[str], max_n: int = 5) -> Callable[[list[Doc]], None]:
 
 
 def phrase_matcher(vocab: Any, ngrams: set[str]) -> Callable[[list[Doc]], None]:
-    """PhraseMatcher over LOWER, then greedily from the head."""
+    """Match over LOWER, then select greedily from the start of the Doc."""
     matcher = PhraseMatcher(vocab, attr="LOWER")
     matcher.add("NGRAM", [Doc(vocab, words=ngram.split(" ")) for ngram in ngrams])
 
@@ -74,7 +74,7 @@ def phrase_matcher(vocab: Any, ngrams: set[str]) -> Callable[[list[Doc]], None]:
 def component(
     config: dict[str, Any], batch_size: int = 1000
 ) -> Callable[[list[Doc]], None]:
-    """Our component, through its `pipe`."""
+    """Return the `pipe` of our component."""
     nlp = spacy.blank("en")
     pipe: Any = nlp.add_pipe("span_segmenter", config=config)
 
@@ -86,18 +86,18 @@ def component(
 
 
 def nltk_chunks(chunker: str) -> Callable[[list[Doc]], None]:
-    """One of NLTK's chunkers in our component."""
+    """Return our component with one of NLTK's chunkers."""
     name = "spacy-spanft.NltkChunkSegmenter.v1"
     return component({"segmenter": {"@segmenters": name, "chunker": chunker}})
 
 
-def places(docs: list[Doc]) -> list[list[tuple[int, int, str]]]:
-    """Read the spans back."""
+def spans_of(docs: list[Doc]) -> list[list[tuple[int, int, str]]]:
+    """Return the spans of each Doc."""
     return [[(s.start, s.end, s.text) for s in doc.spans[KEY]] for doc in docs]
 
 
 def seconds(cut: Callable[[list[Doc]], None], docs: list[Doc]) -> float:
-    """Time one run."""
+    """Return the seconds of one run."""
     for doc in docs:
         doc.spans.clear()
     gc.collect()
@@ -115,7 +115,7 @@ def main(text: Path, length: int = 60, repeat: int = 5, nltk_docs: int = 200) ->
     ]
     few = docs[:nltk_docs]
     chunkers = {_name_of(chunker): nltk_chunks(chunker) for chunker in CHUNKERS}
-    # To cut is to load the data, which may be missing.
+    # The first call loads the data, which may be missing.
     checks = {name: partial(cut, few[:2]) for name, cut in chunkers.items()}
     chunkers = without_missing(chunkers, checks)
     ngrams = set(default_dictionary())
@@ -124,11 +124,11 @@ def main(text: Path, length: int = 60, repeat: int = 5, nltk_docs: int = 200) ->
         "reference algorithm": reference(ngrams),
         "PhraseMatcher": phrase_matcher(vocab, ngrams),
     }
-    found = {}
+    written = {}
     for name, cut in contestants.items():
         seconds(cut, docs)  # warm up
-        found[name] = places(docs)
-    same = all(spans == found["ours"] for spans in found.values())
+        written[name] = spans_of(docs)
+    same = all(spans == written["ours"] for spans in written.values())
     print(f"{len(docs):,} Docs of {length} tokens, {len(words):,} tokens")
     print(f"all write the same spans: {same}")
     times: dict[str, list[float]] = {name: [] for name in contestants}

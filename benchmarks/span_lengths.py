@@ -1,9 +1,9 @@
-"""How long the pieces are into which the default dictionary cuts English.
+"""The lengths of the pieces into which the default dictionary cuts English.
 
     python -m benchmarks.span_lengths wikitext103.valid.tokens
 
-The shares printed are the default lengths of the random segmenter, which so cuts as
-finely as the n-grams do, only elsewhere.
+These shares are the defaults of the random segmenter, so that its pieces are as long as
+those of n-grams.
 """
 
 import spacy

@@ -1,14 +1,14 @@
-"""All speed claims of the docs: measured, recorded, and written into their page.
+"""Measure and record the speed claims of the docs, and fill their page.
 
     python -m benchmarks.speed run
     python -m benchmarks.speed run --data DATA --encoder ENCODER --only encoder
     python -m benchmarks.speed page
 
-What needs no data takes a few minutes (`make bench`), everything about two hours, on a
-machine that does nothing else. DATA is a folder with enwiki2015.txt.zst,
+On an idle machine, the commands that need no data take a few minutes (`make bench`),
+all of them about two hours. DATA is a folder with enwiki2015.txt.zst,
 wikitext103.valid.tokens, glue/SST-2, glue/CoLA and ner/wikigold, ENCODER one of
-all-MiniLM-L6-v2. What a command prints is recorded when it ends, in place of what was
-recorded of it before; the page is made of the records alone.
+all-MiniLM-L6-v2. The new records of a command replace its old ones; the page is made
+from the records alone.
 """
 
 import json
@@ -46,23 +46,23 @@ Given = Annotated[
 def run(
     data: Given = None,
     encoder: Given = None,
-    only: Annotated[str, typer.Option(help="what commands begin with")] = "",
-    records: Annotated[Path, typer.Option(help="where they are kept")] = RECORDS,
+    only: Annotated[str, typer.Option(help="the start of the commands to run")] = "",
+    records: Annotated[Path, typer.Option(help="the file of the records")] = RECORDS,
 ) -> None:
     """Measure."""
     given = {"data": data, "encoder": encoder}
-    places = {name: str(path.resolve()) for name, path in given.items() if path}
+    folders = {name: str(path.resolve()) for name, path in given.items() if path}
     commands = dict.fromkeys(claim.command for claim in CLAIMS)
     failed = []
-    for command in (one for one in commands if one.startswith(only)):
+    for command in (name for name in commands if name.startswith(only)):
         print(f"\npython -m benchmarks.{command}", flush=True)
         try:
-            args = [part.format(**places) for part in shlex.split(command)]
+            args = [part.format(**folders) for part in shlex.split(command)]
         except KeyError as error:
             msg.warn(f"Not measured: needs --{error.args[0]}")
             continue
-        if found := _measured(args):
-            _keep(records, command, found)
+        if measured := _measured(args):
+            _keep(records, command, measured)
         else:
             failed.append(command)
     if failed:
@@ -70,7 +70,7 @@ def run(
 
 
 def _measured(args: Sequence[str]) -> list[dict[str, Any]]:
-    """Run one command, and give what it reported; nothing if it failed."""
+    """Run a command, and return its records; none if it failed."""
     name, *rest = args
     with TemporaryDirectory() as folder:
         path = Path(folder) / "records.jsonl"
@@ -81,13 +81,13 @@ def _measured(args: Sequence[str]) -> list[dict[str, Any]]:
         return read_done(path)
 
 
-def _keep(path: Path, command: str, found: Iterable[dict[str, Any]]) -> None:
-    """Put records in the place of those that the same command has left."""
+def _keep(path: Path, command: str, measured: Iterable[dict[str, Any]]) -> None:
+    """Replace the records of a command."""
     known = read_done(path)
     made = {"command": command, "date": date.today().isoformat(), "on": machine()}
     left = [record for record in known if record["command"] != command]
     lines = [json.dumps(record) for record in left]
-    lines += [json.dumps({**made, **record}) for record in found]
+    lines += [json.dumps({**made, **record}) for record in measured]
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.write_text("".join(f"{line}\n" for line in lines), "utf8")
@@ -95,14 +95,14 @@ def _keep(path: Path, command: str, found: Iterable[dict[str, Any]]) -> None:
 
 
 def machine() -> str:
-    """Describe what is measured on."""
+    """Return a description of this machine."""
     libraries = ", ".join(f"{name} {version(name)}" for name in VERSIONS)
     python = f"Python {platform.python_version()}"
     return f"{os.cpu_count()} cores ({processor()}), {python}, {libraries}"
 
 
 def processor() -> str:
-    """Name the processor."""
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf8").splitlines()
     except OSError:
@@ -113,13 +113,13 @@ def processor() -> str:
 
 @app.command()
 def page() -> None:
-    """Write the page."""
+    """Fill the page."""
     PAGE.write_text(filled(PAGE.read_text("utf8"), TABLES), "utf8")
 
 
 def rows(path: Path = RECORDS) -> Iterator[Sequence[str]]:
-    """Make the page's table of what is recorded."""
-    yield "what", "ours", "peer", "peer / ours", "measured by"
+    """Yield the table of the page."""
+    yield "what", "ours", "peer", "peer / ours"
     known = read_done(path)
     for claim in CLAIMS:
         own = {r["what"]: r for r in known if r["command"] == claim.command}
@@ -128,23 +128,22 @@ def rows(path: Path = RECORDS) -> Iterator[Sequence[str]]:
 
 
 def rows_of(claim: Claim, own: dict[str, Any]) -> Iterator[Sequence[str]]:
-    """Make the rows of one claim: one a peer, or one if there is none."""
+    """Yield a row for each peer of a claim, or one if there is none."""
     parts = [own[what] for what in claim.reports]
     ours = ", ".join(_shown(part, claim.ours) for part in parts)
     first = [claim.what, ours]
-    command = f"`{claim.command.format(data='DATA', encoder='ENCODER')}`"
-    for name, words in (claim.peers or {"": ""}).items():
-        if not name:
-            yield *first, "", "", command
-        elif theirs := parts[0]["values"].get(name):
+    if not claim.peers:
+        yield *first, "", ""
+    for name, words in claim.peers.items():
+        if theirs := parts[0]["values"].get(name):
             peer = ", ".join(
                 _shown(part, name) for part in parts if name in part["values"]
             )
             ratios = ratios_of(theirs, parts[0]["values"][claim.ours])
-            middle, low, high = (number(one(ratios)) for one in (median, min, max))
+            middle, low, high = (number(of(ratios)) for of in (median, min, max))
             ratio = f"{middle} ({low} to {high})" if len(ratios) > 1 else middle
-            yield *first, f"{words}: {peer}", ratio, command
-            first, command = ["", ""], ""
+            yield *first, f"{words}: {peer}", ratio
+            first = ["", ""]
 
 
 def _shown(record: dict[str, Any], name: str) -> str:
@@ -152,14 +151,14 @@ def _shown(record: dict[str, Any], name: str) -> str:
 
 
 def conditions() -> Iterator[Sequence[str]]:
-    """List the machines and days of the records."""
-    yield "measured on", "days", "commands"
+    """Yield the machines and days of the records."""
+    yield "measured on", "days"
     known = read_done(RECORDS)
     for on in dict.fromkeys(record["on"] for record in known):
         own = [record for record in known if record["on"] == on]
         days = sorted({record["date"] for record in own})
         span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-        yield on, span, str(len({record["command"] for record in own}))
+        yield on, span
 
 
 TABLES = {"speed": rows, "conditions": conditions}

@@ -3,9 +3,9 @@
     python -m benchmarks.step --layers 12 --width 768
     python -m benchmarks.step --task ner
 
-The encoder is a BERT of that size with random weights, made on the spot, so that
-nothing is downloaded: its speed does not depend on what it knows. Both pipelines get
-the same batches of texts, through `nlp.update`, the span_segmenter included.
+The encoder is a BERT of that size with random weights, so nothing is downloaded. Both
+pipelines get the same batches of texts through `nlp.update`, which includes the
+span_segmenter.
 """
 
 import tempfile
@@ -45,7 +45,7 @@ def save_bert(folder: Path, layers: int, width: int) -> None:
 
 
 def make_texts(n_texts: int, n_words: int) -> list[str]:
-    """Join n-grams of the dictionary, so that the segmenter has something to find."""
+    """Return texts of n-grams of the dictionary."""
     ngrams = [
         ngram for ngram in default_dictionary() if ngram.replace(" ", "").isalpha()
     ]
@@ -62,7 +62,7 @@ def make_texts(n_texts: int, n_words: int) -> list[str]:
 def make_pipeline(
     name: str, bert: Path, texts: list[str], **settings: Any
 ) -> tuple[Any, ...]:
-    """Make a pipeline from one of the configs, ready to train."""
+    """Return an initialized pipeline, its examples and its optimizer."""
     overrides = {"paths.transformer": str(bert), **settings}
     config = our_config(name, overrides).interpolate()
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
@@ -72,7 +72,7 @@ def make_pipeline(
 
 
 def make_example(doc: Doc, kind: int) -> Example:
-    """Give a text a label, two entities, and those as spans as well."""
+    """Return an example with a label, two entities, and the same as spans."""
     entities = [doc[2:4], doc[10:13]]
     offsets = [(e.start_char, e.end_char, f"E{kind}") for e in entities]
     cats = {"A": kind, "B": 1 - kind}

@@ -1,16 +1,15 @@
-"""A training from the start to its score against a plain loop of Hugging Face's.
+"""A training from start to score against a plain loop of Hugging Face's.
 
     python -m benchmarks.whole_training DATA/glue/CoLA ENCODER
     python -m benchmarks.whole_training DATA/glue/SST-2 ENCODER --memory
     python -m benchmarks.whole_training DATA/glue/SST-2 ENCODER --frozen
 
 Both read the same training texts, train three epochs in batches of 32, and score the
-dev texts at the end, in processes of their own and in turns; spaCy's loop scores them
-before the first step, too. With --memory, it is a few steps
-on the same batches, and the table has what they need beside what was there before the
-first one: the libraries and the weights. That needs Linux. With --frozen the encoder
-is frozen for ten epochs, after each of which 300 dev texts are scored; the peer is then
-the same pipeline over spacy-transformers.
+dev texts at the end, in new processes and in turns; spaCy's loop also scores them
+before the first step. --memory does a few steps on the same batches, and shows the
+memory beyond that of the libraries and the weights (Linux only). --frozen freezes the
+encoder for ten epochs, each scored on 300 dev texts; the peer is then the same pipeline
+over spacy-transformers.
 """
 
 import random
@@ -26,20 +25,19 @@ from spacy.training.loop import train
 
 from . import encoder as steps_of
 from .arguments import Encoder, Folder
-from .finetune import TASKS, read, run_plain, train_config
 from .harness import in_turns, our_config
+from .plain_loop import BATCH, fit_and_predict, read_table
 from .report import report, report_runs
 
-RATE = 2e-5
+RATE, EPOCHS, FROZEN_EPOCHS = 2e-5, 3, 10
 PLAIN, OURS, BASELINE = "plain loop", "textcat_spanft", "textcat_baseline"
 OVER = "textcat_spanft over spacy-transformers"
-CONFIGS = {OURS: "spanft", BASELINE: "baseline"}
 N_DEV = 300
 FOR_GOOD = 1_000_000
 
 
 def cut(folder: Path, target: Path, n_texts: int, n_dev: int | None) -> None:
-    """Keep some of the texts; those of dev with their header."""
+    """Write some of the texts to another folder."""
     header, *rows = (folder / "train.tsv").read_text("utf8").splitlines(keepends=True)
     random.Random(0).shuffle(rows)
     (target / "train.tsv").write_text(header + "".join(rows[:n_texts]), "utf8")
@@ -48,58 +46,70 @@ def cut(folder: Path, target: Path, n_texts: int, n_dev: int | None) -> None:
 
 
 def whole(name: str, folder: Path, encoder: Path) -> None:
-    """Train, and score."""
-    task = TASKS["CoLA"]
+    """Train and score."""
     if name == PLAIN:
-        run_plain(folder, task, encoder, RATE, 0)
-    else:
-        train_config(folder, task, encoder, RATE, 0, CONFIGS[name])
+        dev, _ = read_table(folder / "dev.tsv")
+        data = read_table(folder / "train.tsv")
+        fit_and_predict(data, dev, encoder, RATE, 0, EPOCHS)
+        return
+    steps = EPOCHS * -(-len(read_table(folder / "train.tsv")[0]) // BATCH)
+    config = _config(name, "spanft", folder, encoder, steps, steps)
+    # As in the plain loop.
+    config["components"]["textcat"]["model"]["summary"] = "cls"
+    train(init_nlp(config))
 
 
 def frozen(name: str, folder: Path, encoder: Path) -> None:
-    """Train a head over an encoder that stays as it is."""
-    overrides = {
-        "paths.transformer": str(encoder),
-        "paths.train": str(folder / "train.tsv"),
-        "paths.dev": str(folder / "dev.tsv"),
-        "training.max_epochs": 10,
-        "training.max_steps": 0,
-        "training.patience": 0,
-        "training.eval_frequency": -(
-            -len(read(folder / "train.tsv", TASKS["SST-2"])[0]) // 32
-        ),
-    }
+    """Train a head over a frozen encoder."""
     kind = "spacy-transformers" if name == OVER else "spanft"
-    config = our_config(OURS, overrides, encoder=kind)
+    epoch = -(-len(read_table(folder / "train.tsv")[0]) // BATCH)
+    config = _config(OURS, kind, folder, encoder, FROZEN_EPOCHS * epoch, epoch)
     config["training"]["before_update"] = {
         "@callbacks": "spacy-spanft.freeze_transformer.v1",
         "until_step": FOR_GOOD,
     }
-    for part in ("train", "dev"):
-        corpus = {"@readers": "spacy-spanft.TableCorpus.v1", "text": "sentence"}
-        config["corpora"][part] |= corpus
     train(init_nlp(config))
 
 
+def _config(
+    name: str, kind: str, folder: Path, encoder: Path, steps: int, frequency: int
+) -> Any:
+    overrides = {
+        "paths.transformer": str(encoder),
+        "paths.train": str(folder / "train.tsv"),
+        "paths.dev": str(folder / "dev.tsv"),
+        "training.optimizer.learn_rate.initial_rate": RATE,
+        "training.max_epochs": 0,
+        "training.max_steps": steps,
+        "training.patience": 0,
+        "training.eval_frequency": frequency,
+    }
+    config = our_config(name, overrides, encoder=kind)
+    for part in ("train", "dev"):
+        config["corpora"][part]["@readers"] = "spacy-spanft.TableCorpus.v1"
+        config["corpora"][part]["text"] = "sentence"
+    return config
+
+
 def steps(name: str, folder: Path, encoder: Path, n_steps: int) -> float:
-    """Do some steps, and say how many MB they needed at most."""
-    texts, labels = read(folder / "train.tsv", TASKS["CoLA"])
+    """Do some steps, and return their peak memory in MB."""
+    texts, labels = read_table(folder / "train.tsv")
     if name == PLAIN:
         step, _ = steps_of.plain(encoder)
     else:
         step, _ = steps_of.ours(name, "spanft", encoder, texts, labels)
     before = _megabytes("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
-    for start in range(0, n_steps * steps_of.BATCH, steps_of.BATCH):
-        end = start + steps_of.BATCH
+    for start in range(0, n_steps * BATCH, BATCH):
+        end = start + BATCH
         step(texts[start:end], labels[start:end])
     return _megabytes("VmHWM") - before
 
 
 def _megabytes(name: str) -> float:
-    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    return int(found[1]) / 1024
+    match = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    return int(match[1]) / 1024
 
 
 def main(
@@ -112,16 +122,18 @@ def main(
     is_frozen: Annotated[bool, typer.Option("--frozen")] = False,
 ) -> None:
     """Measure."""
-    with TemporaryDirectory() as name:
-        target = Path(name)
+    with TemporaryDirectory() as temporary:
+        target = Path(temporary)
         cut(folder, target, n_texts, N_DEV + 1 if is_frozen else None)
         job: Any = partial(steps, n_steps=n_steps) if memory else whole
-        job, who = (frozen, (OURS, OVER)) if is_frozen else (job, (PLAIN, *CONFIGS))
-        runs = in_turns({one: (job, one, target, encoder) for one in who}, repeat)
+        names = (OURS, OVER) if is_frozen else (PLAIN, OURS, BASELINE)
+        job = frozen if is_frozen else job
+        contestants = {name: (job, name, target, encoder) for name in names}
+        runs = in_turns(contestants, repeat)
     if not memory:
         report_runs(runs, OURS)
         return
-    needed = {one: [run.result for run in runs[one]] for one in who}
+    needed = {name: [run.result for run in runs[name]] for name in names}
     report("memory of steps", "MB", needed, OURS)
 
 

@@ -1,9 +1,9 @@
-"""The tasks: where their data is, how it is cut, and which texts a seed draws.
+"""The tasks: where their data are, how they are split, and which texts a seed draws.
 
-Of the official training data 500 records (a fifth, if that is less) are held out, the
-same ones always: there the hyper-parameters are chosen. A seed draws its training texts
-from the rest. Scored are the official dev data, once for each run. WikiGold has none: a
-fifth of its sentences, the same ones always, is its dev data.
+Of the official training data, always the same 500 records (a fifth, if that is less)
+are held out to choose hyperparameters on. A seed draws its training texts from the
+rest. Runs are scored on the official dev data, once each. WikiGold has none: always the
+same fifth of its sentences is its dev data.
 """
 
 import random
@@ -16,20 +16,20 @@ Part = Literal["dev", "held-out"]
 Kind = Literal["labels", "scores", "tokens"]
 
 HELD_OUT = 500
-# Where chance begins for the cuts that all runs share.
+# The seed of the split that all runs share.
 _SPLIT = 0
 
 
 class Task(NamedTuple):
     """A task.
 
-    pipeline (str): What is trained, as `spanft init --pipeline` calls it.
-    component (str): What is trained on top of the encoder.
-    train (str): The file of its training data.
-    dev (str): That of its dev data; "" cuts it off the training data.
-    metrics (tuple[str, ...]): What spaCy calls its metrics, the main one first.
-    text (str): The column of the text; "" where texts are columns of tokens.
-    set (dict[str, Any]): Other settings that it needs.
+    pipeline (str): The task, as `spanft init --pipeline` calls it.
+    component (str): The component on top of the encoder.
+    train (str): The file of the training data.
+    dev (str): The file of the dev data; "" splits it off the training data.
+    metrics (tuple[str, ...]): Keys of spaCy's scores, the main metric first.
+    text (str): The column of the text; "" for files in CoNLL's columns.
+    set (dict[str, Any]): Other settings of its config.
     """
 
     pipeline: str
@@ -42,15 +42,10 @@ class Task(NamedTuple):
 
     @property
     def kind(self) -> Kind:
-        """Say what is predicted: a text's label, its score, or the tags of tokens."""
+        """What is predicted: labels of texts, scores of texts, or tags of tokens."""
         if not self.text:
             return "tokens"
         return "scores" if self.pipeline == "score" else "labels"
-
-    @property
-    def has_pairs(self) -> bool:
-        """Say whether a text is a pair of texts."""
-        return self.pipeline in ("pair", "score")
 
 
 _CATS = ("cats_accuracy", "cats_macro_f")
@@ -86,9 +81,9 @@ class Data(NamedTuple):
     """The data of a run: records as they stand in the file, and its first line.
 
     header (str): The names of the columns; "" if there are none.
-    pool (list[str]): What could be drawn: the task's own training texts.
-    train (list[str]): What was drawn.
-    test (list[str]): What is to be predicted.
+    pool (list[str]): The records that training texts are drawn from.
+    train (list[str]): The records that were drawn.
+    test (list[str]): The records to score on.
     """
 
     header: str
@@ -98,34 +93,25 @@ class Data(NamedTuple):
 
 
 def is_there(folder: Path, task: Task) -> bool:
-    """Say whether a folder has the data of a task.
-
-    folder (Path): Where the data of all tasks is.
-    task (Task): The task.
-    RETURNS (bool): Whether all of its files are there.
-    """
+    """Whether a folder has all files of a task."""
     return all((folder / file).is_file() for file in (task.train, task.dev) if file)
 
 
 def check_data(folder: Path, names: Iterable[str]) -> None:
-    """Stop if a folder lacks the data of a task.
-
-    folder (Path): Where the data of all tasks is.
-    names (Iterable[str]): The tasks.
-    """
+    """Raise if a folder lacks the data of a task."""
     if missing := [name for name in names if not is_there(folder, TASKS[name])]:
         raise SystemExit(f"{folder} lacks the data of {', '.join(missing)}.")
 
 
 def draw(folder: Path, task: Task, part: Part, size: int, seed: int) -> Data:
-    """Draw training texts, and read what they are tested on.
+    """Draw training texts, and read the texts to score on.
 
-    folder (Path): Where the data of all tasks is.
+    folder (Path): The folder with the data of all tasks.
     task (Task): The task.
-    part (Literal["dev", "held-out"]): What is predicted: the dev data, or what is held
-        out of the training data.
-    size (int): How many texts to draw.
-    seed (int): Draws them; the same for all arms.
+    part (Literal["dev", "held-out"]): The part to score on: the dev data, or the part
+        of the training data that is held out.
+    size (int): The number of training texts.
+    seed (int): The seed of the draw, which is the same for all arms.
     RETURNS (Data): The data.
     """
     header, rows = _read(folder / task.train, task)
@@ -144,14 +130,7 @@ def draw(folder: Path, task: Task, part: Part, size: int, seed: int) -> Data:
 
 
 def write(path: Path, task: Task, header: str, rows: Sequence[str]) -> Path:
-    """Write records in the format they had.
-
-    path (Path): The file.
-    task (Task): Whose records they are.
-    header (str): The first line.
-    rows (Sequence[str]): The records.
-    RETURNS (Path): The file.
-    """
+    """Write records in the format that they had, and return the file."""
     lines = [header, *rows] if task.text else ["\n\n".join(rows)]
     path.write_text("\n".join(lines) + "\n", "utf8")
     return path

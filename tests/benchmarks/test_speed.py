@@ -1,4 +1,4 @@
-"""What benchmarks record, and the page that is made of it."""
+"""The records of benchmarks, and the page that is made from them."""
 
 import pytest
 
@@ -15,12 +15,12 @@ TIMES = {"ours": [1.0, 2.0, 1.5], "slow": [3.0, 4.0, 6.0], "broken": []}
 
 @pytest.fixture
 def recorded(tmp_path, monkeypatch, capsys):
-    """What a benchmark of two tables leaves."""
+    """Return the records of a benchmark with two tables."""
     path = tmp_path / "records.jsonl"
     monkeypatch.setenv(RECORD_TO, str(path))
     report("time", "s", TIMES, "ours", ["missing"])
     report("memory", "MB", {"ours": [10.0], "slow": [2500.0]}, "ours")
-    return path
+    return read_done(path)
 
 
 def test_the_page_is_that_of_the_records():
@@ -29,59 +29,29 @@ def test_the_page_is_that_of_the_records():
     assert speed.filled(page, speed.TABLES) == page
     for name in speed.TABLES:
         assert f"<!-- table: {name} -->" in page
-
-
-def test_every_record_is_of_a_claim():
-    commands = {claim.command for claim in CLAIMS}
-    assert {record["command"] for record in read_done(speed.RECORDS)} <= commands
-
-
-def test_a_report_is_recorded(recorded, capsys):
-    first, second = read_done(recorded)
-    assert first == {"what": "time", "unit": "s", "values": TIMES}
-    assert second["values"]["slow"] == [2500.0]
-
-
-def test_what_broke_off_or_is_missing_has_a_row(capsys):
-    report("time", "s", TIMES, "ours", ["slow", "missing"])
-    lines = capsys.readouterr().out.rstrip().split("\n")
-    assert [line.split()[0] for line in lines if line][2:] == [*TIMES, "missing"]
-    assert lines[-1].split() == ["missing"]
-    # 3 / 1, 4 / 2 and 6 / 1.5
-    assert lines[-3].split()[-2:] == ["3.00", "2.00-4.00"]
+    commands = {record["command"] for record in read_done(speed.RECORDS)}
+    assert {claim.command for claim in CLAIMS} <= commands
 
 
 def test_rows_of_the_page(recorded, tmp_path, monkeypatch):
     monkeypatch.setattr(speed, "CLAIMS", [CLAIM])
     path = tmp_path / "kept.jsonl"
-    found = read_done(recorded)
-    speed._keep(path, CLAIM.command, found)
-    speed._keep(path, "another", found[:1])
-    speed._keep(path, CLAIM.command, found)  # not twice
+    speed._keep(path, CLAIM.command, recorded)
+    speed._keep(path, "another", recorded[:1])
+    speed._keep(path, CLAIM.command, recorded)  # replaces the first ones
     assert len(read_done(path)) == 3
     _, row = speed.rows(path)
-    assert row == (
-        *("count", "1.5 s, 10 MB", "a `Counter`: 4.0 s, 2,500 MB"),
-        *("3.00 (2.00 to 4.00)", "`count DATA/x --n 2`"),
-    )
+    peer = "a `Counter`: 4.0 s, 2,500 MB"
+    assert row == ("count", "1.5 s, 10 MB", peer, "3.00 (2.00 to 4.00)")
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "expected"),
-    [
-        (0.0961, "s", "96.1 ms"),
-        (4.83, "s", "4.8 s"),
-        (209.4, "s", "209 s"),
-        (8025.3, "MB", "8,025 MB"),
-        (4e-7, "s/token", "2.5M tokens/s"),
-    ],
-)
-def test_units(value, unit, expected):
-    assert show(value, unit) == expected
+def test_units():
+    assert show(0.0961, "s") == "96.1 ms"
+    assert (show(4.83, "s"), show(209.4, "s")) == ("4.8 s", "209 s")
+    assert (show(8025.3, "MB"), show(4e-7, "s/token")) == ("8,025 MB", "2.5M tokens/s")
 
 
-def test_what_fails_keeps_its_former_record(tmp_path, monkeypatch, capsys):
-    """And what cannot be measured here costs its own rows only."""
+def test_a_command_that_fails_keeps_its_former_record(tmp_path, monkeypatch, capsys):
     failing = Claim("x", "nothing_like_this", ("time",), {})
     monkeypatch.setattr(speed, "CLAIMS", [CLAIM, failing])
     path = tmp_path / "kept.jsonl"
@@ -93,8 +63,7 @@ def test_what_fails_keeps_its_former_record(tmp_path, monkeypatch, capsys):
     assert path.read_bytes() == before
 
 
-def test_each_claim_can_be_run():
-    """Each command is that of a module, and of options that it has."""
+def test_each_command_has_its_options_and_tables():
     for claim in CLAIMS:
         name, *args = claim.command.split()
         module = (speed.PAGE.parents[2] / "benchmarks" / f"{name}.py").read_text("utf8")

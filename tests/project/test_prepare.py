@@ -14,7 +14,6 @@ from spacy.training import Corpus
 from typer.testing import CliRunner
 
 from spacy_spanft.training.readers.classification import table_corpus
-from spacy_spanft.training.readers.conll import conll_corpus
 
 from ..commands import run as run_spacy
 from ..made_configs import CONFIGS
@@ -171,18 +170,6 @@ class TestPairs:
 
 
 class TestSplits:
-    def test_the_same_as_in_the_benchmarks(self, tmp_path, nlp):
-        from benchmarks.ner import files_of
-
-        write_layout("wikigold", tmp_path / "wikigold")
-        run("wikigold", tmp_path / "out", "--data-dir", tmp_path)
-        parts, _ = read(tmp_path / "out")
-        for part, path in files_of(tmp_path, "wikigold", tmp_path).items():
-            docs = [example.reference for example in conll_corpus(path)(nlp)]
-            assert [doc.text for doc in docs] == [doc.text for doc in parts[part]]
-            ents = [[span.label_ for span in doc.ents] for doc in docs]
-            assert ents == [[s.label_ for s in doc.spans["sc"]] for doc in parts[part]]
-
     def test_in_three(self):
         parts = splits.split_in_three(range(25))
         assert {part: len(rows) for part, rows in parts.items()} == {

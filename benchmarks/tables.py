@@ -1,0 +1,210 @@
+"""The tables of whole training sets, `init`'s settings, cost and explanations."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import mean, median
+
+from .fewlabels.arms import BASELINE, CHOSEN
+from .fewlabels.tables import METRICS
+from .fewlabels.tasks import TASKS
+from .matrix import Run, read_recorded
+from .numbers import Seeds, difference, mean_over, minus, signed, spread
+from .regimes import NO_SPANS, PIPELINES, RATE, REGIMES
+
+RECORDED = Path(__file__).parent / "results"
+Row = Sequence[str]
+# The file, its name of the task, and the metric of each row.
+_WHOLE = {
+    "CoLA, Matthews": ("finetune", "CoLA", "cats_matthews"),
+    "MRPC, accuracy": ("finetune", "MRPC", "cats_accuracy"),
+    "WNUT17, F1 on test": ("ner", "wnut17", "test_all"),
+    "WikiGold, F1 on test": ("ner", "wikigold", "test_all"),
+}
+# What the arms of the two files are called.
+_ARMS = {
+    "finetune": ("plain", "baseline", "spanft"),
+    "ner": ("plain", "bilou_ner_baseline", "bilou_ner_spanft"),
+}
+_HEADS = {"ngrams": "the paper's", "mean-ngrams": "`init`"}
+_ORDERS = {
+    "shares": "contributions of the spans",
+    "gradients": "integrated gradients",
+    "attention": "attention of [CLS]",
+    "chance": "random order",
+}
+_COSTS = ("train_ms", "predict_ms", "peak_mb")
+_METRIC = {**METRICS, "spans_sc_f": "F1", "tag_acc": "accuracy"}
+
+
+def _read(name: str) -> list[Run]:
+    return read_recorded(RECORDED / f"{name}.jsonl")
+
+
+def _of(runs: Sequence[Run], **how: object) -> list[Run]:
+    return [run for run in runs if how.items() <= run.items()]
+
+
+def _scores(runs: Sequence[Run], metric: str, **how: object) -> Seeds:
+    return {run["seed"]: 100 * run[metric] for run in _of(runs, **how)}
+
+
+def whole_sets() -> Iterator[Row]:
+    """Yield the scores of whole training sets, with the paper's head."""
+    yield "", "plain PyTorch loop", "baseline", "paper's head", "head − baseline"
+    for title, (name, task, metric) in _WHOLE.items():
+        runs = _read(name)
+        values = [_scores(runs, metric, task=task, arm=arm) for arm in _ARMS[name]]
+        gain = difference(minus(values[2], values[1]))
+        yield title, *(_of_three(spread(v)) for v in values), _of_three(gain)
+
+
+def pooler() -> Iterator[Row]:
+    """Yield the same for texts, where [CLS] goes through the encoder's own pooler."""
+    arms = ("baseline", "baseline-pooler", "spanft", "spanft-pooler")
+    yield "", *arms, "spanft-pooler − baseline-pooler"
+    runs = _read("finetune")
+    for title, (name, task, metric) in _WHOLE.items():
+        if name == "finetune":
+            values = [_scores(runs, metric, task=task, arm=arm) for arm in arms]
+            yield title, *map(spread, values), difference(minus(values[3], values[1]))
+
+
+def init_spans() -> Iterator[Row]:
+    """Yield `init` against `init --no-spans`, with the settings of `init`."""
+    arms = "`init --no-spans`", "`init` − `init --no-spans`"
+    yield "pipeline", "data", "metric", "rate", *arms
+    runs = _read("regimes")
+    of_texts = [name for name, own in PIPELINES.items() if own.segmentation == "spans"]
+    gains: dict[str, list[Seeds]] = {}
+    rates = sorted({run["rate"] for run in runs if run["segmentation"] == NO_SPANS})
+    for pipeline, rate in product(of_texts, rates):
+        base, ours = (
+            _scores(
+                runs,
+                "score",
+                pipeline=pipeline,
+                rate=rate,
+                regime=REGIMES[0],
+                segmentation=segmentation,
+            )
+            for segmentation in (NO_SPANS, "spans")
+        )
+        title = f"**{_short(rate)}**" if rate == RATE else _short(rate)
+        gains.setdefault(title, []).append(minus(ours, base))
+        yield *_named(pipeline), title, spread(base), difference(minus(ours, base))
+    for title, values in gains.items():
+        yield "mean", "-", "-", title, "-", difference(mean_over(values))
+
+
+def head_first() -> Iterator[Row]:
+    """Yield the two regimes of each task, with the settings of `init`."""
+    names = f"everything at {_short(RATE)}", "the head first, at 1e-3"
+    yield "pipeline", "data", "metric", *names
+    runs = _read("regimes")
+    for pipeline, own in PIPELINES.items():
+        base, other = (
+            _scores(
+                runs,
+                "score",
+                pipeline=pipeline,
+                rate=RATE,
+                regime=regime,
+                segmentation=own.segmentation,
+            )
+            for regime in REGIMES
+        )
+        if base and other:
+            yield *_named(pipeline), spread(base), difference(minus(other, base))
+
+
+def _named(pipeline: str) -> tuple[str, str, str]:
+    own = PIPELINES[pipeline]
+    return f"`{own.pipeline}`", own.task, _METRIC[own.metric]
+
+
+def _short(rate: float) -> str:
+    """Return a rate as people write it: 2e-5."""
+    return f"{rate:.0e}".replace("e-0", "e-")
+
+
+def cost() -> Iterator[Row]:
+    """Yield the cost of the head that `init` writes."""
+    yield from _costs(lambda run: run["arm"] == CHOSEN[TASKS[run["task"]].kind].init)
+
+
+def cost_of_all() -> Iterator[Row]:
+    """Yield the cost of all heads, called as in the records."""
+    yield from _costs(lambda run: run["arm"] != BASELINE)
+
+
+def _costs(is_shown: Callable[[Run], bool]) -> Iterator[Row]:
+    """Yield medians, and their ratios to those of the encoder alone."""
+    units = ("training, CPU ms a text", "prediction, CPU ms a text", "peak memory, MB")
+    yield "task", "head", *units
+    runs = _read("fewlabels_costs")
+    for task, arm in dict.fromkeys((r["task"], r["arm"]) for r in runs if is_shown(r)):
+        cells = []
+        for key in _COSTS:
+            ours, base = (
+                median(run[key] for run in _of(runs, task=task, arm=name))
+                for name in (arm, BASELINE)
+            )
+            digits = 0 if key == "peak_mb" else 1
+            cells.append(f"{ours:,.{digits}f} ({ours / base:.2f})")
+        yield task, arm, *cells
+
+
+def deletion() -> Iterator[Row]:
+    """Yield the effect of deleting the top span, and as many tokens elsewhere."""
+    yield (
+        *("task", "head", "top span", "as many tokens elsewhere"),
+        "difference of each seed (95% over texts)",
+    )
+    runs = _read("faithfulness")
+    for task, arm in product(("SST-2", "CoLA"), _HEADS):
+        own = sorted(_of(runs, task=task, arm=arm), key=lambda run: run["seed"])
+        values = [run["deletion"] for run in own]
+        each = (f"{signed(v['difference'], 2)} ± {v['half']:.2f}" for v in values)
+        means = (f"{mean(v[key] for v in values):.2f}" for key in ("top", "random"))
+        yield task, _HEADS[arm], *means, ", ".join(each)
+
+
+def orders() -> Iterator[Row]:
+    """Yield how well spans are ranked, for the head that `init` writes."""
+    columns = [*product(("SST-2", "CoLA"), ("comprehensiveness", "sufficiency"))]
+    yield "order", *(f"{task}: {kind}" for task, kind in columns)
+    runs = _read("faithfulness")
+    for name, title in _ORDERS.items():
+        cells = []
+        for task, kind in columns:
+            own = _of(runs, task=task, arm="mean-ngrams")
+            cells.append(f"{mean(run[name][kind] for run in own):.2f}")
+        yield title, *cells
+
+
+def untrained() -> Iterator[Row]:
+    """Yield the scores of the encoder's own similarities on STS-B."""
+    yield "encoded", "Spearman", "Pearson"
+    titles = {"apart": "each text alone", "together": "both texts as one pair"}
+    for run in _read("fewlabels_untrained"):
+        values = (f"{100 * run[key]:.1f}" for key in ("spearman", "pearson"))
+        yield titles[run["way"]], *values
+
+
+def _of_three(cell: str) -> str:
+    """Leave out the number of seeds where it is the usual one."""
+    return cell.replace(", n = 3", "")
+
+
+TABLES: dict[str, Callable[[], Iterator[Row]]] = {
+    "init-settings": init_spans,
+    "head-first": head_first,
+    "cost": cost,
+    "cost-of-all-heads": cost_of_all,
+    "deletion": deletion,
+    "orders": orders,
+    "untrained": untrained,
+    "whole-sets": whole_sets,
+    "pooler": pooler,
+}

@@ -1,0 +1,152 @@
+"""The tables of few labels: differences paired by seed, means and intervals."""
+
+import json
+from itertools import product
+
+import pytest
+
+from benchmarks.fewlabels import tables, tasks
+from benchmarks.fewlabels.arms import CHOSEN, runs
+from benchmarks.numbers import difference, interval, mean_over, minus, spread
+
+
+@pytest.fixture
+def record(monkeypatch):
+    """Return a function that replaces the records and the tasks by its own."""
+
+    def replace(scores):
+        """Take the points of each seed, by (task, size, arm)."""
+        names = {task for task, *_ in scores}
+        known = {name: tasks.TASKS[name] for name in tasks.TASKS if name in names}
+        recorded = [
+            {
+                **{"task": task, "size": size, "arm": arm, "seed": seed},
+                "regime": "everything" if tasks.TASKS[task].text else "head-first",
+                tasks.TASKS[task].metrics[0]: value / 100,
+            }
+            for (task, size, arm), values in scores.items()
+            for seed, value in enumerate(values)
+        ]
+        monkeypatch.setattr(tables, "recorded", lambda _: recorded)
+        monkeypatch.setattr(tables, "TASKS", known)
+
+    return replace
+
+
+def means(row):
+    return [cell.split(" ")[0] for cell in row]
+
+
+def test_only_runs_with_the_chosen_settings_are_shown(tmp_path):
+    (kept,) = runs(["CoLA"], ["encoder"], [300], 1)
+    lines = [kept, {**kept, "rate": 1e-5}, {**kept, "epochs": 7}]
+    path = tmp_path / "runs.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf8")
+    assert tables.recorded(path) == [kept]
+
+
+def test_differences_are_paired_by_seed():
+    gained = minus({0: 2.0, 1: 4.0, 2: 9.0}, {0: 1.0, 1: 3.0})
+    assert gained == {0: 1.0, 1: 1.0}
+    assert difference(gained) == "+1.0 (+1.0 to +1.0, n = 2)"
+    assert difference({3: -0.5}) == "−0.5 (n = 1)"
+    assert difference({}) == "-"
+
+
+def test_intervals_are_those_of_t():
+    assert interval([0.0, 2.0]) == pytest.approx((1 - 12.706, 1 + 12.706), abs=1e-3)
+    half = 4.303 / 3**0.5
+    assert interval([1.0, 0.0, 2.0]) == pytest.approx((1 - half, 1 + half), abs=1e-3)
+    assert spread({0: 80.0, 1: 82.0}) == "81.0 ± 1.4, n = 2"
+
+
+def test_means_are_of_the_seeds_that_all_have():
+    assert mean_over([{0: 1.0, 1: 2.0}, {1: 4.0, 2: 9.0}]) == {1: 3.0}
+    assert mean_over([{0: 1.0}, {1: 4.0}]) == mean_over([]) == {}
+
+
+def test_the_best_is_compared_with_its_controls(record):
+    scores = {}
+    for name, gains in {"CoLA": (1, 2, 5), "WNUT17": (1, 3, 2)}.items():
+        chosen = CHOSEN[tasks.TASKS[name].kind]
+        arms = {chosen.bare: gains[0], chosen.twin: gains[1], chosen.best: gains[2]}
+        for arm, gain in {"encoder": 0, **arms}.items():
+            scores[name, 1000, arm] = (gain, 10 + gain)
+    record(scores)
+    _, cola, wnut, both = tables.TABLES["spans-by-task"]()
+    assert means(cola[3:]) == ["+4.0", "+3.0"]
+    assert means(wnut[3:]) == ["+1.0", "−1.0"]
+    assert means(both[3:]) == ["+2.5", "+1.0"]
+    assert cola[2].startswith("5.0")
+
+
+def test_means_of_kinds_are_paired_over_tasks(record):
+    """For labels `init` is the head over n-grams, for tokens the one without spans."""
+    scores = {}
+    for name, scale in {"CoLA": 1, "WNUT17": 3}.items():
+        best, twin, bare, *_ = CHOSEN[tasks.TASKS[name].kind]
+        gains = {"encoder": 0, bare: 1, twin: 3, best: 2, "ngrams": -1}
+        for arm, gain in gains.items():
+            scores[name, 100, arm] = (gain * scale, 10 + 2 * gain * scale)
+    record(scores)
+    header, labels, entities, both = tables.TABLES["gains"]()
+    assert header[2:] == ("`init`", "`init` − `init --no-spans`")
+    assert labels[:2] == ("100", "CoLA")
+    assert means(labels[2:]) == ["+3.0", "+1.5"]
+    # Seeds with 3 and 6 points, whose t interval of one degree of freedom is wide.
+    assert entities[2] == "+4.5 (−14.6 to +23.6, n = 2)"
+    assert means(entities[2:]) == ["+4.5", "+4.5"]
+    assert both[:2] == ("100", "all")
+    assert means(both[2:]) == ["+3.8", "+3.0"]
+
+
+def test_means_of_all_sizes_are_paired_by_seed(record):
+    gains = {100: (1, 5), 300: (3, 1), 10_000: (50, 50)}
+    scores = {("CoLA", size, "ngrams"): own for size, own in gains.items()}
+    record(scores | {("CoLA", size, "encoder"): (0, 0) for size in gains})
+    rows = [row[:3] for row in tables.TABLES["paper-by-kind"]() if row[1] == "CoLA"]
+    # Seed 0 gains 2 points on average, seed 1 three; 10,000 labels are not few.
+    assert rows == [
+        ("100", "CoLA", "+3.0 (−22.4 to +28.4, n = 2)"),
+        ("300", "CoLA", "+2.0 (−10.7 to +14.7, n = 2)"),
+        ("all", "CoLA", "+2.5 (−3.9 to +8.9, n = 2)"),
+    ]
+    short = [row[:2] for row in tables.TABLES["paper"]()][1:]
+    assert ("100", "CoLA") not in short
+    assert {("100", "all"), ("all", "CoLA"), ("all", "all")} <= {*short}
+
+
+def test_a_mean_leaves_out_what_the_encoder_was_made_for(record):
+    scores = {}
+    for (name, gain), size in product({"CoLA": 1, "STS-B": 9}.items(), (100, 300)):
+        scores[name, size, "encoder"] = (0, 10)
+        scores[name, size, "ngrams"] = (gain, 10 + gain)
+    record(scores)
+    rows = {row[:2]: means(row[2:3]) for row in tables.TABLES["paper"]()}
+    assert rows["all", "all but STS-B"] == rows["all", "CoLA"] == ["+1.0"]
+    assert rows["all", "all"] == ["+5.0"]
+
+
+def test_regimes_are_compared_head_by_head(monkeypatch):
+    scores = {
+        ("CoLA", "encoder", "everything"): [10, 20, 30],
+        ("CoLA", "encoder", "rates"): [11, 23],
+        ("CoLA", "ngrams", "everything"): [50, 60],
+        ("WNUT17", "encoder", "head-first"): [30, 40],
+        ("WNUT17", "encoder", "everything"): [20, 40],
+    }
+    recorded = [
+        {
+            **{"task": task, "size": 300, "arm": arm, "regime": regime},
+            **{"seed": seed, tasks.TASKS[task].metrics[0]: value / 100},
+        }
+        for (task, arm, regime), values in scores.items()
+        for seed, value in enumerate(values)
+    ]
+    monkeypatch.setattr(tables, "recorded", lambda _: recorded)
+    _, *rows = tables.TABLES["regimes"]()
+    alone = "encoder alone"
+    assert rows == [  # no head that has one regime only
+        (alone, "CoLA", "20.0 ± 10.0, n = 3", "+2.0 (−10.7 to +14.7, n = 2)", "-"),
+        (alone, "WNUT17", "−5.0 (−68.5 to +58.5, n = 2)", "-", "35.0 ± 7.1, n = 2"),
+    ]
