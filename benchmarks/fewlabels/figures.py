@@ -5,7 +5,7 @@ from html import escape
 from statistics import mean
 from typing import Any, NamedTuple
 
-from spacy_spanft.experiments.report.drawing import SOFT, drawing, looks, to_svg
+from spacy_spanft.experiments.report.figures import SOFT, drawing, looks, to_svg
 
 from ..matrix import Run
 from .arms import BASELINE, CHOSEN, CURVE_TASKS, CUT, MAIN_SIZE
