@@ -188,7 +188,7 @@ def test_arms_of_both_kinds(labels):
     assert values[1]["n_parameters"] > 0
     # Nobody knows how much more that is.
     assert values[1]["parameters_added"] is None
-    table = [line.split(" | ") for line in to_markdown(found).split("\n")[2:4]]
+    table = [line.split(" | ") for line in to_markdown(found).split("\n")[4:6]]
     assert table[0][6:8] == ["", ""]
     assert "" not in table[1][6:9]
 

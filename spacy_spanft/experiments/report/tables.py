@@ -20,10 +20,16 @@ _ONE_RUN = (
     "One run per arm cannot tell whether the method is better. Train at least three "
     "seeds."
 )
-_ENSEMBLES = (
+MEANINGS = (
+    "Differences are from the first arm, with 95% intervals.",
+    "Is the method better? The difference and p take other seeds and other texts into "
+    "account. Runs with the same seed are paired; p is corrected for the number of "
+    "comparisons (Holm).",
+    "Do these models differ? “These models” is the interval for these very models on "
+    "other texts (paired bootstrap).",
     "An ensemble is all runs of an arm as one pipeline: scores of labels are averaged, "
     "spans are put to the vote. It is compared with the ensemble of the first arm, or "
-    "with its only run."
+    "with its only run.",
 )
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # Signs that mean something within a line, and underscores that are not inside a word.
@@ -41,10 +47,12 @@ def headline(comparison: Comparison) -> str:
     base, *others = comparison.arms
     sentences = comparison.missing.told()
     if not others:
-        return " ".join([*sentences, f"{base.name} scores {percent(base.scores)}."])
+        return " ".join(
+            [*sentences, f"The arm {base.name} scores {percent(base.scores)}."]
+        )
     best = max(others, key=lambda arm: arm.mean)
     sentences.append(
-        f"{best.name} scores {percent(best.scores)}, {base.name} "
+        f"The arm {best.name} scores {percent(best.scores)}, {base.name} "
         f"{percent(base.scores)}: a difference of {points(best.mean - base.mean)}."
     )
     if best.method is None:
@@ -54,31 +62,6 @@ def headline(comparison: Comparison) -> str:
     ends = interval(best.method)
     sentences.append(f"It is {verdict} (95% interval {ends}, p {probability(p)}).")
     return " ".join(sentences)
-
-
-def meanings(comparison: Comparison) -> list[str]:
-    """Return what the columns of the scores mean."""
-    base, *others = comparison.arms
-    sentences = []
-    methods = [arm.method for arm in others if arm.method]
-    if others:
-        sentences.append(f"Differences are from {base.name}, with 95% intervals.")
-    if methods:
-        is_paired = all(method.is_paired for method in methods)
-        paired = ", and pair runs with the same seed" if is_paired else ""
-        holm = f" p is corrected for {len(methods)} comparisons (Holm)."
-        sentences.append(
-            "Is the method better? The difference and p take other seeds and other "
-            f"texts into account{paired}.{holm if len(methods) > 1 else ''}"
-        )
-    elif others:
-        sentences.append(_ONE_RUN)
-    if others:
-        sentences.append(
-            "Do these models differ? “These models” is the interval for these very "
-            "models on other texts (paired bootstrap)."
-        )
-    return [*sentences, *([_ENSEMBLES] if comparison.ensembles else [])]
 
 
 def remarks(comparison: Comparison, notes: Mapping[str, str]) -> list[str]:
@@ -214,7 +197,7 @@ def escape_markdown(text: str) -> str:
 
 
 def to_markdown(comparison: Comparison, notes: Mapping[str, str] | None = None) -> str:
-    """Write a comparison as a table, with what is missing above and remarks below.
+    """Write a comparison as a table, with the headline above and remarks below.
 
     notes (Optional[Mapping[str, str]]): The notes on arms.
     RETURNS (str): Markdown.
@@ -225,10 +208,11 @@ def to_markdown(comparison: Comparison, notes: Mapping[str, str] | None = None) 
     table += [list(map(escape_markdown, row)) for row in cells]
     size = f"{comparison.n_docs:,} texts of {comparison.data}"
     scale = "in percent: mean and standard deviation over the runs."
-    below = [f"{metric(comparison)} on {size}, {scale}", *meanings(comparison)]
-    above = " ".join(comparison.missing.told())
+    meanings = MEANINGS[: 4 if comparison.ensembles else 3]
+    below = [f"{metric(comparison)} on {size}, {scale}", *meanings]
     lines = [
-        *([escape_markdown(above), ""] if above else []),
+        escape_markdown(headline(comparison)),
+        "",
         *("| " + " | ".join(row) + " |" for row in table),
         "",
         *map(escape_markdown, below),
