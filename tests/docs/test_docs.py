@@ -16,7 +16,7 @@ from spacy_spanft.experiments.comparison.annotating import annotate
 from spacy_spanft.experiments.comparison.measure import measure
 from spacy_spanft.experiments.matrix import read_arms
 from spacy_spanft.experiments.metrics.scoring import Metric
-from spacy_spanft.experiments.report import reasons
+from spacy_spanft.experiments.report import disagreements
 from spacy_spanft.training.readers.rows import Row
 
 from ..commands import run
@@ -63,7 +63,7 @@ def folder(saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
     monkeypatch.setattr(
-        reasons, "run_in_subprocess", lambda function, *args: function(*args)
+        disagreements, "run_in_subprocess", lambda function, *args: function(*args)
     )
     with fake_hub(tmp_path / "cache"):
         yield tmp_path

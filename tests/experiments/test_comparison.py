@@ -19,8 +19,7 @@ from spacy_spanft.experiments.comparison.measure import (
     run_in_subprocess,
 )
 from spacy_spanft.experiments.comparison.predicting import Predictions
-from spacy_spanft.experiments.report import wording
-from spacy_spanft.experiments.report.markdown import to_markdown
+from spacy_spanft.experiments.report.tables import metric, to_markdown
 
 from ..commands import run
 from .measured import BOW
@@ -155,7 +154,10 @@ def test_from_the_command_line(folder, tmp_path):
     values = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert [arm["name"] for arm in values["arms"]] == ["base", "ours"]
     assert (tmp_path / "out" / "comparison.md").read_text() in done.stdout
-    assert "ours scores highest" in (tmp_path / "out" / "comparison.html").read_text()
+    assert (
+        "ours scores 100.0, base 0.0"
+        in (tmp_path / "out" / "comparison.html").read_text()
+    )
 
 
 def test_in_a_process_of_its_own(folder):
@@ -281,4 +283,4 @@ def test_what_counts_most_in_the_pipeline_is_shown(folder):
     assert found.metric == "cats_score"
     assert found.to_json()["metric_meaning"] == "macro F"
     assert "cats_score (macro F) on 20 texts" in to_markdown(found)
-    assert wording.metric(found) == "Macro F"
+    assert metric(found) == "cats_score (macro F)"

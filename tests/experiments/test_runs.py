@@ -198,8 +198,8 @@ def test_compare_folders_of_runs(tmp_path):
     assert "| 567 MB | 1.0 |" in table
     assert "ours: one." in table
     page = Page((tmp_path / "out" / "comparison.html").read_text(encoding="utf8"))
-    assert page.rows(0)[0] == ["Arm", "colaAccuracy", "mrpcAccuracy"]
-    assert "* ours: one. two." in page.text
+    assert page.rows(0)[0] == ["Arm", "cola: cats_accuracy", "mrpc: cats_accuracy"]
+    assert "Note on ours: two." in page.text
     assert "75.0" in page.all("img")[1]["alt"]
 
 
@@ -211,10 +211,10 @@ def test_an_incomplete_matrix_is_compared_only_if_asked_for(tmp_path):
     done = run(*compare, cwd=tmp_path, ok=False)
     assert len(done.stderr.splitlines()) == 1
     for expected in (
-        "The matrix in 'cola' is not complete. Missing runs: 10 of 12: base/1, ",
+        "The experiment in 'cola' is not complete. Missing runs: 10 of 12: base/1, ",
         r"base/1: failed: ValueError: no \x1b[2J memory at all.",
         "Arms without a finished run: never.",
-        "Run the matrix again",
+        "Rerun it to resume",
         "--allow-missing",
     ):
         assert expected in done.stderr

@@ -1,262 +1,201 @@
-"""Figures of a comparison, as images for a page."""
+"""Figures of a comparison, as SVG images for a page."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from statistics import mean
+import io
+import re
+import warnings
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..comparison.comparing import Arm, Comparison
+from ...util.extras import require
+from ..comparison.comparing import Comparison
 from ..comparison.runs import Training
-from . import wording
-from .drawing import SOFT, Image, Look, drawing, label, spread, to_image
+from .tables import metric, percent
+
+SOFT = "#59636e"
+# The color-blind can tell them apart (after Okabe and Ito, and Tol).
+COLORS = ("#6e7781", "#0072b2", "#c44e00", "#00805c", "#a23b78", "#8a6d00", "#4b3fa7")
+_MARKERS = "osD^vP"
+_LINES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+_STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "the same ids each time",
+    "text.parse_math": False,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": "#d8dee4",
+}
+# Characters that XML cannot hold.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+class Look(NamedTuple):
+    """How an arm is drawn, in all figures of a report."""
+
+    color: str
+    marker: str
+    line: Any
 
 
 class Figure(NamedTuple):
-    """A figure and what is written below it.
+    """An image as a data URL, which cannot affect the page, and two texts."""
 
-    image (Image): The figure.
-    caption (str): What it shows.
-    """
-
-    image: Image
+    image: str
+    alt: str
     caption: str
 
 
-def scores(comparison: Comparison, looks: Mapping[str, Look]) -> Figure:
-    """Draw the score of each arm, and of each of its runs.
+def looks(names: Sequence[str]) -> dict[str, Look]:
+    """Return how each arm is drawn; the first one, the baseline, is grey."""
+    both = enumerate(dict.fromkeys(names))
+    return {
+        name: Look(COLORS[i % 7], _MARKERS[i % 6], _LINES[i % 4]) for i, name in both
+    }
 
-    looks (Mapping[str, Look]): How each arm is drawn.
-    """
-    arms = comparison.arms
-    n_most = max(len(arm.runs) for arm in arms)
-    with drawing(height=0.9 + 0.48 * len(arms)) as (figure, axes):
-        axes.axvline(100 * arms[0].mean, color=SOFT, linewidth=0.9, dashes=(4, 3))
+
+def clean(text: str) -> str:
+    """Replace the characters that a page cannot hold; the others keep their places."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+@contextmanager
+def drawing(height: float = 3.3) -> Iterator[tuple[Any, Any]]:
+    """Create a figure and its axes in our own style, whatever the user's is."""
+    require("A report in HTML", "scipy", "matplotlib")
+    from matplotlib import style
+    from matplotlib.figure import Figure as Canvas
+
+    with style.context(_STYLE, after_reset=True), warnings.catch_warnings():
+        # The reader's fonts may have the glyphs that the measuring font lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        canvas = Canvas(figsize=(5.6, height), layout="constrained")
+        yield canvas, canvas.add_subplot()
+
+
+def to_svg(canvas: Any, transparent: bool = True) -> str:
+    """Return a figure as SVG, the same one each time."""
+    buffer = io.BytesIO()
+    metadata = {"Date": None, "Creator": None}
+    canvas.savefig(buffer, format="svg", transparent=transparent, metadata=metadata)
+    return buffer.getvalue().decode()
+
+
+def _figure(canvas: Any, alt: str, caption: str) -> Figure:
+    url = f"data:image/svg+xml;base64,{b64encode(to_svg(canvas).encode()).decode()}"
+    return Figure(url, clean(alt), caption)
+
+
+def _label(name: str) -> str:
+    """Shorten a name; paths differ at both ends."""
+    name = clean(name).replace("\n", " ")
+    return name if len(name) <= 24 else f"{name[:10]}…{name[-13:]}"
+
+
+def score_figure(comparison: Comparison, looks: Mapping[str, Look]) -> Figure:
+    """Draw the score of each arm, and of each of its runs."""
+    arms, title = comparison.arms, metric(comparison)
+    with drawing(height=0.9 + 0.48 * len(arms)) as (canvas, axes):
+        axes.axvline(100 * arms[0].mean, color=SOFT, linewidth=0.9, linestyle="--")
         for y, arm in enumerate(arms):
-            _score(axes, y, arm, looks[arm.name])
-        axes.set_yticks(range(len(arms)), [label(arm.name) for arm in arms])
+            look, scores = looks[arm.name], [100 * score for score in arm.scores]
+            axes.plot(scores, [y + 0.2] * len(scores), ".", color=look.color)
+            style = {"fmt": look.marker, "color": look.color, "capsize": 3}
+            axes.errorbar(mean(scores), y, xerr=_deviation(scores), **style)
+        names = [f"{_label(arm.name)}  {percent(arm.scores)}" for arm in arms]
+        axes.set_yticks(range(len(arms)), names)
         axes.set_ylim(len(arms) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
-        axes.set_xlabel(f"{wording.metric(comparison)} (%)")
-        axes.margins(x=0.08)
-        said = "; ".join(f"{arm.name} {wording.percent(arm.scores)}" for arm in arms)
-        image = to_image(figure, f"{wording.metric(comparison)} in percent: {said}.")
-    caption = f"{wording.metric(comparison)} of each arm, in percent."
-    if n_most > 1:
-        caption += " Mean and standard deviation over the runs; a ring is a run."
-    return Figure(image, f"{caption} The dashed line is the mean of {arms[0].name}.")
-
-
-def _score(axes: Any, y: int, arm: Arm, look: Look) -> None:
-    values = [100 * score for score in arm.scores]
-    if arm.std is not None:
-        axes.plot(
-            values,
-            [y + 0.24] * len(values),
-            "o",
-            color=look.color,
-            markerfacecolor="none",
-            markersize=4.5,
-            markeredgewidth=1.0,
+        axes.set_xlabel(f"{title}, in percent")
+        texts = "; ".join(f"{arm.name} {percent(arm.scores)}" for arm in arms)
+        caption = (
+            f"{title} in percent: mean and standard deviation, and a dot for each run. "
+            f"The dashed line is the mean of {arms[0].name}."
         )
-    axes.errorbar(
-        100 * arm.mean,
-        y,
-        xerr=None if arm.std is None else 100 * arm.std,
-        fmt=look.marker,
-        color=look.color,
-        markersize=7,
-        capsize=3,
-    )
-    # Beside the axes, in a column of its own, so that it covers nothing.
-    axes.annotate(
-        wording.percent(arm.scores),
-        (1.0, y),
-        xycoords=axes.get_yaxis_transform(),
-        xytext=(8, 0),
-        textcoords="offset points",
-        va="center",
-    )
+        return _figure(canvas, f"{title} in percent: {texts}.", caption)
 
 
-def curves(trainings: Sequence[Training], looks: Mapping[str, Look]) -> Figure | None:
-    """Draw how the arms learned.
+def _deviation(values: Sequence[float]) -> float | None:
+    return stdev(values) if len(values) > 1 else None
 
-    trainings (Sequence[Training]): The runs.
-    looks (Mapping[str, Look]): How each arm is drawn; others are left out.
-    RETURNS (Optional[Figure]): The figure, if any run says how it learned.
-    """
-    found = {arm: _curve(trainings, arm) for arm in looks}
-    found = {arm: curve for arm, curve in found.items() if len(curve[0])}
-    if not found:
+
+def curve_figure(
+    trainings: Sequence[Training], looks: Mapping[str, Look]
+) -> Figure | None:
+    """Draw how the arms learned, or return None if no run has a curve."""
+    curves = {arm: curve for arm in looks if (curve := _curve(trainings, arm))}
+    if not curves:
         return None
-    with drawing() as (figure, axes):
-        for arm, (steps, values) in found.items():
-            look = looks[arm]
-            few = look.marker if len(steps) < 2 else ""
-            middle = values.mean(axis=0)
-            low, high = values.min(axis=0), values.max(axis=0)
-            axes.fill_between(
-                steps, low, high, color=look.color, alpha=0.14, linewidth=0
-            )
-            axes.plot(steps, middle, color=look.color, linestyle=look.line, marker=few)
+    with drawing() as (canvas, axes):
+        for arm, (steps, scores) in curves.items():
+            color, marker, line = looks[arm]
+            low, high = scores.min(axis=0), scores.max(axis=0)
+            axes.fill_between(steps, low, high, color=color, alpha=0.14)
+            style = {"color": color, "linestyle": line, "label": _label(arm)}
+            style["marker"] = marker if len(steps) == 1 else ""
+            axes.plot(steps, scores.mean(axis=0), **style)
         axes.grid(axis="y")
         axes.set_xlabel("training step")
-        axes.set_ylabel("score on the dev data (%)")
-        axes.margins(x=0.02)
-        is_cut = _cut_beginning(axes, found.values())
-        _label_ends(
-            axes,
-            {arm: values[:, -1].mean() for arm, (_, values) in found.items()},
-            looks,
+        axes.set_ylabel("score on the dev data, in percent")
+        canvas.legend(loc="outside upper center", ncols=2, frameon=False)
+        ends = [f"{arm} {y[:, -1].mean():.1f}" for arm, (_, y) in curves.items()]
+        caption = (
+            "Score on the dev data: mean over the runs of an arm, as far as all of "
+            "them go; the band goes from the worst run to the best."
         )
-        ends = "; ".join(f"{a} {v[:, -1].mean():.1f}" for a, (_, v) in found.items())
-        said = f"Score on the dev data by step; at the end: {ends}"
-        image = to_image(figure, said)
-    caption = "Learning curves: score on the dev data, in percent."
-    if any(len(values) > 1 for _, values in found.values()):
-        caption += (
-            " Mean over the runs of an arm, as far as all of them go; the band goes "
-            "from the worst run to the best."
-        )
-    if is_cut:
-        caption += " The steep beginning is cut off."
-    return Figure(image, caption)
+        alt = f"Score on the dev data by step; at the end: {'; '.join(ends)}."
+        return _figure(canvas, alt, caption)
 
 
-def _cut_beginning(axes: Any, found: Iterable[tuple[list[int], Any]]) -> bool:
-    """Let the axis begin at what the arms score later, where they differ."""
-    late = [
-        values[:, np.array(steps) >= steps[-1] / 4].min() for steps, values in found
-    ]
-    low, high = axes.get_ylim()
-    if min(late) - low < 0.25 * (high - low):
-        return False
-    axes.set_ylim(min(late) - 0.05 * (high - min(late)), high)
-    return True
-
-
-def _curve(trainings: Sequence[Training], arm: str) -> tuple[list[int], Any]:
-    """Give the steps that all runs know, and their scores (n_runs, n_steps)."""
-    runs = [dict(one.curve) for one in trainings if one.arm == arm and one.curve]
+def _curve(trainings: Sequence[Training], arm: str) -> tuple[list[int], Any] | None:
+    """Return the steps that all runs have, and their scores (n_runs, n_steps)."""
+    runs = [dict(run.curve) for run in trainings if run.arm == arm and run.curve]
     steps = sorted(set.intersection(*map(set, runs))) if runs else []
-    return steps, 100 * np.array([[run[step] for step in steps] for run in runs])
+    scores = 100 * np.array([[run[step] for step in steps] for run in runs])
+    return (steps, scores) if steps else None
 
 
-def _label_ends(
-    axes: Any, values: Mapping[str, float], looks: Mapping[str, Look]
-) -> None:
-    """Write names beside the right edge, each as near to its value as there is room."""
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high)
-    points = axes.figure.get_figheight() * 72 * 0.8  # of which the axes have so much
-    places = spread(list(values.values()), 13.5 * (high - low) / points)
-    for (arm, value), place in zip(values.items(), places, strict=True):
-        look = looks[arm]
-        line = {"arrowstyle": "-", "color": look.color, "linewidth": 1.0, "shrinkB": 0}
-        axes.annotate(
-            label(arm, 20),
-            (1.0, value),
-            xycoords=axes.get_yaxis_transform(),
-            xytext=(1.06, place),
-            textcoords=axes.get_yaxis_transform(),
-            va="center",
-            arrowprops={**line, "shrinkA": 1, "relpos": (0, 0.5)},
-        )
-
-
-def dictionary_sizes(comparison: Comparison, looks: Mapping[str, Look]) -> list[Figure]:
-    """Draw spans and scores against the size of the dictionary.
-
-    looks (Mapping[str, Look]): How each arm is drawn.
-    RETURNS (list[Figure]): The figures; none where all dictionaries are as large.
-    """
-    sizes = {arm.name: arm.runs[0].n_ngrams for arm in comparison.arms}
-    if len({size for size in sizes.values() if size is not None}) < 2:
+def size_figures(comparison: Comparison, looks: Mapping[str, Look]) -> list[Figure]:
+    """Draw scores and spans by the size of the dictionary, if sizes differ."""
+    if len({arm.runs[0].n_ngrams for arm in comparison.arms} - {None}) < 2:
         return []
-    spans = {
-        arm.name: [s for run in arm.runs if (s := run.spans_per_doc) is not None]
-        for arm in comparison.arms
-    }
-    shares = {
-        arm.name: [100 * score for score in arm.scores] for arm in comparison.arms
-    }
-    made = []
-    for kind, values, title, caption in (
-        ("spans", spans, "spans in a text", "Spans in a text, on average,"),
-        (
-            "score",
-            shares,
-            f"{wording.metric(comparison)} (%)",
-            f"{wording.metric(comparison)}, in percent,",
-        ),
-    ):
-        there = {arm: found for arm, found in values.items() if found}
-        image = _by_size(there, sizes, looks, title)
-        said = f"{caption} against the number of n-grams in the dictionary."
-        if any(sizes[arm] is None for arm in there):
-            said += " Arms without a dictionary are horizontal lines."
-        if kind == "score" and any(len(found) > 1 for found in there.values()):
-            said += " Mean and standard deviation over the runs."
-        made.append(Figure(image, said))
-    return made
+    scores, spans = {}, {}
+    for arm in comparison.arms:
+        scores[arm.name] = [100 * score for score in arm.scores]
+        numbers = [run.spans_per_doc for run in arm.runs]
+        spans[arm.name] = [number for number in numbers if number is not None]
+    titles = {f"{metric(comparison)}, in percent": scores, "Spans in a text": spans}
+    return [_by_size(comparison, *pair, looks) for pair in titles.items()]
 
 
 def _by_size(
-    values: Mapping[str, list[float]],
-    sizes: Mapping[str, int | None],
-    looks: Mapping[str, Look],
+    comparison: Comparison,
     title: str,
-) -> Image:
-    """Draw values against sizes; those without a size are horizontal lines."""
-    sized = sorted((n, arm) for arm in values if (n := sizes[arm]) is not None)
-    flat = {arm: mean(values[arm]) for arm in values if sizes[arm] is None}
-    with drawing() as (figure, axes):
-        smallest = min((n for n, _ in sized if n), default=1)
-        axes.set_xscale("symlog", linthresh=smallest, linscale=0.4)
-        if len({n for n, _ in sized}) == len(sized):
-            line = [mean(values[arm]) for _, arm in sized]
-            axes.plot([n for n, _ in sized], line, color=SOFT, linewidth=1.2)
-        for n, arm in sized:
-            axes.errorbar(
-                n,
-                mean(values[arm]),
-                yerr=np.std(values[arm], ddof=1) if len(values[arm]) > 1 else None,
-                fmt=looks[arm].marker,
-                color=looks[arm].color,
-                markersize=7,
-                capsize=3,
-            )
-        for arm, value in flat.items():
-            axes.axhline(value, color=looks[arm].color, linestyle=looks[arm].line)
-        axes.margins(x=0.06, y=0.12)
-        axes.grid(axis="y")
-        axes.set_ylabel(title)
+    values: Mapping[str, Sequence[float]],
+    looks: Mapping[str, Look],
+) -> Figure:
+    with drawing() as (canvas, axes):
+        texts, sizes = [], []
+        for arm in (arm for arm in comparison.arms if values[arm.name]):
+            height, look = mean(values[arm.name]), looks[arm.name]
+            texts.append(f"{arm.name} {height:.1f}")
+            style = {"color": look.color, "label": _label(arm.name)}
+            if (size := arm.runs[0].n_ngrams) is None:
+                axes.axhline(height, linestyle=look.line, **style)
+                continue
+            sizes.append(size)
+            texts[-1] += f" ({size:,} n-grams)"
+            error = _deviation(values[arm.name])
+            axes.errorbar(size, height, error, fmt=look.marker, capsize=3, **style)
+        axes.set_xscale("symlog", linthresh=min(filter(None, sizes), default=1))
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30)
         axes.set_xlabel("n-grams in the dictionary")
-        _tick_sizes(axes, [n for n, _ in sized])
-        _label_ends(axes, flat, looks)
-        said = [f"{n:,} n-grams {mean(values[arm]):.1f}" for n, arm in sized]
-        said += [f"{arm} {value:.1f}" for arm, value in flat.items()]
-        return to_image(figure, f"{title}: {'; '.join(said)}.")
-
-
-def _tick_sizes(axes: Any, sizes: list[int]) -> None:
-    """Put the sizes themselves below the axis, as far as there is room."""
-    places = axes.transData.transform([(n, 0) for n in sizes])[:, 0]
-    shown: list[int] = []
-    last = -np.inf
-    for n, place in zip(sizes, places, strict=True):
-        if place - last >= 0.1 * (places[-1] - places[0]):
-            shown.append(n)
-            last = place
-    axes.set_xticks(shown, [_short(n) for n in shown])
-    axes.set_xticks([], minor=True)
-
-
-def _short(number: int) -> str:
-    for size, unit in ((1_000_000, "M"), (1000, "k")):
-        if number >= size:
-            return f"{number / size:.3g}{unit}"
-    return str(number)
+        axes.set_ylabel(title)
+        axes.grid(axis="y")
+        canvas.legend(loc="outside upper center", ncols=2, frameon=False)
+        caption = f"{title}, by size; arms without a dictionary are horizontal lines."
+        return _figure(canvas, f"{title}: {'; '.join(texts)}.", caption)
