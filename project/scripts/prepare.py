@@ -24,7 +24,7 @@ from sources import first_line, from_files, from_hub, no_dataset
 from tasks import TASKS, WHOLE, Task
 
 from spacy_spanft.cli.util import short_errors
-from spacy_spanft.errors import CorpusError, Errors, ReaderError, SpanftError
+from spacy_spanft.errors import CorpusError, SpanftError, shown
 
 MAX_DEV = 2_000
 # What is trained on each kind, as `spanft init --pipeline` calls it.
@@ -74,7 +74,7 @@ def check_kind(name: str, kind: str) -> None:
     """Raise for a task of another kind."""
     if kind and name in TASKS and TASKS[name].kind != kind:
         there = ", ".join(one for one, task in TASKS.items() if task.kind == kind)
-        message = Errors.OTHER_KIND.format(name=name, kind=kind, there=there)
+        message = f"{name!r} is not a task of kind {kind!r}. These are: {there}."
         raise SpanftError(message)
 
 
@@ -89,7 +89,7 @@ def prepare(
 ) -> dict[str, Any]:
     """Make the files, and give what is written to task.json."""
     if name not in TASKS:
-        raise SpanftError(Errors.NO_TASK.format(name=name, there=", ".join(TASKS)))
+        raise SpanftError(f"There is no task {name!r}. There are: {', '.join(TASKS)}.")
     task = TASKS[name]
     check_encoder(task, transformer)
     nlp = make_nlp(task, lang)
@@ -137,7 +137,7 @@ def check_encoder(task: Task, transformer: str | None) -> None:
         tokenizer = AutoTokenizer.from_pretrained(transformer, trust_remote_code=False)
     except (OSError, ValueError, ImportError) as error:
         reason = first_line(error)
-        message = Errors.NO_TOKENIZER_OF.format(name=transformer, reason=reason)
+        message = f"The tokenizer of {transformer!r} cannot be loaded: {reason}"
         raise SpanftError(message) from error
     if task.kind in ("pair", "score"):
         check_tokenizer(tokenizer)
@@ -153,8 +153,9 @@ def make_nlp(task: Task, lang: str) -> Any:
         return spacy.blank(lang, config=pair_tokenizer if is_pair else {})
     except ImportError as error:
         expected = "the code of a language that spaCy knows, such as 'en'"
-        place = {"name": "lang", "value": lang, "expected": expected}
-        raise SpanftError(Errors.BAD_SETTING.format(**place)) from error
+        raise SpanftError(
+            f"lang is {shown(lang)}, but must be {expected}."
+        ) from error
 
 
 def docs_of(examples: Iterator[Any], part: str) -> list[Any]:
@@ -180,8 +181,10 @@ def divide(name: str, read: Parts) -> Parts:
         parts = {"train": train, "dev": dev, **tests}
     for part, docs in parts.items():
         if not docs:
-            place = {"name": name, "n": sum(map(len, read.values())), "part": part}
-            raise ReaderError(Errors.TOO_FEW_ROWS.format(**place))
+            raise SpanftError(
+                f"The data of {name} has only {sum(map(len, read.values()))} rows: "
+                f"none are left for {part}."
+            )
     return parts
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tasks import WHOLE, Layout, Task
 
-from spacy_spanft.errors import CorpusError, Errors, ReaderError
+from spacy_spanft.errors import CorpusError, SpanftError, shown
 
 # How many rows must be read so that a tenth of them is as many as are to be kept.
 ROWS_A_KEPT_ONE = 11
@@ -62,11 +62,10 @@ def from_files(
 
 def no_dataset(name: str, task: Task, error: CorpusError) -> str:
     """Say what to do where there is no network."""
-    return Errors.NO_TASK_DATASET.format(
-        reason=first_line(error).removesuffix("."),
-        name=name,
-        files=names_of_files(task),
-        folder=task.folders[0],
+    return (
+        f"{first_line(error).removesuffix('.')}. Where the data of {name} cannot be "
+        "downloaded, name a folder that has it: --data-dir FOLDER, with "
+        f"{names_of_files(task)} in it or in FOLDER/{task.folders[0]}."
     )
 
 
@@ -91,18 +90,19 @@ def settings_of(task: Task, layout: Layout) -> dict[str, Any]:
 def find_files(name: str, task: Task, folder: Path) -> dict[str, Path]:
     """Find the files of a task, in its own folder or beside those of others."""
     if not folder.is_dir():
-        raise CorpusError(Errors.NO_DATA_DIR.format(path=str(folder), cwd=os.getcwd()))
+        raise CorpusError(
+            f"There is no folder {shown(str(folder))} (seen from {os.getcwd()})."
+        )
     folders = [*(folder / own for own in task.folders), folder]
     for place in folders:
         for files in task.files:
             paths = {part: place / file for part, file in files.items()}
             if all(path.is_file() for path in paths.values()):
                 return paths
-    message = Errors.NO_TASK_FILES.format(
-        name=name,
-        path=str(folder),
-        files=names_of_files(task),
-        folders=" and ".join(repr(str(place)) for place in folders),
+    message = (
+        f"The data of {name} is not in {shown(str(folder))}. Looked for "
+        f"{names_of_files(task)}, in "
+        f"{' and '.join(repr(str(place)) for place in folders)}."
     )
     raise CorpusError(message)
 
@@ -125,13 +125,12 @@ def layout_of(name: str, task: Task, path: Path) -> Layout:
         if fits:
             return layout
     known = [filter(None, layout[:3]) for layout in task.layouts if not layout.header]
-    message = Errors.NO_LAYOUT.format(
-        path=str(path),
-        there=", ".join(map(repr, there)) or "none",
-        name=name,
-        expected=", or ".join(", ".join(map(repr, names)) for names in known),
+    message = (
+        f"{shown(str(path))} has the columns {', '.join(map(repr, there)) or 'none'}, "
+        f"but for {name} must have "
+        f"{', or '.join(', '.join(map(repr, names)) for names in known)}."
     )
-    raise ReaderError(message)
+    raise SpanftError(message)
 
 
 def first_line(error: Exception) -> str:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import PairError, shown
+from ..errors import SpanftError, shown
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 def check_separator(separator: str) -> None:
     """Raise for a separator that cannot be a token."""
     if not separator or separator.split() != [separator]:
-        raise PairError(
+        raise SpanftError(
             f"The separator is {shown(separator)}, but must be a word without white "
             "space."
         )
@@ -39,13 +39,13 @@ def check_separator(separator: str) -> None:
 def check_tokenizer(tokenizer: Any) -> None:
     """Raise for a tokenizer of an encoder that cannot encode pairs."""
     if not tokenizer.is_fast:
-        raise PairError(
+        raise SpanftError(
             f"{type(tokenizer).__name__} is not a fast tokenizer, so it does not say "
             "which characters its wordpieces are made of. Set use_fast = true in the "
             "transformer's tokenizer_config; some encoders have no fast tokenizer."
         )
     if tokenizer.sep_token is None:
-        raise PairError(
+        raise SpanftError(
             f"The tokenizer of {tokenizer.name_or_path!r} has no separator "
             "(sep_token), so it cannot encode pairs of texts. Use an encoder such as "
             "BERT or RoBERTa, or give it one: "
@@ -64,12 +64,12 @@ def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
     """
     check_separator(separator)
     if not (isinstance(first, str) and isinstance(second, str)):
-        raise PairError(
+        raise SpanftError(
             f"{shown((first, second))} is not a pair of texts. Give two strings for "
             "each: [(first, second), ...]."
         )
     if separator in first:
-        raise PairError(
+        raise SpanftError(
             f"The first text of a pair contains the separator {shown(separator)}: "
             f"{shown(first)}. Remove it, or choose another separator."
         )
@@ -87,7 +87,7 @@ def join_pairs(
     """
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2:
-            raise PairError(
+            raise SpanftError(
                 f"{shown(pair)} is not a pair of texts. Give two strings for each: "
                 "[(first, second), ...]."
             )
@@ -105,7 +105,7 @@ def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:
         return Pair(text, None, -1)
     token = next((token for token in doc if token.text == separator), None)
     if token is None:
-        raise PairError(
+        raise SpanftError(
             f"The separator {shown(separator)} is not a token by itself in "
             f"{shown(text)}. It needs white space on both sides, and the tokenizer "
             "must know it:\n\n    [nlp.tokenizer]\n    @tokenizers = "

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ReaderError, shown
+from ..errors import SpanftError, shown
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -21,11 +21,11 @@ def blank(lang: str, config: dict[str, Any] | None = None) -> "Language":
         return spacy.blank(lang, config=config or {})
     except ImportError as error:
         if "[E048]" in str(error):
-            raise ReaderError(
+            raise SpanftError(
                 f"{shown(lang)} is not the code of a language that spaCy knows, such "
                 "as 'en' or 'de'."
             ) from error
         reason = str(error).partition("\n")[0]
-        raise ReaderError(
+        raise SpanftError(
             f"There is no tokenizer of the language {shown(lang)}: {reason}"
         ) from error

@@ -5,7 +5,7 @@ import spacy
 
 from spacy_spanft import NgramDictionary, Provenance
 from spacy_spanft.cli.rendering import to_html, to_terminal
-from spacy_spanft.errors.visible import visible
+from spacy_spanft.errors import visible
 from spacy_spanft.segmenters.writing import write_spans
 
 from ..commands import run

@@ -9,7 +9,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import Model
 
-from spacy_spanft.errors import PairError, SpanftError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import explain
 from spacy_spanft.ml.alignment import encoding_of_tokens, encoding_of_wordpieces
 from spacy_spanft.ml.layers.doc_rows import DocRows
@@ -237,5 +237,5 @@ def test_it_begins_as_if_nothing_were_compared():
 
 @pytest.mark.parametrize("separator", ["", "a b"])
 def test_separators_that_cannot_be(separator):
-    with pytest.raises((PairError, SpanftError), match="separator"):
+    with pytest.raises((SpanftError, SpanftError), match="separator"):
         pipeline("ClsTextCat", pair_separator=separator)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary, join_pair, join_pairs
-from spacy_spanft.errors import PairError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.wordpieces import cut_windows, encoding_of
 from spacy_spanft.ml.pairs import split_pair
 
@@ -47,7 +47,7 @@ def make_blank(separator="[SEP]"):
 @given(first=texts, second=texts)
 def test_a_pair_splits_into_what_was_joined(blank, first, second):
     if "[SEP]" in first:
-        with pytest.raises(PairError, match="contains the separator"):
+        with pytest.raises(SpanftError, match="contains the separator"):
             join_pair(first, second)
         return
     pair = split_pair(blank.make_doc(join_pair(first, second)))
@@ -65,7 +65,7 @@ def test_only_the_first_separator_counts(blank):
 
 def test_what_is_no_pair():
     for pairs in (["ab"], [("a", "b", "c")], [("a", None)]):
-        with pytest.raises(PairError, match=r"not a pair of texts\. Give two strings"):
+        with pytest.raises(SpanftError, match=r"not a pair of texts\. Give two"):
             list(join_pairs(pairs))
 
 
@@ -85,17 +85,17 @@ def test_another_separator():
 
 @pytest.mark.parametrize("separator", ["", "a b", " "])
 def test_separators_that_are_none(separator):
-    with pytest.raises(PairError, match="without white space"):
+    with pytest.raises(SpanftError, match="without white space"):
         make_blank(separator)
 
 
 def test_a_tokenizer_that_does_not_know_the_separator(nlp):
-    with pytest.raises(PairError, match=r"PairTokenizer\.v1"):
+    with pytest.raises(SpanftError, match=r"PairTokenizer\.v1"):
         split_pair(nlp("a [SEP] b"))
 
 
 def test_a_separator_without_space_around_it(blank):
-    with pytest.raises(PairError, match="white space on both sides"):
+    with pytest.raises(SpanftError, match="white space on both sides"):
         split_pair(blank("one[SEP]two"))
 
 
@@ -289,7 +289,7 @@ class TestErrors:
     def test_no_separator_in_the_tokenizer(self, encoder):
         nlp = make(encoder)
         tokenizer_of(nlp).sep_token = None
-        with pytest.raises(PairError, match="has no separator"):
+        with pytest.raises(SpanftError, match="has no separator"):
             nlp("a [SEP] b")
         assert nlp("a").cats
 
@@ -299,17 +299,17 @@ class TestErrors:
         nlp = make(encoder, separator="</s>")
         (tmp_path / "x.tsv").write_text("text\tother\tlabel\na\tb\t1\n")
         corpus = table_corpus(tmp_path / "x.tsv", text_pair="other")
-        with pytest.raises(PairError, match="'transformer' has separator = '</s>'"):
+        with pytest.raises(SpanftError, match="'transformer' has separator = '</s>'"):
             list(corpus(nlp))
 
     def test_slow_tokenizer(self, tmp_path):
         folder = save_bert(tmp_path / "bert")
-        with pytest.raises(PairError, match="use_fast = true"):
+        with pytest.raises(SpanftError, match="use_fast = true"):
             make(folder, tokenizer_config={"use_fast": False})
 
     def test_the_pipeline_has_another_tokenizer(self, pipeline, nlp):
         doc = nlp("a [SEP] b")
-        with pytest.raises(PairError, match=r"PairTokenizer\.v1"):
+        with pytest.raises(SpanftError, match=r"PairTokenizer\.v1"):
             pipeline.get_pipe("transformer").predict([doc])
 
 

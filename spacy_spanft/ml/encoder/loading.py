@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import srsly
 
-from ...errors import PairError, SpanftError
+from ...errors import SpanftError
 from .safety import (
     SAFE,
     WHERE,
@@ -189,7 +189,7 @@ def _encoder_of(module: Any) -> Any:
 
 def _checked(module: Any, tokenizer: Any, config: Any) -> Encoder:
     if not tokenizer.is_fast:
-        raise PairError(
+        raise SpanftError(
             f"{type(tokenizer).__name__} is not a fast tokenizer, so it does not say "
             "which characters its wordpieces are made of. Set use_fast = true in the "
             "transformer's tokenizer_config; some encoders have no fast tokenizer."

@@ -1,0 +1,121 @@
+"""Errors that a user can fix, and values as their messages show them.
+
+A message stands where it is raised: what was wrong, the value, and what to do. The
+command line prints it alone, without a traceback.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from itertools import islice
+from reprlib import Repr
+from typing import Any
+
+# Of one value, and of a list of them.
+_MAX_VALUE, _MAX_LIST, _MAX_LISTED = 200, 450, 10
+# What moves the cursor, changes the direction of writing, or cannot be written.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+# What may stay where a text has several lines.
+LAYOUT = "\n\t"
+
+
+class SpanftError(ValueError):
+    """Wrong input that the user can fix."""
+
+
+class CorpusError(SpanftError):
+    """Text that cannot be read."""
+
+
+class ExtraError(SpanftError):
+    """A feature whose packages are not installed."""
+
+
+class ComparisonError(SpanftError):
+    """Pipelines that cannot be compared."""
+
+
+def check_setting(name: str, value: object, is_right: bool, expected: str) -> None:
+    """Raise for a setting that cannot be used.
+
+    name (str): Its name where it is set.
+    value (object): Its value.
+    is_right (bool): Whether it can be used.
+    expected (str): What it must be: "1 or more".
+    """
+    if not is_right:
+        raise SpanftError(f"{name} is {shown(value)}, but must be {expected}.")
+
+
+def check_number(
+    name: str, value: object, is_right: Callable[[float], bool], expected: str
+) -> None:
+    """Raise for a setting that is not a number, such as "0.1", or a wrong one.
+
+    name (str): Its name where it is set.
+    value (object): Its value.
+    is_right (Callable[[float], bool]): Whether a number can be used.
+    expected (str): What it must be: "a number from 0 to 1".
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    check_setting(name, value, is_number and is_right(value), expected)  # type: ignore[arg-type]
+
+
+class _ShortRepr(Repr):
+    def repr_int(self, x: int, level: int) -> str:
+        try:
+            return super().repr_int(x, level)
+        except ValueError:  # Python writes no number of thousands of digits
+            return "a number of thousands of digits"
+
+
+_REPR = _ShortRepr()
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = _MAX_VALUE
+
+
+def shown(value: Any) -> str:
+    """Return the `repr` of a value, cut in the middle to 200 characters."""
+    return _cut(_REPR.repr(value), _MAX_VALUE)
+
+
+def listed(values: Collection[Any]) -> str:
+    """Return the `repr` of the first values, and how many more there are.
+
+    RETURNS (str): With commas between them; "none" if there are none.
+    """
+    names = _cut(", ".join(map(shown, islice(values, _MAX_LISTED))), _MAX_LIST)
+    n_more = len(values) - _MAX_LISTED
+    return f"{names} and {n_more:,} more" if n_more > 0 else names or "none"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number and its noun: "1 label", or "2,000 labels"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def meant(name: str, known: Collection[str]) -> str:
+    """Return the question whether a known name was meant, if one is similar."""
+    near = get_close_matches(name, known, 1)
+    return f" Is {near[0]!r} meant?" if near else ""
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""Return a text with \x1b in the place of ESC, which a terminal would obey.
+
+    text (str): Any text.
+    keep (str): Characters that stay as they are.
+    """
+    return _HIDDEN.sub(lambda match: _escape(match[0], keep), text)
+
+
+def _escape(character: str, keep: str) -> str:
+    return character if character in keep else ascii(character)[1:-1]
+
+
+def _cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    n_last = longest // 3
+    return f"{text[: longest - n_last - 3]}...{text[len(text) - n_last :]}"
