@@ -74,8 +74,9 @@ def training_rows(n_texts: int, n_words: int, repeat: int) -> list[tuple[str, ..
             for arm in ARMS:
                 made = make_pipeline(arm, Path(folder), texts, **{key: precision})
                 # Nothing else may keep the pipeline: see `measure`.
-                step: Any = partial(_step, *made[:3], 0)
-                del made
+                nlp, examples, optimizer = made[:3]
+                step: Any = partial(_step, nlp, examples, optimizer, 0)
+                del made, nlp, examples, optimizer
                 seconds, megabytes = measure(step, repeat)
                 del step
                 name = f"train, {arm}, {'mixed' if mixed else 'full'} precision"
