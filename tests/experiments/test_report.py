@@ -81,7 +81,7 @@ def made_up(mean, p, n_others=1):
         ),
         (made_up(0.1, 0.2), "It is not significant"),
         (made_up(0.1, 0.03, n_others=2), "p 0.060)."),
-        (made_up(-0.1, 0.0001), "of −10.0. It is significant"),
+        (made_up(-0.1, 0.0001), "−5.0, p below 0.001)."),
         (made_up(0.1, 0.01, n_others=0), "base scores 80.0 ± 0.0."),
     ],
 )

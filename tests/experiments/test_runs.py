@@ -64,29 +64,9 @@ def test_folders_of_runs(tmp_path):
     assert notes_of(folder) == {"ours": "a note"}
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "expected"),
-    [
-        ("arms.json", None, r"cola' is not a folder of runs: it has no arms\.json"),
-        ("arms.json", "[]", r"arms\.json is damaged: '\[\]' is not a JSON object"),
-        ("arms.json", "{}", r"arms\.json is damaged .*'arms'"),
-        ("arms.json", '{"arms": [], "runs": {}}', "there are no arms"),
-        ("base/2/log.jsonl", None, r"log\.jsonl is damaged: No such file"),
-        ("base/2/log.jsonl", '{"step": 1}\n', "is damaged .*'score'"),
-        (
-            "base/2/log.jsonl",
-            '{"step": 1, "score"',
-            r"is damaged: Expecting",
-        ),
-    ],
-)
-def test_broken_folders_are_named(tmp_path, file, text, expected):
-    folder = write_runs(tmp_path / "cola")
-    (folder / file).unlink()
-    if text is not None:
-        (folder / file).write_text(text)
-    with pytest.raises(ComparisonError, match=expected):
-        read_trainings(folder)
+def test_what_is_no_folder_of_runs(tmp_path):
+    with pytest.raises(ComparisonError, match=r"not a folder of runs: it has no arms"):
+        read_trainings(tmp_path)
 
 
 def test_runs_of_earlier_matrices_are_left_out(tmp_path):
@@ -113,8 +93,7 @@ def break_runs(folder):
     (runs / "base" / "2" / "model").rmdir()
     (runs / "base" / "3" / "run.json").unlink()
     (runs / "base" / "3.going").mkdir()
-    for seed, text in enumerate(["null", "[" * 100_000, '{"fingerprint": "old"}']):
-        (runs / "ours" / str(seed) / "run.json").write_text(text)
+    (runs / "ours" / "2" / "run.json").write_text('{"fingerprint": "old"}')
     return runs
 
 
@@ -123,19 +102,17 @@ def test_whatever_is_missing_is_named_with_its_reason(tmp_path):
     assert (found.n_runs, found.arms) == (12, ["never"])
     reasons = {f"{run.arm}/{run.seed}": run.reason for run in found.runs}
     assert list(reasons) == [
-        *("base/1", "base/2", "base/3", "ours/0", "ours/1", "ours/2"),
+        *("base/1", "base/2", "base/3", "ours/2"),
         *(f"never/{seed}" for seed in range(4)),
     ]
     never = "not trained, or not to the end"
     assert reasons["base/1"] == r"failed: ValueError: no \x1b[2J memory at all"
     assert "no folder model beside run.json" in reasons["base/2"]
     assert reasons["base/3"] == reasons["never/3"] == never
-    assert "is damaged: 'null' is not a JSON object" in reasons["ours/0"]
-    assert "is damaged: maximum recursion" in reasons["ours/1"]
     assert "other settings or data" in reasons["ours/2"]
     assert found.told() == [
-        "Missing runs: 10 of 12: base/1, base/2, base/3, ours/0, ours/1, ours/2, "
-        "never/0, never/1 and 2 more.",
+        "Missing runs: 8 of 12: base/1, base/2, base/3, ours/2, never/0, never/1, "
+        "never/2, never/3.",
         "Arms without a finished run: never.",
     ]
     same = "base/3, never/0, never/1, never/2, never/3: not trained, or not to the end."
@@ -211,7 +188,7 @@ def test_an_incomplete_matrix_is_compared_only_if_asked_for(tmp_path):
     done = run(*compare, cwd=tmp_path, ok=False)
     assert len(done.stderr.splitlines()) == 1
     for expected in (
-        "The experiment in 'cola' is not complete. Missing runs: 10 of 12: base/1, ",
+        "The experiment in 'cola' is not complete. Missing runs: 8 of 12: base/1, ",
         r"base/1: failed: ValueError: no \x1b[2J memory at all.",
         "Arms without a finished run: never.",
         "Rerun it to resume",
@@ -220,7 +197,7 @@ def test_an_incomplete_matrix_is_compared_only_if_asked_for(tmp_path):
         assert expected in done.stderr
     assert not (tmp_path / "out").exists()
     done = run(*compare, "--allow-missing", cwd=tmp_path)
-    told = "Missing runs: 10 of 12: base/1, base/2, base/3, ours/0"
+    told = "Missing runs: 8 of 12: base/1, base/2, base/3, ours/2"
     assert f"## cola\n\n{told}" in done.stdout
     assert "Arms without a finished run: never." in done.stdout
     assert r"failed: ValueError: no \\x1b\[2J memory at all" in done.stdout
@@ -234,7 +211,7 @@ def test_an_incomplete_matrix_is_compared_only_if_asked_for(tmp_path):
     assert missing["runs"][1]["seed"] == "2"
     page = Page((out / "comparison.html").read_text(encoding="utf8"))
     # The headline begins with it, and the reasons stand below.
-    assert f"{told}, ours/1, ours/2, never/0, never/1 and 2 more. Arms" in page.text
+    assert f"{told}, never/0, never/1, never/2, never/3. Arms" in page.text
     assert "Missing base/1: failed: ValueError" in page.text
 
 

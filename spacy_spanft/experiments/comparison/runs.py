@@ -8,10 +8,11 @@ failed is FOLDER/ARM/SEED.failed.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import srsly
 
 from ...errors import ComparisonError, visible
-from ...util.facts import read_text, to_object
 
 RUN = "run.json"
 _ARMS, _MODEL, _LOG, _CURVE = "arms.json", "model", "log.txt", "log.jsonl"
@@ -123,21 +124,10 @@ def read_trainings(folder: str | Path) -> list[Training]:
 
 
 def _training(arm: str, run: Path) -> Training:
-    values = to_object(run / RUN, read_text(run / RUN))
-    lines = read_text(run / _CURVE).splitlines()
-    rows = [to_object(run / _CURVE, line) for line in lines if line.strip()]
-    try:
-        memory = values["peak_memory"]
-        return Training(
-            arm,
-            int(values["seed"]),
-            float(values["seconds"]),
-            float(values["words_per_second"]),
-            None if memory is None else float(memory),
-            [(int(row["step"]), float(row["score"])) for row in rows],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(run, error) from error
+    values = srsly.read_json(run / RUN)
+    curve = [(row["step"], row["score"]) for row in srsly.read_jsonl(run / _CURVE)]
+    seconds, speed = values["seconds"], values["words_per_second"]
+    return Training(arm, values["seed"], seconds, speed, values["peak_memory"], curve)
 
 
 def _finished(folder: str | Path) -> list[tuple[str, Path]]:
@@ -155,19 +145,11 @@ def _runs(folder: _Folder) -> Iterator[tuple[str, Path]]:
 
 def _fault(run: Path, folder: _Folder) -> str:
     """Return why a run cannot be compared; "" if it can."""
-    fault = ""
+    fault, name = "", f"{run.parent.name}/{run.name}"
     if not (run / RUN).exists():
         fault = "not trained, or not to the end"
-    else:
-        try:
-            values = to_object(run / RUN, read_text(run / RUN))
-        except ComparisonError as error:
-            return str(error).rstrip(".")
-        if (
-            values.get("fingerprint")
-            != folder.fingerprints[f"{run.parent.name}/{run.name}"]
-        ):
-            fault = "trained with other settings or data than the last experiment"
+    elif srsly.read_json(run / RUN)["fingerprint"] != folder.fingerprints[name]:
+        fault = "trained with other settings or data than the last experiment"
     failed = run.with_name(f"{run.name}.failed")
     if fault and failed.is_dir():
         return f"failed: {_last_error(failed)}"
@@ -190,18 +172,8 @@ def _read(folder: str | Path) -> _Folder:
             f"{str(folder)!r} is not a folder of runs: it has no {_ARMS}. Name the "
             f"folder of a task, such as training/cola."
         )
-    values: dict[str, Any] = to_object(path, read_text(path))
-    try:
-        arms, runs = list(values["arms"]), dict(values["runs"])
-        if not arms or not all(name.partition("/")[0] in arms for name in runs):
-            raise ValueError("there are no arms, or runs of others")
-        return _Folder(Path(folder), arms, dict(values.get("notes", {})), runs)
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: Exception) -> ComparisonError:
-    return ComparisonError(f"{path} is damaged ({error!r}). Run the experiment again.")
+    values = srsly.read_json(path)
+    return _Folder(Path(folder), values["arms"], values["notes"], values["runs"])
 
 
 def _listed(names: list[str]) -> str:

@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -84,19 +85,29 @@ def disagreements(comparison: Comparison, explain: Explain | None = None) -> lis
     first, last = comparison.arms[0], comparison.arms[-1]
     if first is last:
         return []
-    run, sides = last.runs[0], []
-    for better, worse in ((last, first), (first, last)):
-        good, bad = _errors(better), _errors(worse)
-        is_score = comparison.metric in SCORES
-        is_better = good < bad if is_score else (good < 0.5) & (bad > 0.5)
-        order = np.argsort(good - bad, kind="stable")
-        numbers = [int(i) for i in order if is_better[i]]
-        shown = numbers[:_N_SHOWN]
-        texts = [(run.texts[i], run.gold[i]) for i in shown]
-        reasons = iter(explain(run.component, texts) if explain and texts else ())
-        examples = [_example(comparison, i, next(reasons, None)) for i in shown]
-        sides.append(Side(better.name, worse.name, len(numbers), examples))
-    return sides
+    pairs = [(last, first), (first, last)]
+    sides = [_texts_better(*pair) for pair in pairs]
+    run, shown = last.runs[0], [texts[:_N_SHOWN] for texts in sides]
+    golds = [(run.texts[i], run.gold[i]) for i in chain(*shown)]
+    whys = iter(explain(run.component, golds) if explain and golds else ())
+    return [
+        Side(
+            better.name,
+            worse.name,
+            len(texts),
+            [_example(comparison, i, next(whys, None)) for i in texts[:_N_SHOWN]],
+        )
+        for (better, worse), texts in zip(pairs, sides, strict=True)
+    ]
+
+
+def _texts_better(better: Arm, worse: Arm) -> list[int]:
+    """Return the texts on which an arm is better, the furthest apart first."""
+    good, bad = _errors(better), _errors(worse)
+    is_score = better.runs[0].metric in SCORES
+    is_better = good < bad if is_score else (good < 0.5) & (bad > 0.5)
+    order = np.argsort(good - bad, kind="stable")
+    return [int(i) for i in order if is_better[i]]
 
 
 def _errors(arm: Arm) -> NDArray[np.float64]:

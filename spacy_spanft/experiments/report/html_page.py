@@ -1,9 +1,10 @@
 """A comparison as one page of HTML, with figures, which needs no other file."""
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from spacy.util import get_package_version
 
 from ...util.extras import require
 from ..comparison.comparing import Comparison
@@ -52,7 +53,7 @@ def to_html(
     return environment.get_template("page.html.jinja").render(
         tasks=tasks,
         overview=_overview(comparisons),
-        versions=[f"{name} {version(name)}" for name in _PACKAGES],
+        versions=[f"{name} {get_package_version(name)}" for name in _PACKAGES],
         tables=tables,
     )
 

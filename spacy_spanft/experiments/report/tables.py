@@ -59,8 +59,9 @@ def headline(comparison: Comparison) -> str:
         return " ".join([*sentences, _ONE_RUN])
     p = corrected(comparison)[best.name]
     verdict = "significant" if p < LEVEL else "not significant"
+    chance = f"p {probability(p)}".replace("<", "below")
     ends = interval(best.method)
-    sentences.append(f"It is {verdict} (95% interval {ends}, p {probability(p)}).")
+    sentences.append(f"It is {verdict} (95% interval {ends}, {chance}).")
     return " ".join(sentences)
 
 
@@ -205,7 +206,7 @@ def to_markdown(comparison: Comparison, notes: Mapping[str, str] | None = None) 
     both = zip(score_rows(comparison), cost_rows(comparison), strict=True)
     cells = [[{**scores, **costs}[c] for c in _COLUMNS] for scores, costs in both]
     table = [_COLUMNS, ["---"] * len(_COLUMNS)]
-    table += [list(map(escape_markdown, row)) for row in cells]
+    table += [[escape_markdown(name), *numbers] for name, *numbers in cells]
     size = f"{comparison.n_docs:,} texts of {comparison.data}"
     scale = "in percent: mean and standard deviation over the runs."
     meanings = MEANINGS[: 4 if comparison.ensembles else 3]
