@@ -153,9 +153,7 @@ def make_nlp(task: Task, lang: str) -> Any:
         return spacy.blank(lang, config=pair_tokenizer if is_pair else {})
     except ImportError as error:
         expected = "the code of a language that spaCy knows, such as 'en'"
-        raise SpanftError(
-            f"lang is {shown(lang)}, but must be {expected}."
-        ) from error
+        raise SpanftError(f"lang is {shown(lang)}, but must be {expected}.") from error
 
 
 def docs_of(examples: Iterator[Any], part: str) -> list[Any]:

@@ -1,6 +1,7 @@
 """The cost of a pipeline: weights and memory."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
@@ -43,5 +44,9 @@ def peak_memory(gpu_id: int) -> float | None:
         import resource
     except ImportError:  # Windows
         return None
+    status = Path("/proc/self/status")
+    if status.exists():  # on Linux, what getrusage says begins with the parent's peak
+        fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(fields["VmHWM"].split()[0]) * 1024 / _MEGA
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return float(peak / _MEGA if sys.platform == "darwin" else peak * 1024 / _MEGA)

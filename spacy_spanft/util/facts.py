@@ -2,11 +2,10 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
 
 
 def read_text(path: Path) -> str:
@@ -37,30 +36,6 @@ def to_object(path: Path, text: str) -> dict[str, Any]:
         reason = f"{text.strip()[:40]!r} is not a JSON object"
         raise ComparisonError(f"{path} is damaged: {reason}.")
     return values
-
-
-def value_of(
-    path: Path,
-    values: dict[str, Any],
-    key: str,
-    is_right: Callable[[Any], bool],
-    expected: str,
-) -> Any:
-    """Take a value from a JSON object.
-
-    path (Path): The file that it comes from, for errors.
-    values (dict[str, Any]): The object.
-    is_right (Callable[[Any], bool]): Whether a value may be there.
-    expected (str): What may be there, in words.
-    RETURNS (Any): The value.
-    """
-    value = values.get(key)
-    if key not in values or is_right(value) is not True:
-        reason = f"{key!r} is {shown(value)}, but must be {expected}"
-        if key not in values:
-            reason = f"{key!r} is missing, which must be {expected}"
-        raise ComparisonError(f"{path} is damaged: {reason}.")
-    return value
 
 
 def is_whole(value: Any) -> bool:
