@@ -7,7 +7,7 @@ Everything a pipeline needs is found through entry points, so that
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .util.about import __version__
+from .util import __version__
 
 if TYPE_CHECKING:
     from .explanation.explainers import explain, explain_pipe

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from ..errors import SpanftError, visible
 from ..ml.pairs import SEPARATOR
-from ..util.languages import blank
+from ..util.pipelines import blank
 from .util import OnBadBytes, short_errors
 
 if TYPE_CHECKING:

@@ -145,7 +145,7 @@ def _check_options(
     """Raise for wrong options, before data are read for minutes."""
     from ..configs import check_encoder
     from ..ngrams.dictionary import NgramDictionary
-    from ..util.languages import blank
+    from ..util.pipelines import blank
 
     if no_spans and (dictionary is not None or segmentation is not None):
         raise SpanftError(

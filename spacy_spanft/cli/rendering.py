@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from wasabi.util import color
 
 from ..errors import counted, visible
-from ..util.page import marked_page
+from ..explanation.display import marked_page
 
 _LAYOUT = "\n\t"  # what may stay in a text of several lines
 # Two shades that black reads well on, taken in turns so that neighbors differ.

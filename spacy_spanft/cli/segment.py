@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from ..errors import SpanftError, visible
-from ..util.languages import blank
+from ..util.pipelines import blank
 from .texts import BadBytes, File, read_texts, short_enough
 from .util import OnBadBytes, short_errors
 

@@ -10,7 +10,7 @@ from confection import Config
 
 from ..errors import SpanftError
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
-from ..util.names import SEGMENTER
+from ..util import SEGMENTER
 from .encoders import CURATED, LISTENERS
 from .heads import (
     CLASSIFIERS,
@@ -49,7 +49,7 @@ def add_spans(
     components: Sequence[str] = (),
     segmentation: str | None = None,
 ) -> Added:
-    """Give components of a config the spans of a segmenter, or windows over the text.
+    """Add to components of a config the spans of a segmenter, or windows over the text.
 
     A text classifier gets a model that pools spans. All others keep their model, whose
     tok2vec is wrapped, so that each token knows its context.

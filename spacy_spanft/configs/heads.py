@@ -8,7 +8,7 @@ from spacy import blank
 from spacy.util import registry
 
 from ..errors import SpanftError
-from ..util.names import SPAN_BLOCKS
+from ..util import SPAN_BLOCKS
 
 # The factories whose models can pool spans, and whether their labels are exclusive.
 CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}

@@ -10,7 +10,7 @@ from confection import Config
 from spacy.util import load_model_from_config
 
 from ..errors import SpanftError, visible
-from ..util.names import SEGMENTER
+from ..util import SEGMENTER
 from .adding import add_spans
 from .bases import TASKS, base
 from .encoders import ENCODERS

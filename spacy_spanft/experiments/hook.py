@@ -15,7 +15,7 @@ from ..segmenters.coverage import piece_lengths
 from ..segmenters.ngram import NgramSegmenter
 from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.registry import registry
-from ..util.names import SPAN_BLOCKS
+from ..util import SPAN_BLOCKS
 
 if TYPE_CHECKING:
     from ..explanation import Explanation as Explanation

@@ -1,14 +1,14 @@
 """Explanations for the terminal, as a page, and as JSON."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from spacy import displacy
 from spacy.tokens import Doc
 
 from ..errors import shown, visible
-from ..util.page import marked_page
 from .explanation import Explanation, Part, Reasons
 
 _LAYOUT = "\n\t"  # what may stay in a text of several lines
@@ -147,3 +147,20 @@ def _place(doc: Doc, part: Part) -> dict[str, Any]:
 def _shade(added: float, highest: float) -> str:
     shades = _FOR if added > 0 else _AGAINST
     return shades[min(int(abs(added) / highest * len(shades)), len(shades) - 1)]
+
+
+def marked_page(texts: Sequence[dict[str, Any]], colors: Mapping[str, str]) -> str:
+    """Make a page.
+
+    texts (Sequence[dict[str, Any]]): Texts as displaCy takes them: "text", and "ents"
+        of "start", "end" and "label"; also "title". Labels and titles are written into
+        the page as they are.
+    colors (Mapping[str, str]): The color of each label.
+    RETURNS (str): The page.
+    """
+    options = {"colors": colors}
+    page: Any = displacy.render(
+        texts, style="ent", manual=True, page=True, options=options, jupyter=False
+    )
+    # A browser would have to guess how a file is encoded.
+    return str(page).replace("<head>", '<head>\n        <meta charset="utf-8">', 1)

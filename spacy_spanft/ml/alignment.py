@@ -15,7 +15,7 @@ from spacy.attrs import IS_SPACE, SPACY
 from spacy.tokens import Doc, SpanGroup
 
 from ..errors import SpanftError, listed, shown
-from ..util.names import SAMPLE, WRITER
+from ..util import SAMPLE, WRITER
 
 Ints = NDArray[np.int64]
 NO_SPANS = np.zeros((0, 2), np.int64)

@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Any
 
 from ..errors import SpanftError, shown
-from ..util.about import __version__
+from ..util import __version__
 
 MAGIC = "#spacy-spanft-ngrams"
 FORMAT_VERSION = 1

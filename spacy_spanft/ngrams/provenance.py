@@ -6,7 +6,7 @@ from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ..util.about import __title__, __version__
+from ..util import __title__, __version__
 from .counting.settings import Settings
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from ..ml.cross_entropy import (
     cross_entropy,
     read_weights,
 )
-from ..util.names import WRITER
+from ..util import WRITER
 
 # token.ent_iob. A token that is blocked begins an entity without a label.
 _INSIDE, _BEGIN = 1, 3

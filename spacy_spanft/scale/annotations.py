@@ -8,7 +8,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import import_file
 
-from ..util.names import SEGMENTER, WRITER
+from ..util import SEGMENTER, WRITER
 from ..util.pipelines import load
 from .workers import gpu_of_process
 

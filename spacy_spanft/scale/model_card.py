@@ -11,8 +11,8 @@ from spacy.util import dot_to_object
 
 from .. import NgramDictionary, default_dictionary
 from ..errors import visible
+from ..util import SEGMENTER
 from ..util._compat import readme_of_spacy
-from ..util.names import SEGMENTER
 from .saved_pipeline import Saved
 
 if TYPE_CHECKING:

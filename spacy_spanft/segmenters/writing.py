@@ -10,7 +10,7 @@ from spacy.attrs import ORTH
 from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import SpanftError, shown
-from ..util.names import SAMPLE, WRITER
+from ..util import SAMPLE, WRITER
 from .registry import Segment, Segmentation
 
 

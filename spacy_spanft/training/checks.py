@@ -14,7 +14,7 @@ from spacy.training import Example
 
 from ..errors import SpanftError, listed
 from ..pipeline.span_segmenter import DEFAULT_SPANS_KEY
-from ..util.names import SEGMENTER
+from ..util import SEGMENTER
 from .gold import cats_in, entities_in, read_corpus, spans_in, tags_in
 
 _OURS = "spacy-spanft."

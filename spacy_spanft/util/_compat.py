@@ -16,30 +16,21 @@ OVERRIDDEN = {
         "_examples_to_truth",
         "_validate_categories",
     ),
-    # In which order it trains, and how it saves and loads a checkpoint.
-    "transformers.Trainer": (
-        "_get_train_sampler",
-        "_save",
-        "_save_checkpoint",
-        "_load_from_checkpoint",
-    ),
-    # Starts a process, given the object that stands for it.
-    "multiprocessing.context.SpawnProcess": ("_Popen",),
 }
 
 
 def torch_module(shim: Any) -> Any:
-    """Get the module of a thinc PyTorchShim, which has no public name for it."""
+    """Return the module of a thinc PyTorchShim, which has no public name for it."""
     return shim._model
 
 
 def found_inf(shim: Any) -> bool:
-    """Say whether a gradient of a PyTorchShim was too large for half precision."""
+    """Whether a gradient of a PyTorchShim was too large for half precision."""
     return bool(shim._grad_scaler.found_inf)
 
 
 def set_found_inf(shim: Any, value: bool) -> None:
-    """Say so in its place: the gradient may have come from another process."""
+    """Set that: the gradient may have come from another process."""
     shim._grad_scaler._found_inf = value
 
 
@@ -57,7 +48,7 @@ def wrapped_train_batches(wrap: Callable[[Any], Any]) -> Iterator[None]:
 
 
 def forward_of(model: Any) -> Callable[..., Any]:
-    """Get the function that a thinc model calls: it may be set in __init__ alone."""
+    """Return the function that a thinc model calls: it may be set in __init__ alone."""
     function: Callable[..., Any] = model._func
     return function
 
@@ -68,22 +59,17 @@ def set_forward(model: Any, forward: Callable[..., Any]) -> None:
 
 
 def has_heard(listener: Any) -> bool:
-    """Say whether a TransformerListener has been given a batch by its transformer."""
+    """Whether a TransformerListener has been given a batch by its transformer."""
     return listener._batch_id is not None
 
 
 def has_heard_curated(listener: Any) -> bool:
-    """Say whether a listener of spacy-curated-transformers has been given a batch."""
+    """Whether a listener of spacy-curated-transformers has been given a batch."""
     return listener.attrs["_state"].outputs is not None
 
 
-def attention_of(config: Any) -> str | None:
-    """Get the name of the attention that a Hugging Face model was loaded with."""
-    return getattr(config, "_attn_implementation", None)
-
-
 def command_line() -> Any:
-    """Get the typer app of `python -m spacy`, to which plug-ins add commands."""
+    """Return the typer app of `python -m spacy`, to which plug-ins add commands."""
     from spacy.cli._util import app
 
     return app
@@ -111,7 +97,7 @@ def import_code(path: Path | str | None) -> None:
 
 
 def third_party_requirements(nlp: Any) -> list[str]:
-    """Name the packages that a pipeline needs, as `spacy package` does."""
+    """Return the packages that a pipeline needs, as `spacy package` does."""
     from spacy.cli.package import get_third_party_dependencies
     from spacy.util import split_requirement
 
@@ -121,7 +107,7 @@ def third_party_requirements(nlp: Any) -> list[str]:
 
 
 def readme_of_spacy(meta: dict[str, Any]) -> str:
-    """Write the README.md that `spacy package` writes where there is none."""
+    """Return the README.md that `spacy package` writes where there is none."""
     from spacy.cli.package import generate_readme
 
     return generate_readme(meta)

@@ -1,12 +1,13 @@
 """Pipelines by their names or paths."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 from spacy.language import Language
 from spacy.util import is_package, load_model
 
-from ..errors import ComparisonError, shown
-from .facts import read_text, to_object
+from ..errors import ComparisonError, SpanftError, shown
 from .files import is_there
 from .gpu import select_gpu
 
@@ -57,3 +58,56 @@ def check_pipeline(path: str) -> None:
         to_object(meta, read_text(meta))
         return
     raise ComparisonError(f"The pipeline {name!r} cannot be loaded: {reason}")
+
+
+def read_text(path: Path) -> str:
+    """Read a file.
+
+    path (Path): The file.
+    RETURNS (str): Its text.
+    """
+    try:
+        return path.read_text("utf8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ComparisonError(f"{path} is damaged: {reason}.") from error
+
+
+def to_object(path: Path, text: str) -> dict[str, Any]:
+    """Read a JSON object.
+
+    path (Path): The file that it comes from, for errors.
+    text (str): The JSON.
+    RETURNS (dict[str, Any]): The object.
+    """
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ComparisonError(f"{path} is damaged: {error}.") from error
+    if not isinstance(values, dict):
+        reason = f"{text.strip()[:40]!r} is not a JSON object"
+        raise ComparisonError(f"{path} is damaged: {reason}.")
+    return values
+
+
+def blank(lang: str, config: dict[str, Any] | None = None) -> "Language":
+    """Make an empty pipeline.
+
+    lang (str): The language.
+    config (Optional[dict[str, Any]]): What it is to have of its own.
+    RETURNS (Language): The pipeline.
+    """
+    import spacy
+
+    try:
+        return spacy.blank(lang, config=config or {})
+    except ImportError as error:
+        if "[E048]" in str(error):
+            raise SpanftError(
+                f"{shown(lang)} is not the code of a language that spaCy knows, such "
+                "as 'en' or 'de'."
+            ) from error
+        reason = str(error).partition("\n")[0]
+        raise SpanftError(
+            f"There is no tokenizer of the language {shown(lang)}: {reason}"
+        ) from error

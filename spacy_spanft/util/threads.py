@@ -10,7 +10,7 @@ U = TypeVar("U")
 
 
 def n_cores() -> int:
-    """Say how many threads to use: Arrow's number, which OMP_NUM_THREADS limits."""
+    """Return the number of threads to use, which OMP_NUM_THREADS limits."""
     import pyarrow as pa
 
     return int(pa.cpu_count())

@@ -40,13 +40,6 @@ def test_a_listener_knows_whether_it_has_heard():
     assert _compat.has_heard(listener)
 
 
-def test_a_model_names_its_attention(bert):
-    from transformers import AutoModel
-
-    model = AutoModel.from_pretrained(bert, attn_implementation="eager")
-    assert _compat.attention_of(model.config) == "eager"
-
-
 def test_what_spacy_package_requires_and_writes():
     nlp = spacy.blank("en", meta={"requirements": ["nltk>=3.9"]})
     nlp.add_pipe("span_segmenter")

@@ -1,5 +1,6 @@
 """A row of predictions written on a Doc; the names are those of spaCy's JSON."""
 
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
@@ -10,7 +11,6 @@ from spacy.util import filter_spans
 
 from ...errors import ComparisonError, listed, shown
 from ...training.readers.rows import Row
-from ...util.facts import is_number, is_whole
 from ..metrics.scoring import SCORES, Metric, macro_auc
 
 
@@ -73,7 +73,7 @@ class _Reader:
         cells = self._row.cells
         if metric.name in SCORES and ("score" in cells or "cats" not in cells):
             score = self._need("score")
-            if not is_number(score):
+            if not _is_number(score):
                 self._wrong("'score'", score, "a number")
             return {metric.labels[0]: float(score)}
         if "cats" in cells:
@@ -83,13 +83,13 @@ class _Reader:
         if "label" not in cells:
             self._fail("there is neither 'cats' nor 'label'")
         label = cells["label"]
-        label = str(label) if is_whole(label) else label
+        label = str(label) if _is_whole(label) else label
         if not isinstance(label, str) or not label:
             self._wrong("'label'", label, "the name of a label")
         return {label: 1.0}
 
     def _scores(self, cats: Any, metric: Metric) -> dict[str, float]:
-        if not isinstance(cats, dict) or not all(map(is_number, cats.values())):
+        if not isinstance(cats, dict) or not all(map(_is_number, cats.values())):
             self._wrong("'cats'", cats, "an object with a number for each label")
         # Unknown labels are reported once for all rows.
         known = set(metric.labels)
@@ -127,7 +127,7 @@ class _Reader:
     def _span(self, value: Any, doc: Doc, name: str) -> Span:
         cells = value if isinstance(value, dict) else {}
         start, end, label = (cells.get(key, "") for key in ("start", "end", "label"))
-        is_valid = is_whole(start) and is_whole(end) and 0 <= start < end
+        is_valid = _is_whole(start) and _is_whole(end) and 0 <= start < end
         if not is_valid or end > len(doc.text) or not label or label != str(label):
             expected = (
                 '{"start": …, "end": …, "label": "…"}, with start and end in '
@@ -152,3 +152,14 @@ def _annotated(
     )
     labels, right = ({span.label_ for span in group} for group in (spans, gold))
     return Annotated(labels, right, len(spans), n_inside)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    is_any = _is_whole(value) or isinstance(value, float)
+    return is_any and abs(value) <= sys.float_info.max

@@ -26,8 +26,8 @@ from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from ...configs import REGIMES, task_config
 from ...configs.reading import read_config
 from ...errors import SpanftError, listed, meant, shown
+from ...util import SEGMENTER
 from ...util.files import read_whole
-from ...util.names import SEGMENTER
 from ..hook import NGRAM_SEGMENTER, SPAN_BLOCKS
 
 # Settings of sections in which spaCy ignores a misspelled one.

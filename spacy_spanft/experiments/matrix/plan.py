@@ -19,8 +19,8 @@ from ...configs import LISTENERS, TASKS, check_encoder, guess_task
 from ...configs.reading import interpolated
 from ...configs.sources import COLUMNS
 from ...errors import SpanftError, listed, shown, visible
+from ...util import SEGMENTER
 from ...util.files import check_source
-from ...util.names import SEGMENTER
 from ..hook import NLTK_SEGMENTER, RANDOM_SEGMENTER, has_phrase_data, lengths_of_ngrams
 from .arms import ArmConfig, Pipeline, change, check_folder_names, config_of
 from .run_folder import SCORES, State, fingerprint, state_of

@@ -68,7 +68,7 @@ class Data(NamedTuple):
 
 
 def find_data(folder: str | Path) -> Data:
-    """Find the data of a task, without reading it.
+    """Return the data of a task, without reading it.
 
     folder (Union[str, Path]): A folder with train and dev data: .spacy files, or tables
         (.tsv, .csv or .jsonl). A task.json in it may have the other fields of `Data`.

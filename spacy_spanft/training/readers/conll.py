@@ -129,21 +129,21 @@ def ner_dataset_corpus(
         for row in rows_from_dataset(name, config, split):
             words = cell_of(row, source, "tokens", tokens)
             row_tags = cell_of(row, source, "tags", tags)
-            place = f"{row.place} of {source}"
+            where = f"{row.place} of {source}"
             for column, cells in ((tokens, words), (tags, row_tags)):
                 is_list = isinstance(cells, list)
                 if not is_list or not all(isinstance(c, str) and c for c in cells):
                     raise SpanftError(
-                        f"{place} has {shown(cells)} in column {column!r}, but must "
+                        f"{where} has {shown(cells)} in column {column!r}, but must "
                         "have a list of strings, none of them empty. Tags may be "
                         "numbers if they are class labels (ClassLabel)."
                     )
             if len(words) != len(row_tags):
                 raise SpanftError(
-                    f"{place} has {len(words)} tokens, but {len(row_tags)} tags."
+                    f"{where} has {len(words)} tokens, but {len(row_tags)} tags."
                 )
             for tag in row_tags:
-                _check_tag(tag, place)
+                _check_tag(tag, where)
             if words:
                 yield words, row_tags
 
@@ -189,24 +189,24 @@ def _cells(line: str) -> list[str]:
     return [cell for cell in line.rstrip("\r\n").split(" ") if cell]
 
 
-def _check_cells(cells: list[str], n_columns: int, place: str) -> None:
+def _check_cells(cells: list[str], n_columns: int, where: str) -> None:
     if len(cells) < 2 or not cells[0]:
         raise SpanftError(
-            f"{place} is {shown(' '.join(cells))}, but must be a token and its tag, "
+            f"{where} is {shown(' '.join(cells))}, but must be a token and its tag, "
             "with a tab or a space between them (CoNLL's columns)."
         )
     if len(cells) != n_columns:
         raise SpanftError(
-            f"{place} has {len(cells)} columns, but the first line has {n_columns}. "
+            f"{where} has {len(cells)} columns, but the first line has {n_columns}. "
             "Is there a space inside a token?"
         )
-    _check_tag(cells[-1], place)
+    _check_tag(cells[-1], where)
 
 
-def _check_tag(tag: str, place: str) -> None:
+def _check_tag(tag: str, where: str) -> None:
     if not _TAG.fullmatch(tag):
         raise SpanftError(
-            f"{place} has the tag {shown(tag)}, but tags must be O, or B- or I- and a "
+            f"{where} has the tag {shown(tag)}, but tags must be O, or B- or I- and a "
             "label, such as B-PER, in the last column (IOB1, IOB2, BILUO or BIOES). "
             "Lines that begin with # are not comments."
         )

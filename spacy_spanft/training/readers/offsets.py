@@ -73,20 +73,20 @@ def offsets_corpus(
             )
         docs, widened = [], []
         for row in rows[: limit or None]:
-            place = f"{row.place} of {source}"
+            where = f"{row.place} of {source}"
             text = row.cells.get("text")
             if not isinstance(text, str):
-                raise SpanftError(f'{place} has no "text", but {listed(row.cells)}.')
-            check_length(nlp, text, place)
+                raise SpanftError(f'{where} has no "text", but {listed(row.cells)}.')
+            check_length(nlp, text, where)
             doc = nlp.make_doc(text)
             spans = []
-            for start, end, label in _spans_of(row, text, place):
+            for start, end, label in _spans_of(row, text, where):
                 span: Any = doc.char_span(start, end, label, alignment_mode="expand")
                 if (span.start_char, span.end_char) != (start, end):
                     before, after = shown(text[start:end]), shown(span.text)
-                    widened.append(f"{before} ({place}), read as {after}")
+                    widened.append(f"{before} ({where}), read as {after}")
                 spans.append(span)
-            _annotate(doc, spans, spans_key, place)
+            _annotate(doc, spans, spans_key, where)
             docs.append(doc)
         if widened:
             warnings.warn(
@@ -125,7 +125,7 @@ def _offsets(cells: dict[str, Any]) -> list[Any]:
     return []
 
 
-def _spans_of(row: Row, text: str, place: str) -> Iterator[tuple[int, int, str]]:
+def _spans_of(row: Row, text: str, where: str) -> Iterator[tuple[int, int, str]]:
     """Yield the start, the end and the label of each span, without outer space."""
     for item in _offsets(row.cells):
         try:
@@ -142,7 +142,7 @@ def _spans_of(row: Row, text: str, place: str) -> Iterator[tuple[int, int, str]]
             is_inside = False
         if not is_inside or not all(isinstance(label, str) for label in labels):
             raise SpanftError(
-                f"{place} has the span {shown(item)}, but needs a start, an end and a "
+                f"{where} has the span {shown(item)}, but needs a start, an end and a "
                 f"label, with characters of the text between them: {shown(text)}"
             )
         start += len(chars) - len(chars.lstrip())
@@ -151,7 +151,7 @@ def _spans_of(row: Row, text: str, place: str) -> Iterator[tuple[int, int, str]]
             yield start, end, label
 
 
-def _annotate(doc: Doc, spans: list[Span], key: str | None, place: str) -> None:
+def _annotate(doc: Doc, spans: list[Span], key: str | None, where: str) -> None:
     """Set the spans as entities, and in a group; overlapping ones only in a group."""
     if key is not None:
         doc.spans[key] = spans
@@ -160,7 +160,7 @@ def _annotate(doc: Doc, spans: list[Span], key: str | None, place: str) -> None:
         doc.set_ents(spans)
     elif key is None:
         raise SpanftError(
-            f"{place} has spans that overlap, which entities cannot: "
+            f"{where} has spans that overlap, which entities cannot: "
             f"{listed([span.text for span in spans])}. Remove some, or set "
             'spans_key = "sc" to train spancat.'
         )

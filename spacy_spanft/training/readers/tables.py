@@ -83,7 +83,7 @@ def lines_of(path: str | Path, errors: ErrorHandling) -> Iterator[str]:
         yield from io.StringIO(block.decode("utf8"), newline="")
 
 
-def _raise(place: str, error: SpanftError) -> None:
+def _raise(where: str, error: SpanftError) -> None:
     raise error
 
 
@@ -113,18 +113,18 @@ def _split(
         strict=True,
     )
     while True:
-        place = f"Line {reader.line_num + 1}"
+        where = f"Line {reader.line_num + 1}"
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
             raise SpanftError(
-                f"{place} of {source} is not valid CSV: {error}. Is a quotation mark "
+                f"{where} of {source} is not valid CSV: {error}. Is a quotation mark "
                 "in it never closed?"
             ) from error
         if cells:
-            yield place, cells
+            yield where, cells
 
 
 def _table_rows(
@@ -138,30 +138,30 @@ def _table_rows(
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
         raise SpanftError(f"The header of {source} has {shown(twice)} twice.")
-    for place, cells in lines:
+    for where, cells in lines:
         if len(cells) == len(columns):
-            yield Row(place, dict(zip(columns, cells, strict=True)))
+            yield Row(where, dict(zip(columns, cells, strict=True)))
         elif incomplete == "error":
             message = (
-                f"{place} of {source} has {counted(len(cells), 'cell')}, but the table "
+                f"{where} of {source} has {counted(len(cells), 'cell')}, but the table "
                 f"has {counted(len(columns), 'column')}: {listed(columns)}. In CSV, a "
                 'cell with commas in it must be quoted: "one, two".'
             )
-            report(place, SpanftError(message))
+            report(where, SpanftError(message))
 
 
 def _json_rows(lines: Iterator[str], source: str, report: OnError) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        place = f"Line {number}"
+        where = f"Line {number}"
         try:
             cells = json.loads(line)
             reason = f"it is {shown(cells)}"
         except (ValueError, RecursionError) as error:
             cells, reason = None, str(error)
         if isinstance(cells, dict):
-            yield Row(place, cells)
+            yield Row(where, cells)
         else:
-            message = f"{place} of {source} is not a JSON object: {reason}."
-            report(place, SpanftError(message))
+            message = f"{where} of {source} is not a JSON object: {reason}."
+            report(where, SpanftError(message))
