@@ -21,3 +21,27 @@ with suppress(ImportError):
 
     # Three hundred modules, imported as soon as a process makes its first encoder.
     MODEL_MAPPING.keys()
+
+
+def train_in_process(arguments, stopped=None):
+    """Train in a process that this server forks off, which has imported everything."""
+    import json
+    from pathlib import Path
+
+    from tests.interpreter import Interpreter
+
+    program = "import json, sys\nfrom spacy_spanft.experiments.matrix.train_run import "
+    program += "train_run\ntrain_run(**json.loads(sys.argv[1]))"
+    log = Path(arguments["folder"]) / "log.txt"
+    log.touch()
+    begun = Interpreter("-c", program, json.dumps(arguments), stdout=str(log))
+    _, errors = begun.communicate()
+    with open(log, "a", encoding="utf8") as file:
+        file.write(errors)
+    return begun.returncode
+
+
+if find_spec("cupy") is None:
+    from spacy_spanft.experiments.matrix import train_run
+
+    train_run.train_in_process = train_in_process

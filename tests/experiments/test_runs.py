@@ -88,7 +88,7 @@ def break_runs(folder):
         shutil.rmtree(runs / "never" / str(seed))
     shutil.rmtree(runs / "base" / "1")
     (runs / "base" / "1.failed").mkdir()
-    log = "Training\nValueError: no \x1b[2J memory\n  at all.\n"
+    log = "Training\nValueError: no \x1b[2J memory at all.\n"
     (runs / "base" / "1.failed" / "log.txt").write_text(log)
     (runs / "base" / "2" / "model").rmdir()
     (runs / "base" / "3" / "run.json").unlink()

@@ -108,7 +108,7 @@ def test_demo(project, copy, scripts_path):
 
     said = run("run", "demo", ".", *SMALL, cwd=copy)
     assert "| ngrams | 1 |" in said
-    assert f"The report: {Path('metrics', 'demo', 'comparison.html')}" in said
+    assert f"3 runs: {Path('metrics', 'demo', 'comparison.html')}" in said
     assert all(path.exists() for path in outputs_of(project, "demo", copy))
     tasks = check_report(copy / "metrics" / "demo", ["encoder", "random", "ngrams"])
     (found,) = tasks.values()

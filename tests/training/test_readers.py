@@ -337,7 +337,7 @@ class TestErrors:
             table_corpus("x.tsv", text_pair="b", separator="")
         rows = [{"a": "x [SEP] y", "b": "z", "label": "1"}]
         corpus = table_corpus(write("x.tsv", rows), text="a", text_pair="b")
-        with pytest.raises(SpanftError, match=r"Line 2 .* holds the separator"):
+        with pytest.raises(SpanftError, match=r"Line 2 .* contains the separator"):
             read(corpus, pair_nlp)
         corpus = table_corpus(write("y.tsv", PAIRS), text="a", text_pair="b")
         with pytest.raises(SpanftError, match=r"Line 2 of [\s\S]*PairTokenizer\.v1"):

@@ -113,6 +113,8 @@ def plan_runs(
     _override([plan.config for plan in plans], overrides)
     count = cache(_count)  # once for arms that read their data alike
     lengths = cache(_span_lengths)
+    if nltk_data and has_phrase_data():  # checking an arm adds the folder to NLTK's own
+        nltk_data = None
     for plan in plans:
         _prepare(plan, overrides, epochs, count)
         _fill_in(plan, nltk_data, lengths)
@@ -228,7 +230,7 @@ def _fill_in(
     if kind == RANDOM_SEGMENTER and "lengths" not in segmenter:
         dictionary = config["paths"].get("dictionary")
         segmenter["lengths"] = lengths(_reader(config, "train"), dictionary)
-    elif kind == NLTK_SEGMENTER and nltk_data and not has_phrase_data():
+    elif kind == NLTK_SEGMENTER and nltk_data:
         segmenter["data_dir"] = nltk_data.resolve().as_posix()
         if (note := nltk_data / _NOTE).exists():
             plan.note = note.read_text("utf8").strip()
