@@ -23,10 +23,11 @@ test: $(VENV)/installed-dev
 	$(MAKE) --jobs 2 lint fake-device
 	$(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
 
-# Without spacy-transformers, and with the newest release of everything else.
+# The package without spacy-transformers, and with the newest release of all else.
 test-newest: $(NEWEST)/installed
 	$(NEWEST)/bin/python -m pip freeze | grep -iE "^(numpy|spacy|thinc|tokenizers|torch|transformers)=="
-	$(NEWEST)/bin/python -m pytest --numprocesses auto --dist worksteal
+	$(NEWEST)/bin/python -m pytest --numprocesses auto --dist worksteal \
+		--ignore tests/project --ignore tests/benchmarks
 
 # With the lowest versions that setup.cfg admits.
 test-oldest: $(OLDEST)/installed

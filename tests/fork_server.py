@@ -3,6 +3,7 @@
 import importlib
 from contextlib import suppress
 from importlib.util import find_spec
+from multiprocessing import get_context
 
 # Importing these takes seconds, and starts nothing that a fork would break.
 NAMES = ["torch", "transformers", "pyarrow", "datasets", "nltk"]
@@ -42,6 +43,9 @@ def train_in_process(arguments, stopped=None):
 
 
 if find_spec("cupy") is None:
+    from spacy_spanft.experiments.comparison import measure
     from spacy_spanft.experiments.matrix import train_run
 
     train_run.train_in_process = train_in_process
+    # Measured in processes of this server, too.
+    measure.get_context = lambda method: get_context("forkserver")
