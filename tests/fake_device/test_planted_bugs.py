@@ -38,8 +38,8 @@ BUGS = {
     ),
     "int64 lengths": Bug(
         "ml.layers.span_tokens",
-        "Sequences(windows, lengths, on_host)",
-        "Sequences(windows, ops.asarray(on_host), on_host)",
+        "Sequences(windows.dataXd, indices[2], on_host[3])",
+        "Sequences(windows.dataXd, model.ops.asarray(on_host[3]), on_host[3])",
         "bilou_ner",
         "NoneType",  # what CupyOps.reduce_max gives for them
     ),
@@ -54,8 +54,8 @@ BUGS = {
     ),
     "indices on the host": Bug(
         "ml.layers.span_window",
-        "upload(model.ops, *found)",
-        "found",
+        "upload(model.ops, *rows)",
+        "rows",
         "textcat cnn",
         "too many uploads",
     ),
@@ -101,7 +101,7 @@ BUGS = {
     ),
     "memory that is never written": Bug(
         "ml.layers.span_window",
-        "dW[own] = matmul(d.T, rows)",
+        "dW[center] = matmul(d.T, rows)",
         "pass",
         "textcat cnn",
         "nan",
@@ -115,8 +115,8 @@ BUGS = {
     ),
     "lengths asked for again": Bug(
         "ml.layers.span_pool",
-        "Sequences(X.vectors[rows], lengths, flat[1])",
-        "Ragged(X.vectors[rows], lengths)",
+        "Sequences(docs.dataXd, lengths, flat[1])",
+        "Ragged(docs.dataXd, lengths)",
         "textcat cnn",
         "too many downloads",
     ),
