@@ -60,8 +60,8 @@ def experiment_cli(
 ) -> None:
     """Train every arm with every seed on every task, and compare them on the test data.
 
-    Rerun it to resume. Settings for all configs are given as to `spacy train`:
-    --training.max_steps 10.
+    Rerun it to resume. Settings for all configs are given as to `spacy train`, such
+    as --training.max_steps 10.
     """
     if (metrics is None) != train_only:
         raise SpanftError(
