@@ -23,11 +23,10 @@ test: $(VENV)/installed-dev
 	$(MAKE) --jobs 2 lint fake-device
 	$(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
 
-# The package without spacy-transformers, and with the newest release of all else.
+# Without spacy-transformers, and with the newest release of everything else.
 test-newest: $(NEWEST)/installed
 	$(NEWEST)/bin/python -m pip freeze | grep -iE "^(numpy|spacy|thinc|tokenizers|torch|transformers)=="
-	$(NEWEST)/bin/python -m pytest --numprocesses auto --dist worksteal \
-		--ignore tests/project --ignore tests/benchmarks
+	$(NEWEST)/bin/python -m pytest --numprocesses auto --dist worksteal
 
 # With the lowest versions that setup.cfg admits.
 test-oldest: $(OLDEST)/installed

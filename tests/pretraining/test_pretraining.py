@@ -238,7 +238,9 @@ class TestOutput:
         lines = log(output)
         assert [line["step"] for line in lines if "loss" in line] == [*range(1, 12)]
         measured = [line for line in lines if "eval_perplexity" in line]
-        assert [line["step"] for line in measured][:3] == [3, 6, 9]
+        steps = [line["step"] for line in measured]
+        # transformers 5 evaluates at the end, too.
+        assert steps in ([3, 6, 9], [3, 6, 9, 11])
         last = measured[-1]
         perplexity = math.exp(last["eval_mlm_loss"])
         assert last["eval_perplexity"] == pytest.approx(perplexity, rel=1e-6)
