@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 from transformers import AutoConfig
@@ -26,7 +27,7 @@ def _loading(name: str) -> Iterator[None]:
         yield
     except SpanftError:
         raise
-    except (OSError, ValueError) as error:  # neither a folder nor a name on the hub
+    except (OSError, ValueError, UnpicklingError) as error:  # or pickled code
         raise SpanftError(f"The model {name!r} cannot be loaded: {error}") from error
 
 
