@@ -5,9 +5,10 @@
 DATA is a folder with glue/RTE/train.tsv and so on, ENCODER one that transformers reads.
 All arms have the same whole training set, three epochs in batches of 32, a learning
 rate of 2e-5 with warm-up and linear decay; the last state is scored on the dev data,
-once, and nothing is chosen there. The runs come in an order that has an answer early:
-two tasks and two arms first, then the control, then more seeds, tasks and arms. A run
-is appended to the results when it is done; one that is stopped begins anew.
+once, and nothing is chosen there, and what each run predicts is recorded. The runs come
+in an order that has an answer early: two tasks and two arms first, then the control,
+then more seeds, tasks and arms. A run is appended to the results when it is done; one
+that is stopped begins anew. Several processes may share the runs, on one GPU too.
 """
 
 import gc
@@ -23,8 +24,13 @@ from typing import Annotated, Any
 
 import torch
 import typer
+from spacy.scorer import Scorer
+from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import registry
+from thinc.api import CupyOps, get_current_ops, set_gpu_allocator
+
+from spacy_spanft.util.gpu import CPU, select_gpu
 
 from .arguments import checked_encoder
 from .fewlabels.arms import BASELINE, CHOSEN
@@ -59,29 +65,62 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
         part.write_text("\n".join(lines[: run["n_train"] + 1]) + "\n", "utf8")
         files = {"train": part, "dev": data / task.dev}
         how = {**run, "arm": head, "regime": "everything"}
-        nlp = init_nlp(config_for(task, how, encoder, files, n_steps))
+        config = config_for(task, how, encoder, files, n_steps)
+        config["components"]["transformer"]["model"]["precision"] = _precision()[0]
+        nlp = init_nlp(config)
         corpora = registry.resolve(nlp.config.interpolate()["corpora"])
-        examples, dev = list(corpora["train"](nlp)), by_length(corpora["dev"](nlp))
+        examples, dev = list(corpora["train"](nlp)), list(corpora["dev"](nlp))
     assert len(examples) == run["n_train"]
     fit(nlp, examples, run["epochs"], run["seed"], is_shown=True)
-    scores = nlp.evaluate(dev, batch_size=BATCH)
+    ordered = by_length(dev)
+    docs = nlp.pipe([example.predicted for example in ordered], batch_size=BATCH)
+    for example, doc in zip(ordered, docs, strict=True):
+        example.predicted = doc
+    scores = Scorer(nlp).score(dev)
     result: dict[str, Any] = {name: round(scores[name], 5) for name in task.metrics}
     print(f"  {result}", flush=True)
     result |= {"n_dev": len(dev), "steps": n_steps, "head": head}
-    result |= {"precision": precision(), "threads": torch.get_num_threads()}
+    result |= {"precision": _precision()[1], "threads": torch.get_num_threads()}
+    result |= {"device": _device(), "predicted": _predictions(dev)}
     result["versions"] = {package: version(package) for package in PACKAGES}
     # A pipeline is in circles, and Python does not see how large they are.
-    del nlp, examples, dev
+    del nlp, examples, dev, ordered, docs
     gc.collect()
     return result
 
 
-def order() -> Iterator[tuple[str, str, int]]:
+def _is_on_gpu() -> bool:
+    return isinstance(get_current_ops(), CupyOps)
+
+
+def _precision() -> tuple[str, str]:
+    """Return the encoder's precision as the config has it, and as it is recorded."""
+    return ("single", "tf32") if _is_on_gpu() else (precision(), precision())
+
+
+def _device() -> str:
+    return torch.cuda.get_device_name() if _is_on_gpu() else "CPU"
+
+
+def _predictions(dev: list[Example]) -> str | list[float]:
+    """Return what was predicted, in the order of the dev data.
+
+    RETURNS (Union[str, list[float]]): A digit for each text, the place of its label
+        among all labels in order; or the scores.
+    """
+    cats = [example.predicted.cats for example in dev]
+    labels = sorted(cats[0])
+    if len(labels) == 1:
+        return [round(values[labels[0]], 3) for values in cats]
+    return "".join(str(labels.index(max(v, key=v.__getitem__))) for v in cats)
+
+
+def order(seeds: int) -> Iterator[tuple[str, str, int]]:
     """Yield task, arm and seed of each run, the most informative ones first."""
-    for tasks, seed in product((FIRST, REST), range(SEEDS)):
+    for tasks, seed in product((FIRST, REST), range(seeds)):
         yield from product(tasks, (BASELINE, NGRAMS), [seed])
         yield from product(tasks, (RANDOM,), [seed])
-    for arm, seed, task in product(LATER, range(SEEDS), TASKS):
+    for arm, seed, task in product(LATER, range(seeds), TASKS):
         yield task, arm, seed
 
 
@@ -93,12 +132,18 @@ def main(
     only: Annotated[list[str], typer.Option(help="e.g. task=RTE")] = [],  # noqa: B006
     texts: Annotated[int, typer.Option(min=1, help="fewer, for a trial")] = 10**9,
     threads: Annotated[int, typer.Option(min=1)] = 2,
+    seeds: Annotated[int, typer.Option(min=1)] = SEEDS,
+    gpu: Annotated[int, typer.Option(help="the number of a GPU; -1: none")] = CPU,
 ) -> None:
     """Do the runs that are missing, one after another."""
     if missing := [name for name, task in TASKS.items() if not is_there(data, task)]:
         raise SystemExit(f"{data} lacks the data of {', '.join(missing)}.")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped."))
     torch.set_num_threads(threads)
+    select_gpu(gpu)
+    if gpu != CPU:
+        set_gpu_allocator("pytorch")
+        torch.set_float32_matmul_precision("high")
     end = time.monotonic() + 3600 * budget_hours
     sizes = {}
     for name, task in TASKS.items():
@@ -108,7 +153,7 @@ def main(
     same |= {"encoder": encoder.resolve().name, "sha256": digest(encoder)[:16]}
     runs = [
         {"task": task, "arm": arm, "seed": seed, "n_train": min(texts, sizes[task])}
-        for task, arm, seed in order()
+        for task, arm, seed in order(seeds)
     ]
 
     def do(run: Run) -> dict[str, Any]:
