@@ -5,8 +5,8 @@
 DATA is a folder with glue/RTE/train.tsv and so on, ENCODER one that transformers reads.
 All arms have the same whole training set, three epochs in batches of 32, a learning
 rate of 2e-5 with warm-up and linear decay; the last state is scored on the dev data,
-once, and nothing is chosen there, and what each run predicts is recorded. The runs come
-in an order that has an answer early: two tasks and two arms first, then the control,
+once, and nothing is chosen there. Which texts were right is recorded. The runs come in
+an order that has an answer early: two tasks and two arms first, then the control,
 then more seeds, tasks and arms. A run is appended to the results when it is done; one
 that is stopped begins anew. Several processes may share the runs, on one GPU too.
 """
@@ -81,7 +81,9 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
     print(f"  {result}", flush=True)
     result |= {"n_dev": len(dev), "steps": n_steps, "head": head}
     result |= {"precision": _precision()[1], "threads": torch.get_num_threads()}
-    result |= {"device": _device(), "predicted": _predictions(dev)}
+    result["device"] = _device()
+    if task.kind == "labels":
+        result["right"] = _right(dev)
     result["versions"] = {package: version(package) for package in PACKAGES}
     # A pipeline is in circles, and Python does not see how large they are.
     del nlp, examples, dev, ordered, docs
@@ -102,17 +104,13 @@ def _device() -> str:
     return torch.cuda.get_device_name() if _is_on_gpu() else "CPU"
 
 
-def _predictions(dev: list[Example]) -> str | list[float]:
-    """Return what was predicted, in the order of the dev data.
-
-    RETURNS (Union[str, list[float]]): A digit for each text, the place of its label
-        among all labels in order; or the scores.
-    """
-    cats = [example.predicted.cats for example in dev]
-    labels = sorted(cats[0])
-    if len(labels) == 1:
-        return [round(values[labels[0]], 3) for values in cats]
-    return "".join(str(labels.index(max(v, key=v.__getitem__))) for v in cats)
+def _right(dev: list[Example]) -> str:
+    """Return which texts got their true label, as 1 and 0 in the order of the data."""
+    predicted, true = (
+        [max(doc.cats, key=doc.cats.__getitem__) for doc in docs]
+        for docs in zip(*((eg.predicted, eg.reference) for eg in dev), strict=True)
+    )
+    return "".join(str(int(p == t)) for p, t in zip(predicted, true, strict=True))
 
 
 def order(seeds: int) -> Iterator[tuple[str, str, int]]:

@@ -5,6 +5,11 @@ from itertools import product
 from pathlib import Path
 from statistics import mean, median
 
+import numpy as np
+
+from spacy_spanft.experiments.statistics.methods import method_difference
+from spacy_spanft.experiments.statistics.resampling import resample
+
 from .fewlabels.arms import BASELINE, CHOSEN
 from .fewlabels.tables import METRICS
 from .fewlabels.tasks import TASKS
@@ -21,6 +26,15 @@ _WHOLE = {
     "WNUT17, F1 on test": ("ner", "wnut17", "test_all"),
     "WikiGold, F1 on test": ("ner", "wikigold", "test_all"),
 }
+_BASE_SIZE = {
+    "CoLA, Matthews": ("CoLA", "cats_matthews"),
+    "CoLA, accuracy": ("CoLA", "cats_accuracy"),
+    "RTE, accuracy": ("RTE", "cats_accuracy"),
+    "MRPC, accuracy": ("MRPC", "cats_accuracy"),
+    "STS-B, Spearman": ("STS-B", "cats_spearman"),
+}
+# Counts once in the mean of the tasks, by its other metric.
+_SECOND = ("CoLA, accuracy",)
 # What the arms of the two files are called.
 _ARMS = {
     "finetune": ("plain", "baseline", "spanft"),
@@ -68,6 +82,44 @@ def pooler() -> Iterator[Row]:
         if name == "finetune":
             values = [_scores(runs, metric, task=task, arm=arm) for arm in arms]
             yield title, *map(spread, values), difference(minus(values[3], values[1]))
+
+
+def base_size() -> Iterator[Row]:
+    """Yield the paper's head over an encoder of BERT-base's size, and its controls."""
+    arms = {"encoder": "encoder alone", "random": "random spans", "ngrams": "n-grams"}
+    yield "", *arms.values(), "n-grams − encoder alone", "n-grams − random spans"
+    runs = _read("base_size")
+    gains: dict[str, list[Seeds]] = {arm: [] for arm in ("encoder", "random")}
+    for title, (task, metric) in _BASE_SIZE.items():
+        values = {arm: _scores(runs, metric, task=task, arm=arm) for arm in arms}
+        cells = []
+        for rival, of_tasks in gains.items():
+            gain = minus(values["ngrams"], values[rival])
+            cell = _of_three(difference(gain))
+            if metric == "cats_accuracy":
+                cell = _over_texts(_of(runs, task=task), rival, "ngrams")
+            cells.append(cell)
+            if title not in _SECOND:
+                of_tasks.append(gain)
+        yield title, *(_of_three(spread(values[arm])) for arm in arms), *cells
+    means = (_of_three(difference(mean_over(of_tasks))) for of_tasks in gains.values())
+    yield "mean of the four tasks", "-", "-", "-", *means
+
+
+def _over_texts(runs: Sequence[Run], base: str, other: str) -> str:
+    """Return the difference of two arms in accuracy, over seeds and texts."""
+    right = {
+        arm: [np.array([*run["right"]], dtype=float) for run in _of(runs, arm=arm)]
+        for arm in (base, other)
+    }
+    scores = {
+        arm: drawn._replace(seeds=[run["seed"] for run in _of(runs, arm=arm)])
+        for arm, drawn in resample(right, np.mean).items()
+    }
+    gain = method_difference(scores[base], scores[other])
+    assert gain is not None
+    middle, low, high = (signed(100 * value) for value in gain[:3])
+    return f"{middle} ({low} to {high})"
 
 
 def init_spans() -> Iterator[Row]:
@@ -205,6 +257,7 @@ TABLES: dict[str, Callable[[], Iterator[Row]]] = {
     "deletion": deletion,
     "orders": orders,
     "untrained": untrained,
+    "base-size": base_size,
     "whole-sets": whole_sets,
     "pooler": pooler,
 }
