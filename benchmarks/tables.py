@@ -1,4 +1,4 @@
-"""The tables of whole training sets, `init`'s settings, cost and explanations."""
+"""The tables of the paper's size, `init`'s settings, cost and explanations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -19,13 +19,6 @@ from .regimes import NO_SPANS, PIPELINES, RATE, REGIMES
 
 RECORDED = Path(__file__).parent / "results"
 Row = Sequence[str]
-# The file, its name of the task, and the metric of each row.
-_WHOLE = {
-    "CoLA, Matthews": ("finetune", "CoLA", "cats_matthews"),
-    "MRPC, accuracy": ("finetune", "MRPC", "cats_accuracy"),
-    "WNUT17, F1 on test": ("ner", "wnut17", "test_all"),
-    "WikiGold, F1 on test": ("ner", "wikigold", "test_all"),
-}
 _BASE_SIZE = {
     "CoLA, Matthews": ("CoLA", "cats_matthews"),
     "CoLA, accuracy": ("CoLA", "cats_accuracy"),
@@ -35,18 +28,7 @@ _BASE_SIZE = {
 }
 # Counts once in the mean of the tasks, by its other metric.
 _SECOND = ("CoLA, accuracy",)
-# What the arms of the two files are called.
-_ARMS = {
-    "finetune": ("plain", "baseline", "spanft"),
-    "ner": ("plain", "bilou_ner_baseline", "bilou_ner_spanft"),
-}
 _HEADS = {"ngrams": "the paper's", "mean-ngrams": "`init`"}
-_ORDERS = {
-    "shares": "contributions of the spans",
-    "gradients": "integrated gradients",
-    "attention": "attention of [CLS]",
-    "chance": "random order",
-}
 _COSTS = ("train_ms", "predict_ms", "peak_mb")
 _METRIC = {**METRICS, "spans_sc_f": "F1", "tag_acc": "accuracy"}
 
@@ -61,27 +43,6 @@ def _of(runs: Sequence[Run], **how: object) -> list[Run]:
 
 def _scores(runs: Sequence[Run], metric: str, **how: object) -> Seeds:
     return {run["seed"]: 100 * run[metric] for run in _of(runs, **how)}
-
-
-def whole_sets() -> Iterator[Row]:
-    """Yield the scores of whole training sets, with the paper's head."""
-    yield "", "plain PyTorch loop", "baseline", "paper's head", "head − baseline"
-    for title, (name, task, metric) in _WHOLE.items():
-        runs = _read(name)
-        values = [_scores(runs, metric, task=task, arm=arm) for arm in _ARMS[name]]
-        gain = difference(minus(values[2], values[1]))
-        yield title, *(_of_three(spread(v)) for v in values), _of_three(gain)
-
-
-def pooler() -> Iterator[Row]:
-    """Yield the same for texts, where [CLS] goes through the encoder's own pooler."""
-    arms = ("baseline", "baseline-pooler", "spanft", "spanft-pooler")
-    yield "", *arms, "spanft-pooler − baseline-pooler"
-    runs = _read("finetune")
-    for title, (name, task, metric) in _WHOLE.items():
-        if name == "finetune":
-            values = [_scores(runs, metric, task=task, arm=arm) for arm in arms]
-            yield title, *map(spread, values), difference(minus(values[3], values[1]))
 
 
 def base_size() -> Iterator[Row]:
@@ -181,21 +142,12 @@ def _short(rate: float) -> str:
 
 
 def cost() -> Iterator[Row]:
-    """Yield the cost of the head that `init` writes."""
-    yield from _costs(lambda run: run["arm"] == CHOSEN[TASKS[run["task"]].kind].init)
-
-
-def cost_of_all() -> Iterator[Row]:
-    """Yield the cost of all heads, called as in the records."""
-    yield from _costs(lambda run: run["arm"] != BASELINE)
-
-
-def _costs(is_shown: Callable[[Run], bool]) -> Iterator[Row]:
-    """Yield medians, and their ratios to those of the encoder alone."""
+    """Yield medians of the head that `init` writes, and ratios to the encoder alone."""
     units = ("training, CPU ms a text", "prediction, CPU ms a text", "peak memory, MB")
     yield "task", "head", *units
     runs = _read("fewlabels_costs")
-    for task, arm in dict.fromkeys((r["task"], r["arm"]) for r in runs if is_shown(r)):
+    for task in dict.fromkeys(run["task"] for run in runs):
+        arm = CHOSEN[TASKS[task].kind].init
         cells = []
         for key in _COSTS:
             ours, base = (
@@ -222,19 +174,6 @@ def deletion() -> Iterator[Row]:
         yield task, _HEADS[arm], *means, ", ".join(each)
 
 
-def orders() -> Iterator[Row]:
-    """Yield how well spans are ranked, for the head that `init` writes."""
-    columns = [*product(("SST-2", "CoLA"), ("comprehensiveness", "sufficiency"))]
-    yield "order", *(f"{task}: {kind}" for task, kind in columns)
-    runs = _read("faithfulness")
-    for name, title in _ORDERS.items():
-        cells = []
-        for task, kind in columns:
-            own = _of(runs, task=task, arm="mean-ngrams")
-            cells.append(f"{mean(run[name][kind] for run in own):.2f}")
-        yield title, *cells
-
-
 def untrained() -> Iterator[Row]:
     """Yield the scores of the encoder's own similarities on STS-B."""
     yield "encoded", "Spearman", "Pearson"
@@ -253,11 +192,7 @@ TABLES: dict[str, Callable[[], Iterator[Row]]] = {
     "init-settings": init_spans,
     "head-first": head_first,
     "cost": cost,
-    "cost-of-all-heads": cost_of_all,
     "deletion": deletion,
-    "orders": orders,
     "untrained": untrained,
     "base-size": base_size,
-    "whole-sets": whole_sets,
-    "pooler": pooler,
 }

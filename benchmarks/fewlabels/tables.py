@@ -177,19 +177,6 @@ def compared() -> Iterator[Row]:
         yield f"{size:,}", *map(_of_ten, values)
 
 
-def every_metric() -> Iterator[Row]:
-    """Yield the gain of `init` in each metric of each task."""
-    yield "labels", "task", "metric", "encoder alone", "`init`"
-    runs = recorded(SCORED)
-    for size, (name, task) in product(sorted({r["size"] for r in runs}), TASKS.items()):
-        own = [run for run in runs if run["size"] == size]
-        for metric in task.metrics:
-            base, ours = (scores(own, name, arm, metric) for arm in (BASELINE, "init"))
-            if gained := minus(ours, base):
-                cells = spread(base), difference(gained)
-                yield f"{size:,}", name, METRICS[metric], *cells
-
-
 def regimes(results: Path, heads: Mapping[str, str]) -> Iterator[Row]:
     """Yield each head compared with itself in the main regime of its task.
 
@@ -238,7 +225,6 @@ TABLES: dict[str, Callable[[], Iterator[Row]]] = {
     "in-short": in_short,
     "pairs": compared,
     "cuts": partial(by_task, _CUTS, [MAIN_SIZE]),
-    "every-metric": every_metric,
     "regimes": partial(regimes, SCORED, _HEADS),
     "held-out-regimes": partial(regimes, TRIED, _HELD_OUT),
     "tried": tried,
