@@ -23,6 +23,7 @@ from ..tiny import encoder_config, save_bert
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+safetensors = pytest.importorskip("safetensors.torch")
 
 # Whoever imports this file leaves a file beside "ran" of the folder of the test.
 EVIL = """
@@ -352,4 +353,35 @@ def test_a_weight_that_is_not_finite_is_named(evil, nlp, value, way_in, tmp_path
         "disk": lambda: spacy.load(tmp_path / "nlp"),
     }[way_in]
     with pytest.raises(SpanftError, match=f"weight {name} of the encoder has values"):
+        load()
+
+
+@pytest.mark.parametrize("way_in", ["encoder", "pretraining"])
+def test_no_code_that_generates_comes_with_a_folder(tmp_path, marker, way_in):
+    """These classes import custom_generate, whatever trust_remote_code is."""
+    folder = save_bert(tmp_path / "encoder")
+    (folder / "model.safetensors").unlink()
+    if way_in == "pretraining":
+        config = transformers.XLMConfig(
+            vocab_size=90, emb_dim=16, n_layers=1, n_heads=2
+        )
+        transformers.XLMWithLMHeadModel(config).save_pretrained(folder)
+    else:
+        transformers.ClvpConfig().save_pretrained(folder)
+        tensors = {"x": torch.zeros(1)}
+        safetensors.save_file(
+            tensors, folder / "model.safetensors", metadata={"format": "pt"}
+        )
+    change(folder / "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
+    (folder / "custom_generate").mkdir()
+    code = EVIL.format(marker=str(marker)) + "def generate(model, **_): pass\n"
+    (folder / "custom_generate" / "generate.py").write_text(code)
+
+    def load():
+        if way_in == "encoder":
+            return load_encoder(EncoderSettings(str(folder)))
+        config = starting_model.load_config(str(folder), None, None)
+        return starting_model.make_model(str(folder), config, False, False)
+
+    with pytest.raises(SpanftError, match="has a folder custom_generate"):
         load()

@@ -13,6 +13,7 @@ from .safety import (
     SAFE,
     WHERE,
     check_finite,
+    load_model,
     load_tokenizer,
     remove_code,
     tokenizer_files,
@@ -50,7 +51,7 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
         _check_plain(config, name, where)
         remove_code(config)
         tokenizer = load_tokenizer(name, config, **settings.tokenizer_config)
-        module = AutoModel.from_pretrained(name, config=config, **SAFE, **where)
+        module = load_model(AutoModel, name, config=config, **where)
     except SpanftError:
         raise
     except Exception as error:  # safetensors and tokenizers raise errors of no class

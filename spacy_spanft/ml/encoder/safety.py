@@ -7,6 +7,7 @@ settings or a saved config ask for it. Both may come from somebody else.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from ...errors import SpanftError, shown
@@ -114,6 +115,23 @@ def load_tokenizer(name: str, config: Any, **settings: Any) -> Any:
             "installed transformers has no fast tokenizer. Use another encoder."
         )
     return AutoTokenizer.from_pretrained(name, config=config, **SAFE, **settings)
+
+
+def load_model(model_class: Any, name: str, **settings: Any) -> Any:
+    """Load a model of a class of transformers, from the hub or a folder.
+
+    Classes that generate text run what a folder has in custom_generate as soon as they
+    are loaded, and ask nobody.
+
+    RETURNS (Any): What from_pretrained returns.
+    """
+    folder = Path(name, settings.get("subfolder", ""))
+    if any((at / "custom_generate").exists() for at in (folder, Path(name))):
+        raise SpanftError(
+            f"The encoder {shown(name)} has a folder custom_generate, whose code "
+            "transformers would run. Remove it: an encoder does without."
+        )
+    return model_class.from_pretrained(name, **SAFE, **settings)
 
 
 def check_finite(module: Any) -> None:
