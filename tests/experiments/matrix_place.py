@@ -4,7 +4,7 @@ import spacy
 from spacy.tokens import DocBin
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.experiments.matrix import plan_runs, read_arms
+from spacy_spanft.experiments import plan_runs, read_arms
 
 SPAN_MODEL = """
 [components.textcat.model]
