@@ -172,8 +172,6 @@ def test_a_killed_process_is_named():
 @pytest.mark.parametrize(
     ("path", "settings", "expected"),
     [
-        ("nowhere", {}, "The pipeline 'nowhere' cannot be loaded"),
-        ("right0", {"data": "nothing.spacy"}, "There is no file 'nothing.spacy'"),
         ("right0", {"data": "empty.spacy"}, "There are no rows in 'empty.spacy'"),
         ("right0", {"data": "a\0b"}, "There is no file 'a"),
         ("right0", {"data": "nothing"}, r"no \.spacy file in the folder 'nothing'"),
@@ -206,8 +204,6 @@ def test_errors(folder, monkeypatch, path, settings, expected):
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["x="], "'x=' names no pipeline"),
-        (["right0", "--n-resamples", "0"], "--n-resamples"),
         (["right0", "nowhere"], "no such folder, and no such package is installed."),
         (["right0", "none.jsonl"], "There is no file 'none.jsonl'"),
         (["right0", "run"], "config.cfg. Is 'run/model-best' meant?"),

@@ -32,12 +32,11 @@ def folder(tmp_path_factory):
         for label in "ABC":
             textcat.add_label(label)
         nlp.initialize()
+        chance = np.random.default_rng(seed)
         for node in textcat.model.walk():
             for name in node.param_names:
-                value = np.random.default_rng(seed).normal(
-                    size=node.get_param(name).shape
-                )
-                node.set_param(name, value.astype("f"))
+                shape = node.get_param(name).shape
+                node.set_param(name, chance.normal(size=shape).astype("f"))
         nlp.to_disk(folder / str(seed))
     docs = [nlp.make_doc(text) for text in TEXTS]
     for i, doc in enumerate(docs):

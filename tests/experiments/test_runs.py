@@ -180,8 +180,6 @@ def test_without_matplotlib_the_rest_is_written(tmp_path, monkeypatch):
         (["--runs", "cola", "--runs", "mrpc"], "2 by --data, not 1"),
         (["--runs", "cola", "-r", "./cola", "-d", "b"], "are named 'cola'"),
         (["--runs", "nowhere"], "'nowhere' is not a folder of runs"),
-        (["a=b", "-o", "cola/arms.json"], "cola/arms.json' is a file. Name a folder"),
-        ([], "There is nothing to compare"),
         (["a= "], "names no pipeline"),
         (["a=b", "--allow-missing"], "--allow-missing applies to --runs only"),
     ],

@@ -187,17 +187,17 @@ def test_without_any_pipeline(labels):
         compare({"a": [labels / "own.jsonl"]}, labels / "test.spacy")
 
 
-def test_files_in_other_orders_and_lengths(labels):
+def test_files_of_other_texts_are_refused(labels):
     rows = read(labels / "own.jsonl")
-    with pytest.raises(SpanftError, match=r"line 1 of .* is 'good bad', but must be"):
-        measured(labels, [rows[1], rows[0], *rows[2:]], "cats_accuracy")
-    with pytest.raises(SpanftError, match=r"35 predictions, .* has none: 'so so'"):
-        measured(labels, rows[:-1], "cats_accuracy")
-    with pytest.raises(SpanftError, match=r"more predictions than .*\(36\)"):
-        measured(labels, [*rows, rows[0]], "cats_accuracy")
     bare = [{"cats": row["cats"]} for row in rows]
-    with pytest.raises(SpanftError, match=r'"text" in line 1 of .* is missing'):
-        measured(labels, bare, "cats_accuracy")
+    for wrong, message in (
+        ([rows[1], rows[0], *rows[2:]], "line 1 of .* is 'good bad', but must be"),
+        (rows[:-1], "35 predictions, .* has none: 'so so'"),
+        ([*rows, rows[0]], r"more predictions than .*\(36\)"),
+        (bare, '"text" in line 1 of .* is missing'),
+    ):
+        with pytest.raises(SpanftError, match=message):
+            measured(labels, wrong, "cats_accuracy")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_files_in_other_orders_and_lengths(labels):
         ({"cats": {"A": float("nan")}}, "nan is not a number"),
     ],
 )
-def test_what_is_no_label(labels, row, message):
+def test_rows_without_a_label_are_refused(labels, row, message):
     rows = read(labels / "own.jsonl")
     rows[2] = {"text": rows[2]["text"], **row}
     with pytest.raises(SpanftError, match=message):
