@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spacy_spanft.experiments.statistics.methods import method_difference
-from spacy_spanft.experiments.statistics.resampling import Scores
+from spacy_spanft.experiments.significance import Scores, method_difference
 
 RECORDS = Path(__file__).parent / "results" / "null_simulation.jsonl"
 # A point of accuracy on the logits, where texts have this mean and deviation.

@@ -21,7 +21,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_spanft import default_dictionary
-from spacy_spanft.experiments.cost import n_parameters
+from spacy_spanft.experiments.measuring import n_parameters
 
 from .harness import our_config, timed_in_turns
 from .report import report

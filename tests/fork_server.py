@@ -12,7 +12,6 @@ NAMES += ["matplotlib.figure", "scipy.stats", "scipy.optimize"]
 # off after that could use one.
 if find_spec("cupy") is None:
     NAMES += ["spacy", "spacy.cli", "spacy_transformers", "spacy_spanft.experiments"]
-    NAMES += ["spacy_spanft.experiments.matrix"]
 
 for name in NAMES:
     with suppress(ImportError):
@@ -31,8 +30,8 @@ def train_in_process(arguments, stopped=None):
 
     from tests.interpreter import Interpreter
 
-    program = "import json, sys\nfrom spacy_spanft.experiments.matrix.train_run import "
-    program += "train_run\ntrain_run(**json.loads(sys.argv[1]))"
+    program = "import json, sys\nfrom spacy_spanft.experiments.running import train_run"
+    program += "\ntrain_run(**json.loads(sys.argv[1]))"
     log = Path(arguments["folder"]) / "log.txt"
     log.touch()
     begun = Interpreter("-c", program, json.dumps(arguments), stdout=str(log))
@@ -43,9 +42,8 @@ def train_in_process(arguments, stopped=None):
 
 
 if find_spec("cupy") is None:
-    from spacy_spanft.experiments.comparison import measure
-    from spacy_spanft.experiments.matrix import train_run
+    from spacy_spanft.experiments import measuring, running
 
-    train_run.train_in_process = train_in_process
+    running.train_in_process = train_in_process
     # Measured in processes of this server, too.
-    measure.get_context = lambda method: get_context("forkserver")
+    measuring.get_context = lambda method: get_context("forkserver")

@@ -10,7 +10,7 @@ from ..util.files import check_folder, is_there
 from .util import short_errors
 
 if TYPE_CHECKING:
-    from ..experiments.report.tasks import Task
+    from ..experiments.experiment import Task
 
 # fmt: off
 Arms = Annotated[list[str] | None, Argument(help="Trained pipelines or files of predictions (.jsonl), each as PATH or ARM=PATH. The first arm is the baseline; repeat an arm to add runs with other seeds", show_default=False)]  # noqa: E501
@@ -40,7 +40,7 @@ def compare_cli(
 ) -> None:
     """Compare trained pipelines on the same data: score, p, size, speed and memory."""
     with short_errors():
-        from ..experiments.report.tasks import compare_tasks, table_of, write_reports
+        from ..experiments.experiment import compare_tasks
 
         if output is not None:
             check_folder(output)
@@ -50,20 +50,18 @@ def compare_cli(
                 arms or [], runs or [], data, allow_missing
             ).items()
         }
-        compared = compare_tasks(
-            tasks, gpu_id=gpu_id, n_resamples=n_resamples, ensemble=ensemble
+        tables = compare_tasks(
+            tasks, output, gpu_id=gpu_id, n_resamples=n_resamples, ensemble=ensemble
         )
-        print(table_of(tasks, compared))
-        if output is not None:
-            write_reports(output, tasks, compared)
+        print(tables)
 
 
 def _tasks(
     arms: list[str], runs: list[Path], data: list[str], allow_missing: bool
 ) -> "dict[str, Task]":
     """Return the named tasks that the arguments describe."""
-    from ..experiments.comparison.predicting import check_place
-    from ..experiments.report.tasks import Task, task_of_runs
+    from ..experiments.experiment import Task, task_of_runs
+    from ..experiments.task_data import check_data
 
     if arms and runs:
         raise ComparisonError(
@@ -86,7 +84,7 @@ def _tasks(
             raise ComparisonError(f"Two folders of --runs are named {name!r}.")
         tasks[name] = task_of_runs(folder, path, allow_missing=allow_missing)
     for path in data:  # before the first task is measured
-        check_place(path)
+        check_data(path)
     return tasks
 
 

@@ -13,7 +13,9 @@ from ..util.files import check_folder
 from .util import Address, Engine, EngineName, read_overrides
 
 if TYPE_CHECKING:
-    from ..experiments.matrix import ArmConfig, Failure, Run
+    from ..experiments.arms import ArmConfig
+    from ..experiments.plan import Run
+    from ..experiments.running import Failure
 
 # fmt: off
 Arms = Annotated[Path, Argument(help="The arms: the settings that each changes in a config (YAML)", show_default=False)]  # noqa: E501
@@ -71,8 +73,10 @@ def experiment_cli(
         require("An experiment", "scipy", "matplotlib")
         check_folder(metrics)
     check_folder(output)
+    from ..experiments.arms import read_arms
     from ..experiments.experiment import checked_data, run_experiment
-    from ..experiments.matrix import plan_runs, read_arms, read_gpus, run_matrix
+    from ..experiments.plan import plan_runs
+    from ..experiments.running import read_gpus, run_matrix
     from ..util.gpu import select_gpu
 
     overrides = read_overrides(ctx.args)

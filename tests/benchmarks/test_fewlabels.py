@@ -1,17 +1,10 @@
 """Runs with few labels: all arms get the same texts, and each run is done once."""
 
-import json
-
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from benchmarks.fewlabels import __main__ as command_line
-from benchmarks.fewlabels import arms, encoders, tasks, training
+from benchmarks.fewlabels import arms, tasks, training
 from benchmarks.fewlabels.configs import config_for
 from benchmarks.matrix import is_done, read_done, run_missing
-
-from .. import tiny
 
 
 def run_of(name, arm, **settings):
@@ -40,28 +33,6 @@ def test_a_task_without_dev_data_is_split(data):
     path = data / task.train
     path.write_text(path.read_text("utf8").replace("\n\n", "\n\t\n", 5), "utf8")
     assert tasks.draw(data, task, "dev", 10, 0) == parts[0]
-
-
-def test_results_are_those_of_one_encoder(tmp_path, encoder):
-    other = tiny.save_bert(tmp_path / "other")
-    results = tmp_path / "results"
-    for _ in range(2):
-        encoders.check_same(results, encoder)
-    (weights,) = other.glob("*.safetensors")
-    weights.write_bytes(weights.read_bytes() + b"\0")
-    with pytest.raises(SystemExit, match=r"have another encoder, 'encoder', than"):
-        encoders.check_same(results, other)
-    (results / encoders.NAME).write_text('{"name": "one"}', "utf8")
-    with pytest.raises(SystemExit, match="does not say which encoder the runs"):
-        encoders.check_same(results, encoder)
-
-
-@pytest.mark.parametrize("line", [b'{"seed": "', b"[1, 2]", b'{"seed\xff"'])
-def test_a_line_that_is_not_a_run_is_named(line, tmp_path):
-    path = tmp_path / "results.jsonl"
-    path.write_bytes(b'{"seed": 0}\n' + line)
-    with pytest.raises(SystemExit, match=r"Line 2 of .*results.jsonl is not a run"):
-        read_done(path)
 
 
 @pytest.mark.parametrize(
@@ -139,30 +110,3 @@ def test_a_stopped_command_is_resumed(tmp_path):
     run_missing(results, runs, lambda run: seen.append(run) or {"cats_matthews": 0.6})
     assert seen == [runs[1]]
     assert len(read_done(results)) == 2
-
-
-def test_runs_are_balanced():
-    runs = list(arms.runs(["CoLA", "WNUT17"], [], [100, 300], 2))
-    assert len({json.dumps(run) for run in runs}) == len(runs)
-    for name in ("CoLA", "WNUT17"):
-        own = [run for run in runs if run["task"] == name]
-        task = tasks.TASKS[name]
-        assert {*arms.CHOSEN[task.kind]} <= {run["arm"] for run in own} <= {*arms.ARMS}
-        assert len(own) == 2 * 2 * len(arms.arms_of(task))
-        # All arms have the same settings.
-        assert len({(r["size"], r["rate"], r["epochs"]) for r in own}) == 2
-    assert [run["size"] for run in runs] == sorted(run["size"] for run in runs)
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [(["--arm", "gate"], "'gate' is none of encoder, mean"), ([], "holds no encoder")],
-)
-def test_wrong_arguments(more, message, encoder, data):
-    if not more:
-        (encoder / "model.safetensors").unlink()
-    app = typer.Typer()
-    app.command()(command_line.main)
-    done = CliRunner().invoke(app, [str(data), str(encoder), *more])
-    assert done.exit_code == 2
-    assert message in " ".join(done.output.replace("│", " ").split())

@@ -28,16 +28,6 @@ def test_the_type_of_the_first_entity(data):
     assert {row["sentence"] for row in rows} == {"the united states", "Rome is"}
 
 
-def test_runs_are_balanced():
-    runs = list(regimes.runs(2))
-    without = [run for run in runs if run["segmentation"] == regimes.NO_SPANS]
-    assert len(without) == 2 * 3 * len({regimes.RATE, *regimes.OTHER_RATES})
-    for run in without:
-        assert {**run, "segmentation": "spans"} in runs
-    assert [run["seed"] for run in runs] == sorted(run["seed"] for run in runs)
-    assert len({str(run) for run in runs}) == len(runs)
-
-
 @pytest.mark.parametrize(
     ("pipeline", "regime", "segmentation", "rate"),
     [
@@ -63,10 +53,3 @@ def test_a_run(pipeline, regime, segmentation, rate, data, encoder, monkeypatch)
     optimizer = trained[0].config["training"]["optimizer"]
     assert optimizer["learn_rate"]["initial_rate"] == rate
     assert (-1 if pipeline == "score" else 0) <= result["score"] <= 1
-
-
-def test_missing_data_are_named(data, encoder, tmp_path):
-    (data / "nltk_data/corpora/conll2000/train.txt").unlink()
-    with pytest.raises(SystemExit, match=r"lacks conll2000/train\.txt"):
-        regimes.main(data, encoder, 1, [], tmp_path / "regimes.jsonl")
-    assert not (tmp_path / "regimes.jsonl").exists()

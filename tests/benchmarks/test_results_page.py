@@ -6,7 +6,7 @@ from html import escape
 import pytest
 
 from benchmarks import results_page, tables
-from benchmarks.figures import FIGURES, Figure
+from benchmarks.figures import FIGURES
 
 
 @pytest.fixture(scope="module")
@@ -47,32 +47,6 @@ def test_every_table_can_be_printed(page, capsys):
         assert len(capsys.readouterr().out.splitlines()) > 3
     with pytest.raises(SystemExit, match="'nerx' is none of gains"):
         results_page.main(table="nerx")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("<!-- table: nerx -->\n<!-- end of table -->", "nerx --> is none of gains"),
-        ("<!-- table: cost -->\n<!-- end of tables -->", "has no <!-- end of table"),
-        ("<!-- figure: scaling -->\n<!-- end of figure -->", "scaling --> is none of"),
-    ],
-)
-def test_marks_that_nothing_would_fill(text, expected, tmp_path):
-    (tmp_path / "page.md").write_text(text, "utf8")
-    with pytest.raises(SystemExit, match=expected):
-        results_page.check_marks(tmp_path / "page.md")
-
-
-def test_a_figure_that_another_matplotlib_drew_stays(tmp_path):
-    path = tmp_path / "x.svg"
-    svg = "<svg>Matplotlib v3.10.9 <desc>1 &lt; 2</desc></svg>"
-    assert not results_page.is_drawn(path, Figure(svg, "1 < 2"))
-    path.write_text(svg, "utf8")
-    newer = svg.replace("3.10.9", "3.11.2")
-    assert results_page.is_drawn(path, Figure(newer, "1 < 2"))
-    assert not results_page.is_drawn(path, Figure(newer, "1 < 3"))
-    # A drawing by the same version may differ where the description does not.
-    assert not results_page.is_drawn(path, Figure(svg, "1 < 2"))
 
 
 def test_costs_are_medians_and_their_ratios(monkeypatch):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmarks import speed
+from benchmarks import scaling, speed
 from benchmarks.claims import CLAIMS, Claim
 from benchmarks.matrix import read_done
-from benchmarks.report import RECORD_TO, report, show
+from benchmarks.report import RECORD_TO, report
 
 CLAIM = Claim(
     "count", "count {data}/x --n 2", ("time", "memory"), {"slow": "a `Counter`"}
@@ -45,29 +45,6 @@ def test_rows_of_the_page(recorded, tmp_path, monkeypatch):
     assert row == ("count", "1.5 s, 10 MB", peer, "3.00 (2.00 to 4.00)")
 
 
-def test_units():
-    assert show(0.0961, "s") == "96.1 ms"
-    assert (show(4.83, "s"), show(209.4, "s")) == ("4.8 s", "209 s")
-    assert (show(8025.3, "MB"), show(4e-7, "s/token")) == ("8,025 MB", "2.5M tokens/s")
-
-
-def test_a_command_that_fails_keeps_its_former_record(tmp_path, monkeypatch, capsys):
-    failing = Claim("x", "nothing_like_this", ("time",), {})
-    monkeypatch.setattr(speed, "CLAIMS", [CLAIM, failing])
-    path = tmp_path / "kept.jsonl"
-    speed._keep(path, failing.command, [{"what": "time", "unit": "s", "values": {}}])
-    before = path.read_bytes()
-    with pytest.raises(SystemExit, match="1"):
-        speed.run(records=path)
-    assert "Not measured: needs --data" in capsys.readouterr().out
-    assert path.read_bytes() == before
-
-
-def test_each_command_has_its_options_and_tables():
-    for claim in CLAIMS:
-        name, *args = claim.command.split()
-        module = (speed.PAGE.parents[2] / "benchmarks" / f"{name}.py").read_text("utf8")
-        for option in (arg for arg in args if arg.startswith("--")):
-            assert option[2:].replace("-", "_") in module, claim.command
-        for table in claim.reports:
-            assert f'"{table}"' in module or table in {"time", "memory"}
+def test_the_page_of_scaling_is_made_of_its_records():
+    expected = speed.filled(scaling.TEMPLATE.read_text("utf8"), scaling.TABLES)
+    assert scaling.PAGE.read_text("utf8") == expected

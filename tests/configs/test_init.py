@@ -24,7 +24,7 @@ from spacy_spanft.configs import (
 from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.configs.sources import is_dataset
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.experiments.matrix import arms
+from spacy_spanft.experiments import arms
 from spacy_spanft.ngrams.dictionary import NgramDictionary
 
 from ..commands import run
@@ -104,7 +104,7 @@ def test_token_heads_are_trained_first(task, expected):
     for regime in ("", "everything"):
         arm = arms.ArmConfig("tokens", regime=regime)
         made = task_config(task, segmentation="spans", regime=regime or None)
-        assert flat(arms.config_of(arm, arms.Pipeline(task))) == flat(made)
+        assert flat(arms.config_of(arm, task)) == flat(made)
 
 
 @pytest.mark.parametrize("regime", REGIMES)

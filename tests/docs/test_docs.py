@@ -11,12 +11,9 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from spacy_spanft.experiments.comparison import comparing
-from spacy_spanft.experiments.comparison.annotating import annotate
-from spacy_spanft.experiments.comparison.measure import measure
-from spacy_spanft.experiments.matrix import read_arms
-from spacy_spanft.experiments.metrics.scoring import Metric
-from spacy_spanft.experiments.report import disagreements
+from spacy_spanft.experiments import comparison, read_arms
+from spacy_spanft.experiments.metrics import Metric
+from spacy_spanft.experiments.written import annotate
 from spacy_spanft.training.readers.rows import Row
 
 from ..commands import run
@@ -61,9 +58,8 @@ def folder(saved, tmp_path, monkeypatch):
     """The current folder, for one page."""
     shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
     monkeypatch.setattr(
-        disagreements, "run_in_subprocess", lambda function, *args: function(*args)
+        comparison, "run_in_subprocess", lambda function, *args: function(*args)
     )
     with fake_hub(tmp_path / "cache"):
         yield tmp_path

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_spanft.experiments.matrix import train_run
+from spacy_spanft.experiments import comparison, running
 
 
 @pytest.fixture
@@ -17,10 +17,18 @@ def in_this_process(monkeypatch):
         log_path = Path(arguments["folder"]) / "log.txt"
         with open(log_path, "w") as log, redirect_stdout(log), redirect_stderr(log):
             try:
-                train_run.train_run(**arguments)
+                running.train_run(**arguments)
             except BaseException:
                 traceback.print_exc()
                 return 1
         return 0
 
-    monkeypatch.setattr(train_run, "train_in_process", train)
+    monkeypatch.setattr(running, "train_in_process", train)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Measure in this process: another one takes seconds to begin."""
+    monkeypatch.setattr(
+        comparison, "run_in_subprocess", lambda function, *args: function(*args)
+    )

@@ -1,10 +1,12 @@
 """A folder with configs, arms and data that a matrix trains in a moment."""
 
+import json
+
 import spacy
 from spacy.tokens import DocBin
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.experiments.matrix import plan_runs, read_arms
+from spacy_spanft.experiments import plan_runs, read_arms
 
 SPAN_MODEL = """
 [components.textcat.model]
@@ -123,22 +125,14 @@ def save_docs(folder, n=10):
 def write_place(folder):
     """Write configs, arms, and the data of two tasks."""
     (folder / "configs").mkdir()
-    base = CONFIG.format(
-        pipeline='["textcat"]',
-        annotates="[]",
-        segmenter="",
-        model=BASE_MODEL,
-        initialize="",
-    )
-    spans = CONFIG.format(
-        pipeline='["span_segmenter","textcat"]',
-        annotates='["span_segmenter"]',
-        segmenter=SEGMENTER,
-        model=SPAN_MODEL,
-        initialize=INITIALIZE,
-    )
-    (folder / "configs" / "tiny_baseline.cfg").write_text(base)
-    (folder / "configs" / "tiny_spanft.cfg").write_text(spans)
+    without = {"segmenter": "", "model": BASE_MODEL, "initialize": ""}
+    with_spans = {"segmenter": SEGMENTER, "model": SPAN_MODEL, "initialize": INITIALIZE}
+    kinds = {"baseline": ([], without), "spanft": (["span_segmenter"], with_spans)}
+    for name, (annotates, blocks) in kinds.items():
+        lists = {"pipeline": [*annotates, "textcat"], "annotates": annotates}
+        values = {key: json.dumps(value) for key, value in lists.items()}
+        config = CONFIG.format(**values, **blocks)
+        (folder / "configs" / f"tiny_{name}.cfg").write_text(config)
     (folder / "arms.yml").write_text(ARMS)
     # The default one has 100,000 n-grams, and is written with each checkpoint.
     NgramDictionary({"good film": 2, "bad film": 2}).to_disk(folder / "tiny.tsv.gz")

@@ -1,13 +1,12 @@
-"""Results of measuring, made up, and what reads a page."""
+"""Results of measuring, made up, and a parser of pages."""
 
 from html.parser import HTMLParser
 
 import numpy as np
 
-from spacy_spanft.experiments.comparison import comparing
-from spacy_spanft.experiments.comparison.comparing import compare
-from spacy_spanft.experiments.comparison.measure import Measured
-from spacy_spanft.experiments.metrics.scoring import accuracy, pearson
+from spacy_spanft.experiments import comparison
+from spacy_spanft.experiments.measuring import Measured
+from spacy_spanft.experiments.row_scores import accuracy, correlation
 
 # A small classifier: spaCy's default one takes half a second to load.
 BOW = {
@@ -64,11 +63,9 @@ class Page(HTMLParser):
 
 
 def labeled(right, texts=None, **settings):
-    """Measure a classifier that gets these texts right."""
+    """Return the results of a classifier that gets these texts right."""
     right = np.array(right, np.bool_)
-    gold = np.zeros(len(right), np.int64)
-    rows = np.stack([gold, np.where(right, 0, 1)], axis=1)
-    texts = texts or [f"text number {i}" for i in range(len(right))]
+    rows = np.stack([np.zeros(len(right)), ~right], axis=1).astype(np.int64)
     usual = {
         "n_parameters": 1_000_000,
         "words_per_second": 1234.0,
@@ -83,7 +80,7 @@ def labeled(right, texts=None, **settings):
         rows=rows,
         score_of=accuracy,
         wrong=rows[:, 0] != rows[:, 1],
-        texts=texts,
+        texts=texts or [f"text number {i}" for i in range(len(right))],
         answers=["yes" if r else "no" for r in right],
         gold=["yes"] * len(right),
         **{**usual, **settings},
@@ -91,28 +88,26 @@ def labeled(right, texts=None, **settings):
 
 
 def scored(gold, guess):
-    """Measure a regressor that predicts these scores."""
+    """Return the results of a regressor that predicts these scores."""
     rows = np.stack([gold, guess], axis=1).astype(float)
-    told = [[f"{x:.2f}" for x in values] for values in (gold, guess)]
+    words = [[f"{x:.2f}" for x in values] for values in (gold, guess)]
     return labeled([True] * len(rows))._replace(
         metric="cats_pearson",
-        score=pearson(rows),
+        score=correlation(rows),
         rows=rows,
-        score_of=pearson,
+        score_of=correlation,
         wrong=None,
-        answers=told[1],
-        gold=told[0],
+        answers=words[1],
+        gold=words[0],
     )
 
 
 def against(arms, monkeypatch, data="test.spacy", **settings):
-    """Compare what was measured."""
-    runs = {
-        f"{name}/{i}": one for name, own in arms.items() for i, one in enumerate(own)
-    }
-    monkeypatch.setattr(
-        comparing, "measure_in_subprocess", lambda paths, setup: runs[paths[0]]
-    )
-    monkeypatch.setattr(comparing, "check_pipeline", lambda path: None)
+    """Compare made-up results."""
     paths = {name: [f"{name}/{i}" for i in range(len(arms[name]))] for name in arms}
-    return compare(paths, data, n_resamples=50, **settings)
+    runs = {path: arms[n][i] for n in arms for i, path in enumerate(paths[n])}
+    monkeypatch.setattr(
+        comparison, "run_in_subprocess", lambda _, paths, setup: runs[paths[0]]
+    )
+    monkeypatch.setattr(comparison, "check_pipeline", lambda path: None)
+    return comparison.compare(paths, data, n_resamples=50, **settings)

@@ -12,13 +12,13 @@ KEPT = [" ", "\n", "\t", "don't", "Don't", "can't", "isn't", "it's", "It's"]
 
 def few_exceptions():
     """Let English have a few of its 1,347 exceptions."""
-    found = English.Defaults.tokenizer_exceptions
-    English.Defaults.tokenizer_exceptions = {word: found[word] for word in KEPT}
+    exceptions = English.Defaults.tokenizer_exceptions
+    English.Defaults.tokenizer_exceptions = {word: exceptions[word] for word in KEPT}
 
 
 def sort_entry_points():
     """Sort the entry points: a registry looks for its own at every call."""
-    found = catalogue.AVAILABLE_ENTRY_POINTS
+    entry_points = catalogue.AVAILABLE_ENTRY_POINTS
     catalogue.AVAILABLE_ENTRY_POINTS = {
-        group: list(found.select(group=group)) for group in found.groups
+        group: list(entry_points.select(group=group)) for group in entry_points.groups
     }

@@ -11,18 +11,18 @@ from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import ComparisonError, SpanftError
-from spacy_spanft.experiments.comparison import compare, comparing
-from spacy_spanft.experiments.comparison.measure import (
+from spacy_spanft.experiments import comparison
+from spacy_spanft.experiments.comparison import compare
+from spacy_spanft.experiments.measuring import (
+    Predictions,
     Setup,
     measure,
-    measure_in_subprocess,
     run_in_subprocess,
 )
-from spacy_spanft.experiments.comparison.predicting import Predictions
-from spacy_spanft.experiments.report.tables import metric, to_markdown
+from spacy_spanft.experiments.result_tables import to_markdown
 
 from ..commands import run
-from .measured import BOW
+from .measured import BOW, against, labeled
 
 TRAIN = [("good film", "A"), ("bad city", "B"), ("very good", "A"), ("so bad", "B")]
 TEST = TRAIN * 5
@@ -75,20 +75,14 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def at_once(monkeypatch):
-    """Measure in this process: another one takes seconds to begin."""
-    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
-
-
 @pytest.mark.usefixtures("at_once")
 def test_arms(folder):
     arms = {
         kind: [folder / f"{kind}{i}" for i in (0, 1)] for kind in ("wrong", "right")
     }
-    found = compare(arms, folder / "test.spacy", metric="cats_accuracy")
-    wrong, right = found.arms
-    assert (found.metric, found.n_docs) == ("cats_accuracy", 20)
+    compared = compare(arms, folder / "test.spacy", metric="cats_accuracy")
+    wrong, right = compared.arms
+    assert (compared.metric, compared.n_docs) == ("cats_accuracy", 20)
     assert (wrong.scores, right.scores) == ([0.0, 0.0], [1.0, 1.0])
     assert wrong.models is wrong.method is None
     assert right.models.mean == right.models.low == 1.0
@@ -107,7 +101,7 @@ def test_arms(folder):
     assert run.spans[:4] == [[], [], [(0, 9)], []]
     assert run.spans_per_doc == 0.25
     assert run.n_ngrams == len(NGRAMS)
-    values = json.loads(json.dumps(found.to_json()))
+    values = json.loads(json.dumps(compared.to_json()))
     assert values["arms"][1]["parameters_added"] == 0.0
 
 
@@ -128,13 +122,13 @@ def test_batches_change_nothing(folder, tmp_path, metric):
     shutil.copytree(folder / "right0", few)
     text = config.read_text().replace("batch_size = 1000", "batch_size = 3", 1)
     (few / "config.cfg").write_text(text)
-    batches = [len(batch) for batch in Predictions(str(few), setup.data)]
+    batches = [len(batch) for batch in Predictions(str(few), setup)]
     assert batches == [3] * 6 + [2]
-    found = measure([str(few)], setup)
-    assert found.score == whole.score
+    in_batches = measure([str(few)], setup)
+    assert in_batches.score == whole.score
     for name in ("texts", "answers", "spans"):
-        assert getattr(found, name) == getattr(whole, name)
-    assert found.wrong.tolist() == whole.wrong.tolist()
+        assert getattr(in_batches, name) == getattr(whole, name)
+    assert in_batches.wrong.tolist() == whole.wrong.tolist()
 
 
 @pytest.mark.usefixtures("at_once")
@@ -152,7 +146,8 @@ def test_from_the_command_line(folder, tmp_path):
     assert "| ours | 1 | 100.0 | +100.0 |  | +100.0 to +100.0 |" in done.stdout
     assert "| base | 2 | 0.0 ± 0.0 |" in done.stdout
     values = json.loads((tmp_path / "out" / "comparison.json").read_text())
-    assert [arm["name"] for arm in values["arms"]] == ["base", "ours"]
+    arms = values["tasks"]["test"]["arms"]
+    assert [arm["name"] for arm in arms] == ["base", "ours"]
     assert (tmp_path / "out" / "comparison.md").read_text() in done.stdout
     assert (
         "ours scores 100.0, base 0.0"
@@ -161,31 +156,22 @@ def test_from_the_command_line(folder, tmp_path):
 
 
 def test_in_a_process_of_its_own(folder):
-    found, here = (
-        one([str(folder / "right0")], Setup(str(folder / "test.spacy")))
-        for one in (measure_in_subprocess, measure)
-    )
-    assert (found.metric, found.score) == ("cats_score", 1.0)
-    assert (found.answers, found.texts) == (here.answers, here.texts)
-    assert found.score_of(found.rows[:3]) == here.score_of(here.rows[:3])
-    assert found.peak_memory != here.peak_memory
+    args = ([str(folder / "right0")], Setup(str(folder / "test.spacy")))
+    alone, here = run_in_subprocess(measure, *args), measure(*args)
+    assert (alone.metric, alone.score) == ("cats_score", 1.0)
+    assert (alone.answers, alone.texts) == (here.answers, here.texts)
+    assert alone.score_of(alone.rows[:3]) == here.score_of(here.rows[:3])
+    assert alone.peak_memory != here.peak_memory
 
 
-def test_a_process_that_is_killed_is_told_with_its_arm(folder, monkeypatch):
-    monkeypatch.setattr(
-        comparing, "measure_in_subprocess", lambda *_: run_in_subprocess(os._exit, 1)
-    )
-    monkeypatch.chdir(folder)
-    expected = "measured 'right0', of the arm 'ours', was killed"
-    with pytest.raises(ComparisonError, match=expected):
-        compare({"ours": ["right0"]}, "test.spacy")
+def test_a_killed_process_is_named():
+    with pytest.raises(ComparisonError, match="The process of 1 was killed"):
+        run_in_subprocess(os._exit, 1)
 
 
 @pytest.mark.parametrize(
     ("path", "settings", "expected"),
     [
-        ("nowhere", {}, "The pipeline 'nowhere' cannot be loaded"),
-        ("right0", {"data": "nothing.spacy"}, "There is no file 'nothing.spacy'"),
         ("right0", {"data": "empty.spacy"}, "There are no rows in 'empty.spacy'"),
         ("right0", {"data": "a\0b"}, "There is no file 'a"),
         ("right0", {"data": "nothing"}, r"no \.spacy file in the folder 'nothing'"),
@@ -218,18 +204,16 @@ def test_errors(folder, monkeypatch, path, settings, expected):
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["x="], "'x=' names no pipeline"),
-        (["right0", "--n-resamples", "0"], "--n-resamples"),
         (["right0", "nowhere"], "no such folder, and no such package is installed."),
         (["right0", "none.jsonl"], "There is no file 'none.jsonl'"),
         (["right0", "run"], "config.cfg. Is 'run/model-best' meant?"),
-        (["right0", "test.tsv"], "such as training/model-best, and predictions are"),
+        (["right0", "test.tsv"], "A pipeline is a folder, such as training/model-best"),
     ],
 )
 def test_errors_are_short(folder, monkeypatch, args, expected):
     """And come before anything is measured."""
     monkeypatch.chdir(folder)
-    monkeypatch.delattr(comparing, "measure_in_subprocess")
+    monkeypatch.delattr(comparison, "run_in_subprocess")
     (folder / "run" / "model-best").mkdir(parents=True, exist_ok=True)
     done = run("spanft", "compare", *args, "--data", "test.spacy", ok=False)
     assert expected in done.stderr
@@ -240,47 +224,34 @@ def test_a_pipeline_without_segmenter(folder, tmp_path):
     nlp = spacy.load(folder / "right0")
     nlp.remove_pipe("span_segmenter")
     nlp.to_disk(tmp_path / "model")
-    found = measure([str(tmp_path / "model")], Setup(str(folder / "test.spacy")))
-    assert found.spans == [[]] * 20
-    assert found.spans_per_doc is None
-    assert found.n_ngrams is None
+    measured = measure([str(tmp_path / "model")], Setup(str(folder / "test.spacy")))
+    assert measured.spans == [[]] * 20
+    assert measured.spans_per_doc is None
+    assert measured.n_ngrams is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"texts": ["x"]}, "'b' read other texts .* than .* of 'a'"),
+        ({"meaning": "F (0)"}, r"means  for 'a' and F \(0\) for 'b'"),
+    ],
+)
+def test_runs_that_cannot_be_compared(monkeypatch, changes, expected):
+    run = labeled([1, 0])
+    with pytest.raises(ComparisonError, match=expected):
+        against({"a": [run], "b": [run._replace(**changes)]}, monkeypatch)
+
+
+def test_nothing_to_compare(folder):
+    for arms in ({}, {"a": []}):
+        with pytest.raises(ComparisonError, match="at least one pipeline"):
+            compare(arms, folder / "test.spacy")
 
 
 @pytest.mark.usefixtures("at_once")
-def test_other_texts(folder, monkeypatch):
-    """The second pipeline reads half of the texts."""
-    with pytest.raises(ComparisonError, match="at least one pipeline"):
-        compare({}, folder / "test.spacy")
-    with pytest.raises(ComparisonError, match="at least one pipeline"):
-        compare({"a": []}, folder / "test.spacy")
-
-    def measure_less(paths, setup):
-        run = measure(paths, setup)
-        return run._replace(texts=run.texts[:10]) if paths[0][-1] == "1" else run
-
-    monkeypatch.setattr(comparing, "measure_in_subprocess", measure_less)
-    with pytest.raises(
-        ComparisonError, match=r"'b' read other texts .* than .* of 'a'"
-    ):
-        compare(
-            {"a": [folder / "right0"], "b": [folder / "right1"]}, folder / "test.spacy"
-        )
-
-    def mean_something_else(paths, setup):
-        return measure(paths, setup)._replace(meaning=f"F ({paths[0][-1]})")
-
-    monkeypatch.setattr(comparing, "measure_in_subprocess", mean_something_else)
-    arms = {"a": [folder / "right0"], "b": [folder / "right1"]}
-    with pytest.raises(
-        ComparisonError, match=r"means F \(0\) for 'a' and F \(1\) for 'b'"
-    ):
-        compare(arms, folder / "test.spacy")
-
-
-@pytest.mark.usefixtures("at_once")
-def test_what_counts_most_in_the_pipeline_is_shown(folder):
-    found = compare({"a": [folder / "right0"]}, folder / "test.spacy")
-    assert found.metric == "cats_score"
-    assert found.to_json()["metric_meaning"] == "macro F"
-    assert "cats_score (macro F) on 20 texts" in to_markdown(found)
-    assert metric(found) == "cats_score (macro F)"
+def test_the_metric_of_the_pipeline_is_the_default(folder):
+    compared = compare({"a": [folder / "right0"]}, folder / "test.spacy")
+    assert compared.metric == "cats_score"
+    assert compared.to_json()["metric_meaning"] == "macro F"
+    assert "cats_score (macro F) on 20 texts" in to_markdown(compared)

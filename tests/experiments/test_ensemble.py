@@ -9,9 +9,8 @@ import spacy
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_spanft.errors import ComparisonError
-from spacy_spanft.experiments.comparison import compare, comparing
-from spacy_spanft.experiments.comparison.ensemble import elect, vote_of
-from spacy_spanft.experiments.comparison.measure import Setup, measure
+from spacy_spanft.experiments.comparison import compare
+from spacy_spanft.experiments.measuring import Setup, elect, measure, vote_of
 from spacy_spanft.util import pipelines
 
 from ..commands import run
@@ -33,12 +32,11 @@ def folder(tmp_path_factory):
         for label in "ABC":
             textcat.add_label(label)
         nlp.initialize()
+        chance = np.random.default_rng(seed)
         for node in textcat.model.walk():
             for name in node.param_names:
-                value = np.random.default_rng(seed).normal(
-                    size=node.get_param(name).shape
-                )
-                node.set_param(name, value.astype("f"))
+                shape = node.get_param(name).shape
+                node.set_param(name, chance.normal(size=shape).astype("f"))
         nlp.to_disk(folder / str(seed))
     docs = [nlp.make_doc(text) for text in TEXTS]
     for i, doc in enumerate(docs):
@@ -62,24 +60,23 @@ def averages(folder, runs):
     """Average the scores of labels, and take the best."""
     cats = [[doc.cats for doc in load(str(folder / run)).pipe(TEXTS)] for run in runs]
     means = [
-        {c: sum(one[c] for one in row) / len(row) for c in "ABC"}
+        {label: sum(cats[label] for cats in row) / len(row) for label in "ABC"}
         for row in zip(*cats, strict=True)
     ]
-    return [max(one, key=one.get) for one in means]
+    return [max(cats, key=cats.get) for cats in means]
 
 
 def test_scores_are_averaged(folder):
     paths = [str(folder / str(seed)) for seed in range(3)]
     setup = Setup(str(folder / "test.spacy"), "cats_accuracy")
-    found = measure(paths, setup)
-    assert found.answers == averages(folder, ["0", "1", "2"])
+    voted = measure(paths, setup)
+    assert voted.answers == averages(folder, ["0", "1", "2"])
     alone = [measure([path], setup) for path in paths]
-    assert any(found.answers != one.answers for one in alone)
-    assert found.score == np.mean(
-        [a == g for a, g in zip(found.answers, found.gold, strict=True)]
-    )
-    assert found.n_parameters == sum(one.n_parameters for one in alone)
-    assert found.gold == alone[0].gold
+    assert any(voted.answers != run.answers for run in alone)
+    pairs = zip(voted.answers, voted.gold, strict=True)
+    assert voted.score == np.mean([answer == gold for answer, gold in pairs])
+    assert voted.n_parameters == sum(run.n_parameters for run in alone)
+    assert voted.gold == alone[0].gold
 
 
 def test_spans_are_put_to_the_vote(nlp):
@@ -98,51 +95,47 @@ def test_spans_are_put_to_the_vote(nlp):
         docs.append(doc)
     docs[2].cats.pop("no")
 
-    def found(spans):
+    def keys(spans):
         return [(span.start, span.end, span.label_) for span in spans]
 
     def average(docs):
         return elect(Doc(nlp.vocab, words=words), [vote_of(doc) for doc in docs])
 
     made = average(docs)
-    assert found(made.ents) == [(0, 1, "X"), (2, 4, "X")]
-    assert found(made.spans["sc"]) == [(0, 2, "S"), (1, 3, "S")]
+    assert keys(made.ents) == [(0, 1, "X"), (2, 4, "X")]
+    assert keys(made.spans["sc"]) == [(0, 2, "S"), (1, 3, "S")]
     assert made.cats == {"yes": 0.5, "no": 0.5}
     # Half of the votes are not enough, or spans that overlap could win.
-    assert found(average(docs[:2]).ents) == [(0, 1, "X")]
-    assert found(docs[0].ents) == votes[0][0]
-    assert found(average(docs[:1]).ents) == votes[0][0]
+    assert keys(average(docs[:2]).ents) == [(0, 1, "X")]
+    assert keys(docs[0].ents) == votes[0][0]
+    assert keys(average(docs[:1]).ents) == votes[0][0]
     with pytest.raises(ComparisonError, match="into other tokens: 'a b c d"):
         average([docs[0], Doc(nlp.vocab, words=["a b", "c", "d"])])
 
 
-def test_an_ensemble_of_each_arm(folder, monkeypatch):
-    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
+@pytest.mark.usefixtures("at_once")
+def test_an_ensemble_of_each_arm(folder, tmp_path):
     arms = {
         "two": [folder / "0", folder / "1"],
         "one": [folder / "2"],
         "three": [folder / "0", folder / "1", folder / "2"],
     }
     settings = {"metric": "cats_accuracy", "n_resamples": 50, "ensemble": True}
-    found = compare(arms, folder / "test.spacy", **settings)
-    assert [arm.name for arm in found.arms] == ["two", "one", "three"]
-    assert [arm.name for arm in found.ensembles] == ["two", "three"]
-    two, three = found.ensembles
+    compared = compare(arms, folder / "test.spacy", **settings)
+    assert [arm.name for arm in compared.arms] == ["two", "one", "three"]
+    assert [arm.name for arm in compared.ensembles] == ["two", "three"]
+    two, three = compared.ensembles
     assert two.runs[0].answers == averages(folder, ["0", "1"])
     assert two.models is None
     assert three.models.mean == pytest.approx(three.mean - two.mean)
-    values = json.loads(json.dumps(found.to_json()))
+    values = json.loads(json.dumps(compared.to_json()))
     assert [arm["name"] for arm in values["ensembles"]] == ["two", "three"]
     assert values["ensembles"][1]["parameters_added"] == 2.0
     with pytest.raises(ComparisonError, match="No arm has several runs"):
         compare({"one": [folder / "2"]}, folder / "test.spacy", ensemble=True)
-
-
-def test_from_the_command_line(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(comparing, "measure_in_subprocess", measure)
-    arms = [f"two={folder}/0", f"two={folder}/1", f"one={folder}/2"]
+    args = [f"two={folder}/0", f"two={folder}/1", f"one={folder}/2"]
     options = ["--data", folder / "test.spacy", "--ensemble", "-o", tmp_path]
-    done = run("spanft", "compare", *arms, *options)
+    done = run("spanft", "compare", *args, *options)
     assert "| two (ensemble) | 1 |" in done.stdout
     assert "one (ensemble)" not in done.stdout
     assert "compared with the ensemble of the first arm" in done.stdout

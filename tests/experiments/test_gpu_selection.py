@@ -24,9 +24,7 @@ def let_there_be(monkeypatch, cuda=None, cupy=False):
     ("cuda", "cupy", "expected"),
     [
         ("12.8", False, r"CUDA 12\.8, so install CuPy for it: cupy-cuda12x"),
-        ("13.0", False, r"CUDA 13\.0, so install CuPy for it: cupy-cuda13x"),
         (None, True, r"PyTorch is built without CUDA\. Install one with CUDA\."),
-        (None, False, r"Install one with CUDA, and CuPy for the same CUDA"),
         ("12.8", True, r"For the CPU, leave out --gpu-id"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The metrics of comparisons: against spaCy's Scorer, and what is taken by itself."""
+"""The metrics of comparisons: against spaCy's Scorer, and which one is the default."""
 
 import pickle
 
@@ -9,7 +9,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_spanft.errors import ComparisonError
-from spacy_spanft.experiments.metrics.choice import metric_of
+from spacy_spanft.experiments.metrics import metric_of
 
 CATS = ("cats_micro_p", "cats_micro_r", "cats_micro_f", "cats_macro_p")
 CATS = (*CATS, "cats_macro_r", "cats_macro_f", "cats_macro_auc", "cats_score")
@@ -41,7 +41,7 @@ def check(nlp, component, examples, names):
 
 
 def random_cats(labels, is_exclusive, n=80):
-    """Make examples; some have no gold label, a new one, or one that is not said."""
+    """Make examples; some have no gold label, a new one, or an unknown one."""
     random = np.random.default_rng(0)
     nlp = spacy.blank("en")
     made = []
@@ -87,7 +87,6 @@ def test_exclusive_labels_of_spacys_own_scorer():
     component.cfg["positive_label"] = "B"
     check(nlp, component, random_cats(["A", "B"], True), CATS)
     assert metric_of(nlp).meaning == "F (B)"
-    # The label that was asked for is that of cats_f1, not that of the pipeline's score.
     assert metric_of(nlp, "cats_score", "A").meaning == "F (B)"
     assert metric_of(nlp, "cats_f1").meaning == "F1 (B)"
     assert metric_of(nlp, "cats_f1", "A").meaning == "F1 (A)"
@@ -145,8 +144,9 @@ def test_scores():
     nlp, component = make("text_regressor", [])
     examples = random_cats(["score"], True)
     random = np.random.default_rng(2)
-    for one in examples:
-        one.reference.cats = {"score": one.predicted.cats["score"] + random.random()}
+    for each in examples:
+        score = each.predicted.cats["score"] + random.random()
+        each.reference.cats = {"score": score}
     examples[3].reference.cats = {}
     check(nlp, component, examples, ["cats_pearson", "cats_spearman"])
 
@@ -155,32 +155,24 @@ def weigh(nlp, **weights):
     nlp.config["training"]["score_weights"] = weights
 
 
-def test_what_counts_most_is_taken():
+def test_the_metric_with_the_highest_weight_is_taken():
     nlp, _ = make("textcat", "AB")
     weigh(nlp, cats_score=0.2, cats_macro_r=0.8, cats_accuracy=None)
     assert metric_of(nlp).name == "cats_macro_r"
-    weigh(nlp, cats_score=0.2, cats_micro_p=0.4, cats_macro_r=0.4)
-    expected = "cats_macro_r have the same weight .0.4. in 'here'.*--metric"
-    with pytest.warns(UserWarning, match=expected):
-        assert metric_of(nlp, path="here").name == "cats_micro_p"
     assert metric_of(nlp, "cats_accuracy").name == "cats_accuracy"
-    # Of those that count the same, one that is known.
+    # Of those with the same weight, one that is known.
     weigh(nlp, tag_acc=0.5, cats_score=0.5)
-    with pytest.warns(UserWarning, match="cats_score is taken"):
-        assert metric_of(nlp).name == "cats_score"
+    assert metric_of(nlp).name == "cats_score"
 
 
 @pytest.mark.parametrize(
     ("weights", "expected"),
     [
-        (
-            {"tag_acc": 0.6, "cats_score": 0.4},
-            "'here' is tag_acc, which .*--metric, .*: cats_",
-        ),
+        ({"tag_acc": 0.6, "cats_score": 0.4}, "'here' is tag_acc, which .*: cats_"),
         ({"cats_score": None}, "is nothing, which"),
     ],
 )
-def test_what_counts_most_must_be_known(weights, expected):
+def test_an_unknown_metric_is_refused(weights, expected):
     nlp, _ = make("textcat", "AB")
     weigh(nlp, **weights)
     with pytest.raises(ComparisonError, match=expected):
@@ -200,9 +192,8 @@ def example(nlp, **both):
     for cats, spans in both.values():
         doc = nlp.make_doc("a b c d")
         doc.cats = cats
-        found = [Span(doc, *span) for span in spans]
-        doc.ents = found
-        doc.spans["sc"] = found[::-1]
+        doc.ents = [Span(doc, *span) for span in spans]
+        doc.spans["sc"] = list(doc.ents)[::-1]
         docs.append(doc)
     return Example(docs[1], docs[0])
 

@@ -11,10 +11,10 @@ from spacy.util import load_config
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.experiments.hook import NLTK_SEGMENTER, RANDOM_SEGMENTER
-from spacy_spanft.experiments.matrix import ArmConfig, plan, read_arms
-from spacy_spanft.experiments.matrix.arms import Pipeline, config_of
-from spacy_spanft.experiments.matrix.run_folder import fingerprint
+from spacy_spanft.experiments import ArmConfig, plan, read_arms
+from spacy_spanft.experiments.arms import config_of
+from spacy_spanft.experiments.plan import NLTK_SEGMENTER, RANDOM_SEGMENTER
+from spacy_spanft.experiments.run_folder import fingerprint_of
 from spacy_spanft.segmenters.coverage import piece_lengths
 
 from ..commands import run as spacy_command
@@ -43,14 +43,14 @@ def test_arms_change_only_their_settings(place):
 @pytest.mark.parametrize("name", ["textcat", "ner"])
 def test_an_arm_without_spans_has_no_segmenter(name):
     without = {"segmentation": "none"}
-    config = config_of(ArmConfig("a", block=without), Pipeline(name))
+    config = config_of(ArmConfig("a", block=without), name)
     assert config["nlp"]["pipeline"] == ["transformer", name]
     model = config["components"][name]["model"]
     assert (model if name == "textcat" else model["tok2vec"])["segmentation"] == "none"
-    with_spans = config_of(ArmConfig("b"), Pipeline(name))
+    with_spans = config_of(ArmConfig("b"), name)
     assert "span_segmenter" in with_spans["nlp"]["pipeline"]
     with pytest.raises(SpanftError, match="sets `dictionary`, but its config has no"):
-        config_of(ArmConfig("a", block=without, dictionary="x"), Pipeline(name))
+        config_of(ArmConfig("a", block=without, dictionary="x"), name)
 
 
 def test_all_arms_of_a_seed_come_before_the_next_seed(place):
@@ -64,7 +64,6 @@ def test_all_arms_of_a_seed_come_before_the_next_seed(place):
     assert config["training"]["max_steps"] == 6  # 10 texts in batches of 4, twice
     assert config["training"]["optimizer"]["learn_rate"]["total_steps"] == 6
     assert config["system"]["seed"] == 3
-    assert runs[0].n_words == 2 * 10 * 3
     assert runs[-1].config["training"]["max_steps"] == 4
     assert runs[-1].folder.parts == ("out", "two", "ngrams", "4")
 
@@ -109,27 +108,6 @@ def test_nltk_gets_data_and_their_note(place, monkeypatch):
     assert run.note == "made up"
 
 
-def test_a_dictionary_may_be_in_the_folder_of_the_task(place):
-    shutil.copy("tiny.tsv.gz", "data/one")
-    reader = "{'@readers': spacy-spanft.NgramDictionary.v1, path: '{data}/tiny.tsv.gz'}"
-    for dictionary in ("'{data}/tiny.tsv.gz'", reader):
-        Path("arms.yml").write_text(f"arms: {{a: {{dictionary: {dictionary}}}}}")
-        (run,) = plan_place("data/one", seeds=[0])
-        settings = run.config["initialize"]["components"]["span_segmenter"]
-        assert "data/one/tiny.tsv.gz" in str(settings["dictionary"])
-
-
-def test_an_overlay_is_merged_into_the_config(place):
-    Path("mine.cfg").write_text("[training]\ndropout = 0.7\n")
-    Path("arms.yml").write_text("arms: {a: {}, b: {overlay: mine.cfg}}")
-    a, b = plan_place("data/one", seeds=[0])
-    assert b.config["training"].pop("dropout") == 0.7
-    a.config["training"].pop("dropout", None)
-    for run in (a, b):
-        run.config["training"].pop("logger")
-    assert a.config == b.config
-
-
 def test_task_json_names_the_configs(place):
     with pytest.raises(SpanftError, match=r"no task\.json in 'data/one'"):
         plan_place("data/one", configs="configs")
@@ -152,7 +130,6 @@ def test_given_settings_are_kept(place):
     training = run.config["training"]
     assert (training["max_steps"], training["eval_frequency"]) == (7, 2)
     assert training["optimizer"]["learn_rate"]["total_steps"] == 7
-    assert run.n_words == round(30 * 7 / 3)  # 10 texts are 3 batches
     # Gradients are accumulated over parts of a batch: as many steps.
     parts = {"training.batcher.size": 2, "training.accumulate_gradient": 2}
     (run, *_) = plan_place("data/one", seeds=[0], overrides=parts)
@@ -183,7 +160,7 @@ def test_the_fingerprint_has_the_contents_of_files(place):
     for text in ("one", "two", "two"):
         Path("list.txt").write_text(text)
         Path("data", text).mkdir(exist_ok=True)  # "data" is not a path here
-        digests.add(fingerprint(config))
+        digests.add(fingerprint_of(config))
     assert len(digests) == 2
 
 
@@ -192,29 +169,23 @@ def test_the_fingerprint_has_the_contents_of_files(place):
     [
         ("[]", "no arms under `arms:`"),
         ("arms: {", "arms.yml is not an arms file"),
-        ("arms: {a: {}, a: {}}", "arms.yml is not an arms file: .*a"),
         ("arms: {a: 3}", "the arm 'a' has no settings"),
         ("arms: {a: {configs: x}}", "unknown setting 'configs'. Is 'config' meant?"),
         ("arms: {a: {block: x}}", "'block' of the arm 'a' is 'x'"),
         ("arms: {../a: {}}", "The name of an arm of arms.yml is '../a', but must be"),
-        ("arms: {arms.json: {}}", "is 'arms.json', but must be"),
         ('arms: {Été: {}, "été": {}}', "Two have the same name: an arm of arms.yml"),
         ("arms: {a: {set: {training.max_steps: x}}}", "max_steps' is 'x', not a whole"),
         ("arms: {a: {set: {training.dropout: '${x.y}'}}}", "variable"),
         ("arms: {a: {segmenter: {'@segmenters': x}}}", "arm 'a' is invalid.*'x'"),
-        ("arms: {a: {set: {components.textcat.factory: x}}}", "arm 'a' is invalid.*x"),
         (
             "arms: {a: {set: {paths.transfomer: x}}}",
             "not a known setting. Known: dev, train",
         ),
         ("arms: {a: {config: none}}", "There is no file 'configs/tiny_none.cfg'"),
-        ("arms: {a: {set: {trainin.dropout: 0}}}", "section. Is 'training' meant"),
-        ("arms: {a: {set: {training: 0}}}", "'training', which is not a known setting"),
         ("arms: {a: {set: {system.seed: 1}}}", "'system.seed' cannot be set"),
         ("arms: {a: {config: baseline, block: {x: 1}}}", "has none of these"),
         ("arms: {a: {block: {use_clss: true}}}", "use_clss.*unexpected"),
         ("arms: {a: {set: {training.droput: 0}}}", "Is 'dropout' meant"),
-        ("arms: {a: {set: {training.dropout: high}}}", "dropout.*valid number"),
         ("arms: {a: {dictionary: none.gz}}", "There is no file 'none.gz'"),
     ],
 )
@@ -250,7 +221,7 @@ def test_mistakes_in_data_are_found_before_the_training(place):
         with pytest.raises(SpanftError, match=expected):
             plan_place(*folders)
     (place / "data" / "one" / "train.spacy").write_bytes(b"nothing")
-    with pytest.raises(SpanftError, match=r"train\.spacy is damaged"):
+    with pytest.raises(SpanftError, match=r"train\.spacy. cannot be read"):
         plan_place("data/one")
     for split in ("train", "dev"):
         shutil.rmtree(place / "data" / "one")
@@ -266,10 +237,7 @@ def test_mistakes_in_data_are_found_before_the_training(place):
         (["--arm", "x"], "no arm 'x'. Known: 'baseline', 'random', 'ngrams'"),
         (["--gpu-id", "99"], "GPU 99 cannot be used"),
         (["--gpu-id", "0,x"], "--gpu-id is '0,x', but must be a number"),
-        (["--gpu-id", "0,-1"], "--gpu-id is '0,-1'"),
         (["--paths.transfomer", "x"], "'paths.transfomer', which is not a known"),
-        (["--nowhere.x", "1"], "the command line sets 'nowhere.x'"),
-        (["--nothing", "1"], "is not a setting"),
         (["--output", "arms.yml"], "'arms.yml' is a file. Name a folder"),
         (["--metrics", "metrics"], "with --metrics, or pass --train-only"),
     ],
@@ -297,9 +265,24 @@ def test_head_first_configs_keep_their_schedules(place):
         assert training["optimizer"]["learn_rate"]["start_share"] == share
 
 
-def test_a_path_of_some_configs_can_be_set(place):
-    """Such as --paths.dictionary, which a baseline does not have."""
+def test_settings_of_the_task_its_overlay_and_the_command_line(place):
+    shutil.copy("tiny.tsv.gz", "data/one")
+    Path("mine.cfg").write_text("[training]\ndropout = 0.7\n")
+    reader = "{'@readers': spacy-spanft.NgramDictionary.v1, path: '{data}/tiny.tsv.gz'}"
+    arms = [
+        "arms:",
+        "  a: {dictionary: '{data}/tiny.tsv.gz'}",
+        f"  b: {{dictionary: {reader}}}",
+        "  c: {overlay: mine.cfg}",
+        "  d: {config: baseline}",
+    ]
+    Path("arms.yml").write_text("\n".join(arms))
+    # A path that a baseline does not have, such as --paths.dictionary.
     config = Path("configs/tiny_spanft.cfg")
     config.write_text(config.read_text().replace("train = null", "x = 1\ntrain = null"))
-    for run in plan_place("data/one", seeds=[0], overrides={"paths.x": 2}):
-        assert run.config["paths"]["x"] == 2
+    runs = plan_place("data/one", seeds=[0], overrides={"paths.x": 2})
+    for run in runs[:2]:
+        settings = run.config["initialize"]["components"]["span_segmenter"]
+        assert "data/one/tiny.tsv.gz" in str(settings["dictionary"])
+    assert runs[2].config["training"]["dropout"] == 0.7
+    assert [run.config["paths"]["x"] for run in runs] == [2] * 4

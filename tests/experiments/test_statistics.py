@@ -5,17 +5,15 @@ import pytest
 from scipy import stats
 
 from benchmarks.null_simulation import Setting, simulate
-from spacy_spanft.experiments.metrics.scoring import accuracy, f_score, matthews
-from spacy_spanft.experiments.statistics import dominance
-from spacy_spanft.experiments.statistics.dominance import (
+from spacy_spanft.experiments.row_scores import accuracy, count_score, matthews
+from spacy_spanft.experiments.significance import (
+    Scores,
     almost_stochastic_order,
-    violation,
-)
-from spacy_spanft.experiments.statistics.methods import method_difference
-from spacy_spanft.experiments.statistics.resampling import Scores, resample
-from spacy_spanft.experiments.statistics.significance import (
     holm_adjusted,
+    method_difference,
     models_difference,
+    resample,
+    violation,
 )
 
 
@@ -31,14 +29,14 @@ def test_draws_are_those_of_plain_loops():
         name: [rows_of(gold, chance.random(40) < 0.7) for _ in range(n)]
         for name, n in (("base", 2), ("other", 3))
     }
-    found = resample(arms, matthews, n_resamples=7, seed=5)
+    scores = resample(arms, matthews, n_resamples=7, seed=5)
     again = np.random.default_rng(5)
     for number in range(7):
         docs = again.integers(0, 40, 40)
         for name, runs in arms.items():
             expected = [matthews(rows[docs]) for rows in runs]
-            assert found[name].drawn[number].tolist() == expected
-    assert found["other"].observed.tolist() == [matthews(r) for r in arms["other"]]
+            assert scores[name].drawn[number].tolist() == expected
+    assert scores["other"].observed.tolist() == [matthews(r) for r in arms["other"]]
 
 
 def test_the_bootstrap_finds_a_difference_and_its_interval():
@@ -50,30 +48,31 @@ def test_the_bootstrap_finds_a_difference_and_its_interval():
 
     arms = {"base": arm(0.7), "other": arm(0.8), "same": arm(0.7)}
     scores = resample(arms, accuracy)
-    found = models_difference(scores["base"], scores["other"])
+    difference = models_difference(scores["base"], scores["other"])
     means = {name: np.mean([accuracy(r) for r in arms[name]]) for name in arms}
-    assert found.mean == pytest.approx(means["other"] - means["base"])
-    assert found.low < found.mean < found.high
-    assert found.p < 0.01
+    assert difference.mean == pytest.approx(means["other"] - means["base"])
+    assert difference.low < difference.mean < difference.high
+    assert difference.p < 0.01
     # The interval is that of the normal approximation, nearly.
     right = [
         np.mean([r[:, 0] == r[:, 1] for r in arms[name]], axis=0)
         for name in ("base", "other")
     ]
     error = np.std(right[1] - right[0]) / 20
-    assert (found.high - found.low) / 2 == pytest.approx(1.96 * error, rel=0.15)
+    half = (difference.high - difference.low) / 2
+    assert half == pytest.approx(1.96 * error, rel=0.15)
     assert models_difference(scores["base"], scores["same"]).p > 0.05
     assert models_difference(scores["base"], scores["base"]).p == 1.0
 
 
 def test_the_bootstraps_p_is_seldom_small_where_there_is_no_difference():
     chance = np.random.default_rng(2)
-    found = []
+    alarms = []
     for _ in range(100):
         rows = chance.integers(0, 2, (2, 80, 3))
-        both = resample({"a": rows[:1], "b": rows[1:]}, f_score, n_resamples=200)
-        found.append(models_difference(both["a"], both["b"]).p < 0.05)
-    assert np.mean(found) <= 0.1
+        both = resample({"a": rows[:1], "b": rows[1:]}, count_score, n_resamples=200)
+        alarms.append(models_difference(both["a"], both["b"]).p < 0.05)
+    assert np.mean(alarms) <= 0.1
 
 
 def test_one_text_shows_nothing():
@@ -100,8 +99,8 @@ def test_the_variance_is_that_of_an_analysis_of_variance():
         for _ in range(2)
     ]
     base, other = (
-        drawn_of(np.random.default_rng(9), one, n_docs)._replace(seeds=range(n_runs))
-        for one in effects
+        drawn_of(np.random.default_rng(9), values, n_docs)._replace(seeds=range(n_runs))
+        for values in effects
     )
     difference = method_difference(base, other)
     assert difference.is_paired
@@ -152,14 +151,14 @@ def test_without_texts_it_is_the_usual_t():
         assert not method_difference(one, two._replace(seeds=seeds)).is_paired
 
 
-def test_a_run_says_nothing_of_other_seeds():
+def test_a_single_run_has_no_method_difference():
     one = Scores(np.array([0.5]), np.full((10, 1), 0.5), 100)
     two = Scores(np.array([0.6, 0.7]), np.full((10, 2), 0.6), 100)
     assert method_difference(one, two) is method_difference(two, one) is None
 
 
 def test_how_many_runs_are_needed():
-    """As often as was said, t finds the difference with so many runs."""
+    """With so many runs, t shows the difference in four of five experiments."""
     still = np.zeros((50, 4))
     base = Scores(np.array([0.0, 1, 2, 3]), still, 9, [*range(4)])
     other = Scores(np.array([1.6, 1, 3.5, 3.5]), still, 9, [*range(4)])
@@ -212,31 +211,22 @@ def trial(
     other: How unlike the baseline they are, text by text.
     """
     gold = (chance.random(n_docs) < 0.7).astype(np.int64)
-    one = chance.normal(1.6, 2.0, n_docs)
-    arms = [one]
+    base = chance.normal(1.6, 2.0, n_docs)
+    arms = [base]
     for _ in range(n_others):
-        two = 1.6 + (1 - other) * (one - 1.6)
-        two += np.sqrt(1 - (1 - other) ** 2) * chance.normal(0, 2.0, n_docs) + shift
-        arms.append(two)
+        logits = 1.6 + (1 - other) * (base - 1.6)
+        logits += np.sqrt(1 - (1 - other) ** 2) * chance.normal(0, 2.0, n_docs) + shift
+        arms.append(logits)
     weights = chance.multinomial(n_docs, np.full(n_docs, 1 / n_docs), n_draws)
     weights = weights.astype(np.float32)
     made = []
     for logits in arms:
         seeds = chance.normal(0, spread, (n_runs, 1))
         right = chance.random((n_runs, n_docs)) < 1 / (1 + np.exp(-logits - seeds))
-        found = score_all(np.ones((1, n_docs)), gold, right, metric)[0]
+        observed = score_all(np.ones((1, n_docs)), gold, right, metric)[0]
         drawn = score_all(weights, gold, right, metric)
-        made.append(Scores(found, drawn, n_docs, [*range(n_runs)]))
+        made.append(Scores(observed, drawn, n_docs, [*range(n_runs)]))
     return made
-
-
-def test_quantiles_are_numpys():
-    chance = np.random.default_rng(5)
-    for n in (1, 3, 5, 10):
-        scores = chance.normal(0, 1, n)
-        at = (np.arange(200) + 0.5) / 200
-        expected = np.quantile(scores, at, method="inverted_cdf")
-        assert dominance._quantiles(scores).tolist() == expected.tolist()
 
 
 def test_the_simulation_scores_as_the_metrics_do():
@@ -244,9 +234,9 @@ def test_the_simulation_scores_as_the_metrics_do():
     gold = (chance.random(60) < 0.7).astype(np.int64)
     right = chance.random((2, 60)) < 0.8
     for metric, score in (("accuracy", accuracy), ("matthews", matthews)):
-        found = score_all(np.ones((1, 60)), gold, right, metric)[0]
+        scores = score_all(np.ones((1, 60)), gold, right, metric)[0]
         expected = [score(rows_of(gold, run)) for run in right]
-        assert found == pytest.approx(expected)
+        assert scores == pytest.approx(expected)
 
 
 def false_alarms(n_trials, *cell, **more):
@@ -266,9 +256,9 @@ def false_alarms(n_trials, *cell, **more):
 @pytest.mark.parametrize("metric", ["accuracy", "matthews"])
 def test_other_seeds_are_no_better_method(metric):
     """Where drawing texts alone is wrong half of the time, the method's p is not."""
-    found = false_alarms(150, 3, 0.35, metric)
-    assert found["models"] > 0.4
-    assert found["method"] <= 0.09
+    alarms = false_alarms(150, 3, 0.35, metric)
+    assert alarms["models"] > 0.4
+    assert alarms["method"] <= 0.09
 
 
 def family_wise(n_trials, n_runs, spread):
@@ -303,10 +293,10 @@ def test_several_arms_with_holms_correction(spread, n_runs):
 @pytest.mark.parametrize("n_runs", [3, 5, 10])
 @pytest.mark.parametrize("spread", [0.0, 0.085, 0.35])
 def test_false_alarms_and_coverage(spread, n_runs, metric, other):
-    found = false_alarms(2000, n_runs, spread, metric, other=other)
-    print(f"\n{metric}, {n_runs} runs, spread {spread}, unlike {other}: {found}")
+    alarms = false_alarms(2000, n_runs, spread, metric, other=other)
+    print(f"\n{metric}, {n_runs} runs, spread {spread}, unlike {other}: {alarms}")
     # Two standard errors of 2,000 trials are one point.
-    assert 0.02 - 0.01 <= found["method"] <= 0.06 + 0.01
+    assert 0.02 - 0.01 <= alarms["method"] <= 0.06 + 0.01
 
 
 def test_three_unpaired_runs_show_what_they_can():
@@ -331,9 +321,11 @@ def test_power(n_runs, n_docs, least):
         trial(chance, n_runs, 0.085, "accuracy", n_docs, shift=0.265, n_draws=50)
         for _ in range(30)
     ]
-    found = [method_difference(*pair) for pair in pairs]
-    assert np.mean([one.mean for one in found]) == pytest.approx(0.03, abs=0.005)
-    assert np.mean([one.p < 0.05 for one in found]) >= least
+    differences = [method_difference(*pair) for pair in pairs]
+    assert np.mean([each.mean for each in differences]) == pytest.approx(
+        0.03, abs=0.005
+    )
+    assert np.mean([each.p < 0.05 for each in differences]) >= least
 
 
 @pytest.mark.slow
@@ -343,15 +335,15 @@ def test_power(n_runs, n_docs, least):
 def test_the_power_of_more_runs_and_texts(points, shift, n_runs, n_docs):
     """What the table of power in the documentation is made of."""
     chance = np.random.default_rng(12)
-    found = [
+    differences = [
         method_difference(
             *trial(chance, n_runs, 0.085, "accuracy", n_docs, shift=shift)
         )
         for _ in range(300)
     ]
-    share = np.mean([one.p < 0.05 for one in found])
-    print(f"\n{points} points, {n_runs} runs, {n_docs} texts: found in {share:.0%}")
-    mean = np.mean([one.mean for one in found])
+    share = np.mean([each.p < 0.05 for each in differences])
+    print(f"\n{points} points, {n_runs} runs, {n_docs} texts: shown in {share:.0%}")
+    mean = np.mean([each.mean for each in differences])
     assert mean == pytest.approx(points / 100, abs=0.003)
 
 
@@ -361,8 +353,8 @@ def test_the_violation_of_two_normals_is_that_of_their_quantiles():
     for mean, deviation in ((0.5, 2.0), (1.0, 1.0), (0.2, 0.5)):
         gap = mean + (deviation - 1) * z
         expected = (np.minimum(gap, 0) ** 2).sum() / (gap**2).sum()
-        found = violation(mean + deviation * z, z)
-        assert found == pytest.approx(expected, abs=0.02)
+        share = violation(mean + deviation * z, z)
+        assert share == pytest.approx(expected, abs=0.02)
     assert violation(z, z) == 0.5
     assert violation(z, z + 1) == 1.0
 
@@ -373,5 +365,5 @@ def test_almost_stochastic_order():
     assert almost_stochastic_order(base + 9, base) == 0.0
     assert almost_stochastic_order(base, base + 9) == 1.0
     # Where nothing is there, it is seldom said to be clearly better.
-    found = [almost_stochastic_order(*chance.normal(0, 1, (2, 5))) for _ in range(200)]
-    assert np.mean(np.array(found) < 0.2) <= 0.06
+    bounds = [almost_stochastic_order(*chance.normal(0, 1, (2, 5))) for _ in range(200)]
+    assert np.mean(np.array(bounds) < 0.2) <= 0.06

@@ -13,7 +13,8 @@ import pytest
 import spacy
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.experiments.matrix import read_gpus, run_matrix, running, train_run
+from spacy_spanft.experiments import run_matrix, running
+from spacy_spanft.experiments.running import read_gpus
 
 from ..commands import run as spacy_command
 from .matrix_place import plan
@@ -37,7 +38,7 @@ def test_done_runs_are_not_repeated(place):
     folder = place / "out" / "one" / "random" / "0"
     facts = json.loads((folder / "run.json").read_text())
     assert (facts["task"], facts["arm"], facts["seed"]) == ("one", "random", 0)
-    assert facts["words_per_second"] == pytest.approx(30 / facts["seconds"])
+    assert facts["seconds"] > 0
     lines = (folder / "log.jsonl").read_text().splitlines()
     assert json.loads(lines[-1])["step"] == 3
     assert spacy.load(folder / "model")("good film").cats.keys() == {"A", "B"}
@@ -112,7 +113,6 @@ def test_tables_are_read_by_their_columns(place):
         plan("data/table")
     (folder / "task.json").write_text('{"columns": {"text": "words", "label": "kind"}}')
     (run, *_) = plan("data/table", seeds=[0], epochs=1)
-    assert run.n_words == 18
     assert run_matrix([run]) == []
     nlp = spacy.load(run.folder / "model")
     assert nlp("good film").cats.keys() == {"A", "B"}
@@ -120,10 +120,9 @@ def test_tables_are_read_by_their_columns(place):
     # Without task.json, the columns are those of the config.
     (folder / "task.json").unlink()
     reader = {"@readers": "spacy-spanft.TableCorpus.v1", "path": None}
-    columns = {**reader, "text": "words", "text_pair": "kind", "label": None}
+    columns = {**reader, "text": "words", "text_pair": None, "label": "kind"}
     change = {"corpora.train": columns, "corpora.dev": columns}
     (run, *_) = plan("data/table", seeds=[0], epochs=1, overrides=change)
-    assert run.n_words == 9 * 3
     assert run.config["corpora"]["train"] == {**columns, "path": "${paths.train}"}
 
 
@@ -143,8 +142,8 @@ def test_each_run_has_a_gpu_of_its_own(monkeypatch, gpu_ids, expected):
             in_use.remove(arguments["gpu_id"])
         return 0
 
-    monkeypatch.setattr(train_run, "train_in_process", train)
-    with running._in_processes(read_gpus(gpu_ids), 2) as start:
+    monkeypatch.setattr(running, "train_in_process", train)
+    with running.in_processes(read_gpus(gpu_ids), 2) as start:
         assert [start({}) and 0 for _ in range(9)] == [0] * 9
         while len(seen) < 9:
             time.sleep(0.01)
@@ -154,14 +153,14 @@ def test_each_run_has_a_gpu_of_its_own(monkeypatch, gpu_ids, expected):
 
 def test_a_killed_training_says_so(place, monkeypatch):
     program = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    monkeypatch.setattr(train_run, "_PROGRAM", program)
+    monkeypatch.setattr(running, "_PROGRAM", program)
     ((_, reason, _),) = run_matrix(plan_two()[:1])
     assert reason.startswith("it was killed by signal 9, perhaps because memory ran")
 
 
 def test_a_second_experiment_in_the_folder_is_refused(place, monkeypatch):
     program = "import os; os.read(0, 1)"
-    monkeypatch.setattr(train_run, "_PROGRAM", program)
+    monkeypatch.setattr(running, "_PROGRAM", program)
     command = [sys.executable, "-c", LOCK, "out/one"]
     with subprocess.Popen(command, stdin=-1, stdout=-1) as process:
         process.stdout.read(1)
@@ -175,25 +174,24 @@ def test_a_second_experiment_in_the_folder_is_refused(place, monkeypatch):
 LOCK = """
 import sys
 from pathlib import Path
-from spacy_spanft.experiments.matrix.running import _locked
-with _locked(Path(sys.argv[1])):
+from spacy_spanft.experiments.running import lock
+with lock(Path(sys.argv[1])):
     print("x", flush=True)
     sys.stdin.read()
 """
 
 
 def test_ray_trains_as_processes_do(place):
-    """In the same folders, to the same scores; failures are told as well."""
+    """To the same scores, in the same folders; failures are named, too."""
     pytest.importorskip("ray")
+    Path("arms.yml").write_text(BAD_ARM)
     logs = {}
     for engine in ("local", "ray"):
-        (run, _) = plan_two()
-        assert run_matrix([run], engine=engine) == []
-        assert run.state == "done"
-        logs[engine] = (run.folder / "log.jsonl").read_text()
+        bad, good = plan("data/one", seeds=[0], epochs=1)
+        ((failed, reason, _),) = run_matrix([bad, good], engine=engine)
+        assert failed is bad
+        assert "arms.yml is not an n-gram dictionary" in reason
+        assert good.state == "done"
+        logs[engine] = (good.folder / "log.jsonl").read_text()
         shutil.rmtree("out")
     assert logs["local"] == logs["ray"]
-    Path("arms.yml").write_text(BAD_ARM)
-    (bad, _) = plan_two()
-    ((_, reason, _),) = run_matrix([bad], engine="ray")
-    assert "arms.yml is not an n-gram dictionary" in reason

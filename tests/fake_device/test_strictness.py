@@ -72,7 +72,7 @@ def test_memory_of_both_libraries_counts(monkeypatch):
     """CuPy's own pool beside what PyTorch has given."""
     import torch
 
-    from spacy_spanft.experiments.cost import peak_memory
+    from spacy_spanft.experiments.measuring import peak_memory
 
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda gpu_id: 3_000_000)
     assert peak_memory(0) == 3.0

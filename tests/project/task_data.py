@@ -35,22 +35,22 @@ def rows_of(task, part):
 def sentences_of(task, part):
     """Make sentences of tokens and tags."""
     chance = random.Random(f"{task}/{part}")
-    found = []
+    sentences = []
     for i in range(PART_SIZES[part]):
         words = [*chance.choices(PLAIN, k=3), f"{part}{i}", "."]
         at = chance.randrange(3)
         tags = ["O"] * len(words)
         tags[at : at + 2] = chance.choice([["B-PER", "I-PER"], ["B-LOC", "O"]])
-        found.append((words, tags))
-    return found
+        sentences.append((words, tags))
+    return sentences
 
 
 def expected_of(task, part):
-    """Say what is to become of a part: texts with cats, or with entities."""
+    """Return the prepared content of a part: texts with cats, or with entities."""
     if TASKS[task].kind == "ner":
         vocab = spacy.blank("en").vocab
         docs = [Doc(vocab, words=w, ents=t) for w, t in sentences_of(task, part)]
-        return [told(task, doc) for doc in docs]
+        return [content_of(task, doc) for doc in docs]
     expected = []
     for first, second, label in rows_of(task, part):
         text = first if second is None else f"{first} [SEP] {second}"
@@ -60,7 +60,7 @@ def expected_of(task, part):
     return expected
 
 
-def told(task, doc):
+def content_of(task, doc):
     if TASKS[task].kind != "ner":
         return doc.text, doc.cats
     spans = [(span.text, span.label_) for span in doc.ents]

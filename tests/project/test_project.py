@@ -13,13 +13,10 @@ import srsly
 from spacy.tokens import DocBin
 
 from spacy_spanft import NgramDictionary, default_dictionary
-from spacy_spanft.experiments.experiment import tasks_of
-from spacy_spanft.experiments.matrix import read_arms
-from spacy_spanft.experiments.matrix.task_data import find_data
+from spacy_spanft.experiments import plan_runs, read_arms
 
 from .. import interpreter
 from ..commands import run as spacy_command
-from ..experiments.test_runs import break_runs
 from .task_data import LAYOUTS, write_layout
 
 ROOT = Path(__file__).parents[2]
@@ -69,13 +66,13 @@ def outputs_of(project, workflow, copy, **changed):
     """Name what a workflow says that it makes."""
     values = {**project["vars"], **changed}
     commands = {command["name"]: command for command in project["commands"]}
-    found = []
+    outputs = []
     for name in project["workflows"][workflow]:
         for output in commands[name]["outputs"]:
             for key, value in values.items():
                 output = output.replace(f"${{vars.{key}}}", str(value))
-            found.append(copy / output)
-    return found
+            outputs.append(copy / output)
+    return outputs
 
 
 def check_report(folder, arms):
@@ -85,10 +82,10 @@ def check_report(folder, arms):
     page = (folder / "comparison.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "data:image/svg+xml" in page
-    for task, found in values["tasks"].items():
-        assert [arm["name"] for arm in found["arms"]] == arms
+    for task, comparison in values["tasks"].items():
+        assert [arm["name"] for arm in comparison["arms"]] == arms
         assert f"## {task}" in table
-        assert {training["arm"] for training in found["trainings"]} == set(arms)
+        assert {training["arm"] for training in comparison["trainings"]} == set(arms)
         assert all(f"| {arm} |" in table and arm in page for arm in arms)
     return values["tasks"]
 
@@ -106,13 +103,13 @@ SMALL = (
 def test_demo(project, copy, scripts_path):
     import demo_language
 
-    said = run("run", "demo", ".", *SMALL, cwd=copy)
-    assert "| ngrams | 1 |" in said
-    assert f"3 runs: {Path('metrics', 'demo', 'comparison.html')}" in said
+    output = run("run", "demo", ".", *SMALL, cwd=copy)
+    assert "| ngrams | 1 |" in output
+    assert f"3 runs: {Path('metrics', 'demo', 'comparison.html')}" in output
     assert all(path.exists() for path in outputs_of(project, "demo", copy))
     tasks = check_report(copy / "metrics" / "demo", ["encoder", "random", "ngrams"])
-    (found,) = tasks.values()
-    assert (found["metric"], found["n_docs"]) == ("cats_accuracy", 15)
+    (demo,) = tasks.values()
+    assert (demo["metric"], demo["n_docs"]) == ("cats_accuracy", 15)
     ngrams = NgramDictionary.from_disk(copy / "corpus" / "demo" / "ngrams.tsv.gz")
     pairs = {
         phrase[:2] for kind in demo_language.EXPRESSIONS.values() for phrase in kind
@@ -134,13 +131,14 @@ def test_demo(project, copy, scripts_path):
     assert all(path.exists() for path in outputs_of(project, "spans", copy))
 
 
+@pytest.mark.slow
 def test_demo_full(project, copy):
     run("run", "demo-full", ".", *SMALL, cwd=copy)
     assert all(path.exists() for path in outputs_of(project, "demo-full", copy))
     folder = copy / "metrics" / "demo-full"
     tasks = check_report(folder, names("segmenters.yml"))
-    assert [found["metric"] for found in tasks.values()] == ["cats_accuracy", "ents_f"]
-    assert all(found["n_docs"] == 15 for found in tasks.values())
+    assert [task["metric"] for task in tasks.values()] == ["cats_accuracy", "ents_f"]
+    assert all(task["n_docs"] == 15 for task in tasks.values())
 
 
 @pytest.fixture(scope="module")
@@ -179,8 +177,8 @@ def test_textcat(project, copy, settings):
 
 
 def test_ner(project, copy, settings):
-    said = run("run", "ner", ".", *settings, cwd=copy, ok=False)
-    assert "'cola' is not a task of kind 'ner'. These are: conll2003, wnut17" in said
+    output = run("run", "ner", ".", *settings, cwd=copy, ok=False)
+    assert "'cola' is not a task of kind 'ner'. These are: conll2003, wnut17" in output
     run("run", "ner", ".", *settings, "--vars.task", "wnut17", cwd=copy)
     made = outputs_of(project, "ner", copy, task="wnut17")
     assert all(path.exists() for path in made)
@@ -193,42 +191,35 @@ def test_ner(project, copy, settings):
     assert "bilou_ner" not in (train / "encoder" / "0" / "config.cfg").read_text()
 
 
-@pytest.fixture(scope="module")
-def nltk_data(scripts_path, copy):
-    """Put data for NLTK where the project looks for it."""
+@pytest.mark.usefixtures("scripts_path")
+def test_all_files_of_arms_can_be_planned(copy, settings, bert, tmp_path):
     import make_demo
     from demo_language import make_sentence
 
     chance = random.Random(0)
     sentences = [make_sentence(chance, ["PLACE"]) for _ in range(20)]
-    make_demo.write_nltk_data(copy / "assets" / "nltk_data", sentences)
-
-
-@pytest.mark.usefixtures("nltk_data")
-def test_all_files_of_arms(project, copy, settings):
-    for arms in ("segmenters", "encoders", "dictionaries", "sizes"):
-        run("run", "textcat", ".", *settings, "--vars.arms", arms, cwd=copy)
-        made = outputs_of(project, "textcat", copy, arms=arms)
-        assert all(path.exists() for path in made)
-        check_report(copy / "metrics" / "cola" / arms, names(f"{arms}.yml"))
+    make_demo.write_nltk_data(tmp_path / "nltk_data", sentences)
+    task = copy / "corpus" / "cola"
+    for command in ("prepare", "dictionaries"):
+        run("run", command, ".", *settings, cwd=copy)
     n_ngrams = {
-        name: len(
-            NgramDictionary.from_disk(copy / "corpus" / "cola" / f"{name}.tsv.gz")
-        )
+        name: len(NgramDictionary.from_disk(task / f"{name}.tsv.gz"))
         for name in ("default", "task", "merged")
     }
-    assert n_ngrams["default"] == 1101
     # The task's texts are too few for n-grams of their own.
-    assert n_ngrams["task"] == 0
-    assert n_ngrams["merged"] == 1101
-    sizes = json.loads(
-        (copy / "metrics" / "cola" / "sizes" / "comparison.json").read_text()
-    )
-    arms = {arm["name"]: arm for arm in sizes["tasks"]["cola"]["arms"]}
-    assert arms["top-0"]["spans_per_doc"] == 0
-    assert arms["top-0"]["n_ngrams"] == 0
-    assert arms["top-1000"]["n_ngrams"] == 1000
-    assert arms["random"]["n_ngrams"] is None
+    assert n_ngrams == {"default": 1101, "task": 0, "merged": 1101}
+    paths = {"transformer": str(bert), "dictionary": str(task / "merged.tsv.gz")}
+    for file in sorted((PROJECT / "arms").glob("*.yml")):
+        planned = plan_runs(
+            read_arms(file),
+            [task],
+            tmp_path,
+            pipeline="textcat",
+            nltk_data=tmp_path / "nltk_data",
+            seeds=[0],
+            overrides={f"paths.{name}": path for name, path in paths.items()},
+        )
+        assert [run_.arm for run_ in planned] == names(file.name)
 
 
 @pytest.mark.usefixtures("scripts_path")
@@ -238,43 +229,13 @@ def test_the_default_dictionary_is_that_of_the_package(tmp_path):
     docs = [spacy.blank("en")("new york city")] * 3
     DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
     dictionaries.main(tmp_path)
-    found = {
-        name: NgramDictionary.from_disk(tmp_path / f"{name}.tsv.gz")
+    default, task, merged = (
+        NgramDictionary.from_disk(tmp_path / f"{name}.tsv.gz")
         for name in ("default", "task", "merged")
-    }
-    default = default_dictionary()
-    assert found["default"] == default
-    assert found["task"]["new york city"] == 3
-    assert found["merged"]["new york city"] == default["new york city"] + 3
-
-
-def test_a_report_of_an_incomplete_matrix_says_so(tmp_path):
-    break_runs(tmp_path / "training" / "cola")
-    (tmp_path / "cola").mkdir()
-    for part in ("train", "dev", "test"):
-        (tmp_path / "cola" / f"{part}.spacy").touch()
-    data = find_data(tmp_path / "cola")
-    ((name, task),) = tasks_of(data, tmp_path / "training")
-    assert (name, list(task.arms)) == ("cola", ["base", "ours"])
-    assert (len(task.missing.runs), task.missing.n_runs) == (8, 12)
-
-
-@pytest.mark.usefixtures("scripts_path")
-def test_nltk_data_that_is_nowhere(tmp_path, monkeypatch, capsys):
-    import nltk
-    import nltk_data
-
-    def fail(name, *args, **settings):
-        raise ValueError(f"Error loading {name}:\nno network")
-
-    monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(nltk, "download", fail)
-    with pytest.raises(SystemExit, match="1"):
-        nltk_data.main(tmp_path / "data")
-    said = " ".join(capsys.readouterr().out.split())
-    assert "averaged_perceptron_tagger_eng is not on this machine" in said
-    assert "no network" in said
-    assert "NLTK_DATA" in said
+    )
+    assert default == default_dictionary()
+    assert task["new york city"] == 3
+    assert merged["new york city"] == default["new york city"] + 3
 
 
 @pytest.mark.usefixtures("scripts_path")
@@ -282,18 +243,18 @@ def test_nltk_data_is_downloaded_once(tmp_path, monkeypatch):
     import nltk
     import nltk_data
 
-    found = []
+    names = []
 
     def download(name, folder, **settings):
         kind = "corpora" if name == "conll2000" else "taggers"
         (folder / kind / name).mkdir(parents=True)
-        found.append(name)
+        names.append(name)
 
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(nltk, "download", download)
     for _ in range(2):
         nltk_data.main(tmp_path / "data")
-    assert found == ["averaged_perceptron_tagger_eng", "conll2000"]
+    assert names == ["averaged_perceptron_tagger_eng", "conll2000"]
 
 
 @pytest.mark.usefixtures("scripts_path")
@@ -334,43 +295,6 @@ def test_demo_data(tmp_path):
             has = "ents" if task == "ner" else "cats"
             assert all(getattr(doc, has) for doc in docs)
     assert len(set(texts)) == len(texts)
-
-
-@pytest.mark.parametrize(
-    ("args", "expected"),
-    [
-        (["--gpu-id", "99"], "GPU 99 cannot be used"),
-        (["--arm", "nothing"], "There is no arm 'nothing'. Known: 'encoder', 'cnn'"),
-        (["--data", "nowhere"], "There is no folder 'nowhere'"),
-        (["--dictionary", "no.gz"], "There is no file 'no.gz'"),
-        (
-            ["--pipeline", "nothing"],
-            "'nothing' is not one of",
-        ),
-        (
-            ["--pipeline", "ner", "--configs", "configs"],
-            "Use either --pipeline or --configs",
-        ),
-        (["--metrics", "file"], "'file' is a file"),
-    ],
-)
-def test_errors_are_short(tmp_path, monkeypatch, args, expected):
-    monkeypatch.chdir(tmp_path)
-    Path("data").mkdir()
-    Path("file").touch()
-    for part in ("train", "dev"):
-        doc = spacy.blank("en")("new york")
-        doc.cats = {"A": 1.0, "B": 0.0}
-        DocBin(docs=[doc]).to_disk(f"data/{part}.spacy")
-    command = ["spanft", "experiment", PROJECT / "arms" / "segmenters.yml"]
-    usual = {"--data": "data", "--output": "out", "--metrics": "metrics"}
-    usual |= {} if not args or "configs" in args else {"--pipeline": "textcat"}
-    given = usual | dict(zip(args[::2], args[1::2], strict=True))
-    command += [one for pair in given.items() for one in pair]
-    done = spacy_command(*command, ok=False)
-    assert expected in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not Path("out").exists()
 
 
 def test_readme_is_what_the_project_says(copy):

@@ -1,4 +1,7 @@
-"""Whether a method is better, given the spread of both its runs and the texts.
+"""Whether arms differ: trained models on other texts, and methods with other seeds too.
+
+Trained models are compared by a paired bootstrap over the texts. A method is compared
+given the spread of both its runs and the texts.
 
 A score varies with the seed of its run and with the texts of the test data. Write y for
 the score of a run: y = method + texts + run + (run x texts). The scores of an arm's R
@@ -18,28 +21,56 @@ Welch's), and where texts dominate the mean of V is its estimate. With 1 / V thr
 freedom for the whole variance, or the whole of the texts in the prior, in 6 to 8.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .dominance import almost_stochastic_order
-from .resampling import Floats, Scores
+from .row_scores import Rows, Score
 
+Floats = NDArray[np.float64]
 # For an interval of 95% and a test at 5%.
 _QUANTILE = 0.975
 _POWER = 0.8
 _MOST_RUNS = 1000
 _N_ERRORS = 400
 _LEAST_FOR_ORDER = 5
+_N_QUANTILES = 200
+
+
+class Scores(NamedTuple):
+    """The scores of an arm's runs.
+
+    observed (NDArray): On the test data (n_runs).
+    drawn (NDArray): On resampled test data, the same draws for all arms
+        (n_resamples, n_runs).
+    n_docs (int): The number of texts in the test data.
+    seeds (Optional[Sequence[int]]): The seed of each run, if known.
+    """
+
+    observed: Floats
+    drawn: Floats
+    n_docs: int
+    seeds: Sequence[int] | None = None
+
+
+class Difference(NamedTuple):
+    """How much better the trained models of one arm are than those of another.
+
+    `mean` is the difference of the means over the runs, from `low` to `high` its 95%
+    confidence interval.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
 
 
 class MethodDifference(NamedTuple):
-    """How much better one method is than another.
+    """How much better one method is than another; see `Difference`.
 
-    mean (float): The difference of the means over the runs.
-    low (float): The lower end of its 95% confidence interval.
-    high (float): The upper end.
-    p (float): The p-value.
     is_paired (bool): Whether runs with the same seed were paired.
     runs_needed (Optional[int]): How many runs of each arm would show a difference as
         large as this one in four of five experiments; None if no number would, because
@@ -98,6 +129,47 @@ class _Variance(NamedTuple):
         total = sum(runs) + self.texts
         known = sum(value**2 for value in runs) / (n_runs - 1)
         return total, total**2 / known if known else np.inf
+
+
+def resample(
+    arms: Mapping[str, Sequence[Rows]],
+    score: Score,
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> dict[str, Scores]:
+    """Resample the test data with replacement, and score all runs of all arms.
+
+    arms (Mapping[str, Sequence[Rows]]): A row for each Doc, from each run of each arm.
+    score (Callable[[Rows], float]): Computes a score from such rows.
+    """
+    runs = [rows for arm in arms.values() for rows in arm]
+    n_docs = len(runs[0])
+    chance = np.random.default_rng(seed)
+    observed = np.array([score(rows) for rows in runs])
+    drawn = np.empty((n_resamples, len(runs)))
+    for scores in drawn:
+        docs = chance.integers(0, n_docs, n_docs)
+        scores[:] = [score(rows[docs]) for rows in runs]
+    ends = np.cumsum([len(arm) for arm in arms.values()])[:-1]
+    columns = zip(np.split(observed, ends), np.split(drawn, ends, axis=1), strict=True)
+    return {
+        name: Scores(*both, n_docs) for name, both in zip(arms, columns, strict=True)
+    }
+
+
+def models_difference(base: Scores, other: Scores) -> Difference:
+    """Compare the trained models of two arms by a paired bootstrap over the texts.
+
+    RETURNS (Difference): The difference, other minus base.
+    """
+    mean = float(other.observed.mean() - base.observed.mean())
+    values = other.drawn.mean(axis=1) - base.drawn.mean(axis=1)
+    low, high = np.quantile(values, (0.025, 0.975))
+    # With one draw added, p is never zero.
+    sides = [(np.sum(values <= 0) + 1), (np.sum(values >= 0) + 1)]
+    p = min(1.0, 2 * min(sides) / (len(values) + 1)) if base.n_docs > 1 else 1.0
+    return Difference(mean, float(low), float(high), float(p))
 
 
 def method_difference(base: Scores, other: Scores) -> MethodDifference | None:
@@ -215,3 +287,51 @@ def _power(mean: float, variance: _Variance, n_runs: int) -> float:
     if df > 1e6:  # where SciPy's noncentral t gives up
         return float(special.ndtr(shift - special.ndtri(_QUANTILE)))
     return float(1 - special.nctdtr(df, shift, special.stdtrit(df, _QUANTILE)))
+
+
+def holm_adjusted(ps: Sequence[float]) -> list[float]:
+    """Correct p-values for their number (Holm, 1979), which SciPy does not offer."""
+    order = np.argsort(ps)
+    factors = np.arange(len(ps), 0, -1)
+    adjusted = np.empty(len(ps))
+    products = np.maximum.accumulate(factors * np.take(ps, order))
+    adjusted[order] = np.minimum(products, 1.0)
+    return [float(p) for p in adjusted]
+
+
+def almost_stochastic_order(
+    better: Floats, worse: Floats, *, n_resamples: int = 1000, seed: int = 0
+) -> float:
+    """Bound how far the scores of one method are from being higher at every rank.
+
+    This is almost stochastic order (Del Barrio, Cuesta-Albertos and Matrán, 2018; for
+    trained models Dror, Shlomov and Reichart, 2019).
+
+    RETURNS (float): An upper bound at 95% confidence: 0 if the first method is better
+        at every rank, below 0.5 if it is better on the whole, 1 if it is nowhere.
+    """
+    from scipy import special
+
+    chance = np.random.default_rng(seed)
+    draws = (chance.choice(x, (n_resamples, len(x))) for x in (better, worse))
+    # The deviation of the ratio itself: the factor sqrt(nm / (n + m)) of the papers
+    # multiplies it and divides it again.
+    deviation = np.std(violation(*draws))
+    bound = violation(better, worse) + deviation * special.ndtri(0.95)
+    return float(np.clip(bound, 0.0, 1.0))
+
+
+def violation(better: Floats, worse: Floats) -> Floats:
+    """Return the share of the squared distance between quantiles that is the wrong way.
+
+    Both are scores (..., n_runs); equal ones have a share of a half.
+    """
+    gap = _quantiles(better) - _quantiles(worse)
+    whole = (gap**2).sum(axis=-1)
+    below = (np.minimum(gap, 0.0) ** 2).sum(axis=-1)
+    return np.asarray(np.where(whole, below / np.where(whole, whole, 1.0), 0.5))
+
+
+def _quantiles(scores: Floats) -> Floats:
+    at = (np.arange(_N_QUANTILES) + 0.5) / _N_QUANTILES
+    return np.quantile(scores, at, axis=-1, method="inverted_cdf").T

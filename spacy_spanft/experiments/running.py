@@ -1,9 +1,15 @@
-"""Train the runs that are missing, several at a time, here or on a Ray cluster."""
+"""Train the runs that are missing, several at a time, here or on a Ray cluster.
+
+A run is a function of its folder in a process of its own, and done once run.json is in
+that folder.
+"""
 
 import json
 import os
 import shutil
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
@@ -17,16 +23,25 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from ...errors import SpanftError, shown, visible
-from ...util.extras import require
-from ...util.files import write_whole
-from ...util.gpu import CPU
-from . import train_run
+from ..errors import SpanftError, shown, visible
+from ..util.cluster import connect_ray
+from ..util.files import write_whole
+from ..util.gpu import CPU
 from .plan import Run
-from .run_folder import LOG, RESULT
+from .run_folder import ARMS, LOG, MODEL, RESULT, SCORES, last_error
 
 # Starts a training, given arguments of `train_run`; the result is its exit code.
 Start: TypeAlias = Callable[[dict[str, Any]], "Future[int]"]
+
+# A process first watches its standard input, which closes when its parent ends, even
+# if that is killed; only then it imports libraries, which takes seconds.
+_PROGRAM = f"""
+import json, os, signal, sys, threading
+threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C: the parent ends it
+from {__name__} import train_run
+train_run(**json.loads(sys.argv[1]))
+"""
 
 
 class Failure(NamedTuple):
@@ -67,17 +82,17 @@ def run_matrix(
     """
     gpu_ids = [gpu_id] if isinstance(gpu_id, int) else list(gpu_id)
     folders = sorted({run.folder.parent.parent for run in runs})
+    n_threads = 1 if address else max(1, (os.cpu_count() or 1) // n_jobs)
     with ExitStack() as stack:
         for folder in folders:
-            stack.enter_context(_locked(folder))
+            stack.enter_context(lock(folder))
         _remove_unfinished(folders)
         stack.callback(_remove_unfinished, folders)
         _write_arms(runs)
         if engine == "ray":
             start = stack.enter_context(_on_ray(gpu_ids, n_jobs, address))
         else:
-            start = stack.enter_context(_in_processes(gpu_ids, n_jobs))
-        n_threads = 1 if address else max(1, (os.cpu_count() or 1) // n_jobs)
+            start = stack.enter_context(in_processes(gpu_ids, n_jobs))
         return _train_all(runs, start, n_jobs, n_threads)
 
 
@@ -95,10 +110,10 @@ def read_gpus(text: str) -> list[int]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def lock(folder: Path) -> Iterator[None]:
+    """Lock the folder of a task; the system unlocks it if this process is killed."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        # The system releases the lock when this process ends, even if it is killed.
         with FileLock(folder / ".lock", timeout=0):
             yield
     except Timeout as error:
@@ -109,7 +124,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _in_processes(gpu_ids: list[int], n_jobs: int) -> Iterator[Start]:
+def in_processes(gpu_ids: list[int], n_jobs: int) -> Iterator[Start]:
     """Train in processes, each of which has a GPU of the queue until it ends."""
     gpus: SimpleQueue[int] = SimpleQueue()
     for gpu_id in gpu_ids * n_jobs if gpu_ids == [CPU] else gpu_ids:
@@ -119,7 +134,7 @@ def _in_processes(gpu_ids: list[int], n_jobs: int) -> Iterator[Start]:
     def train(arguments: dict[str, Any]) -> int:
         gpu_id = gpus.get()
         try:
-            return train_run.train_in_process({**arguments, "gpu_id": gpu_id}, stopped)
+            return train_in_process({**arguments, "gpu_id": gpu_id}, stopped)
         finally:
             gpus.put(gpu_id)
 
@@ -134,36 +149,23 @@ def _in_processes(gpu_ids: list[int], n_jobs: int) -> Iterator[Start]:
 @contextmanager
 def _on_ray(gpu_ids: list[int], n_jobs: int, address: str | None) -> Iterator[Start]:
     """Train in Ray tasks, each with a GPU of its own unless `gpu_ids` is the CPU."""
-    require("The engine 'ray'", "ray")
-    import ray
-
     has_gpus = CPU not in gpu_ids
-    address = address or os.environ.get("RAY_ADDRESS")
-    is_ours = not ray.is_initialized()
-    if is_ours:
-        new = {} if address else {"num_cpus": n_jobs, "include_dashboard": False}
+    tasks: list[Any] = []
+    with connect_ray(address, n_jobs) as ray:
+        # Ray shows each task its own GPU only.
+        fixed = {"gpu_id": 0 if has_gpus else CPU}
+        remote = ray.remote(num_gpus=int(has_gpus))(train_in_process)
+
+        def start(arguments: dict[str, Any]) -> "Future[int]":
+            tasks.append(remote.remote({**arguments, **fixed}))
+            future: Future[int] = tasks[-1].future()
+            return future
+
         try:
-            ray.init(address or "local", log_to_driver=False, **new)
-        except Exception as error:
-            message = f"Ray cannot be reached at {address or 'this machine'}: {error}"
-            raise SpanftError(message) from error
-    # Ray shows each task its own GPU only.
-    fixed = {"gpu_id": 0 if has_gpus else CPU}
-    task = ray.remote(num_gpus=int(has_gpus))(train_run.train_in_process)
-    references: list[Any] = []
-
-    def start(arguments: dict[str, Any]) -> "Future[int]":
-        references.append(task.remote({**arguments, **fixed}))
-        future: Future[int] = references[-1].future()
-        return future
-
-    try:
-        yield start
-    finally:
-        for reference in references:
-            ray.cancel(reference, force=True)
-        if is_ours:
-            ray.shutdown()
+            yield start
+        finally:
+            for task in tasks:
+                ray.cancel(task, force=True)
 
 
 def _train_all(
@@ -178,7 +180,13 @@ def _train_all(
         while True:
             for run in islice(waiting, n_jobs - len(running)):
                 folder = _prepare(run)
-                arguments = _arguments(run, folder) | {"n_threads": n_threads}
+                names = ("task", "arm", "seed", "fingerprint")
+                arguments = {
+                    "folder": str(folder.absolute()),
+                    "facts": {name: getattr(run, name) for name in names},
+                    "n_threads": n_threads,
+                    "working_dir": os.getcwd(),
+                }
                 running[start(arguments)] = run, folder
             if not running:
                 return failures
@@ -197,16 +205,6 @@ def _train_all(
                 bar.update()
 
 
-def _arguments(run: Run, folder: Path) -> dict[str, Any]:
-    names = ("task", "arm", "seed", "fingerprint")
-    return {
-        "folder": str(folder.absolute()),
-        "facts": {name: getattr(run, name) for name in names},
-        "n_words": run.n_words,
-        "working_dir": os.getcwd(),
-    }
-
-
 def _print(line: str) -> None:
     tqdm.write(line, file=sys.stderr)  # above the bar
     sys.stderr.flush()
@@ -223,18 +221,6 @@ def _failure(future: "Future[int]", folder: Path) -> str:
     if code == 0 and (folder / RESULT).exists():
         return ""
     return last_error(folder / LOG) or f"it ended with code {code}"
-
-
-def last_error(log: Path) -> str:
-    """Return the last line of a log, which of a failed run is the error.
-
-    log (Path): The output of a training.
-    """
-    try:
-        lines = log.read_text("utf8", errors="replace").split("\n")
-    except OSError:
-        return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def _prepare(run: Run) -> Path:
@@ -265,4 +251,59 @@ def _write_arms(runs: Sequence[Run]) -> None:
             "notes": {run.arm: run.note for run in of_task if run.note},
             "runs": {f"{run.arm}/{run.seed}": run.fingerprint for run in of_task},
         }
-        write_whole(folder / "arms.json", (json.dumps(facts, indent=2) + "\n").encode())
+        write_whole(folder / ARMS, (json.dumps(facts, indent=2) + "\n").encode())
+
+
+def train_in_process(arguments: dict[str, Any], stopped: Event | None = None) -> int:
+    """Train in a process of its own; what it prints goes to FOLDER/log.txt.
+
+    arguments (dict[str, Any]): The arguments of `train_run`.
+    stopped (Optional[Event]): Ends the process when it is set.
+    RETURNS (int): The exit code, negative for a signal.
+    """
+    command = [sys.executable, "-u", "-X", "utf8", "-c", _PROGRAM]
+    with (
+        open(Path(arguments["folder"]) / LOG, "ab") as log,
+        subprocess.Popen(
+            [*command, json.dumps(arguments)],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        while stopped is not None and process.poll() is None:
+            if stopped.wait(0.1):
+                process.kill()
+                break
+        return process.wait()
+
+
+def train_run(
+    folder: str,
+    facts: dict[str, Any],
+    gpu_id: int,
+    n_threads: int,
+    working_dir: str,
+) -> None:
+    """Train FOLDER/config.cfg to FOLDER/model, then write FOLDER/run.json.
+
+    folder (str): The folder of the run.
+    facts (dict[str, Any]): Facts for run.json.
+    gpu_id (int): The GPU; -1 for the CPU.
+    n_threads (int): The number of PyTorch's threads.
+    working_dir (str): Where relative paths in the config begin.
+    """
+    os.chdir(working_dir)
+    import torch
+    from spacy.cli.train import train
+
+    torch.set_num_threads(n_threads)
+    path, start = Path(folder), time.perf_counter()
+    # The config has the folder's final name.
+    overrides = {"training.logger.output_file": str(path / SCORES)}
+    train(path / "config.cfg", path, use_gpu=gpu_id, overrides=overrides)
+    seconds = time.perf_counter() - start
+    shutil.rmtree(path / "model-last", ignore_errors=True)
+    os.replace(path / "model-best", path / MODEL)
+    text = json.dumps({**facts, "seconds": seconds}, indent=2)
+    write_whole(path / RESULT, f"{text}\n".encode())

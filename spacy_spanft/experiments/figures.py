@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...util.extras import require
-from ..comparison.comparing import Comparison
-from ..comparison.runs import Training
-from .tables import metric, percent
+from ..util.extras import require
+from .comparison import Comparison
+from .result_tables import metric_name, percent
+from .run_folder import Training
 
-SOFT = "#59636e"
 # The color-blind can tell them apart (after Okabe and Ito, and Tol).
 COLORS = ("#6e7781", "#0072b2", "#c44e00", "#00805c", "#a23b78", "#8a6d00", "#4b3fa7")
 _MARKERS = "osD^vP"
@@ -50,11 +49,11 @@ class Figure(NamedTuple):
     caption: str
 
 
-def looks(names: Sequence[str]) -> dict[str, Look]:
+def looks_of(names: Sequence[str]) -> dict[str, Look]:
     """Return how each arm is drawn; the first one, the baseline, is grey."""
-    both = enumerate(dict.fromkeys(names))
     return {
-        name: Look(COLORS[i % 7], _MARKERS[i % 6], _LINES[i % 4]) for i, name in both
+        name: Look(COLORS[i % 7], _MARKERS[i % 6], _LINES[i % 4])
+        for i, name in enumerate(dict.fromkeys(names))
     }
 
 
@@ -64,7 +63,7 @@ def clean(text: str) -> str:
 
 
 @contextmanager
-def drawing(height: float = 3.3) -> Iterator[tuple[Any, Any]]:
+def _drawing(height: float) -> Iterator[tuple[Any, Any]]:
     """Create a figure and its axes in our own style, whatever the user's is."""
     require("A report in HTML", "scipy", "matplotlib")
     from matplotlib import style
@@ -77,17 +76,12 @@ def drawing(height: float = 3.3) -> Iterator[tuple[Any, Any]]:
         yield canvas, canvas.add_subplot()
 
 
-def to_svg(canvas: Any, transparent: bool = True) -> str:
-    """Return a figure as SVG, the same one each time."""
-    buffer = io.BytesIO()
-    metadata = {"Date": None, "Creator": None}
-    canvas.savefig(buffer, format="svg", transparent=transparent, metadata=metadata)
-    return buffer.getvalue().decode()
-
-
 def _figure(canvas: Any, alt: str, caption: str) -> Figure:
-    url = f"data:image/svg+xml;base64,{b64encode(to_svg(canvas).encode()).decode()}"
-    return Figure(url, clean(alt), caption)
+    buffer = io.BytesIO()
+    metadata = {"Date": None, "Creator": None}  # the same bytes each time
+    canvas.savefig(buffer, format="svg", transparent=True, metadata=metadata)
+    svg = b64encode(buffer.getvalue()).decode()
+    return Figure(f"data:image/svg+xml;base64,{svg}", clean(alt), caption)
 
 
 def _label(name: str) -> str:
@@ -98,29 +92,26 @@ def _label(name: str) -> str:
 
 def score_figure(comparison: Comparison, looks: Mapping[str, Look]) -> Figure:
     """Draw the score of each arm, and of each of its runs."""
-    arms, title = comparison.arms, metric(comparison)
-    with drawing(height=0.9 + 0.48 * len(arms)) as (canvas, axes):
-        axes.axvline(100 * arms[0].mean, color=SOFT, linewidth=0.9, linestyle="--")
+    arms, title = comparison.arms, f"{metric_name(comparison)} in percent"
+    with _drawing(height=0.9 + 0.48 * len(arms)) as (canvas, axes):
+        axes.axvline(100 * arms[0].mean, color="#59636e", linewidth=0.9, linestyle="--")
         for y, arm in enumerate(arms):
             look, scores = looks[arm.name], [100 * score for score in arm.scores]
             axes.plot(scores, [y + 0.2] * len(scores), ".", color=look.color)
+            error = stdev(scores) if len(scores) > 1 else None
             style = {"fmt": look.marker, "color": look.color, "capsize": 3}
-            axes.errorbar(mean(scores), y, xerr=_deviation(scores), **style)
+            axes.errorbar(mean(scores), y, xerr=error, **style)
         names = [f"{_label(arm.name)}  {percent(arm.scores)}" for arm in arms]
         axes.set_yticks(range(len(arms)), names)
         axes.set_ylim(len(arms) - 0.4, -0.6)
         axes.grid(axis="x")
-        axes.set_xlabel(f"{title}, in percent")
+        axes.set_xlabel(title)
         texts = "; ".join(f"{arm.name} {percent(arm.scores)}" for arm in arms)
         caption = (
-            f"{title} in percent: mean and standard deviation, and a dot for each run. "
-            f"The dashed line is the mean of {arms[0].name}."
+            f"{title}: mean and standard deviation, and a dot for each run. The dashed "
+            f"line is the mean of {arms[0].name}."
         )
-        return _figure(canvas, f"{title} in percent: {texts}.", caption)
-
-
-def _deviation(values: Sequence[float]) -> float | None:
-    return stdev(values) if len(values) > 1 else None
+        return _figure(canvas, f"{title}: {texts}.", caption)
 
 
 def curve_figure(
@@ -130,7 +121,7 @@ def curve_figure(
     curves = {arm: curve for arm in looks if (curve := _curve(trainings, arm))}
     if not curves:
         return None
-    with drawing() as (canvas, axes):
+    with _drawing(height=3.3) as (canvas, axes):
         for arm, (steps, scores) in curves.items():
             color, marker, line = looks[arm]
             low, high = scores.min(axis=0), scores.max(axis=0)
@@ -157,45 +148,3 @@ def _curve(trainings: Sequence[Training], arm: str) -> tuple[list[int], Any] | N
     steps = sorted(set.intersection(*map(set, runs))) if runs else []
     scores = 100 * np.array([[run[step] for step in steps] for run in runs])
     return (steps, scores) if steps else None
-
-
-def size_figures(comparison: Comparison, looks: Mapping[str, Look]) -> list[Figure]:
-    """Draw scores and spans by the size of the dictionary, if sizes differ."""
-    if len({arm.runs[0].n_ngrams for arm in comparison.arms} - {None}) < 2:
-        return []
-    scores, spans = {}, {}
-    for arm in comparison.arms:
-        scores[arm.name] = [100 * score for score in arm.scores]
-        numbers = [run.spans_per_doc for run in arm.runs]
-        spans[arm.name] = [number for number in numbers if number is not None]
-    titles = {f"{metric(comparison)}, in percent": scores, "Spans in a text": spans}
-    return [_by_size(comparison, *pair, looks) for pair in titles.items()]
-
-
-def _by_size(
-    comparison: Comparison,
-    title: str,
-    values: Mapping[str, Sequence[float]],
-    looks: Mapping[str, Look],
-) -> Figure:
-    with drawing() as (canvas, axes):
-        texts, sizes = [], []
-        for arm in (arm for arm in comparison.arms if values[arm.name]):
-            height, look = mean(values[arm.name]), looks[arm.name]
-            texts.append(f"{arm.name} {height:.1f}")
-            style = {"color": look.color, "label": _label(arm.name)}
-            if (size := arm.runs[0].n_ngrams) is None:
-                axes.axhline(height, linestyle=look.line, **style)
-                continue
-            sizes.append(size)
-            texts[-1] += f" ({size:,} n-grams)"
-            error = _deviation(values[arm.name])
-            axes.errorbar(size, height, error, fmt=look.marker, capsize=3, **style)
-        axes.set_xscale("symlog", linthresh=min(filter(None, sizes), default=1))
-        axes.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30)
-        axes.set_xlabel("n-grams in the dictionary")
-        axes.set_ylabel(title)
-        axes.grid(axis="y")
-        canvas.legend(loc="outside upper center", ncols=2, frameon=False)
-        caption = f"{title}, by size; arms without a dictionary are horizontal lines."
-        return _figure(canvas, f"{title}: {'; '.join(texts)}.", caption)

@@ -23,12 +23,11 @@ import srsly
 from confection import Config
 from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 
-from ...configs import REGIMES, task_config
-from ...configs.reading import read_config
-from ...errors import SpanftError, listed, meant, shown
-from ...util import SEGMENTER
-from ...util.files import read_whole
-from ..hook import NGRAM_SEGMENTER, SPAN_BLOCKS
+from ..configs import REGIMES, task_config
+from ..configs.reading import read_config
+from ..errors import SpanftError, listed, meant, shown
+from ..util import SEGMENTER, SPAN_BLOCKS
+from ..util.files import read_whole
 
 # Settings of sections in which spaCy ignores a misspelled one.
 _KNOWN: dict[str, Collection[str]] = {
@@ -36,19 +35,9 @@ _KNOWN: dict[str, Collection[str]] = {
     "nlp": ConfigSchemaNlp.__annotations__,
     "training": ConfigSchemaTraining.__annotations__,
 }
-# The configs of a pipeline, and whether they use spans.
-_USES_SPANS = {"baseline": False, "spanft": True}
+NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
 # An arm or a task names a folder, on any file system.
-FOLDER_NAME = re.compile(r"(?!arms\.json$)\w([\w .+-]{0,98}[\w+-])?", re.IGNORECASE)
-
-
-class Pipeline(NamedTuple):
-    """A pipeline whose configs come with the package.
-
-    name (str): Its name for `spanft init --pipeline`.
-    """
-
-    name: str
+_FOLDER_NAME = re.compile(r"(?!arms\.json$)\w([\w .+-]{0,98}[\w+-])?", re.IGNORECASE)
 
 
 class ArmConfig(NamedTuple):
@@ -93,18 +82,14 @@ def read_arms(path: str | Path) -> list[ArmConfig]:
     arms = contents.get("arms") if isinstance(contents, dict) else None
     if not isinstance(arms, dict) or not arms:
         raise SpanftError(f"{path} is not an arms file: it has no arms under `arms:`.")
-    names = [str(name) for name in arms]
-    check_folder_names(names, f"an arm of {path}")
-    return [
-        _arm(path, name, settings)
-        for name, settings in zip(names, arms.values(), strict=True)
-    ]
+    check_folder_names(list(map(str, arms)), f"an arm of {path}")
+    return [_arm(path, str(name), settings) for name, settings in arms.items()]
 
 
 def check_folder_names(names: list[str], kind: str) -> None:
     """Raise for names that cannot be those of folders beside each other."""
     for i, name in enumerate(names):
-        if not FOLDER_NAME.fullmatch(name):
+        if not _FOLDER_NAME.fullmatch(name):
             raise SpanftError(
                 f"The name of {kind} is {shown(name)}, but must be that of a folder: "
                 f"letters, digits and any of -_+. between them."
@@ -130,13 +115,12 @@ def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
     return ArmConfig(name, **settings)
 
 
-def config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
-    """Make the config of an arm.
+def config_of(arm: ArmConfig, source: str | Path) -> Config:
+    """Return the config of an arm, not interpolated.
 
-    source (Union[Pipeline, Path]): The pipeline; or the start of the names of your own
-        configs: "configs/textcat" for configs/textcat_baseline.cfg and
-        configs/textcat_spanft.cfg.
-    RETURNS (Config): The config, not interpolated.
+    source (Union[str, Path]): The name of a pipeline whose configs come with the
+        package; or, as a Path, the start of the names of your own: "configs/textcat"
+        for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg.
     """
     config = _base_config(arm, source)
     if arm.overlay:
@@ -168,7 +152,7 @@ def config_of(arm: ArmConfig, source: Pipeline | Path) -> Config:
     return config
 
 
-def _base_config(arm: ArmConfig, source: Pipeline | Path) -> Config:
+def _base_config(arm: ArmConfig, source: str | Path) -> Config:
     """Return the config before the changes of the arm."""
     if isinstance(source, Path):
         if arm.regime not in ("", "everything"):
@@ -177,7 +161,7 @@ def _base_config(arm: ArmConfig, source: Pipeline | Path) -> Config:
                 f"package's own configs have. Write it into your config."
             )
         return read_config(f"{source}_{arm.config}.cfg")
-    for key, known in (("config", _USES_SPANS), ("regime", {"": 0, **REGIMES})):
+    for key, known in (("config", ("baseline", "spanft")), ("regime", ("", *REGIMES))):
         if (value := getattr(arm, key)) not in known:
             options = listed(list(filter(None, known)))
             message = f"The arm {arm.name!r} has the {key} {shown(value)}, not one of"
@@ -185,8 +169,8 @@ def _base_config(arm: ArmConfig, source: Pipeline | Path) -> Config:
     # `block` needs the span model; a segmenter is left out where nothing uses spans.
     is_bare = arm.block.get("segmentation") == "none"
     return task_config(
-        source.name,
-        spans=_USES_SPANS[arm.config],
+        source,
+        spans=arm.config == "spanft",
         segmentation="none" if is_bare else "spans",
         regime=arm.regime or None,
     )

@@ -1,11 +1,9 @@
 """The runs of an experiment, each with the config that it trains."""
 
-import json
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,25 +11,38 @@ from typing import Any, NamedTuple
 from catalogue import RegistryError
 from confection import Config, ConfigValidationError
 from spacy.schemas import ConfigSchemaTraining
+from spacy.tokens import Doc
 from spacy.util import load_model_from_config, registry
 
-from ...configs import LISTENERS, TASKS, check_encoder, guess_task
-from ...configs.reading import interpolated
-from ...configs.sources import COLUMNS
-from ...errors import SpanftError, listed, shown, visible
-from ...util import SEGMENTER
-from ...util.files import check_source
-from ..hook import NLTK_SEGMENTER, RANDOM_SEGMENTER, has_phrase_data, lengths_of_ngrams
-from .arms import ArmConfig, Pipeline, change, check_folder_names, config_of
-from .run_folder import SCORES, State, fingerprint, state_of
-from .steps import n_epochs, set_steps
-from .task_data import Data, find_data, read_docs, readers_of
+from ..configs import (
+    LISTENERS,
+    TASKS,
+    check_encoder,
+    fitting_epochs,
+    guess_task,
+    tokenizer_of,
+)
+from ..configs.reading import interpolated
+from ..configs.sources import COLUMNS
+from ..errors import SpanftError, listed, shown, visible
+from ..ngrams.dictionary import NgramDictionary
+from ..ngrams.readers import default_dictionary
+from ..segmenters.coverage import piece_lengths
+from ..segmenters.nltk_chunk import has_phrase_data
+from ..training.evaluation import evaluation_steps
+from ..util import SEGMENTER
+from ..util.files import check_source
+from .arms import ArmConfig, change, check_folder_names, config_of
+from .run_folder import SCORES, State, fingerprint_of, state_of
+from .task_data import Data, find_data, read_examples, readers_of
 
+RANDOM_SEGMENTER = "spacy-spanft.RandomSegmenter.v1"
+NLTK_SEGMENTER = "spacy-spanft.NltkChunkSegmenter.v1"
 # Settings that tell the runs apart.
 _OURS = ("system.seed", "training.seed", "paths.train", "paths.dev", "training.logger")
 _RUNNER = "the experiment"
-# In a folder of data for NLTK: a note for the arms that use it.
-_NOTE = "note.txt"
+# The least number of evaluations in a training.
+_N_EVALUATIONS = 10
 
 
 class Run(NamedTuple):
@@ -39,7 +50,6 @@ class Run(NamedTuple):
 
     task (str): The name of the folder of its data.
     folder (Path): The folder of its config, log, scores and pipeline.
-    n_words (int): The number of words that it is trained on, over all epochs.
     fingerprint (str): A digest of its config and of the files that this names.
     note (str): The note of the arm.
     """
@@ -49,7 +59,6 @@ class Run(NamedTuple):
     seed: int
     folder: Path
     config: Config
-    n_words: int
     fingerprint: str
     note: str = ""
 
@@ -68,7 +77,6 @@ class _Plan:
     data: Data
     config: Config
     note: str
-    n_words: int = 0
 
 
 def plan_runs(
@@ -111,13 +119,17 @@ def plan_runs(
         for (name, task), arm in product(tasks.items(), arms)
     ]
     _override([plan.config for plan in plans], overrides)
-    count = cache(_count)  # once for arms that read their data alike
-    lengths = cache(_span_lengths)
+    docs_by_reader: dict[str, list[Doc]] = {}  # most arms read their data alike
     if nltk_data and has_phrase_data():  # checking an arm adds the folder to NLTK's own
         nltk_data = None
     for plan in plans:
-        _prepare(plan, overrides, epochs, count)
-        _fill_in(plan, nltk_data, lengths)
+        _set_data(plan, overrides)
+        reader = repr(interpolated(plan.config)["corpora"])
+        if reader not in docs_by_reader:
+            docs_by_reader[reader] = _read_docs(plan)
+        docs = docs_by_reader[reader]
+        _set_steps(plan.config, {**plan.arm.set, **overrides}, len(docs), epochs)
+        _fill_in(plan, docs, nltk_data)
         _check(plan)
     pairs = product(names, seeds, plans)
     runs = [_run(p, seed, Path(output)) for name, seed, p in pairs if p.task == name]
@@ -129,10 +141,8 @@ def plan_runs(
     return runs
 
 
-def _source(
-    configs: str | Path | None, pipeline: str | None, data: Data
-) -> Pipeline | Path:
-    """Choose the configs for a task."""
+def _source(configs: str | Path | None, pipeline: str | None, data: Data) -> str | Path:
+    """Choose the configs for a task: those of a pipeline, or the user's."""
     if configs is None:
         name = pipeline or data.pipeline or _detect(data)
         if name not in TASKS:
@@ -140,7 +150,7 @@ def _source(
         tables = [path for path in data.files.values() if path.suffix != ".spacy"]
         if tables and name not in COLUMNS:
             raise SpanftError(f"'{tables[0]}' cannot be read for {name}. Use .spacy.")
-        return Pipeline(name)
+        return name
     if pipeline is not None:
         raise SpanftError("Use either --pipeline or --configs.")
     if not Path(configs).is_dir():
@@ -174,52 +184,79 @@ def _override(configs: Sequence[Config], overrides: Mapping[str, Any]) -> None:
         change(config, path, value, "the command line")
 
 
-def _prepare(
-    plan: _Plan,
-    overrides: Mapping[str, Any],
-    epochs: int | None,
-    count: Callable[[str], tuple[int, int]],
-) -> None:
-    """Set the data and the steps of a config, and count its words."""
-    config, given = plan.config, {**plan.arm.set, **overrides}
+def _set_data(plan: _Plan, overrides: Mapping[str, Any]) -> None:
+    """Let a config read the data of the task."""
     for path in _OURS:
-        if path in given:
+        if path in overrides or path in plan.arm.set:
             raise SpanftError(
                 f"{path!r} cannot be set: it differs between runs. Use --seed, --seeds "
                 f"and --data."
             )
-    for split, reader in readers_of(config, plan.data).items():
-        change(config, f"paths.{split}", str(plan.data.files[split]), _RUNNER)
-        change(config, f"corpora.{split}", reader, _RUNNER)
-    n_docs, n_words = count(_reader(config, "train"))
-    count(_reader(config, "dev"))  # raises for a file without rows
-    set_steps(config, given, n_docs, epochs)
-    plan.n_words = round(n_words * n_epochs(config, n_docs))
+    for split, reader in readers_of(plan.config, plan.data).items():
+        change(plan.config, f"paths.{split}", str(plan.data.files[split]), _RUNNER)
+        change(plan.config, f"corpora.{split}", reader, _RUNNER)
 
 
-def _reader(config: Config, split: str) -> str:
-    reader = interpolated(config)["corpora"][split]
-    return json.dumps(reader, sort_keys=True)
+def _read_docs(plan: _Plan) -> list[Doc]:
+    """Read the training data, and check the dev data by reading it."""
+    config = interpolated(plan.config)
+    nlp, (train, dev) = tokenizer_of(config), plan.data.files.values()
+    for _ in read_examples(nlp, str(dev), config):
+        pass
+    examples = read_examples(nlp, str(train), config, "train")
+    return [example.reference for example in examples]
 
 
-def _count(reader: str) -> tuple[int, int]:
-    """Return the numbers of texts and of words."""
-    block = json.loads(reader)
-    sizes = [len(doc) for doc in read_docs(block)]
-    if not sizes:
-        raise SpanftError(f"There are no rows in {block['path']!r}.")
-    return len(sizes) // (2 if block.get("text_pair") else 1), sum(sizes)
-
-
-def _span_lengths(reader: str, dictionary: str | None) -> list[float]:
-    return lengths_of_ngrams(list(read_docs(json.loads(reader))), dictionary)
-
-
-def _fill_in(
-    plan: _Plan,
-    nltk_data: Path | None,
-    lengths: Callable[[str, str | None], list[float]],
+def _set_steps(
+    config: Config, given: Mapping[str, Any], n_docs: int, epochs: int | None
 ) -> None:
+    """Set the number of steps, the evaluations and the schedule of a config.
+
+    given (Mapping[str, Any]): Settings to keep: {"training.max_steps": 100}.
+    """
+    n_batches = _n_batches(config, n_docs)
+    epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
+    can_grow = not given.keys() & {"training.max_steps", "training.eval_frequency"}
+    steps = given.get("training.max_steps", epochs * n_batches)
+    if not isinstance(steps, int) or steps < 0:
+        raise SpanftError(
+            f"'training.max_steps' is {shown(steps)}, not a whole number."
+        )
+    longest = max(1, steps // _N_EVALUATIONS)
+    fitted = evaluation_steps(steps, n_batches, longest, can_grow=can_grow)
+    steps = fitted.n_steps if can_grow else steps
+    settings = {
+        "training.max_steps": steps,
+        "training.eval_frequency": fitted.eval_frequency,
+        "training.max_epochs": 0,
+    }
+    optimizer = config["training"].get("optimizer")
+    schedule = optimizer.get("learn_rate") if isinstance(optimizer, dict) else None
+    if isinstance(schedule, dict) and "warmup_steps" in schedule:
+        rate = "training.optimizer.learn_rate"
+        settings |= {
+            f"{rate}.total_steps": steps,
+            f"{rate}.warmup_steps": steps // 10,
+        }
+    for path, value in settings.items():
+        if path not in given:
+            change(config, path, value, _RUNNER)
+
+
+def _n_batches(config: Config, n_docs: int) -> int:
+    """Return the number of steps in an epoch."""
+    batcher = config["training"].get("batcher")
+    size = batcher.get("size") if isinstance(batcher, dict) else None
+    if not isinstance(size, int) or size < 1:
+        raise SpanftError(
+            f"[training.batcher] size is {shown(size)}, but must be a number of texts. "
+            f"Use spacy.batch_by_sequence.v1."
+        )
+    # spaCy accumulates gradients over parts of a batch, not over several.
+    return -(-n_docs // size)
+
+
+def _fill_in(plan: _Plan, docs: list[Doc], nltk_data: Path | None) -> None:
     """Fill in the settings of a segmenter that depend on the data or this machine.
 
     Random spans get the lengths of n-grams, so that only their positions differ.
@@ -228,11 +265,13 @@ def _fill_in(
     segmenter = config["components"].get(SEGMENTER, {}).get("segmenter", {})
     kind = segmenter.get("@segmenters")
     if kind == RANDOM_SEGMENTER and "lengths" not in segmenter:
-        dictionary = config["paths"].get("dictionary")
-        segmenter["lengths"] = lengths(_reader(config, "train"), dictionary)
+        path = config["paths"].get("dictionary")
+        ngrams = NgramDictionary.from_disk(path) if path else default_dictionary()
+        lengths = piece_lengths(docs, ngrams)
+        segmenter["lengths"] = [round(share, 4) for share in lengths]
     elif kind == NLTK_SEGMENTER and nltk_data:
         segmenter["data_dir"] = nltk_data.resolve().as_posix()
-        if (note := nltk_data / _NOTE).exists():
+        if (note := nltk_data / "note.txt").exists():
             plan.note = note.read_text("utf8").strip()
     settings = config.get("initialize", {}).get("components", {}).get(SEGMENTER, {})
     dictionary = settings.get("dictionary")
@@ -272,7 +311,7 @@ def _check(plan: _Plan) -> None:
 def _run(plan: _Plan, seed: int, output: Path) -> Run:
     config = plan.config.copy()
     change(config, "system.seed", seed, _RUNNER)
-    digest = fingerprint(config)  # without the folder, which makes no difference
+    digest = fingerprint_of(config)  # without the folder, which makes no difference
     folder = output / plan.task / plan.arm.name / str(seed)
     logger = {
         "@loggers": "spacy.ConsoleLogger.v3",
@@ -282,4 +321,4 @@ def _run(plan: _Plan, seed: int, output: Path) -> Run:
     }
     change(config, "training.logger", logger, _RUNNER)
     names = plan.task, plan.arm.name, seed
-    return Run(*names, folder, config, plan.n_words, digest, plan.note)
+    return Run(*names, folder, config, digest, plan.note)

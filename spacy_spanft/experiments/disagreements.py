@@ -1,0 +1,114 @@
+"""Texts on which the first and the last arm disagree."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+from spacy import displacy
+
+from .comparison import Arm, Comparison
+from .figures import clean
+from .row_scores import OF_NUMBERS
+
+_N_CHARACTERS, _N_SHOWN = 600, 6
+_MARK = '<mark class="{label}">{text}</mark>'
+
+
+class Answer(NamedTuple):
+    """The answer of most runs, or the mean of their scores, and how right it is.
+
+    is_right (Optional[bool]): None if half of the runs are right, and for scores.
+    """
+
+    arm: str
+    words: str
+    is_right: bool | None
+    remark: str
+
+
+class Example(NamedTuple):
+    """A text with its spans marked, its number from 1 on, and the answers to it."""
+
+    number: int
+    marked: Markup
+    gold: str
+    answers: list[Answer]
+
+
+class Side(NamedTuple):
+    """The texts on which one arm is better than another, and some of them."""
+
+    better: str
+    worse: str
+    n_texts: int
+    examples: list[Example]
+
+
+def disagreements(comparison: Comparison) -> list[Side]:
+    """Return where the last arm is better than the first, then the other way round.
+
+    Better means right in most runs where the other is wrong in most; for scores, nearer
+    to the right one. The texts on which the arms are furthest apart come first.
+    """
+    first, last = comparison.arms[0], comparison.arms[-1]
+    sides = []
+    for better, worse in [(last, first), (first, last)] if first is not last else []:
+        texts = _texts_better(better, worse)
+        examples = [_example(comparison, index) for index in texts[:_N_SHOWN]]
+        sides.append(Side(better.name, worse.name, len(texts), examples))
+    return sides
+
+
+def _texts_better(better: Arm, worse: Arm) -> list[int]:
+    """Return the texts on which an arm is better, the furthest apart first."""
+    good, bad = _errors(better), _errors(worse)
+    is_score = better.runs[0].metric in OF_NUMBERS
+    is_better = good < bad if is_score else (good < 0.5) & (bad > 0.5)
+    order = np.argsort(good - bad, kind="stable")
+    return [int(i) for i in order if is_better[i]]
+
+
+def _errors(arm: Arm) -> NDArray[np.float64]:
+    """Return the share of runs that are wrong on each text, or the mean distance."""
+    if arm.runs[0].metric in OF_NUMBERS:
+        gaps = [np.abs(run.rows[:, 0] - run.rows[:, 1]) for run in arm.runs]
+        return np.mean(gaps, axis=0)
+    return np.mean([np.asarray(run.wrong, np.float64) for run in arm.runs], axis=0)
+
+
+def _example(comparison: Comparison, index: int) -> Example:
+    run = comparison.arms[-1].runs[0]
+    marked = _marked(run.texts[index], run.spans[index])
+    answers = [_answer(arm, index) for arm in comparison.arms]
+    return Example(index + 1, marked, run.gold[index], answers)
+
+
+def _answer(arm: Arm, index: int) -> Answer:
+    error, n_runs = float(_errors(arm)[index]), len(arm.runs)
+    if arm.runs[0].metric in OF_NUMBERS:
+        score = np.mean([run.rows[index, 1] for run in arm.runs])
+        return Answer(arm.name, f"{score:.2f}", None, f"off by {error:.2f}")
+    words = Counter(run.answers[index] for run in arm.runs).most_common(1)[0][0]
+    remark = f"right in {n_runs - round(error * n_runs)} of {n_runs} runs"
+    return Answer(arm.name, words, None if error == 0.5 else error < 0.5, remark)
+
+
+def _marked(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
+    """Mark the spans of a text; a long one ends early."""
+    if len(text) > _N_CHARACTERS:
+        text = f"{text[:_N_CHARACTERS]}…"
+    ents: list[dict[str, Any]] = []
+    for start, end in spans:
+        if (ents[-1]["end"] if ents else 0) <= start < end <= len(text):
+            label = "even" if len(ents) % 2 else "odd"
+            ents.append({"start": start, "end": end, "label": label})
+    # displaCy escapes the text.
+    doc = {"text": clean(text), "ents": ents, "settings": {"direction": "inherit"}}
+    options = {"template": _MARK}
+    html: Any = displacy.render(
+        doc, style="ent", manual=True, jupyter=False, options=options
+    )
+    return Markup(html)

@@ -1,1 +1,0 @@
-"""Metrics of pipelines, as rows for each Doc and scores of rows."""

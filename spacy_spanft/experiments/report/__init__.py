@@ -1,1 +1,0 @@
-"""A comparison for people to read: tables, figures, a page."""

@@ -1,1 +1,0 @@
-"""Differences between arms: intervals, p-values and orders."""
