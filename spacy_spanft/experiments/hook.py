@@ -11,10 +11,10 @@ from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary
 from ..pipeline.scorers import regression_scores
 from ..pipeline.span_segmenter import SpanSegmenter
-from ..segmenters.coverage import piece_lengths
+from ..segmenters import registry
 from ..segmenters.ngram import NgramSegmenter
 from ..segmenters.nltk_chunk import has_phrase_data
-from ..segmenters.registry import registry
+from ..segmenters.random import piece_lengths
 from ..util import SPAN_BLOCKS
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from spacy_spanft import NgramDictionary, default_dictionary
-from spacy_spanft.segmenters.hashtable import HashTable
-from spacy_spanft.segmenters.matcher import take_from_head
+from spacy_spanft.segmenters.matcher import HashTable, take_from_head
 from spacy_spanft.segmenters.ngram import NgramSegmenter
 
 from ..ml.reference import greedy_longest
