@@ -16,7 +16,7 @@ _NGRAM = re.compile(r"\S+(?: \S+)+")
 
 
 class NgramDiff(NamedTuple):
-    """What two dictionaries have in common, and what they do not.
+    """The n-grams of two dictionaries, apart and in common.
 
     only_left (list[str]): The n-grams of the first alone, most frequent first.
     only_right (list[str]): The n-grams of the second alone.

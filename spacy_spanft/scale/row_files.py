@@ -122,7 +122,8 @@ def _text_of(cells: dict[Any, Any], source: Source) -> str:
     texts = [cells[name] for name in names]
     if not any(text.strip() for text in texts):
         raise SpanftError("It has no text.")
-    return join_pair(*texts, source.separator) if len(texts) == 2 else texts[0]
+    is_pair = source.text_pair is not None
+    return join_pair(texts[0], texts[1], source.separator) if is_pair else texts[0]
 
 
 def write_jsonl(file: BinaryIO, parts: Iterable[list[dict[str, Any]]]) -> None:

@@ -105,20 +105,17 @@ def test_only_scores_that_were_measured():
     assert scores == {"ents_f": 0.5, "tag_acc": 0}
 
 
-@pytest.mark.parametrize(
-    ("license", "expected"),
-    [
-        ("", (None, None)),
-        ("MIT License", ("mit", None)),
-        ("GNU GPL 3.0", ("gpl-3.0", None)),
-        ("my own: ---", ("other", "my-own")),
-    ],
-)
-def test_licenses(license, expected, tmp_path):
-    model = save(tmp_path / "model", SEGMENTER, license=license)
-    with opened(str(model)) as saved:
-        data = card_data(saved).to_dict()
-    assert (data.get("license"), data.get("license_name")) == expected
+def test_licenses(tmp_path):
+    with opened(str(save(tmp_path / "model", ("textcat", {})))) as saved:
+        for license, *expected in (
+            ("", None, None),
+            ("MIT License", "mit", None),
+            ("GNU GPL 3.0", "gpl-3.0", None),
+            ("my own: ---", "other", "my-own"),
+        ):
+            licensed = saved._replace(meta={**saved.meta, "license": license})
+            data = card_data(licensed).to_dict()
+            assert [data.get("license"), data.get("license_name")] == expected
 
 
 TABLE = {"@readers": "spacy-spanft.TableCorpus.v1", "path": "data/reviews.csv"}
@@ -160,7 +157,7 @@ def test_encoders_on_the_hub(name, expected, tmp_path, monkeypatch):
 
 
 def test_a_file_is_kept_unless_forced(tmp_path):
-    model, path = save(tmp_path / "model", SEGMENTER), tmp_path / "README.md"
+    model, path = save(tmp_path / "model", ("textcat", {})), tmp_path / "README.md"
     path.write_text("mine", encoding="utf8")
     assert "already exists" in run("spanft", "card", model, "-o", path, ok=False).stderr
     assert path.read_text(encoding="utf8") == "mine"

@@ -2,6 +2,7 @@
 
 import importlib
 import pickle
+import sys
 import zipfile
 from pathlib import Path
 
@@ -80,6 +81,7 @@ def test_what_is_installed_predicts_the_same_without_a_pickle(
     with zipfile.ZipFile(wheel) as file:
         file.extractall(tmp_path / "site")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.delitem(sys.modules, "en_reviews", raising=False)
     module = importlib.import_module("en_reviews")
     assert Path(module.__file__).is_relative_to(tmp_path / "site")
     assert module.__version__ == "1.2.0"

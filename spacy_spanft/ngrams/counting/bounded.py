@@ -25,7 +25,7 @@ from ...errors import SpanftError
 from ...util.cluster import connect_ray
 from ...util.threads import map_threaded, n_cores, results_in_order
 from ..provenance import Settings
-from .chunks import NEWLINE, SPACE, from_arrow, joined_bytes, split_lines
+from .chunks import from_arrow, joined_bytes, split_lines
 from .count import NgramCounts, to_strings
 from .levels import Codes, Counts, Level
 from .shard import (
@@ -121,15 +121,12 @@ class _BoundedCount:
 
     def encode(self, shards: Iterable[list[bytes]]) -> None:
         """Number the chunks of each shard, and collect the distinct ones."""
-        every_byte = np.arange(256)
         is_tokenized = self._tokenizer is None
-        # Any other white space than a single space is a token of its own.
-        is_end = every_byte == NEWLINE if is_tokenized else every_byte != SPACE
         # Here a shard is encoded by all workers, on a cluster by one of them.
         n_workers = self._settings.n_process if self._settings.engine == "local" else 1
         n_at_once = self._settings.n_process // n_workers
         tasks = (
-            (self._folder, i, shard, self._line_tokenizer, is_end, n_workers)
+            (self._folder, i, shard, self._line_tokenizer, is_tokenized, n_workers)
             for i, shard in enumerate(shards)
         )
         parts: list[ChunkCounts] = []

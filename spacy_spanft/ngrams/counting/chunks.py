@@ -108,6 +108,14 @@ def _pieces(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> Any:
     return pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
 
 
+def ends_ngrams(separators: NDArray[np.uint8], is_tokenized: bool) -> NDArray[np.bool_]:
+    """Mark the separators that no n-gram steps over.
+
+    In text that is to be tokenized, white space other than a single space is a token.
+    """
+    return separators == NEWLINE if is_tokenized else separators != SPACE
+
+
 class SplitChunks(NamedTuple):
     """Chunks taken apart into what they say and what closes them.
 

@@ -11,9 +11,8 @@ from tqdm import tqdm
 from ...util.threads import n_cores
 from ..provenance import Settings
 from .chunks import (
-    NEWLINE,
-    SPACE,
     encode_corpus,
+    ends_ngrams,
     from_arrow,
     joined_bytes,
     strip_separators,
@@ -56,8 +55,7 @@ def _count(
     corpus = encode_corpus(bar, n_cores())
     text, chunk_ids, separators = strip_separators(corpus.chunks)
     words = words_of_chunks(text, tokenizer, settings)
-    # For a tokenizer, white space other than a single space is a token of its own.
-    is_end = separators == NEWLINE if tokenizer is None else separators != SPACE
+    is_end = ends_ngrams(separators, tokenizer is None)
     chunk_counts = np.zeros(len(chunk_ids), np.int64)
     for block in corpus.blocks:
         np.add.at(chunk_counts, block, np.int64(1))

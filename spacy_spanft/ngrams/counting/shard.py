@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..provenance import Tokenizer
-from .chunks import encode_corpus, strip_separators
+from .chunks import encode_corpus, ends_ngrams, strip_separators
 from .levels import GOLDEN, Block, Codes, Counts, Occurrences, neighbor_pairs
 from .tokens import tokenize_lines
 from .vocabulary import ChunkWords, expand
@@ -50,7 +50,7 @@ def encode_shard(
     shard: int,
     blocks: Sequence[bytes],
     line_tokenizer: Tokenizer | None,
-    is_end: NDArray[np.bool_],
+    is_tokenized: bool,
     n_workers: int,
 ) -> ChunkCounts:
     """Number the chunks of a shard, apart from those of other shards.
@@ -58,7 +58,7 @@ def encode_shard(
     blocks (Sequence[bytes]): Its text in whole lines.
     line_tokenizer (Optional[Callable]): A tokenizer for whole lines; None if chunks are
         tokenized later.
-    is_end (NDArray[np.bool_]): For each byte, whether it separates n-grams.
+    is_tokenized (bool): Whether chunks are words.
     n_workers (int): The number of processes and threads.
     RETURNS (ChunkCounts): The distinct chunks.
     """
@@ -68,7 +68,7 @@ def encode_shard(
     text, texts, separators = strip_separators(corpus.chunks)
     chunks = np.concatenate([np.zeros(0, np.int32), *corpus.blocks])
     write(folder, f"{shard}.texts-1", texts)
-    write(folder, f"{shard}.ends-1", is_end[separators])
+    write(folder, f"{shard}.ends-1", ends_ngrams(separators, is_tokenized))
     write(folder, f"{shard}.chunks-1", chunks)
     counts = np.zeros(text.count(b"\n"), np.int64)
     np.add.at(counts, texts[chunks], np.int64(1))

@@ -8,7 +8,7 @@ Chinese, or one with special cases that hold a space) does tokenize every line.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from functools import partial
@@ -141,6 +141,7 @@ def words_of_chunks(
     lines = split_lines(text)
     tokenize = partial(tokenize_chunks, tokenizer=tokenizer, attr=settings.attr)
     n_workers = settings.n_process if len(lines) > CHUNKS_PER_BATCH else 1
+    results: Iterable[Words]
     results = _map_in_processes(tokenize, _batches(text, lines), n_workers)
     if settings.progress:  # in workers not at all: tqdm would start a lock for them
         n_batches = -(-len(lines) // CHUNKS_PER_BATCH)
@@ -241,7 +242,10 @@ def _map_in_processes(
         yield from map(work, items)
         return
     pool = ProcessPoolExecutor(n_process, initializer=_set_work, initargs=(work,))
-    submit = partial(pool.submit, _call_work)
+
+    def submit(item: T) -> "Future[U]":
+        return pool.submit(_call_work, item)
+
     try:
         yield from results_in_order(submit, items, 2 * n_process)
     except BrokenProcessPool as error:
