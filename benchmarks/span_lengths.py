@@ -11,7 +11,7 @@ import typer
 from spacy.tokens import Doc
 
 from spacy_spanft import default_dictionary
-from spacy_spanft.segmenters.coverage import piece_lengths
+from spacy_spanft.segmenters.random import piece_lengths
 
 from .arguments import File
 

@@ -15,10 +15,9 @@ from ..util.files import check_target
 from .util import Address, Engine, EngineName, OnBadBytes, short_errors
 
 if TYPE_CHECKING:
-    from ..ngrams.counting.settings import CountSettings
     from ..ngrams.dictionary import NgramDictionary
-    from ..ngrams.text.blocks import LineSample
-    from ..segmenters.coverage import Coverage
+    from ..ngrams.provenance import CountSettings
+    from ..segmenters.ngram import Coverage
 
 
 class RankBy(Enum):
@@ -75,11 +74,8 @@ def build_cli(
 ) -> None:
     """Count the n-grams of a corpus, and write those that occur often enough."""
     with short_errors():
-        from ..ngrams.counting.count import count_blocks
-        from ..ngrams.counting.settings import Settings
         from ..ngrams.dictionary import NgramDictionary
-        from ..ngrams.shards.bounded import count_in_shards
-        from ..ngrams.text.blocks import LineSample
+        from ..ngrams.text import sampled
         from ..util.threads import n_cores
 
         check_target(output, texts or [])
@@ -90,29 +86,20 @@ def build_cli(
             "min_count": min_count,
             "n_process": n_cores() if n_process is None else n_process,
             "progress": not quiet,
+            "memory": None if memory is None else parse_memory(memory),
+            "engine": engine.value,
+            "address": address,
+            "work": work,
         }
-        chosen = Settings(**settings)
         if dataset is None:
             sources = texts or []
             blocks = _blocks_of_files(sources, column, errors)
         else:
             sources = ["/".join(filter(None, (dataset, config, split)))]
             blocks = _blocks_of_dataset(texts, dataset, config, split, column)
-        sample = LineSample()
-        blocks = sample.watch(blocks)
-        n_bytes = None if memory is None else parse_memory(memory)
-        if engine is EngineName.local and not (memory or work or address):
-            counts = count_blocks(blocks, chosen)
-        else:
-            counts = count_in_shards(
-                blocks,
-                chosen,
-                engine=engine.value,
-                address=address,
-                memory=n_bytes,
-                work=work,
-            )
-        dictionary = NgramDictionary.from_counts(counts, sources, chosen)
+        sample: list[bytes] = []
+        blocks = sampled(blocks, sample)
+        dictionary = NgramDictionary.from_blocks(blocks, sources, **settings)
         if top is not None:
             dictionary = dictionary.top(top, by.value)
         dictionary.to_disk(output)
@@ -125,7 +112,7 @@ def build_cli(
 def _blocks_of_files(
     paths: list[str], column: str, errors: OnBadBytes
 ) -> Iterator[bytes]:
-    from ..ngrams.text.columns import blocks_of
+    from ..ngrams.text import blocks_of
 
     if not paths:
         raise SpanftError(
@@ -138,8 +125,7 @@ def _blocks_of_files(
 def _blocks_of_dataset(
     paths: list[str] | None, name: str, config: str | None, split: str, column: str
 ) -> Iterator[bytes]:
-    from ..ngrams.text.blocks import blocks_from_texts
-    from ..ngrams.text.hub import texts_from_dataset
+    from ..ngrams.text import blocks_from_texts, texts_from_dataset
 
     if paths:
         raise SpanftError("Name either text files or a --dataset, not both.")
@@ -164,15 +150,13 @@ def parse_memory(value: str) -> int:
 
 
 def _report(
-    dictionary: "NgramDictionary", sample: "LineSample", settings: "CountSettings"
+    dictionary: "NgramDictionary", sample: list[bytes], settings: "CountSettings"
 ) -> None:
-    from ..segmenters.coverage import held_out_coverage
+    from ..segmenters.ngram import held_out_coverage
 
     print_info(dictionary)
-    if dictionary and sample.lines:
-        name = settings["tokenizer"]
-        lang = name if isinstance(name, str) and name != "whitespace" else None
-        _print_coverage(held_out_coverage(dictionary, sample, lang=lang, **settings))
+    if dictionary and sample:
+        _print_coverage(held_out_coverage(dictionary, sample, **settings))
 
 
 def print_info(dictionary: "NgramDictionary") -> None:

@@ -23,7 +23,7 @@ def card_cli(
     """Write the model card of a pipeline: its task, scores, data and dictionary."""
     with short_errors():
         from ..scale import model_card, opened
-        from ..scale.upload import check_repo
+        from ..scale.publishing import check_repo
         from ..util.files import check_target, write_whole
 
         if repo is not None:

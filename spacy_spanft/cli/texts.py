@@ -62,7 +62,7 @@ def short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
 
 
 def _lines(file: str | None, errors: OnBadBytes) -> Iterator[str]:
-    from ..ngrams.text.blocks import blocks_from_files
+    from ..ngrams.text import blocks_from_files
 
     is_empty = True
     for block in blocks_from_files(

@@ -27,7 +27,7 @@ from ..configs.sources import COLUMNS
 from ..errors import SpanftError, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary
-from ..segmenters.coverage import piece_lengths
+from ..segmenters.random import piece_lengths
 from ..segmenters.nltk_chunk import has_phrase_data
 from ..training.evaluation import evaluation_steps
 from ..util import SEGMENTER

@@ -16,7 +16,7 @@ _NGRAM = re.compile(r"\S+(?: \S+)+")
 
 
 class NgramDiff(NamedTuple):
-    """What two dictionaries have in common, and what they do not.
+    """The n-grams of two dictionaries, apart and in common.
 
     only_left (list[str]): The n-grams of the first alone, most frequent first.
     only_right (list[str]): The n-grams of the second alone.
@@ -79,7 +79,7 @@ def folded(counts: Mapping[str, int]) -> dict[str, int]:
 def pmi(
     ngram: str, ngrams: Mapping[str, int], words: Mapping[str, int], n_tokens: int
 ) -> float:
-    """Pointwise mutual information of the words of an n-gram, in bits.
+    """Return the pointwise mutual information of the words of an n-gram, in bits.
 
     For two words it is log2 p(a b) / (p(a) p(b)), with p(x) = count(x) / n_tokens.
     For more, the product below the line is that of the best segmentation of the
@@ -103,10 +103,8 @@ def pmi(
     best = [0.0] + [-inf] * n
     for end in range(1, n + 1):
         for start in range(end):
-            if end - start == n:
-                continue
             piece = parts[start:end]
             count = words[piece[0]] if len(piece) == 1 else ngrams.get(" ".join(piece))
-            if count:
+            if count and len(piece) < n:
                 best[end] = max(best[end], best[start] + log2(count) - total)
     return log2(count_of_all) - total - best[n]

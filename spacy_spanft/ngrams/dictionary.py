@@ -6,37 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, get_args
 
 from typing_extensions import Self, Unpack
 
 from ..errors import CorpusError, SpanftError, check_setting
 from ..util.files import read_whole, write_whole
-from .counting.settings import (
+from .counts import NgramDiff, Ranking, check_counts, folded, in_order, pmi, words_in
+from .format import pack, unpack
+from .provenance import (
     LARGEST_N,
     Attr,
     CountSettings,
+    Provenance,
     Settings,
     check_attr,
     check_limits,
 )
-from .counts import (
-    NgramDiff,
-    Ranking,
-    check_counts,
-    folded,
-    in_order,
-    pmi,
-    words_in,
-)
-from .format import pack, unpack
-from .provenance import Provenance
-from .text.blocks import ErrorHandling, blocks_from_texts
-from .text.columns import blocks_of
-from .text.hub import texts_from_dataset
-
-if TYPE_CHECKING:
-    from .counting.count import NgramCounts
+from .text import ErrorHandling, blocks_from_texts, blocks_of, texts_from_dataset
 
 
 class NgramDictionary(Mapping[str, int]):
@@ -64,9 +51,9 @@ class NgramDictionary(Mapping[str, int]):
         """
         words = {} if words is None else words
         check_counts(ngrams, words)
+        check_attr(attr)
         if attr == "LOWER":
             ngrams, words = folded(ngrams), folded(words)
-        check_attr(attr)
         self.attr: Attr = attr
         self.provenance = provenance or Provenance()
         self._counts = in_order(ngrams)
@@ -160,70 +147,25 @@ class NgramDictionary(Mapping[str, int]):
         sources: Iterable[str],
         **settings: Unpack[CountSettings],
     ) -> Self:
-        """Count the n-grams of whole lines of UTF-8 in blocks; see `text.blocks`."""
+        """Count the n-grams of blocks of lines; see `text`."""
+        chosen, names = Settings(**settings), tuple(sources)
         # Arrow is heavy, and only counting needs it.
-        from .counting.count import count_blocks
-
-        chosen = Settings(**settings)
-        return cls.from_counts(count_blocks(blocks, chosen), sources, chosen)
-
-    @classmethod
-    def from_shards(
-        cls,
-        paths: str | Path | Iterable[str | Path],
-        *,
-        column: str = "text",
-        errors: ErrorHandling = "strict",
-        engine: Literal["local", "ray"] = "local",
-        address: str | None = None,
-        memory: int | None = None,
-        work: str | Path | None = None,
-        **settings: Unpack[CountSettings],
-    ) -> Self:
-        """Count the n-grams of files in bounded memory, on many cores or machines.
-
-        The counts are those of `from_files`. Temporary files take about twice the size
-        of the text.
-
-        paths (Union[str, Path, Iterable]): The files; see `from_files`.
-        column (str): The column or key that holds the text in Parquet and JSONL.
-        errors (str): What to do about what is not text: "strict" or "replace".
-        engine (str): "local" for n_process workers on this machine, "ray" for as many
-            on a Ray cluster.
-        address (Optional[str]): The Ray cluster (HOST:PORT); None for that in
-            $RAY_ADDRESS, or a new one on this machine.
-        memory (Optional[int]): The bytes that counting should use at most.
-        work (Optional[Union[str, Path]]): A folder for temporary files, which all
-            machines of a cluster can see; None for the system's.
-        **settings: See `CountSettings`.
-        """
-        from .shards.bounded import count_in_shards
-
-        files, chosen = _listed(paths), Settings(**settings)
-        blocks = blocks_of(files, column=column, errors=errors)
-        counts = count_in_shards(
-            blocks, chosen, engine=engine, address=address, memory=memory, work=work
-        )
-        return cls.from_counts(counts, files, chosen)
-
-    @classmethod
-    def from_counts(
-        cls, counts: "NgramCounts", sources: Iterable[str], settings: Settings
-    ) -> Self:
-        """Make a dictionary of the counts of `count_blocks` or `count_in_shards`."""
-        ngrams, words, n_tokens = counts
-        names = tuple(sources)
+        if chosen.is_bounded:
+            from .counting.bounded import count_in_shards as count
+        else:
+            from .counting.count import count_blocks as count
+        ngrams, words, n_tokens = count(blocks, chosen)
         if not n_tokens:
             raise CorpusError(f"There is no text in {', '.join(names)}.")
         if not ngrams:
             warnings.warn(
-                f"No n-gram occurs {settings.min_count} times or more in the "
+                f"No n-gram occurs {chosen.min_count} times or more in the "
                 f"{n_tokens:,} tokens read: the dictionary is empty. Lower min_count, "
                 "or read more text.",
                 stacklevel=3,
             )
-        origin = Provenance.of_count(names, settings, n_tokens)
-        return cls._trusted(ngrams, words, settings.attr, origin)
+        origin = Provenance.of_count(names, chosen, n_tokens)
+        return cls._trusted(ngrams, words, chosen.attr, origin)
 
     # Looking up
 
@@ -273,9 +215,6 @@ class NgramDictionary(Mapping[str, int]):
 
         For more than two words, it is measured against the n-gram's best segmentation
         into shorter pieces (Levine et al., 2021).
-
-        ngram (str): An n-gram of the dictionary.
-        RETURNS (float): How many bits it is more than its parts.
         """
         n_tokens = self.provenance.n_tokens
         return pmi(self._fold(ngram), self._counts, self._words, n_tokens)

@@ -35,13 +35,7 @@ _ROW = re.compile(r"^(\S+(?: \S+)*)\t([0-9]{1,19})$", re.MULTILINE)
 def pack(
     header: dict[str, Any], ngrams: dict[str, int], words: dict[str, int]
 ) -> bytes:
-    """Write a table; the same one always gives the same bytes.
-
-    header (dict[str, Any]): The settings and the provenance.
-    ngrams (dict[str, int]): The n-grams with their counts, in order.
-    words (dict[str, int]): The single words with theirs.
-    RETURNS (bytes): The file.
-    """
+    """Write a header, n-grams and words; the same ones always give the same bytes."""
     header = {"format_version": FORMAT_VERSION, **header}
     first = f"{MAGIC} {json.dumps(header, sort_keys=True, ensure_ascii=False)}"
     rows = (f"{text}\t{n}" for text, n in chain(ngrams.items(), words.items()))
@@ -54,12 +48,7 @@ def pack(
 def unpack(
     data: bytes, name: str
 ) -> tuple[dict[str, Any], dict[str, int], dict[str, int]]:
-    """Read a table. Nothing in it is ever executed.
-
-    data (bytes): The file.
-    name (str): What error messages call it.
-    RETURNS (tuple[dict, dict, dict]): Its header, n-grams and words.
-    """
+    """Return the header, the n-grams and the words of a file, by name in errors."""
     try:
         first, _, rest = _decompressed(data).partition("\n")
         header = _header(first)
@@ -99,8 +88,7 @@ def _header(line: str) -> dict[str, Any]:
     if version != FORMAT_VERSION:
         raise ValueError(
             f"its format version is {shown(version)}, and spacy-spanft {__version__} "
-            f"reads version {FORMAT_VERSION}; pip install --upgrade spacy-spanft may "
-            "help"
+            f"reads version {FORMAT_VERSION}; try pip install --upgrade spacy-spanft"
         )
     return header
 

@@ -1,16 +1,102 @@
-"""Where a dictionary comes from, in its file and for people to read."""
+"""How n-grams are counted, and where a dictionary comes from."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
+from ..errors import SpanftError, check_setting
 from ..util import __title__, __version__
-from .counting.settings import Settings
 
 if TYPE_CHECKING:
     from .dictionary import NgramDictionary
+
+LARGEST_N = 255
+
+Attr: TypeAlias = Literal["LOWER", "ORTH"]
+Engine: TypeAlias = Literal["local", "ray"]
+Tokenizer: TypeAlias = Callable[[str], Any]
+
+
+class CountSettings(TypedDict, total=False):
+    """How to count, alike for every source of text.
+
+    tokenizer (Union[str, Callable]): A language code ("en", the default), "whitespace"
+        for text that is tokenized already, or a tokenizer such as nlp.tokenizer.
+    attr (str): "LOWER" (the default) folds case, "ORTH" keeps it.
+    max_n (int): The largest n (5).
+    min_count (int): How often an n-gram must occur to be kept (10).
+    n_process (int): The number of processes that tokenize (1).
+    progress (bool): Show progress bars (False).
+
+    With memory, work or engine "ray", the text waits on disk, in thrice its size:
+
+    memory (Optional[int]): The bytes that counting should use at most.
+    engine (str): "local" (the default) for n_process workers on this machine, "ray" for
+        as many on a Ray cluster.
+    address (Optional[str]): The Ray cluster (HOST:PORT); None for that in $RAY_ADDRESS,
+        or a new one on this machine.
+    work (Optional[Union[str, Path]]): A folder for temporary files, which all machines
+        of a cluster can see; None for the system's.
+    """
+
+    tokenizer: str | Tokenizer
+    attr: Attr
+    max_n: int
+    min_count: int
+    n_process: int
+    progress: bool
+    memory: int | None
+    engine: Engine
+    address: str | None
+    work: str | Path | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings with their defaults, checked; see `CountSettings`."""
+
+    tokenizer: str | Tokenizer = "en"
+    attr: Attr = "LOWER"
+    max_n: int = 5
+    min_count: int = 10
+    n_process: int = 1
+    progress: bool = False
+    memory: int | None = None
+    engine: Engine = "local"
+    address: str | None = None
+    work: str | Path | None = None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the text waits on disk."""
+        return self.engine == "ray" or self.memory is not None or self.work is not None
+
+    def __post_init__(self) -> None:
+        check_limits(self.max_n, self.min_count)
+        check_attr(self.attr)
+        check_setting("n_process", self.n_process, self.n_process >= 1, "1 or more")
+        if self.address is not None and self.engine != "ray":
+            raise SpanftError(
+                f"The address {self.address!r} is that of a Ray cluster: add "
+                "engine='ray' (--engine ray)."
+            )
+
+
+def check_attr(attr: object) -> None:
+    """Raise for an attribute other than "LOWER" and "ORTH"."""
+    check_setting("attr", attr, attr in get_args(Attr), "'LOWER' or 'ORTH'")
+
+
+def check_limits(max_n: int, min_count: int) -> None:
+    """Raise for a largest n or a smallest count that is out of range."""
+    is_n = isinstance(max_n, Integral) and 2 <= max_n <= LARGEST_N
+    check_setting("max_n", max_n, is_n, f"a whole number from 2 to {LARGEST_N}")
+    is_count = isinstance(min_count, Integral) and min_count >= 1
+    check_setting("min_count", min_count, is_count, "a whole number of 1 or more")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def default_dictionary(lang: str = "en") -> NgramDictionary:
     return _read_default(lang)
 
 
-@cache
+@cache  # by the language alone, however the function above was called
 def _read_default(lang: str) -> NgramDictionary:
     if lang not in DEFAULT_FILES:
         raise SpanftError(

@@ -1,10 +1,9 @@
 """Pipelines at scale: predictions for whole files, model cards, and the hub."""
 
-from .model_card import model_card
 from .parts import Parts
-from .predicting import Predicted, predict
+from .prediction import Predicted, predict
+from .publishing import Pushed, model_card, push
 from .saved_pipeline import Saved, opened
-from .upload import Pushed, push
 
 __all__ = [
     "Parts",

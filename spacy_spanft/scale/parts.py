@@ -4,10 +4,9 @@ import gzip
 import hashlib
 import json
 import os
-import shutil
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +25,12 @@ class Parts:
     def __init__(self, target: Path) -> None:
         """Name the folder of an output, without making it."""
         self.folder = target.with_name(f"{target.name}.parts")
-        self._facts = self.folder / "begun.json"
+        self._facts, self._lock = self.folder / "begun.json", self.folder / ".lock"
 
     @property
     def is_begun(self) -> bool:
         """Whether there is a run to resume."""
-        return self._facts.exists() and any(self.folder.glob("*.json.gz"))
+        return any(self.folder.glob("*.json.gz"))
 
     @contextmanager
     def opened(self, facts: Mapping[str, Any], force: bool) -> Iterator[None]:
@@ -40,14 +39,8 @@ class Parts:
         facts (Mapping[str, Any]): What the predictions depend on.
         force (bool): Whether to start over if a run with other facts was begun.
         """
-        others = {path.name for path in self.folder.glob("*")} - {".lock"}
-        if self.folder.is_symlink() or (others and self._facts.name not in others):
-            raise SpanftError(
-                f"{self.folder} is where this run keeps its parts, but it holds other "
-                "files. Remove it, or name another output."
-            )
         self.folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.folder / ".lock")
+        lock = FileLock(self._lock)
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -58,28 +51,29 @@ class Parts:
             yield
         finally:
             if not self.is_begun:
-                shutil.rmtree(self.folder)
+                self._facts.unlink(missing_ok=True)
+                self._lock.unlink(missing_ok=True)
+                with suppress(OSError):  # it holds files of somebody else
+                    self.folder.rmdir()
             lock.release()
 
     def _begin(self, facts: dict[str, Any], force: bool) -> None:
-        if self.is_begun:
-            try:
-                before = json.loads(self._facts.read_bytes())
-            except (ValueError, RecursionError):
-                before = None
-            if before == facts:
-                return
-            if not force:
-                change = f"{self._facts.name} is damaged"
-                if isinstance(before, dict) and before.keys() == facts.keys():
-                    changed = [name for name in facts if facts[name] != before[name]]
-                    change = f"{' and '.join(changed)} changed since it began"
-                raise SpanftError(
-                    f"The run in {self.folder} cannot be resumed: {change}. Start over "
-                    f"with --force."
-                )
-        for path in self.folder.glob("*.json.gz"):
-            path.unlink()
+        try:
+            before = json.loads(self._facts.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            before = None
+        if before == facts:
+            return
+        if self.is_begun and not force:
+            change = f"{self._facts.name} is damaged"
+            if isinstance(before, dict) and before.keys() == facts.keys():
+                changed = [name for name in facts if facts[name] != before[name]]
+                change = f"{' and '.join(changed)} changed since it began"
+            raise SpanftError(
+                f"The run in {self.folder} cannot be resumed: {change}. Start over "
+                f"with --force."
+            )
+        self.remove()
         write_whole(self._facts, json.dumps(facts, indent=1).encode())
 
     def read(self, number: int, n_rows: int) -> list[Any] | None:
@@ -102,9 +96,10 @@ class Parts:
         data = json.dumps([number, part]).encode()
         write_whole(self._path(number), gzip.compress(data, 1))
 
-    def finish(self) -> None:
-        """Mark the run as complete."""
-        self._facts.unlink()
+    def remove(self) -> None:
+        """Remove all parts."""
+        for path in self.folder.glob("*.json.gz"):
+            path.unlink()
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:08d}.json.gz"

@@ -64,16 +64,13 @@ class Saved(NamedTuple):
 
         Without hidden ones, and those that are links to files elsewhere.
         """
-        paths = {
-            path.relative_to(self.folder): path
-            for path in sorted(self.folder.rglob("*"))
-            if path.is_file() and path.resolve().is_relative_to(self.folder.resolve())
-        }
-        return {
-            name.as_posix(): path
-            for name, path in paths.items()
-            if not any(part.startswith(".") for part in name.parts)
-        }
+        root, files = self.folder.resolve(), {}
+        for path in sorted(self.folder.rglob("*")):
+            name = path.relative_to(self.folder)
+            is_hidden = any(part.startswith(".") for part in name.parts)
+            if path.is_file() and path.resolve().is_relative_to(root) and not is_hidden:
+                files[name.as_posix()] = path
+        return files
 
 
 def read_saved(model: str) -> Saved:

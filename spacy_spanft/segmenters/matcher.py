@@ -6,25 +6,77 @@ together, one word at a time, instead of one position after the other.
 """
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.strings import get_string_id
 
-from .hashtable import HashTable, Values
+Keys: TypeAlias = NDArray[np.uint64]
+Values: TypeAlias = NDArray[np.uint32]
+Positions: TypeAlias = NDArray[np.int64]
 
-Positions = NDArray[np.int64]
 _WORD_BITS = np.uint64(32)
+_MIX1 = np.uint64(0x9E3779B97F4A7C15)
+_MIX2 = np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+class HashTable:
+    """Whole numbers to whole numbers; what is not in it is 0.
+
+    Open addressing with linear probing, filled to a quarter at most, so that nearly
+    every look-up ends at the first slot. Key 0 marks an empty slot.
+    """
+
+    def __init__(self, keys: Keys, values: Values) -> None:
+        """Fill the table with different keys and their values, none of them 0."""
+        self._bits = max(4, (4 * len(keys)).bit_length())
+        self._keys = np.zeros(1 << self._bits, np.uint64)
+        self._values = np.zeros(1 << self._bits, np.uint32)
+        slots = self._slots(keys)
+        while len(keys):
+            is_free = self._keys[slots] == 0
+            # Of several that want one slot the last one gets it; all look again.
+            self._keys[slots[is_free]] = keys[is_free]
+            is_in = self._keys[slots] == keys
+            self._values[slots[is_in]] = values[is_in]
+            keys, values = keys[~is_in], values[~is_in]
+            slots = self._next(slots[~is_in])
+
+    def get(self, keys: Keys) -> Values:
+        """Return the values of keys, 0 for a key that is not there."""
+        slots = self._slots(keys)
+        stored = self._keys.take(slots)
+        values = self._values.take(slots)
+        is_hit = stored == keys
+        values[~is_hit] = 0
+        open_ = np.flatnonzero(~is_hit & (stored != 0))
+        slots = slots[open_]
+        while len(open_):
+            slots = self._next(slots)
+            stored = self._keys.take(slots)
+            is_hit = stored == keys[open_]
+            values[open_[is_hit]] = self._values[slots[is_hit]]
+            goes_on = ~is_hit & (stored != 0)
+            open_, slots = open_[goes_on], slots[goes_on]
+        return values
+
+    def _slots(self, keys: Keys) -> NDArray[np.int64]:
+        hashed = keys * _MIX1
+        hashed ^= hashed >> np.uint64(29)
+        hashed *= _MIX2
+        hashed >>= np.uint64(64 - self._bits)
+        return hashed.view(np.int64)
+
+    def _next(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        return (slots + 1) & ((1 << self._bits) - 1)
 
 
 class NgramMatcher:
     """Matches the n-grams of a dictionary in sequences of string ids."""
 
     def __init__(self, ngrams: Iterable[str]) -> None:
-        """Build the trie.
-
-        ngrams (Iterable[str]): The n-grams, single spaces between the words.
-        """
+        """Build the trie of n-grams, with single spaces between their words."""
         texts = list(ngrams)
         words = " ".join(texts).split(" ") if texts else []
         word_ids = {word: i for i, word in enumerate(dict.fromkeys(words), 1)}
@@ -55,13 +107,11 @@ class NgramMatcher:
             steps = [_step(nodes[n], ngrams[n][:, depth]) for n in longer]
             level, positions = np.unique(np.concatenate(steps), return_inverse=True)
             is_end = np.zeros(len(level), np.bool_)
-            begin = 0
-            for n, step in zip(longer, steps, strict=True):
-                mine = positions[begin : begin + len(step)]
-                begin += len(step)
-                nodes[n] = (first_node + mine).astype(np.uint64)
+            bounds = np.cumsum([len(step) for step in steps])[:-1]
+            for n, children in zip(longer, np.split(positions, bounds), strict=True):
+                nodes[n] = (first_node + children).astype(np.uint64)
                 if n == depth + 1:
-                    is_end[mine] = True
+                    is_end[children] = True
             keys.append(level)
             ends.append(is_end)
             first_node += len(level)

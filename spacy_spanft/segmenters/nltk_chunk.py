@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from spacy.tokens import Doc
 
 from ..errors import SpanftError
-from .registry import Segment, Segmentation
+from . import Segment, Segmentation
 
 Chunker: TypeAlias = Literal["entities", "phrases"]
 
@@ -31,7 +31,7 @@ class NltkChunkSegmenter:
     ) -> None:
         """Make a segmenter.
 
-        load_tagger (Callable): Called for each batch; gives an `nltk.tag.TaggerI`.
+        load_tagger (Callable): Called for each batch; returns an `nltk.tag.TaggerI`.
         load_chunker (Callable): The same for an `nltk.chunk.ChunkParserI`.
         packages (str): NLTK's names of the data that they need.
         """
@@ -40,11 +40,10 @@ class NltkChunkSegmenter:
         self._packages = packages
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
-        """Return the chunks in Docs.
+        """Return the chunks in Docs, with their labels.
 
         docs (Sequence[Doc]): The Docs. Where sentences are marked, each is tagged
             by itself.
-        RETURNS (list[Segmentation]): The chunks with their labels, for each Doc.
         """
         try:
             tagger, chunker = self._load_tagger(), self._load_chunker()
@@ -87,10 +86,7 @@ class PhraseChunker:
     """
 
     def __init__(self, sentences: Sequence[Any]) -> None:
-        """Train the chunker.
-
-        sentences (Sequence[nltk.Tree]): Sentences of tagged words in phrases.
-        """
+        """Train the chunker on sentences of tagged words in phrases (`nltk.Tree`)."""
         from nltk.chunk import tree2conlltags
         from nltk.tag import PerceptronTagger
 
@@ -109,11 +105,7 @@ class PhraseChunker:
             random.setstate(state)
 
     def parse(self, tagged: list[tuple[str, str]]) -> Any:
-        """Chunk a sentence.
-
-        tagged (list[tuple[str, str]]): Words and part-of-speech tags.
-        RETURNS (nltk.Tree): The sentence with its phrases.
-        """
+        """Return a sentence of words and part-of-speech tags with its phrases."""
         from nltk.chunk import conlltags2tree
 
         tags = self._tagger.tag([f"{word}/{tag}" for word, tag in tagged])
@@ -146,19 +138,14 @@ def load_phrase_chunker() -> Any:
 
 
 def has_phrase_data(*folders: Path) -> bool:
-    """Whether NLTK finds the data of its phrases.
-
-    *folders (Path): Folders to search after NLTK's own.
-    """
+    """Whether NLTK finds the data of its phrases, also in folders besides its own."""
     import nltk
 
     paths = [*nltk.data.path, *map(str, folders)]
     try:
-        for resource in PHRASE_DATA:
-            nltk.data.find(resource, paths)
+        return all(nltk.data.find(name, paths) for name in PHRASE_DATA)
     except LookupError:
         return False
-    return True
 
 
 def make_nltk_chunk_segmenter(

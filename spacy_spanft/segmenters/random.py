@@ -7,7 +7,10 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..errors import SpanftError, shown
-from .registry import Segmentation
+from ..ngrams.dictionary import NgramDictionary
+from . import Segmentation
+from .ngram import NgramSegmenter
+from .writing import with_singletons
 
 # Which share of the pieces has one to five tokens where the default dictionary cuts
 # WikiText-103's validation part, by `python -m benchmarks.span_lengths`.
@@ -34,11 +37,7 @@ class RandomSegmenter:
         self._seed = int(seed) % 2**64  # a seed may be negative
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
-        """Cut Docs.
-
-        docs (Sequence[Doc]): The Docs.
-        RETURNS (list[Segmentation]): Spans of two tokens or more, for each Doc.
-        """
+        """Return spans of two tokens or more, for each Doc."""
         return [self._segment(doc) for doc in docs]
 
     def _segment(self, doc: Doc) -> Segmentation:
@@ -64,3 +63,20 @@ def make_random_segmenter(
     RETURNS (RandomSegmenter): The segmenter.
     """
     return RandomSegmenter(lengths, seed)
+
+
+def piece_lengths(docs: list[Doc], dictionary: NgramDictionary) -> list[float]:
+    """Measure which share of the pieces has one token, which two, and so on.
+
+    dictionary (NgramDictionary): Cuts them; tokens in no span are pieces too.
+    RETURNS (list[float]): The shares, as the random segmenter takes them.
+    """
+    lengths = [
+        end - start
+        for doc, spans in zip(docs, NgramSegmenter(dictionary)(docs), strict=True)
+        for start, end, *_ in with_singletons(spans, len(doc))
+    ]
+    if not lengths:
+        return [1.0]
+    shares = np.bincount(lengths)[1:] / len(lengths)
+    return [float(share) for share in shares]

@@ -11,15 +11,11 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import SpanftError, shown
 from ..util import SAMPLE, WRITER
-from .registry import Segment, Segmentation
+from . import Segment, Segmentation
 
 
 def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) -> None:
-    """Set doc.spans[key].
-
-    segmentation (Segmentation): Its spans, disjoint and in order; see `checked`.
-    writer (str): The name of the component.
-    """
+    """Set doc.spans[key] in the name of a component, to spans that were checked."""
     # Half the time of doc[start:end], and it takes the label if there is one.
     spans = [Span(doc, *segment) for segment in segmentation]
     # The name tells a second run over a Doc, as in training, from a clash with another
@@ -84,8 +80,6 @@ def other_writer(
 
     segmentation (Segmentation): What would be written now. If the very same is there,
         nothing is lost: `Doc.from_json` and `Doc.from_docs` drop the writer's name.
-    key (str): The key in doc.spans.
-    writer (str): The name of the component.
     """
     if key not in doc.spans:
         return None
@@ -101,12 +95,7 @@ def other_writer(
 
 
 def with_singletons(segmentation: Segmentation, n_tokens: int) -> Segmentation:
-    """Make every token that is in no span a span by itself.
-
-    segmentation (Segmentation): The spans of a Doc, disjoint and in order.
-    n_tokens (int): The number of its tokens.
-    RETURNS (Segmentation): Spans that cover the whole Doc.
-    """
+    """Make every token of a Doc that is in no span a span by itself."""
     filled: list[Segment] = []
     after = 0
     for segment in chain(segmentation, [(n_tokens, n_tokens)]):
@@ -127,18 +116,15 @@ def split_at_separators(
     segmentations (list[Segmentation]): The spans of each.
     separator (str): The text of the token between two texts.
     segment (Callable): Cuts Docs.
-    RETURNS (list[Segmentation]): The spans of each, none longer than one token with a
-        separator in it.
+    RETURNS (list[Segmentation]): The spans of each, none of several tokens with a
+        separator among them.
     """
     split: list[Segmentation] = []
     for doc, spans in zip(docs, segmentations, strict=True):
         orth = doc.vocab.strings[separator]
         separators = np.flatnonzero(doc.to_array(ORTH) == orth).tolist()
-        crosses = any(
-            span[0] <= i < span[1] and span[1] - span[0] > 1
-            for i in separators
-            for span in spans
-        )
+        longer = [span for span in spans if span[1] - span[0] > 1]
+        crosses = any(span[0] <= i < span[1] for i in separators for span in longer)
         split.append(_cut_parts(doc, separators, segment) if crosses else spans)
     return split
 

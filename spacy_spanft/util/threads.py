@@ -1,8 +1,12 @@
-"""Array operations on several blocks at a time: NumPy and Arrow leave Python free."""
+"""Several items at a time: ahead in threads, or in processes that end with this one."""
 
+import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing import parent_process
+from threading import Thread
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,10 +20,29 @@ def n_cores() -> int:
     return int(pa.cpu_count())
 
 
+def results_in_order(
+    submit: Callable[[T], "Future[U]"], items: Iterable[T], n_ahead: int
+) -> Iterator[U]:
+    """Submit items a few ahead of what is asked for.
+
+    submit (Callable): Starts the work on an item.
+    items (Iterable): The items, read in this thread.
+    n_ahead (int): The number of items to submit before a result is waited for.
+    YIELDS (Any): The results.
+    """
+    ahead: deque[Future[U]] = deque()
+    for item in items:
+        ahead.append(submit(item))
+        if len(ahead) > n_ahead:
+            yield ahead.popleft().result()
+    while ahead:
+        yield ahead.popleft().result()
+
+
 def map_threaded(
     function: Callable[[T], U], items: Iterable[T], n_threads: int
 ) -> Iterator[U]:
-    """Call a function in threads, a few items ahead of what is asked for.
+    """Call a function in threads: NumPy and Arrow leave Python free.
 
     function (Callable): What is called.
     items (Iterable): What it is called with; read in this thread.
@@ -30,13 +53,23 @@ def map_threaded(
         yield from map(function, items)
         return
     with ThreadPoolExecutor(n_threads) as pool:
-        ahead: deque[Future[U]] = deque()
         try:
-            for item in items:
-                ahead.append(pool.submit(function, item))
-                if len(ahead) > n_threads:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
+            yield from results_in_order(
+                lambda item: pool.submit(function, item), items, n_threads
+            )
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def obey_parent() -> None:
+    """Leave Ctrl-C to the parent of this process, and end with it, even if killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    Thread(target=_exit_with_parent, daemon=True).start()
+
+
+def _exit_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -15,7 +15,7 @@ from spacy_spanft.experiments import ArmConfig, plan, read_arms
 from spacy_spanft.experiments.arms import config_of
 from spacy_spanft.experiments.plan import NLTK_SEGMENTER, RANDOM_SEGMENTER
 from spacy_spanft.experiments.run_folder import fingerprint_of
-from spacy_spanft.segmenters.coverage import piece_lengths
+from spacy_spanft.segmenters.random import piece_lengths
 
 from ..commands import run as spacy_command
 from ..made_configs import CONFIGS

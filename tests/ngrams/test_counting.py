@@ -15,37 +15,15 @@ from spacy_spanft.errors import CorpusError, SpanftError
 from spacy_spanft.ngrams.counting import tokens, vocabulary
 from spacy_spanft.ngrams.counting.tokens import get_tokenizer
 from spacy_spanft.ngrams.counts import in_order
-from spacy_spanft.ngrams.text.blocks import blocks_from_texts
+from spacy_spanft.ngrams.text import blocks_from_texts
 
 from ..ml.reference import count_ngrams, split_at_ascii_space, tokenize
 
 NLP = spacy.blank("en")
 PIECES = [
     *("a", "b", "The", "the", "THE", "New", "York", "don't", "U.S.", "8)", ":)", "xD"),
-    *(
-        "3.5",
-        "ΑΣ",
-        "İstanbul",
-        "ß",
-        "e\u0301",
-        "🙂",
-        "שלום",
-        "<unk>",
-        "unk",
-        "--",
-        "(a",
-    ),
-    *(
-        "b).",
-        "a\u00a0b",
-        "\u00a0",
-        "\u2028",
-        "well-known",
-        "a/b",
-        "@-@",
-        "...",
-        "can't",
-    ),
+    *("3.5", "ΑΣ", "İstanbul", "ß", "e\u0301", "🙂", "שלום", "<unk>", "unk", "--"),
+    *("(a", "b).", "a\u00a0b", "\u00a0", "\u2028", "well-known", "a/b", "@-@", "can't"),
 ]
 SPACES = [" ", " ", " ", " ", "  ", "\t", "\n", " \n", "\n\n", "\r\n", "\x0b", "\x1c"]
 texts = st.lists(
@@ -65,11 +43,9 @@ def count(text, block_size=1 << 20, **how):
         return {}
 
 
-@pytest.mark.filterwarnings("ignore:No n-gram occurs")
-@given(text=texts, block_size=st.sampled_from([1, 7, 1000]), **settings)
-def test_equals_counting_at_white_space(text, block_size, max_n, min_count):
-    lines = split_at_ascii_space(text)
-    how = {"tokenizer": "whitespace", "max_n": max_n, "min_count": min_count}
+def assert_counts(lines, text, block_size=1 << 20, *, max_n, min_count, **how):
+    """Compare with counting lines of words one by one, with and without case."""
+    how = {**how, "max_n": max_n, "min_count": min_count}
     lower = [[word.lower() for word in line] for line in lines]
     assert count(text, block_size, **how) == count_ngrams(lower, max_n, min_count)
     cased = count(text, block_size, attr="ORTH", **how)
@@ -79,23 +55,24 @@ def test_equals_counting_at_white_space(text, block_size, max_n, min_count):
 
 @pytest.mark.filterwarnings("ignore:No n-gram occurs")
 @given(text=texts, block_size=st.sampled_from([1, 7, 1000]), **settings)
-def test_equals_counting_what_the_tokenizer_gives(text, block_size, max_n, min_count):
+def test_equals_counting_at_white_space(text, block_size, **how):
+    lines = split_at_ascii_space(text)
+    assert_counts(lines, text, block_size, tokenizer="whitespace", **how)
+
+
+@pytest.mark.filterwarnings("ignore:No n-gram occurs")
+@given(text=texts, block_size=st.sampled_from([1, 7, 1000]), **settings)
+def test_equals_counting_what_the_tokenizer_gives(text, block_size, **how):
     text = text.replace("<unk>", "unk")
     lines = tokenize(text, NLP.tokenizer)
-    lower = [[word.lower() for word in line] for line in lines]
-    how = {"tokenizer": NLP.tokenizer, "max_n": max_n, "min_count": min_count}
-    assert count(text, block_size, **how) == count_ngrams(lower, max_n, min_count)
-    cased = count(text, block_size, attr="ORTH", **how)
-    assert cased == count_ngrams(lines, max_n, min_count)
+    assert_counts(lines, text, block_size, tokenizer=NLP.tokenizer, **how)
 
 
 @pytest.mark.filterwarnings("ignore:No n-gram occurs")
 @given(text=st.text(max_size=80), **settings)
-def test_equals_counting_on_any_text(text, max_n, min_count):
+def test_equals_counting_on_any_text(text, **how):
     text = text.replace("\0", "").replace("\r", " ")
-    lower = [[w.lower() for w in line] for line in tokenize(text, NLP.tokenizer)]
-    how = {"tokenizer": NLP.tokenizer, "max_n": max_n, "min_count": min_count}
-    assert count(text, **how) == count_ngrams(lower, max_n, min_count)
+    assert_counts(tokenize(text, NLP.tokenizer), text, tokenizer=NLP.tokenizer, **how)
 
 
 def test_small_blocks_and_several_processes_count_the_same(monkeypatch):
@@ -152,25 +129,22 @@ def test_any_tokenizer_will_do(n_process):
     text = "纽约 很大\n纽约 不大\n" * 3
     expected = count_ngrams(tokenize(text, tokenizer), 3, 2)
     assert expected == {"纽 约": 6, "很 大": 3, "不 大": 3}
-    found = count(
-        text, 8, tokenizer=tokenizer, max_n=3, min_count=2, n_process=n_process
-    )
-    assert found == expected
+    how = {"tokenizer": tokenizer, "max_n": 3, "min_count": 2}
+    assert count(text, 8, n_process=n_process, **how) == expected
 
 
 def test_words_and_tokens_are_counted():
-    found = NgramDictionary.from_texts(["a b , a b c", "a b"], min_count=2)
-    assert dict(found) == {"a b": 3}
-    assert dict(found.words) == {"a": 3, "b": 3}
-    assert found.provenance.n_tokens == 8
-    assert found.provenance.sources == ("texts",)
-    assert found.provenance.min_count == 2
+    dictionary = NgramDictionary.from_texts(["a b , a b c", "a b"], min_count=2)
+    assert dict(dictionary) == {"a b": 3}
+    assert dict(dictionary.words) == {"a": 3, "b": 3}
+    origin = dictionary.provenance
+    assert (origin.n_tokens, origin.min_count, origin.sources) == (8, 2, ("texts",))
 
 
 def test_a_very_long_line():
-    found = NgramDictionary.from_texts(["to be or not " * 250_000], min_count=1)
-    assert found["to be or not"] == 250_000
-    assert found["not to be or not"] == 249_999
+    dictionary = NgramDictionary.from_texts(["to be or not " * 250_000], min_count=1)
+    assert dictionary["to be or not"] == 250_000
+    assert dictionary["not to be or not"] == 249_999
 
 
 def test_nothing_frequent_is_a_warning_that_names_the_threshold():
@@ -190,7 +164,7 @@ def test_no_text_is_an_error(texts):
         ({"max_n": 1}, "max_n is 1, .* whole number from 2 to 255"),
         ({"max_n": 2.5}, r"max_n is 2\.5"),
         ({"min_count": 0}, "min_count is 0, .* whole number of 1 or more"),
-        ({"attr": "LEMMA"}, "attr is 'LEMMA', but it must be 'LOWER' or 'ORTH'"),
+        ({"attr": "LEMMA"}, "attr is 'LEMMA', but must be 'LOWER' or 'ORTH'"),
         ({"n_process": 0}, "n_process is 0"),
         ({"tokenizer": "klingon"}, "no spaCy tokenizer for 'klingon'"),
     ],
@@ -211,7 +185,7 @@ def test_a_worker_that_is_killed_is_an_error():
         NgramDictionary.from_blocks(blocks, ["test"], **how)
 
 
-@pytest.mark.parametrize("lang", ["en", "de", "fr", "tr", "fi", "hu", "xx", "el", "zh"])
+@pytest.mark.parametrize("lang", ["en", "de", "tr", "hu", "xx", "el", "zh"])
 def test_tokenizer_of_a_language(lang):
     """It is that of an empty pipeline, which takes seconds to make."""
     text = (
@@ -220,10 +194,9 @@ def test_tokenizer_of_a_language(lang):
     )
     expected = spacy.blank(lang).tokenizer(text)
     for tokenizer in {get_tokenizer(lang), *tokens.ways_to_cut(lang)} - {None}:
-        for one, other in zip(tokenizer(text), expected, strict=True):
-            assert (one.text, one.lower_, one.is_space) == (
-                *(other.text, other.lower_, other.is_space),
-            )
+        for token, other in zip(tokenizer(text), expected, strict=True):
+            assert token.text == other.text
+            assert (token.lower_, token.is_space) == (other.lower_, other.is_space)
 
 
 def test_a_lean_tokenizer_has_the_rules_of_its_own():
@@ -232,9 +205,7 @@ def test_a_lean_tokenizer_has_the_rules_of_its_own():
     tokenizer.infix_finditer = re.compile("~").finditer
     tokenizer.faster_heuristics = False
     lean, _ = tokens.ways_to_cut(tokenizer)
-    assert [token.text for token in lean("gimme a~b c-d")] == [
-        *("gim", "me", "a", "~", "b", "c-d")
-    ]
+    assert [token.text for token in lean("gimme a~b")] == ["gim", "me", "a", "~", "b"]
     assert not lean.faster_heuristics
     # What it saves: nothing is found out of a word but what counting asks for.
     assert not lean.vocab["three"].like_num

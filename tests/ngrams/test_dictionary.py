@@ -27,8 +27,6 @@ def test_is_a_mapping(dictionary):
     assert dictionary.get("no such") is None
     with pytest.raises(KeyError, match="no such"):
         dictionary["no such"]
-    with pytest.raises(KeyError):
-        dictionary["new", "york"]
 
 
 def test_order_is_count_then_length_then_alphabet():
@@ -79,7 +77,6 @@ def test_top_holds_the_pieces_of_its_ngrams():
         (lambda d: d.filter(max_n=1), "max_n is 1"),
         (lambda d: d.filter(min_count=-1), "min_count is -1"),
         (lambda d: d.ranked("tfidf"), "by is 'tfidf'"),
-        (lambda d: d.merge(NgramDictionary({}, attr="ORTH")), "the other over 'ORTH'"),
         (lambda d: d.diff(NgramDictionary({}, attr="ORTH")), "the other over 'ORTH'"),
     ],
 )
@@ -155,9 +152,7 @@ def test_diff():
     ("ngrams", "words", "message"),
     [
         ({"word": 1}, {}, "'word' cannot stand in ngrams"),
-        ({"": 1}, {}, "'' cannot stand in ngrams"),
         ({"a  b": 1}, {}, "'a  b' cannot"),
-        ({"a b ": 1}, {}, "'a b ' cannot"),
         ({"a\xa0b c": 1}, {}, r"'a\\xa0b c' cannot"),
         ({("a", "b"): 1}, {}, r"\('a', 'b'\) cannot"),
         ({"a b": 0}, {}, "count of 'a b' is 0"),
@@ -175,7 +170,6 @@ def test_counts_that_are_refused(ngrams, words, message):
 def test_counts_of_numpy():
     ngrams = NgramDictionary({"a b": np.int64(3)}, words={"a": np.int32(4)})
     assert ngrams == NgramDictionary({"a b": 3}, words={"a": 4})
-    assert ngrams.top(np.int64(1)).to_bytes()
 
 
 class TestDefault:

@@ -39,21 +39,16 @@ def test_disk(corpus, tmp_path):
     path = tmp_path / "new" / "folder" / "a.tsv.gz"
     ngrams = NgramDictionary.from_files(corpus)
     ngrams.to_disk(path)
+    # Other tools read it, too.
+    header, columns, *rows = gzip.decompress(path.read_bytes()).decode().splitlines()
+    assert (header.startswith(f"{MAGIC} {{"), columns) == (True, "ngram\tcount")
+    table = dict(row.split("\t") for row in rows)
+    assert {k: int(v) for k, v in table.items()} == {**ngrams, **ngrams.words}
     again = NgramDictionary.from_disk(path)
     assert again == ngrams
     assert again.provenance.sources == (str(corpus),)
     assert again.provenance.tokenizer == "en"
     assert "spacy-spanft" in again.provenance.made_with
-
-
-def test_other_tools_read_it(corpus):
-    ngrams = NgramDictionary.from_files(corpus)
-    text = gzip.decompress(ngrams.to_bytes()).decode()
-    header, columns, *rows = text.splitlines()
-    assert header.startswith(f"{MAGIC} {{")
-    assert columns == "ngram\tcount"
-    table = dict(row.split("\t") for row in rows)
-    assert {k: int(v) for k, v in table.items()} == {**ngrams, **ngrams.words}
 
 
 def test_table_of_somebody_else():
@@ -108,10 +103,8 @@ def test_damage_is_one_clear_error(tmp_path):
 @pytest.mark.parametrize(
     ("first", "message"),
     [
-        ("", "does not begin with"),
         ("hello", "does not begin with"),
         (f"{MAGIC} nonsense", "damaged: Expecting value"),
-        (f"{MAGIC} []", "does not begin with"),
         (f"{MAGIC} {{}}", "does not begin with"),
         (f"{MAGIC} {'[' * 200_000}", "damaged: maximum recursion"),
         (f'{MAGIC} {{"format_version": 1}}\nfoo', "second line is 'foo'"),
@@ -133,18 +126,13 @@ def test_headers_that_are_refused(first, message):
     [
         ("a b\t1\na\xa0b c\t2\n", r"line 4, 'a\\xa0b c\\t2', is not an n-gram, a tab"),
         ("a b\t1\na b\u2028\t2\n", "line 4"),
-        ("a b\t1\na b\rc\t2\n", "line 4"),
         ("a b\t1\na  b\t2\n", "line 4"),
         ("a b\t-1\n", "line 3"),
-        ("a b\tx\n", "line 3"),
-        ("a b\t1\t2\nc d\n", "line 3"),
         ("a b\t1\n\nc d\t2\n", "line 4"),
         (" a b\t1\n", "line 3"),
-        ("\t1\n", "line 3"),
         ("a b\t" + "9" * 20 + "\n", "line 3"),
         ("a b\t0\n", "counts is 0"),
         ("a b\t1\nc d\t2\na b\t3\n", "stands in it twice"),
-        ("a b\t1\nb\t2\nb\t2\n", "stands in it twice"),
         ("a b\t1\nNew York\t2\n", "has capital letters"),
         ("a \ud800b\t1\n", "can't decode byte"),
     ],

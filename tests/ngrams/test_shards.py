@@ -6,8 +6,8 @@ import random
 import signal
 import tempfile
 import time
-from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from filelock import FileLock
@@ -17,18 +17,26 @@ from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, SpanftError
-from spacy_spanft.ngrams.counting.settings import Settings
-from spacy_spanft.ngrams.shards import bounded, shard
-from spacy_spanft.ngrams.shards.bounded import count_in_shards, shard_size
-from spacy_spanft.ngrams.text.blocks import blocks_from_texts
+from spacy_spanft.ngrams.counting import bounded, shard
+from spacy_spanft.ngrams.text import blocks_from_texts
 
 from .. import interpreter
-from .spaces import Spaces
 from .test_counting import texts
 
-needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray")
 has_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
 HOW = {"min_count": 3, "max_n": 4}
+
+
+class Spaces:
+    """A tokenizer that is none of spaCy's: it splits whole lines, or fails."""
+
+    def __init__(self, fails=False):
+        self.fails = fails
+
+    def __call__(self, text):
+        if self.fails:
+            raise ZeroDivisionError
+        return [SimpleNamespace(text=word) for word in text.split()]
 
 
 @pytest.fixture
@@ -69,11 +77,9 @@ def temporary(tmp_path, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
-def count_lines(lines, block_size=500, source="text", where={}, **how):  # noqa: B006
+def count_lines(lines, block_size=500, source="text", **how):
     blocks = blocks_from_texts(lines, block_size=block_size)
-    settings = Settings(**how)
-    counts = count_in_shards(blocks, settings, **where)
-    return NgramDictionary.from_counts(counts, [str(source)], settings)
+    return NgramDictionary.from_blocks(blocks, [str(source)], memory=1, **how)
 
 
 @pytest.mark.filterwarnings("ignore:N")  # that there are no n-grams
@@ -109,24 +115,18 @@ def test_many_shards_on_several_threads(text, expected, temporary, small_shards)
     assert dictionary.to_bytes() == expected
 
 
-def test_files(text, expected, temporary):
-    dictionary = NgramDictionary.from_shards(text, memory=1, n_process=2, **HOW)
-    assert dictionary.to_bytes() == expected
-
-
 def test_a_tokenizer_that_needs_whole_lines(text, temporary, small_shards):
     how = {**HOW, "tokenizer": Spaces()}
     dictionary = count_lines(text.read_text("utf8").split("\n"), source=text, **how)
     assert dictionary.to_bytes() == NgramDictionary.from_files(text, **how).to_bytes()
 
 
-@needs_ray
 @pytest.mark.slow
 def test_ray(text, expected, tmp_path, small_shards):
+    pytest.importorskip("ray")
     lines = text.read_text("utf8").split("\n")
-    where = {"engine": "ray", "work": tmp_path / "work"}
-    how = {"source": text, "where": where, "n_process": 2, **HOW}
-    assert count_lines(lines, **how).to_bytes() == expected
+    how = {"engine": "ray", "work": tmp_path / "work", "n_process": 2, **HOW}
+    assert count_lines(lines, source=text, **how).to_bytes() == expected
     assert list((tmp_path / "work").iterdir()) == []
     with pytest.raises(ZeroDivisionError):
         count_lines(lines, **how, tokenizer=Spaces(fails=True))
@@ -134,20 +134,13 @@ def test_ray(text, expected, tmp_path, small_shards):
 
 def test_an_address_needs_ray(text):
     with pytest.raises(SpanftError, match="'host:1' is that of a Ray cluster: add"):
-        NgramDictionary.from_shards(text, address="host:1")
-
-
-def test_paths_are_checked(tmp_path):
-    with pytest.raises(CorpusError, match="paths is empty"):
-        NgramDictionary.from_shards([])
-    with pytest.raises(CorpusError, match="no file"):
-        NgramDictionary.from_shards([Path("gone.txt")])
+        NgramDictionary.from_files(text, address="host:1")
 
 
 def test_shards_are_small_where_memory_is():
-    assert shard_size(1 << 30, 2) < shard_size(2 << 30, 2) <= shard_size(None, 2)
-    assert shard_size(1 << 30, 4) < shard_size(1 << 30, 2)
-    assert shard_size(1, 4) == 1 << 20
+    size = bounded.shard_size
+    assert size(1, 4) == 1 << 20
+    assert size(1 << 30, 4) < size(1 << 30, 2) < size(2 << 30, 2) <= size(None, 2)
 
 
 def test_a_full_disk_is_named(text, temporary, monkeypatch):
@@ -162,31 +155,31 @@ def test_a_full_disk_is_named(text, temporary, monkeypatch):
 
     monkeypatch.setattr(shard.Path, "write_bytes", write_until_full)
     with pytest.raises(SpanftError, match=r"No space left in .*temporary.*--work"):
-        NgramDictionary.from_shards(text, **HOW)
+        NgramDictionary.from_files(text, memory=1, **HOW)
 
 
 def test_the_folder_of_a_running_build_stays(text, temporary):
     folder = temporary / "spanft-build-other"
     folder.mkdir()
     with FileLock(f"{folder}.lock"):
-        NgramDictionary.from_shards(text, **HOW)
+        NgramDictionary.from_files(text, memory=1, **HOW)
         assert folder.exists()
     (temporary / "spanft-build-other.lock").touch()
-    NgramDictionary.from_shards(text, **HOW)
+    NgramDictionary.from_files(text, memory=1, **HOW)
 
 
 # It waits in the middle of a level to be killed.
 DRIVER = """
 import sys, time
 from spacy_spanft import NgramDictionary
-from spacy_spanft.ngrams.shards import bounded
+from spacy_spanft.ngrams.counting import bounded
 
 def wait(*args):
     print("ready", flush=True)
     time.sleep(600)
 
 bounded.sum_pairs = wait
-NgramDictionary.from_shards(sys.argv[1], work=sys.argv[2], min_count=3, max_n=4)
+NgramDictionary.from_files(sys.argv[1], work=sys.argv[2], min_count=3, max_n=4)
 """
 
 
@@ -204,6 +197,6 @@ def test_a_killed_build_starts_again(number, text, expected, tmp_path):
     process.send_signal(number)
     process.communicate(timeout=60)
     assert bool(list(work.iterdir())) == (number == signal.SIGKILL)
-    dictionary = NgramDictionary.from_shards(text, work=work, **HOW)
+    dictionary = NgramDictionary.from_files(text, work=work, **HOW)
     assert dictionary.to_bytes() == expected
     assert list(work.iterdir()) == []

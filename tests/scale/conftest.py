@@ -6,7 +6,7 @@ from spacy.tokens import Span
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.scale import input_rows
+from spacy_spanft.scale import row_files
 
 LABELS = ("good", "bad")
 
@@ -42,7 +42,7 @@ def examples(nlp):
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(input_rows, "MOST_ROWS", 4)
+    monkeypatch.setattr(row_files, "MOST_ROWS", 4)
 
 
 def texts(n_rows):

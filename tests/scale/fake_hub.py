@@ -21,30 +21,19 @@ MOST = 10_000
 
 
 class Hub:
-    """What the hub holds, and how it answers.
-
-    repos: For each repository its files, {path: bytes}.
-    private: The names of those that are private.
-    messages: The messages of the commits.
-    asked: The requests, in their order: "POST /api/repos/create".
-    refuse: {part of a path: (status, message)}; such requests are refused.
-    tokens: The tokens of the requests.
-    stored: What came as large files, {digest: bytes}.
-    """
+    """What the hub holds, and what it refuses."""
 
     def __init__(self):
-        self.repos, self.refuse, self.stored = {}, {}, {}
+        self.repos = {}  # for each repository its files, {path: bytes}
+        self.refuse = {}  # {part of a path: (status, message)}
+        self.stored = {}  # what came as large files, {digest: bytes}
         self.private, self.tokens = set(), set()
         self.messages, self.asked = [], []
 
 
 @contextmanager
 def fake_hub(cache):
-    """Run a hub, and let huggingface_hub ask it and no other, with a token.
-
-    cache: A folder for what is downloaded.
-    YIELDS: The hub; its address is `endpoint`.
-    """
+    """Run a hub, and let huggingface_hub ask it and no other, with a token."""
     hub = Hub()
     handler = type("Handler", (_Handler,), {"hub": hub})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -147,8 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
         return {"path": file["path"], "uploadMode": mode, "shouldIgnore": False}
 
     def _slot(self, wanted):
-        place = {"href": f"{self.hub.endpoint}/store/{wanted['oid']}"}
-        return {**wanted, "actions": {"upload": place}}
+        upload = {"href": f"{self.hub.endpoint}/store/{wanted['oid']}"}
+        return {**wanted, "actions": {"upload": upload}}
 
     def _commit(self, repo, body):
         for change in map(json.loads, body.splitlines()):

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 from datetime import datetime
 from decimal import Decimal
@@ -15,12 +16,14 @@ from spacy.language import Language
 
 from spacy_spanft import join_pair
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.scale import annotations, input_rows, predict, predicting
+from spacy_spanft.scale import predict, prediction, row_files
 
 from ..commands import run
+from ..interpreter import CONTEXT
 from ..tiny import OWN_LISTENER
 from .conftest import expected, read_lines, texts, write_lines
 
+slow = pytest.mark.slow
 ROWS = [{"id": str(n), "text": text} for n, text in enumerate(texts(11))]
 
 
@@ -40,6 +43,12 @@ def write(path, rows):
         lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
         path.write_bytes(gzip.compress(lines) if path.suffix == ".gz" else lines)
     return str(path)
+
+
+@pytest.fixture
+def quick_processes(monkeypatch):
+    """Start processes that have imported everything."""
+    monkeypatch.setattr(prediction, "get_context", lambda method: CONTEXT)
 
 
 def read(path):
@@ -64,15 +73,28 @@ def test_rows_of_all_formats_keep_their_order_and_cells(
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("where", [{"n_process": 2}, {"engine": "ray", "n_process": 2}])
-def test_other_processes_write_the_same_bytes(model, where, tmp_path):
-    if "engine" in where:
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=slow)])
+def test_other_processes_write_the_same_bytes(model, engine, tmp_path, quick_processes):
+    if engine == "ray":
         pytest.importorskip("ray")
     path = write_lines(tmp_path / "in.jsonl", ROWS)
-    predict(str(model), path, tmp_path / "here.jsonl")
-    predict(str(model), path, tmp_path / "there.jsonl", **where)
-    here, there = (tmp_path / f"{name}.jsonl" for name in ("here", "there"))
+    here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
+    predict(str(model), path, here)
+    predict(str(model), path, there, engine=engine, n_process=2)
     assert here.read_bytes() == there.read_bytes()
+
+
+def process_of(pipeline, texts):
+    return pipeline.gpu_id, os.getpid()
+
+
+def test_each_gpu_has_one_process(monkeypatch, quick_processes):
+    monkeypatch.setattr(prediction, "annotate", process_of)
+    pipelines = [prediction.Pipeline("nlp", None, gpu_id) for gpu_id in (3, 5)]
+    with prediction._workers("local", pipelines, None) as annotated:
+        processes = set(annotated([["a"]] * 4))
+    assert sorted(gpu_id for gpu_id, _ in processes) == [3, 5]
+    assert len({*dict(processes).values(), os.getpid()}) == 3
 
 
 def test_an_encoder_predicts_the_same_in_parts(bert, tmp_path, monkeypatch):
@@ -87,7 +109,7 @@ def test_an_encoder_predicts_the_same_in_parts(bert, tmp_path, monkeypatch):
         textcat.add_label(label)
     nlp.initialize()
     nlp.to_disk(tmp_path / "nlp")
-    monkeypatch.setattr(input_rows, "MOST_ROWS", 5)
+    monkeypatch.setattr(row_files, "MOST_ROWS", 5)
     path, output = write_lines(tmp_path / "in.jsonl", ROWS * 3), tmp_path / "out.jsonl"
     predict(str(tmp_path / "nlp"), path, output)
     docs = list(spacy.load(tmp_path / "nlp").pipe(row["text"] for row in ROWS * 3))
@@ -97,18 +119,18 @@ def test_an_encoder_predicts_the_same_in_parts(bert, tmp_path, monkeypatch):
 
 def test_the_vocabulary_does_not_grow(model, tmp_path, monkeypatch):
     """A million texts have millions of words, which spaCy would keep for ever."""
-    sizes = []
+    annotate, sizes = prediction.annotate, []
 
-    def annotate(pipeline, batch):
-        results = annotations.annotate(pipeline, batch)
-        sizes.append(len(annotations.load_once(pipeline).vocab.strings))
+    def watched(pipeline, batch):
+        results = annotate(pipeline, batch)
+        sizes.append(len(prediction.load_once(pipeline).vocab.strings))
         return results
 
-    monkeypatch.setattr(predicting, "annotate", annotate)
-    monkeypatch.setattr(input_rows, "MOST_ROWS", 10)
+    monkeypatch.setattr(prediction, "annotate", watched)
+    monkeypatch.setattr(row_files, "MOST_ROWS", 10)
     rows = [{"text": f"word{n} name{n}"} for n in range(60)]
     predict(str(model), write_lines(tmp_path / "in.jsonl", rows), tmp_path / "o.jsonl")
-    assert len(sizes) > 6
+    assert len(sizes) == 6
     assert len(set(sizes)) == 1
 
 
@@ -136,33 +158,28 @@ def test_types_of_parquet_are_kept(model, tmp_path):
 
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-@pytest.mark.parametrize(
-    ("first", "reason"),
-    [
-        ('{"id": "0", "text": null}', "has None in column 'text'"),
-        ('{"id": "0", "text": " "}', "has no text"),
-        ('{"id": "0"}', "has nothing in column 'text'.*: 'id'"),
-        ("{oops", "not a JSON object"),
-        ("[1]", r"not a JSON object: \[1\]"),
-    ],
-)
-def test_rows_that_fail_go_to_a_side_file(model, ending, first, reason, tmp_path):
-    lines = [json.dumps(row) for row in ROWS]
-    lines[0], lines[2] = first, "{oops"
-    lines[7] = '{"id": "7"}'
-    lines[8] = '{"id": "8", "text": "a", "cats": 3}'
+def test_rows_that_fail_go_to_a_side_file(model, ending, tmp_path):
+    reasons = {
+        '{"id": "0", "text": null}': "has None in column 'text'",
+        '{"id": "1", "text": " "}': "has no text",
+        '{"id": "2"}': "has nothing in column 'text'.*: 'id'",
+        "{oops": "not a JSON object",
+        "[1]": r"not a JSON object: \[1\]",
+        '{"id": "8", "text": "a", "cats": 3}': "--prefix",
+    }
+    failing = dict(zip((0, 2, 5, 6, 7, 8), reasons, strict=True))
+    lines = [failing.get(n, json.dumps(row)) for n, row in enumerate(ROWS)]
     path, output = tmp_path / "in.jsonl", tmp_path / f"out.{ending}"
     path.write_text("\n".join(lines), "utf8")
     predicted = predict(str(model), str(path), output)
-    assert predicted == (11, 4, tmp_path / f"out.{ending}.failed.jsonl")
-    right = [row for n, row in enumerate(ROWS) if n not in (0, 2, 7, 8)]
+    assert predicted == (11, 6, tmp_path / f"out.{ending}.failed.jsonl")
+    right = [row for n, row in enumerate(ROWS) if n not in failing]
     assert read(output) == expected(model, right)
     failures = read_lines(predicted.failures)
-    assert [row["row"] for row in failures] == [1, 3, 8, 9]
-    reasons = (reason, "not a JSON object", "column 'text'", "--prefix")
-    for row, pattern in zip(failures, reasons, strict=True):
+    assert [row["row"] for row in failures] == [n + 1 for n in failing]
+    for row, pattern in zip(failures, reasons.values(), strict=True):
         assert re.search(pattern, row["reason"])
-    assert failures[3]["cells"] == {"id": "8", "text": "a", "cats": 3}
+    assert failures[-1]["cells"] == {"id": "8", "text": "a", "cats": 3}
     # Failures of an output that is overwritten are none of the new one's.
     predict(str(model), write_lines(path, ROWS), output, force=True)
     assert not predicted.failures.exists()
@@ -207,7 +224,7 @@ def test_a_prefix_keeps_columns_apart(model, tmp_path):
 def test_types_of_json_are_widened_or_refused_before_predicting(
     model, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(input_rows, "MOST_ROWS", 1)
+    monkeypatch.setattr(row_files, "MOST_ROWS", 1)
     rows = [{"text": "a", "n": 1}, {"text": "b", "n": 1.5, "m": "x"}, {"text": "c"}]
     rows.append({"text": " ", "n": "one"})  # which fails, and so does not count
     path = write_lines(tmp_path / "in.jsonl", rows)
@@ -215,7 +232,7 @@ def test_types_of_json_are_widened_or_refused_before_predicting(
     written = parquet.read_table(tmp_path / "out.parquet").to_pylist()
     cells = [(row["n"], row["m"]) for row in written]
     assert cells == [(1.0, None), (1.5, "x"), (None, None)]
-    monkeypatch.setattr(predicting, "annotate", None)
+    monkeypatch.setattr(prediction, "annotate", None)
     for value in ({"n": "five"}, {"meta": {}}, {"id": "\ud800"}, {"n": 2**70}):
         write_lines(tmp_path / "in.jsonl", [*rows, {"text": "d", **value}])
         with pytest.raises(SpanftError, match=r"written as Parquet.*\.jsonl"):
@@ -244,19 +261,6 @@ def test_pairs(tmp_path):
     ):
         with pytest.raises(SpanftError, match=message):
             predict(str(tmp_path / name), path, output, force=True, **options)
-
-
-def test_long_texts_make_small_parts(tmp_path):
-    path = write_lines(tmp_path / "in.jsonl", [{"text": "a" * 3_000_000}] * 4)
-    source = input_rows.Source(path, "jsonl", "text", None, "[SEP]", "strict")
-    assert [len(part.rows) for part in input_rows.read_parts(source)] == [2, 2]
-    rows = [{"text": f"{n}" * 3_000_000} for n in range(10, 30)]
-    path = write(tmp_path / "in.parquet", rows)
-    source = source._replace(path=path, format="parquet")
-    parts = list(input_rows.read_parts(source))
-    assert max(len(part.rows) for part in parts) < 10
-    assert [row.cells for part in parts for row in part.rows] == rows
-    assert parts[-1].rows[-1].number == 20
 
 
 @pytest.mark.parametrize(
@@ -298,23 +302,17 @@ def test_wrong_inputs_leave_nothing_behind(
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
-def test_a_pipeline_that_predicts_nothing_is_refused(tmp_path):
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    nlp.to_disk(tmp_path / "nlp")
-    (tmp_path / "in.txt").write_text("a\n")
-    with pytest.raises(SpanftError, match=r"no categories, entities or spans"):
-        predict(str(tmp_path / "nlp"), str(tmp_path / "in.txt"), tmp_path / "o.jsonl")
-
-
 def test_only_what_a_pipeline_predicts_is_written(model, tmp_path):
     """A pipeline that looks for no entities does not say that there are none."""
     spacy.load(model, enable=["textcat"]).to_disk(tmp_path / "nlp")
     (tmp_path / "in.txt").write_text("\n \nlast\n", "utf8")
-    output = tmp_path / "out.jsonl"
-    predicted = predict(str(tmp_path / "nlp"), str(tmp_path / "in.txt"), output)
+    path, output = str(tmp_path / "in.txt"), tmp_path / "out.jsonl"
+    predicted = predict(str(tmp_path / "nlp"), path, output)
     assert (predicted.n_rows, predicted.n_failures) == (3, 2)
     assert [list(row) for row in read_lines(output)] == [["text", "label", "cats"]]
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(SpanftError, match=r"no categories, entities or spans"):
+        predict(str(tmp_path / "blank"), path, tmp_path / "o.jsonl")
 
 
 def test_command(model, tmp_path):

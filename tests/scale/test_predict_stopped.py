@@ -4,9 +4,8 @@ import errno
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,10 @@ from pyarrow import parquet
 
 from spacy_spanft.cli.predict import predict_cli
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.scale import annotations, input_rows, predict, predicting, workers
+from spacy_spanft.scale import predict, prediction, row_files
 from spacy_spanft.scale.parts import digest_of
 
+from ..interpreter import Interpreter
 from .conftest import read_lines, texts
 
 has_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
@@ -26,17 +26,19 @@ SCRIPT = """
 import signal, sys
 from pathlib import Path
 from spacy_spanft.cli.predict import predict_cli
-from spacy_spanft.scale import input_rows
+from spacy_spanft.scale import prediction, row_files
+from tests.interpreter import CONTEXT
+prediction.get_context = lambda method: CONTEXT
 signal.signal(signal.SIGINT, signal.default_int_handler)
-input_rows.MOST_ROWS = 10
-model, source, output = sys.argv[1:]
-predict_cli(model, source, Path(output), n_process=2)
+row_files.MOST_ROWS = 10
+model, source, output, n_process = sys.argv[1:]
+predict_cli(model, source, Path(output), n_process=int(n_process))
 """
 
 
 @pytest.fixture
 def source(tmp_path, monkeypatch):
-    monkeypatch.setattr(input_rows, "MOST_ROWS", 200)
+    monkeypatch.setattr(row_files, "MOST_ROWS", 100)
     path = tmp_path / "in.txt"
     path.write_text("\n".join(texts(N_ROWS)), "utf8")
     return str(path)
@@ -52,27 +54,27 @@ def n_parts(output):
 
 
 def start(*args):
-    args = [sys.executable, "-c", SCRIPT, *map(str, args)]
-    return subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
+    return Interpreter("-c", SCRIPT, *args)
 
 
 def wait_for_parts(process, output, n_wanted):
     end = time.monotonic() + 120
-    while n_parts(output) < n_wanted and process.poll() is None:
+    while n_parts(output) < n_wanted and process.returncode is None:
         assert time.monotonic() < end
         time.sleep(0.001)
 
 
 @has_kill
 def test_killed_at_random_moments(model, source, output, tmp_path, monkeypatch):
-    monkeypatch.setattr(input_rows, "MOST_ROWS", 10)
+    monkeypatch.setattr(row_files, "MOST_ROWS", 10)
     predict(str(model), source, tmp_path / "whole.jsonl")
     chance, n_killed, n_before = random.Random(0), 0, 0
     while not output.exists():
-        process = start(model, source, output)
-        wait_for_parts(process, output, n_before + chance.randint(15, 50))
-        process.kill()
-        process.communicate()  # which also waits for the end of its processes
+        process = start(model, source, output, 1)
+        wait_for_parts(process, output, n_before + chance.randint(10, 30))
+        with suppress(ProcessLookupError):  # it has ended
+            process.send_signal(signal.SIGKILL)
+        process.communicate()
         n_killed += process.returncode < 0
         assert output.exists() or n_parts(output) >= n_before  # what was there stays
         n_before = n_parts(output)
@@ -83,74 +85,70 @@ def test_killed_at_random_moments(model, source, output, tmp_path, monkeypatch):
 
 
 @has_kill
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted(model, source, output, how):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_survives_the_command(model, source, output, how):
     Path(source).write_text("\n".join(texts(6000)), "utf8")
-    process = start(model, source, output)
+    process = start(model, source, output, 2)
     wait_for_parts(process, output, 2)
     process.send_signal(how)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 128 + how
-    assert "Traceback" not in stderr
-    assert "Run the same command to resume" in stderr
+    _, stderr = process.communicate(timeout=60)  # its processes hold its standard error
     assert n_parts(output) >= 2
+    if how == signal.SIGINT:
+        assert process.returncode == 128 + how
+        assert "Traceback" not in stderr
+        assert "Run the same command to resume" in stderr
 
 
 def stop_after(n_batches):
-    """Annotate some batches, of which the first one is the sample."""
-    n_left = iter(range(n_batches))
+    n_left, annotate = iter(range(n_batches)), prediction.annotate
 
-    def annotate(pipeline, batch):
+    def stopping(pipeline, batch):
         if next(n_left, None) is None:
             raise KeyboardInterrupt
-        return annotations.annotate(pipeline, batch)
+        return annotate(pipeline, batch)
 
-    return annotate
+    return stopping
 
 
 @pytest.fixture
 def stopped(model, source, output, monkeypatch):
-    """A run that was stopped after two of four parts."""
+    """A run that was stopped after two of eight parts."""
     with monkeypatch.context() as patch:
-        patch.setattr(predicting, "annotate", stop_after(3))
+        patch.setattr(prediction, "annotate", stop_after(2))
         with pytest.raises(KeyboardInterrupt):
             predict(str(model), source, output)
     assert n_parts(output) == 2
     return output.with_name("out.jsonl.parts")
 
 
-@pytest.fixture
-def whole(model, source, tmp_path):
-    predict(str(model), source, tmp_path / "whole.jsonl")
-    return (tmp_path / "whole.jsonl").read_bytes()
+@pytest.fixture(scope="module")
+def whole(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "in.txt").write_text("\n".join(texts(N_ROWS)), "utf8")
+    predict(str(model), str(folder / "in.txt"), folder / "whole.jsonl")
+    return (folder / "whole.jsonl").read_bytes()
 
 
 def test_finished_parts_are_not_predicted_again(
     model, source, output, stopped, whole, monkeypatch
 ):
-    monkeypatch.setattr(predicting, "annotate", stop_after(3))
+    monkeypatch.setattr(prediction, "annotate", stop_after(6))
     predict(str(model), source, output)
     assert output.read_bytes() == whole
     assert not stopped.exists()
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda data: b"",
-        lambda data: data[: len(data) // 2],
-        lambda data: data[:50] + bytes([data[50] ^ 1]) + data[51:],
-        lambda data: bytes(len(data)),
-    ],
-)
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_a_damaged_part_is_redone(
-    model, source, ending, damage, stopped, whole, tmp_path
-):
+def test_damaged_parts_are_redone(model, source, ending, stopped, whole, tmp_path):
     output = tmp_path / f"out.{ending}"
     folder = stopped.rename(tmp_path / f"out.{ending}.parts")
-    part = folder / "00000001.json.gz"
-    part.write_bytes(damage(part.read_bytes()))
+    first = (folder / "00000000.json.gz").read_bytes()
+    data = (folder / "00000001.json.gz").read_bytes()
+    flipped = data[:50] + bytes([data[50] ^ 1]) + data[51:]
+    for number, damaged in enumerate(
+        (b"", data[: len(data) // 2], flipped, bytes(len(data)), first), 1
+    ):
+        (folder / f"0000000{number}.json.gz").write_bytes(damaged)
     predict(str(model), source, output)
     if ending == "jsonl":
         assert output.read_bytes() == whole
@@ -162,7 +160,7 @@ def test_a_damaged_part_is_redone(
 def test_resuming_is_promised_only_where_a_part_is_done(
     n_done, model, source, output, monkeypatch, capsys
 ):
-    monkeypatch.setattr(predicting, "annotate", stop_after(1 + n_done))
+    monkeypatch.setattr(prediction, "annotate", stop_after(n_done))
     with pytest.raises(SystemExit):
         predict_cli(str(model), source, output)
     assert ("to resume" in capsys.readouterr().err) == (n_done > 0)
@@ -201,7 +199,7 @@ def test_another_run_is_not_joined(model, source, output, stopped):
     assert (len(rows), "p_label" in rows[0]) == (N_ROWS, True)
 
 
-def test_a_changed_pipeline_has_another_digest(model, tmp_path):
+def test_a_changed_pipeline_has_another_digest(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x").write_text("1")
     before = digest_of(tmp_path / "a")
@@ -209,11 +207,13 @@ def test_a_changed_pipeline_has_another_digest(model, tmp_path):
     assert before != digest_of(tmp_path / "a")
 
 
-@pytest.mark.parametrize("facts", ["[", "[]", "{}", '"x"', "\x00"])
-def test_damaged_facts(facts, model, source, output, stopped, whole):
-    (stopped / "begun.json").write_text(facts)
+@pytest.mark.parametrize("facts", ["[", "[]", "{}", '"x"', "\x00", None])
+def test_damaged_facts_are_named(facts, model, source, output, stopped, whole):
+    path = stopped / "begun.json"
+    path.unlink() if facts is None else path.write_text(facts)
     with pytest.raises(SpanftError, match=r"begun.json is damaged.* with --force"):
         predict(str(model), source, output)
+    assert n_parts(output) == 2
     predict(str(model), source, output, force=True)
     assert output.read_bytes() == whole
 
@@ -224,27 +224,9 @@ def test_two_at_once(model, source, output, stopped):
     assert n_parts(output) == 2
 
 
-def test_parts_that_nobody_began_are_not_joined(model, source, output, stopped, whole):
-    part = stopped / "00000000.json.gz"
-    part.write_bytes((stopped / "00000001.json.gz").read_bytes())
-    (stopped / "begun.json").unlink()
-    with pytest.raises(SpanftError, match="holds other files"):
-        predict(str(model), source, output)
-    assert part.exists()
-
-
-def take_gpu(folder):
-    """Take a GPU, and wait until another process has one, too."""
-    gpu_id = workers.gpu_of_process(-1)
-    (folder / str(gpu_id)).touch()
-    while len(list(folder.iterdir())) < 2:
-        time.sleep(0.01)
-    return gpu_id, os.getpid()
-
-
-def test_each_process_has_a_gpu(tmp_path):
-    with workers.processes(take_gpu, [3, 5]) as submit:
-        results = [submit(tmp_path), submit(tmp_path)]
-        gpus = dict(result() for result in results)
-    assert sorted(gpus) == [3, 5]
-    assert len({*gpus.values(), os.getpid()}) == 3
+def test_files_of_others_stay_in_the_folder(model, source, output):
+    folder = output.with_name("out.jsonl.parts")
+    folder.mkdir()
+    (folder / "precious").touch()
+    predict(str(model), source, output)
+    assert [path.name for path in folder.iterdir()] == ["precious"]

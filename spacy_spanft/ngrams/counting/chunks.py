@@ -13,13 +13,40 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...util.threads import map_threaded
-from .arrow import from_arrow, joined_bytes
 
 NEWLINE = 10
 SPACE = 32
 # What str.isspace says of the first 33 characters. White space beyond ASCII stays
 # inside its chunk: the tokenizer knows what to do with it.
 _IS_SEPARATOR = np.array([chr(byte).isspace() for byte in range(SPACE + 1)])
+
+# Arrow's own functions for this import pandas where there is one, which takes longer
+# than to count a million words.
+
+
+def to_arrow(values: NDArray[Any]) -> Any:
+    """View numbers, in one piece of memory, as an Arrow array."""
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def from_arrow(array: Any) -> NDArray[Any]:
+    """View an Arrow array of numbers, none of which is null, as NumPy's."""
+    kind = np.dtype(array.type.to_pandas_dtype())
+    if not len(array):
+        return np.zeros(0, kind)
+    offset = array.offset * kind.itemsize
+    return np.frombuffer(array.buffers()[1], kind, len(array), offset)
+
+
+def joined_bytes(array: Any) -> bytes:
+    """Return the values of a LargeBinaryArray, one after the other."""
+    if not len(array):
+        return b""
+    offsets = np.frombuffer(array.buffers()[1], np.int64)
+    first = array.offset
+    begin, end = offsets[first], offsets[first + len(array)]
+    return bytes(memoryview(array.buffers()[2])[begin:end])
 
 
 class EncodedCorpus(NamedTuple):
@@ -36,9 +63,8 @@ class EncodedCorpus(NamedTuple):
 def encode_corpus(blocks: Iterable[bytes], n_threads: int = 1) -> EncodedCorpus:
     """Number the distinct chunks of a corpus.
 
-    blocks (Iterable[bytes]): Text in whole lines; see `text.blocks`.
+    blocks (Iterable[bytes]): Text in whole lines; see `text`.
     n_threads (int): How many blocks to work on at a time.
-    RETURNS (EncodedCorpus): The chunks and the corpus in their ids.
     """
     dictionaries = []
     ids: list[NDArray[np.int32]] = []
@@ -62,11 +88,7 @@ def _encode(block: bytes) -> tuple[Any, NDArray[np.int32]]:
 
 
 def split_at_space(block: bytes) -> Any:
-    """View a block as its chunks, without a copy.
-
-    block (bytes): Text that ends in white space.
-    RETURNS (pa.LargeBinaryArray): The chunks, each with the byte that closes it.
-    """
+    """View a block as its chunks, each with the byte that closes it."""
     data = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(data <= SPACE)
     ends = ends[_IS_SEPARATOR[data[ends]]]
@@ -74,11 +96,7 @@ def split_at_space(block: bytes) -> Any:
 
 
 def split_lines(text: bytes) -> Any:
-    """View text as its lines, without a copy.
-
-    text (bytes): Text that ends in a newline.
-    RETURNS (pa.LargeBinaryArray): The lines, each with its newline.
-    """
+    """View text as its lines, each with its newline."""
     data = np.frombuffer(text, np.uint8)
     return _pieces(data, np.flatnonzero(data == NEWLINE))
 
@@ -88,6 +106,14 @@ def _pieces(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> Any:
     offsets[1:] = ends + 1
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
+
+
+def ends_ngrams(separators: NDArray[np.uint8], is_tokenized: bool) -> NDArray[np.bool_]:
+    """Mark the separators that no n-gram steps over.
+
+    In text that is to be tokenized, white space other than a single space is a token.
+    """
+    return separators == NEWLINE if is_tokenized else separators != SPACE
 
 
 class SplitChunks(NamedTuple):
@@ -104,11 +130,7 @@ class SplitChunks(NamedTuple):
 
 
 def strip_separators(chunks: Any) -> SplitChunks:
-    """Take the separators off the chunks, and merge those that are now the same.
-
-    chunks (pa.LargeBinaryArray): The chunks, separator included.
-    RETURNS (SplitChunks): Their distinct texts, and the separators.
-    """
+    """Take the separators off the chunks, and merge those that are now the same."""
     if not len(chunks):
         none = np.zeros(0, np.int32)
         return SplitChunks(b"", none, none.astype(np.uint8))

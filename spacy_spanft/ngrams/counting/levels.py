@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .arrow import from_arrow, to_arrow
+from .chunks import from_arrow, to_arrow
 
 Ids: TypeAlias = NDArray[np.uint32]
 Codes: TypeAlias = NDArray[np.uint64]

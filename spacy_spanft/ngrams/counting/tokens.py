@@ -6,17 +6,12 @@ equals tokenizing every line in full; a tokenizer that is not of this kind (that
 Chinese, or one with special cases that hold a space) does tokenize every line.
 """
 
-import os
 import re
-import signal
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from functools import partial
-from multiprocessing import parent_process
-from threading import Thread
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,8 +20,9 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ...errors import CorpusError
+from ...util.threads import obey_parent, results_in_order
+from ..provenance import Attr, Settings, Tokenizer
 from .chunks import split_lines
-from .settings import Attr, Tokenizer
 
 WHITESPACE = "whitespace"
 # What stands for a rare word in tokenized corpora such as WikiText: not a word.
@@ -50,11 +46,11 @@ class Words(NamedTuple):
     words: bytes
 
 
-def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
-    """Return the tokenizer of a language; None splits at white space.
+# Tokenizers
 
-    tokenizer (Union[str, Callable]): A language code, "whitespace", or a tokenizer.
-    """
+
+def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
+    """Return the tokenizer of a language code; None for "whitespace"."""
     if not isinstance(tokenizer, str):
         return tokenizer
     if tokenizer == WHITESPACE:
@@ -104,12 +100,7 @@ def works_by_chunk(tokenizer: Tokenizer) -> bool:
 def ways_to_cut(
     tokenizer: str | Tokenizer,
 ) -> tuple[Tokenizer | None, Tokenizer | None]:
-    """Decide how text is cut into words.
-
-    tokenizer (Union[str, Callable]): A language code, "whitespace", or a tokenizer.
-    RETURNS (tuple[Optional[Callable], Optional[Callable]]): What cuts chunks, and what
-        cuts whole lines; at most one of them. Without either, chunks are words.
-    """
+    """Return what cuts chunks, and what cuts lines: one of them, or none for words."""
     chosen = get_tokenizer(tokenizer)
     if chosen is None:
         return None, None
@@ -132,13 +123,37 @@ def lean(tokenizer: Tokenizer) -> Tokenizer:
     return kind(Vocab(lex_attr_getters=needed), *rules, faster_heuristics=heuristics)
 
 
-def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
-    """Take every chunk for a word: the text is tokenized already.
+# Distinct chunks
+
+
+def words_of_chunks(
+    text: bytes, tokenizer: Tokenizer | None, settings: Settings
+) -> Words:
+    """Cut every distinct chunk into words.
 
     text (bytes): Distinct chunks, one a line.
-    attr (str): "LOWER" folds case, "ORTH" keeps it.
-    RETURNS (Words): One word for each chunk, none for the empty one.
+    tokenizer (Optional[Callable]): A tokenizer that works by chunk; None if the text is
+        tokenized already, so that every chunk is a word, and the empty one none.
+    RETURNS (Words): The words of each chunk.
     """
+    if tokenizer is None:
+        return _chunks_as_words(text, settings.attr)
+    lines = split_lines(text)
+    tokenize = partial(tokenize_chunks, tokenizer=tokenizer, attr=settings.attr)
+    n_workers = settings.n_process if len(lines) > CHUNKS_PER_BATCH else 1
+    results: Iterable[Words]
+    results = _map_in_processes(tokenize, _batches(text, lines), n_workers)
+    if settings.progress:  # in workers not at all: tqdm would start a lock for them
+        n_batches = -(-len(lines) // CHUNKS_PER_BATCH)
+        results = tqdm(results, "Tokenizing", n_batches, leave=False, disable=None)
+    lengths, words = [np.zeros(0, np.int64)], [b""]
+    for result in results:
+        lengths.append(result.lengths)
+        words.append(result.words)
+    return Words(np.concatenate(lengths), b"".join(words))
+
+
+def _chunks_as_words(text: bytes, attr: Attr) -> Words:
     lines = f"\n{text.decode('utf8')}"
     lengths = np.ones(lines.count("\n") - 1, np.int64)
     empty = lines.find("\n\n")
@@ -149,36 +164,6 @@ def words_at_whitespace(text: bytes, *, attr: Attr) -> Words:
     # A newline is not a letter, so it changes nothing in how its neighbors are folded.
     folded = lines.lower() if attr == "LOWER" else lines
     return Words(lengths, folded.encode("utf8"))
-
-
-def words_by_tokenizer(
-    text: bytes,
-    tokenizer: Tokenizer,
-    *,
-    attr: Attr,
-    n_process: int = 1,
-    progress: bool = False,
-) -> Words:
-    """Tokenize every distinct chunk.
-
-    text (bytes): Distinct chunks, one a line.
-    tokenizer (Callable): A tokenizer that works by chunk.
-    RETURNS (Words): The tokens of each chunk.
-    """
-    lines = split_lines(text)
-    tokenize = partial(tokenize_chunks, tokenizer=tokenizer, attr=attr)
-    n_workers = n_process if len(lines) > CHUNKS_PER_BATCH else 1
-    results: Iterable[Words]
-    results = _map_in_processes(tokenize, _batches(text, lines), n_workers)
-    lengths = [np.zeros(0, np.int64)]
-    words: list[bytes] = []
-    if progress:  # in workers none at all: tqdm would start a lock for all processes
-        n_batches = -(-len(lines) // CHUNKS_PER_BATCH)
-        results = tqdm(results, "Tokenizing", n_batches, leave=False, disable=None)
-    for result in results:
-        lengths.append(result.lengths)
-        words.append(result.words)
-    return Words(np.concatenate(lengths), b"".join(words))
 
 
 def _batches(text: bytes, lines: Any) -> Iterator[str]:
@@ -224,12 +209,14 @@ def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
     return Words(np.array(lengths, np.int64), "\n".join([*words, ""]).encode("utf8"))
 
 
+# Whole lines
+
+
 def tokenize_lines(
     blocks: Iterable[bytes], tokenizer: Tokenizer, *, n_process: int = 1
 ) -> Iterator[bytes]:
     """Tokenize every line in full: the slow way, for any tokenizer.
 
-    blocks (Iterable[bytes]): Text in whole lines.
     YIELDS (bytes): The tokens with single spaces between them; a line ends where no
         n-gram may go on.
     """
@@ -251,19 +238,16 @@ def _tokenize_block(block: bytes, tokenizer: Tokenizer) -> bytes:
 def _map_in_processes(
     work: Callable[[T], U], items: Iterable[T], n_process: int
 ) -> Iterator[U]:
-    """Call a function in processes, a few items ahead of what is asked for."""
     if n_process == 1:
         yield from map(work, items)
         return
     pool = ProcessPoolExecutor(n_process, initializer=_set_work, initargs=(work,))
-    ahead: deque[Future[U]] = deque()
+
+    def submit(item: T) -> "Future[U]":
+        return pool.submit(_call_work, item)
+
     try:
-        for item in items:
-            ahead.append(pool.submit(_call_work, item))
-            if len(ahead) > 2 * n_process:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
+        yield from results_in_order(submit, items, 2 * n_process)
     except BrokenProcessPool as error:
         raise CorpusError(
             "A process that tokenized was killed, perhaps because memory ran out. Use "
@@ -278,20 +262,9 @@ _work: Callable[[Any], Any]
 
 def _set_work(work: Callable[[Any], Any]) -> None:
     """Keep the work in a process, so that it is sent there only once."""
-    # Ctrl-C reaches all processes: the first one ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    Thread(target=_exit_with_parent, daemon=True).start()
     global _work
+    obey_parent()
     _work = work
-
-
-def _exit_with_parent() -> None:
-    """End this process with the one that started it, even if that is killed."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _call_work(item: Any) -> Any:

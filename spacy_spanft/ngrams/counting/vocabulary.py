@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrow import from_arrow, joined_bytes, to_arrow
-from .chunks import split_lines
+from .chunks import from_arrow, joined_bytes, split_lines, to_arrow
 from .levels import GAP, Counts, Ids
 from .tokens import Words
 
@@ -57,7 +56,6 @@ def rank_words(
     is_end (NDArray[np.bool_]): For every chunk id, whether a gap follows it.
     chunk_counts (Counts): For every chunk id, how often it occurs.
     min_count (int): A word that occurs less often is a gap.
-    RETURNS (tuple[Vocabulary, ChunkWords]): The words, and the chunks in their ids.
     """
     encoded = split_lines(words.words).dictionary_encode()
     indices = from_arrow(encoded.indices)
@@ -68,7 +66,8 @@ def rank_words(
     np.add.at(counts, indices, np.repeat(distinct_counts, words.lengths))
 
     frequent = np.flatnonzero(counts >= min_count)
-    names = _lines(encoded.dictionary.take(to_arrow(frequent)))
+    joined = joined_bytes(encoded.dictionary.take(to_arrow(frequent)))
+    names = joined.decode("utf8").split("\n")[:-1]
     kept = np.array([is_word(name) for name in names], np.bool_)
     ranked = frequent[kept]
     order = np.argsort(-counts[ranked], kind="stable")
@@ -89,10 +88,6 @@ def rank_words(
     return vocabulary, ChunkWords(flat, starts, words.lengths[chunk_ids] + is_end)
 
 
-def _lines(array: Any) -> list[str]:
-    return joined_bytes(array).decode("utf8").split("\n")[:-1]
-
-
 def _is_empty(lines: Any) -> NDArray[np.bool_]:
     """Mark the lines that are a newline alone."""
     offsets = np.frombuffer(lines.buffers()[1], np.int64, len(lines) + 1)
@@ -110,8 +105,6 @@ def expand_blocks(blocks: list[NDArray[np.int32]], chunks: ChunkWords) -> Iterat
 
     blocks (list[NDArray[np.int32]]): Chunk ids. Emptied on the way, so that memory
         never holds the whole corpus twice.
-    chunks (ChunkWords): What the chunks are made of.
-    YIELDS (Ids): Word ids.
     """
     is_end = chunks.words[chunks.starts + chunks.lengths - 1] == GAP
     is_end &= chunks.lengths > 0

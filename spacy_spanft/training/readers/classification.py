@@ -13,7 +13,7 @@ from spacy.training import Example
 from ...errors import SpanftError, shown
 from ...ml.encoder.settings import SETTINGS
 from ...ml.pairs import SEPARATOR, split_pair
-from ...ngrams.text.blocks import ErrorHandling
+from ...ngrams.text import ErrorHandling
 from .columns import Columns, cats_of, check_columns, is_left_out, text_of, warn_no_text
 from .docbins import is_docbins
 from .rows import Incomplete, Row, check_length, rows_from_dataset

@@ -16,7 +16,7 @@ from spacy.training import Example, biluo_to_iob, iob_to_biluo
 from spacy.vocab import Vocab
 
 from ...errors import SpanftError, shown
-from ...ngrams.text.blocks import ErrorHandling
+from ...ngrams.text import ErrorHandling
 from .classification import NO_PATH
 from .offsets import OFFSETS_ENDING, offsets_corpus
 from .rows import cell_of, check_length, rows_from_dataset

@@ -19,7 +19,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ...errors import SpanftError, listed, shown
-from ...ngrams.text.blocks import ErrorHandling
+from ...ngrams.text import ErrorHandling
 from .rows import Row, check_length
 from .tables import lines_of, rows_from_file
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from spacy.language import Language
 
 from ...errors import SpanftError, listed, shown
-from ...ngrams.text.hub import load_split
+from ...ngrams.text import load_split
 
 Incomplete = Literal["error", "skip"]
 

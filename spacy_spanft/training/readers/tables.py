@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ...errors import SpanftError, counted, listed, shown
-from ...ngrams.text.blocks import PACKED, ErrorHandling, blocks_from_files
+from ...ngrams.text import PACKED, ErrorHandling, blocks_from_files
 from .rows import Incomplete, Row
 
 OnError: TypeAlias = Callable[[str, SpanftError], None]

@@ -1,4 +1,4 @@
-"""The model card of a pipeline: what its files say, and nothing else."""
+"""Model cards, of what the files of a pipeline say, and uploads to the hub."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spacy.util import dot_to_object
 
 from .. import NgramDictionary, default_dictionary
-from ..errors import visible
+from ..errors import SpanftError, visible
 from ..util import SEGMENTER
 from ..util._compat import readme_of_spacy
-from .saved_pipeline import Saved
+from .saved_pipeline import Saved, opened
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
@@ -27,38 +27,20 @@ _LICENSES = """
     mit apache-2.0 bsd-2-clause bsd-3-clause mpl-2.0 gpl-2.0 gpl-3.0 lgpl-3.0 agpl-3.0
     cc0-1.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-4.0 cc-by-nc-sa-4.0 unlicense
 """
-# The hub's names of metrics, by the end of spaCy's.
-_METRICS = {
-    **{"f": "f1", "f1": "f1", "p": "precision", "r": "recall", "auc": "roc_auc"},
-    **{"acc": "accuracy", "accuracy": "accuracy", "matthews": "matthews_correlation"},
-    **{"pearson": "pearsonr", "spearman": "spearmanr"},
-}
-
-
-class Task(NamedTuple):
-    """What a component does: the hub's word, a clause, and code that shows it."""
-
-    tag: str
-    clause: str
-    code: str
-
-
 _TEXTS, _TOKENS = "text-classification", "token-classification"
-_NER = Task(_TOKENS, "finds entities", "[(ent.text, ent.label_) for ent in doc.ents]")
-_SPANCAT = Task(
-    _TOKENS,
-    "finds spans, which may overlap",
-    "[(span.text, span.label_) for span in doc.spans[{key!r}]]",
-)
+# Of each factory: the hub's word, what it does, and code that shows it.
+_NER = _TOKENS, "finds entities", "[(ent.text, ent.label_) for ent in doc.ents]"
+_SPANS = "[(span.text, span.label_) for span in doc.spans[{key!r}]]"
+_SPANCAT = _TOKENS, "finds spans, which may overlap", _SPANS
 _TASKS = {
-    "textcat": Task(_TEXTS, "chooses a label for each text", "doc.cats"),
-    "textcat_multilabel": Task(_TEXTS, "gives texts any number of labels", "doc.cats"),
-    "text_regressor": Task(_TEXTS, "gives each text a score", "doc.cats"),
+    "textcat": (_TEXTS, "chooses a label for each text", "doc.cats"),
+    "textcat_multilabel": (_TEXTS, "gives texts any number of labels", "doc.cats"),
+    "text_regressor": (_TEXTS, "gives each text a score", "doc.cats"),
     "ner": _NER,
     "bilou_ner": _NER,
     "spancat": _SPANCAT,
     "spancat_singlelabel": _SPANCAT,
-    "tagger": Task(_TOKENS, "tags tokens", "[(t.text, t.tag_) for t in doc]"),
+    "tagger": (_TOKENS, "tags tokens", "[(t.text, t.tag_) for t in doc]"),
 }
 
 
@@ -67,6 +49,73 @@ class Named(NamedTuple):
 
     name: str
     on_hub: bool = False
+
+
+class Pushed(NamedTuple):
+    """A pipeline on the hub: the address of its page, and its number of files."""
+
+    url: str
+    n_files: int
+
+
+def push(
+    model: str, repo: str, *, private: bool = False, message: str | None = None
+) -> Pushed:
+    """Upload a pipeline to the Hugging Face hub, in one commit.
+
+    It gets a model card, unless its author wrote a README.md.
+
+    model (str): The pipeline, by name or path; or a wheel that `spacy package` built,
+        which is uploaded beside the files in it.
+    repo (str): The repository, USER/NAME, which is created if necessary.
+    private (bool): Whether nobody else may see it.
+    message (Optional[str]): The message of the commit.
+    RETURNS (Pushed): The pipeline on the hub.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi
+
+    check_repo(repo)
+    api = HfApi()
+    with opened(model) as saved:
+        files: dict[str, bytes | Path] = dict(saved.files())
+        files["README.md"] = _readme_of(saved, repo).encode()
+        if saved.wheel is not None:
+            files[saved.wheel.name] = saved.wheel
+        operations = [CommitOperationAdd(name, file) for name, file in files.items()]
+        message = message or f"Upload {saved.name} {saved.meta['version']}"
+        try:
+            url = api.create_repo(repo, private=private or None, exist_ok=True)
+            if private and not api.model_info(repo).private:
+                raise SpanftError(
+                    f"{repo!r} already exists, and anybody can see it. Make it private "
+                    f"in its settings on the hub, or omit --private."
+                )
+            api.create_commit(repo, operations, commit_message=message)
+        except SpanftError:
+            raise
+        except Exception as error:  # the HTTP library depends on the hub's version
+            raise SpanftError(
+                f"The Hugging Face hub ({api.endpoint}) did not accept {repo!r}: "
+                f"{error} Check that you are logged in (`hf auth login`, or set "
+                f"HF_TOKEN) with a token that may write there."
+            ) from error
+    return Pushed(str(url), len(files))
+
+
+def check_repo(repo: str) -> None:
+    """Raise for what cannot be the name of a repository."""
+    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", repo, re.ASCII):
+        raise SpanftError(f"--repo is {repo!r}, but must be USER/NAME on the hub.")
+
+
+def _readme_of(saved: Saved, repo: str) -> str:
+    """Return the README.md that the author wrote, with metadata, or a model card."""
+    path = saved.folder / "README.md"
+    text = path.read_text("utf8", "replace") if path.is_file() else ""
+    if text in ("", readme_of_spacy(saved.meta)):
+        return model_card(saved, repo)
+    has_metadata = re.match(r"---\r?\n.*?\n---", text, re.DOTALL)
+    return text if has_metadata else f"---\n{card_data(saved).to_yaml()}\n---\n{text}"
 
 
 def model_card(saved: Saved, repo: str | None = None) -> str:
@@ -80,13 +129,14 @@ def model_card(saved: Saved, repo: str | None = None) -> str:
     card = ModelCard.from_template(
         card_data(saved),
         template_path=str(Path(__file__).parent / "card.md.jinja"),
-        md=_markdown,
+        # A text as Markdown, a shell and Python read it, in one line.
+        md=lambda text: _SIGNS.sub(r"\\\g<0>", visible(str(text))),
         sh=lambda word: quote(visible(word)),
         py=lambda text: ascii(text) if visible(text) != text else json.dumps(text),
         saved=saved,
         meta=saved.meta,
         repo=repo,
-        tasks=tasks_of(saved),
+        tasks=_tasks_of(saved),
         scores=scores_of(saved),
         encoders=encoders_of(saved),
         segmentations=_segmentations_of(saved),
@@ -96,40 +146,28 @@ def model_card(saved: Saved, repo: str | None = None) -> str:
     return str(card)
 
 
-def readme_of(saved: Saved, repo: str) -> str:
-    """Return the README.md that the author wrote, with metadata, or a model card."""
-    path = saved.folder / "README.md"
-    if not path.is_file():
-        return model_card(saved, repo)
-    text = path.read_text("utf8", "replace")
-    if text == readme_of_spacy(saved.meta):
-        return model_card(saved, repo)
-    if re.match(r"---\r?\n.*?\n---", text, re.DOTALL):
-        return text
-    return f"---\n{card_data(saved).to_yaml()}\n---\n{text}"
-
-
 def card_data(saved: Saved) -> "ModelCardData":
     """Return what the hub reads at the top of a model card."""
     from huggingface_hub import EvalResult, ModelCardData
 
-    tags = list(dict.fromkeys(task.tag for task in tasks_of(saved)))
+    tags = list(dict.fromkeys(tag for tag, _, _ in _tasks_of(saved)))
     train, dev = data_of(saved, "train"), data_of(saved, "dev")
-    encoders = encoders_of(saved).values()
     results = [
         EvalResult(
             task_type=_TEXTS if name.startswith("cats_") else _TOKENS,
             dataset_type=dev.name if dev.on_hub else "custom",
             dataset_name=dev.name,
-            metric_type=_METRICS[end],
-            metric_name=name,
+            metric_type=visible(name),
+            metric_name=visible(name),
             metric_value=value,
         )
         for name, value in scores_of(saved).items()
-        if (end := name.rpartition("_")[2]) in _METRICS
     ]
-    lang, license = saved.meta["lang"], _slug(saved.meta.get("license") or "")
+    lang, license = saved.meta["lang"], saved.meta.get("license") or ""
+    license = re.sub(r"[^a-z0-9.]+", "-", license.lower()).strip("-")
+    license = license.removeprefix("gnu-").removesuffix("-license")
     is_known = license in _LICENSES.split()
+    encoders = encoders_of(saved).values()
     return ModelCardData(
         language="multilingual" if lang == "xx" else lang,
         license=license if is_known else "other" if license else None,
@@ -144,25 +182,20 @@ def card_data(saved: Saved) -> "ModelCardData":
     )
 
 
-def _slug(license: str) -> str:
-    slug = re.sub(r"[^a-z0-9.]+", "-", license.lower()).strip("-")
-    return slug.removeprefix("gnu-").removesuffix("-license")
-
-
-def tasks_of(saved: Saved) -> list[Task]:
-    """Return what the components do, each task once."""
+def _tasks_of(saved: Saved) -> list[tuple[str, str, str]]:
     tasks = [
-        task._replace(code=task.code.format(key=block.get("spans_key")))
+        (*_TASKS[factory][:2], _TASKS[factory][2].format(key=block.get("spans_key")))
         for block in saved.components.values()
-        if (task := _TASKS.get(block.get("factory", ""))) is not None
+        if (factory := block.get("factory", "")) in _TASKS
     ]
     return list(dict.fromkeys(tasks))
 
 
 def scores_of(saved: Saved) -> dict[str, float]:
-    """Return the scores in meta.json. spaCy also writes 0 for what nothing computed.
+    """Return the scores in meta.json.
 
-    So a score of 0 is one only if the config gives it a weight.
+    spaCy also writes 0 for what nothing computed, so a 0 counts only if the config
+    gives it a weight.
     """
     weights = saved.config.get("training", {}).get("score_weights", {})
     return {
@@ -209,9 +242,8 @@ def _segmentations_of(saved: Saved) -> dict[str, dict[str, str]]:
                 rows["n-grams"] = f"{len(dictionary):,}"
                 rows["source"] = ", ".join(dictionary.provenance.sources) or UNKNOWN
                 rows["tokens counted"] = f"{dictionary.provenance.n_tokens:,}"
-                rows["license"] = (
-                    "MIT (n-grams and counts only)" if is_default else UNKNOWN
-                )
+                licensed = "MIT (n-grams and counts only)"
+                rows["license"] = licensed if is_default else UNKNOWN
             segmentations[name] = rows
     return segmentations
 
@@ -233,8 +265,3 @@ def data_of(saved: Saved, part: str) -> Named:
         share = share if outer.get("part") == "dev" else 1 - share
         named = named._replace(name=f"{share:.0%} of {named.name}")
     return named
-
-
-def _markdown(text: Any) -> str:
-    """Return a text so that Markdown shows it as it is, in a cell of a table, too."""
-    return _SIGNS.sub(r"\\\g<0>", visible(str(text)))

@@ -4,6 +4,8 @@ A shard is a few megabytes of text. Its chunks become word ids once the whole co
 known; then each level counts its pairs, sorted by key, so that equal ranges of keys can
 be read from all shards and summed. A key is a pair of n-grams times an odd number:
 keys spread over all 64 bits, and the inverse of the number restores the pair.
+
+Arrays are files: SHARD.NAME-N, for a level of n-grams of N words.
 """
 
 from collections.abc import Sequence
@@ -14,11 +16,11 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from ..counting.chunks import encode_corpus, strip_separators
-from ..counting.levels import GOLDEN, Block, Codes, Counts, Occurrences, neighbor_pairs
-from ..counting.settings import Tokenizer
-from ..counting.tokens import tokenize_lines
-from ..counting.vocabulary import ChunkWords, expand
+from ..provenance import Tokenizer
+from .chunks import encode_corpus, ends_ngrams, strip_separators
+from .levels import GOLDEN, Block, Codes, Counts, Occurrences, neighbor_pairs
+from .tokens import tokenize_lines
+from .vocabulary import ChunkWords, expand
 
 INVERSE = np.uint64(pow(int(GOLDEN), -1, 1 << 64))
 # What the whole corpus has one of, in place of the number of a shard.
@@ -36,27 +38,11 @@ class ChunkCounts(NamedTuple):
     counts: Counts
 
 
-def write(folder: Path, name: str, data: bytes | NDArray[Any]) -> None:
-    """Write a file under another name, then rename it: Ray may run a task twice.
-
-    folder (Path): The folder.
-    name (str): The name of the file.
-    data (Union[bytes, NDArray]): The contents.
-    """
+def write(folder: Path, name: str, array: NDArray[Any]) -> None:
+    """Write an array under another name, then rename it: Ray may run a task twice."""
     part = folder / f"{name}.{uuid4().hex}"
-    part.write_bytes(data if isinstance(data, bytes) else data.data)
+    part.write_bytes(array.data)
     part.replace(folder / name)
-
-
-def read(folder: Path, name: str, kind: type[np.generic]) -> NDArray[Any]:
-    """Read an array that `write` wrote.
-
-    folder (Path): The folder.
-    name (str): The name of the file.
-    kind (type): The type of its numbers.
-    RETURNS (NDArray): The array.
-    """
-    return np.fromfile(folder / name, kind)
 
 
 def encode_shard(
@@ -64,17 +50,15 @@ def encode_shard(
     shard: int,
     blocks: Sequence[bytes],
     line_tokenizer: Tokenizer | None,
-    is_end: NDArray[np.bool_],
+    is_tokenized: bool,
     n_workers: int,
 ) -> ChunkCounts:
     """Number the chunks of a shard, apart from those of other shards.
 
-    folder (Path): The folder to write to.
-    shard (int): The number of the shard.
     blocks (Sequence[bytes]): Its text in whole lines.
     line_tokenizer (Optional[Callable]): A tokenizer for whole lines; None if chunks are
         tokenized later.
-    is_end (NDArray[np.bool_]): For each byte, whether it separates n-grams.
+    is_tokenized (bool): Whether chunks are words.
     n_workers (int): The number of processes and threads.
     RETURNS (ChunkCounts): The distinct chunks.
     """
@@ -84,7 +68,7 @@ def encode_shard(
     text, texts, separators = strip_separators(corpus.chunks)
     chunks = np.concatenate([np.zeros(0, np.int32), *corpus.blocks])
     write(folder, f"{shard}.texts-1", texts)
-    write(folder, f"{shard}.ends-1", is_end[separators])
+    write(folder, f"{shard}.ends-1", ends_ngrams(separators, is_tokenized))
     write(folder, f"{shard}.chunks-1", chunks)
     counts = np.zeros(text.count(b"\n"), np.int64)
     np.add.at(counts, texts[chunks], np.int64(1))
@@ -96,8 +80,6 @@ def count_pairs(
 ) -> NDArray[np.intp]:
     """Count the candidates of a level: pairs of n-grams that start one word apart.
 
-    folder (Path): The folder of the shard, and of the level before.
-    shard (int): The number of the shard.
     n (int): The number of words of the n-grams.
     n_grams (int): The number of n-grams of the level before.
     n_parts (int): The number of equal ranges of keys.
@@ -121,28 +103,28 @@ def _read_level(folder: Path, shard: int, n: int) -> Block:
     """Read where the n-grams of a level occur in a shard."""
     if n == 1:
         return _read_words(folder, shard)
-    frequent = read(folder, f"{CORPUS}.keys-{n}", np.uint64)
-    keys = read(folder, f"{shard}.keys-{n}", np.uint64)
-    ids = read(folder, f"{shard}.ids-{n}", np.uint32)
+    frequent = np.fromfile(folder / f"{CORPUS}.keys-{n}", np.uint64)
+    keys = np.fromfile(folder / f"{shard}.keys-{n}", np.uint64)
+    ids = np.fromfile(folder / f"{shard}.ids-{n}", np.uint32)
     # Both are sorted, so the search goes through memory in order.
     grams = np.searchsorted(frequent, keys)
     grams[grams == len(frequent)] = 0
     keep = np.flatnonzero((frequent[grams] == keys)[ids])
-    starts = read(folder, f"{shard}.starts-{n}", np.uint32)
+    starts = np.fromfile(folder / f"{shard}.starts-{n}", np.uint32)
     return Occurrences(starts[keep], grams.astype(np.uint32)[ids[keep]])
 
 
 def _read_words(folder: Path, shard: int) -> NDArray[np.uint32]:
     """Read a shard as word ids."""
-    ids = read(folder, f"{shard}.ids-1", np.int32)
-    ids = ids[read(folder, f"{shard}.texts-1", np.int32)]
+    ids = np.fromfile(folder / f"{shard}.ids-1", np.int32)
+    ids = ids[np.fromfile(folder / f"{shard}.texts-1", np.int32)]
     chunks = ChunkWords(
-        read(folder, f"{CORPUS}.words-1", np.uint32),
-        read(folder, f"{CORPUS}.starts-1", np.int64)[ids],
-        read(folder, f"{CORPUS}.lengths-1", np.int64)[ids]
-        + read(folder, f"{shard}.ends-1", np.bool_),
+        np.fromfile(folder / f"{CORPUS}.words-1", np.uint32),
+        np.fromfile(folder / f"{CORPUS}.starts-1", np.int64)[ids],
+        np.fromfile(folder / f"{CORPUS}.lengths-1", np.int64)[ids]
+        + np.fromfile(folder / f"{shard}.ends-1", np.bool_),
     )
-    return expand(read(folder, f"{shard}.chunks-1", np.int32), chunks)
+    return expand(np.fromfile(folder / f"{shard}.chunks-1", np.int32), chunks)
 
 
 def sum_pairs(
@@ -150,7 +132,6 @@ def sum_pairs(
 ) -> tuple[Codes, Counts]:
     """Sum the counts of one range of keys over all shards.
 
-    folder (Path): The folder of the shards.
     n (int): The number of words of the n-grams.
     begins (Sequence[int]): Where the range begins in each shard.
     ends (Sequence[int]): Where it ends.
@@ -160,17 +141,14 @@ def sum_pairs(
 
     def column(name: str, kind: type[np.generic]) -> NDArray[Any]:
         size = np.dtype(kind).itemsize
-        return np.concatenate(
-            [
-                np.fromfile(
-                    folder / f"{shard}.{name}-{n}",
-                    kind,
-                    end - begin,
-                    offset=begin * size,
-                )
-                for shard, (begin, end) in enumerate(zip(begins, ends, strict=True))
-            ]
-        )
+        ranges = enumerate(zip(begins, ends, strict=True))
+        parts = [
+            np.fromfile(
+                folder / f"{shard}.{name}-{n}", kind, end - begin, offset=begin * size
+            )
+            for shard, (begin, end) in ranges
+        ]
+        return np.concatenate(parts)
 
     keys, ids = np.unique(column("keys", np.uint64), return_inverse=True)
     # Floating-point sums are exact up to 2 ** 53.

@@ -1,1 +1,0 @@
-"""Exact counts in bounded memory: text in shards on disk, on threads or a cluster."""

@@ -1,1 +1,0 @@
-"""Where text comes from: files, iterables and datasets, as blocks of lines."""
