@@ -14,7 +14,7 @@ import pytest
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.readers.classification import table_corpus
-from spacy_spanft.training.readers.conll import conll_corpus
+from spacy_spanft.training.readers.entities import conll_corpus
 
 N_EACH = 130
 ROWS = [

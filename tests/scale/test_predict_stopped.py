@@ -14,6 +14,7 @@ from filelock import FileLock
 from pyarrow import parquet
 
 from spacy_spanft.cli.predict import predict_cli
+from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.scale import annotations, input_rows, predict, predicting, workers
 from spacy_spanft.scale.parts import digest_of
@@ -26,11 +27,13 @@ SCRIPT = """
 import signal, sys
 from pathlib import Path
 from spacy_spanft.cli.predict import predict_cli
+from spacy_spanft.cli.util import short_errors
 from spacy_spanft.scale import input_rows
 signal.signal(signal.SIGINT, signal.default_int_handler)
 input_rows.MOST_ROWS = 10
 model, source, output = sys.argv[1:]
-predict_cli(model, source, Path(output), n_process=2)
+with short_errors():
+    predict_cli(model, source, Path(output), n_process=2)
 """
 
 
@@ -163,7 +166,7 @@ def test_resuming_is_promised_only_where_a_part_is_done(
     n_done, model, source, output, monkeypatch, capsys
 ):
     monkeypatch.setattr(predicting, "annotate", stop_after(1 + n_done))
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit), short_errors():
         predict_cli(str(model), source, output)
     assert ("to resume" in capsys.readouterr().err) == (n_done > 0)
 

@@ -14,8 +14,7 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from ...errors import ComparisonError, listed, shown
-from ...training.readers.rows import Row
-from ...training.readers.tables import rows_from_file
+from ...training.readers.rows import Row, rows_from_file
 from ...util.pipelines import load
 from ..metrics.choice import metric_of
 from .annotating import annotate

@@ -7,7 +7,7 @@ from confection import Config
 
 from ...configs import fitting_epochs
 from ...errors import SpanftError, shown
-from ...training.evaluation import evaluation_steps
+from ...training.schedules import evaluation_steps
 from .arms import change
 
 _MAX_STEPS = "training.max_steps"
