@@ -49,6 +49,8 @@ def segment_cli(
 
     from ..util._compat import import_code
     from ..util.files import check_page, write_whole
+    from ..util.gpu import CPU
+    from ..util.pipelines import load
 
     if html is not None:
         check_page(html, [file] if file else [])
@@ -64,7 +66,7 @@ def segment_cli(
         )
     read = read_texts(texts, file, errors)
     import_code(code)
-    nlp = _load(model) if model else _blank(lang or "en", segmenter or "ngrams")
+    nlp = load(model, CPU) if model else _blank(lang or "en", segmenter or "ngrams")
     component = _segmenter_of(nlp)
     if dictionary is not None:
         component.initialize(nlp=nlp, dictionary=dictionary)
@@ -98,16 +100,6 @@ def _blank(lang: str, segmenter: Segmenter) -> "Language":
     nlp.add_pipe(FACTORY, config={"segmenter": _SEGMENTERS[segmenter]})
     nlp.max_length = _LONGEST_TEXT
     return nlp
-
-
-def _load(model: str) -> "Language":
-    import spacy
-
-    try:
-        return spacy.load(model)
-    except (OSError, ImportError, ValueError) as error:
-        message = f"The pipeline {model!r} cannot be loaded: {error}"
-        raise SpanftError(message) from error
 
 
 def _segmenter_of(nlp: "Language") -> Any:

@@ -180,15 +180,13 @@ def read_texts(
 
 
 def _lines(file: str | None, errors: OnBadBytes) -> Iterator[str]:
-    from ..ngrams.text.blocks import blocks_from_files
+    from ..training.readers.rows import lines_of
 
     is_empty = True
-    blocks = blocks_from_files([file or "-"], errors=errors, block_size=1 << 16)
-    for block in blocks:
-        for line in block.decode("utf8").split("\n")[:-1]:
-            if line.strip():
-                is_empty = False
-                yield line.rstrip("\r")
+    for line in lines_of(file or "-", errors):
+        if line.strip():
+            is_empty = False
+            yield line.rstrip("\r\n")
     if is_empty:
         where = f"There is no text in {file!r}: it is empty, or all white space."
         raise SpanftError(where if file else _NO_TEXTS)

@@ -1,7 +1,7 @@
 """Where a config's data come from, what they hold, and which task they are for."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -9,21 +9,12 @@ from typing import Any, Literal
 import spacy
 from confection import Config
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Corpus
 from spacy.util import registry
 
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import SEPARATOR
-from ..training.gold import (
-    SCORE,
-    DataSummary,
-    cats_in,
-    entities_in,
-    has_score,
-    spans_in,
-    tags_in,
-)
+from ..training.gold import LEARNED, SCORE, DataSummary, has_score
 from ..training.readers.classification import is_docbins
 from ..training.readers.entities import CONLL_ENDING, has_offsets
 from ..training.readers.rows import columns_of
@@ -136,7 +127,8 @@ def summarize(config: Config, task: str, part: str) -> DataSummary:
                 f"{shown(path)} has no scores for {task}, but labels or nothing: each "
                 "text needs doc.cats['score'] and no other label."
             )
-        summary.add(doc, [] if is_scored else list(_labels(doc, task)))
+        labels = [] if is_scored else LEARNED[TASKS[task].component](doc, None)
+        summary.add(doc, list(labels))
     if not summary.n_words:
         raise SpanftError(f"There are no rows in {shown(path)}.")
     return summary
@@ -153,12 +145,6 @@ def _corpus_of(block: dict[str, Any]) -> Any:
     if block["@readers"] == DOCBINS:
         return Corpus(block["path"])
     return registry.resolve({"corpus": block})["corpus"]
-
-
-def _labels(doc: Doc, task: str) -> Iterator[str]:
-    if task in COLUMNS:
-        return cats_in(doc)
-    return {"tagger": tags_in, "spancat": spans_in}.get(task, entities_in)(doc)
 
 
 def guess_columns(path: str, columns: Mapping[str, str]) -> dict[str, str]:

@@ -9,24 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import SpanftError, listed
 from ..pipeline.span_segmenter import DEFAULT_SPANS_KEY
 from ..util import SEGMENTER
-from .gold import cats_in, entities_in, read_corpus, spans_in, tags_in
+from .gold import LEARNED, read_corpus
 
 _OURS = "spacy-spanft."
 _HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
 _SPANCATS = ("spancat", "spancat_singlelabel")
-# The gold labels that the components of each factory learn.
-_GOLD: dict[str, Callable[[Any, Doc], Iterable[str]]] = {
-    **dict.fromkeys(("ner", "beam_ner", "bilou_ner"), lambda _, doc: entities_in(doc)),
-    **dict.fromkeys(_SPANCATS, lambda pipe, doc: spans_in(doc, pipe.key)),
-    **dict.fromkeys(("textcat", "textcat_multilabel"), lambda _, doc: cats_in(doc)),
-    "tagger": lambda _, doc: tags_in(doc),
-}
 
 
 def make_label_check() -> Callable[[Language], None]:
@@ -162,7 +154,7 @@ def warn_labels(nlp: Language, dev: Iterable[Example]) -> None:
     docs = [example.reference for example in dev]
     for name, component in nlp.pipeline:
         pipe: Any = component
-        labels_of = _GOLD.get(nlp.get_pipe_meta(name).factory)
+        labels_of = LEARNED.get(nlp.get_pipe_meta(name).factory)
         if labels_of is None:
             continue
         if not pipe.labels:
@@ -171,7 +163,8 @@ def warn_labels(nlp: Language, dev: Iterable[Example]) -> None:
                 "label for it. Check the path and the @readers of [corpora.train].",
                 stacklevel=2,
             )
-        labels = {label for doc in docs for label in labels_of(pipe, doc)}
+        key = getattr(pipe, "key", None)
+        labels = {label for doc in docs for label in labels_of(doc, key)}
         if unseen := sorted(labels - set(pipe.labels)):
             warnings.warn(
                 f"The dev data has labels that {name!r} has not seen in the training "

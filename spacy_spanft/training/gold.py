@@ -1,7 +1,7 @@
 """The corpora of a config, and what is annotated in their Docs."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -57,6 +57,15 @@ def spans_in(doc: Doc, key: str | None = None) -> Iterator[str]:
 def tags_in(doc: Doc) -> Iterator[str]:
     """Return the tags of the tokens."""
     return (token.tag_ for token in doc if token.tag_)
+
+
+# The labels of a Doc that the components of each factory learn; a spancat's by its key.
+LEARNED: dict[str, Callable[[Doc, str | None], Iterator[str]]] = {
+    **dict.fromkeys(("ner", "beam_ner", "bilou_ner"), lambda doc, _: entities_in(doc)),
+    **dict.fromkeys(("spancat", "spancat_singlelabel"), spans_in),
+    **dict.fromkeys(("textcat", "textcat_multilabel"), lambda doc, _: cats_in(doc)),
+    "tagger": lambda doc, _: tags_in(doc),
+}
 
 
 def has_score(doc: Doc) -> bool:

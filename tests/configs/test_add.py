@@ -57,16 +57,15 @@ def test_a_config_of_spacy_trains_with_spans(base, tmp_path, single, bert):
     assert len(doc.spans["ngrams"])
 
 
-def test_files_are_not_overwritten(base, tmp_path):
-    base("textcat")
-    done = run("spanft", "add", "base.cfg", "base.cfg", cwd=tmp_path, ok=False)
+def test_files_are_not_overwritten(tmp_path):
+    base, out = CONFIGS / "textcat_baseline.cfg", tmp_path / "out.cfg"
+    done = run("spanft", "add", base, base, ok=False)
     assert "both read and written" in done.stderr
-    (tmp_path / "out.cfg").write_text("mine")
-    command = ("spanft", "add", "base.cfg", "out.cfg")
-    assert "add --force" in run(*command, cwd=tmp_path, ok=False).stderr
-    assert (tmp_path / "out.cfg").read_text() == "mine"
-    run(*command, "--force", cwd=tmp_path)
-    done = run("spanft", "add", "out.cfg", "more.cfg", cwd=tmp_path, ok=False)
+    out.write_text("mine")
+    assert "add --force" in run("spanft", "add", base, out, ok=False).stderr
+    assert out.read_text() == "mine"
+    run("spanft", "add", base, out, "--force")
+    done = run("spanft", "add", out, tmp_path / "more.cfg", ok=False)
     assert "textcat already uses spans or windows" in done.stderr
     assert not (tmp_path / "more.cfg").exists()
 

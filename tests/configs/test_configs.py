@@ -186,22 +186,21 @@ def test_two_phases_train(entities, bert, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "data"),
+    "name",
     [
-        *(("textcat_spanft", "single"), ("pair_spanft", "paired")),
-        *(("score_spanft", "paired"), ("ner_two_phase", "entities")),
-        *(("bilou_ner_spanft", "entities"), ("spancat_spanft", "entities")),
+        *("textcat_spanft", "pair_spanft", "score_spanft"),
+        *("ner_two_phase", "bilou_ner_spanft", "spancat_spanft"),
     ],
 )
-def test_training_is_prepared(name, data, bert, request):
+def test_training_is_prepared(name, bert, single, paired, entities):
     """Each epoch, which is one step here, is evaluated."""
-    path = str(request.getfixturevalue(data))
-    paths = {"train": path, "dev": path, "transformer": str(bert)}
+    of_texts = {"textcat": single, "pair": paired, "score": paired}
+    data = str(of_texts.get(name.split("_")[0], entities))
+    paths = {"train": data, "dev": data, "transformer": str(bert)}
     overrides = {f"paths.{key}": value for key, value in paths.items()}
-    config = load_config(CONFIGS / f"{name}.cfg", overrides)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        nlp = init_nlp(config)
+        nlp = init_nlp(load_config(CONFIGS / f"{name}.cfg", overrides))
     assert nlp.config["training"]["eval_frequency"] == 1
 
 

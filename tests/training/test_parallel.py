@@ -155,7 +155,7 @@ def test_command(bert, tmp_path):
         (("c.cfg",), "torchrun --nproc-per-node"),
         (("no.cfg",), "There is no file"),
         (("c.cfg", "-g", "1"), "each process has the GPU of its own number"),
-        (("c.cfg", "nope"), "This is not a setting of a config"),
+        (("c.cfg", "--nope", "1"), "This is not a setting of a config"),
     ],
 )
 def test_errors(args, expected, tmp_path):

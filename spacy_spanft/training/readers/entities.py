@@ -3,7 +3,7 @@
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -90,13 +90,7 @@ def conll_corpus(
         if unit == "sentence":
             units = [[sentence] for document in units for sentence in document]
         for number, sentences in enumerate(units[: limit or None], 1):
-            rows = [row for sentence in sentences for row in sentence]
-            reference = _doc_of_tags(
-                nlp.vocab,
-                [[row[0] for row in sentence] for sentence in sentences],
-                [[row[-1] for row in sentence] for sentence in sentences],
-                pos=[row[1] for row in rows] if len(rows[0]) > 2 else None,
-            )
+            reference = _doc_of(nlp.vocab, sentences)
             if not gold_tokens:
                 check_length(nlp, reference.text, f"Doc {number} of {source}")
             yield _example(nlp, reference, spans_key, gold_tokens)
@@ -139,7 +133,7 @@ def ner_dataset_corpus(
     """
     source = f"split {split!r} of {name!r}"
 
-    def read() -> Iterator[tuple[list[str], list[str]]]:
+    def read() -> Iterator[Sentence]:
         for place, cells in rows_from_dataset(name, config, split):
             row = Row(f"{place} of {source}", cells)
             words = _strings(row, "tokens", tokens)
@@ -151,15 +145,14 @@ def ner_dataset_corpus(
             for tag in row_tags:
                 _check_tag(tag, row.place)
             if words:
-                yield words, row_tags
+                yield [[*pair] for pair in zip(words, row_tags, strict=True)]
 
     def corpus(nlp: Language) -> Iterator[Example]:
         sentences = list(islice(read(), limit or None))
         if not sentences:
             raise SpanftError(f"There are no rows in {source}.")
-        for words, row_tags in sentences:
-            reference = _doc_of_tags(nlp.vocab, [words], [row_tags])
-            yield _example(nlp, reference, spans_key)
+        for sentence in sentences:
+            yield _example(nlp, _doc_of(nlp.vocab, [sentence]), spans_key)
 
     return corpus
 
@@ -232,22 +225,19 @@ def _check_tag(tag: str, where: str) -> None:
         )
 
 
-def _doc_of_tags(
-    vocab: Vocab,
-    words: Sequence[Sequence[str]],
-    tags: Sequence[Sequence[str]],
-    pos: list[str] | None = None,
-) -> Doc:
+def _doc_of(vocab: Vocab, sentences: list[Sentence]) -> Doc:
     """Build a Doc of sentences, with the entities that spaCy reads from the tags."""
+    rows = [row for sentence in sentences for row in sentence]
+    tags = [[row[-1] for row in sentence] for sentence in sentences]
     iob = [[_IOB.get(tag[0], tag[0]) + tag[1:] for tag in row] for row in tags]
     # A sentence at a time: in IOB1, I- at its beginning begins an entity.
     biluo = [tag for sentence in iob for tag in iob_to_biluo(sentence)]
     return Doc(
         vocab,
-        words=[word for sentence in words for word in sentence],
-        tags=pos,
+        words=[row[0] for row in rows],
+        tags=[row[1] for row in rows] if len(rows[0]) > 2 else None,
         ents=biluo_to_iob(biluo),
-        sent_starts=[i == 0 for sentence in words for i in range(len(sentence))],
+        sent_starts=[i == 0 for sentence in sentences for i in range(len(sentence))],
     )
 
 
