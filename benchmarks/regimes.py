@@ -25,7 +25,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
 from spacy_spanft.configs import task_config
-from spacy_spanft.configs.bases import base
+from spacy_spanft.configs.templates import base
 
 from .arguments import Encoder, Folder
 from .fewlabels.configs import precision

@@ -7,8 +7,7 @@ from statistics import mean, median
 
 import numpy as np
 
-from spacy_spanft.experiments.statistics.methods import method_difference
-from spacy_spanft.experiments.statistics.resampling import resample
+from spacy_spanft.experiments.significance import method_difference, resample
 
 from .fewlabels.arms import BASELINE, CHOSEN
 from .fewlabels.tables import METRICS

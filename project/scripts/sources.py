@@ -21,7 +21,7 @@ Corpora = dict[str, Any]
 def from_hub(task: Task, limit: int) -> tuple[Source, Corpora]:
     """Give where a task's dataset is, and how each part of it is read."""
     from spacy_spanft.training.readers.classification import dataset_corpus
-    from spacy_spanft.training.readers.conll import ner_dataset_corpus
+    from spacy_spanft.training.readers.entities import ner_dataset_corpus
 
     name, config = task.hub
     layout = task.layouts[0]
@@ -43,7 +43,7 @@ def from_files(
 ) -> tuple[Source, Corpora]:
     """Give where a task's files are, and how each of them is read."""
     from spacy_spanft.training.readers.classification import table_corpus
-    from spacy_spanft.training.readers.conll import conll_corpus
+    from spacy_spanft.training.readers.entities import conll_corpus
 
     paths = find_files(name, task, folder)
     corpora: Corpora = {}
@@ -114,7 +114,7 @@ def names_of_files(task: Task) -> str:
 
 def layout_of(name: str, task: Task, path: Path) -> Layout:
     """Find out in which columns a file has what."""
-    from spacy_spanft.training.readers.tables import columns_of
+    from spacy_spanft.training.readers.rows import columns_of
 
     there = columns_of(path)
     for layout in task.layouts:

@@ -7,20 +7,15 @@ here: a command imports what it needs when it runs.
 import typer
 
 from ..util._compat import command_line
-from .add import add_cli
-from .build import build_cli
-from .card import card_cli
-from .compare import compare_cli
 from .convert import convert_cli
-from .dictionaries import diff_cli, info_cli, top_cli
-from .experiments import experiment_cli
+from .dictionaries import build_cli, diff_cli, info_cli, top_cli
+from .experiments import compare_cli, experiment_cli
 from .explain import explain_cli, phrases_cli
-from .init import init_cli
+from .init import add_cli, init_cli
 from .predict import predict_cli
-from .pretrain import pretrain_cli
-from .push import push_cli
+from .publish import card_cli, push_cli
 from .segment import segment_cli
-from .train import train_cli
+from .train import pretrain_cli, train_cli
 from .util import CommandGroup
 
 spanft = typer.Typer(

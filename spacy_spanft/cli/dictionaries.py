@@ -1,68 +1,185 @@
-"""`python -m spacy spanft dictionary info | top | diff`."""
+"""`python -m spacy spanft dictionary build | info | top | diff`."""
 
+import re
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
+from wasabi import msg
 from wasabi.tables import table
 
-from ..errors import visible
-from .build import By, RankBy, print_info
-from .util import short_errors
+from ..errors import SpanftError, visible
+from .options import Address, BadBytes, Engine, Lang, OnBadBytes, Quiet
 
+if TYPE_CHECKING:
+    from ..ngrams.dictionary import NgramDictionary
+    from ..ngrams.provenance import CountSettings
+
+RankBy = Literal["count", "pmi"]
 _ALIGNS: tuple[Literal["l", "r"], ...] = ("l", "r", "r")
 
 # fmt: off
-DictionaryFile = Annotated[Path, Argument(help="A dictionary file", show_default=False)]
+By = Annotated[RankBy, Option(help="What the best are ranked by")]
+Dictionary = Annotated[Path, Argument(help="A dictionary file")]
 HowMany = Annotated[int, Option("--k", "-k", min=1, help="How many to show")]
-Length = Annotated[int | None, Option(help="Only n-grams of this length")]
 # fmt: on
 
 
-def info_cli(path: DictionaryFile) -> None:
-    """Show where a dictionary comes from, and what is in it."""
-    with short_errors():
-        from ..ngrams.dictionary import NgramDictionary
+def build_cli(
+    texts: Annotated[list[str] | None, Argument(help="Text files with one text per line, JSONL (.jsonl) or Parquet (.parquet); text and JSONL can be compressed (.gz, .bz2, .zst); '-' for standard input")] = None,  # noqa: E501
+    *,
+    output: Annotated[Path, Option("--output", "-o", help="The dictionary file to write (.tsv.gz)")],  # noqa: E501
+    dataset: Annotated[str | None, Option(help="Instead of files: a dataset by its hub name, or a local folder")] = None,  # noqa: E501
+    config: Annotated[str | None, Option(help="The dataset's configuration, e.g. wikitext-103-raw-v1")] = None,  # noqa: E501
+    split: Annotated[str, Option(help="The dataset's split")] = "train",
+    column: Annotated[str, Option(help="The column of a dataset or of Parquet, or the key in JSONL, that holds the text")] = "text",  # noqa: E501
+    lang: Lang = "en",
+    pretokenized: Annotated[bool, Option("--pretokenized", "-t", help="The text is tokenized already: split it at white space")] = False,  # noqa: E501
+    cased: Annotated[bool, Option("--cased", help="Do not fold case")] = False,
+    max_n: Annotated[int, Option("--max-n", "-n", help="The largest n")] = 5,
+    min_count: Annotated[int, Option("--min-count", "-c", help="How often an n-gram must occur")] = 10,  # noqa: E501
+    top: Annotated[int | None, Option("--top", "-k", min=1, help="Keep only the k best")] = None,  # noqa: E501
+    by: By = "count",
+    errors: BadBytes = "strict",
+    n_process: Annotated[int | None, Option("--n-process", help="Number of processes; default: one per core")] = None,  # noqa: E501
+    engine: Engine = "local",
+    address: Address = None,
+    memory: Annotated[str | None, Option("--memory", help="Memory that counting may use, such as 2GB; the text waits on disk, in $TMPDIR or --work")] = None,  # noqa: E501
+    work: Annotated[Path | None, Option("--work", help="Folder for temporary files with --memory; all machines of a cluster must see it")] = None,  # noqa: E501
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Count the n-grams of a corpus, and write those that occur often enough."""
+    from ..ngrams.dictionary import NgramDictionary
+    from ..ngrams.text import sampled
+    from ..segmenters.ngram import held_out_coverage
+    from ..util.files import check_target
+    from ..util.threads import n_cores
 
-        print_info(NgramDictionary.from_disk(path))
+    check_target(output, texts or [])
+    settings: CountSettings = {
+        "tokenizer": "whitespace" if pretokenized else lang,
+        "attr": "ORTH" if cased else "LOWER",
+        "max_n": max_n,
+        "min_count": min_count,
+        "n_process": n_cores() if n_process is None else n_process,
+        "progress": not quiet,
+        "memory": None if memory is None else parse_memory(memory),
+        "engine": engine,
+        "address": address,
+        "work": work,
+    }
+    if dataset is None:
+        sources = texts or []
+        blocks = _blocks_of_files(sources, column, errors)
+    else:
+        sources = ["/".join(filter(None, (dataset, config, split)))]
+        blocks = _blocks_of_dataset(texts, dataset, config, split, column)
+    sample: list[bytes] = []
+    blocks = sampled(blocks, sample)
+    dictionary = NgramDictionary.from_blocks(blocks, sources, **settings)
+    if top is not None:
+        dictionary = dictionary.top(top, by)
+    dictionary.to_disk(output)
+    if quiet:
+        return
+    _print_facts(dictionary)
+    if dictionary and sample:
+        covered = held_out_coverage(dictionary, sample, **settings)
+        rows = [
+            ("held-out text", f"{covered.n_sentences:,} sentences"),
+            ("tokens in a match", f"{covered.share:.1%}"),
+            ("spans a sentence", f"{covered.spans_per_sentence:.1f}"),
+        ]
+        print(table(rows))
+    msg.good(f"Wrote {len(dictionary):,} n-grams to {visible(str(output))}")
+
+
+def _blocks_of_files(
+    paths: list[str], column: str, errors: OnBadBytes
+) -> Iterator[bytes]:
+    from ..ngrams.text import blocks_of
+
+    if not paths:
+        raise SpanftError(
+            "There is nothing to read. Name text files ('-' is the standard input), "
+            "or a dataset with --dataset."
+        )
+    return blocks_of(paths, column=column, errors=errors)
+
+
+def _blocks_of_dataset(
+    paths: list[str] | None, name: str, config: str | None, split: str, column: str
+) -> Iterator[bytes]:
+    from ..ngrams.text import blocks_from_texts, texts_from_dataset
+
+    if paths:
+        raise SpanftError("Name either text files or a --dataset, not both.")
+    texts = texts_from_dataset(name, config, split=split, column=column)
+    return blocks_from_texts(texts)
+
+
+def parse_memory(value: str) -> int:
+    """Return the bytes of a number with a unit, such as 2GB."""
+    match = re.fullmatch(r"\s*(\d*\.?\d+)\s*([KMGT]?)I?B\s*", value.upper())
+    if match is None:
+        raise SpanftError(
+            f"--memory is {value!r}, but it must be a number with a unit, such as "
+            "500MB or 2GB."
+        )
+    return int(float(match[1]) * 1024 ** " KMGT".index(match[2] or " "))
+
+
+def info_cli(path: Dictionary) -> None:
+    """Show where a dictionary comes from, and what is in it."""
+    from ..ngrams.dictionary import NgramDictionary
+
+    _print_facts(NgramDictionary.from_disk(path))
+
+
+def _print_facts(dictionary: "NgramDictionary") -> None:
+    from ..ngrams.provenance import facts_of
+
+    print(table([(name, visible(value)) for name, value in facts_of(dictionary)]))
 
 
 def top_cli(
-    path: DictionaryFile, k: HowMany = 20, by: By = RankBy.count, n: Length = None
-) -> None:
+    path: Dictionary,
+    k: HowMany = 20,
+    by: By = "count",
+    n: Annotated[int | None, Option(help="Only n-grams of this length")] = None,
+) -> None:  # fmt: skip
     """Show the best n-grams of a dictionary."""
-    with short_errors():
-        from ..ngrams.dictionary import NgramDictionary
+    from ..ngrams.dictionary import NgramDictionary
 
-        dictionary = NgramDictionary.from_disk(path)
-        with_score = by is RankBy.pmi
-        rows = (
-            (visible(ngram), f"{dictionary[ngram]:,}", *[f"{score:.2f}"] * with_score)
-            for ngram, score in dictionary.ranked(by.value)
-            if n is None or ngram.count(" ") + 1 == n
-        )
-        header = ("n-gram", "count", *["PMI (bits)"] * with_score)
-        best = list(islice(rows, k))
-        print(table(best, header=header, divider=True, aligns=_ALIGNS[: len(header)]))
+    dictionary = NgramDictionary.from_disk(path)
+    has_score = by == "pmi"
+    rows = (
+        (visible(ngram), f"{dictionary[ngram]:,}", *[f"{score:.2f}"] * has_score)
+        for ngram, score in dictionary.ranked(by)
+        if n is None or ngram.count(" ") + 1 == n
+    )
+    header = ("n-gram", "count", *["PMI (bits)"] * has_score)
+    best = list(islice(rows, k))
+    print(table(best, header=header, divider=True, aligns=_ALIGNS[: len(header)]))
 
 
-def diff_cli(left: DictionaryFile, right: DictionaryFile, k: HowMany = 10) -> None:
+def diff_cli(left: Dictionary, right: Dictionary, k: HowMany = 10) -> None:
     """Compare two dictionaries."""
-    with short_errors():
-        from ..ngrams.dictionary import NgramDictionary
+    from ..ngrams.dictionary import NgramDictionary
 
-        diff = NgramDictionary.from_disk(left).diff(NgramDictionary.from_disk(right))
-        only_left, only_right, common = diff
-        n_all = len(only_left) + len(only_right) + len(common)
-        names = [visible(str(path)) for path in (left, right)]
-        rows = [
-            (f"only in {names[0]}", f"{len(only_left):,}"),
-            (f"only in {names[1]}", f"{len(only_right):,}"),
-            ("in both", f"{len(common):,}"),
-            ("in both, of all", f"{len(common) / max(1, n_all):.1%}"),
-        ]
-        print(table(rows, aligns=("l", "r")))
-        for name, ngrams in zip(names, (only_left, only_right), strict=True):
-            print(f"\nMost frequent of those only in {name}:")
-            print("  " + (visible(", ".join(ngrams[:k])) or "(none)"))
+    diff = NgramDictionary.from_disk(left).diff(NgramDictionary.from_disk(right))
+    only_left, only_right, common = diff
+    n_all = len(only_left) + len(only_right) + len(common)
+    names = [visible(str(path)) for path in (left, right)]
+    rows = [
+        (f"only in {names[0]}", f"{len(only_left):,}"),
+        (f"only in {names[1]}", f"{len(only_right):,}"),
+        ("in both", f"{len(common):,}"),
+        ("in both, of all", f"{len(common) / max(1, n_all):.1%}"),
+    ]
+    print(table(rows, aligns=("l", "r")))
+    for name, ngrams in zip(names, (only_left, only_right), strict=True):
+        print(f"\nMost frequent of those only in {name}:")
+        print("  " + (visible(", ".join(ngrams[:k])) or "(none)"))

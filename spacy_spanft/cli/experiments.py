@@ -1,65 +1,116 @@
-"""`python -m spacy spanft experiment`."""
+"""`python -m spacy spanft compare | experiment`."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Option
 from wasabi.tables import table
 
-from ..errors import SpanftError, listed
+from ..errors import ComparisonError, SpanftError, listed
 from ..util.extras import require
-from ..util.files import check_folder
-from .util import Address, Engine, EngineName, read_overrides
+from ..util.files import check_folder, is_there
+from .options import Address, Engine, GpuId, GpuIds
+from .util import read_overrides, report
 
 if TYPE_CHECKING:
     from ..experiments.arms import ArmConfig
+    from ..experiments.experiment import Task
     from ..experiments.plan import Run
     from ..experiments.running import Failure
 
-# fmt: off
-Arms = Annotated[Path, Argument(help="The arms: the settings that each changes in a config (YAML)", show_default=False)]  # noqa: E501
-Data = Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train, dev and test data (.spacy, .tsv, .csv or .jsonl); can be repeated", show_default=False)]  # noqa: E501
-Output = Annotated[Path, Option("--output", "-o", help="The folder of the runs, each in TASK/ARM/SEED", show_default=False)]  # noqa: E501
-Metrics = Annotated[Path | None, Option("--metrics", "-m", help="The folder of the report", show_default=False)]  # noqa: E501
-TrainOnly = Annotated[bool, Option("--train-only", help="Do not compare the runs; test data is not needed")]  # noqa: E501
-Pipeline = Annotated[str | None, Option("--pipeline", "-p", help="The pipeline, as for `spanft init`; default: that of task.json beside the data ({\"pipeline\": \"textcat\"}), or detected from the data", show_default=False)]  # noqa: E501
-Configs = Annotated[str | None, Option("--configs", "-c", help="Your own configs: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if task.json has a \"config\"", show_default=False)]  # noqa: E501
-Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or path", show_default=False)]  # noqa: E501
-DictionaryFile = Annotated[str | None, Option("--dictionary", help="The n-gram dictionary; default: the built-in English one", show_default=False)]  # noqa: E501
-NltkData = Annotated[Path | None, Option("--nltk-data", help="Data for NLTK, if it has none of its own", show_default=False)]  # noqa: E501
-Only = Annotated[list[str] | None, Option("--arm", help="Only this arm; can be repeated", show_default=False)]  # noqa: E501
-Seeds = Annotated[int, Option("--seeds", min=1, help="Number of seeds")]
-Seed = Annotated[int, Option("--seed", min=0, help="The first seed")]
-Epochs = Annotated[int | None, Option("--epochs", "-e", min=1, help="Number of epochs; default: 3, and more for few texts", show_default=False)]  # noqa: E501
-Jobs = Annotated[int, Option("--jobs", "-j", min=1, help="Number of runs at the same time")]  # noqa: E501
-GpuId = Annotated[str, Option("--gpu-id", "-g", help="GPU ID, or several for --jobs: 0,1, or 0,0 to share one; -1 for CPU")]  # noqa: E501
-DryRun = Annotated[bool, Option("--dry-run", help="Only list the runs")]
-# fmt: on
+
+def compare_cli(
+    data: Annotated[list[str], Option("--data", "-d", help="The test data: .spacy, or whatever the pipelines' dev corpus reads; once for each --runs, in the same order")],  # noqa: E501
+    arms: Annotated[list[str] | None, Argument(help="Trained pipelines or files of predictions (.jsonl), each as PATH or ARM=PATH. The first arm is the baseline; repeat an arm to add runs with other seeds")] = None,  # noqa: E501
+    runs: Annotated[list[Path] | None, Option("--runs", "-r", help="A task's folder of training runs, instead of pipelines; repeat it for several tasks")] = None,  # noqa: E501
+    metric: Annotated[str | None, Option("--metric", "-m", help="The metric, such as cats_matthews; by default the one with the highest score weight in the first pipeline")] = None,  # noqa: E501
+    positive_label: Annotated[str | None, Option("--positive-label", "-p", help="The positive label, for cats_f1")] = None,  # noqa: E501
+    gpu_id: GpuId = -1,
+    n_resamples: Annotated[int, Option("--n-resamples", min=100, help="The number of bootstrap samples")] = 1000,  # noqa: E501
+    ensemble: Annotated[bool, Option("--ensemble", help="Also measure the runs of each arm as one pipeline: scores averaged, spans by majority")] = False,  # noqa: E501
+    allow_missing: Annotated[bool, Option("--allow-missing", help="Compare the finished runs even if others failed or are missing")] = False,  # noqa: E501
+    output: Annotated[Path | None, Option("--output", "-o", help="A folder for comparison.json, comparison.md and comparison.html")] = None,  # noqa: E501
+) -> None:  # fmt: skip
+    """Compare trained pipelines on the same data: score, p, size, speed and memory."""
+    from ..experiments.experiment import compare_tasks
+
+    if output is not None:
+        check_folder(output)
+    tasks = {
+        name: task._replace(metric=metric, positive_label=positive_label)
+        for name, task in _tasks(arms or [], runs or [], data, allow_missing).items()
+    }
+    how = {"gpu_id": gpu_id, "n_resamples": n_resamples}
+    print(compare_tasks(tasks, output, ensemble=ensemble, **how))
+
+
+def _tasks(
+    arms: list[str], runs: list[Path], data: list[str], allow_missing: bool
+) -> "dict[str, Task]":
+    """Return the named tasks that the arguments describe."""
+    from ..experiments.experiment import Task, task_of_runs
+    from ..experiments.task_data import check_data
+
+    if arms and runs:
+        raise ComparisonError(
+            f"Name pipelines, or folders by --runs, not both: {', '.join(arms)} would "
+            f"be left out."
+        )
+    if allow_missing and not runs:
+        raise ComparisonError("--allow-missing applies to --runs only.")
+    n_tasks = len(runs) or 1
+    if len(data) != n_tasks:
+        raise ComparisonError(
+            f"Name the test data of each task: {n_tasks} by --data, not {len(data)}."
+        )
+    if not runs:
+        return {Path(data[0]).stem: Task(data[0], group(arms))}
+    tasks: dict[str, Task] = {}
+    for folder, path in zip(runs, data, strict=True):
+        name = folder.resolve().name
+        if name in tasks:
+            raise ComparisonError(f"Two folders of --runs are named {name!r}.")
+        tasks[name] = task_of_runs(folder, path, allow_missing=allow_missing)
+    for path in data:  # before the first task is measured
+        check_data(path)
+    return tasks
+
+
+def group(arms: list[str]) -> dict[str, list[str]]:
+    """Return the paths of each arm, from arguments such as PATH or ARM=PATH."""
+    paths: dict[str, list[str]] = {}
+    for arm in arms:
+        name, equals, path = arm.partition("=")
+        if not equals or is_there(arm):
+            name, path = arm, arm
+        if not name.strip() or not path.strip():
+            raise ComparisonError(f"{arm!r} names no pipeline. Write ARM=PATH.")
+        paths.setdefault(name, []).append(path)
+    return paths
 
 
 def experiment_cli(
     ctx: Context,
-    arms: Arms,
-    data: Data,
-    output: Output,
-    metrics: Metrics = None,
-    train_only: TrainOnly = False,
-    pipeline: Pipeline = None,
-    configs: Configs = None,
-    transformer: Transformer = None,
-    dictionary: DictionaryFile = None,
-    nltk_data: NltkData = None,
-    arm: Only = None,
-    seeds: Seeds = 3,
-    seed: Seed = 0,
-    epochs: Epochs = None,
-    jobs: Jobs = 1,
-    gpu_id: GpuId = "-1",
-    engine: Engine = EngineName.local,
+    arms: Annotated[Path, Argument(help="The arms: the settings that each changes in a config (YAML)")],  # noqa: E501
+    data: Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train, dev and test data (.spacy, .tsv, .csv or .jsonl); can be repeated")],  # noqa: E501
+    output: Annotated[Path, Option("--output", "-o", help="The folder of the runs, each in TASK/ARM/SEED")],  # noqa: E501
+    metrics: Annotated[Path | None, Option("--metrics", "-m", help="The folder of the report")] = None,  # noqa: E501
+    train_only: Annotated[bool, Option("--train-only", help="Do not compare the runs; test data is not needed")] = False,  # noqa: E501
+    pipeline: Annotated[str | None, Option("--pipeline", "-p", help='The pipeline, as for `spanft init`; default: that of task.json beside the data ({"pipeline": "textcat"}), or detected from the data')] = None,  # noqa: E501
+    configs: Annotated[str | None, Option("--configs", "-c", help='Your own configs: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if task.json has a "config"')] = None,  # noqa: E501
+    transformer: Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or path")] = None,  # noqa: E501
+    dictionary: Annotated[str | None, Option(help="The n-gram dictionary; default: the built-in English one")] = None,  # noqa: E501
+    nltk_data: Annotated[Path | None, Option("--nltk-data", help="Data for NLTK, if it has none of its own")] = None,  # noqa: E501
+    arm: Annotated[list[str] | None, Option("--arm", help="Only this arm; can be repeated")] = None,  # noqa: E501
+    seeds: Annotated[int, Option("--seeds", min=1, help="Number of seeds")] = 3,
+    seed: Annotated[int, Option("--seed", min=0, help="The first seed")] = 0,
+    epochs: Annotated[int | None, Option("--epochs", "-e", min=1, help="Number of epochs; default: 3, and more for few texts")] = None,  # noqa: E501
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of runs at the same time")] = 1,  # noqa: E501
+    gpu_id: GpuIds = "-1",
+    engine: Engine = "local",
     address: Address = None,
-    dry_run: DryRun = False,
-) -> None:
+    dry_run: Annotated[bool, Option("--dry-run", help="Only list the runs")] = False,
+) -> None:  # fmt: skip
     """Train every arm with every seed on every task, and compare them on the test data.
 
     Rerun it to resume. Settings for all configs are given as to `spacy train`, such
@@ -83,7 +134,7 @@ def experiment_cli(
     paths = {"transformer": transformer, "dictionary": dictionary}
     overrides |= {f"paths.{name}": path for name, path in paths.items() if path}
     gpu_ids = read_gpus(gpu_id)
-    if engine is EngineName.local:
+    if engine == "local":
         for number in sorted(set(gpu_ids), reverse=True):
             select_gpu(number)
     runs = plan_runs(
@@ -102,7 +153,7 @@ def experiment_cli(
             checked_data(data, runs)
         print(_table(runs))
         return
-    how: dict[str, Any] = {"n_jobs": jobs, "engine": engine.value, "address": address}
+    how: dict[str, Any] = {"n_jobs": jobs, "engine": engine, "address": address}
     if metrics is None:
         failures = run_matrix(runs, gpu_id=gpu_ids, **how)
     else:
@@ -111,7 +162,7 @@ def experiment_cli(
         print(tables)
     _check(failures, len(runs))
     written = output if metrics is None else metrics / "comparison.html"
-    print(f"✔ {len(runs)} runs: {written}", file=sys.stderr)
+    report(f"✔ {len(runs)} runs: {written}")
 
 
 def _choose(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig]":
@@ -122,9 +173,9 @@ def _choose(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig
 
 
 def _table(runs: "list[Run]") -> str:
-    steps = [run.config["training"]["max_steps"] for run in runs]
     rows = [
-        (r.task, r.arm, r.seed, n, r.state) for r, n in zip(runs, steps, strict=True)
+        (run.task, run.arm, run.seed, run.config["training"]["max_steps"], run.state)
+        for run in runs
     ]
     header = ("Task", "Arm", "Seed", "Steps", "State")
     return table(rows, header=header, divider=True)
@@ -132,8 +183,7 @@ def _table(runs: "list[Run]") -> str:
 
 def _check(failures: "list[Failure]", n_runs: int) -> None:
     """Raise if runs failed, with each reason once."""
-    reasons = {failure.reason: failure for failure in failures}
-    for failure in reasons.values():
-        print(f"✘ {failure}", file=sys.stderr)
+    for failure in {failure.reason: failure for failure in failures}.values():
+        report(f"✘ {failure}")
     if failures:
         raise SpanftError(f"{len(failures)} of {n_runs} runs failed.")

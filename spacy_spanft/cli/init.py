@@ -1,150 +1,55 @@
-"""`python -m spacy spanft init`."""
+"""`python -m spacy spanft init | add`."""
 
-import sys
-from enum import Enum
 from pathlib import Path
+from shlex import quote
 from textwrap import indent
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from ..errors import SpanftError, check_setting, visible
-from .util import Segmentation
+from ..errors import SpanftError, visible
+from .options import (
+    ConfigOutput,
+    DictionaryFile,
+    Force,
+    Label,
+    Lang,
+    Pooled,
+    Score,
+    Text,
+    TextPair,
+)
+from .util import report
 
-
-class Pipeline(str, Enum):
-    """What a config trains."""
-
-    textcat = "textcat"
-    textcat_multilabel = "textcat_multilabel"
-    pair = "pair"
-    score = "score"
-    text_score = "text_score"
-    ner = "ner"
-    bilou_ner = "bilou_ner"
-    spancat = "spancat"
-    tagger = "tagger"
-
-
-class Encoder(str, Enum):
-    """Which component encodes."""
-
-    spanft = "spanft"
-    spacy_transformers = "spacy-transformers"
-
-
-class Regime(str, Enum):
-    """How a config trains."""
-
-    everything = "everything"
-    grouped = "grouped"
-    head_first = "head-first"
-
-
-# fmt: off
-Output = Annotated[str, Argument(help="The config to write; '-' for standard output", show_default=False)]  # noqa: E501
-Which = Annotated[Pipeline | None, Option("--pipeline", "-p", help="The task. Detected from --train if omitted; textcat without it", show_default=False)]  # noqa: E501
-Lang = Annotated[str, Option("--lang", "-l", help="The code of the language")]
-WhichEncoder = Annotated[Encoder, Option("--encoder", help="The component that encodes: our own, or that of spacy-transformers")]  # noqa: E501
-Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased, or that of `spacy init config` for the language", show_default=False)]  # noqa: E501
-DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-grams; default: the built-in English dictionary", show_default=False)]  # noqa: E501
-HowTrained = Annotated[Regime | None, Option("--regime", "-r", help="Train everything at one rate, the head at its own rate, or the head first; default: head-first for ner, bilou_ner, spancat and tagger, otherwise everything", show_default=False)]  # noqa: E501
-Train = Annotated[str | None, Option("--train", help="The training data: a TSV, CSV, JSONL, CoNLL or .spacy file, or a dataset: a folder, or NAME or NAME:CONFIG on the Hugging Face hub", show_default=False)]  # noqa: E501
-Dev = Annotated[str | None, Option("--dev", help="The data to evaluate on during training; default: a fifth of --train. Of a dataset, its validation split", show_default=False)]  # noqa: E501
-Text = Annotated[str | None, Option("--text", help="The column of the text", show_default=False)]  # noqa: E501
-TextPair = Annotated[str | None, Option("--text-pair", help="The column of the second text", show_default=False)]  # noqa: E501
-Label = Annotated[str | None, Option("--label", help="The column of the label", show_default=False)]  # noqa: E501
-Score = Annotated[str | None, Option("--score", help="The column of the score", show_default=False)]  # noqa: E501
-Pooled = Annotated[Segmentation | None, Option("--segmentation", help="Use spans, or context windows without spans (none); default: none for ner, bilou_ner, spancat and tagger, otherwise spans", show_default=False)]  # noqa: E501
-NoSpans = Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans or windows")]  # noqa: E501
-Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing config")]
-# fmt: on
+# The names of configs.TASKS, ENCODERS and REGIMES, which take seconds to import.
+Pipeline = Literal["textcat", "textcat_multilabel", "pair", "score", "text_score", "ner", "bilou_ner", "spancat", "tagger"]  # noqa: E501  # fmt: skip
+Encoder = Literal["spanft", "spacy-transformers"]
+Regime = Literal["everything", "grouped", "head-first"]
 
 
 def init_cli(
-    output: Output,
-    pipeline: Which = None,
+    output: ConfigOutput,
+    pipeline: Annotated[Pipeline | None, Option("--pipeline", "-p", help="The task. Detected from --train if omitted; textcat without it")] = None,  # noqa: E501
     lang: Lang = "en",
-    encoder: WhichEncoder = Encoder.spanft,
-    transformer: Transformer = None,
+    encoder: Annotated[Encoder, Option("--encoder", help="The component that encodes: our own, or that of spacy-transformers")] = "spanft",  # noqa: E501
+    transformer: Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased, or that of `spacy init config` for the language")] = None,  # noqa: E501
     dictionary: DictionaryFile = None,
-    regime: HowTrained = None,
+    regime: Annotated[Regime | None, Option("--regime", "-r", help="Train everything at one rate, the head at its own rate, or the head first; default: head-first for ner, bilou_ner, spancat and tagger, otherwise everything")] = None,  # noqa: E501
     segmentation: Pooled = None,
-    no_spans: NoSpans = False,
-    train: Train = None,
-    dev: Dev = None,
+    no_spans: Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans or windows")] = False,  # noqa: E501
+    train: Annotated[str | None, Option(help="The training data: a TSV, CSV, JSONL, CoNLL or .spacy file, or a dataset: a folder, or NAME or NAME:CONFIG on the Hugging Face hub")] = None,  # noqa: E501
+    dev: Annotated[str | None, Option(help="The data to evaluate on during training; default: a fifth of --train. Of a dataset, its validation split")] = None,  # noqa: E501
     text: Text = None,
     text_pair: TextPair = None,
     label: Label = None,
     score: Score = None,
     force: Force = False,
-) -> None:
+) -> None:  # fmt: skip
     """Write a config that trains a pipeline with spans, with windows, or its baseline.
 
     With --train it inspects the data, and fits the config to them.
     """
-    from ..configs import (
-        config_text,
-        fit_to_data,
-        guess_columns,
-        guess_task,
-        task_config,
-        train_command,
-    )
-    from ..util.files import check_target, write_whole
-
-    _check_options(lang, transformer, dictionary, segmentation, no_spans)
-    if train is None and dev is not None:
-        raise SpanftError("--dev is given without --train: add the training data.")
-    if output != "-":
-        check_target(output, [train, dev, dictionary], force=force)
-    options = {"text": text, "text_pair": text_pair, "label": label, "score": score}
-    columns = {name: value for name, value in options.items() if value is not None}
-    task = pipeline.value if pipeline else "textcat"
-    if train is not None and pipeline in (None, Pipeline.score, Pipeline.text_score):
-        columns = guess_columns(train, columns)
-    if train is not None and pipeline is None:
-        task = guess_task(train, columns, lang)
-        _print(f"ℹ Detected from the data: --pipeline {task}")
-    files = {"train": train, "dev": dev}
-    config = task_config(
-        task,
-        lang=lang,
-        encoder=encoder.value,
-        transformer=transformer,
-        dictionary=dictionary,
-        files={part: path for part, path in files.items() if path is not None},
-        columns=columns,
-        spans=not no_spans,
-        segmentation=segmentation.value if segmentation else None,
-        regime=regime.value if regime else None,
-    )
-    if train is not None:
-        fitted = fit_to_data(config, task, train, dev)
-        for note in fitted.notes:
-            _print(f"ℹ {note}")
-        for warning in fitted.warnings:
-            _print(f"⚠ {warning}")
-    name = "config.cfg" if output == "-" else output
-    written = config_text(config, task, name)
-    if output == "-":
-        print(written, end="")
-        return
-    write_whole(output, written.encode())
-    _print(f"✔ Wrote {output}. Train it with (for a GPU, add --gpu-id 0):")
-    print(indent(train_command(config, task, name), "  "), file=sys.stderr)
-
-
-def _check_options(
-    lang: str,
-    transformer: str | None,
-    dictionary: Path | None,
-    segmentation: Segmentation | None,
-    no_spans: bool,
-) -> None:
-    """Raise for wrong options, before data are read for minutes."""
-    from ..configs import check_encoder
-    from ..ngrams.dictionary import NgramDictionary
+    from ..configs import check_encoder, config_for_data, config_text, train_command
     from ..util.pipelines import blank
 
     if no_spans and (dictionary is not None or segmentation is not None):
@@ -152,14 +57,79 @@ def _check_options(
             "--no-spans makes the baseline, which has no use for --dictionary or "
             "--segmentation. Leave out either."
         )
+    # Before data are read for minutes.
+    _check_files(output, [train, dev], dictionary, force)
     if transformer is not None:
-        expected = "the name or the folder of an encoder"
-        check_setting("--transformer", transformer, bool(transformer.strip()), expected)
         check_encoder(transformer)
     blank(lang)
+    columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
+    made = config_for_data(
+        train,
+        dev,
+        task=pipeline,
+        lang=lang,
+        columns={key: name for key, name in columns.items() if name is not None},
+        encoder=encoder,
+        transformer=transformer,
+        dictionary=dictionary,
+        spans=not no_spans,
+        segmentation=segmentation,
+        regime=regime,
+    )
+    for note in made.fitted.notes:
+        report(f"ℹ {note}")
+    for warning in made.fitted.warnings:
+        report(f"⚠ {warning}")
+    name = "config.cfg" if output == "-" else output
+    command = indent(train_command(made.config, made.task, name), "  ")
+    next_step = f"Train it with (for a GPU, add --gpu-id 0):\n{command}"
+    _write(output, config_text(made.config, made.task, name), next_step)
+
+
+def add_cli(
+    base: Annotated[str, Argument(help="A config with a textcat, ner or spancat, best over a transformer")],  # noqa: E501
+    output: ConfigOutput,
+    dictionary: DictionaryFile = None,
+    component: Annotated[list[str] | None, Option("--component", "-c", help="A component with a tok2vec; can be repeated. Default: all text classifiers, entity recognizers and span categorizers")] = None,  # noqa: E501
+    segmentation: Pooled = None,
+    force: Force = False,
+) -> None:  # fmt: skip
+    """Add spans to an existing config: the segmenter, and models that pool spans.
+
+    Token-level components (ner, spancat) use context windows by default. All else stays
+    as it is, except for comments, which spaCy does not keep.
+    """
+    from ..configs.adding import add_spans
+    from ..configs.reading import read_config
+
+    _check_files(output, [base], dictionary, force)
+    added = add_spans(read_config(base), dictionary, component or (), segmentation)
+    if output != "-":
+        for change in added.changes:
+            report(f"✔ {change}")
+    command = f"  python -m spacy debug config {quote(visible(output))}"
+    text = added.config.to_str(interpolate=False) + "\n"
+    _write(output, text, f"Check it with:\n{command}")
+
+
+def _check_files(
+    output: str, sources: list[str | None], dictionary: Path | None, force: bool
+) -> None:
+    """Raise for an output that cannot be written, or a dictionary that is none."""
+    from ..ngrams.dictionary import NgramDictionary
+    from ..util.files import check_target
+
+    if output != "-":
+        check_target(output, [*sources, dictionary], force=force)
     if dictionary is not None:
         NgramDictionary.from_disk(dictionary)
 
 
-def _print(message: str) -> None:
-    print(visible(message), file=sys.stderr)
+def _write(output: str, text: str, next_step: str) -> None:
+    from ..util.files import write_whole
+
+    if output == "-":
+        print(text, end="")
+        return
+    write_whole(output, text.encode())
+    report(f"✔ Wrote {visible(output)}. {next_step}")

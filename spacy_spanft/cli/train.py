@@ -1,47 +1,120 @@
-"""`python -m spacy spanft train`, which `torchrun` starts."""
+"""`python -m spacy spanft train | pretrain`."""
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Context, Option
 
-from .util import read_overrides, short_errors
+from ..errors import SpanftError
+from .options import BadBytes, Code, DictionaryFile, Lang
+from .util import read_overrides, report
 
-# fmt: off
-Config = Annotated[Path, Argument(help="The config", show_default=False)]
-Output = Annotated[Path | None, Option("--output", "-o", help="Directory to save the pipelines to", show_default=False)]  # noqa: E501
-Code = Annotated[Path | None, Option("--code", "-c", help="Python file with registered functions that the config needs")]  # noqa: E501
-GpuId = Annotated[int, Option("--gpu-id", "-g", min=-1, help="0 to give each process its own GPU; -1 for CPU")]  # noqa: E501
-# fmt: on
+Unit = Literal["tokens", "words", "spans", "ngrams"]
+Precision = Literal["fp32", "fp16", "bf16"]
 
 
 def train_cli(
     ctx: Context,
-    config_path: Config,
-    output: Output = None,
+    config_path: Annotated[Path, Argument(help="The config")],
+    output: Annotated[Path | None, Option("--output", "-o", help="Directory to save the pipelines to")] = None,  # noqa: E501
     code: Code = None,
-    gpu_id: GpuId = -1,
-) -> None:
+    gpu_id: Annotated[int, Option("--gpu-id", "-g", min=-1, help="0 to give each process its own GPU; -1 for CPU")] = -1,  # noqa: E501
+) -> None:  # fmt: skip
     """Train as `spacy train` does, in several processes or on several GPUs.
 
     Started by torchrun --nproc-per-node 4 -m spacy spanft train CONFIG. Settings are
     given as to `spacy train`: --training.max_steps 10.
     """
-    with short_errors():
-        from ..errors import SpanftError
-        from ..training.parallel import train_in_group
-        from ..util._compat import import_code
-        from ..util.files import check_folder, check_source
+    from ..training.parallel import train_in_group
+    from ..util._compat import import_code
+    from ..util.files import check_folder, check_source
 
-        if gpu_id > 0:
-            raise SpanftError(
-                f"--gpu-id is {gpu_id}, but each process has the GPU of its own "
-                "number. Use --gpu-id 0, and CUDA_VISIBLE_DEVICES to choose GPUs."
-            )
-        for path in (config_path, *([code] if code is not None else [])):
-            check_source(path)
-        if output is not None:
-            check_folder(output)
-        overrides = read_overrides(ctx.args)
-        import_code(code)
-        train_in_group(config_path, output, overrides, on_gpus=gpu_id >= 0)
+    if gpu_id > 0:
+        raise SpanftError(
+            f"--gpu-id is {gpu_id}, but each process has the GPU of its own number. "
+            "Use --gpu-id 0, and CUDA_VISIBLE_DEVICES to choose GPUs."
+        )
+    for path in (config_path, *([code] if code is not None else [])):
+        check_source(path)
+    if output is not None:
+        check_folder(output)
+    overrides = read_overrides(ctx.args)
+    import_code(code)
+    train_in_group(config_path, output, overrides, on_gpus=gpu_id >= 0)
+
+
+def pretrain_cli(
+    model: Annotated[str, Option("--model", "-m", help="The model to begin with, by name or path")],  # noqa: E501
+    text: Annotated[list[Path], Option("--text", "-t", help="Text files, compressed or not, with a text or paragraph a line")],  # noqa: E501
+    output: Annotated[Path, Option("--output", "-o", help="The folder to write; an interrupted training in it is resumed")],  # noqa: E501
+    more: Annotated[list[Path] | None, Argument(help="More text files", metavar="[FILE]...")] = None,  # noqa: E501
+    overwrite: Annotated[bool, Option("--overwrite", help="Start over, even if the output holds an encoder")] = False,  # noqa: E501
+    masking: Annotated[Unit, Option(help="What is masked at once")] = "spans",
+    sbo: Annotated[bool, Option("--sbo/--no-sbo", help="Predict spans from their boundaries, too")] = True,  # noqa: E501
+    share: Annotated[float, Option(help="The share of the tokens that is masked")] = 0.15,  # noqa: E501
+    dictionary: DictionaryFile = None,
+    lang: Lang = "en",
+    max_length: Annotated[int | None, Option(help="The largest number of tokens of a sequence. Default: what the encoder takes, up to 512")] = None,  # noqa: E501
+    pack: Annotated[bool, Option("--pack/--no-pack", help="Fill sequences with the lines that follow, up to the next empty one")] = True,  # noqa: E501
+    errors: BadBytes = "strict",
+    from_scratch: Annotated[bool, Option("--from-scratch", help="Begin with random weights")] = False,  # noqa: E501
+    layers: Annotated[int | None, Option(min=1, help="From scratch: the number of layers")] = None,  # noqa: E501
+    width: Annotated[int | None, Option(min=1, help="From scratch: their width")] = None,  # noqa: E501
+    vocab_size: Annotated[int | None, Option(min=1, help="From scratch: make a vocabulary of this size of the text")] = None,  # noqa: E501
+    epochs: Annotated[float, Option(min=0, help="The number of passes over the text")] = 1.0,  # noqa: E501
+    steps: Annotated[int | None, Option(min=1, help="The number of steps, instead of epochs")] = None,  # noqa: E501
+    batch_size: Annotated[int, Option("--batch-size", "-b", min=1, help="The number of sequences that each GPU takes at once")] = 4,  # noqa: E501
+    accumulate: Annotated[int, Option(min=1, help="The number of batches in a step")] = 8,  # noqa: E501
+    learning_rate: Annotated[float, Option(min=0, help="The highest learning rate")] = 1e-4,  # noqa: E501
+    precision: Annotated[Precision, Option(help="fp16 and bf16 are mixed precision")] = "fp32",  # noqa: E501
+    eval_share: Annotated[float, Option(min=0, max=0.5, help="The share of the text that is held out")] = 0.01,  # noqa: E501
+    save_every: Annotated[int, Option(min=1, help="The steps between two checkpoints, and two measurements")] = 500,  # noqa: E501
+    log_every: Annotated[int, Option(min=1, help="The steps between two losses in the log")] = 50,  # noqa: E501
+    seed: Annotated[int, Option(help="Of the weights, the order and the masks")] = 0,
+) -> None:  # fmt: skip
+    """Pre-train an encoder on your own text, as SpanBERT was.
+
+    Spans of words are masked, and predicted from their context and from the two tokens
+    beside them. The output is a folder that spaCy takes as the name of a transformer.
+    Rerun the same command to resume. `torchrun -m spacy spanft pretrain ...` uses
+    several GPUs.
+    """
+    from ..pretraining import Settings, pretrain
+
+    settings = Settings(
+        masking=masking,
+        sbo=sbo,
+        share=share,
+        dictionary=dictionary,
+        lang=lang,
+        max_length=max_length,
+        pack=pack,
+        errors=errors,
+        from_scratch=from_scratch,
+        layers=layers,
+        width=width,
+        vocab_size=vocab_size,
+        epochs=epochs,
+        steps=steps,
+        batch_size=batch_size,
+        accumulate=accumulate,
+        learning_rate=learning_rate,
+        precision=precision,
+        eval_share=eval_share,
+        save_every=save_every,
+        log_every=log_every,
+        seed=seed,
+    )
+    texts = [*text, *(more or ())]
+    try:
+        pretrained = pretrain(model, texts, output, settings, overwrite=overwrite)
+    except KeyboardInterrupt:
+        report("Run the same command again to resume.")
+        raise
+    if os.environ.get("RANK", "0") != "0":
+        return
+    measured = ""
+    if pretrained.perplexity is not None:
+        measured = f", held-out perplexity {pretrained.perplexity:.2f}"
+    report(f"✔ Wrote {output}: {pretrained.steps:,} steps{measured}")

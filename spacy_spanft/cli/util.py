@@ -1,4 +1,4 @@
-"""What all commands share: options, and errors and warnings in one line."""
+"""What commands share: one-line errors, texts to read, and settings of a config."""
 
 import logging
 import os
@@ -6,47 +6,27 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from enum import Enum
+from pathlib import PurePath
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from typer import Option
 from typer.core import TyperGroup
 
 from ..errors import SpanftError, visible
+from .options import OnBadBytes
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 # If set, errors are shown with their tracebacks.
 TRACEBACK = "SPANFT_TRACEBACK"
-_active: list[bool] = []  # not empty while a command runs
-
-
-class OnBadBytes(Enum):
-    """How to handle bytes that are not text."""
-
-    strict = "strict"
-    replace = "replace"
-
-
-class Segmentation(str, Enum):
-    """What a model pools or attends to."""
-
-    spans = "spans"
-    none = "none"
-
-
-class EngineName(Enum):
-    """Where a command computes."""
-
-    local = "local"
-    ray = "ray"
-
-
-# fmt: off
-Engine = Annotated[EngineName, Option(help="Compute on this machine, or on a Ray cluster")]  # noqa: E501
-Address = Annotated[str | None, Option(help="The Ray cluster (HOST:PORT); default: start one here", show_default=False)]  # noqa: E501
-# fmt: on
+_NO_TEXTS = "There is no text. Give it as arguments, with --file, or on standard input."
+_DEFAULTS = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}
 
 
 class CommandGroup(TyperGroup):
@@ -65,51 +45,23 @@ def short_errors() -> Iterator[None]:
     SIGTERM, which batch systems and `kill` send, ends a command like Ctrl-C: in order,
     and with one line.
     """
-    if _active:  # a command inside another
-        yield
-        return
-    _active.append(True)
-    try:
-        with _signals() as received, _short_warnings():
-            yield from _checked(received)
-    finally:
-        _active.clear()
-
-
-def _checked(received: list[int]) -> Iterator[None]:
-    try:
-        yield
-        sys.stdout.flush()
-    except BaseException as error:
-        wants_traceback = os.environ.get(TRACEBACK, "0") not in ("", "0")
-        if wants_traceback and isinstance(error, Exception):
+    with _signals() as received, _short_warnings():
+        try:
+            yield
+            sys.stdout.flush()
+        except BaseException as error:
+            wants_traceback = os.environ.get(TRACEBACK, "0") not in ("", "0")
+            if wants_traceback and isinstance(error, Exception):
+                raise
+            if received or isinstance(error, KeyboardInterrupt):
+                # An import that is interrupted may raise anything.
+                code = 128 + (received or [signal.SIGINT])[0]
+                _fail("Stopped. No file is half written.", code)
+            if isinstance(error, SpanftError):
+                _fail(str(error))
+            if isinstance(error, OSError):
+                _fail_for_file(error)
             raise
-        if received or isinstance(error, KeyboardInterrupt):
-            # An import that is interrupted may raise anything.
-            code = 128 + (received or [signal.SIGINT])[0]
-            _fail("Stopped. No file is half written.", code)
-        if isinstance(error, SpanftError):
-            _fail(str(error))
-        if isinstance(error, OSError):
-            _fail_for_file(error)
-        raise
-
-
-def read_overrides(args: list[str]) -> dict[str, Any]:
-    """Read settings of a config, as `spacy train` does.
-
-    args (list[str]): Such as --training.dropout 0.2.
-    RETURNS (dict[str, Any]): The settings, with dots.
-    """
-    from click import ClickException
-
-    from ..util._compat import parse_overrides
-
-    try:
-        return parse_overrides(args)
-    except ClickException as error:
-        reason = error.format_message()
-        raise SpanftError(f"This is not a setting of a config: {reason}") from error
 
 
 @contextmanager
@@ -124,14 +76,10 @@ def _signals() -> Iterator[list[int]]:
         received.append(number)
         raise KeyboardInterrupt
 
-    defaults = {
-        signal.SIGINT: signal.default_int_handler,
-        signal.SIGTERM: signal.SIG_DFL,
-    }
-    before = {}
+    before: dict[signal.Signals, Any] = {}
     try:
         if threading.current_thread() is threading.main_thread():
-            for number, default in defaults.items():
+            for number, default in _DEFAULTS.items():
                 if signal.getsignal(number) is default:
                     before[number] = signal.signal(number, stop)
         yield received
@@ -180,5 +128,74 @@ def _fail_for_file(error: OSError) -> NoReturn:
 
 
 def _fail(message: str, code: int = 1) -> NoReturn:
-    print(f"✘ {visible(message, keep=chr(10))}", file=sys.stderr)
+    report(f"✘ {message}")
     sys.exit(code)
+
+
+def report(message: str) -> None:
+    """Print a message to the standard error, without characters that move the cursor.
+
+    message (str): The message, which may have several lines.
+    """
+    print(visible(message, keep="\n"), file=sys.stderr)
+
+
+def read_overrides(args: list[str]) -> dict[str, Any]:
+    """Read settings of a config, such as --training.dropout 0.2, as `spacy train`."""
+    from click import ClickException
+
+    from ..util._compat import parse_overrides
+
+    try:
+        return parse_overrides(args)
+    except ClickException as error:
+        reason = error.format_message()
+        raise SpanftError(f"This is not a setting of a config: {reason}") from error
+
+
+def read_texts(
+    texts: list[str] | None, file: str | None, errors: OnBadBytes
+) -> Iterator[str]:
+    """Read texts, one per line where they are in a file.
+
+    texts (Optional[list[str]]): Texts from the command line.
+    file (Optional[str]): A file in their place; without either, the standard input.
+    errors (str): "strict" raises for bytes that are not text, "replace" replaces them.
+    RETURNS (Iterator[str]): The texts, of which there is at least one.
+    """
+    from ..training.readers.rows import FORMATS
+
+    if texts and file:
+        raise SpanftError("Pass texts or --file, not both.")
+    if texts:
+        return iter(texts)
+    if file is None and sys.stdin.isatty():
+        raise SpanftError(_NO_TEXTS)
+    if file is not None and FORMATS.keys() & {*PurePath(file.lower()).suffixes}:
+        raise SpanftError(
+            f"{file!r} is a table, but --file takes one text per line. Write its "
+            "column of texts to a text file."
+        )
+    return _lines(file, errors)
+
+
+def _lines(file: str | None, errors: OnBadBytes) -> Iterator[str]:
+    from ..training.readers.rows import lines_of
+
+    is_empty = True
+    for line in lines_of(file or "-", errors):
+        if line.strip():
+            is_empty = False
+            yield line.rstrip("\r\n")
+    if is_empty:
+        where = f"There is no text in {file!r}: it is empty, or all white space."
+        raise SpanftError(where if file else _NO_TEXTS)
+
+
+def short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
+    """Pass texts on, and raise for one that is longer than the pipeline takes."""
+    from ..training.readers.rows import check_length
+
+    for number, text in enumerate(texts, 1):
+        check_length(nlp, text, f"Text {number:,}")
+        yield text

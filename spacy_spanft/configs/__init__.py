@@ -1,25 +1,27 @@
 """The configs of all tasks: templates, spans added to them, settings fitted to data."""
 
-from .bases import TASKS, Task, base
-from .detecting import guess_columns, guess_task
-from .encoders import ENCODERS, LISTENERS, check_encoder
-from .fitting import fit_to_data, fitting_epochs
-from .making import config_text, make_config, task_config, train_command
-from .regime_blocks import REGIMES
-from .summary import tokenizer_of
+from .fitting import fitting_epochs
+from .making import (
+    Made,
+    config_for_data,
+    config_text,
+    make_config,
+    task_config,
+    train_command,
+)
+from .sources import guess_task, tokenizer_of
+from .templates import ENCODERS, LISTENERS, REGIMES, TASKS, check_encoder
 
 __all__ = [
     "ENCODERS",
     "LISTENERS",
     "REGIMES",
     "TASKS",
-    "Task",
-    "base",
+    "Made",
     "check_encoder",
+    "config_for_data",
     "config_text",
-    "fit_to_data",
     "fitting_epochs",
-    "guess_columns",
     "guess_task",
     "make_config",
     "task_config",

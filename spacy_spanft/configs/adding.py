@@ -1,27 +1,19 @@
 """Adds spans or windows, and the segmenter, to components of any config."""
 
-import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from confection import Config
+from spacy import blank
+from spacy.util import registry
 
 from ..errors import SpanftError
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
-from ..util import SEGMENTER
-from .encoders import CURATED, LISTENERS
-from .heads import (
-    CLASSIFIERS,
-    Blocks,
-    first_of,
-    heads_of,
-    is_classifier,
-    model_of,
-    span_block,
-)
+from ..util import SEGMENTER, SPAN_BLOCKS
 from .reading import check_blocks, interpolated
+from .templates import CURATED, LISTENERS
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
@@ -30,10 +22,16 @@ SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
 FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
 SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v2"
 
+# The factories whose models can pool spans, and whether their labels are exclusive.
+_CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
+# These are changed by default, too; other components with a tok2vec can be named.
+_TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 # The settings of our baseline that mean the same over spans.
 _OF_TEXTS = ("summary", "pooler", "pair_separator", "class_weights", "label_smoothing")
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 _LISTENER = {"grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}}
+
+Block = dict[str, Any]
 
 
 class Added(NamedTuple):
@@ -66,22 +64,18 @@ def add_spans(
     """
     plain = interpolated(config)
     check_blocks(plain)
-    pipeline = list(plain.get("nlp", {}).get("pipeline", []))
     blocks = plain.get("components", {})
-    heads = heads_of(components, pipeline, blocks)
+    heads = _heads_of(components, plain)
     chosen = {
         # Entities are found better with windows alone (docs/explanation/results.md).
-        name: segmentation or ("spans" if is_classifier(blocks[name]) else "none")
+        name: segmentation or ("spans" if _is_classifier(blocks[name]) else "none")
         for name in heads
         if _can_change(blocks[name], segmentation)
     }
     if not chosen:
         what = "spans" if segmentation == "spans" else "spans or windows"
         raise SpanftError(f"Nothing to add: {', '.join(heads)} already uses {what}.")
-    wrapped = [
-        n for n in chosen if not (span_block(blocks[n]) or is_classifier(blocks[n]))
-    ]
-    config = _with_moved_variables(config, wrapped)
+    config = config.copy()
     settings = {name: {"segmentation": value} for name, value in chosen.items()}
     with_spans = [name for name, value in chosen.items() if value == "spans"]
     changes: list[str] = []
@@ -105,42 +99,89 @@ def add_spans(
     return Added(config, changes)
 
 
-def _can_change(component: dict[str, Any], segmentation: str | None) -> bool:
+def _heads_of(names: Sequence[str], plain: Config) -> list[str]:
+    """Return the named components, or the usual ones, in the order of the pipeline."""
+    pipeline = list(plain.get("nlp", {}).get("pipeline", []))
+    blocks = plain.get("components", {})
+    for name in names:
+        if name not in pipeline:
+            there = ", ".join(pipeline)
+            raise SpanftError(f"There is no {name!r} in [nlp] pipeline: {there}.")
+    factories = (*_CLASSIFIERS, *_TOKEN_HEADS)
+    if names:
+        heads = [n for n in pipeline if n in names and _takes_spans(blocks[n])]
+    else:
+        heads = [n for n in pipeline if blocks[n].get("factory") in factories]
+    if len(heads) < max(1, len(names)):
+        raise SpanftError(
+            f"Not all of these can use spans: {', '.join(names or pipeline) or 'none'}."
+            f" It takes a component of {', '.join(factories)}, or, named by "
+            "--component, another with a tok2vec; its block must have a factory, not a "
+            "source."
+        )
+    return heads
+
+
+def _takes_spans(block: Block) -> bool:
+    return _is_classifier(block) or "tok2vec" in _model_of(block)
+
+
+def _is_classifier(block: Block) -> bool:
+    """Whether a component's model can pool the spans of a text."""
+    return block.get("factory") in _CLASSIFIERS
+
+
+def _model_of(component: Block) -> Block:
+    """Return a component's model block, or the default one of its factory."""
+    if component.get("model"):
+        model: Block = component["model"]
+        return model
+    nlp = blank("en")  # which registers spaCy's own factories
+    factory = component.get("factory", "")
+    if not nlp.has_factory(factory):
+        return {}
+    registry.get("factories", factory)  # imports those of other packages
+    default: Any = nlp.get_factory_meta(factory).default_config
+    return deepcopy(dict(default.get("model", {})))
+
+
+def _span_block(component: Block) -> Block | None:
+    """Return the block that can use spans: a component's model, or its tok2vec."""
+    model = component.get("model", {})
+    blocks = (model, model.get("tok2vec", {}))
+    return next((b for b in blocks if b.get("@architectures") in SPAN_BLOCKS), None)
+
+
+def _first_of(pipeline: list[str], blocks: Block, *factories: str) -> str | None:
+    """Return the first component that one of the factories makes."""
+    return next((n for n in pipeline if blocks[n].get("factory") in factories), None)
+
+
+def _can_change(component: Block, segmentation: str | None) -> bool:
     """Whether a component uses neither spans nor windows, or less than is asked for."""
-    block = span_block(component)
+    block = _span_block(component)
     is_bare = block is not None and block.get("segmentation") == "none"
     return block is None or (is_bare and segmentation == "spans")
 
 
-def _with_moved_variables(config: Config, names: Iterable[str]) -> Config:
-    """Copy a config, with variables that follow each tok2vec one block further in."""
-    text = config.to_str(interpolate=False)
-    for name in names:
-        path = f"components.{name}.model.tok2vec"
-        text = re.sub(rf"(\$\{{{re.escape(path)})(?=[.:])", r"\1.tok2vec", text)
-    return Config().from_str(text, interpolate=False)
-
-
-def _change(config: Config, plain: Config, name: str, settings: dict[str, Any]) -> str:
+def _change(config: Config, plain: Config, name: str, settings: Block) -> str:
     """Let a component use spans or windows, and return how."""
     component, known = config["components"][name], plain["components"][name]
     windows = ""
     if settings["segmentation"] == "none":
         windows = ', windows over the text without spans (segmentation = "none")'
-    if (block := span_block(component)) is not None:
+    if (block := _span_block(component)) is not None:
         block.update(settings)
         return f"{block['@architectures']} uses spans now"
-    if is_classifier(known):
+    if _is_classifier(known):
         model = component.get("model", {})
         before = model.get("@architectures", "spaCy's default")
         tok2vec = model.get("tok2vec") or _listener(name, plain)
-        exclusive = CLASSIFIERS[known["factory"]]
-        component["model"] = {
-            **_span_model(tok2vec, settings, exclusive),
-            **_kept(model),
-        }
+        exclusive = _CLASSIFIERS[known["factory"]]
+        new = _span_model(tok2vec, settings, exclusive)
+        component["model"] = {**new, **_kept(model)}
         return f"{before} became {SPAN_TEXTCAT}{windows}"
-    model = component.setdefault("model", model_of(known))
+    model = component.setdefault("model", _model_of(known))
     model["tok2vec"] = _span_tok2vec(model["tok2vec"], settings)
     return f"its tok2vec was put into {SPAN_TOK2VEC}{windows}"
 
@@ -149,9 +190,8 @@ def _add_segmenter(
     config: Config, plain: Config, head: str, dictionary: str | Path | None
 ) -> tuple[str, list[str]]:
     """Put a segmenter before the first head that needs it, if there is none yet."""
-    pipeline = list(plain["nlp"]["pipeline"])
-    blocks: Blocks = plain["components"]
-    known = first_of(pipeline, blocks, SEGMENTER)
+    pipeline, blocks = list(plain["nlp"]["pipeline"]), plain["components"]
+    known = _first_of(pipeline, blocks, SEGMENTER)
     name = known or _unused_name(SEGMENTER, blocks)
     changes = []
     if known is None:
@@ -179,7 +219,7 @@ def _add_segmenter(
     return name, changes
 
 
-def _segmenter_block(plain: Config) -> dict[str, Any]:
+def _segmenter_block(plain: Config) -> Block:
     settings = {k: deepcopy(DEFAULT_CONFIG[k]) for k in ("spans_key", "segmenter")}
     block = {"factory": SEGMENTER, **settings}
     if plain["nlp"].get("tokenizer", {}).get("@tokenizers") == PAIR_TOKENIZER:
@@ -192,10 +232,10 @@ def _unused_name(name: str, taken: Iterable[str]) -> str:
     return next(free for free in names if free not in taken)
 
 
-def _listener(name: str, plain: Config) -> dict[str, Any]:
+def _listener(name: str, plain: Config) -> Block:
     """Make a listener to the encoder before a classifier that has no tok2vec."""
     pipeline, blocks = plain["nlp"]["pipeline"], plain["components"]
-    encoder = first_of(pipeline[: pipeline.index(name)], blocks, *LISTENERS)
+    encoder = _first_of(pipeline[: pipeline.index(name)], blocks, *LISTENERS)
     if encoder is None:
         raise SpanftError(
             f"The model of {name!r} has no tok2vec, and no transformer precedes it in "
@@ -209,9 +249,7 @@ def _listener(name: str, plain: Config) -> dict[str, Any]:
     return {**block, "upstream": encoder}
 
 
-def _span_model(
-    tok2vec: dict[str, Any], settings: dict[str, Any], exclusive: bool
-) -> dict[str, Any]:
+def _span_model(tok2vec: Block, settings: Block, exclusive: bool) -> Block:
     return {
         "@architectures": SPAN_TEXTCAT,
         "exclusive_classes": exclusive,
@@ -225,7 +263,7 @@ def _span_model(
     }
 
 
-def _kept(model: dict[str, Any]) -> dict[str, Any]:
+def _kept(model: Block) -> Block:
     """Return the settings of our own baseline that mean the same over spans."""
     if model.get("@architectures") != CLS_TEXTCAT:
         return {}
@@ -233,7 +271,7 @@ def _kept(model: dict[str, Any]) -> dict[str, Any]:
     return {"summary": "cls", **{n: model[n] for n in _OF_TEXTS if n in model}}
 
 
-def _span_tok2vec(tok2vec: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+def _span_tok2vec(tok2vec: Block, settings: Block) -> Block:
     # Each token keeps the pooling of its wordpieces.
     pooling = tok2vec.get("pooling", {"@architectures": FIRST_POOLING})
     return {

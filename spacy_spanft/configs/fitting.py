@@ -6,8 +6,9 @@ from typing import NamedTuple
 from confection import Config
 
 from ..errors import SpanftError, counted, listed, shown
-from .bases import REGRESSOR, TASKS
-from .summary import DataSummary, summarize
+from ..training.gold import DataSummary
+from .sources import summarize
+from .templates import REGRESSOR, TASKS
 
 # The components that read [CLS] of the first window.
 _OF_TEXTS = ("textcat", "textcat_multilabel", REGRESSOR)
@@ -67,8 +68,9 @@ def fitting_epochs(config: Config, n_texts: int) -> int:
 
 def _check_labels(data: DataSummary, task: str, path: str) -> None:
     """Raise for training data that a task can learn nothing from."""
-    is_textcat = TASKS[task].component == "textcat"
-    if not (data.labels or data.scores):
+    component = TASKS[task].component
+    is_textcat = component == "textcat"
+    if not (data.scores if component == REGRESSOR else data.labels):
         raise SpanftError(
             f"{shown(path)} has no annotations for {task}. Name other data, or another "
             "--pipeline."

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from textwrap import indent, wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from confection import Config
 from spacy.util import load_model_from_config
@@ -12,13 +12,55 @@ from spacy.util import load_model_from_config
 from ..errors import SpanftError, visible
 from ..util import SEGMENTER
 from .adding import add_spans
-from .bases import TASKS, base
-from .encoders import ENCODERS
-from .regime_blocks import REGIMES
-from .sources import set_sources
+from .fitting import Fitted, fit_to_data
+from .sources import guess_columns, guess_task, set_sources
+from .templates import ENCODERS, REGIMES, TASKS, base
 
 _ENGLISH_ENCODER = "bert-base-uncased"  # the paper's
 _WIDTH = 86
+
+
+class Made(NamedTuple):
+    """A config, its task, and what its data hold."""
+
+    config: Config
+    task: str
+    fitted: Fitted
+
+
+def config_for_data(
+    train: str | None,
+    dev: str | None = None,
+    *,
+    task: str | None = None,
+    lang: str = "en",
+    columns: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> Made:
+    """Guess the task of data, make its config, and fit it to them.
+
+    train (Optional[str]): The training data; None makes a config without data.
+    dev (Optional[str]): The dev data; None holds out a part of the training data.
+    task (Optional[str]): The name of one of TASKS; None guesses it.
+    **settings: The other settings of `task_config`.
+    RETURNS (Made): The config, and what the data hold.
+    """
+    columns, fitted = columns or {}, Fitted([], [])
+    if train is None:
+        if dev is not None:
+            raise SpanftError("--dev is given without --train: add the training data.")
+        task = task or "textcat"
+        config = task_config(task, lang=lang, columns=columns, **settings)
+        return Made(config, task, fitted)
+    if task in (None, "score", "text_score"):
+        columns = guess_columns(train, columns)
+    if task is None:
+        task = guess_task(train, columns, lang)
+        fitted.notes.append(f"Detected from the data: --pipeline {task}")
+    files = {"train": train} if dev is None else {"train": train, "dev": dev}
+    config = task_config(task, lang=lang, files=files, columns=columns, **settings)
+    notes, warnings = fit_to_data(config, task, train, dev)
+    return Made(config, task, Fitted([*fitted.notes, *notes], warnings))
 
 
 def task_config(

@@ -1,16 +1,24 @@
-"""Where a config's data come from: which reader, and which columns."""
+"""Where a config's data come from, what they hold, and which task they are for."""
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+import spacy
 from confection import Config
+from spacy.language import Language
+from spacy.training import Corpus
+from spacy.util import registry
 
 from ..errors import SpanftError, listed, shown
-from ..training.readers.conll import CONLL_ENDING
-from ..training.readers.docbins import is_docbins
-from ..training.readers.offsets import has_offsets
+from ..ml.pairs import SEPARATOR
+from ..training.gold import LEARNED, SCORE, DataSummary, has_score
+from ..training.readers.classification import is_docbins
+from ..training.readers.entities import CONLL_ENDING, has_offsets
+from ..training.readers.rows import columns_of
+from .templates import REGRESSOR, TASKS, base
 
 DOCBINS = "spacy.Corpus.v1"
 _HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
@@ -26,6 +34,9 @@ COLUMNS = {
     "score": ("text", "text_pair", "score"),
     "text_score": ("text", "score"),
 }
+# The columns of a pair of texts, as GLUE and our configs name them.
+_PAIR = ("sentence1", "sentence2")
+_N_DOCS = 1000  # enough to see what is annotated
 
 
 def set_sources(
@@ -101,3 +112,91 @@ def _spans_key(config: Config, task: str) -> dict[str, Any]:
     if task != "spancat":
         return {}
     return {"spans_key": config["components"]["spancat"]["spans_key"]}
+
+
+def summarize(config: Config, task: str, part: str) -> DataSummary:
+    """Read the data of a config once; part is "train" or "dev"."""
+    plain = config.interpolate()
+    path = plain["paths"][part] or plain["paths"]["train"]
+    summary = DataSummary()
+    for example in _corpus_of(plain["corpora"][part])(tokenizer_of(plain)):
+        doc = example.reference
+        is_scored = TASKS[task].component == REGRESSOR
+        if is_scored and not has_score(doc):
+            raise SpanftError(
+                f"{shown(path)} has no scores for {task}, but labels or nothing: each "
+                "text needs doc.cats['score'] and no other label."
+            )
+        labels = [] if is_scored else LEARNED[TASKS[task].component](doc, None)
+        summary.add(doc, list(labels))
+    if not summary.n_words:
+        raise SpanftError(f"There are no rows in {shown(path)}.")
+    return summary
+
+
+def tokenizer_of(config: Config) -> Language:
+    """Make an empty pipeline with the tokenizer of a config without variables."""
+    tokenizer = {k: v for k, v in config["nlp"].items() if k == "tokenizer"}
+    return spacy.blank(config["nlp"]["lang"], config={"nlp": tokenizer})
+
+
+def _corpus_of(block: dict[str, Any]) -> Any:
+    """Make a corpus of a block that spaCy has not filled in yet."""
+    if block["@readers"] == DOCBINS:
+        return Corpus(block["path"])
+    return registry.resolve({"corpus": block})["corpus"]
+
+
+def guess_columns(path: str, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return known columns, and that of scores, if a table has one and no labels."""
+    if "label" in columns or "score" in columns or data_format(path) != "table":
+        return dict(columns)
+    names = columns_of(path)
+    is_score = SCORE in names and "label" not in names
+    return {**columns, "score": SCORE} if is_score else dict(columns)
+
+
+def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
+    """Return the name of the task that data are for.
+
+    path (str): The training data.
+    columns (Mapping[str, str]): The names of columns that are known.
+    lang (str): The code of the language.
+    """
+    kind = data_format(path)
+    is_open = kind == "table" and "text" not in columns
+    if "text_pair" in columns or (is_open and {*_PAIR} <= {*columns_of(path)}):
+        return "score" if "score" in columns else "pair"
+    if kind == "entities":
+        return "bilou_ner"
+    if kind == "docbins":
+        return _task_of_docs(path, lang)
+    if "score" in columns:
+        return "text_score"
+    config = base("textcat")
+    config["nlp"]["lang"] = lang
+    set_sources(config, "textcat", {"train": path, "dev": path}, columns)
+    summary = summarize(config, "textcat", "train")
+    return "textcat_multilabel" if summary.n_several else "textcat"
+
+
+def _task_of_docs(path: str, lang: str) -> str:
+    """Return the task that the annotations in spaCy's binary data are for."""
+    examples = islice(Corpus(path)(spacy.blank(lang)), _N_DOCS)
+    docs = [example.reference for example in examples]
+    if any(doc.cats for doc in docs):
+        if all(set(doc.cats) <= {SCORE} for doc in docs):
+            is_pair = any(SEPARATOR in doc.text for doc in docs)
+            return "score" if is_pair else "text_score"
+        n_labels = {sum(value == 1 for value in doc.cats.values()) for doc in docs}
+        return "textcat" if n_labels == {1} else "textcat_multilabel"
+    if any(doc.ents for doc in docs):
+        return "bilou_ner"
+    if any(doc.spans for doc in docs):
+        return "spancat"
+    if any(doc.has_annotation("TAG") for doc in docs):
+        return "tagger"
+    raise SpanftError(
+        f"{shown(path)} has no annotations to learn. Name the task with --pipeline: "
+        f"{', '.join(TASKS)}."
+    )

@@ -29,7 +29,7 @@ from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary
 from ..segmenters.random import piece_lengths
 from ..segmenters.nltk_chunk import has_phrase_data
-from ..training.evaluation import evaluation_steps
+from ..training.schedules import evaluation_steps
 from ..util import SEGMENTER
 from ..util.files import check_source
 from .arms import ArmConfig, change, check_folder_names, config_of

@@ -16,8 +16,7 @@ from spacy.training import Example
 from spacy.util import filter_spans
 
 from ..errors import ComparisonError, listed, shown
-from ..training.readers.rows import Row
-from ..training.readers.tables import rows_from_file
+from ..training.readers.rows import Row, rows_from_file
 from .metrics import Metric
 from .row_scores import OF_NUMBERS, macro_auc
 

@@ -9,25 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import SpanftError, listed
 from ..pipeline.span_segmenter import DEFAULT_SPANS_KEY
 from ..util import SEGMENTER
-from .gold import cats_in, entities_in, read_corpus, spans_in, tags_in
+from .gold import LEARNED, read_corpus
 
 _OURS = "spacy-spanft."
 _HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
 _SPANCATS = ("spancat", "spancat_singlelabel")
-LabelsOf = Callable[[Any, Doc], Iterable[str]]
-# The gold labels that the components of each factory learn.
-_GOLD: dict[str, LabelsOf] = {
-    **dict.fromkeys(("ner", "beam_ner", "bilou_ner"), lambda _, doc: entities_in(doc)),
-    **dict.fromkeys(_SPANCATS, lambda pipe, doc: spans_in(doc, pipe.key)),
-    **dict.fromkeys(("textcat", "textcat_multilabel"), lambda _, doc: cats_in(doc)),
-    "tagger": lambda _, doc: tags_in(doc),
-}
 
 
 def make_label_check() -> Callable[[Language], None]:
@@ -50,7 +41,26 @@ def make_span_check() -> Callable[[Language], None]:
     RETURNS (Callable[[Language], None]): Raises for a spancat whose key is in no
         example, for which spaCy's E143 names neither the key nor those that are.
     """
-    return _check_span_groups
+
+    def check(nlp: Language) -> None:
+        config = nlp.config.interpolate()
+        spancats: dict[str, Any] = {
+            name: pipe
+            for name, pipe in nlp.pipeline
+            if nlp.get_pipe_meta(name).factory in _SPANCATS
+        }
+        is_stream = config.get("training", {}).get("max_epochs", -1) < 0
+        train = None if is_stream else read_corpus(nlp, config, "train_corpus")
+        keys = {k for eg in train or () for k, v in eg.reference.spans.items() if v}
+        for name, pipe in spancats.items():
+            if train and pipe.key not in keys:
+                raise SpanftError(
+                    f"{name!r} learns spans in doc.spans[{pipe.key!r}] (spans_key), "
+                    "but no example of the training data has any. Keys with spans: "
+                    f"{listed(sorted(keys))}."
+                )
+
+    return check
 
 
 def check_config(nlp: Language, config: Any) -> None:
@@ -117,21 +127,22 @@ def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
     if not writers:  # perhaps another component writes them
         return
     before = [other for other in writers if names.index(other) < names.index(name)]
-    if not before:
-        raise SpanftError(
-            f"{name!r} reads its spans from doc.spans[{key!r}], but {writers[0]!r}, "
-            f"which writes them, stands after it in [nlp] pipeline. Move it before "
-            f"{name!r}."
-        )
     training = config.get("training", {})
     annotating = training.get("annotating_components") or []
     is_frozen = name in (training.get("frozen_components") or [])
-    if not is_frozen and not {*before} & {*annotating}:
-        raise SpanftError(
-            f"{name!r} reads its spans from doc.spans[{key!r}], but {before[0]!r}, "
-            "which writes them, does not do so during training. Set in [training]: "
-            f"annotating_components = {json.dumps([*annotating, before[0]])}."
+    if not before:
+        problem = "stands after it in [nlp] pipeline. Move it before the other"
+    elif not is_frozen and not {*before} & {*annotating}:
+        problem = (
+            "does not do so during training. Set in [training]: "
+            f"annotating_components = {json.dumps([*annotating, before[0]])}"
         )
+    else:
+        return
+    raise SpanftError(
+        f"{name!r} reads its spans from doc.spans[{key!r}], but "
+        f"{(before or writers)[0]!r}, which writes them, {problem}."
+    )
 
 
 def warn_labels(nlp: Language, dev: Iterable[Example]) -> None:
@@ -140,49 +151,27 @@ def warn_labels(nlp: Language, dev: Iterable[Example]) -> None:
     nlp (Language): The pipeline, just initialized.
     dev (Iterable[Example]): The dev data.
     """
-    components: dict[str, tuple[Any, LabelsOf]] = {
-        name: (component, _GOLD[factory])
-        for name, component in nlp.pipeline
-        if (factory := nlp.get_pipe_meta(name).factory) in _GOLD
-    }
     docs = [example.reference for example in dev]
-    for name, (component, labels_of) in components.items():
-        if not component.labels:
+    for name, component in nlp.pipeline:
+        pipe: Any = component
+        labels_of = LEARNED.get(nlp.get_pipe_meta(name).factory)
+        if labels_of is None:
+            continue
+        if not pipe.labels:
             warnings.warn(
                 f"{name!r} learns nothing: no example of the training data has a "
                 "label for it. Check the path and the @readers of [corpora.train].",
                 stacklevel=2,
             )
-        labels = {label for doc in docs for label in labels_of(component, doc)}
-        if unseen := sorted(labels - set(component.labels)):
+        key = getattr(pipe, "key", None)
+        labels = {label for doc in docs for label in labels_of(doc, key)}
+        if unseen := sorted(labels - set(pipe.labels)):
             warnings.warn(
                 f"The dev data has labels that {name!r} has not seen in the training "
                 f"data and can never predict: {listed(unseen)}. They count as "
                 "mistakes in its scores.",
                 stacklevel=2,
             )
-        if (message := similar_labels(name, component.labels)) is not None:
-            warnings.warn(message, stacklevel=2)
-
-
-def similar_labels(name: str, labels: Iterable[str]) -> str | None:
-    """Return a warning about labels that differ only in white space or case.
-
-    name (str): What learns them.
-    labels (Iterable[str]): The labels.
-    RETURNS (Optional[str]): The warning; None if there are no such labels.
-    """
-    alike: dict[str, list[str]] = {}
-    for label in labels:
-        alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
-    groups = [" and ".join(map(repr, g)) for g in alike.values() if len(g) > 1]
-    if not groups:
-        return None
-    return (
-        f"{name!r} learns labels as different ones that differ only in white space or "
-        f"capital letters: {'; '.join(groups)}. Write them alike in the data, unless "
-        "that is intended."
-    )
 
 
 def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
@@ -214,27 +203,4 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
                 f"computes. Computed are: {', '.join(names)}. Use one of them, set "
                 f"{metric} = null, or give the component a scorer, such as "
                 '@scorers = "spacy-spanft.classification_scorer.v1".'
-            )
-
-
-def _check_span_groups(nlp: Language) -> None:
-    config = nlp.config.interpolate()
-    settings = config.get("initialize", {}).get("components", {})
-    without_labels: list[tuple[str, Any]] = [
-        (name, component)
-        for name, component in nlp.pipeline
-        if nlp.get_pipe_meta(name).factory in _SPANCATS
-        and "labels" not in settings.get(name, {})
-    ]
-    is_stream = config.get("training", {}).get("max_epochs", -1) < 0
-    if not without_labels or is_stream:
-        return
-    train = read_corpus(nlp, config, "train_corpus")
-    keys = {k for eg in train or () for k, group in eg.reference.spans.items() if group}
-    for name, component in without_labels:
-        if train and component.key not in keys:
-            raise SpanftError(
-                f"{name!r} learns spans in doc.spans[{component.key!r}] (spans_key), "
-                f"but no example of the training data has any. Keys with spans: "
-                f"{listed(sorted(keys))}."
             )

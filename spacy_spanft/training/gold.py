@@ -1,6 +1,9 @@
-"""The corpora of a config, and the annotated labels of a Doc, of each kind."""
+"""The corpora of a config, and what is annotated in their Docs."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from spacy.language import Language
@@ -8,7 +11,11 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import dot_to_object, resolve_dot_names
 
-from .readers.columns import SCORE
+from ..errors import counted
+
+# What a score is called in doc.cats.
+SCORE = "score"
+_N_SHOWN, _LONGEST_LABEL = 10, 30
 
 
 def read_corpus(nlp: Language, config: Any, setting: str) -> list[Example] | None:
@@ -52,6 +59,15 @@ def tags_in(doc: Doc) -> Iterator[str]:
     return (token.tag_ for token in doc if token.tag_)
 
 
+# The labels of a Doc that the components of each factory learn; a spancat's by its key.
+LEARNED: dict[str, Callable[[Doc, str | None], Iterator[str]]] = {
+    **dict.fromkeys(("ner", "beam_ner", "bilou_ner"), lambda doc, _: entities_in(doc)),
+    **dict.fromkeys(("spancat", "spancat_singlelabel"), spans_in),
+    **dict.fromkeys(("textcat", "textcat_multilabel"), lambda doc, _: cats_in(doc)),
+    "tagger": lambda doc, _: tags_in(doc),
+}
+
+
 def has_score(doc: Doc) -> bool:
     """Whether a text has a score in place of labels."""
     return set(doc.cats) == {SCORE}
@@ -63,3 +79,50 @@ def labels_in(doc: Doc) -> Iterator[str]:
         yield from cats_in(doc)
     yield from entities_in(doc)
     yield from spans_in(doc)
+
+
+@dataclass
+class DataSummary:
+    """The contents of a corpus.
+
+    n_words (list[int]): The number of words of each text.
+    labels (Counter[str]): How many texts, entities or spans have each label.
+    scores (list[float]): The score of each text that has one.
+    texts (set[str]): The distinct texts.
+    n_several (int): The number of texts with several labels or none.
+    """
+
+    n_words: list[int] = field(default_factory=list)
+    labels: Counter[str] = field(default_factory=Counter)
+    scores: list[float] = field(default_factory=list)
+    texts: set[str] = field(default_factory=set)
+    n_several: int = 0
+
+    def add(self, doc: Doc, labels: list[str]) -> None:
+        """Count a Doc, and its labels of the kind that is learned."""
+        self.n_words.append(len(doc))
+        self.labels.update(labels)
+        if has_score(doc):
+            self.scores.append(doc.cats[SCORE])
+        self.texts.add(doc.text)
+        self.n_several += len(labels) != 1
+
+    def describe(self, path: str) -> str:
+        """Return "train.csv: 40 texts of 3 to 9 words (median 5); good: 30 (75%)"."""
+        n = self.n_words
+        lengths = f"{min(n):,} to {max(n):,} words (median {median(n):.0f})"
+        parts = [f"{path}: {counted(len(n), 'text')} of {lengths}"]
+        if self.scores:
+            parts.append(f"scores from {min(self.scores):g} to {max(self.scores):g}")
+        shares = [
+            f"{_cut(label)}: {k:,} ({k / self.labels.total():.0%})"
+            for label, k in self.labels.most_common(_N_SHOWN)
+        ]
+        if len(self.labels) > _N_SHOWN:
+            shares.append(counted(len(self.labels) - _N_SHOWN, "more label"))
+        return "; ".join(filter(None, (*parts, ", ".join(shares))))
+
+
+def _cut(label: str) -> str:
+    # A long one is a text: another column was meant.
+    return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}..."

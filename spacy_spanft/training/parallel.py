@@ -63,8 +63,7 @@ def train_in_group(
         )
     gpu_id = int(os.environ.get("LOCAL_RANK", "0")) if on_gpus else CPU
     select_gpu(gpu_id)
-    backend = "nccl" if on_gpus else "gloo"
-    distributed.init_process_group(backend, timeout=_TIMEOUT)
+    distributed.init_process_group("nccl" if on_gpus else "gloo", timeout=_TIMEOUT)
     is_first = distributed.get_rank() == 0
     try:
         with open(os.devnull, "w", encoding="utf8") as null, ExitStack() as stack:
@@ -72,8 +71,7 @@ def train_in_group(
                 stack.enter_context(redirect_stdout(null))
                 stack.enter_context(redirect_stderr(null))
             with show_validation_error(config_path):
-                settings = dict(overrides)
-                config = util.load_config(config_path, settings, interpolate=False)
+                config = util.load_config(config_path, dict(overrides), False)
                 nlp = init_nlp(config, use_gpu=gpu_id)
             if not is_first:
                 # One log is enough, and loggers want losses, which an empty share does
@@ -97,11 +95,15 @@ def in_group(nlp: Language) -> Iterator[None]:
         process.
     """
     settings = nlp.config.interpolate()["training"]
-    pipes = list(_trained(nlp, settings["frozen_components"]))
-    if not pipes:
-        raise SpanftError("No component of the pipeline is trained.")
-    gradients = Gradients(pipes)
-    finish_update, evaluate = pipes[0].finish_update, nlp.evaluate
+    pipes = [
+        pipe
+        for name, pipe in nlp.pipeline
+        if name not in settings["frozen_components"]
+        and isinstance(getattr(pipe, "model", None), Model)
+    ]
+    gradients = _Gradients(pipes)
+    first: Any = pipes[0]
+    finish_update, evaluate = first.finish_update, nlp.evaluate
     rank, size = distributed.get_rank(), distributed.get_world_size()
 
     def sum_and_finish(sgd: Any) -> None:
@@ -117,13 +119,13 @@ def in_group(nlp: Language) -> Iterator[None]:
             yield epoch, share_of(batch, rank, size)
 
     # The loop calls finish_update of the first component when all have learned.
-    pipes[0].finish_update = sum_and_finish
+    first.finish_update = sum_and_finish
     nlp.evaluate = evaluate_once  # type: ignore[method-assign]
     try:
         with wrapped_train_batches(shares):
             yield
     finally:
-        del pipes[0].finish_update, nlp.evaluate
+        del first.finish_update, nlp.evaluate
 
 
 def share_of(batch: Iterable[Example], rank: int, size: int) -> list[Example]:
@@ -150,14 +152,11 @@ def with_own_random_state(batches: Iterable[Batch]) -> Iterator[Batch]:
         yield batch
 
 
-class Gradients:
-    """The gradients of all that a pipeline trains."""
+class _Gradients:
+    """The gradients of the components that a pipeline trains."""
 
     def __init__(self, pipes: Sequence[Any]) -> None:
-        """Collect the weights, and replace them by those of the first process.
-
-        pipes (Sequence[TrainablePipe]): The components that are trained.
-        """
+        """Collect the weights, and replace them by those of the first process."""
         self._encoders = [pipe for pipe in pipes if isinstance(pipe, SpanftEncoder)]
         nodes = dict.fromkeys(node for pipe in pipes for node in pipe.model.walk())
         shims = dict.fromkeys(shim for node in nodes for shim in node.shims)
@@ -193,7 +192,11 @@ class Gradients:
         in_any = iter(_in_any(has_grad, self._torch_params))
         for node, name in self._params:
             if next(in_any):
-                _in_place(_gradient_of(node, name), distributed.all_reduce)
+                if not node.has_grad(name):
+                    weights = node.get_param(name)
+                    zeros = node.ops.alloc(weights.shape, dtype=weights.dtype)
+                    node.set_grad(name, zeros)
+                _in_place(xp2torch(node.get_grad(name)), distributed.all_reduce)
         for parameter in self._torch_params:
             if next(in_any):
                 if parameter.grad is None:
@@ -204,22 +207,6 @@ class Gradients:
         flags = _in_any(overflows, self._torch_params)
         for shim, flag in zip(self._shims, flags, strict=True):
             set_found_inf(shim, flag)
-
-
-def _trained(nlp: Language, frozen: Sequence[str]) -> Iterator[Any]:
-    """Yield the components that spaCy's loop updates."""
-    for name, pipe in nlp.pipeline:
-        is_trainable = getattr(pipe, "is_trainable", False)
-        if name not in frozen and is_trainable and isinstance(pipe.model, Model):  # type: ignore[attr-defined]
-            yield pipe
-
-
-def _gradient_of(node: Model[Any, Any], name: str) -> torch.Tensor:
-    if not node.has_grad(name):
-        weights = node.get_param(name)
-        node.set_grad(name, node.ops.alloc(weights.shape, dtype=weights.dtype))
-    gradient: torch.Tensor = xp2torch(node.get_grad(name))
-    return gradient
 
 
 def _in_place(tensor: torch.Tensor, operation: Callable[[torch.Tensor], Any]) -> None:

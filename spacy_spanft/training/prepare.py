@@ -1,20 +1,25 @@
 """What is set and checked between initialization and the first step."""
 
 import sys
-from collections.abc import Callable
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
+from thinc.api import Model
 
 from ..errors import SpanftError
+from ..ml.cross_entropy import Weights, check_weight_names, set_weights, target_layers
+from ..ml.layers.dense import POOLER
+from ..ml.optimizers.groups import listeners, models, shim_of, transformers
+from ..util._compat import torch_module
 from .checks import check_config, check_scores, warn_labels
-from .class_weights import set_class_weights
-from .evaluation import count_batches, evaluation_steps
-from .gold import read_corpus
-from .pretrained_pooler import take_pretrained_poolers
-from .schedules import set_max_steps
+from .gold import cats_in, read_corpus
+from .schedules import count_batches, evaluation_steps, set_max_steps
 
 
 def prepare_training() -> Callable[[Language], None]:
@@ -36,10 +41,10 @@ def prepare_training() -> Callable[[Language], None]:
 def _prepare(nlp: Language) -> None:
     config = nlp.config.interpolate()
     check_config(nlp, config)
-    take_pretrained_poolers(nlp)
+    _take_pretrained_poolers(nlp)
     is_stream = config.get("training", {}).get("max_epochs", -1) < 0
     train = None if is_stream else read_corpus(nlp, config, "train_corpus")
-    set_class_weights(nlp, train)
+    _set_class_weights(nlp, train)
     dev = read_corpus(nlp, config, "dev_corpus")
     warn_labels(nlp, dev or ())
     if dev is not None:
@@ -53,24 +58,24 @@ def _fit_steps(nlp: Language, settings: Any, train: list[Example]) -> None:
     """Let training end with its epochs, and evaluate each; print what changed."""
     max_steps, frequency = settings["max_steps"], settings["eval_frequency"]
     block = {"batcher": settings["batcher"]}
-    batches = count_batches(
+    per_epoch, total = count_batches(
         train,
         lambda: registry.resolve(block)["batcher"],
         max_steps,
         settings["max_epochs"],
     )
-    if batches.per_epoch == 0:  # spaCy would wait forever for the first one
+    if per_epoch == 0:  # spaCy would wait forever for the first one
         raise SpanftError(
             "[training.batcher] makes no batch of the training data. Raise its size, "
             "or keep texts that are longer (discard_oversize = false)."
         )
     end = max_steps
-    if batches.total is not None:
+    if total is not None:
         # A single step is step 0, and max_steps = 0 would be no limit.
-        last = max(1, batches.total - 1)
+        last = max(1, total - 1)
         end = min(max_steps or last, last)
     # Never more than the config asks for.
-    fitted = evaluation_steps(end, batches.per_epoch, frequency, can_grow=False)
+    fitted = evaluation_steps(end, per_epoch, frequency, can_grow=False)
     changes = []
     for name, value in zip(("eval_frequency", "max_steps"), fitted, strict=True):
         if settings[name] != value:
@@ -79,6 +84,83 @@ def _fit_steps(nlp: Language, settings: Any, train: list[Example]) -> None:
     if changes:
         print(
             f"ℹ [training] {', '.join(changes)}, so that there is an evaluation at "
-            f"least once an epoch ({batches.per_epoch} steps) and at the last step.",
+            f"least once an epoch ({per_epoch} steps) and at the last step.",
             file=sys.stderr,
         )
+
+
+def _set_class_weights(nlp: Language, train: Sequence[Example] | None) -> None:
+    """Set the `class_weights` of text classifiers; train is None if it streams."""
+    for name, model in models(nlp).items():
+        component: Any = nlp.get_pipe(name)
+        for layer in target_layers(model):
+            weights: Any = layer.attrs["class_weights"]
+            if not weights:
+                continue
+            if weights != "balanced":
+                check_weight_names(name, weights, component.labels)
+            elif train is None:
+                raise SpanftError(
+                    f'{name!r} has class_weights = "balanced", but the training data '
+                    "is streamed (max_epochs = -1). Set the weights by label."
+                )
+            else:
+                docs = [example.reference for example in train]
+                is_exclusive = layer.attrs["exclusive"]
+                weights = balanced(component.labels, docs, exclusive=is_exclusive)
+            set_weights(layer, [weights.get(label, 1.0) for label in component.labels])
+
+
+def balanced(labels: Iterable[str], docs: Sequence[Doc], *, exclusive: bool) -> Weights:
+    """Return weights with which a rare label counts as much as a frequent one.
+
+    With one label a text, they are scikit-learn's: all labels have the same total, and
+    texts a mean weight of 1. With several, they are PyTorch's pos_weight: the texts
+    with a label have the same total as those without it.
+    """
+    counts = Counter(label for doc in docs for label in set(cats_in(doc)))
+    known = [label for label in labels if counts[label]]
+    n_docs = sum(bool(doc.cats) for doc in docs)
+    if exclusive:
+        return {label: n_docs / len(known) / counts[label] for label in known}
+    # A label that all texts have keeps a weight above 0.
+    return {label: (n_docs - counts[label] or 1) / counts[label] for label in known}
+
+
+def _take_pretrained_poolers(nlp: Language) -> None:
+    """Copy the pooler of an encoder into the poolers of the models over it."""
+    for name, model in models(nlp).items():
+        for node in (node for node in model.walk() if node.name == POOLER):
+            dense = _dense_of(nlp, model)
+            W = node.get_param("W")
+            if dense is None or dense.weight.shape != W.shape:
+                warnings.warn(
+                    f"The pooler of {name!r} begins with random weights, as its "
+                    "encoder has no pre-trained one of its width. If that is not "
+                    "intended, set pooler = false.",
+                    stacklevel=3,
+                )
+                continue
+            for key, value in (("W", dense.weight), ("b", dense.bias)):
+                # A copy: otherwise both would learn in the same memory.
+                array = value.detach().float().cpu().numpy().copy()
+                param: Any = node.ops.asarray(array, dtype=W.dtype)
+                node.set_param(key, param)
+
+
+def _dense_of(nlp: Language, model: Model[Any, Any]) -> Any:
+    """Return the dense layer of the pooler of a model's encoder, or None."""
+    names = {node.upstream_name for node in listeners(model)}
+    others = [
+        component.model
+        for name, component in nlp.components
+        if (names & {name, "*"}) and hasattr(component, "model")
+    ]
+    for owner in (model, *others):
+        for transformer in transformers(owner):
+            pooler = getattr(torch_module(shim_of(transformer)), "pooler", None)
+            # ALBERT's is the dense layer itself.
+            dense = getattr(pooler, "dense", pooler)
+            if getattr(dense, "weight", None) is not None:
+                return dense
+    return None

@@ -49,13 +49,13 @@ def freeze_transformer(
         "until_epoch": until_epoch,
         "until_share": until_share,
     }
-    given = {name: value for name, value in limits.items() if value is not None}
+    given = [(name, value) for name, value in limits.items() if value is not None]
     if len(given) != 1:
         raise SpanftError(
             "freeze_transformer needs exactly one of until_step, until_epoch and "
-            f"until_share, and has {', '.join(given) or 'none'}."
+            f"until_share, and has {', '.join(name for name, _ in given) or 'none'}."
         )
-    ((name, limit),) = given.items()
+    ((name, limit),) = given
     most = 1.0 if name == "until_share" else float("inf")
     expected = "a number from 0 to 1" if most == 1 else "a number of 0 or more"
     check_number(name, limit, lambda x: 0 <= x <= most, expected)
@@ -93,7 +93,8 @@ class _Freezer:
         since = self.steps_since_thaw(config, info)
         for transformer in _trained_transformers(nlp, config):
             _restore(transformer)
-            depths = self.depths_of(transformer)
+            # Also where all is frozen still: an error would come after hours.
+            depths = _depths_of(transformer) if self.steps_per_layer else {}
             if since < 0:
                 _Frozen(transformer, lambda name: True)
             elif self.steps_per_layer is not None:
@@ -103,13 +104,9 @@ class _Freezer:
                     _Frozen(transformer, held.__contains__)
 
     def warn_if_never_thawed(self, config: Any) -> None:
-        ends = {
-            "until_step": config.get("max_steps") or None,
-            "until_epoch": config.get("max_epochs") or None,
-            "until_share": 1.0,
-        }
-        end = ends[self.name]
-        if end is not None and self.limit >= end:
+        setting = {"until_step": "max_steps", "until_epoch": "max_epochs"}
+        end = config.get(setting[self.name]) if self.name in setting else 1.0
+        if end and self.limit >= end:
             warnings.warn(
                 f"{self.name} = {self.limit}, but training ends at {end}: the "
                 "transformer stays frozen to the end, and only the head learns.",
@@ -136,40 +133,30 @@ class _Freezer:
             self.thawed_at = step
         return step - self.thawed_at
 
-    def depths_of(self, transformer: Model[Any, Any]) -> dict[str, int]:
-        """Return the depth of each parameter, if layers thaw one by one."""
-        if self.steps_per_layer is None:
-            return {}
-        encoder = torch_module(shim_of(transformer))
-        depths = parameter_depths(encoder)
-        if not depths:
-            raise SpanftError(
-                f"The layers of {type(encoder).__name__} cannot be told apart. Remove "
-                "steps_per_layer."
-            )
-        return depths
+
+def _depths_of(transformer: Model[Any, Any]) -> dict[str, int]:
+    """Return the depth of the layer of each parameter."""
+    encoder = torch_module(shim_of(transformer))
+    depths = parameter_depths(encoder)
+    if not depths:
+        raise SpanftError(
+            f"The layers of {type(encoder).__name__} cannot be told apart. Remove "
+            "steps_per_layer."
+        )
+    return depths
 
 
 def _trained_transformers(nlp: Language, config: Any) -> list[Model[Any, Any]]:
-    """Return the transformers that spaCy trains, or raise if there are none."""
-    owners = {
-        name: nodes
-        for name, model in models(nlp).items()
-        if (nodes := transformers(model))
-    }
-    if not owners:
+    """Return the transformers that spaCy trains, or raise if there are none at all."""
+    nodes_of = {name: transformers(model) for name, model in models(nlp).items()}
+    if not any(nodes_of.values()):
         raise SpanftError(
             "freeze_transformer finds no transformer to freeze: the pipeline has: "
             f"{', '.join(nlp.pipe_names) or 'nothing'}."
         )
     frozen = config.get("frozen_components") or []
-    if set(owners) <= set(frozen):
-        raise SpanftError(
-            "All transformers are in frozen_components "
-            f"({', '.join(owners)}), so that none would thaw. Remove them there, or "
-            "remove [training.before_update]."
-        )
-    return [node for name in owners if name not in frozen for node in owners[name]]
+    pairs = nodes_of.items()
+    return [node for name, nodes in pairs if name not in frozen for node in nodes]
 
 
 class _Frozen:

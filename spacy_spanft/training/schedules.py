@@ -1,19 +1,117 @@
-"""Learning rates that end with the training, however many steps that has."""
+"""The steps of a training: how many, which are evaluated, and the rate of each."""
 
-from collections.abc import Iterator
-from typing import Any
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
+from typing import Any, NamedTuple
 
 from confection import Config
+from spacy.training import Example
 
 from ..errors import SpanftError, check_number
 
+Batcher = Callable[[Iterable[Example]], Iterable[list[Example]]]
 WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
+# Batches by words differ with the order of the texts, so several orders are tried.
+_N_ORDERS = 3
+_MAX_EPOCHS = 100
 _NO_STEPS = (
     f"{WARMUP_LINEAR} ends with the training, but how many steps that has is not "
     "known. Set [training] max_steps, or max_steps of the schedule, or count the steps "
     'of the epochs with [initialize.after_init] @callbacks = "spacy-spanft.'
     'prepare_training.v1".'
 )
+
+
+class EvaluationSteps(NamedTuple):
+    """The steps from one evaluation to the next, and the last step (0: no limit).
+
+    spaCy's loop counts steps from 0, and evaluates step 0 and then every
+    eval_frequency-th step.
+    """
+
+    eval_frequency: int
+    n_steps: int
+
+
+def evaluation_steps(
+    n_steps: int, steps_per_epoch: int, eval_frequency: int, *, can_grow: bool
+) -> EvaluationSteps:
+    """Choose a frequency that evaluates each epoch and the last step.
+
+    Evaluations never become rarer. As the frequency has to divide the last step, that
+    moves: by less than the number of evaluations if it can grow, and by as little as a
+    slightly higher frequency allows if it cannot.
+
+    n_steps (int): The last step; 0 if training has none.
+    steps_per_epoch (int): The steps of an epoch.
+    eval_frequency (int): The most steps from one evaluation to the next.
+    can_grow (bool): Whether steps may be added. Otherwise some may be cut.
+    RETURNS (EvaluationSteps): The frequency and the last step.
+    """
+    longest = max(1, min(eval_frequency, steps_per_epoch))
+    if n_steps <= 0:
+        return EvaluationSteps(longest, 0)
+    longest = min(longest, n_steps)
+    if can_grow:
+        n_evaluations = -(-n_steps // longest)
+        frequency = -(-n_steps // n_evaluations)
+        return EvaluationSteps(frequency, n_evaluations * frequency)
+    near = range(longest, max(1, longest * 3 // 4) - 1, -1)
+    frequency = min(near, key=lambda steps: n_steps % steps)
+    return EvaluationSteps(frequency, n_steps - n_steps % frequency)
+
+
+def count_batches(
+    examples: Sequence[Example],
+    make_batcher: Callable[[], Batcher],
+    max_steps: int,
+    max_epochs: int,
+) -> tuple[int, int | None]:
+    """Count the batches, by making them as spaCy's training loop does.
+
+    examples (Sequence[Example]): The training data.
+    make_batcher (Callable): Makes the batcher of [training.batcher], whose size may be
+        a schedule that continues from epoch to epoch.
+    max_steps (int): The last step; 0 for no limit.
+    max_epochs (int): The number of epochs; 0 for no limit.
+    RETURNS (tuple[int, Optional[int]]): The batches of the shortest epoch, 0 if the
+        batcher makes none; and those of all epochs, a low estimate where batches go by
+        words, or None if the epochs are not limited.
+    """
+    orders = [
+        _epochs(examples, make_batcher(), max_steps, max_epochs, seed)
+        for seed in range(_N_ORDERS)
+    ]
+    per_epoch = min(min(sizes) for sizes in orders)
+    if max_epochs < 1:
+        return per_epoch, None
+    totals = [sum(s) + (max_epochs - len(s)) * per_epoch for s in orders]
+    spread = max(totals) - min(totals)
+    return per_epoch, max(1, min(totals) - spread)
+
+
+def _epochs(
+    examples: Sequence[Example],
+    batcher: Batcher,
+    max_steps: int,
+    max_epochs: int,
+    seed: int,
+) -> list[int]:
+    """Count the batches of each epoch, up to the end of training."""
+    shuffled = list(examples)
+    # Its own generator: training draws the same numbers with and without the count.
+    shuffle = random.Random(seed).shuffle
+    sizes: list[int] = []
+    for epoch in count():
+        is_over = 0 < max_steps < sum(sizes) or 0 < max_epochs == epoch
+        if is_over or epoch == _MAX_EPOCHS:
+            break
+        shuffle(shuffled)
+        sizes.append(sum(1 for _ in batcher(shuffled)))
+        if not sizes[-1]:
+            break
+    return sizes
 
 
 def warmup_linear(
@@ -40,19 +138,12 @@ def warmup_linear(
 
 
 def first_step(share: float, max_steps: int) -> int:
-    """Return the step that follows a share of all steps.
-
-    max_steps (int): The last step of the training, counted from 0.
-    """
+    """Return the step that follows a share of all steps, of which max_steps is last."""
     return round(share * (max_steps + 1))
 
 
 def set_max_steps(config: Config) -> None:
-    """Set the max_steps of the schedules in a config to that of its [training].
-
-    config (Config): The pipeline's config, which is changed, and so saved with the
-        pipeline.
-    """
+    """Set max_steps of the schedules in a pipeline's config to that of [training]."""
     limits = config.interpolate().get("training", {})
     max_steps = limits.get("max_steps")
     for block in _schedules(config.get("training")):

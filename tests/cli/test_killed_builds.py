@@ -10,7 +10,8 @@ from collections import Counter
 import pytest
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.cli.build import build_cli
+from spacy_spanft.cli.dictionaries import build_cli
+from spacy_spanft.cli.util import short_errors
 
 N_MOMENTS = 20
 
@@ -55,7 +56,8 @@ class Build:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             how = {"n_process": 2, "quiet": True, "min_count": 2, **how}
-            build_cli([str(text)], output=output, **how)
+            with short_errors():
+                build_cli([str(text)], output=output, **how)
             code = 0
         except SystemExit as end:
             code = end.code

@@ -14,7 +14,7 @@ import pytest
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.readers.classification import table_corpus
-from spacy_spanft.training.readers.conll import conll_corpus
+from spacy_spanft.training.readers.entities import conll_corpus
 
 N_EACH = 130
 ROWS = [
@@ -97,19 +97,19 @@ def simply_read(data, format):
     else:
         names, *cells = filter(None, csv.reader(io.StringIO(text, newline="")))
         rows = [dict(zip(names, row, strict=True)) for row in cells]
-    found = []
+    texts = []
     for row in rows:
         labels = row["label"] if isinstance(row["label"], list) else [row["label"]]
-        found.append((row["text"], {str(label) for label in labels}))
-    return found
+        texts.append((row["text"], {str(label) for label in labels}))
+    return texts
 
 
 def read(path, format, nlp):
     if format == "conll":
         corpus = conll_corpus(path)
         return [token.text for example in corpus(nlp) for token in example.reference]
-    found = [example.reference for example in table_corpus(path)(nlp)]
-    return [(doc.text, {n for n, v in doc.cats.items() if v}) for doc in found]
+    docs = [example.reference for example in table_corpus(path)(nlp)]
+    return [(doc.text, {n for n, v in doc.cats.items() if v}) for doc in docs]
 
 
 @pytest.mark.parametrize("format", ["tsv", "csv", "jsonl", "conll"])
@@ -126,7 +126,7 @@ def test_faults_at_random(nlp, tmp_path, format):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = read(path, format, nlp)
+                rows = read(path, format, nlp)
         except SpanftError as error:
             n_refused += 1
             message = str(error)
@@ -135,6 +135,6 @@ def test_faults_at_random(nlp, tmp_path, format):
             names_it = re.search(r"[Ll]ine \d|no rows|twice", message)
             assert names_it, (data[:1000], message)
         else:
-            assert found == simply_read(data, format), data
+            assert rows == simply_read(data, format), data
     # Neither is everything refused, nor everything taken.
     assert 0.1 < n_refused / N_EACH < 0.95

@@ -60,7 +60,7 @@ def entities(tmp_path_factory):
 @pytest.fixture(scope="module")
 def paired(tmp_path_factory):
     lines = ["sentence1\tsentence2\tlabel"]
-    lines += [f"{one}\t{two}\t{label}" for one, two, label in PAIRED]
+    lines += [f"{first}\t{second}\t{label}" for first, second, label in PAIRED]
     path = tmp_path_factory.mktemp("paired") / "data.tsv"
     path.write_text("\n".join(lines) + "\n")
     return path

@@ -12,7 +12,7 @@ from thinc.api import Logistic, Softmax, chain
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.cross_entropy import label_targets, set_weights
-from spacy_spanft.training.class_weights import balanced
+from spacy_spanft.training.prepare import balanced
 
 from .test_textcat import TOKENS
 

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -59,34 +60,31 @@ def make(bert):
 
 
 def examples_of(nlp):
-    found = []
+    examples = []
     for i, text in enumerate(TEXTS):
         doc = nlp.make_doc(text)
         doc.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
-        doc.ents = [
-            Span(doc, token.i, token.i + 2, "CITY")
-            for token in doc
-            if token.text == "new"
-        ]
+        starts = [token.i for token in doc if token.text == "new"]
+        doc.ents = [Span(doc, start, start + 2, "CITY") for start in starts]
         for token in doc:
             token.tag_ = "XY"[token.i % 2]
             token.is_sent_start = token.i == 0
-        found.append(Example(nlp.make_doc(text), doc))
-    return found
+        examples.append(Example(nlp.make_doc(text), doc))
+    return examples
 
 
 def state_of(nlp, get):
-    """Take numbers from all layers of a pipeline, by names."""
-    found = {}
+    """Return numbers of all layers of a pipeline, by names."""
+    state = {}
     for pipe, component in nlp.pipeline:
         nodes = component.model.walk() if hasattr(component, "model") else ()
         for i, node in enumerate(nodes):
             for name in node.param_names:
-                found[f"{pipe} {i} {name}"] = get(node, name)
+                state[f"{pipe} {i} {name}"] = get(node, name)
             for shim in node.shims:
-                for name, one in torch_module(shim).named_parameters():
-                    found[f"{pipe} {i} {name}"] = get(one, None)
-    return {name: value for name, value in found.items() if value is not None}
+                for name, parameter in torch_module(shim).named_parameters():
+                    state[f"{pipe} {i} {name}"] = get(parameter, None)
+    return {name: value for name, value in state.items() if value is not None}
 
 
 def weight(owner, name):
@@ -102,16 +100,17 @@ def gradient(owner, name):
 
 
 def train(nlp, is_group=False, accumulate=1):
-    """Train in batches of four; give the gradient of each step, and the weights."""
+    """Train in batches of four; return the gradients of each step, and the weights."""
     gradients = []
     examples = examples_of(nlp)
 
     def batches():
-        epoch = 0
-        while True:
+        for epoch in count():
             for start in range(0, len(examples), 4):
                 yield epoch, examples[start : start + 4]
-            epoch += 1
+
+    def batcher(examples):
+        return (batch for _, batch in batches())
 
     with ExitStack() as stack:
         if is_group:
@@ -120,23 +119,24 @@ def train(nlp, is_group=False, accumulate=1):
         finish = first.finish_update
 
         def watched(sgd):
-            listening = nlp.get_pipe("transformer").model
-            step = listening.shims[0].finish_update
+            shim = first.model.shims[0]
+            step = shim.finish_update
 
             def note(optimizer):
                 gradients.append(state_of(nlp, gradient))
                 step(optimizer)
 
-            listening.shims[0].finish_update = note
+            shim.finish_update = note
             finish(sgd)
-            del listening.shims[0].finish_update
+            del shim.finish_update
 
         first.finish_update = watched
-        found = _of_loop(nlp, batches) if is_group else batches()
+        if is_group:  # in_group changes how the loop makes batches
+            made = loop.create_train_batches(nlp, examples_of, batcher, 1)
         for _ in loop.train_while_improving(
             nlp,
             Adam(0.01, L2=0.01, grad_clip=1.0),
-            found,
+            made if is_group else batches(),
             lambda: (0.0, nlp.evaluate(examples)),
             dropout=0.0,
             eval_frequency=10,
@@ -152,12 +152,6 @@ def train(nlp, is_group=False, accumulate=1):
     return gradients, state_of(nlp, weight)
 
 
-def _of_loop(nlp, batches):
-    """Give batches as the loop makes them, of what a batcher gives."""
-    batcher = lambda examples: (batch for _, batch in batches())  # noqa: E731
-    return loop.create_train_batches(nlp, lambda nlp: examples_of(nlp), batcher, 1)
-
-
 def main(bert, output, accumulate):
     """Train in one process of a group, and save what it leaves."""
     distributed.init_process_group("gloo")
@@ -171,9 +165,9 @@ def main(bert, output, accumulate):
     scores = nlp.evaluate([])
     assert "tag_acc" in scores
     named = {
-        f"{i} {key}": one
+        f"{i} {key}": value
         for i, step in enumerate(gradients)
-        for key, one in step.items()
+        for key, value in step.items()
     }
     np.savez(Path(output) / f"gradients{rank}.npz", **named)
     np.savez(Path(output) / f"weights{rank}.npz", **weights)

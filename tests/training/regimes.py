@@ -57,7 +57,7 @@ def make(bert, *heads, own=False, ours=False, **settings):
 
 
 def initialized(nlp):
-    """Give a pipeline and its examples, with an empty text among them."""
+    """Return a pipeline and its examples, with an empty text among them."""
     examples = []
     for i, text in enumerate(TEXTS):
         at = text.find("new york")
@@ -79,9 +79,12 @@ def step(nlp, examples, optimizer, accumulate=1, **settings):
 
 
 def encoders(nlp):
-    """Get the PyTorch modules of a pipeline."""
-    found = (one for model in models(nlp).values() for one in transformers(model))
-    return [shim_of(one)._model for one in found]
+    """Return the PyTorch modules of a pipeline."""
+    return [shim_of(node)._model for node in _transformers(nlp)]
+
+
+def _transformers(nlp):
+    return [node for model in models(nlp).values() for node in transformers(model)]
 
 
 def hash_of(nlp, prefix=""):
@@ -95,7 +98,7 @@ def hash_of(nlp, prefix=""):
 
 
 def head_weights(nlp):
-    """Get all parameters of thinc's own, which are those of the heads."""
+    """Return all parameters of thinc's own, which are those of the heads."""
     return [
         node.get_param(name).copy()
         for model in models(nlp).values()
@@ -110,13 +113,12 @@ def optimizer():
 
 
 def learns(nlp):
-    """Tell whether nothing is left of a freeze."""
-    found = [one for model in models(nlp).values() for one in transformers(model)]
+    """Whether nothing is left of a freeze."""
     return all(
         parameter.requires_grad
-        for one in found
-        for parameter in shim_of(one)._model.parameters()
+        for encoder in encoders(nlp)
+        for parameter in encoder.parameters()
     ) and not any(
-        "finish_update" in vars(shim_of(one)) or "predict" in one._func.__name__
-        for one in found
+        "finish_update" in vars(shim_of(node)) or "predict" in node._func.__name__
+        for node in _transformers(nlp)
     )

@@ -14,15 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.training import Example
 
-from spacy_spanft.errors import SpanftError
-from spacy_spanft.training.parallel import (
-    share_of,
-    train_in_group,
-    with_own_random_state,
-)
+from spacy_spanft.training.parallel import share_of, with_own_random_state
 
 from ..commands import run
-from .parallel import N_STEPS, make, train
+from .parallel import N_STEPS, make, state_of, train, weight
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,58 +27,49 @@ def run_group(command, n_processes=2):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    shared = {
+        **os.environ,
+        **{"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)},
+        **{"WORLD_SIZE": str(n_processes), "PYTHONPATH": str(ROOT)},
+    }
     processes = []
     for rank in range(n_processes):
-        more = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-        size = {"WORLD_SIZE": str(n_processes), "PYTHONPATH": str(ROOT)}
-        environment = {**os.environ, **place, **more, **size}
+        environment = {**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         args = [sys.executable, "-W", "ignore", *map(str, command)]
         processes.append(subprocess.Popen(args, env=environment, text=True, **pipes))
-    found = []
-    for process in processes:
-        out, said = process.communicate(timeout=300)
-        found.append((process.returncode, out, said))
-    return found
+    printed = [process.communicate(timeout=300)[1] for process in processes]
+    return [(p.returncode, text) for p, text in zip(processes, printed, strict=True)]
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_two_processes_learn_what_one_does(bert, accumulate, tmp_path):
     command = ["-m", "tests.training.parallel", bert, tmp_path, accumulate]
-    for code, _, said in run_group(command):
-        assert code == 0, said
+    for code, errors in run_group(command):
+        assert code == 0, errors
     nlp = make(bert)
-    before = {name: value.copy() for name, value in weights_of(nlp).items()}
+    before = {name: value.copy() for name, value in state_of(nlp, weight).items()}
     gradients, weights = train(nlp, accumulate=accumulate)
     assert len(gradients) == N_STEPS
     for rank in (0, 1):
-        found = np.load(tmp_path / f"weights{rank}.npz")
-        assert set(found) == set(weights)
+        learned = np.load(tmp_path / f"weights{rank}.npz")
+        assert set(learned) == set(weights)
         for name, value in weights.items():
             if name.endswith("key.bias"):  # has no gradient but rounding, which Adam
                 continue  # makes as large as any other
-            np.testing.assert_allclose(found[name], value, atol=1e-4, err_msg=name)
-    for step, expected in enumerate(gradients):
-        for rank in (0, 1):
-            found = np.load(tmp_path / f"gradients{rank}.npz")
+            np.testing.assert_allclose(learned[name], value, atol=1e-4, err_msg=name)
+        summed = np.load(tmp_path / f"gradients{rank}.npz")
+        for step, expected in enumerate(gradients):
             for name, value in expected.items():
                 # Differences of rounding grow from step to step.
                 most = 1e-5 if step == 0 else 1e-3
                 name = f"{step} {name}"
-                np.testing.assert_allclose(found[name], value, atol=most, err_msg=name)
+                np.testing.assert_allclose(summed[name], value, atol=most, err_msg=name)
     changed = {
         name for name in weights if not np.array_equal(weights[name], before[name])
     }
-    assert {name.split()[0] for name in changed} == {
-        *("transformer", "textcat", "bilou_ner", "tagger")
-    }
-
-
-def weights_of(nlp):
-    from .parallel import state_of, weight
-
-    return state_of(nlp, weight)
+    trained = {"transformer", "textcat", "bilou_ner", "tagger"}
+    assert {name.split()[0] for name in changed} == trained
 
 
 @given(lengths=st.lists(st.integers(0, 9), max_size=12), size=st.integers(1, 5))
@@ -107,21 +93,19 @@ def test_batches_are_the_same_whatever_else_draws_numbers():
 
     def run(n_draws):
         random.seed(1)
-        found = []
+        batches, drawn = [], []
         for batch in with_own_random_state(shuffled()):
-            found.append(batch)
-            found_state.append([random.random() for _ in range(n_draws)])
-        return found
+            batches.append(batch)
+            drawn += [random.random() for _ in range(n_draws)]
+        return batches, drawn
 
-    found_state = []
-    expected = run(0)
-    assert run(3) == run(1) == expected
     random.seed(1)
-    assert list(shuffled()) == expected
-    # Nor do batches change what others draw.
+    expected = list(shuffled())
     random.seed(1)
-    drawn = [random.random() for _ in range(24)]
-    assert sum((one for one in found_state if len(one) == 3), []) == drawn  # noqa: RUF017
+    numbers = [random.random() for _ in range(24)]
+    for n_draws in (0, 1, 3):
+        # Nor do batches change what others draw.
+        assert run(n_draws) == (expected, numbers[: 8 * n_draws])
 
 
 def torchrun(*args, cwd):
@@ -153,30 +137,31 @@ def test_command(bert, tmp_path):
     assert done.stdout.count("LOSS TRANS") == 1
     assert done.stderr.count("eval_frequency") == 1
     run("train", "c.cfg", "--output", "one", *more, cwd=tmp_path)
-    one, two = (spacy.load(tmp_path / name / "model-last") for name in ("one", "two"))
-    assert one.config == two.config
+    alone, group = (spacy.load(tmp_path / n / "model-last") for n in ("one", "two"))
+    assert alone.config == group.config
     text = "the film was good"
-    assert one(text).cats == pytest.approx(two(text).cats, abs=1e-4)
-    scores = [nlp.meta["performance"]["cats_score"] for nlp in (one, two)]
+    assert alone(text).cats == pytest.approx(group(text).cats, abs=1e-4)
+    scores = [nlp.meta["performance"]["cats_score"] for nlp in (alone, group)]
     assert scores[0] == pytest.approx(scores[1])
     # One process has nothing at all to learn from, and no loss to show.
-    alone = ["--training.batcher.size", "1", "--training.eval_frequency", "1"]
-    done = torchrun("c.cfg", *more, *alone, cwd=tmp_path)
+    single = ["--training.batcher.size", "1", "--training.eval_frequency", "1"]
+    done = torchrun("c.cfg", *more, *single, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    done = torchrun("c.cfg", "--nope.x", "3", cwd=tmp_path)
-    assert "not a section value that can be overridden" in done.stdout
-    done = torchrun("c.cfg", "-g", "1", cwd=tmp_path)
-    assert "each process has the GPU of its own number" in done.stderr
 
 
-def test_without_torchrun(tmp_path):
-    with pytest.raises(SpanftError, match="torchrun starts them"):
-        train_in_group("c.cfg", None, {})
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (("c.cfg",), "torchrun --nproc-per-node"),
+        (("no.cfg",), "There is no file"),
+        (("c.cfg", "-g", "1"), "each process has the GPU of its own number"),
+        (("c.cfg", "--nope", "1"), "This is not a setting of a config"),
+    ],
+)
+def test_errors(args, expected, tmp_path):
     (tmp_path / "c.cfg").touch()
-    done = run("spanft", "train", tmp_path / "c.cfg", ok=False)
-    assert "torchrun --nproc-per-node" in done.stderr
-    done = run("spanft", "train", tmp_path / "no.cfg", ok=False)
-    assert "There is no file" in done.stderr
+    done = run("spanft", "train", *args, cwd=tmp_path, ok=False)
+    assert expected in " ".join(done.stderr.split())
 
 
 def test_other_pipelines(tmp_path):
@@ -198,6 +183,6 @@ try:
 finally:
     distributed.destroy_process_group()
 """
-    for status, _, said in run_group(["-c", code]):
+    for status, errors in run_group(["-c", code]):
         assert status == 1
-        assert "do not train the same pipeline" in said
+        assert "do not train the same pipeline" in errors

@@ -6,16 +6,18 @@ from copy import deepcopy
 
 import pytest
 import spacy
+from spacy.tokens import Span
+from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_model_from_config
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.training.evaluation import count_batches, evaluation_steps
+from spacy_spanft.training.checks import warn_labels
+from spacy_spanft.training.schedules import evaluation_steps
 
 from ..commands import run
 from ..made_configs import CONFIGS
-from ..tiny import save_bert
 
 RATE = "training.optimizer.learn_rate"
 GOOD, BAD = "a very good film", "it was not bad"
@@ -25,28 +27,11 @@ TOKENS = {
     **{"maxout_pieces": 1, "subword_features": True},
     "pretrained_vectors": None,
 }
-# A pipeline that initializes in no time.
-QUICK = {
-    "nlp.pipeline": ["textcat"],
-    "components": {
-        "textcat": {
-            "factory": "textcat",
-            "model": {
-                "@architectures": "spacy.TextCatBOW.v3",
-                "exclusive_classes": True,
-                "length": 1024,
-                "ngram_size": 1,
-                "no_output_layer": False,
-            },
-        }
-    },
+BOW = {
+    "@architectures": "spacy.TextCatBOW.v3",
+    **{"exclusive_classes": True, "length": 1024, "ngram_size": 1},
+    "no_output_layer": False,
 }
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    pytest.importorskip("spacy_transformers")
-    return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 
 def table(file, n_rows):
@@ -63,11 +48,13 @@ def data(tmp_path):
 
 
 def quick(data, **changes):
-    """Make a config of the shipped one that needs no transformer."""
+    """Make a config of the shipped one that initializes in no time."""
     settings = {"paths.train": str(data), "paths.dev": str(data)}
     config = load_config(CONFIGS / "textcat_baseline.cfg", settings)
-    for place, value in {**deepcopy(QUICK), **changes}.items():
-        *sections, key = place.split(".")
+    config["nlp"]["pipeline"] = ["textcat"]
+    config["components"] = {"textcat": {"factory": "textcat", "model": deepcopy(BOW)}}
+    for path, value in changes.items():
+        *sections, key = path.split(".")
         block = config
         for section in sections:
             block = block[section]
@@ -76,46 +63,34 @@ def quick(data, **changes):
     return config
 
 
-def fitted(config):
-    """Initialize, and read how often it will be evaluated, and up to which step."""
-    training = init_nlp(config).config.interpolate()["training"]
-    return training["eval_frequency"], training["max_steps"]
-
-
 def is_log(row):
-    """Tell the rows of spaCy's table of scores: epoch, step, losses, scores."""
+    """Whether a row is of spaCy's table of scores: epoch, step, losses, scores."""
     return len(row) > 4 and row[0].isdigit() and row[1].isdigit()
 
 
-class TestTraining:
-    """The recipe of the documentation, with sizes that it does not name."""
-
-    @pytest.mark.parametrize("n_rows", [40, 300])
-    def test_model_best_is_that_of_the_best_evaluation(self, n_rows, bert, tmp_path):
-        data = table(tmp_path / "data.csv", n_rows)
-        per_epoch = -(-n_rows // 32)
-        n_steps = 3 * per_epoch
-        done = run(
-            *("train", CONFIGS / "textcat_baseline.cfg", "--output", tmp_path / "out"),
-            *("--paths.train", data, "--paths.dev", data, "--paths.transformer", bert),
-            *(f"--{RATE}.initial_rate", 0.04, "--gpu-id", -1),
-        )
-        fitted = evaluation_steps(n_steps - 1, per_epoch, 100, can_grow=False)
-        said = f"eval_frequency = {fitted.eval_frequency} (it was 100), max_steps = "
-        assert (
-            f"{said}{fitted.n_steps} (it was 0), so that there is an evaluation"
-            in done.stderr
-        )
-        rows = [line.split() for line in done.stdout.splitlines()]
-        scores = {int(row[1]): float(row[-1]) for row in rows if is_log(row)}
-        assert list(scores) == [*range(0, n_steps, fitted.eval_frequency)]
-        assert fitted.n_steps >= n_steps - 3  # the rate of the last steps is next to 0
-        best = max(scores, key=lambda step: scores[step])
-        assert best > 0
-        assert scores[best] > scores[0]
-        nlp = spacy.load(tmp_path / "out" / "model-best")
-        assert round(nlp.meta["performance"]["cats_score"], 2) == scores[best]
-        assert nlp(GOOD).cats["good"] > 0.5 > nlp(BAD).cats["good"]
+def test_model_best_is_that_of_the_best_evaluation(bert, tmp_path):
+    """The recipe of the documentation, with a size that it does not name."""
+    pytest.importorskip("spacy_transformers")
+    data = table(tmp_path / "data.csv", 100)
+    done = run(
+        *("train", CONFIGS / "textcat_baseline.cfg", "--output", tmp_path / "out"),
+        *("--paths.train", data, "--paths.dev", data, "--paths.transformer", bert),
+        *(f"--{RATE}.initial_rate", 0.04, "--gpu-id", -1),
+    )
+    per_epoch, n_steps = 4, 12
+    fitted = evaluation_steps(n_steps - 1, per_epoch, 100, can_grow=False)
+    frequency = f"eval_frequency = {fitted.eval_frequency} (it was 100)"
+    assert f"{frequency}, max_steps = {fitted.n_steps} (it was 0)" in done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    scores = {int(row[1]): float(row[-1]) for row in rows if is_log(row)}
+    assert list(scores) == [*range(0, n_steps, fitted.eval_frequency)]
+    assert fitted.n_steps >= n_steps - 3  # the rate of the last steps is next to 0
+    best = max(scores, key=lambda step: scores[step])
+    assert best > 0
+    assert scores[best] > scores[0]
+    nlp = spacy.load(tmp_path / "out" / "model-best")
+    assert round(nlp.meta["performance"]["cats_score"], 2) == scores[best]
+    assert nlp(GOOD).cats["good"] > 0.5 > nlp(BAD).cats["good"]
 
 
 class TestFit:
@@ -142,12 +117,13 @@ class TestFit:
     )
     def test_sizes(self, data, limits, expected):
         changes = {f"training.{name}": value for name, value in limits.items()}
-        assert fitted(quick(data, **changes)) == expected
+        nlp = init_nlp(quick(data, **changes))
+        training = nlp.config.interpolate()["training"]
+        assert (training["eval_frequency"], training["max_steps"]) == expected
 
     def test_what_fits_stays_and_nothing_is_printed(self, data, capsys):
-        changes = {"training.max_steps": 9, "training.eval_frequency": 1}
-        changes["training.max_epochs"] = 0
-        assert fitted(quick(data, **changes)) == (1, 9)
+        limits = {"max_steps": 9, "eval_frequency": 1, "max_epochs": 0}
+        init_nlp(quick(data, **{f"training.{k}": v for k, v in limits.items()}))
         assert "eval_frequency" not in capsys.readouterr().err
 
     def test_without_batches(self, data):
@@ -160,61 +136,14 @@ class TestFit:
 
     def test_numbers_are_drawn_as_without_it(self, data):
         """It shuffles with numbers of its own: nothing else comes out of training."""
-        left = {}
+        left = set()
         for name in ("prepare_training", "warn_unseen_labels"):
             callback = {"@callbacks": f"spacy-spanft.{name}.v1"}
             steps = {"training.max_steps": 4, "training.eval_frequency": 2}
-            steps[RATE] = 0.01
-            config = quick(data, **steps, **{"initialize.after_init": callback})
-            nlp, _ = train(init_nlp(config))
-            left[name] = nlp(GOOD).cats
-        assert len({json.dumps(cats) for cats in left.values()}) == 1
-
-
-class TestCountBatches:
-    """As many as spaCy's loop makes."""
-
-    def test_of_a_size_that_grows_from_epoch_to_epoch(self):
-        def make():
-            sizes = iter([1, 1, 2, *[4] * 99])
-
-            def batcher(examples):
-                examples = list(examples)
-                while examples:
-                    size = next(sizes)
-                    yield examples[:size]
-                    del examples[:size]
-
-            return batcher
-
-        # 1, 1, 2, then 4, 4, then 4, 4
-        assert count_batches(range(8), make, 0, 3) == (2, 4 + 2 + 2)
-        assert count_batches(range(8), make, 3, 0) == (4, None)
-
-    def test_of_an_uncertain_number_gives_a_low_one(self):
-        def batcher(examples):
-            """Make as many batches as the first example says."""
-            examples = list(examples)
-            yield from [[one] for one in examples[: examples[0]]]
-
-        found = count_batches(range(3, 9), lambda: batcher, 0, 9)
-        assert 3 <= found.per_epoch < 9
-        assert found.total < 9 * 6
-
-    def test_of_none(self):
-        """They are not waited for."""
-        epochs = []
-
-        def batcher(examples):
-            epochs.append(examples)
-            return iter(())
-
-        assert count_batches(range(8), lambda: batcher, 0, 0) == (0, None)
-        assert len(epochs) <= 3
-
-    def test_more_epochs_than_are_looked_at(self):
-        found = count_batches(range(8), lambda: lambda egs: ([e] for e in egs), 0, 5000)
-        assert found == (8, 40000)
+            changes = {**steps, RATE: 0.01, "initialize.after_init": callback}
+            nlp, _ = train(init_nlp(quick(data, **changes)))
+            left.add(json.dumps(nlp(GOOD).cats))
+        assert len(left) == 1
 
 
 class TestScores:
@@ -225,9 +154,8 @@ class TestScores:
 
     def test_that_nothing_computes(self, data):
         config = self.weights(data, cats_matthews=1.0, cats_score=None)
-        with pytest.raises(
-            SpanftError, match=r"'cats_matthews', which no comp.*macro_f"
-        ):
+        expected = r"'cats_matthews', which no comp.*macro_f"
+        with pytest.raises(SpanftError, match=expected):
             init_nlp(config)
         scorer = {"@scorers": "spacy-spanft.classification_scorer.v1"}
         config["components"]["textcat"]["scorer"] = scorer
@@ -238,7 +166,7 @@ class TestScores:
         init_nlp(self.weights(data, cats_fscore=weight, cats_score=1.0, speed=0.1))
 
     def test_of_a_component_without_labels(self, data):
-        config = quick(data, **{"training.score_weights": {"ents_f": 1.0}})
+        config = self.weights(data, ents_f=1.0)
         config["nlp"]["pipeline"] = ["textcat", "ner"]
         config["components"]["ner"] = {"factory": "ner"}
         with pytest.warns(UserWarning, match="'ner' learns nothing: no example"):
@@ -258,104 +186,106 @@ class TestScores:
         init_nlp(config)
 
 
-class TestConfig:
-    """Settings that spaCy accepts in silence."""
+class TestSpans:
+    """A model that reads spans needs them in training, too."""
 
-    @pytest.mark.parametrize(
-        ("factory", "exclusive"), [("textcat", False), ("textcat_multilabel", True)]
-    )
-    def test_exclusive_classes_of_the_wrong_factory(self, factory, exclusive, data):
-        model = {
-            "@architectures": "spacy-spanft.ClsTextCat.v1",
-            "exclusive_classes": exclusive,
-            "tok2vec": TOKENS,
-        }
-        config = quick(data)
-        config["components"]["textcat"] = {"factory": factory, "model": model}
-        expected = str(not exclusive).lower()
-        with pytest.raises(SpanftError, match=f"exclusive_classes = {expected}"):
-            init_nlp(config)
-        model["exclusive_classes"] = not exclusive
-        init_nlp(config)
-
-    def spans(self, data, pipeline, annotating):
-        config = quick(data)
+    @pytest.fixture
+    def make(self, data):
         pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
         model = {
             "@architectures": "spacy-spanft.SpanTextCat.v1",
-            "exclusive_classes": True,
-            "spans_key": "mine",
-            "span_pooling": pooling,
-            "doc_pooling": pooling,
-            "tok2vec": TOKENS,
+            **{"exclusive_classes": True, "spans_key": "mine"},
+            **{"span_pooling": pooling, "doc_pooling": pooling, "tok2vec": TOKENS},
         }
-        config["components"] = {
-            "textcat": {"factory": "textcat", "model": model},
-            "cut": {"factory": "span_segmenter", "spans_key": "mine"},
-            "other": {"factory": "span_segmenter"},
-        }
-        config["nlp"]["pipeline"] = pipeline
-        config["training"]["annotating_components"] = annotating
-        return config
 
-    def test_spans_that_are_not_there_in_training(self, data):
-        config = self.spans(data, ["cut", "other", "textcat"], ["other"])
+        def make(pipeline, annotating):
+            config = quick(data)
+            config["components"] = {
+                "textcat": {"factory": "textcat", "model": dict(model)},
+                "cut": {"factory": "span_segmenter", "spans_key": "mine"},
+                "other": {"factory": "span_segmenter"},
+            }
+            config["nlp"]["pipeline"] = pipeline
+            config["training"]["annotating_components"] = annotating
+            return config
+
+        return make
+
+    def test_that_are_not_there_in_training(self, make):
+        config = make(["cut", "other", "textcat"], ["other"])
         expected = r'from doc.spans\[.mine.\].* = \["other", "cut"\]\.$'
         with pytest.raises(SpanftError, match=expected):
             init_nlp(config)
         config["training"]["annotating_components"] = ["cut"]
         init_nlp(config)
-        config["training"].update(
-            annotating_components=[], frozen_components=["textcat"]
-        )
+        frozen = {"annotating_components": [], "frozen_components": ["textcat"]}
+        config["training"].update(frozen)
         init_nlp(config)
 
-    def test_spans_that_are_written_too_late(self, data):
-        config = self.spans(data, ["other", "textcat", "cut"], ["cut"])
+    def test_that_are_written_too_late(self, make):
+        config = make(["other", "textcat", "cut"], ["cut"])
         expected = r"'cut', which writes them, stands after it"
         with pytest.raises(SpanftError, match=expected):
             init_nlp(config)
         config["components"]["textcat"]["model"]["segmentation"] = "none"
         init_nlp(config)
 
-    def test_spans_of_others(self, data):
+    def test_of_others(self, make):
         """Whatever else may write them is not known from the config."""
-        config = self.spans(data, ["other", "textcat"], [])
+        init_nlp(make(["other", "textcat"], []))
+
+
+@pytest.mark.parametrize(
+    ("factory", "exclusive"), [("textcat", False), ("textcat_multilabel", True)]
+)
+def test_exclusive_classes_of_the_wrong_factory(factory, exclusive, data):
+    model = {
+        "@architectures": "spacy-spanft.ClsTextCat.v1",
+        "exclusive_classes": exclusive,
+        "tok2vec": TOKENS,
+    }
+    config = quick(data)
+    config["components"]["textcat"] = {"factory": factory, "model": model}
+    expected = str(not exclusive).lower()
+    with pytest.raises(SpanftError, match=f"exclusive_classes = {expected}"):
+        init_nlp(config)
+    model["exclusive_classes"] = not exclusive
+    init_nlp(config)
+
+
+def test_an_error_or_a_new_label_in_dev_comes_before_training(data, tmp_path):
+    (tmp_path / "dev.csv").write_text("text,label\na film,\n")
+    config = quick(data)
+    config["paths"]["dev"] = str(tmp_path / "dev.csv")
+    with pytest.raises(SpanftError, match=r"Line 2 of .*dev\.csv"):
+        init_nlp(config)
+    (tmp_path / "dev.csv").write_text("text,label\na film,good\nbad,ugly\n")
+    with pytest.warns(UserWarning, match="'textcat' has not seen .*: 'ugly'"):
         init_nlp(config)
 
-    def test_an_error_in_dev_comes_before_training(self, data, tmp_path):
-        (tmp_path / "dev.csv").write_text("text,label\na film,\n")
-        config = quick(data)
-        config["paths"]["dev"] = str(tmp_path / "dev.csv")
-        with pytest.raises(SpanftError, match=r"Line 2 of .*dev\.csv"):
-            init_nlp(config)
 
-    def test_a_label_of_dev_alone(self, data, tmp_path):
-        (tmp_path / "dev.csv").write_text("text,label\na film,good\nbad,ugly\n")
-        config = quick(data)
-        config["paths"]["dev"] = str(tmp_path / "dev.csv")
-        with pytest.warns(UserWarning, match="has not seen .*: 'ugly'"):
-            init_nlp(config)
+@pytest.mark.parametrize("factory", ["ner", "bilou_ner", "spancat", "tagger"])
+def test_unseen_labels_of_each_component(factory, nlp):
+    model = spacy.blank("en")
+    model.add_pipe(factory).add_label("LOC")
+    doc = nlp.make_doc("Bonn Kohl")
+    doc.ents = [Span(doc, 0, 1, "LOC"), Span(doc, 1, 2, "PER")]
+    doc.spans["sc"] = list(doc.ents)
+    doc[0].tag_, doc[1].tag_ = "LOC", "PER"
+    expected = f"'{factory}' has not seen .* can never predict: 'PER'\\."
+    with pytest.warns(UserWarning, match=expected):
+        warn_labels(model, [Example(doc.copy(), doc)])
+    warn_labels(model, [])
 
-    def test_labels_that_are_nearly_the_same(self, data, tmp_path):
-        rows = "text,label\na,pos\nb,pos \nc,NEG\nd,neg\ne,other\n"
-        (tmp_path / "train.csv").write_text(rows)
-        config = quick(data)
-        config["paths"].update(
-            dict.fromkeys(("train", "dev"), str(tmp_path / "train.csv"))
-        )
-        expected = r"'textcat' .* letters: 'NEG' and 'neg'; 'pos' and 'pos '"
-        with pytest.warns(UserWarning, match=expected):
-            init_nlp(config)
 
-    def test_without_corpora_labels_are_initialized(self, data):
-        """As `nlp.initialize` does it, with examples of one's own."""
-        config = quick(data)
-        config["paths"].update(train=None, dev=None)
-        nlp = load_model_from_config(config, auto_fill=True)
-        examples = [
-            spacy.training.Example.from_dict(nlp.make_doc(text), {"cats": cats})
-            for text, cats in [(GOOD, {"a": 1.0, "b": 0.0}), (BAD, {"a": 0, "b": 1})]
-        ]
-        nlp.initialize(lambda: examples)
-        assert nlp.config["training"]["eval_frequency"] == 100
+def test_without_corpora_labels_are_initialized(data):
+    """As `nlp.initialize` does it, with examples of one's own."""
+    config = quick(data)
+    config["paths"].update(train=None, dev=None)
+    nlp = load_model_from_config(config, auto_fill=True)
+    examples = [
+        Example.from_dict(nlp.make_doc(text), {"cats": cats})
+        for text, cats in [(GOOD, {"a": 1.0, "b": 0.0}), (BAD, {"a": 0, "b": 1})]
+    ]
+    nlp.initialize(lambda: examples)
+    assert nlp.config["training"]["eval_frequency"] == 100

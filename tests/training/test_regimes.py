@@ -1,17 +1,25 @@
-"""Frozen transformers: not a bit changes, nothing is paid for, and nothing is left."""
+"""Frozen transformers: not a bit changes, nothing is left, and they thaw in time."""
 
 from contextlib import contextmanager
 from importlib.util import find_spec
+from io import StringIO
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import spacy
 import torch
-from thinc.api import Adam
+from spacy.tokens import DocBin
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from spacy.util import load_config, registry
+from thinc.api import Adam, Config
 
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
 from spacy_spanft.training.regimes import freeze_transformer
 
+from ..made_configs import CONFIGS
 from .regimes import (
     encoders,
     hash_of,
@@ -47,10 +55,9 @@ def no_backward():
 
 
 class TestFrozen:
-    @pytest.mark.parametrize("heads", [["textcat"], ["textcat", "ner"]])
     @pytest.mark.parametrize("kind", KINDS)
-    def test_not_a_bit_changes(self, bert, kind, heads):
-        nlp, examples = initialized(make(bert, *heads, **KINDS[kind]))
+    def test_not_a_bit_changes(self, bert, kind):
+        nlp, examples = initialized(make(bert, "textcat", "ner", **KINDS[kind]))
         adam = optimizer()
         for _ in range(3):  # then it is warm, and there are gradients of zeros
             step(nlp, examples, adam)
@@ -72,44 +79,40 @@ class TestFrozen:
         assert hash_of(nlp) != before
 
     @pytest.mark.parametrize("ours", [False, True])
-    @pytest.mark.parametrize("heads", [["textcat"], ["textcat", "ner"]])
-    def test_heads_learn_as_over_features(self, bert, heads, ours):
+    def test_heads_learn_as_over_features(self, bert, ours):
         """The reference: spaCy's own way to have a transformer that is not trained."""
         dropout = {"transformer_config": {"hidden_dropout_prob": 0.5}}
         freeze = freeze_transformer(until_step=5)
-        found = []
-        for kind in ("ours", "spacy"):
-            nlp, examples = initialized(make(bert, *heads, ours=ours, **dropout))
+        weights = []
+        for fixed in ({}, {"exclude": ["transformer"], "annotates": ["transformer"]}):
+            nlp, examples = initialized(
+                make(bert, "textcat", "ner", ours=ours, **dropout)
+            )
             adam = optimizer()
-            fixed = {"exclude": ["transformer"], "annotates": ["transformer"]}
             for n in range(5):
-                if kind == "ours":
+                if not fixed:
                     freeze(nlp, {"step": n, "epoch": 0})
-                step(nlp, examples, adam, **(fixed if kind == "spacy" else {}))
-            found.append(head_weights(nlp))
-        for ours, theirs in zip(*found, strict=True):
-            np.testing.assert_allclose(ours, theirs, atol=1e-6)
+                step(nlp, examples, adam, **fixed)
+            weights.append(head_weights(nlp))
+        for frozen, reference in zip(*weights, strict=True):
+            np.testing.assert_allclose(frozen, reference, atol=1e-6)
 
     def test_what_thaws_is_trained_as_if_nothing_had_been(self, bert):
         """From equal weights and optimizers, with and without a frozen phase before."""
-        found = []
+        hashes = set()
         for n_frozen in (0, 3):
             nlp, examples = initialized(make(bert))
             freeze = freeze_transformer(until_step=n_frozen)
             still = Adam(0.0, L2=0.0)  # so that the head stays as it was
-            for n in range(n_frozen):
-                freeze(nlp, {"step": n, "epoch": 0})
-                step(nlp, examples, still)
             adam = optimizer()
-            for n in range(3):
-                freeze(nlp, {"step": n_frozen + n, "epoch": 0})
-                step(nlp, examples, adam)
-            found.append(hash_of(nlp))
-        assert found[0] == found[1]
+            for n in range(n_frozen + 3):
+                freeze(nlp, {"step": n, "epoch": 0})
+                step(nlp, examples, still if n < n_frozen else adam)
+            hashes.add(hash_of(nlp))
+        assert len(hashes) == 1
 
     @pytest.mark.parametrize("ours", [False, True])
-    @pytest.mark.parametrize("accumulate", [1, 2])
-    def test_beside_what_else_spacy_can_do(self, bert, accumulate, ours):
+    def test_beside_what_else_spacy_can_do(self, bert, ours):
         """Gradients accumulated, one head frozen, the transformer annotating."""
         nlp, examples = initialized(make(bert, "ner", "textcat", ours=ours))
         freeze = freeze_transformer(until_step=3)
@@ -117,7 +120,7 @@ class TestFrozen:
         settings = {"annotates": ["transformer"], "exclude": ["ner"]}
         for n in range(4):
             freeze(nlp, {"step": n, "epoch": 0})
-            step(nlp, examples, optimizer(), accumulate=accumulate, **settings)
+            step(nlp, examples, optimizer(), accumulate=2, **settings)
             assert (hash_of(nlp) == before) == (n < 3)
 
     @pytest.mark.parametrize("ours", [False, True])
@@ -141,23 +144,20 @@ class TestFrozen:
         assert len(encoders(nlp)) == 2
         freeze = freeze_transformer(until_step=2)
         before = hash_of(nlp)
-        for n in range(2):
+        for n in range(3):
+            assert hash_of(nlp) == before
             freeze(nlp, {"step": n, "epoch": 0})
             step(nlp, examples, optimizer())
-        assert hash_of(nlp) == before
-        freeze(nlp, {"step": 2, "epoch": 0})
-        step(nlp, examples, optimizer())
-        one, other = (encoder.state_dict() for encoder in encoders(nlp))
+        copy, original = (encoder.state_dict() for encoder in encoders(nlp))
         name = "encoder.layer.0.output.dense.weight"
-        assert not torch.equal(one[name], other[name])
+        assert not torch.equal(copy[name], original[name])
 
     @pytest.mark.filterwarnings("ignore:.*CUDA is not available")
     def test_mixed_precision(self, bert):
         """A scaler of gradients refuses to work on the CPU: it is not even asked."""
         nlp, examples = initialized(make(bert, mixed_precision=True))
-        scaler = shim_of(
-            transformers(nlp.get_pipe("transformer").model)[0]
-        )._grad_scaler
+        (transformer,) = transformers(nlp.get_pipe("transformer").model)
+        scaler = shim_of(transformer)._grad_scaler
         assert scaler._enabled
         before = hash_of(nlp), float(scaler._scale)
         freeze = freeze_transformer(until_step=3)
@@ -185,13 +185,14 @@ class TestNothingIsLeft:
         nlp.to_disk(tmp_path / "saved")
         loaded = spacy.load(tmp_path / "saved")
         assert learns(loaded)
-        assert hash_of(loaded) == hash_of(nlp)
-        before = hash_of(loaded)
+        before = hash_of(nlp)
+        assert hash_of(loaded) == before
         step(loaded, examples, optimizer())
         assert hash_of(loaded) != before
-        found = [d.cats["A"] for d in nlp.pipe(["a film", "new york"])]
-        again = spacy.load(tmp_path / "saved").pipe(["a film", "new york"])
-        assert found == pytest.approx([d.cats["A"] for d in again], abs=1e-6)
+        texts = ["a film", "new york"]
+        cats = [doc.cats["A"] for doc in nlp.pipe(texts)]
+        again = spacy.load(tmp_path / "saved").pipe(texts)
+        assert cats == pytest.approx([doc.cats["A"] for doc in again], abs=1e-6)
 
     def test_an_update_that_failed(self, bert):
         """The next one puts right what it left, whether that is frozen or not."""
@@ -223,3 +224,160 @@ class TestNothingIsLeft:
         step(nlp, examples, optimizer())
         trained = [p.requires_grad for p in encoder.parameters()]
         assert trained == [False] + [True] * (len(trained) - 1)
+
+
+class TestThaw:
+    """In spaCy's own loop: nine steps, four in an epoch, and the last one is 9."""
+
+    @pytest.mark.filterwarnings("ignore:until_share = 1.0, but training ends")
+    @pytest.mark.parametrize(
+        ("settings", "first"),
+        [
+            ("until_step = 0", 0),
+            ("until_step = 3", 3),
+            ("until_epoch = 2", 8),
+            ("until_share = 0.29", 3),
+            ("until_share = 1.0", 10),
+        ],
+    )
+    def test_exactly_then(self, bert, tmp_path, settings, first):
+        (changes,) = self.changes(bert, tmp_path, settings, [""])
+        assert changes == [n >= first for n in range(10)]
+
+    @pytest.mark.parametrize(
+        ("settings", "first"), [("until_step = 2", 2), ("until_epoch = 1", 4)]
+    )
+    def test_layer_by_layer(self, bert, tmp_path, settings, first):
+        settings += "\nsteps_per_layer = 2"
+        changes = self.changes(bert, tmp_path, settings, LAYERS[::-1])
+        for i, of_layer in enumerate(changes):
+            assert of_layer == [n >= first + 2 * i for n in range(10)], i
+
+    def changes(self, bert, folder, settings, prefixes):
+        """Return of each step whether it changed the weights with each prefix."""
+        hashes = []
+
+        @registry.callbacks("test.watch.v1")
+        def make_watch(freeze):
+            def call(nlp, info):
+                assert info["step"] == len(hashes)
+                hashes.append([hash_of(nlp, prefix) for prefix in prefixes])
+                freeze(nlp, info)
+
+            return call
+
+        docs = list(spacy.blank("en").pipe(f"new york {i}" for i in range(8)))
+        for i, doc in enumerate(docs):
+            doc.cats = {"A": i % 2, "B": 1 - i % 2}
+        DocBin(docs=docs).to_disk(folder / "data.spacy")
+        data = str(folder / "data.spacy")
+        freeze = Config().from_str(f"[freeze]\n{settings}")["freeze"]
+        freeze["@callbacks"] = "spacy-spanft.freeze_transformer.v1"
+        watch = {"@callbacks": "test.watch.v1", "freeze": freeze}
+        config = load_config(CONFIGS / "textcat_baseline.cfg")
+        config["paths"].update(transformer=str(bert), train=data, dev=data)
+        config["training"].update(before_update=watch, max_steps=9, eval_frequency=99)
+        config["training"]["batcher"]["size"] = 2
+        config["training"]["optimizer"]["learn_rate"] = 0.01
+        nlp = init_nlp(config)
+        train(nlp, stdout=StringIO(), stderr=StringIO())
+        hashes.append([hash_of(nlp, prefix) for prefix in prefixes])
+        assert learns(nlp)
+        by_prefix = zip(*hashes, strict=True)
+        return [[a != b for a, b in pairwise(column)] for column in by_prefix]
+
+    def test_layers_that_are_held_get_no_gradient(self, bert):
+        nlp, examples = initialized(make(bert))
+        step(nlp, examples, optimizer())
+        freeze = freeze_transformer(until_step=0, steps_per_layer=1)
+        (encoder,) = encoders(nlp)
+        for n in range(4):
+            freeze(nlp, {"step": n, "epoch": 0})
+            nlp.update(examples, sgd=False)
+            learning = {
+                prefix
+                for name, parameter in encoder.named_parameters()
+                for prefix in LAYERS
+                if name.startswith(prefix) and parameter.grad is not None
+            }
+            assert learning == set(LAYERS[::-1][: n + 1])
+            nlp.get_pipe("transformer").finish_update(optimizer())
+            assert learns(nlp)
+
+    def test_another_training_begins_frozen(self, bert):
+        """Steps and epochs count from 0 again when training is resumed."""
+        nlp, examples = initialized(make(bert))
+        freeze = freeze_transformer(until_epoch=1, steps_per_layer=3)
+
+        def is_held(prefix, n, epoch):
+            before = hash_of(nlp, prefix)
+            freeze(nlp, {"step": n, "epoch": epoch})
+            step(nlp, examples, optimizer())
+            return hash_of(nlp, prefix) == before
+
+        assert is_held(LAYERS[-1], 0, 0)
+        assert not is_held(LAYERS[-1], 1, 1)
+        assert is_held(LAYERS[-1], 0, 0)
+        # The layers below wait again: the last thaw was at step 1, this one is at 8.
+        assert is_held(LAYERS[0], 8, 1)
+        assert is_held(LAYERS[0], 9, 1)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("settings", "expected"),
+        [
+            ({}, "exactly one of .* and has none"),
+            ({"until_step": 1, "until_epoch": 2}, "has until_step, until_epoch"),
+            ({"until_step": -1}, "until_step is -1, but must be a number of 0"),
+            ({"until_share": 1.5}, "until_share is 1.5, but must be a number from"),
+            ({"until_share": float("nan")}, "until_share is nan"),
+            ({"until_step": 1, "steps_per_layer": 0}, "steps_per_layer is 0"),
+        ],
+    )
+    def test_settings(self, settings, expected):
+        with pytest.raises(SpanftError, match=expected):
+            freeze_transformer(**settings)
+
+    def test_no_transformer(self):
+        nlp = spacy.blank("en")
+        nlp.add_pipe("textcat").add_label("A")
+        freeze = freeze_transformer(until_step=0)
+        with pytest.raises(SpanftError, match=r"no transformer .* has: textcat"):
+            freeze(nlp, {"step": 0, "epoch": 0})
+
+    def test_what_spacy_freezes_for_good_is_left_alone(self, bert):
+        nlp, _ = initialized(make(bert, "textcat", "ner"))
+        nlp.config["training"]["frozen_components"] = ["transformer"]
+        nlp.replace_listeners("transformer", "ner", ["model.tok2vec"])
+        freeze_transformer(until_step=1)(nlp, {"step": 0, "epoch": 0})
+        gains = [encoder.embeddings.LayerNorm.weight for encoder in encoders(nlp)]
+        assert [gain.requires_grad for gain in gains] == [True, False]
+
+    @pytest.mark.parametrize(
+        ("limit", "end"),
+        [
+            ({"until_step": 10}, {"max_steps": 10}),
+            ({"until_epoch": 3}, {"max_epochs": 3}),
+            ({"until_share": 1.0}, {"max_steps": 10}),
+        ],
+    )
+    def test_never_thawed(self, bert, limit, end):
+        nlp, _ = initialized(make(bert))
+        nlp.config["training"].update(end)
+        with pytest.warns(UserWarning, match="stays frozen to the end"):
+            freeze_transformer(**limit)(nlp, {"step": 0, "epoch": 0})
+
+    def test_share_of_what(self, bert):
+        nlp, _ = initialized(make(bert))
+        nlp.config["training"]["max_steps"] = 0
+        with pytest.raises(SpanftError, match="max_steps, which is 0"):
+            freeze_transformer(until_share=0.1)(nlp, {"step": 0, "epoch": 0})
+
+    def test_no_layers(self, bert, monkeypatch):
+        nlp, _ = initialized(make(bert))
+        freeze = freeze_transformer(until_step=1, steps_per_layer=1)
+        shim = shim_of(transformers(nlp.get_pipe("transformer").model)[0])
+        monkeypatch.setattr(shim, "_model", torch.nn.Linear(2, 2))
+        with pytest.raises(SpanftError, match=r"layers of Linear .* steps_per_layer"):
+            freeze(nlp, {"step": 0, "epoch": 0})

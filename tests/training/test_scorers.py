@@ -15,76 +15,69 @@ from spacy_spanft.pipeline.scorers import (
     regression_scores,
 )
 
+LABELS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30)
 
-class TestScorers:
-    """Against the formulas."""
 
-    labels = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30)
+@given(pairs=LABELS)
+def test_classification(pairs):
+    gold, guess = ([str(int(x)) for x in side] for side in zip(*pairs, strict=True))
+    tp, tn, fp, fn = (
+        sum(pair == kind for pair in pairs) for kind in ((1, 1), (0, 0), (0, 1), (1, 0))
+    )
+    scores = classification_scores(gold, guess, "1")
+    assert scores["cats_accuracy"] == pytest.approx((tp + tn) / len(pairs))
+    f1 = 2 * tp / (2 * tp + fp + fn) if tp else 0.0
+    assert scores["cats_f1"] == pytest.approx(f1)
+    product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    matthews = (tp * tn - fp * fn) / product**0.5 if product else 0.0
+    assert scores["cats_matthews"] == pytest.approx(matthews)
 
-    @given(pairs=labels)
-    def test_classification(self, pairs):
-        gold, guess = ([str(int(x)) for x in side] for side in zip(*pairs, strict=True))
-        tp, tn, fp, fn = (
-            sum(pair == kind for pair in pairs)
-            for kind in ((1, 1), (0, 0), (0, 1), (1, 0))
-        )
-        scores = classification_scores(gold, guess, "1")
-        assert scores["cats_accuracy"] == pytest.approx((tp + tn) / len(pairs))
-        f1 = 2 * tp / (2 * tp + fp + fn) if tp else 0.0
-        assert scores["cats_f1"] == pytest.approx(f1)
-        product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-        matthews = (tp * tn - fp * fn) / product**0.5 if product else 0.0
-        assert scores["cats_matthews"] == pytest.approx(matthews)
 
-    def examples(self, nlp, golds, guesses):
-        found = []
-        for gold, guess in zip(golds, guesses, strict=True):
-            example = Example(nlp.make_doc("a"), nlp.make_doc("a"))
-            example.reference.cats, example.predicted.cats = gold, guess
-            found.append(example)
-        return found
+def scored(nlp, golds, guesses):
+    examples = []
+    for gold, guess in zip(golds, guesses, strict=True):
+        example = Example(nlp.make_doc("a"), nlp.make_doc("a"))
+        example.reference.cats, example.predicted.cats = gold, guess
+        examples.append(example)
+    return examples
 
-    def test_the_classification_scorer_adds_to_spacys_own(self, nlp):
-        examples = self.examples(
-            nlp,
-            [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}, {}],
-            [{"a": 0.9, "b": 0.1}, {"a": 0.8, "b": 0.2}, {"a": 0.5, "b": 0.5}],
-        )
-        scorer = make_classification_scorer("a")
-        scores = scorer(iter(examples), labels=("a", "b"), threshold=0.0)
-        assert scores["cats_accuracy"] == 0.5
-        assert scores["cats_f1"] == pytest.approx(2 / 3)
-        assert scores["cats_score_desc"] == "F (a)"
-        assert "cats_f1" not in make_classification_scorer()(
-            examples, labels=["a", "b"]
-        )
-        with pytest.raises(SpanftError, match="the labels are: 'b', 'c'"):
-            scorer(examples, labels=("b", "c"))
-        nothing = scorer([], labels=("a", "b"))
-        assert nothing["cats_accuracy"] is None
 
-    def test_regression(self, nlp):
-        random = np.random.default_rng(0)
-        gold, guess = random.random(20), random.random(20)
-        scores = regression_scores(list(gold), list(guess))
-        assert scores["cats_pearson"] == pytest.approx(np.corrcoef(gold, guess)[0, 1])
-        ranks = [np.argsort(np.argsort(side)) for side in (gold, guess)]
-        assert scores["cats_spearman"] == pytest.approx(np.corrcoef(*ranks)[0, 1])
-        examples = self.examples(
-            nlp, [{"score": g} for g in gold], [{"score": g} for g in guess]
-        )
-        assert make_regression_scorer()(examples) == pytest.approx(scores)
-        assert make_regression_scorer()(examples[:1]) == {
-            "cats_pearson": None,
-            "cats_spearman": None,
-        }
+def test_the_classification_scorer_adds_to_spacys_own(nlp):
+    examples = scored(
+        nlp,
+        [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}, {}],
+        [{"a": 0.9, "b": 0.1}, {"a": 0.8, "b": 0.2}, {"a": 0.5, "b": 0.5}],
+    )
+    scorer = make_classification_scorer("a")
+    scores = scorer(iter(examples), labels=("a", "b"), threshold=0.0)
+    assert scores["cats_accuracy"] == 0.5
+    assert scores["cats_f1"] == pytest.approx(2 / 3)
+    assert scores["cats_score_desc"] == "F (a)"
+    without = make_classification_scorer()(examples, labels=["a", "b"])
+    assert "cats_f1" not in without
+    with pytest.raises(SpanftError, match="the labels are: 'b', 'c'"):
+        scorer(examples, labels=("b", "c"))
+    assert scorer([], labels=("a", "b"))["cats_accuracy"] is None
 
-    def test_the_same_all_over(self):
-        scores = regression_scores([0.1, 0.2], [0.5, 0.5])
-        assert scores == {"cats_pearson": 0.0, "cats_spearman": 0.0}
-        assert np.isfinite(
-            list(regression_scores([1, 2], [1, 1 + 1e-15]).values())
-        ).all()
+
+def test_regression(nlp):
+    random = np.random.default_rng(0)
+    gold, guess = random.random(20), random.random(20)
+    scores = regression_scores(list(gold), list(guess))
+    assert scores["cats_pearson"] == pytest.approx(np.corrcoef(gold, guess)[0, 1])
+    ranks = [np.argsort(np.argsort(side)) for side in (gold, guess)]
+    assert scores["cats_spearman"] == pytest.approx(np.corrcoef(*ranks)[0, 1])
+    examples = scored(nlp, [{"score": g} for g in gold], [{"score": g} for g in guess])
+    scorer = make_regression_scorer()
+    assert scorer(examples) == pytest.approx(scores)
+    assert scorer(examples[:1]) == {"cats_pearson": None, "cats_spearman": None}
+
+
+def test_correlations_of_the_same_all_over():
+    scores = regression_scores([0.1, 0.2], [0.5, 0.5])
+    assert scores == {"cats_pearson": 0.0, "cats_spearman": 0.0}
+    near = regression_scores([1, 2], [1, 1 + 1e-15])
+    assert np.isfinite(list(near.values())).all()
 
 
 class TestRegressor:
@@ -101,29 +94,22 @@ class TestRegressor:
             for text, cats in scores.items()
         ]
 
-    SCORES = {  # noqa: RUF012
-        "very bad": {"score": -10.0},
-        "bad": {"score": -5.0},
-        "so so": {"score": 0.0},
-        "good": {"score": 2.5},
-        "very good": {"score": 10.0},
-        "unknown": {},
-    }
-
     def test_learns_saves_and_predicts_the_same(self, tmp_path):
         spacy.util.fix_random_seed(0)
         nlp = self.make(low=-10, high=10)
-        examples = self.examples(nlp, self.SCORES)
+        scores = {"very bad": -10.0, "bad": -5.0, "so so": 0.0, "good": 2.5}
+        scores["very good"] = 10.0
+        cats = {text: {"score": score} for text, score in scores.items()}
+        examples = self.examples(nlp, {**cats, "unknown": {}})
         optimizer = nlp.initialize(lambda: examples)
         for _ in range(400):
             nlp.update(examples, sgd=optimizer)
-        for text, cats in self.SCORES.items():
-            assert -10 <= nlp(text).cats["score"] <= 10
-            for score in cats.values():
-                assert nlp(text).cats["score"] == pytest.approx(score, abs=1)
-        found = nlp.evaluate(examples)
-        assert found["cats_pearson"] > 0.99
-        assert found["cats_spearman"] == pytest.approx(1.0)
+        assert -10 <= nlp("unknown").cats["score"] <= 10
+        for text, score in scores.items():
+            assert nlp(text).cats["score"] == pytest.approx(score, abs=1)
+        evaluated = nlp.evaluate(examples)
+        assert evaluated["cats_pearson"] > 0.99
+        assert evaluated["cats_spearman"] == pytest.approx(1.0)
         nlp.to_disk(tmp_path)
         again = spacy.load(tmp_path)
         assert again("good").cats == nlp("good").cats
@@ -155,16 +141,15 @@ class TestRegressor:
         assert set(other("a").cats) == {"points"}
 
     def test_exclusive_classes(self):
-        model = {
-            "@architectures": "spacy-spanft.ClsTextCat.v1",
-            "tok2vec": {"@architectures": "spacy.HashEmbedCNN.v2", "width": 8},
-            "exclusive_classes": True,
+        tok2vec = {
+            "@architectures": "spacy.HashEmbedCNN.v2",
+            **{"width": 8, "depth": 1, "embed_size": 9, "window_size": 1},
+            **{"maxout_pieces": 2, "subword_features": True},
+            "pretrained_vectors": None,
         }
-        model["tok2vec"] |= {"pretrained_vectors": None, "depth": 1, "embed_size": 9}
-        model["tok2vec"] |= {"window_size": 1, "maxout_pieces": 2}
-        model["tok2vec"]["subword_features"] = True
+        model = {"@architectures": "spacy-spanft.ClsTextCat.v1", "tok2vec": tok2vec}
         with pytest.raises(SpanftError, match="exclusive_classes = false"):
-            self.make(model=model)
+            self.make(model={**model, "exclusive_classes": True})
 
     @pytest.mark.parametrize(("low", "high"), [(5, 1), (1, 1)])
     def test_bad_range(self, low, high):

@@ -7,10 +7,9 @@ classes differ between its versions.
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from enum import Enum
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from typer.models import ArgumentInfo, OptionInfo
 
@@ -119,8 +118,8 @@ def _parameter(name: str, kind: Any, info: Any, default: Any) -> Parameter:
 def _type(kind: Any) -> str:
     if kind is bool:
         return "flag"
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return ", ".join(f"`{choice.value}`" for choice in kind)
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(kind))
     return _TYPES.get(kind, getattr(kind, "__name__", str(kind)))
 
 
@@ -133,7 +132,7 @@ def _default(value: Any, names: list[str]) -> str:
         return f"`{on if value else off}`" if off else ""
     if value is None:
         return ""
-    return f"`{value.value if isinstance(value, Enum) else value}`"
+    return f"`{value}`"
 
 
 def _section(command: Command) -> str:

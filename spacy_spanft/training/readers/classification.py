@@ -1,29 +1,51 @@
 """Corpora for text classification: single texts or pairs, with labels or scores."""
 
-from collections.abc import Callable, Iterator
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spacy.language import Language
 from spacy.training import Corpus as DocBins
 from spacy.training import Example
 
-from ...errors import SpanftError, shown
+from ...errors import SpanftError, listed, shown
 from ...ml.encoder.settings import SETTINGS
-from ...ml.pairs import SEPARATOR, split_pair
+from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
 from ...ngrams.text import ErrorHandling
-from .columns import Columns, cats_of, check_columns, is_left_out, text_of, warn_no_text
-from .docbins import is_docbins
-from .rows import Incomplete, Row, check_length, rows_from_dataset
-from .tables import Format, rows_from_file
+from ..gold import SCORE
+from .rows import (
+    Format,
+    Incomplete,
+    Row,
+    cell_of,
+    check_length,
+    rows_from_dataset,
+    rows_from_file,
+)
 
 Corpus = Callable[[Language], Iterator[Example]]
 NO_PATH = (
     "This corpus has no path. Set it in the config or on the command line: "
     "--paths.train train.tsv --paths.dev dev.tsv"
 )
+# Values of a missing label; SNLI has "-".
+_NO_LABEL = (None, "", "-")
+
+
+class _Columns(NamedTuple):
+    """The names of the columns. See `table_corpus`."""
+
+    text: str
+    text_pair: str | None
+    label: str | None
+    labels: dict[str, str] | None
+    score: str | None
+    separator: str
+    incomplete: Incomplete
 
 
 def table_corpus(
@@ -63,8 +85,7 @@ def table_corpus(
     """
     if path is None:
         raise SpanftError(NO_PATH)
-    columns = Columns(text, text_pair, label, labels, score, separator, incomplete)
-    check_columns(columns)
+    columns = _Columns(text, text_pair, label, labels, score, separator, incomplete)
     if format is None and is_docbins(path):
         return DocBins(path, limit=limit)
     how: Any = {"format": format, "header": header, "errors": errors}
@@ -102,33 +123,41 @@ def dataset_corpus(
     incomplete (Literal["error", "skip"]): Whether to raise for a row without a label.
     RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
-    columns = Columns(text, text_pair, label, labels, score, separator, incomplete)
-    check_columns(columns)
+    columns = _Columns(text, text_pair, label, labels, score, separator, incomplete)
     read = partial(rows_from_dataset, name, config, split)
     return _corpus(read, f"split {split!r} of {name!r}", columns, limit)
 
 
+def is_docbins(path: str | Path) -> bool:
+    """Whether a path is a .spacy file, or a folder, in which spaCy looks for them."""
+    folder = Path(path)
+    if folder.is_dir() and not any(folder.rglob("*.spacy")):
+        raise SpanftError(f"{str(path)!r} is a folder without .spacy files.")
+    return folder.is_dir() or folder.suffix == ".spacy"
+
+
 def _corpus(
-    read: Callable[[], Iterator[Row]], source: str, columns: Columns, limit: int
+    read: Callable[[], Iterator[Row]], source: str, columns: _Columns, limit: int
 ) -> Corpus:
+    _check_columns(columns)
+
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
             _check_pipeline(nlp, columns.separator)
-        whole = (row for row in read() if not is_left_out(row, source, columns))
+        placed = (Row(f"{row.place} of {source}", row.cells) for row in read())
+        whole = (row for row in placed if not _is_left_out(row, columns))
         rows = list(islice(whole, limit or None))
         if not rows:
             raise SpanftError(f"There are no rows in {source}.")
         # Everything is checked before the first Example, which needs the labels of all
         # rows anyway.
-        texts = [text_of(row, source, columns) for row in rows]
+        texts = [_text_of(row, columns) for row in rows]
         for row, text in zip(rows, texts, strict=True):
-            check_length(nlp, text, f"{row.place} of {source}")
-        all_cats = cats_of(rows, source, columns)
-        warn_no_text(rows, source, columns)
-        for row, text, cats in zip(rows, texts, all_cats, strict=True):
+            check_length(nlp, text, row.place)
+        all_cats = _cats_of(rows, columns)
+        _warn_no_text(rows, columns)
+        for text, cats in zip(texts, all_cats, strict=True):
             predicted = nlp.make_doc(text)
-            if columns.text_pair is not None:
-                _check_is_pair(predicted, columns.separator, f"{row.place} of {source}")
             reference = predicted.copy()
             reference.cats = cats
             yield Example(predicted, reference)
@@ -136,25 +165,127 @@ def _corpus(
     return corpus
 
 
+def _check_columns(columns: _Columns) -> None:
+    names = [columns.text, columns.text_pair, columns.score or columns.label]
+    if twice := next((n for n in names if n is not None and names.count(n) > 1), None):
+        raise SpanftError(
+            f"The column {shown(twice)} is named twice: texts and labels must be in "
+            "different columns."
+        )
+    if columns.text_pair is not None:
+        check_separator(columns.separator)
+
+
 def _check_pipeline(nlp: Language, separator: str) -> None:
-    """Raise for a component with another separator."""
+    """Raise if the tokenizer or a component has another separator."""
+    split_pair(nlp.make_doc(join_pair("a", "b", separator)), separator)
     for name, component in nlp.pipeline:
-        model: Any = getattr(component, "model", None)
-        attrs = getattr(model, "attrs", {})
+        attrs = getattr(getattr(component, "model", None), "attrs", {})
         # The encoder keeps its settings in one object.
-        owners = [component, attrs.get(SETTINGS)]
+        owners = (component, attrs.get(SETTINGS))
         separators = [getattr(owner, "separator", None) for owner in owners]
-        other = next(filter(None, [*separators, attrs.get("separator")]), None)
-        if other is not None and other != separator:
+        other = next(filter(None, [*separators, attrs.get("separator")]), separator)
+        if other != separator:
             raise SpanftError(
                 f"The corpus joins pairs with {separator!r}, but {name!r} has "
                 f"separator = {other!r}. Set both to ${{nlp.tokenizer.separator}}."
             )
 
 
-def _check_is_pair(doc: Any, separator: str, place: str) -> None:
-    """Raise if the tokenizer does not know the separator."""
+def _is_left_out(row: Row, columns: _Columns) -> bool:
+    """Whether a row has no label, and such rows are skipped."""
+    column = columns.score or columns.label
+    if columns.incomplete == "error" or column is None:
+        return False
+    value = cell_of(row, "label", column)
+    return (value.strip() if isinstance(value, str) else value) in _NO_LABEL
+
+
+def _text_of(row: Row, columns: _Columns) -> str:
+    """Return the text of a row, or its two texts joined."""
+    first = _string(row, "text", columns.text)
+    if columns.text_pair is None:
+        return first
+    second = _string(row, "text_pair", columns.text_pair)
     try:
-        split_pair(doc, separator)
+        return join_pair(first, second, columns.separator)
     except SpanftError as error:
-        raise SpanftError(f"{place}: {error}") from error
+        raise SpanftError(f"{row.place}: {error}") from error
+
+
+def _string(row: Row, setting: str, column: str) -> str:
+    value = cell_of(row, setting, column)
+    if not isinstance(value, str):
+        raise SpanftError(
+            f"{row.place} has {shown(value)} in column {shown(column)}, which is not a "
+            "text."
+        )
+    return value
+
+
+def _warn_no_text(rows: Sequence[Row], columns: _Columns) -> None:
+    for name in filter(None, (columns.text, columns.text_pair)):
+        blank = [row.place for row in rows if not row.cells[name].strip()]
+        if blank:
+            warnings.warn(
+                f"{len(blank):,} of {len(rows):,} rows have no text in column "
+                f"{shown(name)}: {blank[0]} is the first. A model can only guess their "
+                "labels: remove them unless they are intended.",
+                stacklevel=3,
+            )
+
+
+def _cats_of(rows: Sequence[Row], columns: _Columns) -> list[dict[str, float]]:
+    """Return the cats of each row, with all labels of all rows."""
+    if columns.score is not None:
+        return [{SCORE: _number(row, columns.score)} for row in rows]
+    if columns.label is None:
+        return [{} for _ in rows]
+    labels = [_labels_of(row, columns.label, columns.labels) for row in rows]
+    known = columns.labels.values() if columns.labels else sorted(set().union(*labels))
+    return [{label: float(label in names) for label in known} for names in labels]
+
+
+def _label_cell(row: Row, setting: str, column: str) -> Any:
+    value = cell_of(row, setting, column)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise SpanftError(
+            f"{row.place} has no label: column {shown(column)} holds {shown(value)}. "
+            'Remove such rows, skip them (incomplete = "skip"), or read the texts '
+            "alone (label = null)."
+        )
+    return value
+
+
+def _number(row: Row, column: str) -> float:
+    value = _label_cell(row, "score", column)
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise SpanftError(
+            f"{row.place} has {shown(value)} in column {shown(column)}, which is not a "
+            "finite number. If the column holds labels, set label = and not score =."
+        )
+    return number
+
+
+def _labels_of(row: Row, column: str, new_names: dict[str, str] | None) -> set[str]:
+    """Return the labels of a row, renamed."""
+    value = _label_cell(row, "label", column)
+    names = set()
+    for label in value if isinstance(value, list) else [value]:
+        name = str(label) if isinstance(label, str | int | float) else ""
+        if not name.strip():
+            raise SpanftError(
+                f"{row.place} has {shown(label)} for a label. Labels are strings or "
+                "numbers, or lists of them."
+            )
+        if new_names is not None and name not in new_names:
+            raise SpanftError(
+                f"{row.place} has the label {shown(name)}, but labels names only: "
+                f"{listed(new_names)}."
+            )
+        names.add(name if new_names is None else new_names[name])
+    return names

@@ -1,19 +1,17 @@
 """A corpus in one piece as two: a part to train on, and a part that is held out."""
 
 import random
-import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import SpanftError, check_setting, listed
-from ..gold import labels_in
-from .columns import SCORE
+from ...errors import SpanftError, check_setting
+from ..gold import SCORE, labels_in
+from .classification import Corpus
 
-Corpus = Callable[[Language], Iterator[Example]]
 SHARE = 0.2
 # Scores are stratified by quarters of the texts.
 _N_QUANTILES = 4
@@ -39,8 +37,13 @@ def held_out_corpus(
     def read(nlp: Language) -> Iterator[Example]:
         examples = list(corpus(nlp))
         is_held_out = held_out(examples, share, seed)
-        if part == "dev":
-            _check(examples, is_held_out)
+        if part == "dev" and not any(is_held_out):
+            n_texts = len({example.reference.text for example in examples})
+            raise SpanftError(
+                "Nothing can be held out: at least two different texts are needed, and "
+                f"the training data has {n_texts:,} ({len(examples):,} rows). Add "
+                "rows, or name dev data (--dev of spanft init)."
+            )
         for example, is_dev in zip(examples, is_held_out, strict=True):
             if is_dev == (part == "dev"):
                 yield example
@@ -48,34 +51,8 @@ def held_out_corpus(
     return read
 
 
-def _check(examples: Sequence[Example], is_held_out: Sequence[bool]) -> None:
-    """Raise if nothing is held out; warn about labels that only held-out texts have."""
-    if not any(is_held_out):
-        n_texts = len({example.reference.text for example in examples})
-        raise SpanftError(
-            "Nothing can be held out: at least two different texts are needed, and "
-            f"the training data has {n_texts:,} ({len(examples):,} rows). Add rows, or "
-            "name dev data (--dev of spanft init)."
-        )
-    labels: dict[bool, set[str]] = {True: set(), False: set()}
-    for example, is_dev in zip(examples, is_held_out, strict=True):
-        labels[is_dev].update(labels_in(example.reference))
-    if unseen := sorted(labels[True] - labels[False]):
-        warnings.warn(
-            "These labels occur only in the held-out data and cannot be learned: "
-            f"{listed(unseen)}. Add texts with them, or name dev data (--dev of spanft "
-            "init).",
-            stacklevel=2,
-        )
-
-
 def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]:
-    """Return whether each example is held out.
-
-    examples (Sequence[Example]): The corpus.
-    share (float): The share of each label, which is at least one of several texts.
-    seed (int): The seed of the draw.
-    """
+    """Return whether each example is held out."""
     texts = [example.reference.text for example in examples]
     left = set(texts)
     strata: dict[str, list[str]] = defaultdict(list)
@@ -112,7 +89,7 @@ def _draw(
 
 
 def _strata(examples: Sequence[Example], share: float) -> list[str]:
-    """Name the stratum of each example: its rarest label, or a quantile of scores."""
+    """Return the stratum of each example: its rarest label, or a quantile of scores."""
     scores = [example.reference.cats.get(SCORE) for example in examples]
     labels = [set(labels_in(example.reference)) for example in examples]
     if not any(labels) and None not in scores:

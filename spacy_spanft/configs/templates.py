@@ -1,0 +1,189 @@
+"""The parts of a config: the template of a task, the encoder, and the regime."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from confection import Config
+
+from ..errors import SpanftError
+from ..util.extras import require
+
+_FOLDER = Path(__file__).parent
+REGRESSOR = "text_regressor"
+CURATED = "curated_transformer"
+# The factories of components that share an encoder, and the listeners to each.
+LISTENERS = {
+    "spanft_encoder": "spacy-spanft.EncoderListener.v1",
+    "transformer": "spacy-transformers.TransformerListener.v1",
+    CURATED: "spacy-curated-transformers.LastTransformerLayerListener.v1",
+}
+_ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
+_NAME = "transformer"
+_START_SHARE = "training.optimizer.learn_rate.start_share"
+_HEAD_RATE = 1e-3
+_FROZEN_SHARE = 0.1
+
+
+class Task(NamedTuple):
+    """What a pipeline is trained for.
+
+    component (str): The component that is trained on top of the encoder.
+    title (str): What it predicts.
+    templates (tuple[str, ...]): The templates over "common", each over the one before.
+    note (str): What else there is to know of it.
+    regime (str): Its default in REGIMES.
+    """
+
+    component: str
+    title: str
+    templates: tuple[str, ...]
+    note: str = ""
+    regime: str = "everything"
+
+
+_PAIRS = (
+    "The data are two columns of texts in a TSV, CSV or JSONL file, named below as in "
+    'GLUE. A trained pipeline takes "one text [SEP] another".'
+)
+_SCORE = 'The score is in doc.cats["score"].'
+
+
+def _of_texts(component: str, title: str, *more: str, note: str = "") -> Task:
+    first = "text_score" if component == REGRESSOR else component
+    return Task(component, title, (first, *more), note)
+
+
+def _of_tokens(component: str, title: str) -> Task:
+    # At the rate of a transformer, a token-level head learns little from few texts.
+    note = "Long texts are read in overlapping windows."
+    return Task(component, title, (component,), note, "head-first")
+
+
+TASKS = {
+    "textcat": _of_texts("textcat", "Text classification, one label per text"),
+    "textcat_multilabel": _of_texts(
+        "textcat_multilabel", "Text classification, any labels per text"
+    ),
+    "pair": _of_texts(
+        "textcat",
+        "Text classification, one label per pair of texts",
+        "pairs",
+        "pair",
+        note=_PAIRS,
+    ),
+    "score": _of_texts(
+        REGRESSOR,
+        "A score per pair of texts, such as their similarity",
+        "pairs",
+        "score",
+        note=f"{_PAIRS} {_SCORE}",
+    ),
+    "text_score": _of_texts(REGRESSOR, "A score per text", note=_SCORE),
+    "ner": _of_tokens("ner", "Named entities, transition-based"),
+    "bilou_ner": _of_tokens("bilou_ner", "Named entities, from a BILUO tag per token"),
+    "spancat": _of_tokens("spancat", 'Spans in doc.spans["sc"], which may overlap'),
+    "tagger": _of_tokens("tagger", "A tag per token"),
+}
+
+
+def base(task: str) -> Config:
+    """Read the config of a task without spans, a language or a transformer."""
+    config = _read("common")
+    for name in TASKS[task].templates:
+        _merge(config, _read(name))
+    config["nlp"]["pipeline"] = [_NAME, TASKS[task].component]
+    return config
+
+
+def _read(name: str) -> Config:
+    return Config().from_disk(_FOLDER / f"{name}.cfg", interpolate=False)
+
+
+def _merge(config: Any, updates: Any) -> None:
+    """Write settings over those of a config; a block of another function replaces.
+
+    As Config.merge does, but settings keep their order.
+    """
+    for name, value in updates.items():
+        known = config.get(name)
+        is_block = isinstance(value, dict) and isinstance(known, dict)
+        if is_block and all(known.get(k) == value[k] for k in value if k[0] == "@"):
+            _merge(known, value)
+        else:
+            config[name] = value
+
+
+def _spanft(config: Config) -> None:
+    """Put `spanft_encoder` in the place of the transformer, under its name."""
+    model = config["components"][_NAME]["model"]
+    settings = {key: model[key] for key in ("name", "separator") if key in model}
+    block = {"@architectures": _ENCODER, **settings}
+    config["components"][_NAME] = {"factory": "spanft_encoder", "model": block}
+    for listener in _listeners(config["components"]):
+        listener["@architectures"] = LISTENERS["spanft_encoder"]
+
+
+def _spacy_transformers(config: Config) -> None:
+    """Leave the base as it is, unless it takes pairs."""
+    if "separator" in config["components"][_NAME]["model"]:
+        raise SpanftError(
+            "--encoder spacy-transformers cannot encode pairs of texts. Leave it out: "
+            "spanft_encoder can."
+        )
+    require("--encoder spacy-transformers", "spacy-transformers")
+
+
+def _listeners(block: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(block, dict):
+        if block.get("@architectures") == LISTENERS["transformer"]:
+            yield block
+        for value in block.values():
+            yield from _listeners(value)
+
+
+def check_encoder(name: str) -> None:
+    """Raise for a folder that is not an encoder; names on the hub are not looked up."""
+    is_path = name.startswith((".", "~", "/")) or name.endswith("/")
+    if (is_path or Path(name).exists()) and not (Path(name) / "config.json").is_file():
+        raise SpanftError(
+            f"The encoder {name!r} cannot be loaded. Name a folder with a config.json, "
+            "or a model of the Hugging Face hub."
+        )
+
+
+def _everything(config: Config) -> None:
+    """Leave the base as it is: everything learns at one rate."""
+
+
+def _grouped(config: Config) -> None:
+    """Train the head at its own rate; learn_rate stays the transformer's."""
+    training = config["training"]
+    training["before_update"] = {"@callbacks": "spacy-spanft.group_parameters.v1"}
+    optimizer = training["optimizer"]
+    optimizer["@optimizers"] = "spacy-spanft.GroupedAdam.v1"
+    optimizer |= {"layer_decay": 1.0, "decay_biases_and_norms": False}
+    optimizer["head_rate"] = {**optimizer["learn_rate"], "initial_rate": _HEAD_RATE}
+
+
+def _head_first(config: Config) -> None:
+    """Freeze the transformer at the beginning (Wang et al., 2019)."""
+    _grouped(config)
+    training = config["training"]
+    training["before_update"] = {
+        "@callbacks": "spacy-spanft.freeze_transformer.v1",
+        "until_share": f"${{{_START_SHARE}}}",
+    }
+    training["optimizer"]["learn_rate"]["start_share"] = _FROZEN_SHARE
+
+
+# By the names of --encoder and --regime: what changes a config of `base`.
+ENCODERS: dict[str, Callable[[Config], None]] = {
+    "spanft": _spanft,
+    "spacy-transformers": _spacy_transformers,
+}
+REGIMES: dict[str, Callable[[Config], None]] = {
+    "everything": _everything,
+    "grouped": _grouped,
+    "head-first": _head_first,
+}

@@ -1,0 +1,305 @@
+"""Entities from CoNLL's columns, datasets of tags, and annotation tools' exports."""
+
+import gzip
+import json
+
+import datasets
+import pytest
+import spacy
+from spacy.tokens import DocBin
+
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.training.readers.entities import (
+    conll_corpus,
+    has_offsets,
+    ner_dataset_corpus,
+)
+
+IOB1 = [
+    ("U.N.", "NNP", "I-NP", "I-ORG"),
+    ("official", "NN", "I-NP", "O"),
+    ("Ekeus", "NNP", "I-NP", "I-PER"),
+    ("Smith", "NNP", "I-NP", "B-PER"),
+    ("Jones", "NNP", "I-NP", "I-PER"),
+    ("Bonn", "NNP", "I-NP", "I-LOC"),
+    None,
+    ("Bonn", "NNP", "I-NP", "I-LOC"),
+]
+IOB2 = ["B-ORG", "O", "B-PER", "B-PER", "I-PER", "B-LOC", None, "B-LOC"]
+BILUO = ["U-ORG", "O", "U-PER", "B-PER", "L-PER", "U-LOC", None, "U-LOC"]
+BIOES = ["S-ORG", "O", "S-PER", "B-PER", "E-PER", "S-LOC", None, "S-LOC"]
+ENTS = [("U.N.", "ORG"), ("Ekeus", "PER"), ("Smith Jones", "PER"), ("Bonn", "LOC")]
+
+TEXT = "Ada Lovelace met Babbage in London."
+SPANS = [(0, 12, "PER"), (17, 24, "PER"), (28, 34, "LOC")]
+OBJECTS = [{"start": start, "end": end, "label": label} for start, end, label in SPANS]
+LABEL_STUDIO = [
+    {"start": start, "end": end, "text": TEXT[start:end], "labels": [label]}
+    for start, end, label in SPANS
+]
+RELATIONS = [
+    {"id": i, "label": label, "start_offset": start, "end_offset": end}
+    for i, (start, end, label) in enumerate(SPANS)
+]
+EXPECTED = [("Ada Lovelace", "PER"), ("Babbage", "PER"), ("London", "LOC")]
+
+
+def table(tags=None, columns=4, separator=" "):
+    """Return the sentences in columns, with their own tags, or with others."""
+    tags = tags or [row and row[-1] for row in IOB1]
+    cells = [
+        row and [*row[: columns - 1], tag] for row, tag in zip(IOB1, tags, strict=True)
+    ]
+    return "\n".join(separator.join(row) if row else "" for row in cells) + "\n"
+
+
+def ents(corpus, nlp):
+    docs = [example.reference for example in corpus(nlp)]
+    return [[(ent.text, ent.label_) for ent in doc.ents] for doc in docs]
+
+
+class TestColumns:
+    @pytest.mark.parametrize("tags", [None, IOB2, BILUO, BIOES])
+    @pytest.mark.parametrize(
+        ("columns", "separator", "end"),
+        [(4, " ", "\n"), (2, "\t", "\r\n"), (4, "  ", "\r")],
+    )
+    def test_schemes_and_separators(self, nlp, tmp_path, tags, columns, separator, end):
+        text = table(tags, columns, separator).replace("\n", end)
+        (tmp_path / "x.conll").write_bytes(text.encode())
+        assert ents(conll_corpus(tmp_path / "x.conll"), nlp) == [ENTS, ENTS[-1:]]
+
+    def test_compressed_with_a_byte_order_mark(self, nlp, tmp_path):
+        data = gzip.compress(b"\xef\xbb\xbf" + table().encode())
+        (tmp_path / "x.conll.gz").write_bytes(data)
+        assert ents(conll_corpus(tmp_path / "x.conll.gz"), nlp) == [ENTS, ENTS[-1:]]
+
+    def test_documents(self, nlp, tmp_path):
+        text = f"-DOCSTART- -X- O O\n\n{table()}\n-DOCSTART- -X- O O\n\n{table()}"
+        (tmp_path / "x").write_text(text)
+        corpus = conll_corpus(tmp_path / "x", unit="document", spans_key="sc")
+        # The same label at the end of a sentence and at the beginning of the next: two.
+        assert ents(corpus, nlp) == [[*ENTS, ENTS[-1]]] * 2
+        doc = next(corpus(nlp)).reference
+        assert [sent.text for sent in doc.sents][1] == "Bonn"
+        assert [span.text for span in doc.spans["sc"]] == [e.text for e in doc.ents]
+        assert [token.tag_ for token in doc][:2] == ["NNP", "NN"]
+        sentences = conll_corpus(tmp_path / "x", limit=3)
+        assert ents(sentences, nlp) == [ENTS, ENTS[-1:], ENTS]
+
+    def test_tokens(self, nlp, tmp_path):
+        text = "don't\tO\nNew-York\tB-LOC\n\t\nhe\u00a0is\tO\n# O\n"
+        (tmp_path / "x").write_text(text)
+        gold, second = conll_corpus(tmp_path / "x")(nlp)
+        assert [token.text for token in gold.predicted] == ["don't", "New-York"]
+        assert [token.text for token in second.predicted] == ["he\u00a0is", "#"]
+        own = next(conll_corpus(tmp_path / "x", gold_tokens=False)(nlp))
+        assert [t.text for t in own.predicted][:2] == ["do", "n't"]
+        assert own.get_aligned_ner()[-3:] == ["B-LOC", "I-LOC", "L-LOC"]
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("a O\nb PER\n", r"Line 2 of '.*x' has the tag 'PER', but tags must be O"),
+            ("a B-PER,B-LOC\n", "has the tag 'B-PER,B-LOC'"),
+            ("a b-per\n", "has the tag 'b-per'"),
+            ("# id = 5\na O\n", "Line 1 .* begin with # are not comments"),
+            ("1\ta\tO\n2\tb\tO\n", "first column of .* numbers the tokens"),
+            ("a\t\n", "Line 1 of .* must be a token and its tag"),
+            ("a NN O\nb c NN O\n", "Line 2 of .* 4 columns, but the first line has 3"),
+            ("-DOCSTART- O\n\n", "no rows in"),
+        ],
+    )
+    def test_bad_lines(self, nlp, tmp_path, text, expected):
+        (tmp_path / "x").write_text(text)
+        with pytest.raises(SpanftError, match=expected):
+            list(conll_corpus(tmp_path / "x")(nlp))
+
+    def test_bad_files(self, nlp, tmp_path):
+        (tmp_path / "x").write_bytes(b"a O\n\xff O\n")
+        with pytest.raises(SpanftError, match="not valid UTF-8 at byte 4"):
+            list(conll_corpus(tmp_path / "x")(nlp))
+        assert len(list(conll_corpus(tmp_path / "x", errors="replace")(nlp))) == 1
+        with pytest.raises(SpanftError, match=r"--paths\.train"):
+            conll_corpus(None)
+
+    def test_what_spacy_convert_makes_of_it(self, nlp, tmp_path):
+        """Where spaCy reads such a file itself, ours reads the same."""
+        from spacy.training.converters import conll_ner_to_docs
+
+        expected = list(conll_ner_to_docs(table(), n_sents=1, no_print=True))
+        (tmp_path / "x").write_text(table())
+        docs = [example.reference for example in conll_corpus(tmp_path / "x")(nlp)]
+        stored = DocBin(docs=docs, attrs=["ORTH", "TAG", "ENT_IOB", "ENT_TYPE"])
+        theirs = DocBin(docs=expected, attrs=["ORTH", "TAG", "ENT_IOB", "ENT_TYPE"])
+        for ours, other in zip(stored.tokens, theirs.tokens, strict=True):
+            assert ours.tolist() == other.tolist()
+
+
+class TestDataset:
+    @pytest.fixture
+    def save(self, tmp_path):
+        def save(rows, names=None):
+            kind = datasets.ClassLabel(names=names) if names else None
+            value = "string" if isinstance(rows[0][1][0], str) else "int64"
+            string = datasets.Sequence(datasets.Value("string"))
+            tags = datasets.Sequence(kind or datasets.Value(value))
+            features = datasets.Features({"tokens": string, "ner_tags": tags})
+            data = [dict(zip(features, row, strict=True)) for row in rows]
+            dataset = datasets.Dataset.from_list(data, features=features)
+            dataset.save_to_disk(tmp_path / "saved")
+            return str(tmp_path / "saved")
+
+        return save
+
+    def test_reads_what_conll_reads(self, nlp, tmp_path, save):
+        """IOB1, where I- begins an entity, and a row without tokens in the middle."""
+        rows = [
+            (["U.N.", "official", "Ekeus"], ["I-ORG", "O", "I-PER"]),
+            ([], []),
+            (["New", "York", "Bonn"], ["I-LOC", "I-LOC", "B-LOC"]),
+        ]
+        blocks = ["\n".join(map(" ".join, zip(*row, strict=True))) for row in rows]
+        (tmp_path / "x.conll").write_text("\n\n".join(blocks) + "\n")
+        config = {"@readers": "spacy-spanft.NerDataset.v1", "spans_key": "sc"}
+        config["name"] = save(rows)
+        examples = list(spacy.registry.resolve({"x": config})["x"](nlp))
+        expected = conll_corpus(tmp_path / "x.conll", spans_key="sc")(nlp)
+        for ours, other in zip(examples, expected, strict=True):
+            assert ours.reference.to_json() == other.reference.to_json()
+            assert not ours.predicted.ents
+            assert len(ours.reference.spans["sc"]) == 2
+        assert len(list(ner_dataset_corpus(config["name"], limit=1)(nlp))) == 1
+
+    @pytest.mark.parametrize(
+        ("row", "names", "expected"),
+        [
+            ((["a"], ["PER"]), None, r"Row 0 of split 'train' .* tag 'PER', but"),
+            ((["a"], [3]), None, r"Row 0 .* has \[3\] in column 'ner_tags'"),
+            ((["a"], [-1]), ["O"], r"has \[None\] in column 'ner_tags'"),
+            ((["a", "b"], ["O"]), None, "Row 0 .* has 2 tokens, but 1 tags"),
+            ((["a", ""], ["O", "O"]), None, r"has \['a', ''\] in column 'tokens'"),
+        ],
+    )
+    def test_errors(self, nlp, save, row, names, expected):
+        corpus = ner_dataset_corpus(save([row], names))
+        with pytest.raises(SpanftError, match=expected):
+            list(corpus(nlp))
+
+
+class TestOffsets:
+    @pytest.fixture
+    def write(self, tmp_path):
+        """Write rows as JSON lines, or as a JSON list if the file ends in .json."""
+
+        def write(*rows, name="x.jsonl"):
+            lines = "".join(json.dumps(row) + "\n" for row in rows)
+            text = json.dumps(rows) if name.endswith(".json") else lines
+            (tmp_path / name).write_text(text, "utf8")
+            return tmp_path / name
+
+        return write
+
+    @pytest.mark.parametrize(
+        ("row", "name"),
+        [
+            (
+                {"spans": OBJECTS, "tokens": [{"text": "A"}], "answer": "accept"},
+                "x.jsonl",
+            ),
+            ({"id": 1, "label": SPANS}, "x.jsonl"),
+            ({"labels": SPANS}, "x.ndjson"),
+            ({"entities": RELATIONS, "relations": []}, "x.jsonl"),
+            ({"id": 1, "label": LABEL_STUDIO, "annotator": 1}, "x.json"),
+        ],
+    )
+    def test_formats(self, nlp, write, row, name):
+        empty = {"text": "Nobody.", "spans": [], "label": []}
+        path = write(empty, {"text": TEXT, **row}, name=name)
+        assert has_offsets(path)
+        assert ents(conll_corpus(path), nlp) == [[], EXPECTED]
+        first, second = conll_corpus(path, spans_key="sc", limit=2)(nlp)
+        spans = second.reference.spans["sc"]
+        assert [(span.text, span.label_) for span in spans] == EXPECTED
+        assert not second.predicted.ents
+        assert second.predicted.text == TEXT
+        # A text without entities is one to learn from, not one without annotation.
+        assert first.get_aligned_ner() == ["O", "O"]
+
+    def test_other_files_have_no_offsets(self, write):
+        assert not has_offsets(write({"text": "a", "label": "x"}))
+        assert not has_offsets(write({"text": "a", "label": ["x", "y"]}))
+        assert not has_offsets("x.conll")
+
+    def test_only_accepted_rows_are_read(self, nlp, write):
+        rows = [
+            {"text": TEXT, "spans": OBJECTS[:1], "answer": answer}
+            for answer in ("reject", "accept", "ignore")
+        ]
+        assert ents(conll_corpus(write(*rows)), nlp) == [EXPECTED[:1]]
+
+    def test_space_around_spans_does_not_count(self, nlp, write):
+        path = write({"text": TEXT, "label": [[0, 13, "PER"], [16, 24, "PER"]]})
+        assert ents(conll_corpus(path), nlp) == [EXPECTED[:2]]
+
+    def test_spans_inside_tokens_are_counted_and_named(self, nlp, write):
+        label = [[3, 9, "LOC"], [0, 2, "X"]]
+        rows = (
+            {"text": TEXT, "label": SPANS},
+            {"text": "In Londonderry.", "label": label},
+        )
+        corpus = conll_corpus(write(*rows))
+        expected = r"whole tokens: 1, .* 'London' \(Line 2 of .*\), read as 'Londonde"
+        with pytest.warns(UserWarning, match=expected):
+            assert ents(corpus, nlp)[1] == [("In", "X"), ("Londonderry", "LOC")]
+
+    def test_overlapping_spans_are_for_spancat(self, nlp, write):
+        path = write({"text": TEXT, "label": [[0, 12, "PER"], [4, 12, "SURNAME"]]})
+        with pytest.raises(SpanftError, match=r"Line 1 of .* overlap.* spans_key"):
+            ents(conll_corpus(path), nlp)
+        (example,) = conll_corpus(path, spans_key="sc")(nlp)
+        labels = [span.label_ for span in example.reference.spans["sc"]]
+        assert labels == ["PER", "SURNAME"]
+        # Nothing is known about its entities.
+        assert set(example.get_aligned_ner()) == {None}
+
+    @pytest.mark.parametrize(
+        ("label", "expected"),
+        [
+            ([[0, 99, "PER"]], r"Line 1 of .* span \[0, 99, 'PER'\], but .* 'Ada L"),
+            ([[5, 5, "PER"]], "has the span"),
+            ([[12, 13, "PER"]], "has the span"),
+            ([[0, 3]], "has the span"),
+            ([{"start": 0, "end": 3}], "has the span"),
+            ([[0, 3, 4]], "has the span"),
+            (["PER"], "No row of .* has spans with character offsets"),
+        ],
+    )
+    def test_errors_name_the_row_and_the_span(self, nlp, write, label, expected):
+        with pytest.raises(SpanftError, match=expected):
+            ents(conll_corpus(write({"text": TEXT, "label": label})), nlp)
+
+    @pytest.mark.parametrize(
+        ("name", "text", "expected"),
+        [
+            ("x.jsonl", '{"txt": "a", "label": [[0, 1, "X"]]}', 'Line 1 .* no "text"'),
+            ("x.json", '{"text": 1}', "not a JSON list of objects"),
+            ("x.json", "[", "is not valid JSON"),
+        ],
+    )
+    def test_files_that_are_not_rows(self, nlp, tmp_path, name, text, expected):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(SpanftError, match=expected):
+            ents(conll_corpus(tmp_path / name), nlp)
+
+    def test_ner_learns_from_them(self, write):
+        config = {"@readers": "spacy-spanft.ConllCorpus.v1"}
+        config["path"] = str(write({"text": TEXT, "spans": OBJECTS}))
+        corpus = spacy.registry.resolve({"train": config})["train"]
+        nlp = spacy.blank("en")
+        nlp.add_pipe("ner")
+        spacy.util.fix_random_seed(0)
+        optimizer = nlp.initialize(lambda: corpus(nlp))
+        for _ in range(30):
+            nlp.update(list(corpus(nlp)), sgd=optimizer)
+        assert [(ent.text, ent.label_) for ent in nlp(TEXT).ents] == EXPECTED
