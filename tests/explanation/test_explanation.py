@@ -10,6 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.types import Ragged
 
+from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
 from spacy_spanft.explanation.display import to_html
@@ -20,6 +21,7 @@ from spacy_spanft.ml.layers.doc_rows import DocRows
 from ..commands import run
 from ..ml.test_textcat import (
     ATTENTION,
+    CNN,
     MAX,
     MODELS,
     TOKENS,
@@ -28,7 +30,6 @@ from ..ml.test_textcat import (
     span_model,
     train,
 )
-from ..tiny import save_bert
 
 SUM = {"@layers": "reduce_sum.v1"}
 TEXTS = [
@@ -44,11 +45,6 @@ MODELS = {
     "max": span_model(MAX, MAX),
     "sum": span_model(ATTENTION, SUM),
 }
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert"))
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -121,7 +117,7 @@ def test_they_add_up_to_the_models_own_scores(nlp):
 
 
 def attention(layer, rows):
-    """Compute the weights of one sequence."""
+    """Return the weights of one sequence."""
     W, b, w = (layer.get_param(name) for name in "Wbw")
     scores = np.exp(np.tanh(rows @ W.T + b) @ w)
     return scores / scores.sum()
@@ -130,8 +126,7 @@ def attention(layer, rows):
 def test_shares_are_slopes(nlp):
     """Where a piece grows by a little, the score does by as much of its share.
 
-    The weights of an attention stay as they are in the text. What a piece adds to a
-    mean is told apart in the test below.
+    The weights of an attention stay. The test below holds what it adds to a mean.
     """
     model = nlp.get_pipe("textcat").model
     W = model.get_ref("output_layer").get_param("W")
@@ -163,7 +158,7 @@ def test_shares_are_slopes(nlp):
 
 
 def of_mean(nlp, X, pieces):
-    """Compute what the pieces of one text add to the mean of its rows, row by row."""
+    """Return what the pieces of one text add to the mean of its rows, row by row."""
     model = nlp.get_pipe("textcat").model
     layers = [n for n in model.walk() if n.name == "doc_summary"]
     W, ends = model.get_ref("output_layer").get_param("W"), np.cumsum(pieces.lengths)
@@ -433,104 +428,104 @@ def numbers(text):
     return title, {line[9:].strip(): float(line[:9]) for line in lines}
 
 
-class TestCommand:
-    def test_lists(self, saved, classifier):
-        texts = "this film is very good", "new york"
-        done = run("spanft", "explain", saved, *texts)
-        shown, first, other, second = done.stdout.strip().split("\n\n")
-        assert (shown, other) == tuple(map(repr, texts))
-        title, added = numbers(first)
-        assert {"this", "film", "(the whole text)", "(bias)"} <= {*added}
-        (reasons,) = explain(classifier, texts[0]).reasons()
-        names = f"{reasons.label} {reasons.prediction:.2f}, not {reasons.against}"
-        assert title == f"{names} (difference of logits): {reasons.total:+.2f}"
-        assert sum(added.values()) == pytest.approx(reasons.total, abs=0.05)
-        assert "new york" in numbers(second)[1]
-
-    def test_no_text_has_no_label(self, saved):
-        assert run("spanft", "explain", saved, "").stdout.strip() == "No text in ''"
-        done = run("spanft", "explain", saved, "", "new york", "--jsonl")
-        nothing, row = map(json.loads, done.stdout.splitlines())
-        assert nothing == {"text": ""}
-        assert row["label"] in "AB"
-
-    def test_json_and_a_page(self, saved, tmp_path):
-        texts = ["very good film in new york", "<b>bad</b> & new york"]
-        options = ("--label", "B", "--jsonl", "--html", tmp_path / "page.html")
-        done = run("spanft", "explain", saved, *texts, *options)
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        assert [row["text"] for row in rows] == texts
-        page = (tmp_path / "page.html").read_text("utf8")
-        for row in rows:
-            assert (row["label"], row["against"]) == ("B", "A")
-            parts = sum(part["added"] for part in row["parts"])
-            rest = row["whole_text"] + row["others"] + row["bias"]
-            assert parts + rest == pytest.approx(row["logit"], abs=1e-4)
-            for part in row["parts"]:
-                assert row["text"][part["start"] : part["end"]] == part["text"]
-                if abs(part["added"]) >= 0.01:
-                    assert f"{part['added']:+.2f}" in page
-        assert "<title>What speaks for each label</title>" in page
-        assert "<b>bad" not in page
-
-    @pytest.mark.parametrize("command", ["explain", "phrases"])
-    def test_a_text_that_is_too_long(self, saved, tmp_path, command):
-        (tmp_path / "texts.txt").write_text("good\n\n" + 1_000_001 * "a" + "\n")
-        file = ("--file", tmp_path / "texts.txt")
-        done = run("spanft", command, saved, *file, ok=False)
-        assert "Text 2 has 1,000,001 characters" in done.stderr
-
-    @pytest.mark.parametrize("command", ["explain", "phrases"])
-    def test_no_such_label(self, saved, command):
-        done = run("spanft", command, saved, "good", "--label", "C", ok=False)
-        assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
-        assert not done.stdout
-
-    def test_phrases(self, saved, classifier, tmp_path):
-        file = tmp_path / "texts.txt"
-        file.write_text("\n".join([*TEXTS, *TEXTS]), "utf8")
-        texts = [text for text in [*TEXTS, *TEXTS] if text]
-        best = phrases(explain_pipe(classifier, texts), min_count=2)
-        done = run("spanft", "phrases", saved, "--file", file, "-m", 2, "--jsonl")
-        assert [json.loads(line) for line in done.stdout.splitlines()] == [
-            {"label": label, **one._asdict()} for label in "AB" for one in best[label]
-        ]
-        options = ("-m", 2, "-n", 1, "--label", "B")
-        done = run("spanft", "phrases", saved, "--file", file, *options)
-        _, heading, _, row, *_ = done.stdout.split("\n")
-        first = best["B"][0]
-        assert heading.split() == ["adds", "n", "B"]
-        assert row.split(None, 2) == [f"{first.added:+.2f}", str(first.n), first.text]
-        done = run("spanft", "phrases", saved, "good")
-        assert "no phrase that occurs 3 times or more" in done.stdout
+def test_the_command_lists_what_adds_up_to_a_label(saved, classifier):
+    texts = "this film is very good", "new york", ""
+    done = run("spanft", "explain", saved, *texts)
+    blocks = done.stdout.strip().split("\n\n")
+    shown, first, other, second, nothing = blocks
+    assert (shown, other, nothing) == (*map(repr, texts[:2]), "No text in ''")
+    title, added = numbers(first)
+    assert {"this", "film", "(the whole text)", "(bias)"} <= {*added}
+    (reasons,) = explain(classifier, texts[0]).reasons()
+    names = f"{reasons.label} {reasons.prediction:.2f}, not {reasons.against}"
+    assert title == f"{names} (difference of logits): {reasons.total:+.2f}"
+    assert sum(added.values()) == pytest.approx(reasons.total, abs=0.05)
+    assert "new york" in numbers(second)[1]
 
 
-class TestWrongInput:
-    def test_labels(self, classifier):
-        one = explain(classifier, TEXTS[0])
-        with pytest.raises(SpanftError, match="label is 'C', but must be one of 'A'"):
-            one.of("C")
-        with pytest.raises(SpanftError, match="no other label than 'B'"):
-            one.of("B", "B")
-        with pytest.raises(SpanftError, match="Name a span if the component labels"):
-            one.of(span=one.doc[:1])
+def test_the_command_writes_json_and_a_page(saved, tmp_path):
+    texts = ["very good film in new york", "<b>bad</b> & new york", ""]
+    options = ("--label", "B", "--jsonl", "--html", tmp_path / "page.html")
+    done = run("spanft", "explain", saved, *texts, *options)
+    *rows, nothing = map(json.loads, done.stdout.splitlines())
+    assert nothing == {"text": ""}
+    assert [row["text"] for row in rows] == texts[:2]
+    page = (tmp_path / "page.html").read_text("utf8")
+    for row in rows:
+        assert (row["label"], row["against"]) == ("B", "A")
+        parts = sum(part["added"] for part in row["parts"])
+        rest = row["whole_text"] + row["others"] + row["bias"]
+        assert parts + rest == pytest.approx(row["logit"], abs=1e-4)
+        for part in row["parts"]:
+            assert row["text"][part["start"] : part["end"]] == part["text"]
+            if abs(part["added"]) >= 0.01:
+                assert f"{part['added']:+.2f}" in page
+    assert "<title>What speaks for each label</title>" in page
+    assert "<b>bad" not in page
 
-    def test_one_text_in_place_of_many(self, classifier):
-        with pytest.raises(SpanftError, match=f"texts is '{TEXTS[0]}', but must be a"):
-            explain_pipe(classifier, TEXTS[0])
 
-    def test_nothing_learned(self):
-        nlp = spacy.blank("en")
-        nlp.add_pipe("span_segmenter")
-        model = span_model(MAX, MAX, tok2vec=TOKENS)
-        nlp.add_pipe("textcat", config={"model": model}).add_label("A")
-        with pytest.raises(SpanftError, match="'textcat' has not been initialized"):
-            explain_pipe(nlp, TEXTS)
+@pytest.mark.parametrize("command", ["explain", "phrases"])
+def test_the_commands_refuse_wrong_labels_and_long_texts(saved, tmp_path, command):
+    done = run("spanft", command, saved, "good", "--label", "C", ok=False)
+    assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
+    assert not done.stdout
+    (tmp_path / "texts.txt").write_text("good\n\n" + 1_000_001 * "a" + "\n")
+    file = ("--file", tmp_path / "texts.txt")
+    done = run("spanft", command, saved, *file, ok=False)
+    assert "Text 2 has 1,000,001 characters" in done.stderr
 
-    def test_a_pooling_that_is_not_linear(self, classifier, monkeypatch):
-        nodes = list(classifier.get_pipe("textcat").model.walk())
-        pooling = next(node for node in nodes if node.name == "span_pool").layers[1]
-        node = next(node for node in pooling.walk() if node.name == "span_window")
-        monkeypatch.setattr(node, "name", "cubes")
-        with pytest.raises(SpanftError, match="cannot be traced through the layer 'cu"):
-            explain(classifier, TEXTS[0])
+
+def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
+    file = tmp_path / "texts.txt"
+    file.write_text("\n".join([*TEXTS, *TEXTS]), "utf8")
+    texts = [text for text in [*TEXTS, *TEXTS] if text]
+    best = phrases(explain_pipe(classifier, texts), min_count=2)
+    done = run("spanft", "phrases", saved, "--file", file, "-m", 2, "--jsonl")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"label": label, **one._asdict()} for label in "AB" for one in best[label]
+    ]
+    options = ("-m", 2, "-n", 1, "--label", "B")
+    done = run("spanft", "phrases", saved, "--file", file, *options)
+    _, heading, _, row, *_ = done.stdout.split("\n")
+    first = best["B"][0]
+    assert heading.split() == ["adds", "n", "B"]
+    assert row.split(None, 2) == [f"{first.added:+.2f}", str(first.n), first.text]
+    done = run("spanft", "phrases", saved, "good")
+    assert "no phrase that occurs 3 times or more" in done.stdout
+
+
+def test_wrong_labels_and_spans_are_errors(classifier):
+    one = explain(classifier, TEXTS[0])
+    with pytest.raises(SpanftError, match="label is 'C', but must be one of 'A'"):
+        one.of("C")
+    with pytest.raises(SpanftError, match="no other label than 'B'"):
+        one.of("B", "B")
+    with pytest.raises(SpanftError, match="Name a span if the component labels"):
+        one.of(span=one.doc[:1])
+    with pytest.raises(SpanftError, match=f"texts is '{TEXTS[0]}', but must be a"):
+        explain_pipe(classifier, TEXTS[0])
+
+
+def test_a_component_that_has_learned_nothing_is_an_error():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter")
+    model = span_model(MAX, MAX, tok2vec=TOKENS)
+    nlp.add_pipe("textcat", config={"model": model}).add_label("A")
+    with pytest.raises(SpanftError, match="'textcat' has not been initialized"):
+        explain_pipe(nlp, TEXTS)
+
+
+@pytest.mark.parametrize("component", ["textcat", "spancat"])
+def test_a_layer_that_is_not_linear_is_an_error(component, monkeypatch):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter").initialize(dictionary=NgramDictionary({"a b": 2}))
+    model = MODELS["tokens"] if component == "textcat" else {"reducer": CNN}
+    pipe = nlp.add_pipe(component, config={"model": model})
+    for label in "AB":
+        pipe.add_label(label)
+    nlp.initialize()
+    nodes = pipe.model.walk()
+    *_, window = (node for node in nodes if node.name == "span_window")
+    monkeypatch.setattr(window, "name", "cubes")
+    with pytest.raises(SpanftError, match="cannot be traced through the layer 'cubes'"):
+        explain(nlp, TEXTS[0])
