@@ -58,31 +58,32 @@ MODELS = {
 }
 
 
-def make(bert, tok2vec, steps, **settings):
-    """Make a pipeline whose windows are small, so that they overlap."""
+def make_pipeline(bert, name, component, ngrams, golds, steps):
+    """Train a component over an encoder with small windows, so that they overlap."""
     spacy.util.fix_random_seed(0)
-    model = {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": tok2vec}
-    config = {
-        "nlp": {"lang": "en", "pipeline": ["transformer", "span_segmenter", "ner"]},
-        "components": {
-            "transformer": transformer_config(bert, 6, 4),
-            "span_segmenter": {"factory": "span_segmenter"},
-            "ner": {"factory": "bilou_ner", "model": model, **settings},
-        },
-    }
+    segmenter = {"factory": "span_segmenter"}
+    components = {"transformer": transformer_config(bert, 6, 4)}
+    components |= {"span_segmenter": segmenter, name: component}
+    pipeline = {"lang": "en", "pipeline": [*components]}
+    config = {"nlp": pipeline, "components": components}
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(NGRAMS))
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"entities": entities})
-        for text, entities in TRAIN
-    ]
+    nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(ngrams))
+    pairs = [(nlp.make_doc(text), gold) for text, gold in golds]
+    examples = [Example.from_dict(*pair) for pair in pairs]
     optimizer = nlp.initialize(lambda: examples)
     optimizer.learn_rate = 0.005
     for _ in range(steps):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
     if not steps:
-        shake(nlp.get_pipe("ner").model)
+        shake(nlp.get_pipe(name).model)
     return nlp
+
+
+def make(bert, tok2vec, steps, **settings):
+    model = {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": tok2vec}
+    component = {"factory": "bilou_ner", "model": model, **settings}
+    golds = [(text, {"entities": entities}) for text, entities in TRAIN]
+    return make_pipeline(bert, "ner", component, NGRAMS, golds, steps)
 
 
 RANDOM = [(name, 0) for name in MODELS]

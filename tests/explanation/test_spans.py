@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-import spacy
 import torch
-from spacy.tokens import Span
-from spacy.training import Example
 from thinc.api import (
     Gelu,
     Linear,
@@ -18,22 +15,22 @@ from thinc.api import (
 )
 from thinc.types import Ragged
 
-from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import explain, explain_pipe
 from spacy_spanft.explanation.linear import pull_back
 
 from ..ml.test_textcat import CNN, TOKENS
-from ..tiny import LISTENER, transformer_config
-from .test_entities import over_spans
-from .test_explanation import gradients, inputs_of, shake, total_of
+from ..tiny import LISTENER
+from .test_entities import make_pipeline, over_spans
+from .test_explanation import gradients, inputs_of, total_of
 
+NGRAMS = {"new york": 3, "united states of america": 2}
 GROUPS = {
     "united airlines holding is in new york": [
-        *((0, 2, "ORG"), (0, 3, "ORG"), (5, 7, "LOC"), (5, 6, "ADJ"))
+        *((0, 15, "ORG"), (0, 23, "ORG"), (30, 38, "LOC"), (30, 33, "ADJ"))
     ],
     "": [],
-    "the united states of america": [(1, 5, "LOC"), (4, 5, "LOC")],
+    "the united states of america": [(4, 28, "LOC"), (21, 28, "LOC")],
     "film": [],
 }
 TEXTS = [*GROUPS]
@@ -56,38 +53,17 @@ MODELS = {
 
 
 def make(bert, model, steps):
-    """Make a pipeline whose windows are small, so that they overlap."""
-    spacy.util.fix_random_seed(0)
     tok2vec, reducer, scorer = model
     factory = "spancat_singlelabel" if scorer == SOFTMAX else "spancat"
     ngrams = {"@misc": "spacy.ngram_range_suggester.v1", "min_size": 1, "max_size": 4}
     model = {"tok2vec": tok2vec, "reducer": reducer, "scorer": scorer}
     model["@architectures"] = "spacy.SpanCategorizer.v1"
-    config = {
-        "nlp": {"lang": "en", "pipeline": ["transformer", "span_segmenter", "spancat"]},
-        "components": {
-            "transformer": transformer_config(bert, 6, 4),
-            "span_segmenter": {"factory": "span_segmenter"},
-            "spancat": {"factory": factory, "model": model, "suggester": ngrams},
-        },
-    }
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    dictionary = NgramDictionary({"new york": 3, "united states of america": 2})
-    nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
-    examples = []
-    for text, group in GROUPS.items():
-        doc = nlp.make_doc(text)
-        reference = doc.copy()
-        reference.spans["sc"] = [Span(reference, a, b, label) for a, b, label in group]
-        examples.append(Example(doc, reference))
-    optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.005
-    for _ in range(steps):
-        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    component = {"factory": factory, "model": model, "suggester": ngrams}
+    golds = [(text, {"spans": {"sc": group}}) for text, group in GROUPS.items()]
+    nlp = make_pipeline(bert, "spancat", component, NGRAMS, golds, steps)
     if not steps:
-        model = nlp.get_pipe("spancat").model
-        shake(model)
-        output = output_of(model)  # thinc's Softmax begins with zeros
+        output = output_of(nlp.get_pipe("spancat").model)
+        # thinc's Softmax begins with zeros.
         W = np.random.default_rng(1).normal(0, 0.3, output.get_param("W").shape)
         output.set_param("W", W.astype("f"))
     return nlp
