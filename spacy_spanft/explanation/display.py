@@ -26,12 +26,12 @@ def to_terminal(
     if not reasons:
         return _nothing(explanation)
     blocks = [shown(explanation.doc.text)] if with_text else []
-    for one in reasons:
-        rows = [(part.text, added) for part, added in one.parts if part.text]
+    for reason in reasons:
+        rows = [(part.text, added) for part, added in reason.parts if part.text]
         rows.sort(key=lambda row: -abs(row[1]))
-        rows += [(f"({name})", added) for name, added in _sums(one)]
+        rows += [(f"({name})", added) for name, added in _sums(reason)]
         lines = [f"  {signed(x):>7}  {visible(text, LAYOUT)}" for text, x in rows]
-        blocks.append("\n".join([visible(_title(one)), *lines]))
+        blocks.append("\n".join([visible(_title(reason)), *lines]))
     return "\n\n".join(blocks)
 
 
@@ -46,12 +46,12 @@ def to_html(explained: Iterable[tuple[Explanation, Sequence[Reasons]]]) -> str:
         text = explanation.doc.text
         if not reasons:
             blocks.append({"text": text, "ents": [], "title": _nothing(explanation)})
-        for one in reasons:
-            sums = ", ".join(f"{name} {signed(added)}" for name, added in _sums(one))
-            parts = _parts(explanation.doc, one)
+        for reason in reasons:
+            sums = ", ".join(f"{name} {signed(added)}" for name, added in _sums(reason))
+            parts = _parts(explanation.doc, reason)
             marks = [part | {"label": signed(part["added"])} for part in parts]
             marks = [mark for mark in marks if mark["label"] != signed(0.0)]
-            title = f"{_title(one)}; {sums}"
+            title = f"{_title(reason)}; {sums}"
             blocks.append({"text": text, "ents": marks, "title": title})
     sizes = {float(mark["label"]) for block in blocks for mark in block["ents"]}
     highest = max(map(abs, sizes), default=0.0)
@@ -64,14 +64,15 @@ def to_html(explained: Iterable[tuple[Explanation, Sequence[Reasons]]]) -> str:
 def to_json(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
     """Write an explanation as one line of JSON."""
     doc, rows = explanation.doc, []
-    for one in reasons:
-        row: dict[str, Any] = {"label": one.label, "against": one.against}
-        row |= {"logit": one.total, "parts": _parts(doc, one), "bias": one.bias}
-        if one.span is not None:
-            row = _offsets(doc, one.span) | row
+    for reason in reasons:
+        row: dict[str, Any] = {"label": reason.label, "against": reason.against}
+        row |= {"logit": reason.total, "parts": _parts(doc, reason)}
+        row["bias"] = reason.bias
+        if reason.span is not None:
+            row = _offsets(doc, reason.span) | row
         else:
-            row |= {"prediction": one.prediction, "whole_text": one.whole_text}
-            row |= {"similarity": one.similarity, "others": one.others}
+            row |= {"prediction": reason.prediction, "whole_text": reason.whole_text}
+            row |= {"similarity": reason.similarity, "others": reason.others}
         rows.append(row)
     is_text = explanation.spans is None
     values = next(iter(rows), {}) if is_text else {"spans": rows}

@@ -139,12 +139,15 @@ class Explanation(NamedTuple):
         if against is not None:
             weights[self.labels.index(against)] = -1.0
         added, *rest = (values @ weights for values in sums)
+        bias, whole_text, similarity = map(float, rest)
         return Reasons(
             label,
             against,
             float(added.sum() + sum(rest)),
             list(zip(parts, added.tolist(), strict=True)),
-            *map(float, rest),
+            bias,
+            whole_text,
+            similarity,
             span=None if span is None else Part(span.text, span.start, span.end),
             prediction=self.doc.cats[label] if span is None else None,
         )

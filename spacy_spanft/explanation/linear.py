@@ -83,8 +83,8 @@ def _reduction(layer: Model[Any, Any], X: Any, D: Any) -> Any:
 
 def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     lengths = layer.ops.to_numpy(X.lengths)
-    (own,) = upload(layer.ops, np.repeat(np.arange(len(lengths)), lengths))
-    return D[:, own] * weights_of(layer, X)
+    (owners,) = upload(layer.ops, np.repeat(np.arange(len(lengths)), lengths))
+    return D[:, owners] * weights_of(layer, X)
 
 
 def _span_window(layer: Model[Any, Any], X: Any, D: Any) -> Any:

@@ -76,9 +76,9 @@ def explain_entities(pipe: BilouNER, docs: list[Doc]) -> Iterator[Explanation]:
     pipe.set_annotations(docs, pipe.predict(docs))
     labels = (*pipe.labels, "O")
     output, vectors = model.get_ref("output_layer"), _vectors(model.layers[0], docs)
-    for doc, others, own in zip(docs, earlier, vectors, strict=True):
+    for doc, others, traced in zip(docs, earlier, vectors, strict=True):
         spans = [ent for ent in doc.ents if (ent.start, ent.end) not in others]
-        trace = lru_cache(partial(_of_entity, output, *own))
+        trace = lru_cache(partial(_of_entity, output, *traced))
         yield Explanation(doc, labels, True, spans, trace)
 
 
@@ -127,9 +127,9 @@ def _vectors(
         encoder, layer = tok2vec.layers
         X = encoder.predict(docs)
         for i, doc in enumerate(docs):
-            own = rows_of_doc(X, i)
-            tokens = tokens_of(layer, own)
-            (features,) = layer.predict(own)
+            rows = rows_of_doc(X, i)
+            tokens = tokens_of(layer, rows)
+            (features,) = layer.predict(rows)
             yield tokens.dataXd, features, partial(_to_tokens, layer, doc, tokens)
 
 

@@ -26,7 +26,8 @@ POOLS = ("span_pool", "text_pool")
 
 def is_over_spans(model: Model[Any, Any]) -> bool:
     """Whether a model classifies texts over spans."""
-    return model.has_ref("pooled") and any(n.name in POOLS for n in model.walk())
+    has_pool = any(node.name in POOLS for node in model.walk())
+    return has_pool and bool(model.has_ref("pooled"))
 
 
 def explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
@@ -73,10 +74,10 @@ def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributi
         zeros = np.zeros((len(parts), len(W)), "f")
         return Contributions(parts, zeros, whole_text, whole_text, similarity)
     width = len(pooled) // (1 + len(beside))
-    own, *others = (slice(i, i + width) for i in range(0, len(pooled), width))
-    pulled = pull_back(pool.layers[1], sequences, W[:, None, own])
+    of_spans, *others = (slice(i, i + width) for i in range(0, len(pooled), width))
+    pulled = pull_back(pool.layers[1], sequences, W[:, None, of_spans])
     added = ops.to_numpy((pulled * sequences.dataXd).sum(axis=2).T)
-    bias = ops.to_numpy(W[:, own] @ pooled[own] + b) - added.sum(axis=0)
+    bias = ops.to_numpy(W[:, of_spans] @ pooled[of_spans] + b) - added.sum(axis=0)
     for layer, columns in zip(beside, others, strict=True):
         total = ops.to_numpy(W[:, columns] @ pooled[columns])
         if layer.name == "pair_match":

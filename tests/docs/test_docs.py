@@ -65,7 +65,9 @@ def folder(saved, tmp_path, monkeypatch):
         yield tmp_path
 
 
-RUN = sorted({page for page, one in SNIPPETS if one.language in ("python", "bash")})
+RUN = sorted(
+    {page for page, snippet in SNIPPETS if snippet.language in ("python", "bash")}
+)
 
 
 @pytest.mark.parametrize("page", RUN)
@@ -85,7 +87,9 @@ def test_the_snippets_of_a_page_run_in_their_order(page, folder):
                 exec(snippet.code, names)
             for expected in re.findall(r"^# (\[.*)$", snippet.code, re.MULTILINE):
                 assert expected in output.getvalue()
-    commands = " ".join(one.code for one in snippets(page) if one.language == "bash")
+    commands = " ".join(
+        snippet.code for snippet in snippets(page) if snippet.language == "bash"
+    )
     for name in ("page.html", "wikitext.tsv.gz", "dev.spacy", "encoder"):
         if f" {name}\n" in commands:
             assert (folder / name).exists()
@@ -124,7 +128,12 @@ def test_snippets_of_all_kinds_are_read():
     """Where no snippet is read, nothing is tested."""
     notes = {snippet.note for _, snippet in SNIPPETS}
     assert notes == {"", "file", "output of", "pipeline", "part of", "builds"}
-    lines = [x for _, one in SNIPPETS if one.language == "bash" for x in one.lines]
+    lines = [
+        x
+        for _, snippet in SNIPPETS
+        if snippet.language == "bash"
+        for x in snippet.lines
+    ]
     for name in ("spanft", "init", "evaluate", "train", "project"):
         assert any(line.startswith(f"python -m spacy {name} ") for line in lines)
 

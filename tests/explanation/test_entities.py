@@ -180,26 +180,28 @@ def test_spans_add_up_to_the_models_own_scores_by_gradients_times_tokens(nlp):
     names = tag_names(nlp.get_pipe("ner").labels)
     docs = list(nlp.pipe(TEXTS))
     n_neighbors = 0
-    for one, doc in zip(explain_pipe(nlp, TEXTS, batch_size=3), docs, strict=True):
-        assert [str(ent) for ent in one.spans] == [str(ent) for ent in doc.ents]
-        assert one.labels == ("ART", "GPE", "O")
+    for explained, doc in zip(
+        explain_pipe(nlp, TEXTS, batch_size=3), docs, strict=True
+    ):
+        assert [str(ent) for ent in explained.spans] == [str(ent) for ent in doc.ents]
+        assert explained.labels == ("ART", "GPE", "O")
         if not len(doc):
             continue
         X = inputs_of(output, lambda doc=doc: model.predict([doc]))
         own_logits = X @ output.get_param("W").T + output.get_param("b")
-        logits, of_tags = reference(nlp, one.doc)
+        logits, of_tags = reference(nlp, explained.doc)
         np.testing.assert_allclose(logits, own_logits, atol=1e-4)
-        for span, label in product(spans_of(one.doc), one.labels):
+        for span, label in product(spans_of(explained.doc), explained.labels):
             rows = range(span.start, span.end)
             columns = [names.index(tag) for tag in tags_of(label, len(span))]
             total = own_logits[rows, columns].sum()
             shares = of_tags[rows, columns].sum(axis=0)
-            reasons = one.of(label, span=span)
+            reasons = explained.of(label, span=span)
             assert reasons.total == pytest.approx(total, abs=1e-4)
             assert total_of(reasons) == pytest.approx(total, abs=1e-4)
-            added = np.zeros(len(one.doc))
+            added = np.zeros(len(explained.doc))
             for part, x in reasons.parts:
-                assert part.text == one.doc[part.start].text
+                assert part.text == explained.doc[part.start].text
                 added[part.start] = x
             np.testing.assert_allclose(added, shares, atol=1e-4)
             assert reasons.bias == pytest.approx(total - shares.sum(), abs=1e-4)
@@ -209,29 +211,33 @@ def test_spans_add_up_to_the_models_own_scores_by_gradients_times_tokens(nlp):
 
 def test_an_entity_is_explained_against_its_rival(trained):
     n_long = 0
-    for one in explain_pipe(trained, TEXTS):
+    for explained in explain_pipe(trained, TEXTS):
         expected = []
-        for ent in one.spans:
-            assert one.of(span=ent).label == ent.label_
-            totals = {label: one.of(label, span=ent).total for label in one.labels}
+        for ent in explained.spans:
+            assert explained.of(span=ent).label == ent.label_
+            totals = {
+                label: explained.of(label, span=ent).total for label in explained.labels
+            }
             best = totals.pop(ent.label_)
-            rival = one.rival(span=ent)
+            rival = explained.rival(span=ent)
             assert rival == max(totals, key=totals.get)
-            reasons = one.of(against=rival, span=ent)
+            reasons = explained.of(against=rival, span=ent)
             assert reasons.total == pytest.approx(best - totals[rival], abs=1e-4)
             assert reasons.total > 0
             assert reasons.span.text == ent.text
             expected.append(reasons)
             n_long += len(ent) > 2
-        assert one.reasons() == expected
+        assert explained.reasons() == expected
     assert n_long
 
 
 def test_probabilities_and_thresholds_stay_what_they_are(bert):
     nlp = make(bert, MODELS["spans"], 20, scores_key="p", threshold=0.3)
-    for one, doc in zip(explain_pipe(nlp, TEXTS), nlp.pipe(TEXTS), strict=True):
-        assert one.doc.to_json()["ents"] == doc.to_json()["ents"]
-        scores, expected = (each.spans["p"].attrs["scores"] for each in (one.doc, doc))
+    for explained, doc in zip(explain_pipe(nlp, TEXTS), nlp.pipe(TEXTS), strict=True):
+        assert explained.doc.to_json()["ents"] == doc.to_json()["ents"]
+        scores, expected = (
+            each.spans["p"].attrs["scores"] for each in (explained.doc, doc)
+        )
         assert scores == pytest.approx(expected, abs=1e-4)
 
 
@@ -239,9 +245,9 @@ def test_entities_of_other_components_are_not_explained(trained):
     doc = trained.get_pipe("transformer")(trained.make_doc(TEXTS[2]))
     doc = trained.get_pipe("span_segmenter")(doc)
     doc.ents = [Span(doc, 0, 1, "GPE")]
-    one = next(iter(explain_entities(trained.get_pipe("ner"), [doc])))
+    explained = next(iter(explain_entities(trained.get_pipe("ner"), [doc])))
     assert [ent.text for ent in doc.ents] == ["it", "good film", "new york"]
-    assert [ent.text for ent in one.spans] == ["good film", "new york"]
+    assert [ent.text for ent in explained.spans] == ["good film", "new york"]
 
 
 def test_it_changes_nothing(trained):
@@ -252,10 +258,10 @@ def test_it_changes_nothing(trained):
     assert list(explain_pipe(trained, ["", ""]))[1].spans == []
     doc = trained(TEXTS[2])
     before = [(ent.text, ent.label_) for ent in doc.ents]
-    one = explain(trained, doc)
-    assert one.doc is not doc
+    explained = explain(trained, doc)
+    assert explained.doc is not doc
     # What the component itself predicted is predicted again.
-    assert [(ent.text, ent.label_) for ent in one.spans] == before != []
+    assert [(ent.text, ent.label_) for ent in explained.spans] == before != []
 
 
 def test_the_component_is_chosen():

@@ -137,14 +137,14 @@ def test_all_candidates_add_up_to_the_models_own_scores(nlp):
     indices = pipe.suggester(docs, ops=pipe.model.ops)
     logits = iter(scores_of(pipe.model, docs, indices))
     n_spans = 0
-    for i, one in enumerate(explain_pipe(nlp, TEXTS, batch_size=3)):
-        assert list(map(str, one.spans)) == list(map(str, docs[i].spans["sc"]))
-        assert one.doc.to_json()["spans"] == docs[i].to_json()["spans"]
-        n_spans += len(one.spans)
+    for i, explained in enumerate(explain_pipe(nlp, TEXTS, batch_size=3)):
+        assert list(map(str, explained.spans)) == list(map(str, docs[i].spans["sc"]))
+        assert explained.doc.to_json()["spans"] == docs[i].to_json()["spans"]
+        n_spans += len(explained.spans)
         for start, end in indices[i].dataXd.tolist():
             row = next(logits)
             for label, expected in zip(pipe.labels, row.tolist(), strict=False):
-                reasons = one.of(label, span=one.doc[start:end])
+                reasons = explained.of(label, span=explained.doc[start:end])
                 assert total_of(reasons) == pytest.approx(expected, abs=1e-4)
                 assert reasons.total == pytest.approx(expected, abs=1e-4)
                 assert (reasons.label, reasons.against) == (label, None)
@@ -158,11 +158,11 @@ def test_shares_are_gradients_times_tokens(nlp):
     linear = output_of(model)
     V, c = (torch.tensor(linear.get_param(key)[:n_labels]) for key in ("W", "b"))
     largest = 0.0
-    for one in explain_pipe(nlp, TEXTS, batch_size=3):
-        bounds = {(s.start, s.end) for s in one.spans}
-        if len(one.doc):
-            bounds |= {(0, len(one.doc)), (0, 1)}
-            (vectors,) = model.get_ref("tok2vec").predict([one.doc])
+    for explained in explain_pipe(nlp, TEXTS, batch_size=3):
+        bounds = {(s.start, s.end) for s in explained.spans}
+        if len(explained.doc):
+            bounds |= {(0, len(explained.doc)), (0, 1)}
+            (vectors,) = model.get_ref("tok2vec").predict([explained.doc])
         for start, end in bounds:
             tokens = torch.tensor(np.array(vectors[start:end]))
 
@@ -174,30 +174,30 @@ def test_shares_are_gradients_times_tokens(nlp):
             bias = logits(tokens).numpy() - shares.sum(axis=1)
             largest = max(largest, np.abs(shares).max())
             for i, label in enumerate(pipe.labels):
-                reasons = one.of(label, span=one.doc[start:end])
+                reasons = explained.of(label, span=explained.doc[start:end])
                 added = [x for _, x in reasons.parts]
                 np.testing.assert_allclose(added, shares[i], atol=1e-4)
                 assert reasons.bias == pytest.approx(float(bias[i]), abs=1e-4)
                 parts = [part.text for part, _ in reasons.parts]
-                assert parts == [token.text for token in one.doc[start:end]]
+                assert parts == [token.text for token in explained.doc[start:end]]
     assert largest > 1e-2
 
 
 def test_spans_with_several_labels_have_no_rival(trained):
-    one = explain(trained, TEXTS[0])
-    assert {(s.text, s.label_) for s in one.spans} >= {("new york", "LOC")}
-    for reasons, span in zip(one.reasons(), one.spans, strict=True):
+    explained = explain(trained, TEXTS[0])
+    assert {(s.text, s.label_) for s in explained.spans} >= {("new york", "LOC")}
+    for reasons, span in zip(explained.reasons(), explained.spans, strict=True):
         assert reasons.label == span.label_
         assert reasons.against is None  # others may be right as well
         assert reasons.total > 0  # more probable than not
         assert reasons.span.text == span.text
-    assert not one.is_exclusive
-    assert {*one.labels} == {"ADJ", "LOC", "ORG"}
-    span = one.doc[5:7]
-    alone = {label: one.of(label, span=span) for label in one.labels}
+    assert not explained.is_exclusive
+    assert {*explained.labels} == {"ADJ", "LOC", "ORG"}
+    span = explained.doc[5:7]
+    alone = {label: explained.of(label, span=span) for label in explained.labels}
     best = max(each.total for each in alone.values())
-    assert one.of(span=span).total == best
-    less = one.of("LOC", "ORG", span)
+    assert explained.of(span=span).total == best
+    less = explained.of("LOC", "ORG", span)
     assert less.total == pytest.approx(alone["LOC"].total - alone["ORG"].total)
 
 
@@ -231,7 +231,10 @@ def test_it_changes_nothing(trained):
     before = model.to_bytes(), gradients(model)
     list(explain_pipe(trained, TEXTS))
     assert (model.to_bytes(), gradients(model)) == before
-    assert [one.spans for one in explain_pipe(trained, ["", ""])] == [[], []]
+    assert [explained.spans for explained in explain_pipe(trained, ["", ""])] == [
+        [],
+        [],
+    ]
 
 
 def test_one_of_several_labels_is_right(bert):
@@ -242,15 +245,18 @@ def test_one_of_several_labels_is_right(bert):
     totals = []
     for shift in (0.0, 100.0):
         output.set_param("b", output.get_param("b") + np.float32(shift))
-        one = explain(nlp, TEXTS[0])
-        assert one.is_exclusive
-        assert {*one.labels} == {"ADJ", "LOC", "ORG", "O"}
-        assert one.labels[-1] == "O"
-        for span in one.spans:
-            logits = {label: one.of(label, span=span).total for label in one.labels}
-            assert one.rival("O", span) == span.label_
+        explained = explain(nlp, TEXTS[0])
+        assert explained.is_exclusive
+        assert {*explained.labels} == {"ADJ", "LOC", "ORG", "O"}
+        assert explained.labels[-1] == "O"
+        for span in explained.spans:
+            logits = {
+                label: explained.of(label, span=span).total
+                for label in explained.labels
+            }
+            assert explained.rival("O", span) == span.label_
             del logits[span.label_]
-            assert one.rival(span=span) == max(logits, key=logits.get)
-        totals.append([reasons.total for reasons in one.reasons()])
+            assert explained.rival(span=span) == max(logits, key=logits.get)
+        totals.append([reasons.total for reasons in explained.reasons()])
         assert min(totals[-1]) > 0
     np.testing.assert_allclose(*totals, atol=1e-3)

@@ -43,8 +43,8 @@ def test_a_listener_knows_whether_it_has_heard():
 def test_what_spacy_package_requires_and_writes():
     nlp = spacy.blank("en", meta={"requirements": ["nltk>=3.9"]})
     nlp.add_pipe("span_segmenter")
-    own, ours = _compat.third_party_requirements(nlp)
-    assert own == "nltk>=3.9"
+    required, ours = _compat.third_party_requirements(nlp)
+    assert required == "nltk>=3.9"
     assert ours.startswith("spacy-spanft>=")
     assert _compat.readme_of_spacy(nlp.meta).startswith("| Feature |")
 
