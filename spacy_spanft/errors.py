@@ -38,13 +38,7 @@ class ComparisonError(SpanftError):
 
 
 def check_setting(name: str, value: object, is_right: bool, expected: str) -> None:
-    """Raise for a setting that cannot be used.
-
-    name (str): Its name where it is set.
-    value (object): Its value.
-    is_right (bool): Whether it can be used.
-    expected (str): What it must be: "1 or more".
-    """
+    """Raise for a setting that cannot be used, with what it must be: "1 or more"."""
     if not is_right:
         raise SpanftError(f"{name} is {shown(value)}, but must be {expected}.")
 
@@ -52,26 +46,12 @@ def check_setting(name: str, value: object, is_right: bool, expected: str) -> No
 def check_number(
     name: str, value: object, is_right: Callable[[float], bool], expected: str
 ) -> None:
-    """Raise for a setting that is not a number, such as "0.1", or a wrong one.
-
-    name (str): Its name where it is set.
-    value (object): Its value.
-    is_right (Callable[[float], bool]): Whether a number can be used.
-    expected (str): What it must be: "a number from 0 to 1".
-    """
+    """Raise for a setting that is not a number, such as "0.1", or a wrong one."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     check_setting(name, value, is_number and is_right(value), expected)  # type: ignore[arg-type]
 
 
-class _ShortRepr(Repr):
-    def repr_int(self, x: int, level: int) -> str:
-        try:
-            return super().repr_int(x, level)
-        except ValueError:  # Python writes no number of thousands of digits
-            return "a number of thousands of digits"
-
-
-_REPR = _ShortRepr()
+_REPR = Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = _MAX_VALUE
 
 
@@ -107,11 +87,9 @@ def visible(text: str, keep: str = "") -> str:
     text (str): Any text.
     keep (str): Characters that stay as they are.
     """
-    return _HIDDEN.sub(lambda match: _escape(match[0], keep), text)
-
-
-def _escape(character: str, keep: str) -> str:
-    return character if character in keep else ascii(character)[1:-1]
+    return _HIDDEN.sub(
+        lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text
+    )
 
 
 def _cut(text: str, longest: int) -> str:

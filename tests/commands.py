@@ -1,4 +1,4 @@
-"""spaCy's command line in this process: another one takes seconds to begin."""
+"""spaCy's command line in this process: another one takes seconds to start."""
 
 import os
 import warnings
@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 
 def run(*args, cwd=".", ok=True, stdin=None):
-    """Run `python -m spacy`, and give what it printed."""
-    registry.cli.get_all()  # which makes our own commands known
+    """Run `python -m spacy ARGS`, and return its stdout and stderr."""
+    registry.cli.get_all()  # which registers our own commands
     before = os.getcwd()
     os.chdir(cwd)
     try:

@@ -1,7 +1,7 @@
 """Processes as a user starts them, but with the libraries imported already.
 
 `python -m spacy` takes seconds to import what a server of the tests has imported once.
-What is forked off it has signals, output, an environment and an exit code of its own.
+What it forks off has signals, output, an environment and an exit code of its own.
 """
 
 import atexit
@@ -38,18 +38,18 @@ class Interpreter:
 
         args: What follows `python` on the command line.
         cwd: Where it runs.
-        stdout: A file for what it prints, in the place of what communicate() gives.
+        stdout: A file for its output, which communicate() does not return then.
         environment: What is different in its environment.
         """
         start_server()
-        its_stdin, self._stdin = CONTEXT.Pipe(duplex=False)
-        self._stdout, its_stdout = CONTEXT.Pipe(duplex=False)
-        self._stderr, its_stderr = CONTEXT.Pipe(duplex=False)
-        pipes = (its_stdin, its_stdout, its_stderr)
-        settings = (Path(cwd).absolute(), {**os.environ, **environment})
+        child_stdin, self._stdin = CONTEXT.Pipe(duplex=False)
+        self._stdout, child_stdout = CONTEXT.Pipe(duplex=False)
+        self._stderr, child_stderr = CONTEXT.Pipe(duplex=False)
+        pipes = (child_stdin, child_stdout, child_stderr)
         argv = [str(arg) for arg in args]
-        how = (argv, *settings, pipes, stdout, _address())
-        self._process = CONTEXT.Process(target=_begin, args=how)
+        settings = (Path(cwd).absolute(), {**os.environ, **environment})
+        arguments = (argv, *settings, pipes, stdout, _address())
+        self._process = CONTEXT.Process(target=_begin, args=arguments)
         self._process.start()
         self.pid = self._process.pid
         for pipe in pipes:
@@ -57,7 +57,7 @@ class Interpreter:
 
     @property
     def returncode(self):
-        """Give its exit code; None if it runs."""
+        """Its exit code; None while it runs."""
         return self._process.exitcode
 
     def send_signal(self, number):
@@ -65,19 +65,19 @@ class Interpreter:
         os.kill(self.pid, number)
 
     def communicate(self, stdin=b"", timeout=300):
-        """Give it its input, wait for its end, and give what it printed.
+        """Write its input, wait for its end, and return its stdout and stderr.
 
-        One that does not end says where it stands, and the test fails.
+        One that does not end prints its stack, and the test fails.
         """
-        said = {"_stdout": b"", "_stderr": b""}
+        outputs = {"_stdout": b"", "_stderr": b""}
 
         def read(name):
             while block := os.read(getattr(self, name).fileno(), 2**16):
-                said[name] += block
+                outputs[name] += block
 
         # Whoever it leaves behind may keep them open for ever.
         readers = [
-            threading.Thread(target=read, args=(name,), daemon=True) for name in said
+            threading.Thread(target=read, args=(x,), daemon=True) for x in outputs
         ]
         for reader in readers:
             reader.start()
@@ -90,41 +90,39 @@ class Interpreter:
         for reader in readers:
             reader.join(timeout=60)
             has_ended = has_ended and not reader.is_alive()
+        texts = {name: output.decode() for name, output in outputs.items()}
         if not has_ended:
             self._process.kill()
-            raise TimeoutError({name: text.decode() for name, text in said.items()})
+            raise TimeoutError(texts)
         self._stdout.close()
         self._stderr.close()
         self._process.join()
-        return tuple(text.decode() for text in said.values())
+        return tuple(texts.values())
 
     def write(self, stdin):
-        """Give it some of its input."""
+        """Write to its input, as much as it takes."""
         try:
             while stdin:
                 stdin = stdin[os.write(self._stdin.fileno(), stdin) :]
         except BrokenPipeError:
-            pass  # it has had enough
+            pass
 
     def close_stdout(self):
-        """Stop reading what it prints, as `head` does."""
+        """Stop reading its output, as `head` does."""
         self._stdout.close()
-        # In its place one that is at its end.
+        # In its place a file that is at its end.
         self._stdout = open(os.devnull, "rb")  # noqa: SIM115
 
 
-def run(*args, stdin=b"", **how):
-    """Run `python ARGS` to its end.
-
-    RETURNS: Its returncode, stdout and stderr.
-    """
-    begun = Interpreter(*args, **how)
+def run(*args, stdin=b"", **settings):
+    """Run `python ARGS` to its end, and return its returncode, stdout and stderr."""
+    begun = Interpreter(*args, **settings)
     stdout, stderr = begun.communicate(stdin)
     return SimpleNamespace(returncode=begun.returncode, stdout=stdout, stderr=stderr)
 
 
 def _address():
-    """Say where the server is asked for processes."""
+    """Return where the server is asked for processes."""
     if not IS_LINUX:
         return None
     from multiprocessing import forkserver

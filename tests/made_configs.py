@@ -3,7 +3,6 @@
 import atexit
 import shutil
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -11,23 +10,20 @@ from spacy_spanft.configs import TASKS, task_config
 
 CONFIGS = Path(mkdtemp(prefix="configs-"))
 atexit.register(shutil.rmtree, CONFIGS, ignore_errors=True)
-_TWO_PHASE = "head-first"
 _ENCODER = "spacy-transformers" if find_spec("spacy_transformers") else "spanft"
-
-
-def _write(name: str, task: str, **settings) -> None:
-    encoder = "spanft" if task in ("pair", "score") else _ENCODER
-    text = task_config(task, encoder=encoder, **settings).to_str(interpolate=False)
-    (CONFIGS / f"{name}.cfg").write_text(text, encoding="utf8")
-
-
 _ARMS = {
     "baseline": {"spans": False},
     "spanft": {"segmentation": "spans"},
     "windows": {"segmentation": "none"},
+    "one_phase": {"segmentation": "spans", "regime": "everything"},
+    "two_phase": {"segmentation": "spans", "regime": "head-first"},
 }
-for _task, _arm in product(TASKS, _ARMS):
-    _write(f"{_task}_{_arm}", _task, **_ARMS[_arm])
-for _task in ("textcat", "ner"):
-    _write(f"{_task}_one_phase", _task, segmentation="spans", regime="everything")
-    _write(f"{_task}_two_phase", _task, segmentation="spans", regime=_TWO_PHASE)
+
+for _task in TASKS:
+    for _arm, _settings in _ARMS.items():
+        if "regime" in _settings and _task not in ("textcat", "ner"):
+            continue
+        _encoder = "spanft" if _task in ("pair", "score") else _ENCODER
+        _config = task_config(_task, encoder=_encoder, **_settings)
+        _text = _config.to_str(interpolate=False)
+        (CONFIGS / f"{_task}_{_arm}.cfg").write_text(_text, encoding="utf8")

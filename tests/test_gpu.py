@@ -61,13 +61,9 @@ def step(build, ops, rows, lengths, dY=None):
         flat = Y.dataXd if isinstance(Y, Ragged) else Y
         d = ops.asarray2f(np.random.default_rng(1).normal(size=flat.shape).astype("f"))
         dX = backprop(Ragged(d, X.lengths) if isinstance(Y, Ragged) else d)
-        gradients = [
-            numbers(node.get_grad(name))
-            for node in layer.walk()
-            for name in node.param_names
-            if node.has_grad(name)
-        ]
-        return [numbers(flat), numbers(dX.dataXd), *gradients]
+        params = [(node, name) for node in layer.walk() for name in node.param_names]
+        gradients = [node.get_grad(x) for node, x in params if node.has_grad(x)]
+        return [*map(numbers, (flat, dX.dataXd, *gradients))]
 
 
 @pytest.mark.parametrize("name", [*POOLINGS, "window"])
@@ -131,20 +127,10 @@ HEADS = {
     "textcat": {
         "@architectures": "spacy-spanft.SpanTextCat.v1",
         "tok2vec": OWN_LISTENER,
-        "span_pooling": POOLING,
-        "doc_pooling": POOLING,
-        "exclusive_classes": True,
-        "dropout": 0.0,
+        **{"span_pooling": POOLING, "doc_pooling": POOLING},
+        **{"exclusive_classes": True, "dropout": 0.0},
     },
-    "ner": {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        "state_type": "ner",
-        "extra_state_tokens": False,
-        "hidden_width": 16,
-        "maxout_pieces": 2,
-        "use_upper": False,
-        "tok2vec": TOKENS,
-    },
+    "ner": {**regimes.PARSER, "hidden_width": 16, "tok2vec": TOKENS},
     "bilou_ner": {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": BESIDE},
     "spancat": {
         "@architectures": "spacy.SpanCategorizer.v1",
@@ -156,27 +142,22 @@ HEADS = {
 
 
 def make(folder, mixed_precision=False, head="textcat"):
-    """Make a pipeline that knows spans."""
+    """Make a pipeline with spans."""
     torch = pytest.importorskip("torch")
     half = "fp16" if torch.cuda.is_available() else "bf16"  # the fake one computes here
     precision = half if mixed_precision else "single"
+    encoder = encoder_config(folder, separator="[SEP]", precision=precision)
     component = {"factory": head, "model": HEADS[head]}
     if head == "spancat":
         component["suggester"] = {"@misc": "spacy-spanft.segment_suggester.v1"}
-    config = {
-        "nlp": {
-            "lang": "en",
-            "pipeline": ["transformer", "span_segmenter", head],
-            "tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"},
-        },
-        "components": {
-            "transformer": encoder_config(
-                folder, separator="[SEP]", precision=precision
-            ),
-            "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
-            head: component,
-        },
+    components = {
+        "transformer": encoder,
+        "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
+        head: component,
     }
+    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
+    pipeline = {"lang": "en", "pipeline": [*components], "tokenizer": tokenizer}
+    config = {"nlp": pipeline, "components": components}
     spacy.util.fix_random_seed(0)
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
     nlp.get_pipe("span_segmenter").initialize(
@@ -188,23 +169,20 @@ def make(folder, mixed_precision=False, head="textcat"):
 @pytest.mark.parametrize("mixed_precision", [False, True])
 def test_a_pipeline_learns_and_loads_on_the_cpu(gpu, tmp_path, mixed_precision):
     nlp = make(save_bert(tmp_path / "bert"), mixed_precision)
-    examples = [
-        Example.from_dict(
-            nlp.make_doc(text), {"cats": {c: float(c == cat) for c in "AB"}}
-        )
-        for text, cat in TRAIN
-    ]
+    golds = [{"cats": {c: float(c == cat) for c in "AB"}} for _, cat in TRAIN]
+    docs = [nlp.make_doc(text) for text, _ in TRAIN]
+    examples = list(map(Example.from_dict, docs, golds))
     optimizer = nlp.initialize(lambda: examples)
     optimizer.learn_rate = 0.003
     for _ in range(80):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
     texts = [text for text, _ in TRAIN if text]
-    found = [doc.cats["A"] for doc in nlp.pipe(texts)]
-    assert [score > 0.5 for score in found] == [True, False, True]
+    scores = [doc.cats["A"] for doc in nlp.pipe(texts)]
+    assert [score > 0.5 for score in scores] == [True, False, True]
     nlp.to_disk(tmp_path / "pipeline")
     spacy.require_cpu()
     alone = [doc.cats["A"] for doc in spacy.load(tmp_path / "pipeline").pipe(texts)]
-    np.testing.assert_allclose(alone, found, atol=0.05 if mixed_precision else 1e-3)
+    np.testing.assert_allclose(alone, scores, atol=0.05 if mixed_precision else 1e-3)
 
 
 @pytest.mark.parametrize("head", ["ner", "bilou_ner", "spancat"])
@@ -221,15 +199,15 @@ def test_entities_and_spans(gpu, tmp_path, head):
     for _ in range(120):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
 
-    def found(nlp):
+    def predicted(nlp):
         docs = list(nlp.pipe(["new york was bad", "", "it is"]))
         groups = [d.spans["sc"] if head == "spancat" else d.ents for d in docs]
         return [[(span.text, span.label_) for span in group] for group in groups]
 
-    assert found(nlp) == [[("new york", "X")], [], []]
+    assert predicted(nlp) == [[("new york", "X")], [], []]
     nlp.to_disk(tmp_path / "pipeline")
     spacy.require_cpu()
-    assert found(spacy.load(tmp_path / "pipeline")) == [[("new york", "X")], [], []]
+    assert predicted(spacy.load(tmp_path / "pipeline")) == [[("new york", "X")], [], []]
 
 
 def test_pairs(gpu, tmp_path):

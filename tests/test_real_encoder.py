@@ -37,8 +37,8 @@ def encoder():
     return Path(spec.origin).parent / "model"
 
 
-def make(name, encoder, **settings):
-    overrides = {"paths.transformer": str(encoder), **settings}
+def make(name, encoder):
+    overrides = {"paths.transformer": str(encoder)}
     config = load_config(CONFIGS / f"{name}.cfg", overrides=overrides, interpolate=True)
     spacy.util.fix_random_seed(0)
     return spacy.util.load_model_from_config(config, auto_fill=True)
@@ -54,15 +54,13 @@ def test_vectors_are_those_of_hugging_face(encoder):
     nlp.initialize()
     texts = [a if b is None else join_pair(a, b) for a, b in TEXTS]
     transformer = nlp.get_pipe("transformer")
-    found = transformer.predict([nlp.make_doc(text) for text in texts])
-    tokenizer, model = (
-        kind.from_pretrained(encoder) for kind in (AutoTokenizer, AutoModel)
-    )
-    model.eval()
-    for data, pair in zip(found.doc_data, TEXTS, strict=True):
-        given = tokenizer(*pair, truncation=True, max_length=128, return_tensors="pt")
+    batch = transformer.predict([nlp.make_doc(text) for text in texts])
+    tokenizer = AutoTokenizer.from_pretrained(encoder)
+    model = AutoModel.from_pretrained(encoder).eval()
+    for data, pair in zip(batch.doc_data, TEXTS, strict=True):
+        inputs = tokenizer(*pair, truncation=True, max_length=128, return_tensors="pt")
         with torch.no_grad():
-            expected = model(**given).last_hidden_state[0].numpy()
+            expected = model(**inputs).last_hidden_state[0].numpy()
         vectors = data.model_output.last_hidden_state[0][: len(expected)]
         np.testing.assert_allclose(vectors, expected, atol=1e-4)
 

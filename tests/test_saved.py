@@ -25,23 +25,23 @@ def folder(tmp_path_factory):
     return path
 
 
-# It was made with spaCy 3.8.18, and an older one says so.
+# It was made with spaCy 3.8.18, and an older version warns of that.
 @pytest.mark.filterwarnings(r"ignore:\[W095\]:UserWarning")
-def test_a_pipeline(folder):
+def test_a_saved_pipeline_predicts_what_it_did(folder):
     nlp = spacy.load(folder / "pipeline")
-    said = json.loads((folder / "said.json").read_text("utf8"))
-    assert any(one["ents"] for one in said)
-    assert any(one["spans"] for one in said)
-    docs = nlp.pipe(one["text"] for one in said)
-    for doc, one in zip(docs, said, strict=True):
-        assert [span.text for span in doc.spans["ngrams"]] == one["ngrams"]
-        assert doc.cats == pytest.approx(one["cats"], abs=1e-5)
-        assert [[e.start, e.end, e.label_] for e in doc.ents] == one["ents"]
+    predictions = json.loads((folder / "said.json").read_text("utf8"))
+    assert any(row["ents"] for row in predictions)
+    assert any(row["spans"] for row in predictions)
+    docs = nlp.pipe(row["text"] for row in predictions)
+    for doc, row in zip(docs, predictions, strict=True):
+        assert [span.text for span in doc.spans["ngrams"]] == row["ngrams"]
+        assert doc.cats == pytest.approx(row["cats"], abs=1e-5)
+        assert [[e.start, e.end, e.label_] for e in doc.ents] == row["ents"]
         spans = doc.spans["sc"]
-        assert [[s.start, s.end, s.label_] for s in spans] == one["spans"]
+        assert [[s.start, s.end, s.label_] for s in spans] == row["spans"]
 
 
-def test_a_dictionary(folder):
+def test_a_saved_dictionary_loads_and_saves_again(folder):
     ngrams = NgramDictionary.from_disk(folder / "ngrams.tsv.gz")
     assert dict(ngrams) == {"new york": 9, "very good": 7, "a very good film": 3}
     again = folder / "again.tsv.gz"

@@ -1,10 +1,21 @@
 """Tiny transformers, made on the spot: a vocabulary, a tokenizer, random weights."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tokenizers import (
+    BertWordPieceTokenizer,
+    ByteLevelBPETokenizer,
+    Regex,
+    Tokenizer,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
+from tokenizers.models import Unigram
 
 WORDS = (
     *("the", "a", "in", "of", "is", "it", "new", "york", "city", "united", "states"),
@@ -12,12 +23,16 @@ WORDS = (
     *("was", "un", "##believ", "##able", "##s", "##ing", "##ed", "play", "walk"),
     *(".", ",", "!", "?", "-", "'"),
 )
-
-
-LETTERS = tuple(chr(code) for code in range(ord("a"), ord("z") + 1))
+CASED = ("The", "New", "York", "United", "States")
+LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
 CAPITALS = tuple(letter.upper() for letter in LETTERS)
-SPECIAL_NAMES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+ROBERTA = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+ALBERT = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
+# What a tokenizer puts around a text, and around a pair of texts.
+CLS_SEP = "[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"
+BOS_EOS = "<s>:0 $A:0 </s>:0", "<s>:0 $A:0 </s>:0 </s>:0 $B:0 </s>:0"
+MPNET_NAMES = {"[PAD]": "<pad>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}
 
 
 class Family(NamedTuple):
@@ -25,7 +40,7 @@ class Family(NamedTuple):
 
     model (str): What transformers calls its architecture.
     tokenizer (str): The class of its tokenizer.
-    make (Callable): Makes what the tokenizer is made of.
+    make (Callable): From a folder to the arguments of this class.
     settings (dict[str, Any]): Of its architecture, where they matter.
     words (dict[str, Any]): Of its tokenizer.
     """
@@ -37,171 +52,100 @@ class Family(NamedTuple):
     words: dict[str, Any] = {}  # noqa: RUF012
 
 
-def word_pieces(folder, *more, lowercase=True, names=None):
-    """Make a WordPiece tokenizer, and write its vocabulary.
-
-    It holds the letters too, so that no word is unknown.
-    """
-    from tokenizers import BertWordPieceTokenizer
-
-    letters = [*LETTERS, *(letter for letter in more if len(letter) == 1)]
-    vocabulary = [*SPECIAL, *WORDS, *more, *letters, *(f"##{x}" for x in letters)]
-    vocabulary = [(names or {}).get(piece, piece) for piece in vocabulary]
-    ids = {piece: i for i, piece in enumerate(dict.fromkeys(vocabulary))}
-    file = folder / "vocab.txt"
-    file.write_text("\n".join(ids) + "\n", encoding="utf8")
-    special = {
-        f"{name[1:-1].lower()}_token": (names or {}).get(name, name) for name in SPECIAL
-    }
-    made = BertWordPieceTokenizer(ids, lowercase=lowercase, **special)
-    return {"vocab_file": str(file), "tokenizer_object": made._tokenizer}
-
-
-def cased_word_pieces(folder):
-    """Write one that knows capital letters."""
-    words = ("The", "New", "York", "United", "States")
-    return word_pieces(folder, *words, *CAPITALS, lowercase=False)
-
-
-def mpnet_word_pieces(folder):
-    """Write MPNet's, which is BERT's with the special tokens of RoBERTa."""
-    names = {"[PAD]": "<pad>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}
-    made = word_pieces(folder, names=names)
-    both = "<s>:0 $A:0 </s>:0 </s>:0 $B:0 </s>:0"
-    return _with_special(made, "<s>:0 $A:0 </s>:0", both, ("<s>", "</s>"))
-
-
-def byte_pairs(folder, special=SPECIAL, trim_offsets=True):
-    """Train a byte-level BPE on a few words."""
-    from tokenizers import ByteLevelBPETokenizer
-
-    bpe = ByteLevelBPETokenizer(trim_offsets=trim_offsets)
-    texts = [" ".join(word for word in WORDS if "#" not in word)] * 3
-    bpe.train_from_iterator(
-        texts, vocab_size=600, special_tokens=list(special), show_progress=False
-    )
-    bpe.save_model(str(folder))
-    return {
-        "vocab_file": str(folder / "vocab.json"),
-        "merges_file": str(folder / "merges.txt"),
-        "tokenizer_object": bpe._tokenizer,
-    }
-
-
-def roberta_byte_pairs(folder):
-    """Train one with the special tokens of RoBERTa."""
-    from tokenizers import processors
-
-    made = byte_pairs(folder, ("<s>", "<pad>", "</s>", "<unk>", "<mask>"))
-    made["tokenizer_object"].post_processor = processors.RobertaProcessing(
-        ("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False
-    )
-    return made
-
-
-def bert_byte_pairs(folder):
-    """Train one with the special tokens of BERT, as DeBERTa and ModernBERT have it."""
-    both = "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"
-    made = byte_pairs(folder)
-    return _with_special(made, "[CLS]:0 $A:0 [SEP]:0", both, ("[CLS]", "[SEP]"))
-
-
-def alone(make):
-    """Make a tokenizer without the files that it was converted from."""
-    return lambda folder: {"tokenizer_object": make(folder)["tokenizer_object"]}
-
-
-def _with_special(made, single, pair, special):
+def put_around(tokenizer, single, pair):
     """Let a tokenizer put special tokens around texts and pairs of them."""
-    from tokenizers import processors
-
-    tokenizer = made["tokenizer_object"]
-    ids = [(name, tokenizer.token_to_id(name)) for name in special]
+    pieces = dict.fromkeys(re.findall(r"([^ ]\S+):\d", f"{single} {pair}"))
+    special = [(x, tokenizer.token_to_id(x)) for x in pieces if x not in ("$A", "$B")]
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=single, pair=pair, special_tokens=ids
+        single=single, pair=pair, special_tokens=special
     )
-    return made
 
 
-def unigrams(folder, file, special, normalizer, single="[CLS]:0 $A:0 [SEP]:0"):
-    """Make a tokenizer as SentencePiece's unigrams are converted to."""
-    from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
-    from tokenizers.models import Unigram
+def word_pieces(*more, lowercase=True, names=(), around=None):
+    """Make WordPiece tokenizers. They hold the letters, so that no word is unknown."""
+    names = dict(names)
 
-    pieces = [f"▁{word}" for word in WORDS if "#" not in word]
-    pieces += [word.removeprefix("##") for word in WORDS if "##" in word]
-    letters = ["▁", *LETTERS, *CAPITALS, *".,!?-'"]
-    scored = [(piece, 0.0) for piece in special]
-    scored += [(piece, -2.0) for piece in dict.fromkeys(pieces)]
-    scored += [(piece, -9.0) for piece in letters if piece not in pieces]
-    ids = {piece: i for i, (piece, _) in enumerate(scored)}
-    unknown = next(piece for piece in special if "unk" in piece.lower())
-    made = Tokenizer(Unigram(scored, unk_id=ids[unknown]))
-    spaces = normalizers.Replace(Regex(" {2,}"), " ")
-    made.normalizer = normalizers.Sequence([*normalizer(normalizers), spaces])
-    made.pre_tokenizer = pre_tokenizers.Metaspace()
-    pair = "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1" if "[CLS]:0 $A" in single else None
-    made.post_processor = processors.TemplateProcessing(
-        single=single,
-        pair=pair,
-        special_tokens=[(piece, ids[piece]) for piece in special if piece in single],
-    )
-    # spacy-transformers copies the file that it was converted from, unread.
-    (folder / file).write_bytes(b"not read where there is a tokenizer.json")
-    return {"tokenizer_object": made, "vocab_file": str(folder / file)}
+    def make(folder):
+        letters = [*LETTERS, *(letter for letter in more if len(letter) == 1)]
+        pieces = [*BERT, *WORDS, *more, *letters, *(f"##{x}" for x in letters)]
+        pieces = dict.fromkeys(names.get(piece, piece) for piece in pieces)
+        (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf8")
+        ids = {piece: i for i, piece in enumerate(pieces)}
+        special = {f"{x[1:-1].lower()}_token": names.get(x, x) for x in BERT}
+        made = BertWordPieceTokenizer(ids, lowercase=lowercase, **special)._tokenizer
+        if around:
+            put_around(made, *around)
+        return {"vocab_file": str(folder / "vocab.txt"), "tokenizer_object": made}
+
+    return make
 
 
-def albert_unigrams(folder):
-    """Make one that takes off accents and folds case."""
-    special = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
+def byte_pairs(special, around=None):
+    """Train byte-level BPEs on a few words."""
 
-    def normalizer(known):
-        return [known.NFKD(), known.StripAccents(), known.Lowercase()]
+    def make(folder):
+        bpe = ByteLevelBPETokenizer(trim_offsets=True)
+        texts = [" ".join(word for word in WORDS if "#" not in word)] * 3
+        bpe.train_from_iterator(
+            texts, vocab_size=600, special_tokens=list(special), show_progress=False
+        )
+        bpe.save_model(str(folder))
+        if around:
+            put_around(bpe._tokenizer, *around)
+        elif special == ROBERTA:
+            bpe._tokenizer.post_processor = processors.RobertaProcessing(
+                ("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False
+            )
+        return {
+            "vocab_file": str(folder / "vocab.json"),
+            "merges_file": str(folder / "merges.txt"),
+            "tokenizer_object": bpe._tokenizer,
+        }
 
-    return unigrams(folder, "spiece.model", special, normalizer)
-
-
-def deberta_unigrams(folder):
-    """Make one that keeps both, but not the white space around a text."""
-    special = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
-    return unigrams(folder, "spm.model", special, lambda known: [known.Strip()])
-
-
-def xlnet_unigrams(folder):
-    """Make one that puts its [CLS] behind the text, and padding before it."""
-    special = ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>")
-    single = "$A:0 <sep>:0 <cls>:2"
-    return unigrams(folder, "spiece.model", special, lambda _: [], single)
-
-
-def gpt2_byte_pairs(folder):
-    """Train one that adds nothing to a text."""
-    return byte_pairs(folder, ("<|endoftext|>", "<pad>"))
+    return make
 
 
-def llama_unigrams(folder):
-    """Make one that puts <s> before a text, and nothing after it."""
-    special = ("<pad>", "<unk>", "<s>", "</s>")
-    return unigrams(folder, "spiece.model", special, lambda _: [], "<s>:0 $A:0")
+def unigrams(special, single, pair=None, file="spiece.model", normalizer=()):
+    """Make tokenizers as SentencePiece's unigrams are converted to."""
+
+    def make(folder):
+        pieces = [f"▁{word}" for word in WORDS if "#" not in word]
+        pieces += [word.removeprefix("##") for word in WORDS if "##" in word]
+        letters = ["▁", *LETTERS, *CAPITALS, *".,!?-'"]
+        scored = [(piece, 0.0) for piece in special]
+        scored += [(piece, -2.0) for piece in dict.fromkeys(pieces)]
+        scored += [(piece, -9.0) for piece in letters if piece not in pieces]
+        unknown = next(i for i, piece in enumerate(special) if "unk" in piece.lower())
+        made = Tokenizer(Unigram(scored, unk_id=unknown))
+        spaces = normalizers.Replace(Regex(" {2,}"), " ")
+        made.normalizer = normalizers.Sequence([*normalizer, spaces])
+        made.pre_tokenizer = pre_tokenizers.Metaspace()
+        put_around(made, single, pair)
+        # spacy-transformers copies the file that it was converted from, unread.
+        (folder / file).write_bytes(b"not read where there is a tokenizer.json")
+        return {"tokenizer_object": made, "vocab_file": str(folder / file)}
+
+    return make
 
 
-def xlmr_unigrams(folder):
-    """Make one that keeps capital letters, with the special tokens of RoBERTa."""
-    special = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
-    single = "<s>:0 $A:0 </s>:0"
-    made = unigrams(folder, "sentencepiece.bpe.model", special, lambda _: [], single)
-    both = "<s>:0 $A:0 </s>:0 </s>:0 $B:0 </s>:0"
-    return _with_special(made, single, both, ("<s>", "</s>"))
+FOLDING = (normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase())
+albert_unigrams = unigrams(ALBERT, *CLS_SEP, normalizer=FOLDING)
+bert_byte_pairs = byte_pairs(BERT, CLS_SEP)
+xlmr_unigrams = unigrams(ROBERTA, *BOS_EOS, file="sentencepiece.bpe.model")
+roberta_byte_pairs = byte_pairs(ROBERTA)
+uncased_pieces = word_pieces()
+cased_pieces = word_pieces(*CASED, *CAPITALS, lowercase=False)
 
 
-def t5_unigrams(folder):
-    """Make one that puts </s> after each text, and nothing before it."""
-    special = ("<pad>", "</s>", "<unk>")
-    single = "$A:0 </s>:0"
-    made = unigrams(folder, "spiece.model", special, lambda _: [], single)
-    return _with_special(made, single, "$A:0 </s>:0 $B:0 </s>:0", ("</s>",))
+def named(*names):
+    """Return the special tokens of BERT by these names."""
+    return {f"{name}_token": f"[{name.upper()}]" for name in names}
 
 
+NO_SIZES = dict.fromkeys(
+    ["hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"]
+)
+NO_LENGTH = {"max_position_embeddings": None}
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 RELATIVE = {
     "relative_attention": True,
@@ -209,28 +153,24 @@ RELATIVE = {
     "position_biased_input": False,
     "type_vocab_size": 0,
 }
+NO_TYPES = ["input_ids", "attention_mask"]
 FAMILIES = {
     "bert": Family(
-        "bert", "BertTokenizerFast", word_pieces, {"num_hidden_layers": 2, **STILL}
+        "bert", "BertTokenizerFast", uncased_pieces, {"num_hidden_layers": 2, **STILL}
     ),
     # BERT with whole-word masking is the same in all but its training.
     "bert-cased": Family(
-        "bert", "BertTokenizerFast", cased_word_pieces, words={"do_lower_case": False}
+        "bert", "BertTokenizerFast", cased_pieces, words={"do_lower_case": False}
     ),
     "roberta": Family(
         "roberta", "RobertaTokenizerFast", roberta_byte_pairs, {"type_vocab_size": 1}
     ),
     "spanbert": Family(
-        "bert",
-        "BertTokenizerFast",
-        cased_word_pieces,
-        words={
-            "do_lower_case": False,
-            "model_input_names": ["input_ids", "attention_mask"],
-        },
+        *("bert", "BertTokenizerFast", cased_pieces),
+        words={"do_lower_case": False, "model_input_names": NO_TYPES},
     ),
     "electra": Family(
-        "electra", "ElectraTokenizerFast", word_pieces, {"embedding_size": 8}
+        "electra", "ElectraTokenizerFast", uncased_pieces, {"embedding_size": 8}
     ),
     "albert": Family(
         "albert", "AlbertTokenizerFast", albert_unigrams, {"embedding_size": 8, **STILL}
@@ -239,7 +179,11 @@ FAMILIES = {
     "deberta-v2": Family(
         "deberta-v2",
         "DebertaV2TokenizerFast",
-        deberta_unigrams,
+        unigrams(
+            *(("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"), *CLS_SEP),
+            file="spm.model",
+            normalizer=(normalizers.Strip(),),
+        ),
         {
             **RELATIVE,
             "share_att_key": True,
@@ -254,48 +198,47 @@ OTHERS = {
     "xlnet": Family(
         "xlnet",
         "XLNetTokenizerFast",
-        xlnet_unigrams,
+        unigrams(
+            ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>"), "$A:0 <sep>:0 <cls>:2"
+        ),
         # It has no longest text, and does not want to be told of one.
         {
             **{"d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 32, "dropout": 0.0},
-            **dict.fromkeys(["hidden_size", "num_hidden_layers"]),
-            **dict.fromkeys(["num_attention_heads", "max_position_embeddings"]),
+            **NO_SIZES,
+            **NO_LENGTH,
+            "intermediate_size": 32,
         },
         {"padding_side": "left"},
     ),
     "gpt2": Family(
         "gpt2",
         "GPT2TokenizerFast",
-        gpt2_byte_pairs,
+        byte_pairs(("<|endoftext|>", "<pad>")),
         {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64},
         {"pad_token": "<pad>"},
     ),
     "llama": Family(
         "llama",
         "PreTrainedTokenizerFast",
-        alone(llama_unigrams),
+        unigrams(("<pad>", "<unk>", "<s>", "</s>"), "<s>:0 $A:0"),
         words={"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"},
     ),
 }
 
-NOTHING = dict.fromkeys(
-    ["hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"]
-)
 # Encoders that spacy-transformers is not asked for here.
 MORE = {
     "distilbert": Family(
         "distilbert",
         "BertTokenizerFast",
-        word_pieces,
-        {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, **NOTHING},
-        {"model_input_names": ["input_ids", "attention_mask"]},
+        uncased_pieces,
+        {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, **NO_SIZES},
+        {"model_input_names": NO_TYPES},
     ),
-    "mpnet": Family("mpnet", "MPNetTokenizerFast", mpnet_word_pieces),
+    "mpnet": Family(
+        "mpnet", "MPNetTokenizerFast", word_pieces(names=MPNET_NAMES, around=BOS_EOS)
+    ),
     "xlm-roberta": Family(
-        "xlm-roberta",
-        "XLMRobertaTokenizerFast",
-        xlmr_unigrams,
-        {"type_vocab_size": 1},
+        "xlm-roberta", "XLMRobertaTokenizerFast", xlmr_unigrams, {"type_vocab_size": 1}
     ),
     "camembert": Family(
         "camembert", "CamembertTokenizerFast", xlmr_unigrams, {"type_vocab_size": 1}
@@ -303,9 +246,9 @@ MORE = {
     "modernbert": Family(
         "modernbert",
         "PreTrainedTokenizerFast",
-        alone(bert_byte_pairs),
+        bert_byte_pairs,
         {"global_attn_every_n_layers": 1, "local_attention": 8},
-        {name: f"[{name[:-6].upper()}]" for name in SPECIAL_NAMES},
+        named("pad", "unk", "cls", "sep", "mask"),
     ),
     "longformer": Family(
         "longformer",
@@ -316,19 +259,18 @@ MORE = {
     "big_bird": Family(
         "big_bird",
         "PreTrainedTokenizerFast",
-        alone(albert_unigrams),
+        albert_unigrams,
         {"attention_type": "original_full"},
-        {name: f"[{name[:-6].upper()}]" for name in ("cls_token", "sep_token")}
-        | {"pad_token": "<pad>", "unk_token": "<unk>"},
+        {"pad_token": "<pad>", "unk_token": "<unk>", **named("cls", "sep")},
     ),
     "t5": Family(
         "t5",
         "PreTrainedTokenizerFast",
-        alone(t5_unigrams),
+        unigrams(("<pad>", "</s>", "<unk>"), "$A:0 </s>:0", "$A:0 </s>:0 $B:0 </s>:0"),
         {
             **{"d_model": 16, "num_layers": 1, "num_heads": 2, "d_ff": 32, "d_kv": 8},
-            **NOTHING,
-            **dict.fromkeys(["max_position_embeddings"]),
+            **NO_SIZES,
+            **NO_LENGTH,
         },
         {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"},
     ),
@@ -343,7 +285,8 @@ def save_encoder(folder, family="bert", width=16, max_length=24, n_positions=64)
     about = {**FAMILIES, **OTHERS, **MORE}[family]
     folder.mkdir(parents=True, exist_ok=True)
     made = about.make(folder)
-    if transformers.__version__ >= "5":  # it takes a path for a vocabulary
+    # transformers 5 takes a path for a vocabulary.
+    if transformers.__version__ >= "5" or about.tokenizer.startswith("PreTrained"):
         made = {"tokenizer_object": made["tokenizer_object"]}
     tokenizer = getattr(transformers, about.tokenizer)(
         **made, **about.words, model_max_length=max_length

@@ -1,8 +1,7 @@
 """Why a pipeline predicts a label: its logit as a sum of what each part adds."""
 
-from .explainers import explain, explain_pipe, text_classifiers
+from .explainers import Phrase, explain, explain_pipe, phrases, text_classifiers
 from .explanation import Contributions, Explanation, Part, Reasons
-from .phrases import Phrase, phrases
 
 __all__ = ["Contributions", "Explanation", "Part", "Phrase", "Reasons"]
 __all__ += ["explain", "explain_pipe", "phrases", "text_classifiers"]

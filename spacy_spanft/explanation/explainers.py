@@ -1,7 +1,8 @@
 """Explain the predictions of a pipeline's component, in a stream of texts."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from spacy.language import Language
 from spacy.pipeline import SpanCategorizer
@@ -13,7 +14,7 @@ from ..errors import SpanftError, listed, shown
 from ..pipeline.bilou_ner import BilouNER
 from .explanation import Explanation
 from .span_scores import explain_entities, explain_spans
-from .text_scores import POOLS, explain_texts
+from .text_scores import explain_texts, is_over_spans
 
 # From a component and Docs to the explanation of each Doc.
 Explainer = Callable[[Any, list[Doc]], Iterator[Explanation]]
@@ -58,21 +59,15 @@ def explain_pipe(
     for node in pipe.model.walk():
         if not all(map(node.has_param, node.param_names)):
             raise SpanftError(f"The component {name!r} has not been initialized.")
-    # A generator would check nothing before its first text is asked for.
-    return _explained(nlp, texts, name, explainers[name], batch_size or nlp.batch_size)
-
-
-def _explained(
-    nlp: Language,
-    texts: Iterable[str | Doc],
-    name: str,
-    explainer: Explainer,
-    batch_size: int,
-) -> Iterator[Explanation]:
+    size = batch_size or nlp.batch_size
     later = nlp.pipe_names[nlp.pipe_names.index(name) :]
-    docs = nlp.pipe(map(_copied, texts), disable=later, batch_size=batch_size)
-    for batch in minibatch(docs, batch_size):
-        yield from explainer(nlp.get_pipe(name), batch)
+    docs = nlp.pipe(map(_copied, texts), disable=later, batch_size=size)
+    # Not a generator function, which would check nothing before the first text.
+    return (
+        explanation
+        for batch in minibatch(docs, size)
+        for explanation in explainers[name](pipe, batch)
+    )
 
 
 def _copied(text: str | Doc) -> str | Doc:
@@ -97,10 +92,55 @@ def _explainers(nlp: Language) -> dict[str, Explainer]:
             explainers[name] = explain_entities
         elif isinstance(pipe, SpanCategorizer):
             explainers[name] = explain_spans
-        elif isinstance(model, Model) and model.has_ref("pooled") and _pools(model):
+        elif isinstance(model, Model) and is_over_spans(model):
             explainers[name] = explain_texts
     return explainers
 
 
-def _pools(model: Model[Any, Any]) -> bool:
-    return any(node.name in POOLS for node in model.walk())
+class Phrase(NamedTuple):
+    """A phrase in lower case, how often it occurs, and what it adds on average."""
+
+    text: str
+    n: int
+    added: float
+
+
+def phrases(
+    explanations: Iterable[Explanation], *, min_count: int = 3
+) -> dict[str, list[Phrase]]:
+    """Return, for each label, the phrases of a corpus that speak for it.
+
+    Where exactly one label is right, what counts is how much more a phrase adds to a
+    label than to the other labels on average: what it adds to all alike decides
+    nothing.
+
+    explanations (Iterable[Explanation]): The texts, as `explain_pipe` returns them.
+    min_count (int): Leave out phrases that occur less often.
+    RETURNS (dict[str, list[Phrase]]): By label, those that add something, the best one
+        first.
+    """
+    totals: dict[str, Any] = defaultdict(float)
+    counts: Counter[str] = Counter()
+    labels: tuple[str, ...] = ()
+    for explanation in explanations:
+        if explanation.spans is not None:
+            raise SpanftError(
+                "Phrases are listed for the labels of texts, and this component labels "
+                "spans. Name a text classifier as component."
+            )
+        labels = explanation.labels
+        parts, added, *_ = explanation.contributions()
+        if explanation.is_exclusive and len(labels) > 1:
+            others = added.sum(axis=1, keepdims=True) - added
+            added = added - others / (len(labels) - 1)
+        for part, row in zip(parts, added, strict=True):
+            if text := " ".join(part.text.lower().split()):
+                counts[text] += 1
+                totals[text] += row
+    often = [text for text, n in counts.items() if n >= min_count]
+    of_labels = {}
+    for i, label in enumerate(labels):
+        means = ((text, float(totals[text][i]) / counts[text]) for text in often)
+        best = [Phrase(text, counts[text], mean) for text, mean in means if mean > 0]
+        of_labels[label] = sorted(best, key=lambda phrase: -phrase.added)
+    return of_labels

@@ -1,4 +1,4 @@
-"""The result: the logits of a text, or of spans in it, and what they are made of."""
+"""The result: the logits of a text, or of its spans, as sums of what each part adds."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 
 
 class Contributions(NamedTuple):
-    """What adds up to the logit of each label.
+    """The logit of each label: of_parts.sum(axis=0) + bias + whole_text + similarity.
 
     parts (list[Part]): The parts of the text, in order.
     of_parts (Floats): What each part adds, (n_parts, n_labels).
@@ -73,6 +73,11 @@ class Reasons(NamedTuple):
         """Return the n parts of the text that add most; None returns all of them."""
         named = [(part, added) for part, added in self.parts if part.text]
         return sorted(named, key=lambda pair: -pair[1])[:n]
+
+    @property
+    def others(self) -> float:
+        """What the wordpieces that the tokenizer added are worth: [CLS] and [SEP]."""
+        return sum(added for part, added in self.parts if not part.text)
 
 
 class Explanation(NamedTuple):
@@ -130,11 +135,10 @@ class Explanation(NamedTuple):
         parts, *sums = self.contributions(span)
         label = label or self._predicted(span)
         self._check(label, against)
-        values = [one[..., self.labels.index(label)] for one in sums]
+        weights = np.array([float(name == label) for name in self.labels])
         if against is not None:
-            column = self.labels.index(against)
-            values = [x - y[..., column] for x, y in zip(values, sums, strict=True)]
-        added, *rest = values
+            weights[self.labels.index(against)] = -1.0
+        added, *rest = (values @ weights for values in sums)
         bias, whole_text, similarity = map(float, rest)
         return Reasons(
             label,

@@ -19,22 +19,19 @@ from ..ml.layers.sequences import known, upload
 from ..ml.layers.span_window import neighbors
 
 
-def cannot_explain(layer: str) -> str:
-    """Return the message for a layer that is not a linear map for a given text."""
-    return (
+def cannot_explain(layer: str) -> SpanftError:
+    """Return the error of a layer that is not a linear map for a given text."""
+    return SpanftError(
         f"A score cannot be traced through the layer {layer!r}. Use the architectures "
         "and layers that the guide to explanations lists."
     )
 
 
 def check_layers(layer: Model[Any, Any]) -> None:
-    """Raise if a layer, or one inside it, is not a linear map for a given text.
-
-    layer (Model): The layer.
-    """
+    """Raise if a layer, or one inside it, is not a linear map for a given text."""
     for node in layer.walk():
         if not node.layers and node.name not in _LAYERS:
-            raise SpanftError(cannot_explain(node.name))
+            raise cannot_explain(node.name)
 
 
 def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
@@ -50,36 +47,26 @@ def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     if layer.name in _LAYERS:
         return _LAYERS[layer.name](layer, X, D)
     if len(children) > 1 and layer.name == ">>".join(names):
-        return _chained(children, X, D)
+        inputs = [X]
+        for child in children[:-1]:
+            inputs.append(child.predict(inputs[-1]))
+        for child, given in zip(reversed(children), reversed(inputs), strict=True):
+            D = pull_back(child, given, D)
+        return D
     if len(children) > 1 and layer.name == "|".join(names):
-        return _concatenated(children, X, D)
+        total, start = 0, 0
+        for child in children:
+            end = start + child.predict(X).shape[1]
+            total = total + pull_back(child, X, D[:, :, start:end])
+            start = end
+        return total
     if layer.name.startswith("with_nonempty("):
-        return pull_back(children[0], *_nonempty(X, D))
-    raise SpanftError(cannot_explain(layer.name))
-
-
-def _chained(layers: list[Model[Any, Any]], X: Any, D: Any) -> Any:
-    inputs = [X]
-    for layer in layers[:-1]:
-        inputs.append(layer.predict(inputs[-1]))
-    for layer, given in zip(reversed(layers), reversed(inputs), strict=True):
-        D = pull_back(layer, given, D)
-    return D
-
-
-def _concatenated(layers: list[Model[Any, Any]], X: Any, D: Any) -> Any:
-    total, start = 0, 0
-    for layer in layers:
-        end = start + layer.predict(X).shape[1]
-        total = total + pull_back(layer, X, D[:, :, start:end])
-        start = end
-    return total
-
-
-def _nonempty(X: Any, D: Any) -> tuple[Any, Any]:
-    """Leave out the sequences without rows: none of what is pooled is in them."""
-    is_full = X.lengths > 0
-    return Ragged(X.dataXd, X.lengths[is_full]), D[:, is_full]
+        # None of what is pooled is in the sequences without rows.
+        is_full = X.lengths > 0
+        return pull_back(
+            children[0], Ragged(X.dataXd, X.lengths[is_full]), D[:, is_full]
+        )
+    raise cannot_explain(layer.name)
 
 
 def _same(layer: Model[Any, Any], X: Any, D: Any) -> Any:
@@ -96,8 +83,8 @@ def _reduction(layer: Model[Any, Any], X: Any, D: Any) -> Any:
 
 def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     lengths = layer.ops.to_numpy(X.lengths)
-    (own,) = upload(layer.ops, np.repeat(np.arange(len(lengths)), lengths))
-    return D[:, own] * weights_of(layer, X)
+    (owners,) = upload(layer.ops, np.repeat(np.arange(len(lengths)), lengths))
+    return D[:, owners] * weights_of(layer, X)
 
 
 def _span_window(layer: Model[Any, Any], X: Any, D: Any) -> Any:

@@ -17,7 +17,6 @@ from thinc.api import Model
 from thinc.types import Ragged
 from thinc.util import get_width
 
-from ..errors import SpanftError
 from ..ml.bilou import BEGIN, INSIDE, KINDS, LAST, OUT, UNIT, Ints
 from ..ml.layers.sequences import Sequences
 from ..ml.layers.span_tokens import lengths_of, tokens_of
@@ -36,11 +35,11 @@ def explain_spans(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
     model = pipe.model
     names = ("tok2vec", "reducer", "scorer")
     if not all(map(model.has_ref, names)):
-        raise SpanftError(cannot_explain(model.name))
+        raise cannot_explain(model.name)
     tok2vec, reducer, scorer = map(model.get_ref, names)
     output, *last = leaves = [node for node in scorer.walk() if not node.layers]
     if " ".join(node.name for node in leaves) not in _SCORERS:
-        raise SpanftError(cannot_explain(scorer.name))
+        raise cannot_explain(scorer.name)
     check_layers(reducer)
     pipe.set_annotations(docs, pipe.predict(docs))
     # A softmax may have a column for the spans without a label.
@@ -69,17 +68,17 @@ def explain_entities(pipe: BilouNER, docs: list[Doc]) -> Iterator[Explanation]:
     """Predict the entities of Docs, and take their scores apart."""
     model = pipe.model
     if not (model.has_ref("tok2vec") and model.has_ref("output_layer")):
-        raise SpanftError(cannot_explain(model.name))
+        raise cannot_explain(model.name)
     for node in model.layers[1].walk():
         if not node.layers and node.name not in _TAGGER:
-            raise SpanftError(cannot_explain(node.name))
+            raise cannot_explain(node.name)
     earlier = [{(ent.start, ent.end) for ent in doc.ents} for doc in docs]
     pipe.set_annotations(docs, pipe.predict(docs))
     labels = (*pipe.labels, "O")
     output, vectors = model.get_ref("output_layer"), _vectors(model.layers[0], docs)
-    for doc, others, own in zip(docs, earlier, vectors, strict=True):
+    for doc, others, traced in zip(docs, earlier, vectors, strict=True):
         spans = [ent for ent in doc.ents if (ent.start, ent.end) not in others]
-        trace = lru_cache(partial(_of_entity, output, *own))
+        trace = lru_cache(partial(_of_entity, output, *traced))
         yield Explanation(doc, labels, True, spans, trace)
 
 
@@ -90,10 +89,9 @@ def _of_entity(
     pull: Callable[[Any], Any],
     span: Span,
 ) -> Contributions:
-    """Pull the sums of a span's tags back to the tokens.
+    """Pull the sums of a span's tags back to the tokens through their features.
 
-    features (Floats2d): What the output layer makes tags of, (n_tokens, nO).
-    pull (Callable): Brings (n_labels, n_tokens, nO) back to (n_labels, n_tokens, nI).
+    pull (Callable): From (n_labels, n_tokens, nO) to (n_labels, n_tokens, nI).
     """
     ops: Any = output.ops
     W: Any = output.get_param("W")
@@ -129,9 +127,9 @@ def _vectors(
         encoder, layer = tok2vec.layers
         X = encoder.predict(docs)
         for i, doc in enumerate(docs):
-            own = rows_of_doc(X, i)
-            tokens = tokens_of(layer, own)
-            (features,) = layer.predict(own)
+            rows = rows_of_doc(X, i)
+            tokens = tokens_of(layer, rows)
+            (features,) = layer.predict(rows)
             yield tokens.dataXd, features, partial(_to_tokens, layer, doc, tokens)
 
 

@@ -24,6 +24,12 @@ from .linear import check_layers, pull_back
 POOLS = ("span_pool", "text_pool")
 
 
+def is_over_spans(model: Model[Any, Any]) -> bool:
+    """Whether a model classifies texts over spans."""
+    has_pool = any(node.name in POOLS for node in model.walk())
+    return has_pool and bool(model.has_ref("pooled"))
+
+
 def explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
     """Predict the labels of Docs by a `SpanTextCat.v1`, and take their scores apart."""
     model = pipe.model
@@ -55,31 +61,31 @@ def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributi
     pooled (Floats1d): The vectors of its spans and of the whole text, side by side.
     """
     ops: Any = model.ops
-    pool, *beside = layers_of(model)
+    layers = model.get_ref("pooled")
+    pool, *beside = [layers] if layers.name in POOLS else layers.layers
     check_layers(pool.layers[1])
     output = model.get_ref("output_layer")
     W: Any = output.get_param("W")
     b: Any = output.get_param("b")
     pieces, sequences = pieces_of(pool, X)
-    parts, similarity = name_parts(X, pieces, pool), np.zeros(len(W), "f")
+    parts = name_parts(X, pieces, pool)
+    whole_text, similarity = np.zeros((2, len(W)), "f")
     if not pooled.any():  # `zeros_for_nothing` scores it 0
         zeros = np.zeros((len(parts), len(W)), "f")
-        return Contributions(parts, zeros, similarity, similarity, similarity)
+        return Contributions(parts, zeros, whole_text, whole_text, similarity)
     width = len(pooled) // (1 + len(beside))
-    vectors, *others = (pooled[i : i + width] for i in range(0, len(pooled), width))
-    pulled = pull_back(pool.layers[1], sequences, W[:, None, :width])
+    of_spans, *others = (slice(i, i + width) for i in range(0, len(pooled), width))
+    pulled = pull_back(pool.layers[1], sequences, W[:, None, of_spans])
     added = ops.to_numpy((pulled * sequences.dataXd).sum(axis=2).T)
-    bias = ops.to_numpy(W[:, :width] @ vectors + b) - added.sum(axis=0)
-    whole_text = np.zeros_like(bias)
-    for i, (layer, vector) in enumerate(zip(beside, others, strict=True), 1):
-        W_beside = W[:, i * width : (i + 1) * width]
-        total = ops.to_numpy(W_beside @ vector)
+    bias = ops.to_numpy(W[:, of_spans] @ pooled[of_spans] + b) - added.sum(axis=0)
+    for layer, columns in zip(beside, others, strict=True):
+        total = ops.to_numpy(W[:, columns] @ pooled[columns])
         if layer.name == "pair_match":
             similarity += total
             continue
         whole_text += total
         if is_mean(layer, X):
-            of_rows = ops.to_numpy(X.vectors @ W_beside.T)[pieces.rows] - total
+            of_rows = ops.to_numpy(X.vectors @ W[:, columns].T)[pieces.rows] - total
             starts = np.cumsum(pieces.lengths) - pieces.lengths
             of_pieces = np.add.reduceat(of_rows, starts) / X.encodings[0].windows.sum()
             added += of_pieces
@@ -87,22 +93,16 @@ def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributi
     return Contributions(parts, added, bias, whole_text, similarity)
 
 
-def layers_of(model: Model[Any, Any]) -> list[Model[Any, Any]]:
-    """Return what pools the spans, and what stands beside it, such as [CLS]."""
-    pooled = model.get_ref("pooled")
-    return [pooled] if pooled.name in POOLS else list(pooled.layers)
-
-
 def pieces_of(pool: Model[Any, Any], X: DocRows) -> tuple[Pieces, Ragged]:
     """Return the pieces of one text, and their vectors as one sequence."""
-    is_cut = pool.name == "span_pool"
     (pieces,) = span_pool.pieces_of(pool, X)
     ops: Any = pool.ops
     n_pieces = ops.asarray1i([len(pieces.lengths)])
-    lengths = ops.asarray1i(pieces.lengths) if is_cut else n_pieces
     rows: Any = X.vectors[ops.asarray1i(pieces.rows)]
-    vectors: Any = pool.layers[0].predict(Ragged(rows, lengths))
-    return pieces, Ragged(vectors if is_cut else vectors.dataXd, n_pieces)
+    if pool.name != "span_pool":
+        return pieces, pool.layers[0].predict(Ragged(rows, n_pieces))
+    lengths = ops.asarray1i(pieces.lengths)
+    return pieces, Ragged(pool.layers[0].predict(Ragged(rows, lengths)), n_pieces)
 
 
 def name_parts(X: DocRows, pieces: Pieces, pool: Model[Any, Any]) -> list[Part]:

@@ -9,22 +9,19 @@ from numpy.typing import NDArray
 
 from ..errors import SpanftError, check_setting
 from .masking import MAX_SHARE, Masking, Positions, choose
-from .word_ids import NO_WORD, check_tokenizer, tells_words, words_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 IGNORED = -100  # the label of a token that is not predicted
+NO_WORD = -1  # the word of a special token
+_SPACES = ("Ġ", "▁")  # how byte-level BPE and SentencePiece write a space
 # What becomes of what is masked: [MASK], random tokens, or nothing.
 _P_MASK, _P_RANDOM = 0.8, 0.1
 
 
 class Masked(NamedTuple):
-    """One sequence.
-
-    ids (NDArray[np.int64]): The tokens, some of them masked, (n_tokens,).
-    labels (NDArray[np.int64]): What stood there, IGNORED elsewhere, (n_tokens,).
-    """
+    """The tokens of a sequence, some of them masked, and what stood there."""
 
     ids: NDArray[np.int64]
     labels: NDArray[np.int64]
@@ -68,23 +65,18 @@ class SpanMaskingCollator:
         self._ordinary = np.setdiff1d(every, special)
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, "Tensor"]:
-        """Make a batch.
-
-        features (Sequence[Mapping[str, Any]]): The sequences.
-        RETURNS (dict[str, Tensor]): input_ids, attention_mask and labels, and the
-            token types if there are any, each (n_sequences, n_tokens of the longest).
-        """
+        """Return a batch: input_ids, attention_mask, labels, and any token types."""
         masked = [self.mask(feature) for feature in features]
         tokenizer = self.tokenizer
         # Where the tokenizer has padded, its own padding stays what it is.
         seen = [
-            feature.get("attention_mask", np.ones_like(one.ids))
-            for feature, one in zip(features, masked, strict=True)
+            feature.get("attention_mask", np.ones_like(row.ids))
+            for feature, row in zip(features, masked, strict=True)
         ]
         columns = {
-            "input_ids": ([one.ids for one in masked], tokenizer.pad_token_id or 0),
+            "input_ids": ([row.ids for row in masked], tokenizer.pad_token_id or 0),
             "attention_mask": (seen, 0),
-            "labels": ([one.labels for one in masked], IGNORED),
+            "labels": ([row.labels for row in masked], IGNORED),
         }
         if "token_type_ids" in features[0]:
             types = [feature["token_type_ids"] for feature in features]
@@ -95,14 +87,15 @@ class SpanMaskingCollator:
         }
 
     def mask(self, feature: Mapping[str, Any]) -> Masked:
-        """Mask one sequence.
-
-        feature (Mapping[str, Any]): The sequence.
-        RETURNS (Masked): What is left of it, and what is gone.
-        """
+        """Mask one sequence."""
         ids = np.array(feature["input_ids"], np.int64)
         labels = np.full_like(ids, IGNORED)
-        random = np.random.default_rng([self.seed % 2**64, *_key(feature)])
+        key = feature.get("key")
+        if key is None:
+            import torch
+
+            key = [int(torch.randint(2**62, ()))]
+        random = np.random.default_rng([self.seed % 2**64, *key])
         spans = list(self._choose(ids, feature, random))
         fates = _draw_fates(len(spans), random)
         masked = ids.copy()
@@ -120,7 +113,7 @@ class SpanMaskingCollator:
         feature: Mapping[str, Any],
         random: np.random.Generator,
     ) -> Iterator[tuple[int, int]]:
-        """Choose what is masked, in tokens, run by run of words that may be."""
+        """Yield the spans to mask, in tokens, run by run of words that may be."""
         words = words_of(feature, self.tokenizer, self._tells_words)
         if self.masking == "tokens":
             words = np.where(words == NO_WORD, NO_WORD, np.arange(len(ids)))
@@ -148,22 +141,9 @@ class SpanMaskingCollator:
 
 
 def _draw_fates(n_spans: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Draw evenly from 0 to 1, each alone by chance, but all of them far apart.
-
-    So each span has the fate that it would have by itself, and the shares of the fates
-    vary half as much.
-    """
+    """Draw evenly from 0 to 1, but far apart: the shares of the fates vary less."""
     steps = random.permutation(n_spans) / max(1, n_spans)
     return (random.random() + steps) % 1.0
-
-
-def _key(feature: Mapping[str, Any]) -> Sequence[int]:
-    if "key" in feature:
-        key: Sequence[int] = feature["key"]
-        return key
-    import torch
-
-    return [int(torch.randint(2**62, ()))]
 
 
 def _starts(numbers: NDArray[np.int64]) -> Positions:
@@ -186,3 +166,79 @@ def _pad(rows: Sequence[Any], value: int, is_left: bool) -> "Tensor":
         start = len(filled) - len(row) if is_left else 0
         filled[start : start + len(row)] = row
     return torch.from_numpy(padded)
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """Raise for a tokenizer that cannot mask, or does not know words."""
+    name = tokenizer.name_or_path or type(tokenizer).__name__
+    if not tokenizer.is_fast:
+        raise SpanftError(
+            f"The tokenizer of {name!r} is not a fast one, and only those know which "
+            "tokens are a word together. Use a model that has a tokenizer.json."
+        )
+    if tokenizer.mask_token_id is None:
+        raise SpanftError(
+            f"The tokenizer of {name!r} has no mask token. Use a model that was "
+            "trained as a masked language model."
+        )
+
+
+def tells_words(tokenizer: Any) -> bool:
+    """Whether a tokenizer's `word_ids` are words: some take a text as one word."""
+    ids = tokenizer("a a", add_special_tokens=False).word_ids()
+    return len(ids) > 1 and ids[0] != ids[-1]
+
+
+def word_starts(encoding: Any, text: str, by_space: bool) -> NDArray[np.bool_]:
+    """Return which tokens of a text, without special ones, begin a word, (n_tokens,).
+
+    by_space (bool): Look at the text's white space too, which takes longer.
+    """
+    ids = _numbers(encoding.word_ids)
+    starts = np.append(True, ids[1:] != ids[:-1])[: len(ids)]
+    if by_space:
+        edges = (text[max(0, begin - 1) : begin + 1] for begin, _ in encoding.offsets)
+        starts |= np.array([any(map(str.isspace, edge)) for edge in edges], np.bool_)
+    return starts
+
+
+def words_of(
+    feature: Mapping[str, Any], tokenizer: Any, has_words: bool = True
+) -> NDArray[np.int64]:
+    """Return the number of each token's word, NO_WORD for special tokens.
+
+    feature (Mapping[str, Any]): As for `SpanMaskingCollator`.
+    has_words (bool): See `tells_words`.
+    """
+    if "word_ids" in feature:
+        ids = feature["word_ids"]
+        return ids if isinstance(ids, np.ndarray) else _numbers(ids)
+    encodings = getattr(feature, "encodings", None)
+    if encodings and has_words:
+        return _numbers(encodings[0].word_ids)
+    offsets = encodings[0].offsets if encodings else feature.get("offset_mapping")
+    if offsets is not None:
+        return _words_by_offset(feature["input_ids"], offsets, tokenizer)
+    raise SpanftError(
+        f"Nothing says which tokens are a word together: there are only {[*feature]}. "
+        "Pass what a fast tokenizer returns, or keep the offsets: "
+        "tokenizer(text, return_offsets_mapping=True)"
+    )
+
+
+def _words_by_offset(ids: Any, offsets: Any, tokenizer: Any) -> NDArray[np.int64]:
+    """A word goes on where the last token ended, unless the token says otherwise."""
+    offsets = np.asarray(offsets, np.int64).reshape(-1, 2)
+    tokens = tokenizer.convert_ids_to_tokens(ids)
+    is_special = offsets[:, 0] == offsets[:, 1]
+    starts = np.array([token.startswith(_SPACES) for token in tokens], np.bool_)
+    starts |= np.append(-1, offsets[:-1, 1]) < offsets[:, 0]
+    model = tokenizer.backend_tokenizer.model
+    if goes_on := getattr(model, "continuing_subword_prefix", None):  # WordPiece's ##
+        starts |= np.array([not token.startswith(goes_on) for token in tokens])
+    starts |= np.append(True, is_special[:-1])
+    return np.where(is_special, NO_WORD, np.cumsum(starts))
+
+
+def _numbers(word_ids: Sequence[int | None]) -> NDArray[np.int64]:
+    return np.array([NO_WORD if i is None else i for i in word_ids], np.int64)

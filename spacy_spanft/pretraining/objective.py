@@ -1,26 +1,125 @@
-"""Masked language model and span boundary objective together: the loss of SpanBERT."""
+"""The loss of SpanBERT: masked language model and span boundary objective together."""
 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from .boundary import Boundaries, SpanBoundaryHead, find_boundaries, output_embeddings
 from .collator import IGNORED
 
 
+class Boundaries(NamedTuple):
+    """The masked tokens that have a boundary on both sides.
+
+    rows (Tensor): Which sequence each is in, (n_tokens,).
+    places (Tensor): Where it stands in it, (n_tokens,).
+    left (Tensor): Where the last token before its span stands, (n_tokens,).
+    right (Tensor): Where the first token after its span stands, (n_tokens,).
+    """
+
+    rows: Tensor
+    places: Tensor
+    left: Tensor
+    right: Tensor
+
+
+def find_boundaries(labels: Tensor, attention_mask: Tensor) -> Boundaries:
+    """Return what stands around each span of tokens that are predicted.
+
+    labels (Tensor): What is predicted, IGNORED elsewhere, (n_sequences, n_tokens).
+    attention_mask (Tensor): 0 for padding, alike.
+    RETURNS (Boundaries): The tokens of all spans that do not touch an end.
+    """
+    is_masked = labels != IGNORED
+    n_tokens = labels.shape[1]
+    places = torch.arange(n_tokens, device=labels.device).expand_as(labels)
+    left = places.masked_fill(is_masked, -1).cummax(1).values
+    after = places.masked_fill(is_masked, n_tokens).flip(1)
+    right = after.cummin(1).values.flip(1)
+    is_text = attention_mask.bool()
+    is_there = right < n_tokens
+    is_there &= is_text.gather(1, right.clamp(max=n_tokens - 1))
+    rows, at = torch.nonzero(is_masked & (left >= 0) & is_there, as_tuple=True)
+    return Boundaries(rows, at, left[rows, at], right[rows, at])
+
+
+class SpanBoundaryHead(nn.Module):
+    """Makes of both boundaries and a position what the output embeddings take."""
+
+    def __init__(
+        self,
+        width: int,
+        output_width: int,
+        n_positions: int = 20,
+        position_width: int = 200,
+        epsilon: float = 1e-12,
+        spread: float = 0.02,
+    ) -> None:
+        """Make a head between the widths of the encoder and the output embeddings.
+
+        n_positions (int): The largest number of predicted tokens of a span.
+        epsilon (float): What the layer norms add to the variance.
+        spread (float): The standard deviation of the first weights.
+        """
+        super().__init__()
+        self.spread = spread
+        self.positions = nn.Embedding(n_positions, position_width)
+        self.layers = nn.Sequential(
+            nn.Linear(2 * width + position_width, width),
+            nn.GELU(),
+            nn.LayerNorm(width, eps=epsilon),
+            nn.Linear(width, output_width),
+            nn.GELU(),
+            nn.LayerNorm(output_width, eps=epsilon),
+        )
+        self.initialize()
+
+    def initialize(self) -> None:
+        """Draw the first weights."""
+        for layer in self.modules():
+            if isinstance(layer, nn.Linear | nn.Embedding):
+                nn.init.normal_(layer.weight, std=self.spread)
+            if isinstance(layer, nn.LayerNorm):
+                nn.init.ones_(layer.weight)
+            if isinstance(layer, nn.LayerNorm | nn.Linear):
+                nn.init.zeros_(layer.bias)
+
+    def forward(self, hidden: Tensor, at: Boundaries) -> tuple[Tensor, Tensor]:
+        """Return a vector for each token that has a position, and which these are.
+
+        hidden (Tensor): The encoder's output, (n_sequences, n_tokens, width).
+        at (Boundaries): The tokens to predict.
+        RETURNS (tuple[Tensor, Tensor]): (n_vectors, output_width), and (n_tokens,).
+        """
+        position = at.places - at.left - 1
+        is_near = position < self.positions.num_embeddings
+        rows, left, right = at.rows[is_near], at.left[is_near], at.right[is_near]
+        vectors = [hidden[rows, left], hidden[rows, right]]
+        vectors.append(self.positions(position[is_near]))
+        predicted: Tensor = self.layers(torch.cat(vectors, dim=-1))
+        return predicted, is_near
+
+
+def output_embeddings(masked_lm: Any) -> tuple[Tensor, Tensor | None]:
+    """Return the matrix and the bias that turn vectors into scores of words."""
+    output = masked_lm.get_output_embeddings()
+    # A few models name another layer so.
+    if output is None or output.weight.shape[0] != masked_lm.config.vocab_size:
+        output = masked_lm.get_input_embeddings()
+    return output.weight, getattr(output, "bias", None)
+
+
 def with_objective(masked_lm: type[Any], sbo: bool) -> type[Any]:
-    """Return a class of models like another one, whose forward pass is the objective.
+    """Return a subclass of a masked language model whose forward pass is the loss.
 
     It loads and saves the weights of that class, with those of the boundary head beside
     them, and Hugging Face's Trainer knows what to do with it.
 
-    masked_lm (type[PreTrainedModel]): A class of AutoModelForMaskedLM.
     sbo (bool): Whether spans are predicted from their boundaries, too.
     """
     attributes = {"__module__": masked_lm.__module__, "has_boundary": sbo}
@@ -55,12 +154,8 @@ class SpanObjective:
     ) -> dict[str, Tensor]:
         """Compute the loss: of each masked token L = L_MLM + L_SBO, and their mean.
 
-        input_ids (Tensor): The tokens, (n_sequences, n_tokens).
-        labels (Tensor): What is predicted, IGNORED elsewhere, alike.
-        attention_mask (Optional[Tensor]): 0 where there is only padding, alike.
         num_items_in_batch (Union[Tensor, int, None]): The number of predicted tokens in
             all batches of one step, if they are more than this one.
-        inputs (Tensor): What else the encoder takes.
         RETURNS (dict[str, Tensor]): The loss, and of each sequence both sums and the
             number of tokens in them, (n_sequences, 2).
         """
@@ -90,8 +185,8 @@ class SpanObjective:
         self, hidden: Tensor, labels: Tensor, at: Boundaries
     ) -> tuple[Tensor, Tensor]:
         """Return the loss of each token that has boundaries, and the row it is in."""
-        vectors, has_one = self.boundary(hidden, at)
-        rows, places = at.rows[has_one], at.places[has_one]
+        vectors, is_near = self.boundary(hidden, at)
+        rows, places = at.rows[is_near], at.places[is_near]
         logits = functional.linear(vectors, *output_embeddings(self))
         return _cross_entropy(logits, labels[rows, places]), rows
 
@@ -110,10 +205,9 @@ def _masked_only(base: Any, is_masked: Tensor) -> Iterator[list[Tensor]]:
     A head looks at each token by itself, and scores for a whole vocabulary are most of
     the memory of a step, so that they are computed for 15% of the tokens only.
 
-    YIELDS (list[Tensor]): A list that will hold all that the encoder returns,
-        (n_sequences, n_tokens, width). The head gets (1, n_masked, width).
+    YIELDS (list[Tensor]): Will hold all rows of the encoder's output.
     """
-    forward, own = base.forward, base.__dict__.get("forward")
+    forward, override = base.forward, base.__dict__.get("forward")
     kept: list[Tensor] = []
 
     def keep(*args: Any, **kwargs: Any) -> Any:
@@ -131,15 +225,12 @@ def _masked_only(base: Any, is_masked: Tensor) -> Iterator[list[Tensor]]:
         yield kept
     finally:
         del base.forward
-        if own is not None:
-            base.forward = own
+        if override is not None:
+            base.forward = override
 
 
 def measure(prediction: Any) -> dict[str, float]:
-    """Compute the mean loss of each objective over sequences, and the perplexity.
-
-    prediction (EvalPrediction): Of each sequence, sums of losses and what they sum.
-    """
+    """Return the mean loss of each objective over sequences, and the perplexity."""
     parts = prediction.predictions
     parts = parts if isinstance(parts, tuple) else (parts,)
     measured: dict[str, float] = {}

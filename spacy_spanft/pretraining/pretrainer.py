@@ -25,8 +25,6 @@ from .masking import Masking
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
 
-    from ..ngrams.dictionary import NgramDictionary
-
 CHECKPOINTS = "checkpoints"
 RECORD = "pretraining.json"
 _CONFIG = "config.json"
@@ -109,11 +107,12 @@ def pretrain(
     # By way of JSON, which knows no paths and tuples, as what is compared with it.
     record = json.loads(json.dumps(record, default=str))
     _check_output(output, record, overwrite)
-    checkpoint = None
-    if not overwrite:
-        checkpoint = max(_checkpoints(output), key=_step, default=None)
-    if checkpoint is not None:
-        source, settings = str(checkpoint), _without_shape(settings)
+    checkpoint = None if overwrite else _last_checkpoint(output)
+    if checkpoint is not None:  # which has its shape
+        source = str(checkpoint)
+        settings = replace(
+            settings, from_scratch=False, layers=None, width=None, vocab_size=None
+        )
     trainer = _make_trainer(source, files, output, settings)
     if trainer.is_world_process_zero():
         if checkpoint is None:
@@ -130,15 +129,8 @@ def pretrain(
     return Pretrained(output, trainer.args.max_steps, perplexity)
 
 
-def _without_shape(settings: Settings) -> Settings:
-    """Return settings that change nothing about a model that is loaded."""
-    return replace(
-        settings, from_scratch=False, layers=None, width=None, vocab_size=None
-    )
-
-
 def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None:
-    """Raise for a folder that holds something else than what the record describes."""
+    """Raise for a folder with something else in it than what the record describes."""
     check_folder(output)
     path = output / RECORD
     if not path.is_file():
@@ -160,14 +152,15 @@ def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None
         raise SpanftError(f"The model {record['model']!r} would be overwritten.")
 
 
-def _checkpoints(output: Path) -> list[Path]:
-    """Return the whole checkpoints: the Trainer writes its state last."""
-    whole = []
-    for state in output.glob(f"{CHECKPOINTS}/checkpoint-*/trainer_state.json"):
-        with suppress(ValueError):
-            json.loads(state.read_bytes())
-            whole.append(state.parent)
-    return whole
+def _last_checkpoint(output: Path) -> Path | None:
+    """Return the last whole checkpoint: the Trainer writes its state last."""
+    for folder in sorted(
+        (output / CHECKPOINTS).glob("checkpoint-*"), key=_step, reverse=True
+    ):
+        with suppress(OSError, ValueError):
+            json.loads((folder / "trainer_state.json").read_bytes())
+            return folder
+    return None
 
 
 def _step(checkpoint: Path) -> int:
@@ -218,10 +211,10 @@ def _make_trainer(
 ) -> "Trainer":
     from transformers import Trainer, set_seed
 
+    from ..ngrams.readers import default_dictionary, read_dictionary
     from . import starting_model
     from .objective import measure
-    from .packing import Packer, read_lines
-    from .passes import Passes, StartPass
+    from .sequences import Packer, Passes, StartPass, read_lines
 
     args = _arguments(output, settings)
     with args.main_process_first():  # the others find it in the cache
@@ -232,7 +225,10 @@ def _make_trainer(
         if vocab_size is not None:
             starting_model.set_vocabulary(config, tokenizer)
         length = starting_model.max_length_of(config, tokenizer, settings.max_length)
-        dictionary = _dictionary(settings)
+        dictionary = None
+        if settings.masking == "ngrams":
+            path, lang = settings.dictionary, settings.lang
+            dictionary = read_dictionary(path) if path else default_dictionary(lang)
         packer = Packer(tokenizer, length, settings.pack, dictionary, settings.lang)
         sequences = lines.map(packer, batched=True, remove_columns=["text"])
     if not len(sequences):
@@ -260,13 +256,3 @@ def _make_trainer(
     # PyTorch gives only one GPU of a single process what comes without a row for each.
     trainer.model_accepts_loss_kwargs = args.n_gpu <= 1
     return trainer
-
-
-def _dictionary(settings: Settings) -> "NgramDictionary | None":
-    from ..ngrams.readers import default_dictionary, read_dictionary
-
-    if settings.masking != "ngrams":
-        return None
-    if settings.dictionary is None:
-        return default_dictionary(settings.lang)
-    return read_dictionary(settings.dictionary)

@@ -10,8 +10,8 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
 
 from ..errors import SpanftError, check_setting
 from ..ml.encoder import safety
+from .collator import check_tokenizer
 from .objective import with_objective
-from .word_ids import check_tokenizer
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -89,13 +89,7 @@ def max_length_of(config: Any, tokenizer: Any, asked: int | None) -> int:
 
 
 def make_model(name: str, config: Any, sbo: bool, from_scratch: bool) -> Any:
-    """Make the model that is trained: a masked language model with the objective.
-
-    name (str): The model to begin with, by name or path.
-    config (PretrainedConfig): Its shape.
-    sbo (bool): Whether it predicts spans from their boundaries, too.
-    from_scratch (bool): Whether it begins with random weights.
-    """
+    """Make the model that is trained: a masked language model with the objective."""
     model_class = with_objective(MODEL_FOR_MASKED_LM_MAPPING[type(config)], sbo)
     if from_scratch:
         return model_class(config)

@@ -101,9 +101,9 @@ def third_party_requirements(nlp: Any) -> list[str]:
     from spacy.cli.package import get_third_party_dependencies
     from spacy.util import split_requirement
 
-    own = list(nlp.meta.get("requirements", []))
-    names = [split_requirement(one)[0] for one in own]
-    return [*own, *sorted(get_third_party_dependencies(nlp.config, exclude=names))]
+    required = list(nlp.meta.get("requirements", []))
+    names = [split_requirement(requirement)[0] for requirement in required]
+    return [*required, *sorted(get_third_party_dependencies(nlp.config, exclude=names))]
 
 
 def readme_of_spacy(meta: dict[str, Any]) -> str:

@@ -21,14 +21,14 @@ def require(feature: str, *packages: str) -> None:
     *packages (str): Names of EXTRAS.
     """
     for name in packages:
-        if not _is_there(name):
+        if not _is_installed(name):
             raise ExtraError(
                 f"{feature} needs {name}, which is not installed: pip install "
                 f'"spacy-spanft[{EXTRAS[name]}]"'
             )
 
 
-def _is_there(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
         return find_spec(name.replace("-", "_")) is not None
     except ValueError:  # something without a spec stands in its place

@@ -68,7 +68,6 @@ def check_target(
 ) -> None:
     """Raise early for a target that cannot be meant, or not be written.
 
-    path (Union[str, Path]): The file to write.
     sources (Iterable[Optional[Union[str, Path]]]): The files that are read, if given.
     force (bool): Whether an existing file may be overwritten.
     """
@@ -93,11 +92,7 @@ def check_target(
 
 
 def check_page(path: str | Path, sources: Iterable[str | Path] = ()) -> None:
-    """Raise early for a page that cannot be written, or would replace another file.
-
-    path (Union[str, Path]): The page, which may replace an earlier one.
-    sources (Iterable[Union[str, Path]]): The files that are read.
-    """
+    """Raise early for a page that cannot be written, or would replace another file."""
     check_target(path, sources)
     if os.path.isfile(path) and Path(path).suffix.lower() not in (".html", ".htm"):
         raise SpanftError(
@@ -107,10 +102,7 @@ def check_page(path: str | Path, sources: Iterable[str | Path] = ()) -> None:
 
 
 def check_folder(path: str | Path) -> None:
-    """Raise early for a folder that cannot be made, or not be written to.
-
-    path (Union[str, Path]): The folder.
-    """
+    """Raise early for a folder that cannot be made, or not be written to."""
     if os.path.exists(path) and not os.path.isdir(path):
         raise SpanftError(f"The output {shown(str(path))} is a file. Name a folder.")
     _check_writable(path, Path(os.path.realpath(path)))
@@ -133,10 +125,7 @@ def _check_writable(path: str | Path, folder: Path) -> None:
 
 
 def check_source(path: str | Path) -> None:
-    """Raise for a path that is not a file.
-
-    path (Union[str, Path]): The file, which may be read several times.
-    """
+    """Raise for a path that is not a file, which can be read several times."""
     if not os.path.exists(path):
         raise SpanftError(
             f"There is no file {shown(str(path))}. Paths are relative to the current "
@@ -148,11 +137,7 @@ def check_source(path: str | Path) -> None:
 
 
 def read_whole(path: str | Path) -> bytes:
-    """Read a file.
-
-    path (Union[str, Path]): The file.
-    RETURNS (bytes): Its content.
-    """
+    """Read a file, or raise for a path that is none."""
     if os.path.isdir(path) or not os.path.exists(path):
         check_source(path)
     return Path(path).read_bytes()

@@ -10,10 +10,7 @@ CPU = -1
 
 
 def select_gpu(gpu_id: int) -> None:
-    """Compute on a GPU from now on, or raise with what is missing for it.
-
-    gpu_id (int): The GPU; -1 for the CPU.
-    """
+    """Compute on a GPU from now on, or raise with what is missing; -1 is the CPU."""
     if gpu_id == CPU:
         return
     expected = f"the number of a GPU, or {CPU} for the CPU"
@@ -30,11 +27,7 @@ def select_gpu(gpu_id: int) -> None:
 
 
 def why_not(gpu_id: int, reason: str) -> str:
-    """Return why a GPU cannot be used, and what to install.
-
-    reason (str): What thinc or CUDA says of it.
-    RETURNS (str): A message.
-    """
+    """Return why a GPU cannot be used, and what to install, from what thinc raised."""
     cuda, has_cupy = cuda_of_torch(), find_spec("cupy") is not None
     if sys.platform == "darwin" or (cuda and has_cupy):
         reason = f"{shorten(reason, 200).rstrip('.')}."

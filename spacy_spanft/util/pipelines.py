@@ -16,28 +16,18 @@ _FILES, _BLANK = ("meta.json", "config.cfg"), "blank:"
 
 
 def load(path: str, gpu_id: int) -> Language:
-    """Load a pipeline.
-
-    path (str): The pipeline, by name or path.
-    gpu_id (int): The GPU; -1 for the CPU.
-    RETURNS (Language): The pipeline.
-    """
+    """Load a pipeline, by name or path, on a GPU or (-1) on the CPU."""
     select_gpu(gpu_id)
     check_pipeline(path)
     try:
         return load_model(path)
     except (OSError, ImportError, ValueError) as error:
-        reason = str(error).strip()
-        raise ComparisonError(
-            f"The pipeline {path!r} cannot be loaded: {reason}"
-        ) from error
+        message = f"The pipeline {path!r} cannot be loaded: {str(error).strip()}"
+        raise ComparisonError(message) from error
 
 
 def check_pipeline(path: str) -> None:
-    """Raise for what is neither the folder of a pipeline nor an installed package.
-
-    path (str): The pipeline, by name or path.
-    """
+    """Raise for what is neither the folder of a pipeline nor an installed package."""
     name, folder = str(path), Path(path)
     # Python 3.10 finds a package without a name.
     if name and (is_package(name) or name.startswith(_BLANK)):
@@ -61,11 +51,7 @@ def check_pipeline(path: str) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read a file.
-
-    path (Path): The file.
-    RETURNS (str): Its text.
-    """
+    """Read a text file of a pipeline or a run."""
     try:
         return path.read_text("utf8")
     except (OSError, UnicodeDecodeError) as error:
@@ -74,12 +60,7 @@ def read_text(path: Path) -> str:
 
 
 def to_object(path: Path, text: str) -> dict[str, Any]:
-    """Read a JSON object.
-
-    path (Path): The file that it comes from, for errors.
-    text (str): The JSON.
-    RETURNS (dict[str, Any]): The object.
-    """
+    """Read a JSON object; its path is for errors."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -90,13 +71,8 @@ def to_object(path: Path, text: str) -> dict[str, Any]:
     return values
 
 
-def blank(lang: str, config: dict[str, Any] | None = None) -> "Language":
-    """Make an empty pipeline.
-
-    lang (str): The language.
-    config (Optional[dict[str, Any]]): What it is to have of its own.
-    RETURNS (Language): The pipeline.
-    """
+def blank(lang: str, config: dict[str, Any] | None = None) -> Language:
+    """Make an empty pipeline of a language, or raise for one that spaCy cannot."""
     import spacy
 
     try:

@@ -1,4 +1,4 @@
-"""What the snippets of the documentation find in the current folder."""
+"""The files that the snippets of the documentation need in the current folder."""
 
 import json
 import shutil
@@ -20,39 +20,44 @@ configs:
   data_files: data.jsonl
 """
 LINE = "New York City is one of the largest cities in the United States.\n"
+POOLING = {"@architectures": "spacy-spanft.MaxPooling.v1"}
+OVER_SPANS = {
+    "@architectures": "spacy-spanft.SpanTextCat.v1",
+    **{"tok2vec": TOKENS, "span_pooling": POOLING, "doc_pooling": POOLING},
+    "exclusive_classes": True,
+}
 
 
 def save_all(folder):
     """Save data, pipelines and runs."""
-    pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
     (folder / "packages").mkdir()
     for name in ("train.tsv", "dev.tsv"):
+        pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
         (folder / name).write_text(pairs, encoding="utf8")
     for name in ("corpus.txt", "texts.txt"):
         (folder / name).write_text(LINE * 15, encoding="utf8")
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
-    save_hub(folder / "wikitext")
+    save_dataset(folder / "wikitext")
     save_classifiers(folder)
     save_tagger(folder / "training" / "entities" / "model-best")
     save_runs(folder)
     # As long as what init lets it read.
     encoder = save_encoder(folder / "bert-base-uncased", n_positions=128)
-    save_pipeline(folder / "training" / "model-best", encoder)
-    for one in snippets("docs/quickstart.md"):
-        if one.note == "file":  # other pages name them, too
-            (folder / one.value).write_text(one.code, encoding="utf8")
+    save_pair_pipeline(folder / "training" / "model-best", encoder)
+    for snippet in snippets("docs/quickstart.md"):
+        if snippet.note == "file":  # other pages name them, too
+            (folder / snippet.value).write_text(snippet.code, encoding="utf8")
 
 
-def save_hub(hub):
-    """Save a dataset of the same format as on the hub."""
-    hub.mkdir()
-    (hub / "README.md").write_text(f"---{CONFIG}---\n", encoding="utf8")
+def save_dataset(folder):
+    """Save a dataset as the hub has it."""
+    folder.mkdir()
+    (folder / "README.md").write_text(f"---{CONFIG}---\n", encoding="utf8")
     rows = [json.dumps({"text": f" {LINE}"}) + "\n"] * 12
-    (hub / "data.jsonl").write_text("".join(rows), encoding="utf8")
+    (folder / "data.jsonl").write_text("".join(rows), encoding="utf8")
 
 
-def save_pipeline(folder, encoder):
-    """Save a pipeline that takes pairs of texts, with an encoder."""
+def save_pair_pipeline(folder, encoder):
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
     model = {"name": str(encoder)}
@@ -61,19 +66,12 @@ def save_pipeline(folder, encoder):
     for label in ("same", "other"):
         textcat.add_label(label)
     nlp.initialize()
-    folder.parent.mkdir(exist_ok=True)
     nlp.to_disk(folder)
 
 
 def save_classifiers(folder):
-    """Save four pipelines to compare, and what to compare them with."""
-    pooling = {"@architectures": "spacy-spanft.MaxPooling.v1"}
-    over_spans = {
-        "@architectures": "spacy-spanft.SpanTextCat.v1",
-        "tok2vec": TOKENS,
-        **{"span_pooling": pooling, "doc_pooling": pooling, "exclusive_classes": True},
-    }
-    for arm, settings in (("base", {}), ("spans", {"model": over_spans})):
+    """Save two arms of three seeds each, and a test set with predictions."""
+    for arm, settings in (("base", {}), ("spans", {"model": OVER_SPANS})):
         nlp = spacy.blank("en")
         segmenter = nlp.add_pipe("span_segmenter")
         segmenter.initialize(dictionary=NgramDictionary({"New York": 9}))
@@ -97,20 +95,17 @@ def save_classifiers(folder):
 
 
 def save_tagger(folder):
-    """Save a pipeline that finds an entity, as `bilou_ner` and as `spancat` do."""
+    """Save a pipeline whose `bilou_ner` and `spancat` find two entities."""
     first = {"@architectures": "spacy-spanft.FirstPooling.v1"}
-    over_spans = {
-        "@architectures": "spacy-spanft.SpanTok2Vec.v1",
-        **{"tok2vec": TOKENS, "token_pooling": first},
-    }
+    tok2vec = {"@architectures": "spacy-spanft.SpanTok2Vec.v1", "tok2vec": TOKENS}
+    scorer = {"@layers": "spacy-spanft.LinearCrossEntropy.v1"}
     spacy.util.fix_random_seed(0)
     nlp = spacy.blank("en")
     segmenter = nlp.add_pipe("span_segmenter")
     segmenter.initialize(dictionary=NgramDictionary({"new york": 9}))
-    nlp.add_pipe("bilou_ner", config={"model": {"tok2vec": over_spans}})
-    scorer = {"@layers": "spacy-spanft.LinearCrossEntropy.v1"}
-    model = {"scorer": scorer, "tok2vec": TOKENS}
-    nlp.add_pipe("spancat", config={"model": model})
+    model = {"tok2vec": {**tok2vec, "token_pooling": first}}
+    nlp.add_pipe("bilou_ner", config={"model": model})
+    nlp.add_pipe("spancat", config={"model": {"scorer": scorer, "tok2vec": TOKENS}})
     doc = nlp.make_doc("The film was shot in New York City.")
     reference = doc.copy()
     reference.ents = [Span(reference, 5, 8, "GPE"), Span(reference, 1, 2, "LOC")]
@@ -126,33 +121,22 @@ def save_tagger(folder):
 
 
 def save_runs(folder):
-    """Save the data of a task, and one run of a matrix."""
+    """Save the data of two tasks, and one run of an experiment."""
     shutil.copytree(ROOT / "configs", folder / "configs")
+    cola, reviews = folder / "corpus" / "cola", folder / "corpus" / "reviews"
+    cola.mkdir(parents=True)
+    reviews.mkdir()
+    rows = "text,label\nThe film was good.,positive\nThe film was bad.,negative\n"
     for part in ("train", "dev", "test"):
-        path = folder / "corpus" / "cola" / f"{part}.spacy"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(folder / "test.spacy", path)
-    save_table(folder / "corpus" / "reviews")
+        shutil.copy(folder / "test.spacy", cola / f"{part}.spacy")
+        (reviews / f"{part}.csv").write_text(rows, encoding="utf8")
     task = folder / "training" / "cola"
     run_folder = task / "encoder" / "0"
     shutil.copytree(folder / "training" / "base" / "model-best", run_folder / "model")
     (task / "arms.json").write_text(
         '{"arms": ["encoder"], "notes": {}, "runs": {"encoder/0": "x"}}'
     )
-    facts = {
-        "fingerprint": "x",
-        "arm": "encoder",
-        "seed": 0,
-        "seconds": 1.0,
-        "words_per_second": 2.0,
-    }
-    (run_folder / "run.json").write_text(json.dumps({**facts, "peak_memory": None}))
+    facts = {"fingerprint": "x", "arm": "encoder", "seed": 0, "seconds": 1.0}
+    facts |= {"words_per_second": 2.0, "peak_memory": None}
+    (run_folder / "run.json").write_text(json.dumps(facts))
     (run_folder / "log.jsonl").write_text('{"step": 0, "score": 0.5}\n')
-
-
-def save_table(task):
-    """Save the data of a task as tables."""
-    task.mkdir()
-    for part in ("train", "dev", "test"):
-        rows = "text,label\nThe film was good.,positive\nThe film was bad.,negative\n"
-        (task / f"{part}.csv").write_text(rows, encoding="utf8")

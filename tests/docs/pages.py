@@ -5,7 +5,7 @@ What a snippet is, where its language does not say it, stands in a comment befor
     <!-- file: arms.yml -->            it is that file, which the next commands find
     <!-- output of: COMMAND -->        the command prints it
     <!-- pipeline -->                  a config that makes a pipeline
-    <!-- part of: configs/x.cfg -->    the config says the same
+    <!-- part of: textcat_spanft -->   the config that init writes says the same
     <!-- builds: ner -->               the settings of such a component
 """
 
@@ -26,22 +26,21 @@ _FENCE = re.compile(r"^\s*```\w", re.MULTILINE)
 
 
 class Snippet(NamedTuple):
-    """A snippet of a page.
+    """A snippet, and the comment before it: "<!-- file: arms.yml -->"."""
 
-    language (str): Its language.
-    code (str): What it says.
-    note (str): What the comment before it calls it, such as "file".
-    value (str): What else the comment says, such as the file's name.
-    """
-
-    language: str
-    code: str
     note: str
     value: str
+    language: str
+    code: str
+
+    @property
+    def lines(self):
+        """Its commands; one may be written over several lines."""
+        return self.code.replace("\\\n", " ").splitlines()
 
 
 def pages():
-    """Find all pages, as paths below the top folder."""
+    """Return all pages, as paths below the top folder."""
     below = [path for path in DOCS.rglob("*.md") if "_build" not in path.parts]
     paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(below)]
     return [path.relative_to(ROOT).as_posix() for path in paths]
@@ -55,20 +54,8 @@ def read(page):
 def snippets(page):
     """Read the snippets of a page, in their order."""
     text = read(page)
-    found = [
-        Snippet(
-            one["language"],
-            one["code"],
-            one["note"] or "",
-            one["value"] or "",
-        )
-        for one in _SNIPPET.finditer(text)
-    ]
-    assert len(found) == len(_FENCE.findall(text)), f"{page} has snippets not read"
-    assert {one.language for one in found} <= LANGUAGES, page
-    return found
-
-
-def lines_of(snippet):
-    """Join the lines of a command that is written over several."""
-    return snippet.code.replace("\\\n", " ").splitlines()
+    matches = _SNIPPET.finditer(text)
+    read_ones = [Snippet(*(group or "" for group in m.groups())) for m in matches]
+    assert len(read_ones) == len(_FENCE.findall(text)), f"{page} has snippets not read"
+    assert {snippet.language for snippet in read_ones} <= LANGUAGES, page
+    return read_ones

@@ -8,7 +8,6 @@ import shutil
 from contextlib import redirect_stdout
 
 import pytest
-import spacy
 from spacy.training import Example
 
 from spacy_spanft.experiments import comparison, read_arms
@@ -18,25 +17,11 @@ from spacy_spanft.training.readers.rows import Row
 
 from ..commands import run
 from ..scale.fake_hub import fake_hub
-from . import page_configs
-from .page_commands import do
+from .page_checks import check_config, do
 from .page_folder import save_all
-from .pages import lines_of, pages, read, snippets
+from .pages import pages, read, snippets
 
-
-def with_some(language, note=None):
-    """Find the pages that have snippets of a language."""
-    return [
-        page
-        for page in pages()
-        if any(
-            one.language == language and note in (None, one.note)
-            for one in snippets(page)
-        )
-    ]
-
-
-RUN = sorted({*with_some("python"), *with_some("bash")})
+SNIPPETS = [(page, snippet) for page in pages() for snippet in snippets(page)]
 # What they do needs the extra: its encoder, or configs/, which have it.
 OVER_SPACY_TRANSFORMERS = (
     "docs/guides/encoders.md",
@@ -45,9 +30,20 @@ OVER_SPACY_TRANSFORMERS = (
 )
 
 
+def each(language, *notes):
+    """Parametrize a test by the snippets of a language, with such a note if any."""
+    cases = [
+        pytest.param(snippet, id=page)
+        for page, snippet in SNIPPETS
+        if snippet.language == language and (not notes or snippet.note in notes)
+    ]
+    assert cases, f"no snippet of {language} is tested"
+    return pytest.mark.parametrize("snippet", cases)
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A folder with all that the snippets find, made once."""
+    """A folder with all files that the snippets need, made once."""
     folder = tmp_path_factory.mktemp("page")
     save_all(folder)
     return folder
@@ -65,84 +61,80 @@ def folder(saved, tmp_path, monkeypatch):
         yield tmp_path
 
 
+RUN = sorted(
+    {page for page, snippet in SNIPPETS if snippet.language in ("python", "bash")}
+)
+
+
 @pytest.mark.parametrize("page", RUN)
-def test_what_runs(page, folder):
+def test_the_snippets_of_a_page_run_in_their_order(page, folder):
     if page in OVER_SPACY_TRANSFORMERS:
         pytest.importorskip("spacy_transformers")
     names = {}
-    for one in snippets(page):
-        if one.note == "file":
-            (folder / one.value).write_text(one.code, encoding="utf8")
-        elif one.language == "bash":
-            for line in lines_of(one):
+    for snippet in snippets(page):
+        if snippet.note == "file":
+            (folder / snippet.value).write_text(snippet.code, encoding="utf8")
+        elif snippet.language == "bash":
+            for line in snippet.lines:
                 do(line)
-        elif one.language == "python":
+        elif snippet.language == "python":
             output = io.StringIO()
             with redirect_stdout(output):
-                exec(one.code, names)
-            for expected in re.findall(r"^# (\[.*)$", one.code, re.MULTILINE):
+                exec(snippet.code, names)
+            for expected in re.findall(r"^# (\[.*)$", snippet.code, re.MULTILINE):
                 assert expected in output.getvalue()
-    commands = " ".join(one.code for one in snippets(page) if one.language == "bash")
+    commands = " ".join(
+        snippet.code for snippet in snippets(page) if snippet.language == "bash"
+    )
     for name in ("page.html", "wikitext.tsv.gz", "dev.spacy", "encoder"):
         if f" {name}\n" in commands:
             assert (folder / name).exists()
 
 
-@pytest.mark.parametrize("page", with_some("ini"))
-def test_configs(page, folder):
-    for one in snippets(page):
-        if one.language == "ini":
-            page_configs.check(one)
+@each("ini")
+def test_configs_make_what_they_show(snippet, folder):
+    check_config(snippet)
 
 
-@pytest.mark.parametrize("page", with_some("text", "output of"))
-def test_outputs(page):
-    for one in snippets(page):
-        if one.note == "output of":
-            words = shlex.split(one.value.removeprefix("python -m spacy "))
-            assert run(*words).stdout.startswith(one.code)
+@each("text", "output of")
+def test_commands_print_what_is_shown(snippet):
+    words = shlex.split(snippet.value.removeprefix("python -m spacy "))
+    assert run(*words).stdout.startswith(snippet.code)
 
 
-@pytest.mark.parametrize("page", with_some("yaml"))
-def test_arms(page, tmp_path):
-    for one in snippets(page):
-        if one.language == "yaml":
-            path = tmp_path / "arms.yml"
-            path.write_text(one.code, encoding="utf8")
-            assert read_arms(path)[0].config == "baseline"
+@each("yaml")
+def test_arms_can_be_read(snippet, tmp_path):
+    path = tmp_path / "arms.yml"
+    path.write_text(snippet.code, encoding="utf8")
+    assert read_arms(path)[0].config == "baseline"
 
 
-@pytest.mark.parametrize("page", with_some("json"))
-def test_rows_of_predictions(page):
-    nlp = spacy.blank("en")
-    code = "".join(one.code for one in snippets(page) if one.language == "json")
-    for cells in map(json.loads, code.splitlines()):
+@each("json")
+def test_predictions_are_read_as_annotations(snippet, nlp):
+    for cells in map(json.loads, snippet.code.splitlines()):
         doc = nlp.make_doc(cells["text"])
-        example = Example(doc, doc.copy())
         key = "cats" if "label" in cells else "ents"
         metric = {"cats": "cats_accuracy", "ents": "ents_f"}[key]
+        example = Example(doc, doc.copy())
         annotate(example, Row("Line 1", cells), "", Metric(metric, None, None, None))
         assert doc.to_json()[key] == cells.get(key, {cells.get("label"): 1.0})
 
 
-def test_all_kinds_are_there():
-    """Where no snippet is found, no test runs."""
-    found = {one.language for page in pages() for one in snippets(page)}
-    notes = {one.note for page in pages() for one in snippets(page)}
-    assert found == {"python", "bash", "ini", "json", "yaml", "text"}
+def test_snippets_of_all_kinds_are_read():
+    """Where no snippet is read, nothing is tested."""
+    notes = {snippet.note for _, snippet in SNIPPETS}
     assert notes == {"", "file", "output of", "pipeline", "part of", "builds"}
-    commands = [
-        line
-        for page in RUN
-        for one in snippets(page)
-        if one.language == "bash"
-        for line in lines_of(one)
+    lines = [
+        x
+        for _, snippet in SNIPPETS
+        if snippet.language == "bash"
+        for x in snippet.lines
     ]
     for name in ("spanft", "init", "evaluate", "train", "project"):
-        assert any(line.startswith(f"python -m spacy {name} ") for line in commands)
+        assert any(line.startswith(f"python -m spacy {name} ") for line in lines)
 
 
-def test_readme_is_short_and_its_links_work_anywhere():
+def test_the_readme_is_short_and_its_links_work_anywhere():
     """It is also shown where its folder is not: only the picture is linked there."""
     text = read("README.md")
     assert len(text.splitlines()) <= 150

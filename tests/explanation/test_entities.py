@@ -19,7 +19,7 @@ from spacy_spanft.ml.bilou import tag_names
 
 from ..commands import run
 from ..ml.test_textcat import CNN, TOKENS, span_model
-from ..tiny import LISTENER, save_bert, transformer_config
+from ..tiny import LISTENER, transformer_config
 from .test_explanation import gradients, inputs_of, numbers, shake, total_of
 
 NGRAMS = {"new york": 3, "united states of america": 2, "good film in": 1}
@@ -58,46 +58,42 @@ MODELS = {
 }
 
 
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert"))
-
-
-def make(bert, tok2vec, steps, **settings):
-    """Make a pipeline whose windows are small, so that they overlap."""
+def make_pipeline(bert, name, component, ngrams, golds, steps):
+    """Train a component over an encoder with small windows, so that they overlap."""
     spacy.util.fix_random_seed(0)
-    model = {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": tok2vec}
-    config = {
-        "nlp": {"lang": "en", "pipeline": ["transformer", "span_segmenter", "ner"]},
-        "components": {
-            "transformer": transformer_config(bert, 6, 4),
-            "span_segmenter": {"factory": "span_segmenter"},
-            "ner": {"factory": "bilou_ner", "model": model, **settings},
-        },
-    }
+    segmenter = {"factory": "span_segmenter"}
+    components = {"transformer": transformer_config(bert, 6, 4)}
+    components |= {"span_segmenter": segmenter, name: component}
+    pipeline = {"lang": "en", "pipeline": [*components]}
+    config = {"nlp": pipeline, "components": components}
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(NGRAMS))
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"entities": entities})
-        for text, entities in TRAIN
-    ]
+    nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(ngrams))
+    pairs = [(nlp.make_doc(text), gold) for text, gold in golds]
+    examples = [Example.from_dict(*pair) for pair in pairs]
     optimizer = nlp.initialize(lambda: examples)
     optimizer.learn_rate = 0.005
     for _ in range(steps):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
     if not steps:
-        shake(nlp.get_pipe("ner").model)
+        shake(nlp.get_pipe(name).model)
     return nlp
 
 
-@pytest.fixture(scope="module", params=MODELS)
-def name(request):
-    return request.param
+def make(bert, tok2vec, steps, **settings):
+    model = {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": tok2vec}
+    component = {"factory": "bilou_ner", "model": model, **settings}
+    golds = [(text, {"entities": entities}) for text, entities in TRAIN]
+    return make_pipeline(bert, "ner", component, NGRAMS, golds, steps)
 
 
-@pytest.fixture(scope="module", params=[0, 60], ids=["random", "trained"])
-def nlp(bert, name, request):
-    return make(bert, MODELS[name], request.param)
+RANDOM = [(name, 0) for name in MODELS]
+TRAINED = [(name, 60) for name in ("baseline-tokens", "spans", "text-alone", "beside")]
+
+
+@pytest.fixture(scope="module", params=RANDOM + TRAINED, ids=lambda x: f"{x[0]}-{x[1]}")
+def nlp(bert, request):
+    name, steps = request.param
+    return make(bert, MODELS[name], steps)
 
 
 @pytest.fixture(scope="module")
@@ -110,8 +106,8 @@ def node_of(nlp, name):
     return next((node for node in nodes if node.name == name), None)
 
 
-def pieces_of(nlp, doc):
-    """Say from where to where the window of each token may go."""
+def bounds_of(nlp, doc):
+    """Return from where to where the window of each token may go."""
     layer = node_of(nlp, "span_tokens")
     if layer.attrs["spans_key"] is None:
         return [(0, len(doc))] * len(doc)
@@ -132,39 +128,32 @@ def reference(nlp, doc):
     window = node_of(nlp, "span_window")
     V, c = (torch.tensor(output.get_param(name)) for name in ("W", "b"))
     if window is None:
-        seen = inputs_of(output, lambda: model.predict([doc]))
-        tokens = torch.tensor(seen)
+        tokens = torch.tensor(inputs_of(output, lambda: model.predict([doc])))
 
         def logits(tokens):
             return tokens @ V.T + c
     else:
-        seen = inputs_of(window, lambda: model.predict([doc]))
-        tokens = torch.tensor(seen.dataXd)
+        inputs = inputs_of(window, lambda: model.predict([doc]))
+        tokens = torch.tensor(inputs.dataXd)
         W, b = (torch.tensor(window.get_param(name)) for name in ("W", "b"))
-        bounds = pieces_of(nlp, doc)
-        keep, pooled = (
-            node_of(nlp, "span_tokens").attrs[name]
-            for name in ("keep_tokens", "pooled_key")
-        )
+        bounds, attrs = bounds_of(nlp, doc), node_of(nlp, "span_tokens").attrs
 
         def logits(tokens):
             rows = []
             for i, (begin, end) in enumerate(bounds):
                 total = b
-                for place in range(len(W)):
-                    j = i + place - len(W) // 2
+                for k in range(len(W)):
+                    j = i + k - len(W) // 2
                     if begin <= j < end:
-                        total = total + W[place] @ tokens[j]
+                        total = total + W[k] @ tokens[j]
                 rows.append(torch.relu(total))
-            views = [tokens, torch.stack(rows)] if keep else [torch.stack(rows)]
-            if pooled:
-                spans = lengths_of_pieces(get_spans(doc, pooled), len(doc)).tolist()
-                maxima = [p.max(dim=0).values for p in torch.split(views[-1], spans)]
-                views.append(
-                    torch.repeat_interleave(
-                        torch.stack(maxima), torch.tensor(spans), dim=0
-                    )
-                )
+            windows = torch.stack(rows)
+            views = [tokens, windows] if attrs["keep_tokens"] else [windows]
+            if key := attrs["pooled_key"]:
+                sizes = lengths_of_pieces(get_spans(doc, key), len(doc)).tolist()
+                maxima = [x.max(dim=0).values for x in torch.split(windows, sizes)]
+                sizes = torch.tensor(sizes)
+                views.append(torch.stack(maxima).repeat_interleave(sizes, dim=0))
             return torch.cat(views, dim=1) @ V.T + c
 
     slopes = torch.autograd.functional.jacobian(logits, tokens)
@@ -191,26 +180,28 @@ def test_spans_add_up_to_the_models_own_scores_by_gradients_times_tokens(nlp):
     names = tag_names(nlp.get_pipe("ner").labels)
     docs = list(nlp.pipe(TEXTS))
     n_neighbors = 0
-    for one, doc in zip(explain_pipe(nlp, TEXTS, batch_size=3), docs, strict=True):
-        assert [str(ent) for ent in one.spans] == [str(ent) for ent in doc.ents]
-        assert one.labels == ("ART", "GPE", "O")
+    for explained, doc in zip(
+        explain_pipe(nlp, TEXTS, batch_size=3), docs, strict=True
+    ):
+        assert [str(ent) for ent in explained.spans] == [str(ent) for ent in doc.ents]
+        assert explained.labels == ("ART", "GPE", "O")
         if not len(doc):
             continue
         X = inputs_of(output, lambda doc=doc: model.predict([doc]))
         own_logits = X @ output.get_param("W").T + output.get_param("b")
-        logits, of_tags = reference(nlp, one.doc)
+        logits, of_tags = reference(nlp, explained.doc)
         np.testing.assert_allclose(logits, own_logits, atol=1e-4)
-        for span, label in product(spans_of(one.doc), one.labels):
+        for span, label in product(spans_of(explained.doc), explained.labels):
             rows = range(span.start, span.end)
             columns = [names.index(tag) for tag in tags_of(label, len(span))]
             total = own_logits[rows, columns].sum()
             shares = of_tags[rows, columns].sum(axis=0)
-            reasons = one.of(label, span=span)
+            reasons = explained.of(label, span=span)
             assert reasons.total == pytest.approx(total, abs=1e-4)
             assert total_of(reasons) == pytest.approx(total, abs=1e-4)
-            added = np.zeros(len(one.doc))
+            added = np.zeros(len(explained.doc))
             for part, x in reasons.parts:
-                assert part.text == one.doc[part.start].text
+                assert part.text == explained.doc[part.start].text
                 added[part.start] = x
             np.testing.assert_allclose(added, shares, atol=1e-4)
             assert reasons.bias == pytest.approx(total - shares.sum(), abs=1e-4)
@@ -218,46 +209,45 @@ def test_spans_add_up_to_the_models_own_scores_by_gradients_times_tokens(nlp):
     assert (n_neighbors > 0) == (node_of(nlp, "span_window") is not None)
 
 
-def test_entities_and_their_labels(trained):
+def test_an_entity_is_explained_against_its_rival(trained):
     n_long = 0
-    for one in explain_pipe(trained, TEXTS):
-        for ent, gold in zip(one.spans, one.doc.ents, strict=True):
-            assert ent.label_ == gold.label_
-            assert one.of(span=ent).label == ent.label_
-            alone = {label: one.of(label, span=ent) for label in one.labels}
-            totals = {label: reasons.total for label, reasons in alone.items()}
+    for explained in explain_pipe(trained, TEXTS):
+        expected = []
+        for ent in explained.spans:
+            assert explained.of(span=ent).label == ent.label_
+            totals = {
+                label: explained.of(label, span=ent).total for label in explained.labels
+            }
             best = totals.pop(ent.label_)
-            rival = one.rival(span=ent)
+            rival = explained.rival(span=ent)
             assert rival == max(totals, key=totals.get)
-            less = one.of(against=rival, span=ent)
-            assert less.total == pytest.approx(best - totals[rival], abs=1e-4)
-            assert less.total > 0
-            assert less.span.text == ent.text
+            reasons = explained.of(against=rival, span=ent)
+            assert reasons.total == pytest.approx(best - totals[rival], abs=1e-4)
+            assert reasons.total > 0
+            assert reasons.span.text == ent.text
+            expected.append(reasons)
             n_long += len(ent) > 2
-        expected = [one.of(against=one.rival(span=ent), span=ent) for ent in one.spans]
-        assert one.reasons() == expected
+        assert explained.reasons() == expected
     assert n_long
 
 
 def test_probabilities_and_thresholds_stay_what_they_are(bert):
     nlp = make(bert, MODELS["spans"], 20, scores_key="p", threshold=0.3)
-    docs = list(nlp.pipe(TEXTS))
-    for one, doc in zip(explain_pipe(nlp, TEXTS), docs, strict=True):
-        assert [(e.start, e.end, e.label_) for e in one.doc.ents] == [
-            (e.start, e.end, e.label_) for e in doc.ents
-        ]
-        of_both = (each.spans["p"].attrs["scores"] for each in (one.doc, doc))
-        assert next(of_both) == pytest.approx(next(of_both), abs=1e-4)
+    for explained, doc in zip(explain_pipe(nlp, TEXTS), nlp.pipe(TEXTS), strict=True):
+        assert explained.doc.to_json()["ents"] == doc.to_json()["ents"]
+        scores, expected = (
+            each.spans["p"].attrs["scores"] for each in (explained.doc, doc)
+        )
+        assert scores == pytest.approx(expected, abs=1e-4)
 
 
-def test_entities_that_were_there_are_not_its_own(trained):
-    """Another component may have set them: nobody asks why this one did."""
+def test_entities_of_other_components_are_not_explained(trained):
     doc = trained.get_pipe("transformer")(trained.make_doc(TEXTS[2]))
     doc = trained.get_pipe("span_segmenter")(doc)
     doc.ents = [Span(doc, 0, 1, "GPE")]
-    one = next(iter(explain_entities(trained.get_pipe("ner"), [doc])))
+    explained = next(iter(explain_entities(trained.get_pipe("ner"), [doc])))
     assert [ent.text for ent in doc.ents] == ["it", "good film", "new york"]
-    assert [ent.text for ent in one.spans] == ["good film", "new york"]
+    assert [ent.text for ent in explained.spans] == ["good film", "new york"]
 
 
 def test_it_changes_nothing(trained):
@@ -268,10 +258,10 @@ def test_it_changes_nothing(trained):
     assert list(explain_pipe(trained, ["", ""]))[1].spans == []
     doc = trained(TEXTS[2])
     before = [(ent.text, ent.label_) for ent in doc.ents]
-    one = explain(trained, doc)
-    assert one.doc is not doc
+    explained = explain(trained, doc)
+    assert explained.doc is not doc
     # What the component itself predicted is predicted again.
-    assert [(ent.text, ent.label_) for ent in one.spans] == before != []
+    assert [(ent.text, ent.label_) for ent in explained.spans] == before != []
 
 
 def test_the_component_is_chosen():
@@ -292,38 +282,29 @@ def test_the_component_is_chosen():
     assert explain(nlp, "new york").labels == ("X", "O")
 
 
-class TestWrongInput:
-    def test_components(self, trained):
-        nlp = spacy.blank("en")
-        nlp.add_pipe("ner")
-        with pytest.raises(
-            SpanftError, match="can be explained in this pipeline, but n"
-        ):
-            explain(nlp, "a")
-        with pytest.raises(
-            SpanftError, match=r"No component 'transformer' can be .* 'ne"
-        ):
-            explain(trained, "a", component="transformer")
+def test_a_component_that_cannot_be_explained_is_an_error(trained):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ner")
+    with pytest.raises(SpanftError, match="can be explained in this pipeline, but n"):
+        explain(nlp, "a")
+    with pytest.raises(SpanftError, match=r"No component 'transformer' can be .* 'ne"):
+        explain(trained, "a", component="transformer")
+    with pytest.raises(SpanftError, match="Name a span if the component labels"):
+        explain(trained, TEXTS[0]).of()
+    with pytest.raises(SpanftError, match="this component labels spans"):
+        phrases(explain_pipe(trained, TEXTS))
 
-    def test_another_model(self):
-        nlp = spacy.blank("en")
-        ner = nlp.add_pipe("bilou_ner", config={"model": {"tok2vec": TOKENS}})
-        ner.add_label("X")
-        nlp.initialize()
-        layers = ner.model.layers[1].layers[0].layers
-        other = layers[0].copy()
-        other.name = "something"
-        layers[0] = other
-        with pytest.raises(SpanftError, match="traced through the layer 'something'"):
-            explain(nlp, "a")
 
-    def test_no_span(self, trained):
-        with pytest.raises(SpanftError, match="Name a span if the component labels"):
-            explain(trained, TEXTS[0]).of()
-
-    def test_phrases(self, trained):
-        with pytest.raises(SpanftError, match="this component labels spans"):
-            phrases(explain_pipe(trained, TEXTS))
+def test_a_layer_that_is_not_linear_is_an_error():
+    nlp = spacy.blank("en")
+    ner = nlp.add_pipe("bilou_ner", config={"model": {"tok2vec": TOKENS}})
+    ner.add_label("X")
+    nlp.initialize()
+    layers = ner.model.layers[1].layers[0].layers
+    layers[0] = layers[0].copy()
+    layers[0].name = "something"
+    with pytest.raises(SpanftError, match="traced through the layer 'something'"):
+        explain(nlp, "a")
 
 
 @pytest.fixture(scope="module")
@@ -333,32 +314,31 @@ def saved(trained, tmp_path_factory):
     return folder
 
 
-class TestCommand:
-    def test_lists(self, saved, trained):
-        done = run("spanft", "explain", saved, TEXTS[2], "was bad")
-        text, *blocks, nothing = done.stdout.strip().split("\n\n")
-        assert text == repr(TEXTS[2])
-        assert nothing == "No entities or spans in 'was bad'"
-        expected = explain(trained, TEXTS[2]).reasons()
-        for block, reasons in zip(blocks, expected, strict=True):
-            title, added = numbers(block)
-            names = f"{reasons.span.text}: {reasons.label}, not {reasons.against}"
-            assert title == f"{names} (difference of logits): {reasons.total:+.2f}"
-            assert sum(added.values()) == pytest.approx(reasons.total, abs=0.05)
-            assert list(added)[-1] == "(bias)"
+def test_the_command_lists_each_entity(saved, trained):
+    done = run("spanft", "explain", saved, TEXTS[2], "was bad")
+    text, *blocks, nothing = done.stdout.strip().split("\n\n")
+    assert (text, nothing) == (repr(TEXTS[2]), "No entities or spans in 'was bad'")
+    expected = explain(trained, TEXTS[2]).reasons()
+    for block, reasons in zip(blocks, expected, strict=True):
+        title, added = numbers(block)
+        names = f"{reasons.span.text}: {reasons.label}, not {reasons.against}"
+        assert title == f"{names} (difference of logits): {reasons.total:+.2f}"
+        assert sum(added.values()) == pytest.approx(reasons.total, abs=0.05)
+        assert list(added)[-1] == "(bias)"
 
-    def test_json_and_a_page(self, saved, tmp_path):
-        texts = [TEXTS[2], "was bad", "<b>film</b>"]
-        options = ("--jsonl", "--html", tmp_path / "page.html")
-        done = run("spanft", "explain", saved, *texts, *options)
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        assert [row["text"] for row in rows] == texts
-        page = (tmp_path / "page.html").read_text("utf8")
-        assert "<b>film" not in page
-        assert [len(row["spans"]) for row in rows][:2] == [2, 0]
-        for row in rows[0]["spans"]:
-            total = sum(part["added"] for part in row["parts"]) + row["bias"]
-            assert total == pytest.approx(row["logit"], abs=1e-4)
-            assert rows[0]["text"][row["start"] : row["end"]] == row["text"]
-            assert f"{row['text']}: {row['label']}, not" in page
-        assert "No entities or spans in" in page
+
+def test_the_command_writes_json_and_a_page(saved, tmp_path):
+    texts = [TEXTS[2], "was bad", "<b>film</b>"]
+    options = ("--jsonl", "--html", tmp_path / "page.html")
+    done = run("spanft", "explain", saved, *texts, *options)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["text"] for row in rows] == texts
+    assert [len(row["spans"]) for row in rows][:2] == [2, 0]
+    page = (tmp_path / "page.html").read_text("utf8")
+    assert "<b>film" not in page
+    assert "No entities or spans in" in page
+    for row in rows[0]["spans"]:
+        total = sum(part["added"] for part in row["parts"]) + row["bias"]
+        assert total == pytest.approx(row["logit"], abs=1e-4)
+        assert rows[0]["text"][row["start"] : row["end"]] == row["text"]
+        assert f"{row['text']}: {row['label']}, not" in page

@@ -10,6 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.types import Ragged
 
+from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
 from spacy_spanft.explanation.display import to_html
@@ -20,6 +21,7 @@ from spacy_spanft.ml.layers.doc_rows import DocRows
 from ..commands import run
 from ..ml.test_textcat import (
     ATTENTION,
+    CNN,
     MAX,
     MODELS,
     TOKENS,
@@ -28,7 +30,6 @@ from ..ml.test_textcat import (
     span_model,
     train,
 )
-from ..tiny import save_bert
 
 SUM = {"@layers": "reduce_sum.v1"}
 TEXTS = [
@@ -44,11 +45,6 @@ MODELS = {
     "max": span_model(MAX, MAX),
     "sum": span_model(ATTENTION, SUM),
 }
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert"))
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -106,22 +102,22 @@ def test_they_add_up_to_the_models_own_scores(nlp):
     output = model.get_ref("output_layer")
     X = inputs_of(output, lambda: model.predict(docs))
     logits = X @ output.get_param("W").T + output.get_param("b")
-    for one, doc, expected in zip(explanations, docs, logits, strict=True):
-        assert one.doc.text == doc.text
-        assert one.doc.cats == pytest.approx(doc.cats, abs=1e-5)
+    for explained, doc, expected in zip(explanations, docs, logits, strict=True):
+        assert explained.doc.text == doc.text
+        assert explained.doc.cats == pytest.approx(doc.cats, abs=1e-5)
         if not len(doc):
-            assert list(one.logits.values()) == [0.0, 0.0]
-            assert one.contributions().parts == []
+            assert list(explained.logits.values()) == [0.0, 0.0]
+            assert explained.contributions().parts == []
             continue
         for label, logit in zip("AB", expected.tolist(), strict=True):
-            reasons = one.of(label)
+            reasons = explained.of(label)
             assert total_of(reasons) == pytest.approx(logit, abs=1e-4)
             assert reasons.total == pytest.approx(logit, abs=1e-4)
-            assert one.logits[label] == pytest.approx(logit, abs=1e-4)
+            assert explained.logits[label] == pytest.approx(logit, abs=1e-4)
 
 
 def attention(layer, rows):
-    """Compute the weights of one sequence."""
+    """Return the weights of one sequence."""
     W, b, w = (layer.get_param(name) for name in "Wbw")
     scores = np.exp(np.tanh(rows @ W.T + b) @ w)
     return scores / scores.sum()
@@ -130,20 +126,19 @@ def attention(layer, rows):
 def test_shares_are_slopes(nlp):
     """Where a piece grows by a little, the score does by as much of its share.
 
-    The weights of an attention stay as they are in the text. What a piece adds to a
-    mean is told apart in the test below.
+    The weights of an attention stay. The test below holds what it adds to a mean.
     """
     model = nlp.get_pipe("textcat").model
     W = model.get_ref("output_layer").get_param("W")
     pool = next(node for node in model.walk() if node.name in POOLS)
     leaves = [node for node in pool.layers[1].walk() if not node.layers]
-    for one in explain_pipe(nlp, TEXTS, batch_size=3):
-        if not len(one.doc):
+    for explained in explain_pipe(nlp, TEXTS, batch_size=3):
+        if not len(explained.doc):
             continue
-        X = model.get_ref("rows").predict([one.doc])
+        X = model.get_ref("rows").predict([explained.doc])
         pieces, sequence = pieces_of(pool, X)
         rows = sequence.dataXd
-        shares = one.contributions().of_parts - of_mean(nlp, X, pieces)
+        shares = explained.contributions().of_parts - of_mean(nlp, X, pieces)
         assert np.abs(shares).max() > 1e-3
         if leaves[0].name == "attention_sum":
             weights = attention(leaves[0], rows)
@@ -163,7 +158,7 @@ def test_shares_are_slopes(nlp):
 
 
 def of_mean(nlp, X, pieces):
-    """Compute what the pieces of one text add to the mean of its rows, row by row."""
+    """Return what the pieces of one text add to the mean of its rows, row by row."""
     model = nlp.get_pipe("textcat").model
     layers = [n for n in model.walk() if n.name == "doc_summary"]
     W, ends = model.get_ref("output_layer").get_param("W"), np.cumsum(pieces.lengths)
@@ -186,14 +181,16 @@ def test_a_piece_adds_to_the_mean_what_that_would_lose_without_it(bert):
     W = classifier.get_ref("output_layer").get_param("W")
     width = W.shape[1] // 2
     pool = next(node for node in classifier.walk() if node.name in POOLS)
-    for one in explain_pipe(nlp, ["very good film", "new york film"]):
-        X = classifier.get_ref("rows").predict([one.doc])
+    for explained in explain_pipe(nlp, ["very good film", "new york film"]):
+        X = classifier.get_ref("rows").predict([explained.doc])
         pieces, _ = pieces_of(pool, X)
         rows, lengths = pieces
         n_rows, ends = len(X.vectors), np.cumsum(lengths)
         assert sorted(rows) == list(range(n_rows))
         whole = W[:, width:] @ X.vectors.mean(axis=0)
-        np.testing.assert_allclose(one.contributions().whole_text, whole, atol=1e-5)
+        np.testing.assert_allclose(
+            explained.contributions().whole_text, whole, atol=1e-5
+        )
         parts = of_mean(nlp, X, pieces)
         assert abs(parts).max() > 1e-3
         for part, end, length in zip(parts, ends, lengths, strict=True):
@@ -238,9 +235,9 @@ def test_cnns_written_out(bert):
     model = nlp.get_pipe("textcat").model
     first, second = (n for n in model.walk() if n.name == "span_window")
     output = model.get_ref("output_layer")
-    for one in explain_pipe(nlp, TEXTS[:2]):
-        X = model.get_ref("rows").predict([one.doc])
-        pieces = align_pieces(X.encodings[0], get_spans(one.doc, "ngrams"))
+    for explained in explain_pipe(nlp, TEXTS[:2]):
+        X = model.get_ref("rows").predict([explained.doc])
+        pieces = align_pieces(X.encodings[0], get_spans(explained.doc, "ngrams"))
         ends = np.cumsum(pieces.lengths)
         spans = [
             np.maximum(windows(first, X.vectors[pieces.rows[e - n : e]]), 0).max(axis=0)
@@ -256,7 +253,7 @@ def test_cnns_written_out(bert):
                 for i in range(min(len(W), len(spans) - winner)):
                     share = W[i, feature] @ spans[winner + i]
                     added[winner + i] += weights[feature] * share
-        reasons = one.of("B")
+        reasons = explained.of("B")
         assert [a for _, a in reasons.parts] == pytest.approx(added.tolist(), abs=1e-4)
         assert reasons.bias == pytest.approx(float(bias), abs=1e-4)
         cls = float(weights[made.shape[1] :] @ X.vectors[0])
@@ -271,11 +268,13 @@ def parts_of(explanation):
 def test_parts_are_whole_spans_and_the_tokens_between_them(bert, max_rows):
     nlp = make(bert, {**MODELS["cnn-cnn"], "max_rows": max_rows}, window=12)
     train(nlp, examples_for(nlp))
-    one = explain(nlp, "it was a very good film in new york")
+    explained = explain(nlp, "it was a very good film in new york")
     texts = ["it", "was", "a", "very good film", "in", "new york"]
-    assert [part.text for part in parts_of(one)] == texts
-    assert len(one.contributions().parts) == len(texts) + 2  # [CLS] and [SEP]
-    assert [one.doc[part.start : part.end].text for part in parts_of(one)] == texts
+    assert [part.text for part in parts_of(explained)] == texts
+    assert len(explained.contributions().parts) == len(texts) + 2  # [CLS] and [SEP]
+    assert [
+        explained.doc[part.start : part.end].text for part in parts_of(explained)
+    ] == texts
 
 
 def test_a_part_has_all_tokens_of_its_wordpieces(classifier):
@@ -294,32 +293,34 @@ def test_a_part_has_all_tokens_of_its_wordpieces(classifier):
 
 
 def test_one_label_against_another(classifier):
-    one = explain(classifier, TEXTS[0])
-    assert one.label == max(one.logits, key=one.logits.get)
-    assert {one.label, one.rival()} == {"A", "B"}
-    assert (one.rival("A"), one.rival("B")) == ("B", "A")
-    against, a, b = one.of("A", "B"), one.of("A"), one.of("B")
+    explained = explain(classifier, TEXTS[0])
+    assert explained.label == max(explained.logits, key=explained.logits.get)
+    assert {explained.label, explained.rival()} == {"A", "B"}
+    assert (explained.rival("A"), explained.rival("B")) == ("B", "A")
+    against, a, b = explained.of("A", "B"), explained.of("A"), explained.of("B")
     assert against.total == pytest.approx(a.total - b.total, abs=1e-5)
     for (part, x), (_, y), (_, z) in zip(against.parts, a.parts, b.parts, strict=True):
         assert x == pytest.approx(y - z, abs=1e-5)
-        assert part in one.contributions().parts
+        assert part in explained.contributions().parts
     values = [value for _, value in against.strongest()]
     assert values == sorted(values, reverse=True)
     assert len(against.strongest(2)) == 2
-    (reasons,) = one.reasons()
-    assert reasons == one.of(one.label, one.rival())
-    assert one.reasons(against=one.label) == [reasons]  # nothing is against itself
-    assert one.reasons("A", "B") == [against]
+    (reasons,) = explained.reasons()
+    assert reasons == explained.of(explained.label, explained.rival())
+    assert explained.reasons(against=explained.label) == [
+        reasons
+    ]  # nothing is against itself
+    assert explained.reasons("A", "B") == [against]
 
 
 def test_labels_that_do_not_exclude_each_other(bert):
     nlp = make(bert, MODELS["cnn-cnn"], component="textcat_multilabel")
     train(nlp, examples_for(nlp), steps=2)
-    one, doc = explain(nlp, TEXTS[0]), nlp(TEXTS[0])
-    for label, score in one.logits.items():
+    explained, doc = explain(nlp, TEXTS[0]), nlp(TEXTS[0])
+    for label, score in explained.logits.items():
         assert 1 / (1 + np.exp(-score)) == pytest.approx(doc.cats[label], abs=1e-5)
-    assert one.rival() is None
-    assert one.rival("A") is None
+    assert explained.rival() is None
+    assert explained.rival("A") is None
 
 
 def test_phrases_of_a_corpus(classifier):
@@ -327,9 +328,9 @@ def test_phrases_of_a_corpus(classifier):
     texts = [*TEXTS, "Very  good film", "this film is very bad ."]
     of_labels = phrases(explain_pipe(classifier, texts), min_count=2)
     expected: dict = {"A": {}, "B": {}}
-    for one in explain_pipe(classifier, texts):
+    for explained in explain_pipe(classifier, texts):
         for label, other in ("AB", "BA"):
-            for part, added in one.of(label, other).parts:
+            for part, added in explained.of(label, other).parts:
                 if part.text:
                     text = " ".join(part.text.lower().split())
                     expected[label].setdefault(text, []).append(added)
@@ -340,10 +341,12 @@ def test_phrases_of_a_corpus(classifier):
         assert [(text, n) for text, n, _ in of_labels[label]] == [
             (text, n) for text, n, _ in best
         ]
-        assert [one.added for one in of_labels[label]] == pytest.approx(
+        assert [explained.added for explained in of_labels[label]] == pytest.approx(
             [added for *_, added in best], abs=1e-5
         )
-    assert {one.text for label in "AB" for one in of_labels[label]} == set(often)
+    assert {explained.text for label in "AB" for explained in of_labels[label]} == set(
+        often
+    )
 
 
 def test_phrases_of_one_text_in_three_labels(classifier):
@@ -385,11 +388,11 @@ def test_it_changes_nothing(classifier):
 def test_as_much_is_as_dark_in_each_text(classifier):
     blocks = []
     for text, values in (("some text", (0.12, -0.001)), ("<other> text", (9.0, 0.12))):
-        one = explain(classifier, text)
-        (reasons,) = one.reasons()
+        explained = explain(classifier, text)
+        (reasons,) = explained.reasons()
         words = [part for part, _ in reasons.parts if part.text]
         parts = [(words[0], values[0]), (words[-1], values[1])]
-        blocks.append((one, [reasons._replace(parts=parts, against="&<b>")]))
+        blocks.append((explained, [reasons._replace(parts=parts, against="&<b>")]))
     page = to_html(blocks)
     marks = re.findall(r'<mark class="entity" style="background: (#\w+);', page)
     assert marks == ["#e7f4e8", "#5fb96d", "#e7f4e8"]
@@ -433,104 +436,106 @@ def numbers(text):
     return title, {line[9:].strip(): float(line[:9]) for line in lines}
 
 
-class TestCommand:
-    def test_lists(self, saved, classifier):
-        texts = "this film is very good", "new york"
-        done = run("spanft", "explain", saved, *texts)
-        shown, first, other, second = done.stdout.strip().split("\n\n")
-        assert (shown, other) == tuple(map(repr, texts))
-        title, added = numbers(first)
-        assert {"this", "film", "(the whole text)", "(bias)"} <= {*added}
-        (reasons,) = explain(classifier, texts[0]).reasons()
-        names = f"{reasons.label} {reasons.prediction:.2f}, not {reasons.against}"
-        assert title == f"{names} (difference of logits): {reasons.total:+.2f}"
-        assert sum(added.values()) == pytest.approx(reasons.total, abs=0.05)
-        assert "new york" in numbers(second)[1]
-
-    def test_no_text_has_no_label(self, saved):
-        assert run("spanft", "explain", saved, "").stdout.strip() == "No text in ''"
-        done = run("spanft", "explain", saved, "", "new york", "--jsonl")
-        nothing, row = map(json.loads, done.stdout.splitlines())
-        assert nothing == {"text": ""}
-        assert row["label"] in "AB"
-
-    def test_json_and_a_page(self, saved, tmp_path):
-        texts = ["very good film in new york", "<b>bad</b> & new york"]
-        options = ("--label", "B", "--jsonl", "--html", tmp_path / "page.html")
-        done = run("spanft", "explain", saved, *texts, *options)
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        assert [row["text"] for row in rows] == texts
-        page = (tmp_path / "page.html").read_text("utf8")
-        for row in rows:
-            assert (row["label"], row["against"]) == ("B", "A")
-            parts = sum(part["added"] for part in row["parts"])
-            rest = row["whole_text"] + row["others"] + row["bias"]
-            assert parts + rest == pytest.approx(row["logit"], abs=1e-4)
-            for part in row["parts"]:
-                assert row["text"][part["start"] : part["end"]] == part["text"]
-                if abs(part["added"]) >= 0.01:
-                    assert f"{part['added']:+.2f}" in page
-        assert "<title>What speaks for each label</title>" in page
-        assert "<b>bad" not in page
-
-    @pytest.mark.parametrize("command", ["explain", "phrases"])
-    def test_a_text_that_is_too_long(self, saved, tmp_path, command):
-        (tmp_path / "texts.txt").write_text("good\n\n" + 1_000_001 * "a" + "\n")
-        file = ("--file", tmp_path / "texts.txt")
-        done = run("spanft", command, saved, *file, ok=False)
-        assert "Text 2 has 1,000,001 characters" in done.stderr
-
-    @pytest.mark.parametrize("command", ["explain", "phrases"])
-    def test_no_such_label(self, saved, command):
-        done = run("spanft", command, saved, "good", "--label", "C", ok=False)
-        assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
-        assert not done.stdout
-
-    def test_phrases(self, saved, classifier, tmp_path):
-        file = tmp_path / "texts.txt"
-        file.write_text("\n".join([*TEXTS, *TEXTS]), "utf8")
-        texts = [text for text in [*TEXTS, *TEXTS] if text]
-        best = phrases(explain_pipe(classifier, texts), min_count=2)
-        done = run("spanft", "phrases", saved, "--file", file, "-m", 2, "--jsonl")
-        assert [json.loads(line) for line in done.stdout.splitlines()] == [
-            {"label": label, **one._asdict()} for label in "AB" for one in best[label]
-        ]
-        options = ("-m", 2, "-n", 1, "--label", "B")
-        done = run("spanft", "phrases", saved, "--file", file, *options)
-        _, heading, _, row, *_ = done.stdout.split("\n")
-        first = best["B"][0]
-        assert heading.split() == ["adds", "n", "B"]
-        assert row.split(None, 2) == [f"{first.added:+.2f}", str(first.n), first.text]
-        done = run("spanft", "phrases", saved, "good")
-        assert "no phrase that occurs 3 times or more" in done.stdout
+def test_the_command_lists_what_adds_up_to_a_label(saved, classifier):
+    texts = "this film is very good", "new york", ""
+    done = run("spanft", "explain", saved, *texts)
+    blocks = done.stdout.strip().split("\n\n")
+    shown, first, other, second, nothing = blocks
+    assert (shown, other, nothing) == (*map(repr, texts[:2]), "No text in ''")
+    title, added = numbers(first)
+    assert {"this", "film", "(the whole text)", "(bias)"} <= {*added}
+    (reasons,) = explain(classifier, texts[0]).reasons()
+    names = f"{reasons.label} {reasons.prediction:.2f}, not {reasons.against}"
+    assert title == f"{names} (difference of logits): {reasons.total:+.2f}"
+    assert sum(added.values()) == pytest.approx(reasons.total, abs=0.05)
+    assert "new york" in numbers(second)[1]
 
 
-class TestWrongInput:
-    def test_labels(self, classifier):
-        one = explain(classifier, TEXTS[0])
-        with pytest.raises(SpanftError, match="label is 'C', but must be one of 'A'"):
-            one.of("C")
-        with pytest.raises(SpanftError, match="no other label than 'B'"):
-            one.of("B", "B")
-        with pytest.raises(SpanftError, match="Name a span if the component labels"):
-            one.of(span=one.doc[:1])
+def test_the_command_writes_json_and_a_page(saved, tmp_path):
+    texts = ["very good film in new york", "<b>bad</b> & new york", ""]
+    options = ("--label", "B", "--jsonl", "--html", tmp_path / "page.html")
+    done = run("spanft", "explain", saved, *texts, *options)
+    *rows, nothing = map(json.loads, done.stdout.splitlines())
+    assert nothing == {"text": ""}
+    assert [row["text"] for row in rows] == texts[:2]
+    page = (tmp_path / "page.html").read_text("utf8")
+    for row in rows:
+        assert (row["label"], row["against"]) == ("B", "A")
+        parts = sum(part["added"] for part in row["parts"])
+        rest = row["whole_text"] + row["others"] + row["bias"]
+        assert parts + rest == pytest.approx(row["logit"], abs=1e-4)
+        for part in row["parts"]:
+            assert row["text"][part["start"] : part["end"]] == part["text"]
+            if abs(part["added"]) >= 0.01:
+                assert f"{part['added']:+.2f}" in page
+    assert "<title>What speaks for each label</title>" in page
+    assert "<b>bad" not in page
 
-    def test_one_text_in_place_of_many(self, classifier):
-        with pytest.raises(SpanftError, match=f"texts is '{TEXTS[0]}', but must be a"):
-            explain_pipe(classifier, TEXTS[0])
 
-    def test_nothing_learned(self):
-        nlp = spacy.blank("en")
-        nlp.add_pipe("span_segmenter")
-        model = span_model(MAX, MAX, tok2vec=TOKENS)
-        nlp.add_pipe("textcat", config={"model": model}).add_label("A")
-        with pytest.raises(SpanftError, match="'textcat' has not been initialized"):
-            explain_pipe(nlp, TEXTS)
+@pytest.mark.parametrize("command", ["explain", "phrases"])
+def test_the_commands_refuse_wrong_labels_and_long_texts(saved, tmp_path, command):
+    done = run("spanft", command, saved, "good", "--label", "C", ok=False)
+    assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
+    assert not done.stdout
+    (tmp_path / "texts.txt").write_text("good\n\n" + 1_000_001 * "a" + "\n")
+    file = ("--file", tmp_path / "texts.txt")
+    done = run("spanft", command, saved, *file, ok=False)
+    assert "Text 2 has 1,000,001 characters" in done.stderr
 
-    def test_a_pooling_that_is_not_linear(self, classifier, monkeypatch):
-        nodes = list(classifier.get_pipe("textcat").model.walk())
-        pooling = next(node for node in nodes if node.name == "span_pool").layers[1]
-        node = next(node for node in pooling.walk() if node.name == "span_window")
-        monkeypatch.setattr(node, "name", "cubes")
-        with pytest.raises(SpanftError, match="cannot be traced through the layer 'cu"):
-            explain(classifier, TEXTS[0])
+
+def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
+    file = tmp_path / "texts.txt"
+    file.write_text("\n".join([*TEXTS, *TEXTS]), "utf8")
+    texts = [text for text in [*TEXTS, *TEXTS] if text]
+    best = phrases(explain_pipe(classifier, texts), min_count=2)
+    done = run("spanft", "phrases", saved, "--file", file, "-m", 2, "--jsonl")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"label": label, **explained._asdict()}
+        for label in "AB"
+        for explained in best[label]
+    ]
+    options = ("-m", 2, "-n", 1, "--label", "B")
+    done = run("spanft", "phrases", saved, "--file", file, *options)
+    _, heading, _, row, *_ = done.stdout.split("\n")
+    first = best["B"][0]
+    assert heading.split() == ["adds", "n", "B"]
+    assert row.split(None, 2) == [f"{first.added:+.2f}", str(first.n), first.text]
+    done = run("spanft", "phrases", saved, "good")
+    assert "no phrase that occurs 3 times or more" in done.stdout
+
+
+def test_wrong_labels_and_spans_are_errors(classifier):
+    explained = explain(classifier, TEXTS[0])
+    with pytest.raises(SpanftError, match="label is 'C', but must be one of 'A'"):
+        explained.of("C")
+    with pytest.raises(SpanftError, match="no other label than 'B'"):
+        explained.of("B", "B")
+    with pytest.raises(SpanftError, match="Name a span if the component labels"):
+        explained.of(span=explained.doc[:1])
+    with pytest.raises(SpanftError, match=f"texts is '{TEXTS[0]}', but must be a"):
+        explain_pipe(classifier, TEXTS[0])
+
+
+def test_a_component_that_has_learned_nothing_is_an_error():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter")
+    model = span_model(MAX, MAX, tok2vec=TOKENS)
+    nlp.add_pipe("textcat", config={"model": model}).add_label("A")
+    with pytest.raises(SpanftError, match="'textcat' has not been initialized"):
+        explain_pipe(nlp, TEXTS)
+
+
+@pytest.mark.parametrize("component", ["textcat", "spancat"])
+def test_a_layer_that_is_not_linear_is_an_error(component, monkeypatch):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter").initialize(dictionary=NgramDictionary({"a b": 2}))
+    model = MODELS["tokens"] if component == "textcat" else {"reducer": CNN}
+    pipe = nlp.add_pipe(component, config={"model": model})
+    for label in "AB":
+        pipe.add_label(label)
+    nlp.initialize()
+    nodes = pipe.model.walk()
+    *_, window = (node for node in nodes if node.name == "span_window")
+    monkeypatch.setattr(window, "name", "cubes")
+    with pytest.raises(SpanftError, match="cannot be traced through the layer 'cubes'"):
+        explain(nlp, TEXTS[0])

@@ -13,7 +13,13 @@ from transformers import AutoTokenizer, BertTokenizer
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.pretraining import SpanMaskingCollator
-from spacy_spanft.pretraining.collator import IGNORED
+from spacy_spanft.pretraining.collator import (
+    IGNORED,
+    NO_WORD,
+    tells_words,
+    word_starts,
+    words_of,
+)
 from spacy_spanft.pretraining.collator import _draw_fates as draw_fates
 from spacy_spanft.pretraining.masking import (
     LONGEST,
@@ -23,12 +29,6 @@ from spacy_spanft.pretraining.masking import (
     span_lengths,
 )
 from spacy_spanft.pretraining.masking import _arrange as arrange
-from spacy_spanft.pretraining.word_ids import (
-    NO_WORD,
-    tells_words,
-    word_starts,
-    words_of,
-)
 
 from ..tiny import save_bert, save_encoder
 from .tiny_mlm import albert_tokenizer
@@ -61,35 +61,38 @@ def true_lengths(longest=LONGEST):
     return [weight / sum(weights) for weight in weights]
 
 
+def assert_mean(values, expected):
+    """Assert a mean to four standard errors."""
+    error = 4 * np.std(values) / len(values) ** 0.5
+    assert np.mean(values) == pytest.approx(expected, abs=error)
+
+
+def drawn_spans(n_words, n=12_000):
+    random = np.random.default_rng(0)
+    return [choose_spans(n_words, 0.15, random).lengths for _ in range(n)]
+
+
 class TestLengths:
-    def test_mean_is_that_of_the_paper(self):
+    def test_the_mean_is_that_of_the_paper(self):
         assert span_lengths() == pytest.approx(true_lengths())
         assert span_lengths() @ np.arange(1, 11) == pytest.approx(3.8, abs=0.005)
 
     # The shortest run that has room for all lengths, and a long one.
     @pytest.mark.parametrize("n_words", [13, 30, 97])
     def test_neither_the_budget_nor_the_ends_bias_them(self, n_words):
-        random = np.random.default_rng(0)
-        drawn = [choose_spans(n_words, 0.15, random).lengths for _ in range(12_000)]
+        drawn = drawn_spans(n_words)
         lengths = np.concatenate(drawn)
         shares = np.bincount(lengths, minlength=11)[1:] / len(lengths)
         # Four standard errors.
         error = 4 * np.sqrt(np.array(true_lengths()) / len(lengths))
         assert (np.abs(shares - true_lengths()) < error).all()
-        words = np.array([sum(some) for some in drawn])
-        assert words.mean() == pytest.approx(
-            0.15 * n_words, abs=4 * words.std() / len(words) ** 0.5
-        )
+        assert_mean([sum(lengths) for lengths in drawn], 0.15 * n_words)
 
     @pytest.mark.parametrize("n_words", [1, 2, 5, 9, 12])
-    def test_of_short_runs_the_share_is_exact(self, n_words):
-        random = np.random.default_rng(0)
-        drawn = [choose_spans(n_words, 0.15, random).lengths for _ in range(12_000)]
-        words = np.array([sum(some) for some in drawn])
-        assert words.mean() == pytest.approx(
-            0.15 * n_words, abs=4 * words.std() / len(words) ** 0.5
-        )
-        assert words.max() <= max(1, n_words - 1)
+    def test_the_share_of_short_runs_is_exact(self, n_words):
+        words = [sum(lengths) for lengths in drawn_spans(n_words)]
+        assert_mean(words, 0.15 * n_words)
+        assert max(words) <= max(1, n_words - 1)
 
     @given(st.integers(1, 60), st.floats(0.01, 0.4), st.integers(0, 999))
     def test_spans_are_apart_and_inside(self, n_words, share, seed):
@@ -110,10 +113,10 @@ class TestLengths:
             for a, b, c in itertools.product(range(10), repeat=3)
             if a + 2 < b and b + 1 < c and c + 3 <= 10
         }
-        n = 500 * len(possible)
-        found = Counter(tuple(arrange(10, lengths, random).tolist()) for _ in range(n))
-        assert set(found) == possible
-        assert max(abs(count - 500) for count in found.values()) < 4.5 * 500**0.5
+        draws = (arrange(10, lengths, random) for _ in range(500 * len(possible)))
+        counts = Counter(tuple(draw.tolist()) for draw in draws)
+        assert set(counts) == possible
+        assert max(abs(count - 500) for count in counts.values()) < 4.5 * 500**0.5
 
 
 def test_words_are_equally_likely():
@@ -136,8 +139,7 @@ class TestNgrams:
             assert (starts[1:] > ends[:-1]).all()
             assert (lengths > 1).all()  # there are enough of them
             words.append(lengths.sum())
-        share = np.mean(words) / 21
-        assert share == pytest.approx(0.2, abs=4 * np.std(words) / 21 / 8000**0.5)
+        assert_mean(words, 0.2 * 21)
 
     def test_words_stand_in(self):
         bounds = np.array([*range(21), 22, *range(23, 43)])
@@ -154,10 +156,9 @@ class TestNgrams:
         tokens_of = dict(zip(bounds.tolist(), sizes.tolist(), strict=False))
         random = np.random.default_rng(0)
         drawn = [choose_ngrams(bounds, sizes, 0.15, random) for _ in range(8000)]
-        n_tokens = [sum(tokens_of[s] for s in one.starts.tolist()) for one in drawn]
-        error = 4 * np.std(n_tokens) / len(n_tokens) ** 0.5
-        assert np.mean(n_tokens) == pytest.approx(0.15 * sizes.sum(), abs=error)
-        assert np.mean([(one.lengths > 1).all() for one in drawn]) > 0.9
+        n_tokens = [sum(tokens_of[s] for s in c.starts.tolist()) for c in drawn]
+        assert_mean(n_tokens, 0.15 * sizes.sum())
+        assert np.mean([(c.lengths > 1).all() for c in drawn]) > 0.9
 
 
 class TestWords:
@@ -178,16 +179,15 @@ class TestWords:
         for word, (begin, end) in zip(words, encoded["offset_mapping"], strict=True):
             if end > begin:
                 spans.setdefault(word, []).append((begin, end))
-        whole = [TEXT[some[0][0] : some[-1][1]].strip() for some in spans.values()]
-        found = [word for word in whole if word]
+        cut = [TEXT[some[0][0] : some[-1][1]].strip() for some in spans.values()]
+        cut = [word for word in cut if word]
         model = tokenizer.backend_tokenizer.model
         if getattr(model, "continuing_subword_prefix", None):  # WordPiece
-            own = tokenizer(TEXT).word_ids()
-            assert len(found) == max(i for i in own if i is not None) + 1
-            found = "".join(found)
-            assert found == TEXT.replace(" ", "")
+            ids = tokenizer(TEXT).word_ids()
+            assert len(cut) == max(i for i in ids if i is not None) + 1
+            assert "".join(cut) == TEXT.replace(" ", "")
         else:
-            assert found == TEXT.split()
+            assert cut == TEXT.split()
 
     def test_white_space_where_the_tokenizer_knows_no_words(self, roberta):
         from tokenizers import pre_tokenizers
@@ -210,16 +210,14 @@ class TestWords:
         labels = collator([tokenizer(text) for _ in range(8)])["labels"]
         assert 0 < (labels != IGNORED).float().mean() < 0.3
 
-    def test_nothing_tells(self, bert):
+    def test_a_feature_without_words_is_an_error(self, bert):
         feature = {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1]}
-        with pytest.raises(
-            SpanftError, match=r"only \['input_ids', 'attention_mask'\]"
-        ):
+        with pytest.raises(SpanftError, match=r"only \['input_ids', 'attention_m"):
             SpanMaskingCollator(bert)([feature])
 
 
 def example(random, tokenizer, n_words, most=4):
-    """Make a sequence of random words of one to `most` tokens."""
+    """Return a sequence of random words of one to `most` tokens."""
     sizes = random.integers(1, most + 1, n_words)
     words = np.repeat(np.arange(n_words), sizes)
     ids = random.integers(5, len(tokenizer), len(words))
@@ -231,7 +229,7 @@ def example(random, tokenizer, n_words, most=4):
 
 
 def runs(mask):
-    """Find where masked tokens begin and end."""
+    """Return where masked tokens begin and end."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], mask, [0]])))
     return edges.reshape(-1, 2)
 
@@ -290,8 +288,8 @@ def test_a_million_tokens(bert):
 def test_fates_are_even(n_spans):
     random = np.random.default_rng(0)
     drawn = np.array([draw_fates(n_spans, random) for _ in range(6000)])
-    for place in range(n_spans):  # each span by itself
-        counts, _ = np.histogram(drawn[:, place], 10, (0, 1))
+    for fates in drawn.T:  # each span by itself
+        counts, _ = np.histogram(fates, 10, (0, 1))
         assert counts / 6000 == pytest.approx(0.1, abs=0.016)
     assert len(draw_fates(0, random)) == 0
 
@@ -341,7 +339,8 @@ class TestCollator:
         special = np.isin(ids, tokenizer.all_special_ids)
         collator = SpanMaskingCollator(tokenizer, share=0.4)
         for seed in range(50):
-            masked = collator.mask({**encoded, **_words(encoded), "key": (seed,)})
+            words = {"word_ids": encoded.word_ids(), "key": (seed,)}
+            masked = collator.mask({**encoded, **words})
             assert (masked.labels[special] == IGNORED).all()
             assert (masked.ids[special] == ids[special]).all()
         assert special.sum() >= 14
@@ -351,29 +350,24 @@ class TestCollator:
         feature = example(np.random.default_rng(0), bert, 200)
         seen = set()
         for seed in range(200):
-            seen |= set(
-                SpanMaskingCollator(bert, seed=seed)
-                .mask({**feature, "key": ()})
-                .ids.tolist()
-            )
+            collator = SpanMaskingCollator(bert, seed=seed)
+            seen |= set(collator.mask({**feature, "key": ()}).ids.tolist())
         special = set(bert.all_special_ids)
         assert seen & special == {2, 3, 4}  # [CLS], [SEP] and [MASK]
         assert len(seen) == len(bert) - 2  # and all others
 
     def test_pairs(self, bert):
-        one = bert("new york city is it", "the unbelievable film")
-        two = bert("a", "b")
-        batch = SpanMaskingCollator(bert, share=0.4)([one, two])
-        expected = bert.pad([one, two], return_tensors="pt")
+        first = bert("new york city is it", "the unbelievable film")
+        second = bert("a", "b")
+        batch = SpanMaskingCollator(bert, share=0.4)([first, second])
+        expected = bert.pad([first, second], return_tensors="pt")
         assert (batch["token_type_ids"] == expected["token_type_ids"]).all()
         separators = expected["input_ids"] == bert.sep_token_id
         assert (batch["labels"][separators] == IGNORED).all()
 
     def test_chance_is_in_the_key_alone(self, bert):
         random = np.random.default_rng(0)
-        examples = [
-            {**example(random, bert, 30), "key": (1, number)} for number in range(8)
-        ]
+        examples = [example(random, bert, 30) | {"key": (1, n)} for n in range(8)]
         collator = SpanMaskingCollator(bert, seed=-3)
         alone = [collator.mask(feature) for feature in examples]
         torch.manual_seed(5)
@@ -383,11 +377,8 @@ class TestCollator:
             rows = [row for batch in loader for row in batch["input_ids"]]
             for row, masked in zip(rows, alone, strict=True):
                 assert row[: len(masked.ids)].tolist() == masked.ids.tolist()
-        others = [
-            SpanMaskingCollator(bert, seed=4).mask(examples[0]),
-            collator.mask({**examples[0], "key": (2, 0)}),
-            collator.mask({**examples[0], "key": (1, 1)}),
-        ]
+        others = [collator.mask(examples[0] | {"key": key}) for key in ((2, 0), (1, 1))]
+        others.append(SpanMaskingCollator(bert, seed=4).mask(examples[0]))
         assert all(o.labels.tolist() != alone[0].labels.tolist() for o in others)
 
     def test_without_a_key_chance_is_pytorchs(self, bert):
@@ -416,13 +407,13 @@ class TestCollator:
             assert (batch["input_ids"][~is_seen] == bert.pad_token_id).all()
             assert (batch["labels"][~is_seen] == IGNORED).all()
 
-    def test_refuses_settings(self, bert):
+    def test_refuses_wrong_settings_and_tokenizers(self, bert):
         with pytest.raises(SpanftError, match="masking is 'chance', but must be in"):
             SpanMaskingCollator(bert, masking="chance")
         with pytest.raises(SpanftError, match=r"share is 0\.5, but must be over 0"):
             SpanMaskingCollator(bert, share=0.5)
-
-    def test_refuses_tokenizers(self, bert):
+        with pytest.raises(SpanftError, match="segment_ids"):
+            SpanMaskingCollator(bert, "ngrams")([bert(TEXT)])
         bare = AutoTokenizer.from_pretrained(bert.name_or_path, mask_token=None)
         with pytest.raises(SpanftError, match="has no mask token"):
             SpanMaskingCollator(bare)
@@ -430,11 +421,3 @@ class TestCollator:
         if not slow.is_fast:  # transformers 5 has no slow ones
             with pytest.raises(SpanftError, match="is not a fast one"):
                 SpanMaskingCollator(slow)
-
-    def test_ngrams_need_segments(self, bert):
-        with pytest.raises(SpanftError, match="segment_ids"):
-            SpanMaskingCollator(bert, "ngrams")([bert(TEXT)])
-
-
-def _words(encoded):
-    return {"input_ids": encoded["input_ids"], "word_ids": encoded.word_ids()}

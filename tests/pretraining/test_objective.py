@@ -1,5 +1,6 @@
 """The loss of SpanBERT: by hand, by finite differences, over many encoders."""
 
+import itertools
 import math
 
 import pytest
@@ -7,13 +8,14 @@ import torch
 import transformers
 from torch import nn
 
-from spacy_spanft.pretraining.boundary import (
+from spacy_spanft.pretraining.collator import IGNORED
+from spacy_spanft.pretraining.objective import (
     SpanBoundaryHead,
+    SpanObjective,
     find_boundaries,
     output_embeddings,
+    with_objective,
 )
-from spacy_spanft.pretraining.collator import IGNORED
-from spacy_spanft.pretraining.objective import SpanObjective, with_objective
 
 SIZES = {
     "vocab_size": 30,
@@ -69,9 +71,8 @@ def batch():
     mask = torch.zeros_like(ids)
     for row, some in enumerate(LABELS):
         mask[row, : len(some)] = 1
-        for place, label in enumerate(some):
-            if label:
-                labels[row, place] = label
+        values = torch.tensor(some)
+        labels[row, : len(some)] = values.masked_fill(values == 0, IGNORED)
     return {"input_ids": ids * mask, "labels": labels, "attention_mask": mask}
 
 
@@ -102,18 +103,18 @@ def losses_by_hand(model, batch):
         ids = batch["input_ids"][row, : len(some)][None]
         hidden = model.base_model(ids)[0][0]
         logits = plain(model, input_ids=ids).logits[0]
-        for place, label in enumerate(some):
+        for i, label in enumerate(some):
             if not label:
                 continue
-            mlm.append(-torch.log_softmax(logits[place], 0)[label])
-            start = end = place
+            mlm.append(-torch.log_softmax(logits[i], 0)[label])
+            start = end = i
             while start > 0 and some[start - 1]:
                 start -= 1
             while end < len(some) - 1 and some[end + 1]:
                 end += 1
             if start > 0 and end < len(some) - 1:
                 around = hidden[start - 1], hidden[end + 1]
-                vector = boundary_vector(model.boundary, *around, place - start)
+                vector = boundary_vector(model.boundary, *around, i - start)
                 scores = output.weight @ vector + output.bias
                 sbo.append(-torch.log_softmax(scores, 0)[label])
     return torch.stack(mlm), torch.stack(sbo)
@@ -147,14 +148,11 @@ class TestLoss:
     def test_sums_over_the_batches_of_a_step(self, batch, n_items):
         model = make_model()
         whole = model(**batch)["loss"]
-        parts = [
-            model(
-                **{name: value[rows] for name, value in batch.items()},
-                num_items_in_batch=n_items,
-            )["loss"]
-            for rows in (slice(0, 1), slice(1, 3), slice(3, 4))
-        ]
-        assert sum(parts).item() == pytest.approx(whole.item(), rel=1e-5)
+        total = 0.0
+        for rows in (slice(0, 1), slice(1, 3), slice(3, 4)):
+            part = {name: value[rows] for name, value in batch.items()}
+            total += model(**part, num_items_in_batch=n_items)["loss"].item()
+        assert total == pytest.approx(whole.item(), rel=1e-5)
 
     def test_nothing_masked(self, batch):
         model = make_model()
@@ -173,24 +171,20 @@ class TestLoss:
         torch.manual_seed(0)
         for name, weight in model.named_parameters():
             gradient = weight.grad.flatten()
+            flat = weight.data.view(-1)
             # The largest, so that a wrong one is seen, and any.
-            places = {
-                int(gradient.abs().argmax()),
-                int(torch.randint(len(gradient), ())),
-            }
-            for place in places:
-                flat = weight.data.view(-1)
-                before = flat[place].item()
-                sides = []
+            largest, random = gradient.abs().argmax(), torch.randint(len(gradient), ())
+            for i in {int(largest), int(random)}:
+                before, sides = flat[i].item(), []
                 for side in (before + step, before - step):
-                    flat[place] = side
+                    flat[i] = side
                     with torch.no_grad():
                         sides.append(model(**batch)["loss"].item())
-                flat[place] = before
-                numeric = (sides[0] - sides[1]) / (2 * step)
-                assert gradient[place].item() == pytest.approx(
-                    numeric, rel=1e-5, abs=1e-8
-                ), name
+                flat[i] = before
+                numeric = pytest.approx(
+                    (sides[0] - sides[1]) / (2 * step), rel=1e-5, abs=1e-8
+                )
+                assert gradient[i].item() == numeric, name
 
     def test_falls(self, batch):
         model = make_model().train()
@@ -241,11 +235,11 @@ class TestBoundary:
         hidden[inside] = torch.randn(int(inside.sum()), 8)
         assert torch.equal(head(hidden, at)[0], before)
         outside = {(0, 1), (0, 4), (0, 7), (3, 2), (3, 4)}
-        for row, place in [(r, p) for r in range(4) for p in range(8)]:
+        for token in itertools.product(range(4), range(8)):
             changed = hidden.clone()
-            changed[row, place] += 1
+            changed[token] += 1
             is_other = not torch.equal(head(changed, at)[0], before)
-            assert is_other == ((row, place) in outside)
+            assert is_other == (token in outside)
 
     def test_loss_has_no_gradient_inside(self, batch):
         model = make_model()
@@ -267,8 +261,8 @@ class TestBoundary:
         labels[0, 1:8] = 3
         at = find_boundaries(labels, torch.ones_like(labels))
         head = SpanBoundaryHead(4, 4, n_positions=5)
-        vectors, has_one = head(torch.randn(1, 9, 4), at)
-        assert has_one.tolist() == [True] * 5 + [False] * 2
+        vectors, is_near = head(torch.randn(1, 9, 4), at)
+        assert is_near.tolist() == [True] * 5 + [False] * 2
         assert vectors.shape == (5, 4)
         model = make_model(hidden_size=4)
         model.boundary = head

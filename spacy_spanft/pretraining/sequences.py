@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from transformers import TrainerCallback
 
 from ..errors import SpanftError, listed
 from ..util.files import check_source
-from .word_ids import NO_WORD, tells_words, word_starts
+from .collator import NO_WORD, tells_words, word_starts
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -22,11 +23,7 @@ Ints = NDArray[Any]
 def read_lines(
     files: Sequence[str | Path], errors: Literal["strict", "replace"]
 ) -> "Dataset":
-    """Read text files, compressed or not, as a data set with the column "text".
-
-    files (Sequence[Union[str, Path]]): The files.
-    errors (str): How to handle invalid UTF-8.
-    """
+    """Read text files, compressed or not, as a data set with the column "text"."""
     from datasets import load_dataset
     from datasets.exceptions import DatasetGenerationError
 
@@ -34,7 +31,7 @@ def read_lines(
         check_source(file)
     paths = [str(Path(file).absolute()) for file in files]
     try:
-        lines = load_dataset(
+        return load_dataset(
             "text", data_files=paths, split="train", encoding_errors=errors
         )
     except DatasetGenerationError as error:
@@ -43,7 +40,6 @@ def read_lines(
             f"The text in {listed(files)} cannot be read: {reason}. If only a few "
             "bytes are not UTF-8, pass --errors replace."
         ) from error
-    return lines
 
 
 class Packer:
@@ -59,7 +55,6 @@ class Packer:
     ) -> None:
         """Make a packer.
 
-        tokenizer (PreTrainedTokenizerFast): The tokenizer.
         max_length (int): The largest number of tokens, special ones included.
         pack (bool): Whether sequences go on with the lines that follow, up to the next
             empty line; otherwise each line begins a new one.
@@ -140,11 +135,38 @@ def _ngram_finder(dictionary: "NgramDictionary", lang: str) -> Any:
     segmenter = NgramSegmenter(dictionary)
 
     def find(lines: list[str]) -> list[list[tuple[int, int]]]:
+        offsets = []
         docs = [tokenizer(line) for line in lines]
-        segmentations = zip(docs, segmenter(docs), strict=True)
-        spans = [
-            [doc[s[0] : s[1]] for s in segments] for doc, segments in segmentations
-        ]
-        return [[(s.start_char, s.end_char) for s in of_line] for of_line in spans]
+        for doc, segments in zip(docs, segmenter(docs), strict=True):
+            spans = [doc[segment[0] : segment[1]] for segment in segments]
+            offsets.append([(span.start_char, span.end_char) for span in spans])
+        return offsets
 
     return find
+
+
+class Passes:
+    """A data set whose rows have a key: the number of the pass, and that of the row."""
+
+    def __init__(self, rows: "Dataset", n_pass: int) -> None:
+        """Make a data set of sequences; pass 0 is that of text that is held out."""
+        self._rows = rows.with_format("numpy")
+        self.n_pass = n_pass
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, i: int) -> dict[str, Any]:
+        return {**self._rows[int(i)], "key": (self.n_pass, int(i))}
+
+
+class StartPass(TrainerCallback):
+    """Counts the passes, also when the Trainer goes on in the middle of one."""
+
+    def __init__(self, rows: Passes) -> None:
+        """Make a callback for a data set."""
+        self._rows = rows
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Change the keys."""
+        self._rows.n_pass = 1 + int(state.epoch or 0)

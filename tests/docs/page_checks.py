@@ -1,0 +1,141 @@
+"""What the commands and configs of the documentation do, or why they are not run."""
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import spacy
+import srsly
+from spacy.util import load_config
+from thinc.api import Config
+
+from spacy_spanft.configs import make_config
+
+from ..commands import run
+from ..scale.trained import wheel_of
+from .pages import ROOT
+
+SPACY = "python -m spacy "
+_SECTION = re.compile(r"^\[([\w.]+)\]$", re.MULTILINE)
+
+
+def do(line):
+    """Run a command in the current folder, or check what is too slow to run."""
+    name, _, rest = line.removeprefix(SPACY).partition(" ")
+    if line.startswith("make "):
+        makefile = (ROOT / "Makefile").read_text(encoding="utf8")
+        target = line.split()[1]
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), line
+    elif line.startswith("pip install "):
+        check_install(line)
+    elif line.startswith("python ") and line.endswith(".py"):
+        runpy.run_path(line.removeprefix("python "))
+    elif not line.startswith(SPACY):
+        raise AssertionError(f"nothing tests {line!r}")
+    elif name == "train":
+        train(*shlex.split(rest))
+    elif name == "package":  # a wheel, but without an environment of its own
+        run(name, *shlex.split(rest.replace("--build wheel", "--build none")))
+        (package,) = Path("packages").iterdir()
+        wheel_of(package)
+    elif name == "project":
+        check_project(*shlex.split(rest))
+    elif rest.startswith("experiment "):
+        run(name, *shlex.split(rest), "--dry-run")
+    else:
+        assert name in ("spanft", "init", "evaluate"), line
+        run(name, *shlex.split(rest))
+
+
+def check_install(line):
+    """Check that it installs this package, with extras that it has."""
+    name, _, extras = shlex.split(line)[2].rstrip("]").partition("[")
+    assert name in (".", "spacy-spanft"), line
+    setup = (ROOT / "setup.cfg").read_text(encoding="utf8")
+    for extra in filter(None, extras.split(",")):
+        assert re.search(rf"^{extra} =$", setup, re.MULTILINE), line
+
+
+def train(name, *options):
+    """Check the settings of a config of this repository; train any other one.
+
+    The former are trained in test_configs.py, with a transformer made on the spot.
+    """
+    settings = dict(zip(options[::2], options[1::2], strict=True))
+    settings.pop("--gpu-id", None)
+    if not (ROOT / name).exists():
+        run("train", name, *(word for pair in settings.items() for word in pair))
+        return
+    settings.pop("--output")
+    overrides = {key.removeprefix("--"): value for key, value in settings.items()}
+    before, after = load_config(ROOT / name), load_config(ROOT / name, overrides)
+    assert {k for k in after["paths"] if after["paths"][k] != before["paths"][k]}
+    assert before["training"] == after["training"]  # no number is typed by hand
+
+
+def check_project(_, workflow, folder, *options):
+    """Check the workflow and the variables; every workflow runs in test_project.py."""
+    known = srsly.read_yaml(ROOT / "project" / "project.yml")
+    assert (workflow in known["workflows"], folder) == (True, "project")
+    names = {option.removeprefix("--vars.") for option in options[::2]}
+    assert names <= known["vars"].keys()
+
+
+def check_config(snippet):
+    """Check a block of a config in the way that the comment before it asks for."""
+    checks = {"pipeline": makes_pipeline, "part of": is_part, "builds": builds}
+    checks.get(snippet.note, resolves)(snippet)
+
+
+def makes_pipeline(snippet):
+    config = Config().from_str(snippet.code)
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    nlp.initialize()
+    doc = nlp("in New York")
+    assert [span.text for span in doc.spans["ngrams"]] == ["New York"]
+    assert nlp.config["training"]["annotating_components"] == ["span_segmenter"]
+
+
+def is_part(snippet):
+    text = make_config(snippet.value.removesuffix("_spanft"))
+    whole = Config().from_str(text, interpolate=False)
+    part = Config().from_str(complete(snippet.code), interpolate=False)
+    assert whole.merge(part) == whole
+
+
+def builds(snippet):
+    name = snippet.value
+    components = Config().from_str(complete(snippet.code))["components"]
+    assert set(components) == {name}
+    components[name].pop("factory", None)
+    model = spacy.blank("en").add_pipe(name, config=components[name]).model
+    assert name != "textcat" or model.attrs["multi_label"] is False
+
+
+def resolves(snippet):
+    """Check that each section with a dot in its name makes something."""
+    code = complete(snippet.code)
+    paths = '[paths]\ntrain = "x"\ndev = "x"\n\n' if "${paths" in code else ""
+    config = Config().from_str(paths + code)
+    config.pop("paths", None)
+    resolved = spacy.registry.resolve(config)
+    blocks = [name for name in _SECTION.findall(snippet.code) if "." in name]
+    assert blocks
+    for block in blocks:
+        made = resolved
+        for name in block.split("."):
+            made = made[name]
+        assert made is not None
+        assert not isinstance(made, dict)
+
+
+def complete(code):
+    """Put before a block the empty sections that those in it are parts of."""
+    sections = _SECTION.findall(code)
+    above = {}
+    for section in sections:
+        names = section.split(".")
+        above |= dict.fromkeys(".".join(names[:n]) for n in range(1, len(names)))
+    missing = (name for name in above if name not in sections)
+    return "".join(f"[{name}]\n\n" for name in missing) + code

@@ -1,0 +1,91 @@
+"""Values in messages, extras, and threads."""
+
+import reprlib
+import sys
+import threading
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+
+from spacy_spanft.errors import SpanftError, listed, shown
+from spacy_spanft.util.extras import EXTRAS, require
+from spacy_spanft.util.threads import map_threaded
+
+from ..commands import run
+
+SETUP = Path(__file__).parents[2] / "setup.cfg"
+
+
+def test_values_are_shown_as_repr_does_until_they_are_long():
+    for value in ("it's", 3, None, ["a", 1.5], {"a": ("b",)}, "half \ud800", True):
+        assert shown(value) == repr(value)
+    long = shown("a" + 1000 * "x" + "b")
+    assert (long[:3], long[-2:], len(long)) == ("'ax", "b'", 200)
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert shown(deep) == reprlib.repr(deep)
+    while deep:  # Python itself cannot free so deep a list
+        deep = deep.pop()
+    assert len(shown([1000 * "x"] * 1000)) == 200
+
+
+def test_lists_name_the_first_and_count_the_rest():
+    assert listed([]) == "none"
+    assert listed({"a": 1, "b": 2}) == "'a', 'b'"
+    assert listed(range(2012)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2,002 more"
+    assert len(listed([1000 * "x"] * 1000)) < 500
+
+
+def test_the_extras_are_those_of_the_package():
+    parser = ConfigParser()
+    parser.read(SETUP)
+    extras = parser["options.extras_require"]
+    for name, extra in EXTRAS.items():
+        assert f"\n{name}>=" in extras[extra]
+        assert f"\n{name}>" not in parser["options"]["install_requires"]
+    assert extras["all"].strip() == "spacy-spanft[experiments,pretrain]"
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_a_missing_package_is_named_with_its_extra(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, name.replace("-", "_"), None)
+    expected = rf'This needs {name}, .*: pip install "spacy-spanft\[{EXTRAS[name]}\]"'
+    with pytest.raises(SpanftError, match=expected):
+        require("This", name)
+
+
+def test_an_experiment_asks_for_its_extra_before_it_trains(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    paths = ("--data", tmp_path, "--output", tmp_path, "--metrics", tmp_path)
+    done = run("spanft", "experiment", tmp_path / "arms.yml", *paths, ok=False)
+    assert 'pip install "spacy-spanft[experiments]"' in done.stderr
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_results_of_threads_come_in_order_and_few_are_ahead(n_threads):
+    begun, done = [], []
+
+    def numbers():
+        for number in range(20):
+            begun.append(number)
+            yield number
+
+    for result in map_threaded(lambda n: n * n, numbers(), n_threads):
+        done.append(result)
+        assert len(begun) <= len(done) + n_threads
+    assert done == [n * n for n in range(20)]
+
+
+def test_calls_are_in_several_threads():
+    both = threading.Barrier(2, timeout=10)  # one thread alone would never pass it
+    assert list(map_threaded(lambda _: both.wait() >= 0, range(4), 2)) == [True] * 4
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_error_in_a_thread_is_raised_after_the_results_before_it(n_threads):
+    results = map_threaded(lambda number: 1 / (3 - number), range(100), n_threads)
+    assert [next(results) for _ in range(3)] == [1 / 3, 1 / 2, 1]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
