@@ -13,6 +13,7 @@ from spacy.tokens import Span
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import SpanftError
 
 from ..tiny import OWN_LISTENER, encoder_config
 from .test_textcat import MODELS, TOKENS
@@ -218,3 +219,25 @@ def test_a_new_label_changes_no_answer(trained, head):
     examples = examples_of(trained, head)
     losses = trained.update(examples, annotates=["span_segmenter"])
     assert np.isfinite(losses["head"])
+
+
+def test_a_saved_weight_that_is_nan_is_named(bert, head):
+    nlp = make(bert, head)
+    pipe, model = nlp.get_pipe("head"), nlp.get_pipe("head").model
+    weights = [
+        (node, name)
+        for node in model.walk()
+        for name in node.param_names
+        if node._func.__module__.startswith("spacy_spanft") or head.grows
+    ]
+    assert weights
+    for node, name in weights:
+        weight = node.get_param(name)
+        kept = weight.copy()
+        weight[..., 0] = np.nan
+        damaged = pipe.to_bytes()
+        weight[...] = kept
+        with pytest.raises(
+            SpanftError, match=f"weights {name} of the layer '{node.name}'"
+        ):
+            pipe.from_bytes(damaged)

@@ -8,8 +8,6 @@ import spacy
 from spacy.tokens import Span
 from spacy.training import Example
 
-from spacy_spanft.errors import SpanftError
-
 from ..tiny import OWN_LISTENER, encoder_config
 
 POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
@@ -97,13 +95,3 @@ def test_the_same_doc_twice_in_a_batch(bert, batch_size):
         score, entities, probabilities = scores_of(nlp(text))
         assert scores_of(doc)[:2] == (pytest.approx(score, abs=1e-5), entities)
         assert scores_of(doc)[2] == pytest.approx(probabilities, abs=1e-5)
-
-
-def test_weights_of_a_text_classifier_are_finite(bert):
-    nlp = make_nlp(bert)
-    node = nlp.get_pipe("textcat").model.get_ref("output_layer")
-    weights = node.get_param("W").copy()
-    weights[0, 0] = float("inf")
-    node.set_param("W", weights)
-    with pytest.raises(SpanftError, match=r"weights W of the layer .* are NaN or inf"):
-        make_nlp(bert).from_bytes(nlp.to_bytes())

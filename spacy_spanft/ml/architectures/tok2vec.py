@@ -9,6 +9,7 @@ from thinc.types import Floats2d, Ragged
 
 from ..alignment import check_spans_key, mark_sample
 from ..layers.encoder_rows import encoder_rows
+from ..layers.finite import finite
 from ..layers.pooling import Pooling
 from ..layers.span_tokens import span_tokens
 from ..layers.span_window import check_kernel_size, span_window
@@ -81,7 +82,7 @@ def _build(
     pooling = with_nonempty(token_pooling)
     tokens = span_tokens(pooling, window, window_key, keep_tokens, pooled_key)
     rows = encoder_rows(tok2vec)
-    model: Any = chain(rows, tokens)
+    model = finite(chain(rows, tokens))
     model.init = partial(init, rows, tokens, spans_key)
     return model
 

@@ -12,6 +12,7 @@ from thinc.types import Floats2d, Ragged
 from ...errors import check_number
 from .attention_sum import attention_sum
 from .dense import feed_forward
+from .finite import finite
 from .span_window import span_window
 from .with_nonempty import with_nonempty
 
@@ -71,4 +72,6 @@ def boundary_attention_reducer(hidden_size: int = 128) -> Pooling:
     check_number("hidden_size", hidden_size, lambda size: size >= 1, "1 or more")
     start: Pooling = chain(reduce_first(), feed_forward(hidden_size))
     end: Pooling = chain(reduce_last(), feed_forward(hidden_size))
-    return with_nonempty(concatenate(start, end, attention_sum(hidden_size)))
+    parts = start, end, attention_sum(hidden_size)
+    pooling: Pooling = finite(with_nonempty(concatenate(*parts)))
+    return pooling

@@ -10,6 +10,7 @@ from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
 from ...errors import check_number
+from .finite import finite
 
 Layer = Model[Floats2d, Floats2d]
 # The bias of a class added after training. spaCy's models have -5000 here, from which
@@ -103,7 +104,9 @@ def linear_cross_entropy(nO: int | None = None, nI: int | None = None) -> Layer:
     RETURNS (Model[Floats2d, Floats2d]): (n_spans, width) to (n_spans, n_labels).
     """
     linear: Layer = Linear(nO, nI, init_W=small_normal_init)
-    return chain(linear, Model("logistic_cross_entropy", forward_logistic))
+    layers = linear, Model("logistic_cross_entropy", forward_logistic)
+    scorer: Layer = finite(chain(*layers))
+    return scorer
 
 
 def forward_logistic(
