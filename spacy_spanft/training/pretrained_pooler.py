@@ -6,7 +6,7 @@ from typing import Any
 from spacy.language import Language
 from thinc.api import Model
 
-from ..ml.layers.dense import POOLER
+from ..ml.layers.pooling import POOLER
 from ..ml.optimizers.groups import listeners, models, shim_of, transformers
 from ..util._compat import torch_module
 

@@ -11,7 +11,7 @@ from spacy.training import Corpus as DocBins
 from spacy.training import Example
 
 from ...errors import SpanftError, shown
-from ...ml.encoder.settings import SETTINGS
+from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, split_pair
 from ...ngrams.text.blocks import ErrorHandling
 from .columns import Columns, cats_of, check_columns, is_left_out, text_of, warn_no_text
