@@ -8,11 +8,11 @@ from thinc.api import Model, NumpyOps, chain, get_ops, use_ops
 from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary, join_pair
-from spacy_spanft.ml.layers.doc_summary import doc_summary
 from spacy_spanft.ml.layers.encoder_rows import encoder_rows
 from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling, max_pooling
+from spacy_spanft.ml.layers.sequences import with_nonempty
+from spacy_spanft.ml.layers.span_pool import doc_summary
 from spacy_spanft.ml.layers.span_window import span_window
-from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
 from spacy_spanft.training.regimes import freeze_transformer

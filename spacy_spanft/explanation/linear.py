@@ -14,7 +14,7 @@ from thinc.api import Model
 from thinc.types import Ragged
 
 from ..errors import SpanftError
-from ..ml.layers.attention_sum import weights_of
+from ..ml.layers.pooling import weights_of
 from ..ml.layers.sequences import known, upload
 from ..ml.layers.span_window import neighbors
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spacy.attrs import IS_SPACE, SPACY
 from spacy.tokens import Doc, SpanGroup
 
-from ..errors import SpanftError, listed, shown
+from ..errors import SpanftError, check_setting, listed, shown
 from ..util import SAMPLE, WRITER
 
 Ints = NDArray[np.int64]
@@ -41,11 +41,7 @@ class Encoding(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The rows of each piece.
-
-    rows (Ints): The rows, piece by piece.
-    lengths (Ints): The number of rows of each piece, none of them 0, (n_pieces,).
-    """
+    """The rows, piece by piece, and the number of each, never 0, (n_pieces,)."""
 
     rows: Ints
     lengths: Ints
@@ -53,9 +49,7 @@ class Pieces(NamedTuple):
 
 def check_spans_key(key: str, setting: str = "spans_key") -> None:
     """Raise for a key that doc.spans cannot be meant to have."""
-    if not key:
-        expected = 'the name of a key in doc.spans, such as "ngrams"'
-        raise SpanftError(f"{setting} is {shown(key)}, but must be {expected}.")
+    check_setting(setting, key, bool(key), 'a key in doc.spans, such as "ngrams"')
 
 
 def mark_sample(docs: Sequence[Doc], key: str) -> None:
@@ -98,19 +92,16 @@ def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
 def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     """Read the spans of a Doc, which may overlap; otherwise as `get_spans`."""
     if key not in doc.spans or (is_train and is_sample(doc)):
-        names = [
-            name
-            for name, group in doc.spans.items()
-            if group.attrs.get(WRITER) != SAMPLE
-        ]
+        groups = doc.spans.items()
+        names = [name for name, group in groups if group.attrs.get(WRITER) != SAMPLE]
         when = " in training" if is_train else ""
         raise SpanftError(
             f"doc.spans has no {key!r}{when} (it has: {listed(names)}). A component "
             "before this one in [nlp] pipeline must write it, usually a span_segmenter "
             "with the same spans_key, and be named in [training] annotating_components."
         )
-    spans = sorted((span.start, span.end) for span in doc.spans[key])
-    return np.array(spans, np.int64).reshape(-1, 2)
+    spans = [(span.start, span.end) for span in doc.spans[key]]
+    return np.array(sorted(spans), np.int64).reshape(-1, 2)
 
 
 def align_pieces(
@@ -221,6 +212,12 @@ def real_rows(encoding: Encoding) -> tuple[Ints, Ints]:
     return starts, starts + encoding.windows
 
 
+def rows_of_windows(encoding: Encoding) -> Ints:
+    """Return the rows that are not padding."""
+    bounds = zip(*real_rows(encoding), strict=True)
+    return np.concatenate([NO_SPANS[:, 0], *(np.arange(a, b) for a, b in bounds)])
+
+
 def row_of_text(encoding: Encoding, is_cls: Callable[[int], bool]) -> int:
     """Return the row that stands for the whole of a Doc; -1 if there is none.
 
@@ -273,12 +270,8 @@ def encoding_of_wordpieces(
     is_apart: NDArray[np.bool_] | None = None,
     begins: Sequence[int] | NDArray[Any] | None = None,
 ) -> Encoding:
-    """Return the rows of a transformer, which are its wordpieces.
+    """Return the rows of a transformer, which are its wordpieces: see `Encoding`.
 
-    rows (Ints): Its alignment: the wordpieces of each token.
-    n_rows (Ints): The number of wordpieces of each token.
-    windows (Sequence[int]): The wordpieces of each window without padding.
-    width (int): Those of the longest window, which is that of all with padding.
     is_apart (Optional[NDArray]): Which tokens have white space between themselves and
         the next one, or are white space: they share no wordpiece with it.
     begins (Optional[Sequence[int]]): The first wordpiece of each window; None if no
@@ -294,10 +287,7 @@ def encoding_of_wordpieces(
 
 
 def tokens_apart(doc: Doc) -> NDArray[np.bool_]:
-    """Return which tokens share no wordpiece with the next one.
-
-    White space is between the two, or one of them is white space.
-    """
+    """Return which tokens have white space to the next one, or are white space."""
     flags: NDArray[Any] = doc.to_array([SPACY, IS_SPACE])
     return np.asarray(flags.any(axis=1))
 
@@ -307,8 +297,7 @@ def _without_those_of_the_next(
 ) -> tuple[Ints, Ints]:
     """Take the first wordpiece of a word away from the word before it.
 
-    To spacy-transformers, the space after a token is a part of it. The wordpieces of
-    ALBERT and DeBERTa begin with that space, so both tokens have them.
+    ALBERT's and DeBERTa's begin with the space between both, which is the first's.
     """
     token = np.repeat(np.arange(len(n_rows)), n_rows)
     n = int(rows.max(initial=0)) + 1

@@ -15,8 +15,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain, with_array
 from thinc.types import Floats2d
 
-from .layers.finite import finite
-from .layers.scoring import fixed_dropout, resizable_output
+from .layers.scoring import finite, fixed_dropout, resizable_output
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.floating]
@@ -82,21 +81,17 @@ class Allowed(NamedTuple):
 
 
 def tag_names(labels: Iterable[str]) -> list[str]:
-    """Name the tags of some labels, in the order of a model's outputs.
-
-    RETURNS (list[str]): O, and then B, I, L and U of each label.
-    """
+    """Return a model's outputs by name: O, and then B, I, L and U of each label."""
     return ["O", *(f"{kind}-{label}" for label in labels for kind in KINDS)]
 
 
 def best_tags(scores: Floats, lengths: Sequence[int], allowed: Allowed) -> Ints:
-    """Return the tags of the highest sum of scores that make entities.
+    """Return the tags of the highest sum of scores that make entities, (n_tokens,).
 
     scores (Floats): The logarithms of the probabilities, (n_tokens, n_tags), those of
         all Docs one after the other.
     lengths (Sequence[int]): The number of tokens of each Doc.
     allowed (Allowed): What each token may be.
-    RETURNS (Ints): The tags, (n_tokens,).
     """
     sizes = np.asarray(lengths, np.int64)
     scores = forbid(scores, sizes, allowed)
@@ -111,12 +106,8 @@ def best_tags(scores: Floats, lengths: Sequence[int], allowed: Allowed) -> Ints:
     return tags
 
 
-def spans_of_tags(tags: Ints) -> list[tuple[int, int, int]]:
-    """Read the entities off the tags of a Doc.
-
-    tags (Ints): Tags that make entities.
-    RETURNS (list[tuple[int, int, int]]): Start, end and the label's number of each.
-    """
+def spans_of_tags(tags: Ints) -> list[Entity]:
+    """Read the entities off the tags of a Doc."""
     label, kind = _split(tags)
     starts = np.flatnonzero((kind == BEGIN) | (kind == UNIT))
     ends = np.flatnonzero((kind == LAST) | (kind == UNIT)) + 1
@@ -125,13 +116,9 @@ def spans_of_tags(tags: Ints) -> list[tuple[int, int, int]]:
 
 
 def never_found(tags: Ints, allowed: Allowed) -> Bools:
-    """Return which gold tags belong to entities that no sequence may have.
-
-    They begin or end with white space, or go over the beginning of a sentence.
+    """Return which tokens belong to gold entities that no sequence may have.
 
     tags (Ints): The gold tags of a Doc, -1 where nothing is known.
-    allowed (Allowed): What each token may be.
-    RETURNS (Bools): Which tokens are in such an entity, (n_tokens,).
     """
     _, kind = _split(np.maximum(tags, OUT))
     is_edge = (kind == BEGIN) | (kind == LAST) | (kind == UNIT)
@@ -150,13 +137,7 @@ def _split(tags: Ints) -> tuple[Ints, Ints]:
 
 
 def forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
-    """Set the score of tags that a token cannot have to minus infinity.
-
-    scores (Floats): The scores of the tags, (n_tokens, n_tags).
-    sizes (Ints): The number of tokens of each Doc.
-    allowed (Allowed): What each token may be.
-    RETURNS (Floats): The scores, in double precision.
-    """
+    """Set the score of tags that a token cannot have to minus infinity."""
     scores = scores.astype(np.float64)
     ends = np.cumsum(sizes)
     first, last = (np.zeros(len(scores), np.bool_) for _ in range(2))
@@ -194,23 +175,26 @@ def _viterbi(scores: Floats, sizes: Ints) -> Ints:
     same label. So the best way to each tag goes over one of two cases, and a step costs
     as much as there are tags, not the square of it.
     """
-    order = np.argsort(-sizes, kind="stable")
-    starts, lengths = (np.cumsum(sizes) - sizes)[order], sizes[order]
+    steps = _steps(sizes)
     came_from = np.zeros(scores.shape, np.int64)
-    best = scores[starts].copy()
-    for step in range(1, int(lengths[0])):
-        n = int(np.searchsorted(-lengths, -step))  # Docs with a token here
-        reached, origin = _step(best[:n])
-        came_from[starts[:n] + step] = origin
-        best[:n] = reached + scores[starts[:n] + step]
+    best = scores[steps[0]].copy()
+    for rows in steps[1:]:
+        reached, came_from[rows] = _step(best[: len(rows)])
+        best[: len(rows)] = reached + scores[rows]
     tags = np.zeros(len(scores), np.int64)
     current = best.argmax(axis=1)
-    for step in range(int(lengths[0]) - 1, -1, -1):
-        n = int(np.searchsorted(-lengths, -step))
-        rows = starts[:n] + step
-        tags[rows] = current[:n]
-        current[:n] = came_from[rows, current[:n]]
+    for rows in reversed(steps):
+        tags[rows] = current[: len(rows)]
+        current[: len(rows)] = came_from[rows, tags[rows]]
     return tags
+
+
+def _steps(sizes: Ints) -> list[Ints]:
+    """Return the first token of each Doc, then each second one, longest Docs first."""
+    order = np.argsort(-sizes, kind="stable")
+    starts, lengths = (np.cumsum(sizes) - sizes)[order], sizes[order]
+    counts = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
+    return [starts[:n] + step for step, n in enumerate(counts.tolist())]
 
 
 def _step(best: Floats) -> tuple[Floats, Ints]:
@@ -243,11 +227,8 @@ def entity_probabilities(
     before a token and after it is added up once (forward-backward), so that an entity
     costs no more than its tokens.
 
-    scores (Floats): The logarithms of the probabilities of the tags, (n_tokens,
-        n_tags), those of all Docs one after the other.
-    lengths (Sequence[int]): The number of tokens of each Doc.
-    allowed (Allowed): What each token may be.
-    entities (Sequence[Sequence[Entity]]): The entities of each Doc.
+    entities (Sequence[Sequence[Entity]]): The entities of each Doc; for the other
+        arguments see `best_tags`.
     RETURNS (list[Floats]): Their probabilities, (n_entities,) for each Doc.
     """
     # Only Docs with entities have anything to add up.
@@ -293,16 +274,11 @@ def _sums(scores: Floats, sizes: Ints) -> tuple[Floats, Floats]:
     RETURNS (tuple[Floats, Floats]): The logarithms of the sums over the sequences that
         end with a tag, it included, and over those that go on after it.
     """
-    order = np.argsort(-sizes, kind="stable")
-    starts, lengths = (np.cumsum(sizes) - sizes)[order], sizes[order]
+    steps = _steps(sizes)[1:]
     before, after = scores.copy(), np.zeros_like(scores)
-    for step in range(1, int(lengths[0])):
-        n = int(np.searchsorted(-lengths, -step))  # Docs with a token here
-        rows = starts[:n] + step
+    for rows in steps:
         before[rows] += _forward(before[rows - 1])
-    for step in range(int(lengths[0]) - 1, 0, -1):
-        n = int(np.searchsorted(-lengths, -step))
-        rows = starts[:n] + step
+    for rows in reversed(steps):
         after[rows - 1] = _backward(scores[rows] + after[rows])
     return before, after
 

@@ -37,12 +37,6 @@ def read_weights(weights: Mapping[str, Any] | Sequence[Any] | None) -> Weights:
                 'and its weight: class_weights = [["LABEL", 3.0], ...]'
             )
     by_name: Weights = dict(weights or {})
-    if weights is not None and len(by_name) < len(weights):
-        names = [pair[0] for pair in weights]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SpanftError(
-            f"class_weights has two weights of {shown(twice)}. Remove one of them."
-        )
     expected = f"a number above 0, and {_HEAVIEST:,} at most"
     for name, weight in by_name.items():
         setting = f"class_weights.{name}"
@@ -61,24 +55,12 @@ def check_weight_names(name: str, weights: Weights, labels: Sequence[str]) -> No
 
 
 def smoothed(truths: Any, smoothing: float, n_classes: int) -> Any:
-    """Spread a share of each label over all classes.
-
-    truths (FloatsXd): 1 where a class is right, otherwise 0.
-    smoothing (float): The share.
-    n_classes (int): The number of classes: 2 where each is right or not.
-    RETURNS (FloatsXd): What is learned.
-    """
+    """Spread a share of each label over all classes: 2 where each is right or not."""
     return truths * (1 - smoothing) + smoothing / n_classes
 
 
 def softmax_gradient(probabilities: Any, targets: Any, weights: Any) -> Any:
-    """Compute the gradient, as that of PyTorch's CrossEntropyLoss before the mean.
-
-    probabilities (Floats2d): The softmax, (n, n_classes).
-    targets (Floats2d): What it learns, of the same shape.
-    weights (Floats1d): Those of the classes.
-    RETURNS (Floats2d): The gradient with respect to the logits.
-    """
+    """Compute that of the logits, as PyTorch's CrossEntropyLoss before the mean."""
     weighted = targets * weights
     return weighted.sum(axis=1)[:, None] * probabilities - weighted
 
@@ -90,15 +72,13 @@ def cross_entropy(
     weights: Sequence[float],
     smoothing: float,
 ) -> tuple[float, Any]:
-    """Compute the loss, summed, and its gradient.
+    """Compute the loss, summed, and its gradient with respect to the logits.
 
     ops (Ops): The operations of the arrays' device.
     probabilities (Floats2d): The softmax, (n, n_classes).
     truths (NDArray): The number of each class, -1 where nothing is known, (n,).
     weights (Sequence[float]): Those of the classes.
     smoothing (float): The share of each that is spread over all classes.
-    RETURNS (tuple[float, Floats2d]): The loss, and its gradient with respect to the
-        logits.
     """
     known = np.flatnonzero(truths >= 0)
     rows, columns = upload(ops, known, truths[known])

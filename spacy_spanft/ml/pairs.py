@@ -38,12 +38,6 @@ def check_separator(separator: str) -> None:
 
 def check_tokenizer(tokenizer: Any) -> None:
     """Raise for a tokenizer of an encoder that cannot encode pairs."""
-    if not tokenizer.is_fast:
-        raise SpanftError(
-            f"{type(tokenizer).__name__} is not a fast tokenizer, so it does not say "
-            "which characters its wordpieces are made of. Set use_fast = true in the "
-            "transformer's tokenizer_config; some encoders have no fast tokenizer."
-        )
     if tokenizer.sep_token is None:
         raise SpanftError(
             f"The tokenizer of {tokenizer.name_or_path!r} has no separator "
@@ -63,11 +57,6 @@ def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
     RETURNS (str): Both, with the separator between them.
     """
     check_separator(separator)
-    if not (isinstance(first, str) and isinstance(second, str)):
-        raise SpanftError(
-            f"{shown((first, second))} is not a pair of texts. Give two strings for "
-            "each: [(first, second), ...]."
-        )
     if separator in first:
         raise SpanftError(
             f"The first text of a pair contains the separator {shown(separator)}: "
@@ -86,7 +75,8 @@ def join_pairs(
     YIELDS (str): The texts.
     """
     for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2:
+        is_pair = not isinstance(pair, str) and len(pair) == 2
+        if not is_pair or not all(isinstance(text, str) for text in pair):
             raise SpanftError(
                 f"{shown(pair)} is not a pair of texts. Give two strings for each: "
                 "[(first, second), ...]."

@@ -103,7 +103,6 @@ def make_bilou_ner(
     label_smoothing (float): The share of each token's tag that is spread over all tags
         in training.
     scorer (Optional[Callable]): The scorer of the entities.
-    RETURNS (BilouNER): The component.
     """
     return BilouNER(
         nlp.vocab,
@@ -206,8 +205,8 @@ class BilouNER(TrainablePipe):
                 "of strings."
             )
         if labels is None:
-            labels = {e.label_ for eg in get_examples() for e in eg.reference.ents}
-            labels = sorted(labels)
+            ents = (ent for eg in get_examples() for ent in eg.reference.ents)
+            labels = sorted({ent.label_ for ent in ents})
         labels = list(dict.fromkeys([*self.labels, *labels]))
         if labels and not self.labels:
             self._check_n_tags(labels)
@@ -230,18 +229,10 @@ class BilouNER(TrainablePipe):
         They have probabilities where there is a threshold or a key for these.
         """
         docs = list(docs)
-        is_text = any(map(len, docs))
-        return self.decode(docs, self.model.predict(docs) if is_text else [])
-
-    def decode(self, docs: list[Doc], tags: Sequence[Floats2d]) -> list[Entities]:
-        """Return the entities of each Doc from the probabilities of its tags.
-
-        tags (Sequence[Floats2d]): The model's predictions; none if no Doc has a token.
-        """
-        if not len(tags):
-            return [Entities([], np.zeros(0)) for _ in docs]
         lengths = [len(doc) for doc in docs]
-        joined = self.model.ops.xp.concatenate(tags)
+        if not any(lengths):
+            return [Entities([], np.zeros(0)) for _ in docs]
+        joined = self.model.ops.xp.concatenate(self.model.predict(docs))
         shares = self.model.ops.to_numpy(joined)
         logs = np.log(np.maximum(shares, np.finfo(shares.dtype).tiny))
         allowed = allowed_tags(docs)
@@ -273,13 +264,10 @@ class BilouNER(TrainablePipe):
     def get_loss(
         self, examples: Iterable[Example], scores: Sequence[Floats2d]
     ) -> tuple[float, list[Floats2d]]:
-        """Compare with the gold tags: weighted cross-entropy, summed over the tokens.
+        """Return the loss, and its gradient with respect to the logits.
 
-        Tokens that do not line up with the gold data, or of which it says nothing, are
-        left out.
-
-        RETURNS (tuple[float, list[Floats2d]]): The loss, and its gradient with respect
-            to the logits.
+        It is weighted cross-entropy, summed over the tokens that line up with the gold
+        data.
         """
         examples = list(examples)
         validate_examples(examples, "BilouNER.get_loss")

@@ -23,7 +23,6 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
 
     positive_label (Optional[str]): The positive label; None for the one that the
         component was initialized with. Without any, there is no cats_f1.
-    RETURNS (Callable): Examples to scores.
     """
 
     def score(examples: Iterable[Example], **settings: Any) -> Scores:

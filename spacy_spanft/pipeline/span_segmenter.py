@@ -56,7 +56,6 @@ def make_span_segmenter(
     singletons (bool): Also write the tokens that are in no span, each as its own.
     overwrite (bool): Replace spans that another component wrote under the key.
     separator (Optional[str]): The separator between two texts, which no span crosses.
-    RETURNS (SpanSegmenter): The component.
     """
     return SpanSegmenter(
         nlp,
@@ -93,6 +92,7 @@ class SpanSegmenter(Pipe):
         self.singletons = singletons
         self.overwrite = overwrite
         self.separator = separator
+        self._segmenter_name = getattr(segmenter, "__name__", type(segmenter).__name__)
         self._lang = nlp.lang
         self._warned = nlp.lang == "en"
 
@@ -117,7 +117,8 @@ class SpanSegmenter(Pipe):
 
     def predict(self, docs: Sequence[Doc]) -> list[Segmentation]:
         """Return the spans of each Doc without writing anything."""
-        self._warn_of_default()
+        if not self._warned:
+            self._warn_of_default()
         spans = self._segment(docs)
         if self.separator is None:
             return spans
@@ -125,7 +126,7 @@ class SpanSegmenter(Pipe):
 
     def _segment(self, docs: Sequence[Doc]) -> list[Segmentation]:
         """Let the segmenter cut Docs, and check its results."""
-        name = _name_of(self.segmenter)
+        name = self._segmenter_name
         results = self.segmenter(docs)
         if not isinstance(results, Sequence) or len(results) != len(docs):
             raise SpanftError(
@@ -181,7 +182,7 @@ class SpanSegmenter(Pipe):
         elif dictionary is not None:
             raise SpanftError(
                 f"The component {self.name!r} was given a dictionary at "
-                f"initialization, but its segmenter {_name_of(self.segmenter)} "
+                f"initialization, but its segmenter {self._segmenter_name} "
                 f"takes none. Remove [initialize.components.{self.name}], or use "
                 "@segmenters = 'spacy-spanft.NgramSegmenter.v1'."
             )
@@ -211,29 +212,17 @@ class SpanSegmenter(Pipe):
 
     def _parts(self, method: str) -> dict[str, Callable[..., Any]]:
         """Return how the segmenter saves or reads its data, if it has any."""
-        if hasattr(self.segmenter, method):
-            return {"segmenter": getattr(self.segmenter, method)}
-        if method == "to_disk" and hasattr(self.segmenter, "to_bytes"):
-            return {"segmenter": self._write_bytes}
-        if method == "from_disk" and hasattr(self.segmenter, "from_bytes"):
-            return {"segmenter": self._read_bytes}
+        segmenter: Any = self.segmenter
+        if hasattr(segmenter, method):
+            return {"segmenter": getattr(segmenter, method)}
+        if method == "to_disk" and hasattr(segmenter, "to_bytes"):
+            return {"segmenter": lambda path: write_whole(path, segmenter.to_bytes())}
+        if method == "from_disk" and hasattr(segmenter, "from_bytes"):
+            return {"segmenter": lambda path: segmenter.from_bytes(path.read_bytes())}
         return {}
 
-    def _write_bytes(self, path: Path) -> None:
-        segmenter: Any = self.segmenter
-        write_whole(path, segmenter.to_bytes())
-
-    def _read_bytes(self, path: Path) -> None:
-        segmenter: Any = self.segmenter
-        if not path.is_file():
-            raise SpanftError(
-                f"{path} does not hold the segmenter's data. Was the pipeline saved "
-                "with exclude, or with another segmenter?"
-            )
-        segmenter.from_bytes(path.read_bytes())
-
     def _warn_of_default(self) -> None:
-        if not self._warned and getattr(self.segmenter, "has_default", False):
+        if getattr(self.segmenter, "has_default", False):
             warnings.warn(
                 f"{self.name!r} cuts a pipeline of language {shown(self._lang)} "
                 "with the default dictionary, which is English. Give it one of "
@@ -241,7 +230,3 @@ class SpanSegmenter(Pipe):
                 stacklevel=2,
             )
         self._warned = True
-
-
-def _name_of(segmenter: Segmenter) -> str:
-    return getattr(segmenter, "__name__", type(segmenter).__name__)

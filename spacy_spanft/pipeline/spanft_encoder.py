@@ -16,11 +16,9 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, reduce_mean
 
 from ..errors import SpanftError, check_number
-from ..ml.encoder.sharing import SharedEncoder
-from ..ml.layers.doc_rows import DocRows
-from ..ml.layers.encoder_listener import EncoderListener, no_gradient
-from ..ml.layers.hf_encoder import is_trained
-from ..ml.layers.rows_to_tokens import rows_to_tokens
+from ..ml.encoder.hf_encoder import is_trained
+from ..ml.encoder.sharing import EncoderListener, SharedEncoder, no_gradient
+from ..ml.layers.doc_rows import DocRows, rows_to_tokens
 
 # Vectors of more tokens are not computed ahead.
 _MAX_TOKENS = 2**16
@@ -51,7 +49,6 @@ def make_encoder(
     n_sorted (int): The number of batches of a stream that are sorted together.
     set_tensor (bool): Whether doc.tensor gets the mean of each token's wordpieces, for
         doc.similarity and the like.
-    RETURNS (SpanftEncoder): The component.
     """
     return SpanftEncoder(
         nlp.vocab, model, name, n_sorted=n_sorted, set_tensor=set_tensor
@@ -60,12 +57,9 @@ def make_encoder(
 
 @dataclass
 class PendingGradient:
-    """The gradient of a batch, until all listeners have sent theirs.
+    """The sum of a batch's gradients, until all `n_left` listeners have sent theirs.
 
-    backprop (Callable[[Any], Any]): Takes the sum.
-    n_left (int): The number of listeners that have not sent theirs.
-    sgd (Optional[Optimizer]): The optimizer, if a step is to follow at once.
-    gradient (Optional[Floats2d]): The sum of the gradients so far.
+    Then `backprop` takes it, and if there is an optimizer, a step follows at once.
     """
 
     backprop: Callable[[Any], Any]
@@ -136,12 +130,6 @@ class SpanftEncoder(TrainablePipe):
             if isinstance(node, EncoderListener) and node.upstream_name in names:
                 self.add_listener(node, component.name)
 
-    def load(self) -> None:
-        """Load the encoder, if there is none yet, and set the listeners' width."""
-        self.model.initialize()
-        for listener in self.listeners:
-            listener.set_dim("nO", self.model.get_dim("nO"), force=True)
-
     def rows_of(self, docs: Sequence[Doc]) -> DocRows:
         """Return the vectors of Docs, which need not have been in the pipeline."""
         return self.shared.rows_of(docs)
@@ -152,7 +140,7 @@ class SpanftEncoder(TrainablePipe):
 
     def set_annotations(self, docs: Iterable[Doc], rows: DocRows) -> None:
         """Keep the rows of Docs for the components after this one."""
-        self.shared.keep(rows, len(self.listeners))
+        self.shared.keep(rows, sum(map(len, self.listener_map.values())))
         if self.cfg["set_tensor"]:
             tensors: list[Any] = self._tokens.predict(rows)
             for doc, tensor in zip(rows.docs, tensors, strict=True):
@@ -194,10 +182,7 @@ class SpanftEncoder(TrainablePipe):
         return losses
 
     def _take(
-        self,
-        pending: PendingGradient,
-        losses: dict[str, float],
-        d_rows: Any,
+        self, pending: PendingGradient, losses: dict[str, float], d_rows: Any
     ) -> list[Doc]:
         """Take the gradient of a listener; the last one's goes through the encoder."""
         losses[self.name] += float((d_rows**2).sum())
@@ -233,13 +218,6 @@ class SpanftEncoder(TrainablePipe):
             self.shared.forget()
         super().finish_update(sgd)
 
-    def get_loss(self, examples: Any, scores: Any) -> None:
-        """Do nothing: the loss is that of the components that listen."""
-
-    def add_label(self, label: Any) -> int:
-        """Do nothing: there are no labels."""
-        return 0
-
     def initialize(
         self,
         get_examples: Callable[[], Iterable[Example]],
@@ -247,7 +225,7 @@ class SpanftEncoder(TrainablePipe):
         nlp: Language | None = None,
     ) -> None:
         """Load the encoder, if there is none yet, and find the listeners."""
-        self.load()
+        self.model.initialize()
         pipeline = [] if nlp is None else nlp.pipeline
         names = [name for name, _ in pipeline]
         after = names.index(self.name) + 1 if self.name in names else 0

@@ -25,7 +25,6 @@ def segment_suggester(
     spans_key (str): The key in doc.spans.
     min_size (int): The number of tokens of the shortest n-grams.
     max_size (int): The number of tokens of the longest n-grams; 0 for segments alone.
-    RETURNS (Callable[[Iterable[Doc], Optional[Ops]], Ragged]): The suggester.
     """
     check_spans_key(spans_key)
     check_number("min_size", min_size, lambda size: size >= 1, "1 or more")

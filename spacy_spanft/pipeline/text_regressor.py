@@ -52,7 +52,6 @@ def make_text_regressor(
     high (float): The highest score.
     label (str): The score's name in doc.cats.
     scorer (Optional[Callable]): The scorer.
-    RETURNS (TextRegressor): The component.
     """
     return TextRegressor(
         nlp.vocab, model, name, low=low, high=high, label=label, scorer=scorer

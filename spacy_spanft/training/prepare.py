@@ -14,7 +14,7 @@ from thinc.api import Model
 
 from ..errors import SpanftError
 from ..ml.cross_entropy import Weights, check_weight_names, set_weights, target_layers
-from ..ml.layers.dense import POOLER
+from ..ml.layers.pooling import POOLER
 from ..ml.optimizers.groups import listeners, models, shim_of, transformers
 from ..util._compat import torch_module
 from .checks import check_config, check_scores, warn_labels

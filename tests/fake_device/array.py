@@ -37,34 +37,6 @@ class ndarray:
     def __array_function__(self, function, types, args, kwargs):
         raise TypeError(f"np.{function.__name__} of an array on the device")
 
-    # To the host
-
-    def get(self, stream=None, order="C", out=None, blocking=True):
-        note(DOWNLOAD, "get")
-        return self._memory.copy()
-
-    def item(self):
-        note(DOWNLOAD, "item")
-        return self._memory.item()
-
-    def tolist(self):
-        note(DOWNLOAD, "tolist")
-        return self._memory.tolist()
-
-    def __bool__(self):
-        note(DOWNLOAD, "bool")
-        return bool(self._memory)
-
-    def __int__(self):
-        note(DOWNLOAD, "int")
-        return int(self._memory)
-
-    __index__ = __int__  # thinc's Ragged is cut at numbers of the device
-
-    def __float__(self):
-        note(DOWNLOAD, "float")
-        return float(self._memory)
-
     def __repr__(self):
         return f"on the device: {self._memory!r}"
 
@@ -214,21 +186,10 @@ _OPERATORS |= {"mod": np.remainder, "matmul": np.matmul}
 _OPERATORS |= {"and": np.bitwise_and, "or": np.bitwise_or}
 _COMPARISONS = {"lt": np.less, "le": np.less_equal, "gt": np.greater}
 _COMPARISONS |= {"ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
-_METHODS = [
-    "sum",
-    "mean",
-    "var",
-    "max",
-    "min",
-    "all",
-    "any",
-    "argmax",
-    "cumsum",
-    "dot",
-    "ravel",
-    "squeeze",
-    "repeat",
-]
+_METHODS = "sum mean var max min all any argmax cumsum dot ravel squeeze repeat"
+# thinc's Ragged is cut at numbers of the device.
+_TO_HOST = {"get": np.copy, "item": np.ndarray.item, "tolist": np.ndarray.tolist}
+_TO_HOST |= {"__bool__": bool, "__int__": int, "__index__": int, "__float__": float}
 
 
 def _define(name, function):
@@ -239,9 +200,19 @@ def _define(name, function):
         setattr(ndarray, f"__i{name}__", lambda a, b: call(a, b, out=a))
 
 
+def _download(name, convert):
+    def method(self, **ignored):
+        note(DOWNLOAD, name)
+        return convert(self._memory)
+
+    setattr(ndarray, name, method)
+
+
 for _name, _function in {**_OPERATORS, **_COMPARISONS}.items():
     _define(_name, _function)
 ndarray.__neg__, ndarray.__abs__ = on_device(np.negative), on_device(np.abs)
 ndarray.__invert__ = on_device(np.invert)
-for _name in _METHODS:
+for _name in _METHODS.split():
     setattr(ndarray, _name, on_device(getattr(np, _name)))
+for _name, _convert in _TO_HOST.items():
+    _download(_name, _convert)

@@ -1,7 +1,5 @@
 """Pipelines of every kind, trained for two steps on either side."""
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import spacy
@@ -23,48 +21,43 @@ TEXTS = (
     " \n",
 )
 PAIRS = (join_pair("new york", "it is very good"), join_pair("a bad film", "it is bad"))
-
-POOLINGS = ("components.textcat.model.span_pooling",)
-POOLINGS += ("components.textcat.model.doc_pooling",)
 SEGMENTER = "components.span_segmenter.segmenter"
-SUGGESTER = {"@misc": "spacy-spanft.segment_suggester.v1", "max_size": 2}
-
-
-def _pooled_by(**block):
-    return {place: {f"@{kind}": block[kind] for kind in block} for place in POOLINGS}
-
-
-# What each changes in which config.
 # Of two steps, the second one trains the transformer.
-THAWED = {"@callbacks": "spacy-spanft.freeze_transformer.v1", "until_step": 1}
-ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
+THAWED = {
+    "training.before_update": {
+        "@callbacks": "spacy-spanft.freeze_transformer.v1",
+        "until_step": 1,
+    }
+}
+
+
+def textcat(**settings):
+    return {f"components.textcat.model.{name}": settings[name] for name in settings}
+
+
+def pooled(kind, name):
+    pooling = {f"@{kind}": name}
+    return textcat(span_pooling=pooling, doc_pooling=pooling)
+
+
+SUGGESTER = {"@misc": "spacy-spanft.segment_suggester.v1", "max_size": 2}
+# What each arm changes in which config.
+ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "textcat baseline": ("textcat_baseline", {}),
-    "textcat pooler": ("textcat_baseline", {"components.textcat.model.pooler": True}),
+    "textcat pooler": ("textcat_baseline", textcat(pooler=True)),
     "textcat cnn": ("textcat_spanft", {}),
     "textcat attention": (
         "textcat_spanft",
-        _pooled_by(architectures="spacy-spanft.AttentionPooling.v1"),
+        pooled("architectures", "spacy-spanft.AttentionPooling.v1"),
     ),
     "textcat max": (
         "textcat_spanft",
-        _pooled_by(architectures="spacy-spanft.MaxPooling.v1"),
+        pooled("architectures", "spacy-spanft.MaxPooling.v1"),
     ),
-    "textcat mean": ("textcat_spanft", _pooled_by(layers="reduce_mean.v1")),
-    "textcat mean summary": (
-        "textcat_spanft",
-        {"components.textcat.model.summary": "mean"},
-    ),
-    "textcat without spans": (
-        "textcat_spanft",
-        {"components.textcat.model.segmentation": "none"},
-    ),
-    "textcat capped": (
-        "textcat_spanft",
-        {
-            "components.textcat.model.max_pieces": 3,
-            "components.textcat.model.max_rows": 2,
-        },
-    ),
+    "textcat mean": ("textcat_spanft", pooled("layers", "reduce_mean.v1")),
+    "textcat mean summary": ("textcat_spanft", textcat(summary="mean")),
+    "textcat without spans": ("textcat_spanft", textcat(segmentation="none")),
+    "textcat capped": ("textcat_spanft", textcat(max_pieces=3, max_rows=2)),
     "textcat random spans": (
         "textcat_spanft",
         {SEGMENTER: {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}},
@@ -73,53 +66,35 @@ ARMS: dict[str, tuple[str, Mapping[str, Any]]] = {
         "textcat_spanft",
         {
             "components.textcat.factory": "textcat_multilabel",
-            "components.textcat.model.exclusive_classes": False,
+            **textcat(exclusive_classes=False),
         },
     ),
     "textcat two phases": (
         "textcat_two_phase",
-        {
-            "training.before_update": THAWED,
-            "training.optimizer.layer_decay": 0.5,
-        },
+        {**THAWED, "training.optimizer.layer_decay": 0.5},
     ),
     "textcat weighted": (
         "textcat_baseline",
-        {
-            "components.textcat.model.class_weights": {"A": 2.0},
-            "components.textcat.model.label_smoothing": 0.1,
-        },
+        textcat(class_weights={"A": 2.0}, label_smoothing=0.1),
     ),
     "pair baseline": ("pair_baseline", {}),
     "pair cnn": ("pair_spanft", {}),
-    "pair compared": (
-        "pair_spanft",
-        {"components.textcat.model.pair_separator": "[SEP]"},
-    ),
+    "pair compared": ("pair_spanft", textcat(pair_separator="[SEP]")),
     "score cnn": ("score_spanft", {}),
-    "ner baseline": ("ner_baseline", {"training.before_update": THAWED}),
-    "ner": ("ner_spanft", {"training.before_update": THAWED}),
-    "bilou_ner baseline": ("bilou_ner_baseline", {"training.before_update": THAWED}),
-    "bilou_ner": ("bilou_ner_spanft", {"training.before_update": THAWED}),
-    "spancat baseline": ("spancat_baseline", {"training.before_update": THAWED}),
+    "ner baseline": ("ner_baseline", THAWED),
+    "ner": ("ner_spanft", THAWED),
+    "bilou_ner baseline": ("bilou_ner_baseline", THAWED),
+    "bilou_ner": ("bilou_ner_spanft", THAWED),
+    "spancat baseline": ("spancat_baseline", THAWED),
     "spancat": (
         "spancat_spanft",
-        {
-            "components.spancat.suggester": SUGGESTER,
-            "training.before_update": THAWED,
-        },
+        {"components.spancat.suggester": SUGGESTER, **THAWED},
     ),
 }
 
 
 class Outcome(NamedTuple):
-    """What a pipeline came to on one side.
-
-    weights (dict): All its weights after two steps.
-    predictions (list): What it says of each text then.
-    step (Counter): What the second step transferred.
-    prediction (Counter): What the predictions transferred.
-    """
+    """The weights after two steps, the predictions then, and what both transferred."""
 
     weights: dict[str, Any]
     predictions: list[Any]
@@ -127,23 +102,8 @@ class Outcome(NamedTuple):
     prediction: Any
 
 
-class Made(NamedTuple):
-    """A pipeline that is ready to be trained.
-
-    nlp (Language): The pipeline.
-    texts (tuple[str, ...]): What it predicts.
-    examples (list[Example]): What it learns.
-    optimizer (Optimizer): What it learns with.
-    """
-
-    nlp: Any
-    texts: tuple[str, ...]
-    examples: list[Example]
-    optimizer: Any
-
-
-def make(arm: str, bert: Path, gpu_id: int) -> Made:
-    """Make an arm, on the CPU or on the device."""
+def make(arm, bert, gpu_id):
+    """Return an arm on the CPU or the device: nlp, texts, examples, optimizer."""
     if gpu_id < 0:
         require_cpu()
     else:
@@ -151,10 +111,10 @@ def make(arm: str, bert: Path, gpu_id: int) -> Made:
     spacy.util.fix_random_seed(0)
     name, changes = ARMS[arm]
     config = load_config(CONFIGS / f"{name}.cfg", {"paths.transformer": str(bert)})
-    for place, value in changes.items():
-        *path, last = place.split(".")
+    for path, value in changes.items():
+        *keys, last = path.split(".")
         node = config
-        for key in path:
+        for key in keys:
             node = node[key]
         node[last] = value
     nlp = load_model_from_config(config.interpolate(), auto_fill=True)
@@ -163,10 +123,10 @@ def make(arm: str, bert: Path, gpu_id: int) -> Made:
     optimizer = nlp.initialize(lambda: examples)
     if "span_segmenter" in nlp.pipe_names and SEGMENTER not in changes:
         nlp.get_pipe("span_segmenter").initialize(dictionary=DICTIONARY)
-    return Made(nlp, texts, examples, optimizer)
+    return nlp, texts, examples, optimizer
 
 
-def outcome_of(arm: str, bert: Path, gpu_id: int) -> Outcome:
+def outcome_of(arm, bert, gpu_id):
     """Train an arm for two steps from the same weights, on the CPU or on the device.
 
     The fake device draws the same numbers as NumPy, dropout and all. A large eps makes
@@ -174,7 +134,8 @@ def outcome_of(arm: str, bert: Path, gpu_id: int) -> Outcome:
     """
     nlp, texts, examples, optimizer = make(arm, bert, gpu_id)
     annotates = [name for name in nlp.pipe_names if name == "span_segmenter"]
-    prepare = _before_update(nlp)
+    block = nlp.config.interpolate()["training"]["before_update"]
+    prepare = registry.resolve({"it": block})["it"] if block else lambda *_: None
     optimizer.eps, optimizer.schedules = 1.0, {}
     for name in ("learn_rate", "head_rate"):
         if hasattr(optimizer, name):
@@ -186,7 +147,7 @@ def outcome_of(arm: str, bert: Path, gpu_id: int) -> Outcome:
             nlp.update(fresh, sgd=optimizer, annotates=annotates)
     with ledger.watched() as prediction:
         docs = list(nlp.pipe(texts))
-    return Outcome(_weights(nlp), [_said(doc) for doc in docs], step, prediction)
+    return Outcome(_weights(nlp), list(map(_answers, docs)), step, prediction)
 
 
 def _example(nlp, text, number):
@@ -195,32 +156,25 @@ def _example(nlp, text, number):
     cats = {"A": float(number % 2), "B": 1.0 - number % 2, "score": number % 5 / 4}
     if "text_regressor" not in nlp.pipe_names:
         del cats["score"]
-    return Example.from_dict(
-        doc, {"cats": cats, "entities": spans, "spans": {"sc": spans}}
-    )
-
-
-def _before_update(nlp):
-    block = nlp.config.interpolate()["training"]["before_update"]
-    return registry.resolve({"it": block})["it"] if block else lambda nlp, args: None
+    gold = {"cats": cats, "entities": spans, "spans": {"sc": spans}}
+    return Example.from_dict(doc, gold)
 
 
 def _weights(nlp):
-    found = {}
+    weights = {}
     for pipe, component in nlp.pipeline:
-        if not hasattr(component, "model"):
-            continue
-        for number, node in enumerate(component.model.walk()):
+        nodes = component.model.walk() if hasattr(component, "model") else ()
+        for i, node in enumerate(nodes):
             for name in node.param_names:
-                place = f"{pipe} {number} {node.name} {name}"
-                found[place] = node.ops.to_numpy(node.get_param(name)).copy()
+                weight = node.ops.to_numpy(node.get_param(name)).copy()
+                weights[f"{pipe} {i} {node.name} {name}"] = weight
             for shim in node.shims:
                 for name, weight in shim._model.named_parameters():
-                    found[f"{pipe} {number} {name}"] = weight.detach().numpy().copy()
-    return found
+                    weights[f"{pipe} {i} {name}"] = weight.detach().numpy().copy()
+    return weights
 
 
-def _said(doc):
+def _answers(doc):
     entities = [(e.start, e.end, e.label_) for e in doc.ents]
     spans = [(s.start, s.end, s.label_) for s in doc.spans.get("sc", ())]
     return entities, spans, dict(doc.cats)

@@ -44,18 +44,19 @@ def test_pipelines(arm, bert, on_cpu):
     check(arm, outcome_of(arm, bert, 0), on_cpu(arm))
 
 
-def check(arm, own, theirs):
+def check(arm, outcome, on_cpu):
     """Raise where the device is not as good as the CPU."""
-    assert own.weights.keys() == theirs.weights.keys()
-    for name, weight in theirs.weights.items():
-        np.testing.assert_allclose(own.weights[name], weight, 1e-3, 1e-4, err_msg=name)
-    for said, expected in zip(own.predictions, theirs.predictions, strict=True):
-        assert said[:2] == expected[:2]
-        assert said[2] == pytest.approx(expected[2], abs=1e-4)
-    for found, ceiling in zip(own[2:], CEILINGS[arm], strict=True):
-        counts = ours(found)
-        assert counts[0] <= ceiling[0], f"too many uploads: {counts} {found}"
-        assert counts[1] <= ceiling[1], f"too many downloads: {counts} {found}"
+    assert outcome.weights.keys() == on_cpu.weights.keys()
+    for name, weight in on_cpu.weights.items():
+        actual = outcome.weights[name]
+        np.testing.assert_allclose(actual, weight, 1e-3, 1e-4, err_msg=name)
+    for answer, expected in zip(outcome.predictions, on_cpu.predictions, strict=True):
+        assert answer[:2] == expected[:2]
+        assert answer[2] == pytest.approx(expected[2], abs=1e-4)
+    for transfers, ceiling in zip(outcome[2:], CEILINGS[arm], strict=True):
+        counts = ours(transfers)
+        assert counts[0] <= ceiling[0], f"too many uploads: {counts} {transfers}"
+        assert counts[1] <= ceiling[1], f"too many downloads: {counts} {transfers}"
 
 
 @pytest.mark.parametrize(
@@ -63,31 +64,32 @@ def check(arm, own, theirs):
     ["textcat cnn", "textcat attention", "textcat without spans", "pair compared"],
 )
 def test_explanations(arm, bert):
-    told = []
+    sides = []
     for gpu_id in (0, -1):
         nlp, texts, _, _ = make(arm, bert, gpu_id)
-        told.append([one.contributions() for one in explain_pipe(nlp, texts)])
-    for own, theirs in zip(*told, strict=True):
+        sides.append([each.contributions() for each in explain_pipe(nlp, texts)])
+    for on_device, theirs in zip(*sides, strict=True):
         for name in ("of_parts", "whole_text", "similarity", "bias"):
-            found, expected = getattr(own, name), getattr(theirs, name)
-            assert isinstance(found, np.ndarray)
-            np.testing.assert_allclose(found, expected, atol=1e-5)
+            assert isinstance(getattr(on_device, name), np.ndarray)
+            pair = getattr(on_device, name), getattr(theirs, name)
+            np.testing.assert_allclose(*pair, atol=1e-5)
 
 
 @pytest.mark.parametrize(
     "arm", ["bilou_ner baseline", "bilou_ner", "spancat baseline", "spancat"]
 )
 def test_explanations_of_tokens(arm, bert):
-    told = []
+    sides = []
     for gpu_id in (0, -1):
         nlp, texts, _, _ = make(arm, bert, gpu_id)
-        docs = [(one, one.doc) for one in explain_pipe(nlp, texts)]
-        spans = [(one, doc[i : i + 2]) for one, doc in docs for i in range(len(doc))]
-        told.append([one.of(one.labels[0], span=span) for one, span in spans])
-    for own, theirs in zip(*told, strict=True):
-        assert own.parts
-        assert own.bias == pytest.approx(theirs.bias, abs=1e-5)
-        for (part, x), (other, y) in zip(own.parts, theirs.parts, strict=True):
+        sides.append([])
+        for each in explain_pipe(nlp, texts):
+            spans = [each.doc[i : i + 2] for i in range(len(each.doc))]
+            sides[-1] += [each.of(each.labels[0], span=span) for span in spans]
+    for on_device, theirs in zip(*sides, strict=True):
+        assert on_device.parts
+        assert on_device.bias == pytest.approx(theirs.bias, abs=1e-5)
+        for (part, x), (other, y) in zip(on_device.parts, theirs.parts, strict=True):
             assert part == other
             assert x == pytest.approx(y, abs=1e-5)
 

@@ -25,10 +25,10 @@ def expected_rows(text, offsets, token, begin=0):
     begin (int): Where the text, in which the offsets count, begins in the Doc.
     """
     start, end = token.idx - begin, token.idx - begin + len(token)
-    found = []
+    actual = []
     for i, (a, b) in enumerate(offsets):
         is_space = text[a:b].isspace()
         inside = text[max(a, start) : max(start, min(b, end + is_space))]
         if inside.strip() or (inside and is_space):
-            found.append(i)
-    return found
+            actual.append(i)
+    return actual

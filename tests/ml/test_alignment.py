@@ -30,8 +30,8 @@ def slow_twin(token_rows, windows, width, spans, max_pieces, max_rows):
     pieces = [sorted(group) for group in groups.values() if group]
     for window, n_rows in enumerate(windows):
         for row in range(window * width, window * width + min(n_rows, width)):
-            place = row - window * width
-            is_last_of_window = place == min(n_rows, width) - 1
+            index = row - window * width
+            is_last_of_window = index == min(n_rows, width) - 1
             if len(windows) == 1:
                 counts = True
             elif window == 0:
@@ -54,20 +54,20 @@ def encodings(draw):
     windows = []
     for first in range(0, n_tokens, stride):
         tokens = range(first, min(first + size, n_tokens))
-        place, found = 1, []  # [CLS] comes first
+        index, actual = 1, []  # [CLS] comes first
         for i in tokens:
-            is_shared = draw(st.booleans()) and place > 1 and lengths[i]
-            found.append((i, place - bool(is_shared)))
-            place += lengths[i] - bool(is_shared)
-        windows.append((found, place + 1))  # [SEP] comes last
+            is_shared = draw(st.booleans()) and index > 1 and lengths[i]
+            actual.append((i, index - bool(is_shared)))
+            index += lengths[i] - bool(is_shared)
+        windows.append((actual, index + 1))  # [SEP] comes last
         if tokens[-1] == n_tokens - 1:
             break
     width = max((n for _, n in windows), default=1)
     if draw(st.booleans()):  # cut off by the encoder's limit
         width = max(1, width - draw(st.integers(0, 3)))
-    for number, (found, _) in enumerate(windows):
-        for i, place in found:
-            rows = range(place, min(place + lengths[i], width))
+    for number, (actual, _) in enumerate(windows):
+        for i, index in actual:
+            rows = range(index, min(index + lengths[i], width))
             token_rows[i].extend(number * width + row for row in rows)
     spans, at = [], 0
     while at < n_tokens:
@@ -90,26 +90,26 @@ def test_equals_looking_at_each_row(case, max_pieces, max_rows):
         windows,
         width,
     )
-    found = align_pieces(
+    actual = align_pieces(
         encoding,
         np.array(spans, np.int64).reshape(-1, 2),
         max_pieces=max_pieces,
         max_rows=max_rows,
     )
-    ends = np.cumsum(found.lengths)
-    pieces = [part.tolist() for part in np.split(found.rows, ends[:-1])]
+    ends = np.cumsum(actual.lengths)
+    pieces = [part.tolist() for part in np.split(actual.rows, ends[:-1])]
     expected = slow_twin(*case, max_pieces, max_rows)
     assert [piece for piece in pieces if piece] == expected
-    assert (found.lengths > 0).all()
-    assert len(np.unique(found.rows)) == len(found.rows)
+    assert (actual.lengths > 0).all()
+    assert len(np.unique(actual.rows)) == len(actual.rows)
 
 
 def test_pieces_of_tokens():
     spans = np.array([[1, 3], [3, 4], [6, 8]])
     assert piece_of_token(spans, 9).tolist() == [0, 1, 1, 2, 3, 4, 5, 5, 6]
     assert piece_of_token(spans[:0], 0).tolist() == []
-    found = align_pieces(encoding_of_tokens(9), spans)
-    assert found.lengths.tolist() == [1, 2, 1, 1, 1, 2, 1]
+    actual = align_pieces(encoding_of_tokens(9), spans)
+    assert actual.lengths.tolist() == [1, 2, 1, 1, 1, 2, 1]
 
 
 def test_spans_that_overlap(nlp):

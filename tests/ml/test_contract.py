@@ -76,6 +76,7 @@ def spancat(suggester, factory="spancat", **settings):
     return Head(factory, model, {"suggester": {"@misc": suggester, **settings}})
 
 
+TOK2VEC = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16}
 BILOU = {"@architectures": "spacy-spanft.BilouTagger.v1"}
 HEADS = {
     **{
@@ -90,6 +91,9 @@ HEADS = {
     },
     "regressor": Head(
         "text_regressor", MODELS["cnn-cnn"] | {"exclusive_classes": False}
+    ),
+    "textcat-listener": Head(
+        "textcat", {**MODELS["cnn-cnn"], "tok2vec": TOK2VEC}, grows=True
     ),
     "tagger": Head("tagger", over(tokens(), **{"@architectures": "spacy.Tagger.v2"})),
     "ner-1": ner(tokens(1)),
@@ -119,6 +123,8 @@ def make(bert, head):
     config = encoder_config(bert, window=8, stride=4)
     nlp.add_pipe(config.pop("factory"), "transformer", config=config)
     segmenter = nlp.add_pipe("span_segmenter")
+    if model["tok2vec"] == TOK2VEC:
+        nlp.add_pipe("tok2vec", config={"model": TOKENS})
     nlp.add_pipe(head.factory, "head", config={"model": model, **head.settings})
     nlp.initialize(lambda: examples_of(nlp, head))
     segmenter.initialize(dictionary=NgramDictionary(NGRAMS))
@@ -163,6 +169,12 @@ def head(request):
 
 
 @pytest.fixture(scope="module")
+def fresh(bert, head):
+    """A pipeline that has not learned anything yet."""
+    return make(bert, head)
+
+
+@pytest.fixture(scope="module")
 def trained(bert, head):
     """A pipeline that knows its four texts by heart."""
     return learn(make(bert, head), head, 100)
@@ -197,15 +209,6 @@ def test_an_empty_doc_changes_no_other(trained):
     assert not any(among[0][0].get(label) for label in "AB")
 
 
-def test_the_gradient_reaches_the_vectors(bert, head):
-    nlp = make(bert, head)
-    is_own = "HashEmbed" in str(head.model)
-    model = nlp.get_pipe("head" if is_own else "transformer").model
-    before = model.to_bytes()
-    learn(nlp, head, 2)
-    assert model.to_bytes() != before
-
-
 def test_a_new_label_changes_no_answer(trained, head):
     if not head.grows:
         pytest.skip("its labels are fixed")
@@ -221,14 +224,14 @@ def test_a_new_label_changes_no_answer(trained, head):
     assert np.isfinite(losses["head"])
 
 
-def test_a_saved_weight_that_is_nan_is_named(bert, head):
-    nlp = make(bert, head)
-    pipe, model = nlp.get_pipe("head"), nlp.get_pipe("head").model
+def test_a_saved_weight_that_is_nan_is_named(fresh, head):
+    pipe, model = fresh.get_pipe("head"), fresh.get_pipe("head").model
     weights = [
         (node, name)
         for node in model.walk()
         for name in node.param_names
-        if node._func.__module__.startswith("spacy_spanft") or head.grows
+        if "spacy_spanft" in node._func.__module__
+        or "spacy-spanft" in head.model["@architectures"]
     ]
     assert weights
     for node, name in weights:
@@ -241,3 +244,37 @@ def test_a_saved_weight_that_is_nan_is_named(bert, head):
             SpanftError, match=f"weights {name} of the layer '{node.name}'"
         ):
             pipe.from_bytes(damaged)
+
+
+def test_replaced_listeners_answer_the_same(trained, head, tmp_path):
+    if not trained.get_pipe("transformer").listening_components:
+        pytest.skip("it does not listen to the encoder")
+    trained.to_disk(tmp_path / "before")
+    nlp = spacy.load(tmp_path / "before")
+    expected = [answers(doc) for doc in nlp.pipe(TEXTS)]
+    is_inside = "tok2vec" in head.model["tok2vec"]
+    path = "model.tok2vec.tok2vec" if is_inside else "model.tok2vec"
+    nlp.replace_listeners("transformer", "head", [path])
+    nlp.remove_pipe("transformer")
+    assert [answers(doc) for doc in nlp.pipe(TEXTS)] == expected
+    nlp.to_disk(tmp_path / "after")
+    loaded = spacy.load(tmp_path / "after")
+    assert [answers(doc) for doc in loaded.pipe(TEXTS)] == expected
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_initializes_with_few_examples(fresh, head, n):
+    if not head.grows:
+        pytest.skip("it takes its labels from the examples")
+    fresh.initialize(lambda: examples_of(fresh, head)[:n]) if n else fresh.initialize()
+    for doc in fresh.pipe(TEXTS):
+        assert np.isfinite(list(doc.cats.values())).all()
+
+
+def test_the_gradient_reaches_the_vectors(fresh, head):
+    nlp = fresh
+    name = "head" if "HashEmbed" in str(head.model) else "transformer"
+    model = nlp.get_pipe("tok2vec" if "tok2vec" in nlp.pipe_names else name).model
+    before = model.to_bytes()
+    learn(nlp, head, 2)
+    assert model.to_bytes() != before

@@ -70,9 +70,9 @@ def test_biases_and_norms(family):
     norms = [one for one in norms if "Norm" in one.__name__] + ALL_LAYERNORM_LAYERS
     decayed = {n for n in get_parameter_names(encoder, norms) if "bias" not in n}
     decayed |= {n for n in dict(encoder.named_parameters()) if ".relative_" in n}
-    found = is_bias_or_norm(encoder)
-    assert set(found) == {name for name, _ in encoder.named_parameters()}
-    assert {name for name, special in found.items() if not special} == decayed
+    actual = is_bias_or_norm(encoder)
+    assert set(actual) == {name for name, _ in encoder.named_parameters()}
+    assert {name for name, special in actual.items() if not special} == decayed
 
 
 def test_decoders_are_on_top_of_encoders():

@@ -5,9 +5,13 @@ import pytest
 import torch
 from thinc.api import Adam, Optimizer, RAdam, warmup_linear
 
-from spacy_spanft.ml.encoder import shim as shim_module
-from spacy_spanft.ml.optimizers.fused_adam import can_fuse, fused_step
-from spacy_spanft.ml.optimizers.grouped_adam import GroupedAdam, grouped_adam
+from spacy_spanft.ml.encoder import hf_encoder
+from spacy_spanft.ml.optimizers.grouped_adam import (
+    GroupedAdam,
+    can_fuse,
+    fused_step,
+    grouped_adam,
+)
 from spacy_spanft.ml.optimizers.groups import shim_of
 from spacy_spanft.training.regimes import bind
 
@@ -63,14 +67,14 @@ def test_as_one_by_one(bert, monkeypatch, make_optimizer, settings, frozen_at):
         calls.append(1)
         fused_step(*args)
 
-    monkeypatch.setattr(shim_module, "fused_step", counted)
+    monkeypatch.setattr(hf_encoder, "fused_step", counted)
     ours, theirs = (make_optimizer(**settings) for _ in range(2))
-    found = stepped(bert, ours, frozen_at)
+    actual = stepped(bert, ours, frozen_at)
     assert len(calls) == 4
-    monkeypatch.setattr(shim_module, "can_fuse", lambda *_: False)
+    monkeypatch.setattr(hf_encoder, "can_fuse", lambda *_: False)
     expected = stepped(bert, theirs, frozen_at)
     assert len(calls) == 4
-    pairs = zip(found.named_parameters(), expected.parameters(), strict=True)
+    pairs = zip(actual.named_parameters(), expected.parameters(), strict=True)
     for (name, one), other in pairs:
         weights = (x.detach().numpy() for x in (one, other))
         np.testing.assert_allclose(*weights, rtol=1e-6, atol=1e-7, err_msg=name)

@@ -26,8 +26,8 @@ DEPTHS = {"embeddings": 2, "encoder.layer.0": 1, "encoder.layer.1": 0, "pooler":
 
 
 def shims(nlp):
-    found = (one for model in models(nlp).values() for one in transformers(model))
-    return [shim_of(one) for one in found]
+    actual = (one for model in models(nlp).values() for one in transformers(model))
+    return [shim_of(one) for one in actual]
 
 
 def exchange(nlp, draw):
@@ -39,26 +39,26 @@ def exchange(nlp, draw):
         for node in model.walk():
             for name in node.param_names:
                 if node.has_param(name):
-                    found = draw((node.id, name), node.get_param(name))
-                    node.set_param(name, found[0])
-                    node.set_grad(name, found[1])
+                    actual = draw((node.id, name), node.get_param(name))
+                    node.set_param(name, actual[0])
+                    node.set_grad(name, actual[1])
             for shim in node.shims:
                 for name, parameter in shim._model.named_parameters():
-                    found = draw((shim.id, name), parameter.detach().numpy())
-                    parameter.data = torch.tensor(found[0])
-                    parameter.grad = torch.tensor(found[1])
+                    actual = draw((shim.id, name), parameter.detach().numpy())
+                    parameter.data = torch.tensor(actual[0])
+                    parameter.grad = torch.tensor(actual[1])
 
 
 def weights(nlp):
     """Copy all weights, by the same keys."""
-    found = {}
+    actual = {}
 
     def note(key, weight):
-        found[key] = weight.copy()
+        actual[key] = weight.copy()
         return weight.copy(), np.zeros_like(weight)
 
     exchange(nlp, note)
-    return found
+    return actual
 
 
 @pytest.mark.parametrize("decay", [True, False])
@@ -68,7 +68,7 @@ def test_alike_it_is_thincs(bert, heads, averages, decay):
     """To the last bit, with all that thinc's has, also with equal rates given."""
     more = {"L2_is_weight_decay": decay, "use_averages": averages, **SETTINGS}
     rate = lambda: warmup_linear(0.01, 2, 8)  # noqa: E731
-    found = []
+    actual = []
     for make_optimizer in (
         lambda: Adam(rate(), **more),
         lambda: grouped_adam(rate(), decay_biases_and_norms=True, **more),
@@ -84,10 +84,10 @@ def test_alike_it_is_thincs(bert, heads, averages, decay):
             group_parameters()(nlp, {"step": n, "epoch": 0})
             step(nlp, examples, adam)
         averaged = [] if not averages else list(adam.averages.values())
-        found.append((hash_of(nlp), [*head_weights(nlp), *averaged]))
-    for one, others in found[1:]:
-        assert one == found[0][0]
-        for ours, theirs in zip(others, found[0][1], strict=True):
+        actual.append((hash_of(nlp), [*head_weights(nlp), *averaged]))
+    for one, others in actual[1:]:
+        assert one == actual[0][0]
+        for ours, theirs in zip(others, actual[0][1], strict=True):
             np.testing.assert_array_equal(ours, theirs)
 
 
@@ -154,7 +154,7 @@ def test_groups_of_a_pipeline(bert):
     other = nlp.add_pipe("tagger")
     other.add_label("N")
     nlp.initialize()
-    found = parameter_groups(nlp)
+    actual = parameter_groups(nlp)
     (shim,) = shims(nlp)
     for name, depth, special in [
         ("pooler.dense.weight", 0, False),
@@ -162,14 +162,14 @@ def test_groups_of_a_pipeline(bert):
         ("encoder.layer.0.output.dense.bias", 1, True),
         ("embeddings.word_embeddings.weight", 2, False),
     ]:
-        assert found[shim.id, name] == ("transformer", depth, special)
+        assert actual[shim.id, name] == ("transformer", depth, special)
     for name, part in (("textcat", "head"), ("ner", "head"), ("tagger", "rest")):
         nodes = list(nlp.get_pipe(name).model.walk())
         keys = [(node.id, name) for node in nodes for name in node.param_names]
         assert keys
-        assert {found[key].part for key in keys} == {part}
+        assert {actual[key].part for key in keys} == {part}
         norms = [node for node in nodes if node.name == "layernorm"]
-        assert all(found[node.id, "G"].is_bias_or_norm for node in norms)
+        assert all(actual[node.id, "G"].is_bias_or_norm for node in norms)
         assert norms or name != "tagger"
 
 
@@ -188,7 +188,7 @@ def test_rest_gets_the_rate_that_is_left(bert):
 
 def test_without_a_transformer():
     """All is "rest"; a rate that nothing learns at is worth a warning."""
-    found = []
+    actual = []
     for make_optimizer in (Adam, grouped_adam):
         spacy.util.fix_random_seed(0)
         nlp = spacy.blank("en")
@@ -199,14 +199,13 @@ def test_without_a_transformer():
         adam = make_optimizer(0.01, **settings)
         for _ in range(3):
             step(nlp, examples, adam)
-        found.append(head_weights(nlp))
-    for one, other in zip(*found, strict=True):
+        actual.append(head_weights(nlp))
+    for one, other in zip(*actual, strict=True):
         np.testing.assert_array_equal(one, other)
     adam = grouped_adam(0.01, transformer_rate=0.1, head_rate=0.1, layer_decay=0.9)
-    with pytest.warns(UserWarning, match="at that rate") as warned:
+    names = "'transformer_rate', 'head_rate', 'layer_decay'"
+    with pytest.warns(UserWarning, match=f"has {names}, but .* at that rate"):
         step(nlp, examples, adam)
-    names = [str(one.message).split(" has ")[1].split(",")[0] for one in warned]
-    assert names == ["transformer_rate", "head_rate", "layer_decay"]
 
 
 def test_frozen_first(bert):

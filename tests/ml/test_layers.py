@@ -4,122 +4,58 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thinc.api import reduce_mean, set_dropout_rate
+from thinc.api import Softmax, reduce_mean, set_dropout_rate
 from thinc.types import Ragged
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling, max_pooling
-from spacy_spanft.ml.layers.scoring import fixed_dropout
+from spacy_spanft.ml.alignment import encoding_of_tokens, encoding_of_wordpieces
+from spacy_spanft.ml.layers.doc_rows import DocRows
+from spacy_spanft.ml.layers.pooling import (
+    attention_pooling,
+    boundary_attention_reducer,
+    cnn_pooling,
+    max_pooling,
+    pooler,
+)
+from spacy_spanft.ml.layers.scoring import fixed_dropout, zeros_for_nothing
+from spacy_spanft.ml.layers.sequences import with_nonempty
+from spacy_spanft.ml.layers.span_pool import doc_summary, span_pool, text_pool
 from spacy_spanft.ml.layers.span_window import span_window
-from spacy_spanft.ml.layers.with_nonempty import with_nonempty
+
+from . import torch_twins as twins
+from .torch_twins import WIDTH, assert_equal, flat, initialized, like, ragged
 
 torch = pytest.importorskip("torch")
 
-WIDTH = 5
 lengths_lists = st.lists(st.integers(0, 7), min_size=1, max_size=8)
-
-
-def ragged(lengths, seed, dtype="f8", width=WIDTH):
-    rows = np.random.default_rng(seed).normal(size=(sum(lengths), width))
-    return Ragged(rows.astype(dtype), np.array(lengths, "i"))
-
-
-def make(layer, dtype="f8", seed=0):
-    """Initialize a layer with random weights, biases too."""
-    random = np.random.default_rng(seed)
-    layer.initialize(X=ragged([2], 0, "f"))
-    for node in layer.walk():
-        for name in node.param_names:
-            shape = node.get_param(name).shape
-            node.set_param(name, random.normal(size=shape).astype(dtype))
-    return layer
-
-
-def params(layer):
-    """Get a layer's parameters as torch tensors that gather gradients."""
-    return {
-        (i, name): torch.tensor(node.get_param(name), requires_grad=True)
-        for i, node in enumerate(layer.walk())
-        for name in node.param_names
-    }
-
-
-def pad(rows, lengths):
-    """Put sequences into a padded tensor (n_sequences, longest, width), with a mask."""
-    longest = max([1, *lengths])
-    padded = rows.new_zeros(len(lengths), longest, rows.shape[1])
-    mask = torch.zeros(len(lengths), longest, dtype=torch.bool)
-    for i, part in enumerate(torch.split(rows, list(lengths))):
-        padded[i, : len(part)] = part
-        mask[i, : len(part)] = True
-    return padded, mask
-
-
-def torch_cnn(rows, lengths, W, b):
-    """The maximum over all windows of a sequence."""
-    windows, _ = pad(torch_window(rows, lengths, W, b), lengths)
-    return windows.amax(dim=1)  # ReLU leaves nothing below zero, so zeros do no harm
-
-
-def torch_window(rows, lengths, W, b):
-    """c_j = ReLU(W [t_j ... t_(j+k-1)] + b), windows at every row."""
-    padded, mask = pad(rows, lengths)
-    padded = torch.nn.functional.pad(padded, (0, 0, 0, len(W) - 1))
-    conv = torch.nn.functional.conv1d(padded.transpose(1, 2), W.permute(1, 2, 0), b)
-    return torch.relu(conv).transpose(1, 2)[mask]
-
-
-def torch_attention(rows, lengths, W, b, w):
-    """Softmax(w tanh(W t + b)) over each sequence, then the weighted sum."""
-    padded, mask = pad(rows, lengths)
-    scores = torch.tanh(padded @ W.T + b) @ w
-    weights = torch.softmax(scores.masked_fill(~mask, -1e9), dim=1) * mask
-    return (weights[:, :, None] * padded).sum(dim=1)
-
-
-def torch_max(rows, lengths):
-    padded, mask = pad(rows, lengths)
-    found = padded.masked_fill(~mask[:, :, None], -torch.inf).amax(dim=1)
-    return torch.where(mask.any(dim=1)[:, None], found, 0.0)
-
-
-REFERENCES = {
-    "cnn": (cnn_pooling, torch_cnn, ("W", "b")),
-    "attention": (attention_pooling, torch_attention, ("W", "b", "w")),
-    "max": (max_pooling, torch_max, ()),
+POOLINGS = {
+    "cnn": (cnn_pooling, twins.cnn),
+    "attention": (attention_pooling, twins.attention),
+    "max": (max_pooling, twins.maximum),
+    "boundaries": (lambda: boundary_attention_reducer(3), twins.boundaries),
 }
 
 
-def assert_equal(layer, X, reference, names, tolerance):
-    """Compare output and all gradients of a layer with those of its reference."""
-    rows = torch.tensor(X.dataXd, requires_grad=True)
-    theirs = params(layer)
-    given_names = {name: tensor for (_, name), tensor in theirs.items()}
-    expected = reference(rows, X.lengths.tolist(), *(given_names[n] for n in names))
-    Y, backprop = layer(X, is_train=True)
-    assert Y.dtype == X.dataXd.dtype
-    np.testing.assert_allclose(Y, expected.detach(), atol=tolerance, rtol=tolerance)
-    dY = np.random.default_rng(1).normal(size=Y.shape).astype(Y.dtype)
-    dX = backprop(dY)
-    assert dX.lengths.tolist() == X.lengths.tolist()
-    (expected * torch.tensor(dY)).sum().backward()
-    d_rows = np.zeros_like(X.dataXd) if rows.grad is None else rows.grad
-    np.testing.assert_allclose(dX.dataXd, d_rows, atol=tolerance, rtol=tolerance)
-    if not X.lengths.any():
-        return
-    nodes = list(layer.walk())
-    for (i, name), tensor in theirs.items():
-        np.testing.assert_allclose(
-            nodes[i].get_grad(name), tensor.grad, atol=tolerance, rtol=tolerance
-        )
-
-
-@pytest.mark.parametrize("name", REFERENCES)
+@pytest.mark.parametrize("name", POOLINGS)
 @given(lengths=lengths_lists, seed=st.integers(0, 99))
 def test_poolings_equal_padded_torch(name, lengths, seed):
-    build, reference, names = REFERENCES[name]
-    layer = make(build(), seed=seed)
-    assert_equal(layer, ragged(lengths, seed), reference, names, 1e-10)
+    build, reference = POOLINGS[name]
+    layer, X = initialized(build(), seed=seed), ragged(lengths, seed)
+    assert layer.predict(X).dtype == X.dataXd.dtype
+    assert_equal(layer, X, lambda rows, *w: reference(rows, lengths, *w))
+
+
+@given(lengths=lengths_lists, kernel_size=st.integers(1, 5))
+def test_any_kernel_size(lengths, kernel_size):
+    layer = initialized(cnn_pooling(kernel_size))
+    assert_equal(layer, ragged(lengths), lambda rows, *w: twins.cnn(rows, lengths, *w))
+
+
+def test_pooler_equals_torch():
+    X = np.random.default_rng(0).normal(size=(5, 7))
+    layer = initialized(pooler(), X)
+    linear = torch.nn.functional.linear
+    assert_equal(layer, X, lambda rows, W, b: torch.tanh(linear(rows, W, b)), 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -127,38 +63,31 @@ def test_poolings_equal_padded_torch(name, lengths, seed):
 )
 @given(lengths=lengths_lists, seed=st.integers(0, 99))
 def test_gradient_by_finite_differences(build, lengths, seed):
-    layer = make(build(), seed=seed)
+    layer = initialized(build(), seed=seed)
     X = ragged(lengths, seed)
     Y, backprop = layer(X, is_train=True)
     dY = np.random.default_rng(2).normal(size=flat(Y).shape)
-    dX = backprop(Ragged(dY, X.lengths) if isinstance(Y, Ragged) else dY).dataXd
+    dX = backprop(like(Y, dY)).dataXd
 
     def loss():
         return float((flat(layer.predict(X)) * dY).sum())
 
     arrays = [(X.dataXd, dX)]
     if X.lengths.any():
-        arrays += [
-            (node.get_param(name), node.get_grad(name))
-            for node in layer.walk()
-            for name in node.param_names
-        ]
+        pairs = twins.weights_of(layer)
+        arrays += [(node.get_param(name), node.get_grad(name)) for node, name in pairs]
     step = 1e-6
     random = np.random.default_rng(4)
     for array, gradient in arrays:
-        for place in random.permutation(array.size)[:10]:
-            before = array.flat[place]
-            array.flat[place] = before + step
+        for index in random.permutation(array.size)[:10]:
+            before = array.flat[index]
+            array.flat[index] = before + step
             above = loss()
-            array.flat[place] = before - step
+            array.flat[index] = before - step
             below = loss()
-            array.flat[place] = before
+            array.flat[index] = before
             slope = (above - below) / (2 * step)
-            assert gradient.flat[place] == pytest.approx(slope, abs=1e-4)
-
-
-def flat(Y):
-    return Y.dataXd if isinstance(Y, Ragged) else Y
+            assert gradient.flat[index] == pytest.approx(slope, abs=1e-4)
 
 
 def test_dropout_keeps_its_own_rate():
@@ -174,20 +103,19 @@ def test_dropout_keeps_its_own_rate():
 
 
 def test_windows_never_leave_their_sequence():
-    layer = make(span_window())
+    layer = initialized(span_window())
     both = ragged([3, 4], 5)
-    alone = [
-        Ragged(both.dataXd[a:b], np.array([b - a], "i")) for a, b in ((0, 3), (3, 7))
+    parts = [
+        layer.predict(Ragged(both.dataXd[a:b], np.array([b - a], "i"))).dataXd
+        for a, b in ((0, 3), (3, 7))
     ]
-    parts = [layer.predict(part).dataXd for part in alone]
     np.testing.assert_allclose(layer.predict(both).dataXd, np.concatenate(parts))
 
 
 def test_wrong_gradient_shape_fails_where_it_is_made():
-    layer = make(span_window())
-    _, backprop = layer(ragged([3], 0), is_train=True)
+    _, backprop = initialized(span_window())(ragged([3]), is_train=True)
     with pytest.raises(ValueError, match=r"(?i)shape"):
-        backprop(ragged([2], 0))
+        backprop(ragged([2]))
 
 
 def test_any_reduction_of_thinc_can_pool():
@@ -199,221 +127,159 @@ def test_any_reduction_of_thinc_can_pool():
     np.testing.assert_allclose(backprop(np.ones_like(Y)).dataXd[2], 1 / 3, rtol=1e-6)
 
 
-class TestSpanPool:
-    """From the rows of a batch to a vector for each Doc, and the way back."""
+def doc_rows(nlp, seed, has_spans=True):
+    """Docs with spans, an empty one among them, and an encoder's rows for them.
 
-    def batch(self, nlp, seed):
-        """Docs with spans, an empty one among them, and an encoder's rows for them.
+    Some are in two windows that overlap, some are cut off, some tokens have no row.
+    """
+    random = np.random.default_rng(seed)
+    docs, encodings, starts = [], [], [0]
+    for n_tokens in (4, 0, 1, 6):
+        doc = nlp.make_doc("a b c d e f"[: 2 * n_tokens])
+        is_cut = n_tokens > 3 and has_spans
+        doc.spans["x"] = [doc[1:3], doc[3:4]] if is_cut else []
+        encoding = encode(random, n_tokens) if n_tokens else encoding_of_tokens(0)
+        docs.append(doc)
+        encodings.append(encoding)
+        size = len(encoding.windows) * encoding.width if n_tokens else 0
+        starts.append(starts[-1] + size)
+    vectors = random.normal(size=(starts[-1], WIDTH))
+    cls = [0 if len(doc) else -1 for doc in docs]
+    return DocRows(docs, vectors, starts, encodings, cls)
 
-        Some are in two windows that overlap, some are cut off, some tokens have no row.
-        """
-        from spacy_spanft.ml.alignment import encoding_of_tokens
-        from spacy_spanft.ml.layers.doc_rows import DocRows
 
-        random = np.random.default_rng(seed)
-        docs, encodings, starts = [], [], [0]
-        for n_tokens in (4, 0, 1, 6):
-            doc = nlp.make_doc("a b c d e f"[: 2 * n_tokens])
-            doc.spans["x"] = [doc[1:3], doc[3:4]] if n_tokens > 3 else []
-            encoding = encoding_of_tokens(0)
-            if n_tokens:
-                encoding = self.encode(random, n_tokens)
-            docs.append(doc)
-            encodings.append(encoding)
-            size = len(encoding.windows) * encoding.width if n_tokens else 0
-            starts.append(starts[-1] + size)
-        vectors = random.normal(size=(starts[-1], WIDTH))
-        cls = [0 if len(doc) else -1 for doc in docs]
-        return DocRows(docs, vectors, starts, encodings, cls)
+def encode(random, n_tokens):
+    """Draw the rows of tokens as a transformer's, between [CLS] and [SEP]."""
+    bounds = [(0, n_tokens)]
+    if n_tokens > 3 and random.random() < 0.5:
+        bounds = [(0, 3), (2, n_tokens)]
+    n_rows = random.integers(0, 4, n_tokens)
+    limit = int(random.integers(3, 20))
+    sizes = [min(limit, 2 + int(n_rows[a:b].sum())) for a, b in bounds]
+    width = max(sizes) + int(random.integers(0, 3))
+    rows = [[] for _ in range(n_tokens)]
+    for window, (a, b) in enumerate(bounds):
+        at = 1
+        for token in range(a, b):
+            for _ in range(n_rows[token]):
+                if at < limit:
+                    rows[token].append(window * width + at)
+                at += 1
+    return encoding_of_wordpieces(
+        [row for of_token in rows for row in of_token],
+        [len(of_token) for of_token in rows],
+        sizes,
+        width,
+    )
 
-    def encode(self, random, n_tokens):
-        """Give tokens rows as a transformer does, between [CLS] and [SEP]."""
-        from spacy_spanft.ml.alignment import encoding_of_wordpieces
 
-        bounds = [(0, n_tokens)]
-        if n_tokens > 3 and random.random() < 0.5:
-            bounds = [(0, 3), (2, n_tokens)]
-        n_rows = random.integers(0, 4, n_tokens)
-        limit = int(random.integers(3, 20))
-        sizes = [min(limit, 2 + int(n_rows[a:b].sum())) for a, b in bounds]
-        width = max(sizes) + int(random.integers(0, 3))
-        rows = [[] for _ in range(n_tokens)]
-        for window, (a, b) in enumerate(bounds):
-            at = 1
-            for token in range(a, b):
-                for _ in range(n_rows[token]):
-                    if at < limit:
-                        rows[token].append(window * width + at)
-                    at += 1
-        flat = [row for mine in rows for row in mine]
-        return encoding_of_wordpieces(flat, [len(mine) for mine in rows], sizes, width)
-
-    def pieces(self, doc, encoding):
-        """Cut the rows into pieces with plain loops."""
+def pieces_of(X):
+    """Cut the rows of each Doc into pieces with plain loops."""
+    for doc, start, encoding in zip(X.docs, X.starts, X.encodings, strict=False):
         begins = np.cumsum(encoding.n_rows) - encoding.n_rows
-        inside = {
-            i: (s.start, s.end) for s in doc.spans["x"] for i in range(s.start, s.end)
-        }
+        spans = [(span.start, span.end) for span in doc.spans["x"]]
+        inside = {i: (a, b) for a, b in spans for i in range(a, b)}
         groups = {}
         for i in range(len(doc)):
-            mine = encoding.rows[begins[i] : begins[i] + encoding.n_rows[i]].tolist()
-            first = min((row // encoding.width for row in mine), default=0)
-            mine = [row for row in mine if row // encoding.width == first]
-            groups.setdefault(inside.get(i, i), []).extend(mine)
+            rows = encoding.rows[begins[i] : begins[i] + encoding.n_rows[i]].tolist()
+            first = min((row // encoding.width for row in rows), default=0)
+            rows = [row for row in rows if row // encoding.width == first]
+            groups.setdefault(inside.get(i, i), []).extend(rows)
         pieces = [group for group in groups.values() if group]
-        if not len(doc):
-            return []
         last = (len(encoding.windows) - 1) * encoding.width + encoding.windows[-1] - 1
         # A text that was cut off does not end with [SEP].
         end = [] if last in encoding.rows else [[int(last)]]
-        return [[0], *pieces, *end]
+        pieces = [[0], *pieces, *end] if len(doc) else []
+        yield [[start + row for row in piece] for piece in pieces]
 
-    def reference(self, X, rows, cnn1, cnn2):
-        """Pool the pieces in padded torch."""
+
+@given(seed=st.integers(0, 300))
+def test_span_pool_equals_plain_loops_and_padded_torch(nlp, seed):
+    first, second = (initialized(cnn_pooling(), seed=seed + i) for i in (0, 1))
+    X = doc_rows(nlp, seed)
+
+    def reference(rows, W1, b1, W2, b2):
         pooled = []
-        for doc, start, encoding in zip(X.docs, X.starts, X.encodings, strict=False):
-            pieces = self.pieces(doc, encoding)
-            flat = [start + row for piece in pieces for row in piece]
+        for pieces in pieces_of(X):
+            indices = [row for piece in pieces for row in piece]
             sizes = [len(piece) for piece in pieces]
-            vectors = torch_cnn(rows[flat], sizes, *cnn1) if sizes else rows[:0]
-            pooled.append(torch_cnn(vectors, [len(sizes)], *cnn2))
+            vectors = twins.cnn(rows[indices], sizes, W1, b1) if sizes else rows[:0]
+            pooled.append(twins.cnn(vectors, [len(sizes)], W2, b2))
         return torch.cat(pooled)
 
-    @given(seed=st.integers(0, 300))
-    def test_equals_plain_loops_and_padded_torch(self, nlp, seed):
-        from spacy_spanft.ml.layers.span_pool import span_pool
-
-        first, second = (
-            make(cnn_pooling(), seed=seed),
-            make(cnn_pooling(), seed=seed + 1),
-        )
-        layer = span_pool(first, second, "x")
-        X = self.batch(nlp, seed)
-        rows = torch.tensor(X.vectors, requires_grad=True)
-        weights = [
-            tuple(part[key] for key in sorted(part, key=lambda key: key[1]))
-            for part in (params(first), params(second))
-        ]
-        expected = self.reference(X, rows, *weights)
-        Y, backprop = layer(X, is_train=True)
-        np.testing.assert_allclose(Y, expected.detach(), atol=1e-10)
-        dY = np.random.default_rng(1).normal(size=Y.shape)
-        (expected * torch.tensor(dY)).sum().backward()
-        np.testing.assert_allclose(backprop(dY), rows.grad, atol=1e-10)
-        for part, theirs in zip((first, second), weights, strict=True):
-            for node in part.walk():
-                for name, tensor in zip(("W", "b"), theirs, strict=True):
-                    if node.has_param(name):
-                        np.testing.assert_allclose(
-                            node.get_grad(name), tensor.grad, atol=1e-10
-                        )
-
-    @given(seed=st.integers(0, 300))
-    def test_without_segmentation(self, nlp, seed):
-        from spacy_spanft.ml.layers.span_pool import text_pool
-
-        first, second = (make(cnn_pooling(), seed=seed + i) for i in (0, 1))
-        X = self.batch(nlp, seed)
-        X = X._replace(docs=[nlp.make_doc("no spans are looked at")] * len(X.docs))
-        rows = torch.tensor(X.vectors, requires_grad=True)
-        weights = [
-            tuple(part[key] for key in sorted(part, key=lambda key: key[1]))
-            for part in (params(first), params(second))
-        ]
-        docs = [nlp.make_doc("a b c d e f"[: 2 * n]) for n in (4, 0, 1, 6)]
-        for doc in docs:
-            doc.spans["x"] = []
-        taken = [
-            [start + row for piece in self.pieces(doc, encoding) for row in piece]
-            for doc, start, encoding in zip(docs, X.starts, X.encodings, strict=False)
-        ]
-        sizes = [len(mine) for mine in taken]
-        texts = rows[[row for mine in taken for row in mine]]
-        windows = torch_window(texts, sizes, *weights[0])
-        expected = torch_cnn(windows, sizes, *weights[1])
-        Y, backprop = text_pool(first, second)(X, is_train=True)
-        np.testing.assert_allclose(Y, expected.detach(), atol=1e-10)
-        dY = np.random.default_rng(1).normal(size=Y.shape)
-        (expected * torch.tensor(dY)).sum().backward()
-        np.testing.assert_allclose(backprop(dY), rows.grad, atol=1e-10)
-        gradient = first.get_ref("window").get_grad("W")
-        np.testing.assert_allclose(gradient, weights[0][0].grad, atol=1e-10)
-
-    def test_without_segmentation_there_must_be_windows(self):
-        from spacy_spanft.ml.layers.span_pool import text_pool
-
-        with pytest.raises(SpanftError, match=r"CnnPooling\.v1"):
-            text_pool(max_pooling(), max_pooling())
-
-    @pytest.mark.parametrize("seed", range(4))
-    @pytest.mark.parametrize("kind", ["cls", "mean", "last", "tokens"])
-    def test_summary(self, nlp, kind, seed):
-        from spacy_spanft.ml.layers.doc_summary import doc_summary
-
-        X = self.batch(nlp, seed)
-        if kind == "tokens":
-            X = X._replace(cls=None)
-        elif kind == "last":  # the row that stands for a text need not be the first
-            sizes = np.diff(X.starts)
-            X = X._replace(cls=[int(n) - 1 for n in sizes])
-        layer = doc_summary("mean" if kind == "mean" else "cls")
-        Y, backprop = layer(X, is_train=True)
-        dY = np.random.default_rng(1).normal(size=Y.shape)
-        parts = np.split(backprop(dY), X.starts[1:-1])
-        for number, encoding in enumerate(X.encodings):
-            own = X.vectors[X.starts[number] : X.starts[number + 1]]
-            if kind in ("cls", "last") or not len(own):
-                rows = [X.cls[number]] if len(own) else []
-            else:  # those that are not padding
-                sizes = encoding.windows.tolist()
-                rows = [
-                    w * encoding.width + i
-                    for w, n in enumerate(sizes)
-                    for i in range(n)
-                ]
-            expected = own[rows].mean(axis=0) if rows else np.zeros(WIDTH)
-            np.testing.assert_allclose(Y[number], expected)
-            gradient = np.zeros(own.shape)
-            gradient[rows] = dY[number] / max(1, len(rows))
-            np.testing.assert_allclose(parts[number], gradient)
-
-    def test_an_encoder_without_cls(self, nlp):
-        from spacy_spanft.ml.layers.doc_summary import doc_summary
-
-        X = self.batch(nlp, 0)
-        with pytest.raises(SpanftError, match='summary = "mean"'):
-            doc_summary().predict(X._replace(cls=[-1] * len(X.docs)))
+    assert_equal(span_pool(first, second, "x"), X, reference)
 
 
-def test_zeros_for_nothing():
-    """Rows of nothing have no scores and no gradient; the others are as they were."""
-    from thinc.api import Softmax
+@given(seed=st.integers(0, 300))
+def test_text_pool_looks_at_no_spans(nlp, seed):
+    first, second = (initialized(cnn_pooling(), seed=seed + i) for i in (0, 1))
+    X = doc_rows(nlp, seed, has_spans=False)
+    texts = [[row for piece in pieces for row in piece] for pieces in pieces_of(X)]
+    sizes = [len(rows) for rows in texts]
 
-    from spacy_spanft.ml.layers.scoring import zeros_for_nothing
+    def reference(rows, W1, b1, W2, b2):
+        of_texts = rows[[row for rows in texts for row in rows]]
+        windows = twins.windows(of_texts, sizes, W1, b1)
+        return twins.cnn(windows, sizes, W2, b2)
 
+    unread = [nlp.make_doc("no spans are looked at")] * len(X.docs)
+    assert_equal(text_pool(first, second), X._replace(docs=unread), reference)
+
+
+def test_text_pool_needs_windows():
+    with pytest.raises(SpanftError, match=r"CnnPooling\.v1"):
+        text_pool(max_pooling(), max_pooling())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["cls", "mean", "last", "tokens"])
+def test_summary_is_one_row_or_the_mean(nlp, kind, seed):
+    X = doc_rows(nlp, seed)
+    if kind == "tokens":
+        X = X._replace(cls=None)
+    elif kind == "last":  # the row that stands for a text need not be the first
+        X = X._replace(cls=[int(n) - 1 for n in np.diff(X.starts)])
+    rows_of = []
+    for i, encoding in enumerate(X.encodings):
+        if not len(X.docs[i]):
+            rows_of.append([])
+        elif kind in ("cls", "last"):
+            rows_of.append([X.starts[i] + X.cls[i]])
+        else:  # those that are not padding
+            sizes = enumerate(encoding.windows.tolist())
+            rows = [w * encoding.width + j for w, n in sizes for j in range(n)]
+            rows_of.append([X.starts[i] + row for row in rows])
+
+    def reference(rows):
+        means = [rows[own].sum(dim=0) / max(1, len(own)) for own in rows_of]
+        return torch.stack(means)
+
+    assert_equal(doc_summary("mean" if kind == "mean" else "cls"), X, reference)
+
+
+def test_a_text_without_cls_is_an_error(nlp):
+    X = doc_rows(nlp, 0)
+    with pytest.raises(SpanftError, match='summary = "mean"'):
+        doc_summary().predict(X._replace(cls=[-1] * len(X.docs)))
+
+
+def test_rows_of_zeros_have_no_scores_and_no_gradient():
     random = np.random.default_rng(0)
     X = random.normal(size=(4, WIDTH)).astype("f")
     X[[1, 3]] = 0.0
     plain = Softmax(3)
     plain.initialize(X=X, Y=np.zeros((4, 3), "f"))
     plain.set_param("W", random.normal(size=(3, WIDTH)).astype("f"))
-    layer = zeros_for_nothing(plain)
-    Y, backprop = layer(X, is_train=True)
+    Y, backprop = zeros_for_nothing(plain)(X, is_train=True)
     expected, backprop_plain = plain(X[[0, 2]], is_train=True)
     np.testing.assert_allclose(Y[[0, 2]], expected, rtol=1e-6)
     assert not Y[[1, 3]].any()
     dY = random.normal(size=Y.shape).astype("f")
     dX = backprop(dY)
-    found = plain.get_grad("W").copy(), plain.get_grad("b").copy()
+    gradients = {name: plain.get_grad(name).copy() for name in ("W", "b")}
     for name in ("W", "b"):
         plain.set_grad(name, np.zeros_like(plain.get_grad(name)))
     np.testing.assert_allclose(dX[[0, 2]], backprop_plain(dY[[0, 2]]), rtol=1e-5)
     assert not dX[[1, 3]].any()
-    for name, gradient in zip(("W", "b"), found, strict=True):
+    for name, gradient in gradients.items():
         np.testing.assert_allclose(plain.get_grad(name), gradient, rtol=1e-5)
-
-
-@given(lengths=lengths_lists, kernel_size=st.integers(1, 5))
-def test_any_kernel_size(lengths, kernel_size):
-    layer = make(cnn_pooling(kernel_size))
-    assert_equal(layer, ragged(lengths, 3), torch_cnn, ("W", "b"), 1e-10)

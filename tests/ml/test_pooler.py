@@ -8,7 +8,6 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Adam, Model
 
-from spacy_spanft.ml.layers.dense import pooler
 from spacy_spanft.training.prepare import prepare_training
 
 from ..tiny import LISTENER, save_encoder, transformer_config
@@ -50,26 +49,6 @@ def the_pooler(nlp):
     )
 
 
-def test_forward_and_gradients_are_those_of_pytorch():
-    random = np.random.default_rng(0)
-    X = random.normal(size=(5, 7)).astype("f")
-    layer = pooler()
-    layer.initialize(X=X)
-    layer.set_param("b", random.normal(size=7).astype("f"))
-    Y, backprop = layer(X, is_train=True)
-    dY = random.normal(size=Y.shape).astype("f")
-    W, b, x = (
-        torch.tensor(array, requires_grad=True)
-        for array in (layer.get_param("W"), layer.get_param("b"), X)
-    )
-    expected = torch.tanh(torch.nn.functional.linear(x, W, b))
-    expected.backward(torch.from_numpy(dY))
-    np.testing.assert_allclose(Y, expected.detach().numpy(), atol=1e-6)
-    assert backprop(dY) == pytest.approx(x.grad.numpy(), abs=1e-6)
-    assert layer.get_grad("W") == pytest.approx(W.grad.numpy(), abs=1e-5)
-    assert layer.get_grad("b") == pytest.approx(b.grad.numpy(), abs=1e-5)
-
-
 @pytest.mark.parametrize("family", ["bert", "albert"])
 def test_scores_are_those_of_hugging_face(family, tmp_path):
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -86,8 +65,8 @@ def test_scores_are_those_of_hugging_face(family, tmp_path):
         batch = tokenizer(TEXTS, padding=True, return_tensors="pt")
         expected = theirs(**batch).logits.softmax(dim=1)[:, 0].tolist()
     assert np.ptp(expected) > 1e-4
-    found = [doc.cats["A"] for doc in nlp.pipe(TEXTS)]
-    assert found == pytest.approx(expected, abs=1e-6)
+    actual = [doc.cats["A"] for doc in nlp.pipe(TEXTS)]
+    assert actual == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

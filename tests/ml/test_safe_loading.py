@@ -10,13 +10,13 @@ import spacy
 import srsly
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.architectures.encoders import huggingface_encoder
+from spacy_spanft.ml.encoder.architectures import huggingface_encoder
 from spacy_spanft.ml.encoder.loading import (
+    EncoderSettings,
     encoder_from_bytes,
     encoder_to_bytes,
     load_encoder,
 )
-from spacy_spanft.ml.encoder.settings import EncoderSettings
 from spacy_spanft.pretraining import starting_model
 
 from ..tiny import encoder_config, save_bert

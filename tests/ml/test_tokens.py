@@ -8,7 +8,6 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.training import Example
-from spacy.util import registry
 from thinc.api import ConfigValidationError, Model, reduce_first, reduce_mean
 from thinc.types import Ragged
 
@@ -21,11 +20,12 @@ from spacy_spanft.ml.alignment import (
     lengths_of_pieces,
 )
 from spacy_spanft.ml.layers.doc_rows import DocRows
-from spacy_spanft.ml.layers.span_tokens import span_tokens
+from spacy_spanft.ml.layers.sequences import with_nonempty
+from spacy_spanft.ml.layers.span_tokens import span_tok2vec, span_tokens
 from spacy_spanft.ml.layers.span_window import span_window
-from spacy_spanft.ml.layers.with_nonempty import with_nonempty
 
 from ..tiny import LISTENER, transformer_config
+from .torch_twins import assert_equal, initialized, ragged
 
 torch = pytest.importorskip("torch")
 
@@ -72,7 +72,7 @@ def doc_rows(nlp, batch, seed):
 
 def reference(X, batch, rows, W, b, first, keep, key, pooled):
     """Walk over the tokens one by one; without a key the text is one span."""
-    found = []
+    actual = []
     width = WIDTH * (1 + keep + pooled)
     before = len(W) // 2
     for (n_tokens, known, aligned, _), start in zip(batch, X.starts, strict=False):
@@ -86,10 +86,10 @@ def reference(X, batch, rows, W, b, first, keep, key, pooled):
         for i in range(n_tokens):
             begin, end = inside.get(i, (i, i + 1))
             total = b
-            for place in range(len(W)):
-                j = i + place - before
+            for index in range(len(W)):
+                j = i + index - before
                 if begin <= j < end:
-                    total = total + W[place] @ tokens[j]
+                    total = total + W[index] @ tokens[j]
             windows.append(torch.relu(total))
         inside = {i: (a, e) for a, e in known for i in range(a, e)}
         for i, window in enumerate(windows):
@@ -97,8 +97,8 @@ def reference(X, batch, rows, W, b, first, keep, key, pooled):
             views = [tokens[i], window] if keep else [window]
             if pooled:
                 views.append(torch.stack(windows[begin:end]).max(dim=0).values)
-            found.append(torch.cat(views))
-    return torch.stack(found) if found else rows.new_zeros(0, width)
+            actual.append(torch.cat(views))
+    return torch.stack(actual) if actual else rows.new_zeros(0, width)
 
 
 @pytest.mark.filterwarnings("ignore:The transformer cut off")
@@ -107,41 +107,26 @@ def reference(X, batch, rows, W, b, first, keep, key, pooled):
 @pytest.mark.parametrize(("key", "pooled"), [("x", None), (None, None), (None, "x")])
 @given(batch=batches(), kernel_size=st.integers(1, 4), seed=st.integers(0, 99))
 def test_equals_plain_loops(nlp, first, keep, key, pooled, batch, kernel_size, seed):
-    random = np.random.default_rng(seed)
     window = span_window(kernel_size, before=kernel_size // 2)
     pooling = with_nonempty(reduce_first() if first else reduce_mean())
     layer = span_tokens(pooling, window, key, keep, pooled)
     layer.initialize(X=Ragged(np.zeros((1, WIDTH), "f"), np.ones(1, "i")))
     assert layer.get_dim("nO") == WIDTH * (1 + keep + bool(pooled))
-    weights = {}
-    for name in ("W", "b"):
-        weights[name] = random.normal(size=window.get_param(name).shape)
-        window.set_param(name, weights[name])
+    window = initialized(window, ragged([1], width=WIDTH, dtype="f"), seed=seed)
     X = doc_rows(nlp, batch, seed)
-    rows, W, b = (
-        torch.tensor(a, requires_grad=True) for a in (X.vectors, *weights.values())
-    )
-    expected = reference(X, batch, rows, W, b, first, keep, key, bool(pooled))
-    Y, backprop = layer(X, is_train=True)
-    assert [len(part) for part in Y] == [len(doc) for doc in X.docs]
-    np.testing.assert_allclose(np.concatenate(Y), expected.detach(), atol=1e-10)
-    dY = [random.normal(size=part.shape) for part in Y]
-    d_rows = backprop(dY)
-    if not len(expected):
-        return
-    # A token without rows has nothing to do with them, and they no gradient.
-    zero = sum((tensor * 0).sum() for tensor in (rows, W, b))
-    ((expected * torch.tensor(np.concatenate(dY))).sum() + zero).backward()
-    np.testing.assert_allclose(d_rows, rows.grad, atol=1e-10)
-    for name, tensor in (("W", W), ("b", b)):
-        np.testing.assert_allclose(window.get_grad(name), tensor.grad, atol=1e-10)
+
+    def plain(rows, W, b):
+        return reference(X, batch, rows, W, b, first, keep, key, bool(pooled))
+
+    assert [len(part) for part in layer.predict(X)] == [len(doc) for doc in X.docs]
+    assert_equal(layer, X, plain)
 
 
 def test_of_windows_that_overlap_the_first_counts():
     rows = [1, 2, 6, 7]  # token 0: row 1; token 1: rows 2 and 6; token 2: row 7
     encoding = encoding_of_wordpieces(rows, [1, 2, 1], [4, 4], 5)
-    found, counts = align_tokens(encoding)
-    assert found.tolist() == [1, 2, 7]
+    actual, counts = align_tokens(encoding)
+    assert actual.tolist() == [1, 2, 7]
     assert counts.tolist() == [1, 1, 1]
 
 
@@ -150,133 +135,84 @@ def test_lengths_of_pieces():
     assert lengths_of_pieces(np.zeros((0, 2), np.int64), 0).tolist() == []
 
 
-def model_for(component, tok2vec, **settings):
-    """Configure spaCy's own component over span-aware tokens."""
-    vectors = {
-        "@architectures": "spacy-spanft.SpanTok2Vec.v2",
-        "tok2vec": tok2vec,
-        "token_pooling": {"@layers": "reduce_first.v1"},
-        **settings,
-    }
-    if component == "tagger":
-        return {"@architectures": "spacy.Tagger.v2", "tok2vec": vectors}
-    return {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        "state_type": "ner",
-        "extra_state_tokens": False,
-        "hidden_width": 16,
-        "maxout_pieces": 2,
-        "use_upper": False,
-        "tok2vec": vectors,
-    }
-
-
-TRAIN = [
-    ("new york was bad", [(0, 8, "GPE")]),
-    ("", []),
-    ("it was a  good film in new york !", [(23, 31, "GPE")]),
-    ("this film was very good", []),
-    ("the united states was good", [(4, 17, "GPE")]),
+TEXTS = [
+    "new york was bad",
+    "",
+    "it was a  good film in new york !",
+    "the united states was good",
 ]
 
 
-def make(bert, component, window=6, **settings):
-    """Make a pipeline whose windows are small, so that they overlap."""
+def make(bert, window=6, **settings):
+    """Make a tagger whose windows are small, so that they overlap."""
     spacy.util.fix_random_seed(0)
-    model = model_for(component, LISTENER, **settings)
-    pipeline = ["transformer", "span_segmenter", component]
-    config = {
-        "nlp": {"lang": "en", "pipeline": pipeline},
-        "components": {
-            "transformer": transformer_config(bert, window, window - 2),
-            "span_segmenter": {"factory": "span_segmenter"},
-            component: {"factory": component, "model": model},
-        },
+    vectors = {
+        "@architectures": "spacy-spanft.SpanTok2Vec.v2",
+        "tok2vec": LISTENER,
+        "token_pooling": {"@layers": "reduce_first.v1"},
+        **settings,
     }
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    ngrams = NgramDictionary({"new york": 3, "united states": 2, "good film": 1})
-    nlp.get_pipe("span_segmenter").initialize(dictionary=ngrams)
+    nlp = spacy.blank("en")
+    config = transformer_config(bert, window, window - 2)
+    nlp.add_pipe(config.pop("factory"), config=config)
+    segmenter = nlp.add_pipe("span_segmenter")
+    model = {"@architectures": "spacy.Tagger.v2", "tok2vec": vectors}
+    nlp.add_pipe("tagger", config={"model": model})
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    tags = [[f"T{len(token)}" for token in doc] for doc in docs]
+    pairs = zip(docs, tags, strict=True)
+    examples = [Example.from_dict(doc, {"tags": of_doc}) for doc, of_doc in pairs]
+    optimizer = nlp.initialize(lambda: examples)
+    ngrams = {"new york": 3, "united states": 2, "good film": 1}
+    segmenter.initialize(dictionary=NgramDictionary(ngrams))
+    nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
     return nlp
 
 
-def examples_for(nlp):
-    found = []
-    for text, entities in TRAIN:
-        doc = nlp.make_doc(text)
-        tags = [f"T{len(token)}" for token in doc]
-        annotations = {"entities": entities, "tags": tags}
-        found.append(Example.from_dict(doc, annotations))
-    return found
-
-
-def train(nlp, steps):
-    examples = examples_for(nlp)
-    optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.003
-    for _ in range(steps):
-        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
-    return nlp, examples
+def vectors_of(nlp, doc):
+    return nlp.get_pipe("tagger").model.get_ref("tok2vec").predict([doc])[0]
 
 
 def test_replaced_listeners(bert, tmp_path):
-    nlp, _ = train(make(bert, "ner"), 40)
-    texts = [text for text, _ in TRAIN]
-    found = [doc.to_json() for doc in nlp.pipe(texts)]
-    nlp.replace_listeners("transformer", "ner", ["model.tok2vec.tok2vec"])
+    nlp = make(bert)
+    expected = [doc.to_json() for doc in nlp.pipe(TEXTS)]
+    nlp.replace_listeners("transformer", "tagger", ["model.tok2vec.tok2vec"])
     nlp.remove_pipe("transformer")
-    assert [doc.to_json() for doc in nlp.pipe(texts)] == found
+    assert [doc.to_json() for doc in nlp.pipe(TEXTS)] == expected
     nlp.to_disk(tmp_path)
-    assert [doc.to_json() for doc in spacy.load(tmp_path).pipe(texts)] == found
+    assert [doc.to_json() for doc in spacy.load(tmp_path).pipe(TEXTS)] == expected
 
 
 def test_without_segmentation_no_span_is_looked_at(bert):
-    nlp = make(bert, "ner", segmentation="none")
-    examples = examples_for(nlp)
-    nlp.initialize(lambda: examples)
-    nlp.update(examples)
+    nlp = make(bert, segmentation="none")
     doc = nlp.get_pipe("transformer")(nlp.make_doc("it was in new york"))
-    found = vectors_of(nlp, doc)
+    vectors = vectors_of(nlp, doc)
     doc.spans["ngrams"] = [doc[3:5]]
-    np.testing.assert_array_equal(vectors_of(nlp, doc), found)
+    np.testing.assert_array_equal(vectors_of(nlp, doc), vectors)
     with pytest.raises(ConfigValidationError, match="segmentation"):
-        make(bert, "ner", segmentation="all")
+        make(bert, segmentation="all")
 
 
-def vectors_of(nlp, doc):
-    model = nlp.get_pipe("ner").model.get_ref("tok2vec").layers[0]
-    return model.predict([doc])[0]
-
-
-def test_long_texts_are_read_to_their_end(bert):
-    """The encoder takes 24 wordpieces, the text has thousands."""
-    nlp = make(bert, "ner")
-    nlp.initialize(lambda: examples_for(nlp))
-    doc = nlp.make_doc("it was unbelievable in new york , very good \n " * 200)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for name in ("transformer", "span_segmenter"):
-            doc = nlp.get_pipe(name)(doc)
-        vectors = vectors_of(nlp, doc)
-    has_vector = vectors[:, :16].any(axis=1)
-    assert all(
-        has or token.is_space for has, token in zip(has_vector, doc, strict=True)
-    )
-
-
-def test_what_is_cut_off_is_warned_of(bert):
-    nlp = make(bert, "ner", window=100)
-    nlp.initialize(lambda: examples_for(nlp))
-    doc = nlp.make_doc("it was unbelievable in new york , very good \n " * 9)
+@pytest.mark.parametrize(("window", "n_times"), [(6, 200), (100, 9)])
+def test_long_texts_are_read_to_their_end_or_warned_of(bert, window, n_times):
+    """The encoder takes 24 wordpieces, the text has hundreds or thousands."""
+    nlp = make(bert, window)
+    doc = nlp.make_doc("it was unbelievable in new york , very good \n " * n_times)
     for name in ("transformer", "span_segmenter"):
         doc = nlp.get_pipe(name)(doc)
-    with pytest.warns(UserWarning, match="cut off a text"):
-        vectors_of(nlp, doc)
+    if window == 100:
+        with pytest.warns(UserWarning, match="cut off a text"):
+            vectors_of(nlp, doc)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        has_vector = vectors_of(nlp, doc)[:, :16].any(axis=1)
+    pairs = zip(has_vector, doc, strict=True)
+    assert all(has or token.is_space for has, token in pairs)
 
 
 @pytest.mark.parametrize("size", [0, "3", 2.5, True])
-def test_a_window_has_a_whole_number_of_tokens(bert, size):
+def test_a_window_has_a_whole_number_of_tokens(size):
     message = f"kernel_size is {size!r}, but must be a whole number of 1 or more"
-    vectors = model_for("tagger", None)["tok2vec"]
-    make_vectors = registry.architectures.get(vectors["@architectures"])
     with pytest.raises(SpanftError, match=message):
-        make_vectors(Model("t", None), with_nonempty(reduce_mean()), kernel_size=size)
+        span_tok2vec(Model("t", None), reduce_mean(), kernel_size=size)

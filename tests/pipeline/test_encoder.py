@@ -7,12 +7,12 @@ from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.encoder.shim import EncoderShim
+from spacy_spanft.ml.encoder.hf_encoder import EncoderShim
+from spacy_spanft.ml.encoder.sharing import EncoderListener
 from spacy_spanft.ml.layers.doc_rows import join_rows
-from spacy_spanft.ml.layers.encoder_listener import EncoderListener
 from spacy_spanft.training.regimes import freeze_transformer
 
-from ..tiny import OWN_LISTENER, encoder_config, transformer_config
+from ..tiny import LISTENER, OWN_LISTENER, encoder_config, transformer_config
 
 torch = pytest.importorskip("torch")
 
@@ -54,14 +54,14 @@ def make(folder, *heads, listener=OWN_LISTENER, encoder=None, **settings):
 
 
 def examples_of(nlp):
-    found = []
+    actual = []
     for i, text in enumerate(TEXTS):
         doc = nlp.make_doc(text)
         doc.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
         for token in doc:
             token.tag_ = "XY"[token.i % 2]
-        found.append(Example(nlp.make_doc(text), doc))
-    return found
+        actual.append(Example(nlp.make_doc(text), doc))
+    return actual
 
 
 def module_of(nlp):
@@ -72,61 +72,67 @@ def module_of(nlp):
 
 def gradients(nlp, exclude=()):
     """Give the gradient of each weight of the encoder after a batch."""
-    found = {}
+    actual = {}
 
     def note(key, weight, gradient):
-        found[key[1]] = gradient.copy()
+        actual[key[1]] = gradient.copy()
         return weight, gradient
 
     nlp.update(
         examples_of(nlp), sgd=False, annotates=["span_segmenter"], exclude=exclude
     )
     nlp.get_pipe("transformer").finish_update(note)
-    return found
+    return actual
 
 
-def said(docs):
+def answers(docs):
     return [(doc.cats.get("A"), [token.tag_ for token in doc]) for doc in docs]
+
+
+@pytest.fixture
+def encoded(monkeypatch):
+    """Collect the windows that any encoder encodes."""
+    seen = []
+    encode = EncoderShim.encode
+
+    def noted(self, windows, *args):
+        seen.extend(windows)
+        return encode(self, windows, *args)
+
+    monkeypatch.setattr(EncoderShim, "encode", noted)
+    return seen
 
 
 def test_as_over_spacy_transformers(bert):
     """The same vectors of tokens, scores and tags, also where windows overlap."""
     pytest.importorskip("spacy_transformers")
-    listener = {
-        **OWN_LISTENER,
-        "@architectures": "spacy-transformers.TransformerListener.v1",
-    }
     theirs = transformer_config(bert, window=10, stride=7)
     words = ["the", "film", "is", "good", "in", "new", "york", "city", "and", "a"]
     # Each word is one wordpiece, so that windows of tokens are those of wordpieces.
     text = " ".join(word for _ in range(4) for word in words if word != "and")
-    found = []
+    actual = []
     for nlp in (
         make(bert, encoder=encoder_config(bert, window=12, stride=7)),
-        make(bert, encoder=theirs, listener=listener),
+        make(bert, encoder=theirs, listener=LISTENER),
     ):
         docs = list(nlp.pipe([text, "", "the film is bad"]))
         vectors = nlp.get_pipe("tagger").model.get_ref("tok2vec").predict(docs)
-        found.append((docs, vectors))
-    (ours, vectors), (others, expected) = found
-    assert said(ours) == [(pytest.approx(a), tags) for a, tags in said(others)]
+        actual.append((docs, vectors))
+    (ours, vectors), (others, expected) = actual
+    assert answers(ours) == [(pytest.approx(a), tags) for a, tags in answers(others)]
     for one, other in zip(vectors, expected, strict=True):
         np.testing.assert_allclose(one, other.reshape(one.shape), atol=1e-5)
 
 
 def test_gradients_as_over_spacy_transformers(bert):
     pytest.importorskip("spacy_transformers")
-    listener = {
-        **OWN_LISTENER,
-        "@architectures": "spacy-transformers.TransformerListener.v1",
-    }
     # In one window, as both cut what is longer.
     wide = {"model_max_length": 64}
     theirs = transformer_config(bert)
     theirs["model"]["tokenizer_config"] |= wide
     ours = encoder_config(bert, tokenizer_config=wide)
     mine = gradients(make(bert, encoder=ours))
-    wanted = gradients(make(bert, encoder=theirs, listener=listener))
+    wanted = gradients(make(bert, encoder=theirs, listener=LISTENER))
     assert mine.keys() == wanted.keys()
     for name, gradient in wanted.items():
         np.testing.assert_allclose(mine[name], gradient, atol=1e-5)
@@ -183,30 +189,13 @@ def test_a_stream_is_in_order(bert, batch_size, n_sorted):
         assert [t.tag_ for t in one] == [t.tag_ for t in other]
 
 
-def test_each_text_is_encoded_once(bert, monkeypatch):
+def test_each_text_is_encoded_once(bert, encoded):
     """Whatever the batches are, as long as the heads follow the encoder."""
     nlp = make(bert)
-    encoder = nlp.get_pipe("transformer")
-    n_encoded = []
-    predict = encoder.model.predict
-
-    def counted(docs):
-        n_encoded.append(len(docs))
-        return predict(docs)
-
-    monkeypatch.setattr(
-        type(encoder.model),
-        "predict",
-        lambda self, X: (
-            counted(X)
-            if self is encoder.model
-            else self._func(self, X, is_train=False)[0]
-        ),
-    )
-    texts = [f"the film {n}" for n in range(300)]
-    for _ in nlp.pipe(texts, batch_size=7):
+    encoded.clear()
+    for _ in nlp.pipe([f"the film {n}" for n in range(300)], batch_size=7):
         pass
-    assert sum(n_encoded) == 300
+    assert len(encoded) == 300
 
 
 def test_docs_do_not_keep_their_vectors(bert):
@@ -271,14 +260,14 @@ def test_vectors_for_others(bert):
 
 def test_processes_and_replaced_listeners(bert, tmp_path):
     nlp = make(bert)
-    expected = said(nlp.pipe(TEXTS))
-    assert said(nlp.pipe(TEXTS, n_process=2, batch_size=2)) == [
+    expected = answers(nlp.pipe(TEXTS))
+    assert answers(nlp.pipe(TEXTS, n_process=2, batch_size=2)) == [
         (pytest.approx(score, abs=1e-5), tags) for score, tags in expected
     ]
     nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
-    assert said(nlp.pipe(TEXTS)) == expected
+    assert answers(nlp.pipe(TEXTS)) == expected
     nlp.to_disk(tmp_path)
-    assert said(spacy.load(tmp_path).pipe(TEXTS)) == expected
+    assert answers(spacy.load(tmp_path).pipe(TEXTS)) == expected
 
 
 def test_wrong_pipelines(bert):
@@ -297,20 +286,6 @@ def test_wrong_pipelines(bert):
         textcat.update(other)
     with pytest.raises(SpanftError, match="n_sorted is 0"):
         make(bert, n_sorted=0)
-
-
-@pytest.fixture
-def encoded(monkeypatch):
-    """Collect the texts that any encoder encodes."""
-    found = []
-    encode = EncoderShim.encode
-
-    def counted(self, windows, *args):
-        found.extend(len(window) for window in windows)
-        return encode(self, windows, *args)
-
-    monkeypatch.setattr(EncoderShim, "encode", counted)
-    return found
 
 
 @pytest.mark.parametrize("max_bytes", [2**30, 700, 0])

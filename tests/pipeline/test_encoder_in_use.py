@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from thinc.api import Adam
 
 from ..tiny import OWN_LISTENER, encoder_config
-from .test_encoder import HEADS, TEXTS, examples_of, make, said
+from .test_encoder import HEADS, TEXTS, answers, examples_of, make
 
 torch = pytest.importorskip("torch")
 
@@ -23,10 +23,10 @@ def test_copies_of_a_pipeline_that_was_used(bert, copied):
     encoder = nlp.get_pipe("transformer")
     encoder.model.shims[0].encoder.module.requires_grad_(False)
     encoder.update(examples_of(nlp))  # what is frozen remembers its texts
-    expected = said(nlp.pipe(TEXTS))
+    expected = answers(nlp.pipe(TEXTS))
     other = copied(nlp)
     for _ in range(3):
-        assert said(other.pipe(TEXTS, batch_size=2)) == [
+        assert answers(other.pipe(TEXTS, batch_size=2)) == [
             (pytest.approx(score, abs=1e-5), tags) for score, tags in expected
         ]
 
@@ -42,8 +42,8 @@ def test_a_doc_that_is_retokenized(bert):
     fresh = Doc(
         nlp.vocab, [token.text for token in doc], [bool(t.whitespace_) for t in doc]
     )
-    (found,), (expected,) = (encoder.rows_of([one]).encodings for one in (doc, fresh))
-    assert found.n_rows.tolist() == expected.n_rows.tolist()
+    (actual,), (expected,) = (encoder.rows_of([one]).encodings for one in (doc, fresh))
+    assert actual.n_rows.tolist() == expected.n_rows.tolist()
 
 
 def test_an_update_with_an_optimizer(bert):
@@ -55,12 +55,12 @@ def test_an_update_with_an_optimizer(bert):
         module = encoder.model.shims[0].encoder.module
         sgd, losses = Adam(0.01), []
         for _ in range(3):
-            found = nlp.update(
+            actual = nlp.update(
                 examples_of(nlp),
                 sgd=sgd if how == "at once" else False,
                 annotates=["span_segmenter"],
             )
-            losses.append(found["textcat"])
+            losses.append(actual["textcat"])
             if how != "at once":
                 for name in ("transformer", *HEADS):
                     nlp.get_pipe(name).finish_update(sgd)

@@ -6,11 +6,10 @@ import pytest
 import spacy
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.encoder.settings import window_of
-from spacy_spanft.ml.layers.hf_encoder import settings_of, shim_of
+from spacy_spanft.ml.encoder.hf_encoder import shim_of
 
 from ..tiny import encoder_config
-from .test_encoder import TEXTS, make, said
+from .test_encoder import TEXTS, answers, make
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -28,8 +27,8 @@ def test_settings_of_the_config_that_loads(bert, tmp_path):
     changed = {"window": 12, "max_batch_rows": 24, "precision": "bf16"}
     nlp = load_with(tmp_path, **changed)
     model = nlp.get_pipe("transformer").model
-    assert window_of(shim_of(model).encoder, settings_of(model)) == (12, 2)
-    assert settings_of(model).max_batch_rows == 24
+    assert shim_of(model).window == (12, 2)
+    assert shim_of(model).settings.max_batch_rows == 24
     rows = nlp.get_pipe("transformer").rows_of([nlp.make_doc("the film is good " * 5)])
     assert len(rows.encodings[0].windows) > 1
 
@@ -45,7 +44,7 @@ def test_settings_of_the_encoder_and_its_tokenizer_are_kept(bert, tmp_path):
     for one in (nlp, spacy.load(tmp_path)):
         config = shim_of(one.get_pipe("transformer").model).encoder.config
         assert (config._attn_implementation, config.num_labels) == ("eager", 7)
-    assert said(spacy.load(tmp_path).pipe(TEXTS)) == said(nlp.pipe(TEXTS))
+    assert answers(spacy.load(tmp_path).pipe(TEXTS)) == answers(nlp.pipe(TEXTS))
     other = load_with(
         tmp_path,
         transformer_config={"attn_implementation": "sdpa", "hidden_dropout_prob": 0.25},
@@ -68,7 +67,7 @@ def test_weights_in_half_precision(bert, tmp_path):
     for one in (nlp, loaded):
         module = shim_of(one.get_pipe("transformer").model).encoder.module
         assert {weight.dtype for weight in module.parameters()} == {torch.float32}
-    assert said(loaded.pipe(TEXTS)) == said(nlp.pipe(TEXTS))
+    assert answers(loaded.pipe(TEXTS)) == answers(nlp.pipe(TEXTS))
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,14 @@ PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=40)
 @given(LABELS)
 def test_labels(pairs):
     gold, guess = map(list, zip(*pairs, strict=True))
-    found = classification_scores(gold, guess, "a")
-    truth, said = ([one == "a" for one in side] for side in (gold, guess))
-    assert found["cats_accuracy"] == pytest.approx(metrics.accuracy_score(gold, guess))
-    expected = metrics.f1_score(truth, said, zero_division=0)
-    assert found["cats_f1"] == pytest.approx(expected)
+    actual = classification_scores(gold, guess, "a")
+    truth, answers = ([one == "a" for one in side] for side in (gold, guess))
+    assert actual["cats_accuracy"] == pytest.approx(metrics.accuracy_score(gold, guess))
+    expected = metrics.f1_score(truth, answers, zero_division=0)
+    assert actual["cats_f1"] == pytest.approx(expected)
     if len({*gold, *guess}) > 1:  # about which scikit-learn warns
         expected = metrics.matthews_corrcoef(gold, guess)
-        assert found["cats_matthews"] == pytest.approx(expected, abs=1e-12)
+        assert actual["cats_matthews"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_single_label_correlates_with_nothing():
@@ -41,15 +41,15 @@ def test_a_single_label_correlates_with_nothing():
 @given(PAIRS)
 def test_numbers(pairs):
     gold, guess = map(list, zip(*pairs, strict=True))
-    found = regression_scores(gold, guess)
+    actual = regression_scores(gold, guess)
     if min(gold) == max(gold) or min(guess) == max(guess):
-        assert found == {"cats_pearson": 0.0, "cats_spearman": 0.0}
+        assert actual == {"cats_pearson": 0.0, "cats_spearman": 0.0}
         return
     spearman = stats.spearmanr(gold, guess).statistic
-    assert found["cats_spearman"] == pytest.approx(spearman, abs=1e-9)
+    assert actual["cats_spearman"] == pytest.approx(spearman, abs=1e-9)
     if np.std(gold) > 1e-3 * np.ptp(np.abs(gold)) and np.std(guess) > 0:
         pearson = stats.pearsonr(gold, guess).statistic
-        assert found["cats_pearson"] == pytest.approx(pearson, abs=1e-9)
+        assert actual["cats_pearson"] == pytest.approx(pearson, abs=1e-9)
 
 
 def test_numbers_that_differ_in_the_last_digit():

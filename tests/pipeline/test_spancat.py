@@ -5,80 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Span
-from thinc.types import Ragged
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.layers.pooling import boundary_attention_reducer
 from spacy_spanft.ml.layers.scoring import linear_cross_entropy
 from spacy_spanft.pipeline.suggesters import segment_suggester
 
-from ..ml.test_layers import torch_attention
-
 torch = pytest.importorskip("torch")
 
-WIDTH, HIDDEN = 5, 3
-
-
-def make_reducer(seed):
-    """Initialize with random weights, biases too."""
-    random = np.random.default_rng(seed)
-    layer = boundary_attention_reducer(HIDDEN)
-    layer.initialize(X=Ragged(np.zeros((2, WIDTH), "f"), np.array([2], "i")))
-    for node in layer.walk():
-        for name in node.param_names:
-            shape = node.get_param(name).shape
-            node.set_param(name, random.normal(scale=0.5, size=shape))
-    return layer
-
-
-@given(
-    lengths=st.lists(st.integers(0, 6), min_size=1, max_size=8),
-    seed=st.integers(0, 99),
-)
-def test_reducer_equals_plain_torch(lengths, seed):
-    layer = make_reducer(seed)
-    random = np.random.default_rng(seed)
-    vectors = random.normal(size=(sum(lengths), WIDTH))
-    X = Ragged(vectors, np.array(lengths, "i"))
-    rows = torch.tensor(X.dataXd, requires_grad=True)
-    nodes = [node for node in layer.walk() if node.param_names]
-    weights = [
-        {
-            name: torch.tensor(node.get_param(name), requires_grad=True)
-            for name in node.param_names
-        }
-        for node in nodes
-    ]
-    # Breadth first: the attention stands one step higher than the others.
-    attention, *ends = sorted(weights, key=lambda params: "w" not in params)
-    full = [part for part in torch.split(rows, lengths) if len(part)]
-
-    def feed_forward(vectors, of):
-        hidden = torch.relu(vectors @ of["W"].T + of["b"])
-        return hidden @ of["V"].T + of["c"]
-
-    pooled = rows.new_zeros(len(lengths), 2 * HIDDEN + WIDTH)
-    if full:
-        is_full = torch.tensor(lengths) > 0
-        heads, tails = (torch.stack([part[i] for part in full]) for i in (0, -1))
-        sizes = [len(part) for part in full]
-        summary = torch_attention(
-            rows, sizes, *(attention[name] for name in ("W", "b", "w"))
-        )
-        both = map(feed_forward, (heads, tails), ends)
-        pooled[is_full] = torch.cat([*both, summary], dim=1)
-    Y, backprop = layer(X, is_train=True)
-    np.testing.assert_allclose(Y, pooled.detach(), atol=1e-10, rtol=1e-10)
-    if not full:
-        return
-    dY = random.normal(size=Y.shape)
-    (pooled * torch.tensor(dY)).sum().backward()
-    np.testing.assert_allclose(backprop(dY).dataXd, rows.grad, atol=1e-10, rtol=1e-10)
-    for node, params in zip(nodes, weights, strict=True):
-        for name, tensor in params.items():
-            np.testing.assert_allclose(
-                node.get_grad(name), tensor.grad, atol=1e-10, rtol=1e-10
-            )
+WIDTH = 5
 
 
 def test_scorer_has_the_gradient_of_cross_entropy():
@@ -125,9 +60,9 @@ def test_suggester_gives_each_ngram_and_segment_once(
         docs.append(doc)
         grams = {(a, a + k) for k in range(min_size, max_size + 1) for a in range(n)}
         expected.append({(a, b) for a, b in grams if b <= n} | set(segments))
-    found = segment_suggester("x", min_size, max_size)(docs)
-    assert found.lengths.tolist() == [len(one) for one in expected]
-    rows = iter(map(tuple, found.dataXd.tolist()))
+    actual = segment_suggester("x", min_size, max_size)(docs)
+    assert actual.lengths.tolist() == [len(one) for one in expected]
+    rows = iter(map(tuple, actual.dataXd.tolist()))
     for one in expected:
         assert {next(rows) for _ in one} == one
 

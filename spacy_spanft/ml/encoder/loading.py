@@ -1,24 +1,38 @@
-"""Encoders and tokenizers of Hugging Face: loaded, and turned into bytes and back."""
+"""Encoders and tokenizers of Hugging Face: their settings, loaded and saved."""
 
 import json
 import tempfile
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import srsly
 
-from ...errors import SpanftError
+from ...errors import SpanftError, check_number
+from ..pairs import check_separator
 from .safety import (
     SAFE,
     WHERE,
     check_finite,
+    check_settings,
     load_model,
     load_tokenizer,
     remove_code,
     tokenizer_files,
 )
-from .settings import EncoderSettings
+
+Precision = Literal["single", "bf16", "fp16"]
+TextRow = Literal["auto", "first", "last", "mean"]
+# The name of the settings among the attrs of a layer.
+SETTINGS = "settings"
+# Tokenizers without a limit have one of 10 to the power of 30.
+_NO_LIMIT = 10**9
+# Families whose positions begin after that of padding.
+_OFFSET_POSITIONS = ("roberta", "camembert", "xlm-roberta", "longformer", "mpnet")
+# By default, windows share a quarter, and are 512 long where nothing limits them.
+_SHARED = 4
+_UNLIMITED = 512
 
 
 class Encoder(NamedTuple):
@@ -34,12 +48,76 @@ class Encoder(NamedTuple):
     config: Any
 
 
-def load_encoder(settings: EncoderSettings) -> Encoder:
-    """Load an encoder from the hub or from a folder.
+@dataclass(frozen=True)
+class EncoderSettings:
+    """The settings of an encoder; see `spacy-spanft.HuggingFaceEncoder.v1`.
 
-    settings (EncoderSettings): Its name or folder, and what to set in it.
-    RETURNS (Encoder): The encoder, on the CPU. Of an encoder-decoder, only the encoder.
+    The config has them, not the weights: `spacy.load(..., config=...)` can change them.
+    A saved encoder ignores its name.
     """
+
+    name: str
+    window: int | None = None
+    stride: int | None = None
+    separator: str | None = None
+    text_row: TextRow = "auto"
+    precision: Precision = "single"
+    max_batch_rows: int = 8192
+    tokenizer_config: Mapping[str, Any] = field(default_factory=dict)
+    transformer_config: Mapping[str, Any] = field(default_factory=dict)
+    gradient_checkpointing: bool = False
+    compile: bool = False
+
+    def __post_init__(self) -> None:
+        if self.separator is not None:
+            check_separator(self.separator)
+        check_settings("tokenizer_config", self.tokenizer_config)
+        check_settings("transformer_config", self.transformer_config)
+        for name in ("dtype", "torch_dtype"):
+            if name in self.transformer_config:
+                raise SpanftError(
+                    f"transformer_config has {name!r}, but fine-tuning needs weights "
+                    'in single precision. To compute in another, set precision: "bf16" '
+                    'or "fp16".'
+                )
+        expected = "a number of 1 or more"
+        check_number("max_batch_rows", self.max_batch_rows, lambda n: n >= 1, expected)
+
+
+def window_of(encoder: Encoder, settings: EncoderSettings) -> tuple[int, int]:
+    """Check the settings, and return the length of windows and how much two share.
+
+    Both are wordpieces. Special ones count in the length alone.
+    """
+    longest = _longest_window(encoder)
+    least = encoder.tokenizer.num_special_tokens_to_add() + 1
+    size = longest or _UNLIMITED if settings.window is None else settings.window
+    most = f"to {longest}, what {settings.name!r} takes" if longest else "or more"
+    expected = f"null, or a number from {least} {most}"
+    check_number("window", size, lambda n: least <= n <= (longest or n), expected)
+    inside = size - least + 1
+    stride = settings.stride
+    if stride is None:
+        stride = max(1, inside - inside // _SHARED)
+    expected = f"null, or a number from 1 to {inside}, what a window has of a text"
+    check_number("stride", stride, lambda n: 1 <= n <= inside, expected)
+    return size, inside - stride
+
+
+def _longest_window(encoder: Encoder) -> int | None:
+    """Return the most wordpieces that an encoder takes at once; None for no limit."""
+    config, limits = encoder.config, []
+    positions = getattr(config, "max_position_embeddings", None)
+    if isinstance(positions, int) and positions > 0:
+        is_offset = config.model_type in _OFFSET_POSITIONS
+        limits.append(positions - (config.pad_token_id + 1 if is_offset else 0))
+    if encoder.tokenizer.model_max_length < _NO_LIMIT:
+        limits.append(int(encoder.tokenizer.model_max_length))
+    return min(limits, default=None)
+
+
+def load_encoder(settings: EncoderSettings) -> Encoder:
+    """Load an encoder, or that of an encoder-decoder, from the hub or a folder."""
     from transformers import AutoConfig, AutoModel
 
     name, given = settings.name, settings.transformer_config
@@ -68,10 +146,7 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
 
 
 def encoder_to_bytes(encoder: Encoder) -> bytes:
-    """Turn an encoder into bytes: its config, its tokenizer's files and its weights.
-
-    RETURNS (bytes): The bytes. Reading them runs nothing that is in them.
-    """
+    """Turn an encoder into bytes: its config, its tokenizer's files and its weights."""
     from safetensors.torch import save
 
     with tempfile.TemporaryDirectory() as folder:
@@ -93,11 +168,7 @@ def encoder_to_bytes(encoder: Encoder) -> bytes:
 
 
 def encoder_from_bytes(data: bytes, settings: EncoderSettings) -> Encoder:
-    """Make an encoder of its bytes, which may come from anybody.
-
-    settings (EncoderSettings): What to set in it. Its name is ignored.
-    RETURNS (Encoder): The encoder, on the CPU.
-    """
+    """Make an encoder of its bytes, which may come from anybody: none is run."""
     from safetensors.torch import load
     from transformers import AutoConfig, AutoModel
 
@@ -153,21 +224,15 @@ def _not_loaded(name: str, error: Exception) -> SpanftError:
             "that transformers implements itself."
         )
     reason = " ".join(str(error).split())[:500]
-    if Path(name).is_dir():
-        return SpanftError(
-            f"The encoder in folder {name!r} cannot be loaded. It needs a config.json, "
-            "weights and a tokenizer, as save_pretrained of transformers writes them; "
-            f"name another with --paths.transformer: {reason}"
-        )
     return SpanftError(
-        f"The encoder {name!r} cannot be loaded. Name a folder with a config.json, or "
-        "a model of the Hugging Face hub (--paths.transformer, or name in the config "
-        f"of the transformer): {reason}"
+        f"The encoder {name!r} cannot be loaded. Name a folder with a config.json, "
+        "weights and a tokenizer, as save_pretrained writes them, or a model of the "
+        "Hugging Face hub (--paths.transformer, or name in the config of the "
+        f"transformer): {reason}"
     )
 
 
 def _check_known(config: Any, unknown: Iterable[str]) -> None:
-    """Raise if a config does not know a setting."""
     for name in sorted(unknown):
         raise SpanftError(
             f"transformer_config has {name!r}, which a {type(config).__name__} does "
@@ -180,9 +245,9 @@ def _without(names: Collection[str], settings: Mapping[str, Any]) -> dict[str, A
 
 
 def _encoder_of(module: Any) -> Any:
-    """Return the encoder alone, in single precision whatever it was saved in.
+    """Return the encoder alone.
 
-    Steps of fine-tuning are smaller than what half precision can tell apart.
+    In single precision: half tells no such small steps apart as those of fine-tuning.
     """
     encoder = module.get_encoder() if module.config.is_encoder_decoder else module
     return encoder.float()

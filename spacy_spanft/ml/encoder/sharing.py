@@ -1,15 +1,22 @@
 """One encoder for several components: each text is encoded once."""
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc
 from thinc.api import Model
+from thinc.types import Floats2d
 
+from ...errors import SpanftError
 from ..layers.doc_rows import DocRows, join_rows
+
+EncoderModel = Model[list[Doc], DocRows]
+Backprop = Callable[[Floats2d], Any]
+# The rows of a batch, and which of its Docs is meant.
+Known = tuple[DocRows, int]
 
 # Vectors of a frozen encoder beyond that are computed again.
 MAX_FROZEN_BYTES = 2**29
@@ -17,8 +24,7 @@ _MAX_SEEN = 2**18
 
 
 class _Unread(NamedTuple):
-    rows: DocRows
-    index: int  # type: ignore[assignment]
+    known: Known
     tokens: bytes
     n_readers: int
 
@@ -30,11 +36,8 @@ class SharedEncoder:
     the last component has read them: a Doc that is kept does not keep its vectors.
     """
 
-    def __init__(self, model: Model[list[Doc], DocRows]) -> None:
-        """Share an encoder.
-
-        model (Model[List[Doc], DocRows]): The encoder.
-        """
+    def __init__(self, model: EncoderModel) -> None:
+        """Share an encoder."""
         self.model = model
         self.frozen_rows = FrozenRows()
         self._unread: WeakKeyDictionary[Doc, _Unread] = WeakKeyDictionary()
@@ -44,27 +47,14 @@ class SharedEncoder:
         return SharedEncoder, (self.model,)
 
     def keep(self, rows: DocRows, n_readers: int) -> None:
-        """Keep the vectors of a batch until they have been read.
-
-        rows (DocRows): The vectors.
-        n_readers (int): The number of listeners that will read each Doc's once.
-        """
+        """Keep the vectors of a batch until each Doc's were read `n_readers` times."""
         if n_readers == 0:
             return
         vectors = rows._replace(docs=[])  # a Doc in here would never be freed
         counts = Counter(rows.docs)
         for index, doc in enumerate(rows.docs):
             n = n_readers * counts[doc]
-            self._unread[doc] = _Unread(vectors, index, _tokens_of(doc), n)
-
-    def _take(self, doc: Doc) -> _Unread | None:
-        """Return the vectors of a Doc, unless it was read or retokenized since."""
-        unread = self._unread.pop(doc, None)
-        if unread is None or unread.tokens != _tokens_of(doc):
-            return None
-        if unread.n_readers > 1:
-            self._unread[doc] = unread._replace(n_readers=unread.n_readers - 1)
-        return unread
+            self._unread[doc] = _Unread((vectors, index), _tokens_of(doc), n)
 
     def rows_of(self, docs: Sequence[Doc], learn: bool = False) -> DocRows:
         """Return the vectors of Docs, which need not have been in the pipeline.
@@ -74,16 +64,24 @@ class SharedEncoder:
             so that it will ask for the same texts again.
         RETURNS (DocRows): Their vectors, as in prediction.
         """
-        unread = [self._take(doc) for doc in docs]
-        missing = [doc for doc, rows in zip(docs, unread, strict=True) if rows is None]
+        ops, known = self.model.ops, list(map(self._take, docs))
+        missing = [doc for doc, part in zip(docs, known, strict=True) if part is None]
+        encoded = None
         if missing or not docs:
             encoded = self.frozen_rows.encode(self.model, missing)
-        new = iter(range(len(missing)))
-        places = [(r.rows, r.index) if r else (encoded, next(new)) for r in unread]
-        rows = join_rows(self.model.ops, docs, places) if any(unread) else encoded
+        rows = _completed(ops, docs, known, encoded)
         if learn:
-            self.frozen_rows.add(self.model.ops, rows)
+            self.frozen_rows.add(ops, rows)
         return rows
+
+    def _take(self, doc: Doc) -> Known | None:
+        """Return the vectors of a Doc, unless it was read or retokenized since."""
+        unread = self._unread.pop(doc, None)
+        if unread is None or unread.tokens != _tokens_of(doc):
+            return None
+        if unread.n_readers > 1:
+            self._unread[doc] = unread._replace(n_readers=unread.n_readers - 1)
+        return unread.known
 
     def forget(self) -> None:
         """Forget all vectors: another encoder gives others."""
@@ -99,10 +97,7 @@ class FrozenRows:
     """
 
     def __init__(self, max_bytes: int = MAX_FROZEN_BYTES) -> None:
-        """Begin with none.
-
-        max_bytes (int): The size of all vectors together.
-        """
+        """Begin with none; `max_bytes` is the size of all vectors together."""
         self.max_bytes = max_bytes
         self._rows: dict[tuple[str, bytes], DocRows] = {}
         self._seen: set[int] = set()
@@ -112,28 +107,20 @@ class FrozenRows:
         """Return the number of texts."""
         return len(self._rows)
 
-    def encode(self, model: Model[list[Doc], DocRows], docs: list[Doc]) -> DocRows:
-        """Encode the Docs whose vectors are not known.
-
-        model (Model[List[Doc], DocRows]): The encoder, always the same one.
-        docs (list[Doc]): The Docs.
-        RETURNS (DocRows): The vectors of all.
-        """
+    def encode(self, model: EncoderModel, docs: list[Doc]) -> DocRows:
+        """Encode Docs; `model` is always the same, and sees those that are new."""
         if not self._rows:
             return model.predict(docs)
-        known = [self._rows.get(_key_of(doc)) for doc in docs]
-        missing = [doc for doc, rows in zip(docs, known, strict=True) if rows is None]
+        rows = [self._rows.get(_key_of(doc)) for doc in docs]
+        missing = [doc for doc, part in zip(docs, rows, strict=True) if part is None]
         encoded = model.predict(missing)
-        hashes = [hash(_key_of(doc)) for doc in missing]
-        self.add(model.ops, encoded, only=self._seen.intersection(hashes))
+        hashes = {hash(_key_of(doc)) for doc in missing}
+        self.add(model.ops, encoded, only=self._seen & hashes)
         if len(self._seen) > _MAX_SEEN:
             self._seen.clear()
-        self._seen.update(hashes)
-        if len(missing) == len(docs):
-            return encoded
-        new = iter(range(len(missing)))
-        places = [(rows, 0) if rows else (encoded, next(new)) for rows in known]
-        return join_rows(model.ops, docs, places)
+        self._seen |= hashes
+        known = [None if part is None else (part, 0) for part in rows]
+        return _completed(model.ops, docs, known, encoded)
 
     def add(self, ops: Any, rows: DocRows, only: Container[int] | None = None) -> None:
         """Remember the vectors of a batch, as far as there is room.
@@ -148,18 +135,30 @@ class FrozenRows:
             if key in self._rows or not (only is None or hash(key) in only):
                 continue
             part = join_rows(ops, [], [(rows, index)])
-            self._n_bytes += part.vectors.nbytes
-            if self._n_bytes > self.max_bytes:
-                self._n_bytes -= part.vectors.nbytes
-                continue
-            # A slice would keep all of the batch.
-            self._rows[key] = part._replace(vectors=part.vectors.copy())
+            if self._n_bytes + part.vectors.nbytes <= self.max_bytes:
+                self._n_bytes += part.vectors.nbytes
+                # A slice would keep all of the batch.
+                self._rows[key] = part._replace(vectors=part.vectors.copy())
 
     def clear(self) -> None:
         """Forget all of them."""
         self._rows.clear()
         self._seen.clear()
         self._n_bytes = 0
+
+
+def _completed(
+    ops: Any,
+    docs: Sequence[Doc],
+    known: Sequence[Known | None],
+    encoded: DocRows | None,
+) -> DocRows:
+    """Join the rows that are known with those that were encoded for the other Docs."""
+    if encoded is not None and not any(known):
+        return encoded
+    new = iter(range(len(docs)))
+    places: Any = [part or (encoded, next(new)) for part in known]
+    return join_rows(ops, docs, places)
 
 
 def _tokens_of(doc: Doc) -> bytes:
@@ -169,3 +168,61 @@ def _tokens_of(doc: Doc) -> bytes:
 
 def _key_of(doc: Doc) -> tuple[str, bytes]:
     return doc.text, _tokens_of(doc)
+
+
+class EncoderListener(Model[list[Doc], DocRows]):
+    """Returns the rows of a shared encoder, and sends their gradient back to it."""
+
+    def __init__(self, upstream: str) -> None:
+        """Make the layer; `upstream` names the encoder's component, "*" any."""
+        super().__init__("encoder_listener", forward, init=init, dims={"nO": None})
+        self.upstream_name = upstream
+        self.encoder: SharedEncoder | None = None
+        self._received: tuple[DocRows, Backprop] | None = None
+
+    def receive(self, rows: DocRows, backprop: Backprop) -> None:
+        """Keep the rows of the next batch, and the callback for their gradient."""
+        self._received = rows, backprop
+
+    def take(self, docs: list[Doc]) -> tuple[DocRows, Backprop]:
+        """Return what was received, once; what is not trained sends nothing."""
+        if self._received is None:
+            return self.shared.rows_of(docs, learn=True), no_gradient
+        (rows, backprop), self._received = self._received, None
+        if list(map(id, docs)) != list(map(id, rows.docs)):
+            raise SpanftError(
+                f"A component that listens to the encoder {self.upstream_name!r} was "
+                "given other Docs to learn from than the encoder. Update both in one "
+                "call of nlp.update."
+            )
+        return rows, backprop
+
+    @property
+    def shared(self) -> SharedEncoder:
+        """The encoder."""
+        if self.encoder is None:
+            raise SpanftError(
+                f"A component listens to the encoder {self.upstream_name!r}, and none "
+                "of that name is before it. Add one: nlp.add_pipe("
+                '"spanft_encoder", before=...), or set upstream to the name of yours.'
+            )
+        return self.encoder
+
+
+def forward(
+    model: EncoderListener, docs: list[Doc], is_train: bool
+) -> tuple[DocRows, Backprop]:
+    """Apply the layer."""
+    return model.take(docs) if is_train else (model.shared.rows_of(docs), no_gradient)
+
+
+def init(model: EncoderListener, X: list[Doc] | None = None, Y: Any = None) -> None:
+    """Load an encoder that spaCy does not initialize because it is frozen."""
+    if model.encoder is not None:
+        model.encoder.model.initialize()
+        model.set_dim("nO", model.encoder.model.get_dim("nO"), force=True)
+
+
+def no_gradient(d_rows: Floats2d) -> list[Doc]:
+    """Drop the gradient of an encoder that is not trained."""
+    return []

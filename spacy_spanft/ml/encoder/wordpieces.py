@@ -1,7 +1,6 @@
 """Docs as the wordpieces of an encoder, in windows that overlap where they are long."""
 
 from collections.abc import Sequence
-from itertools import chain
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -31,17 +30,6 @@ class Window(NamedTuple):
     type_ids: list[int]
     offsets: Ints
 
-    def __len__(self) -> int:
-        """Return the number of wordpieces."""
-        return len(self.ids)
-
-
-class Windows(NamedTuple):
-    """The windows of a batch of Docs, and the number of each, (n_docs,)."""
-
-    windows: list[Window]
-    counts: Ints
-
 
 def cut_windows(
     docs: Sequence[Doc],
@@ -49,8 +37,8 @@ def cut_windows(
     size: int,
     overlap: int,
     separator: str | None = None,
-) -> Windows:
-    """Encode Docs as Hugging Face does.
+) -> list[list[Window]]:
+    """Encode Docs as Hugging Face does, and return the windows of each.
 
     tokenizer (PreTrainedTokenizerFast): The tokenizer of the encoder.
     size (int): The most wordpieces of a window.
@@ -60,22 +48,24 @@ def cut_windows(
     """
     by_doc: list[list[Window]] = [[] for _ in docs]
     pairs: list[tuple[int, Pair]] = []
-    texts: list[int] = []
+    numbers: list[int] = []
+    texts: list[str] = []
     for number, doc in enumerate(docs):
         if separator is not None and separator in doc.text:
             pairs.append((number, split_pair(doc, separator)))
         elif len(doc):
-            texts.append(number)
+            numbers.append(number)
+            texts.append(doc.text)
     if texts:
         encoded = _encode(
             tokenizer,
-            [docs[number].text for number in texts],
+            texts,
             max_length=size,
             stride=overlap,
             return_overflowing_tokens=True,
         )
         for i, owner in enumerate(encoded["overflow_to_sample_mapping"]):
-            by_doc[texts[owner]].append(_window(encoded, i))
+            by_doc[numbers[owner]].append(_window(encoded, i))
     if pairs:
         check_tokenizer(tokenizer)
         both = [(pair.first, pair.second) for _, pair in pairs]
@@ -84,8 +74,7 @@ def cut_windows(
             window = _window(encoded, i)
             _place_in_doc(window, encoded.encodings[i].sequence_ids, pair, docs[number])
             by_doc[number].append(window)
-    counts = np.array([len(windows) for windows in by_doc], np.int64)
-    return Windows(list(chain.from_iterable(by_doc)), counts)
+    return by_doc
 
 
 def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
@@ -94,13 +83,13 @@ def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
     The space after a token belongs to it, as in spacy-transformers. Of several windows,
     each is as wide as the widest.
     """
-    width = max((len(window) for window in windows), default=1)
-    sizes = [len(window) for window in windows]
+    sizes = [len(window.ids) for window in windows]
+    width = max(sizes, default=1)
     pairs = [
         _tokens_of(doc, window.offsets, number * width)
         for number, window in enumerate(windows)
     ]
-    tokens, rows = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    tokens, rows = map(np.concatenate, zip(*pairs, strict=True))
     order = np.lexsort((rows, tokens))
     n_rows = np.bincount(tokens, minlength=len(doc))
     return encoding_of_wordpieces(rows[order], n_rows, sizes, width, tokens_apart(doc))
@@ -152,3 +141,40 @@ def _tokens_of(
     )
     tokens = np.repeat(first, n_tokens) + inside
     return tokens, first_row + np.repeat(pieces, n_tokens)
+
+
+def micro_batches(lengths: Ints, overhead: float, most: int) -> list[Ints]:
+    """Cut sequences into micro-batches of similar length, at the least cost.
+
+    A micro-batch costs as many rows as it has with its padding, and the overhead. Of
+    all cuts of the sequences in the order of their lengths, the cheapest is taken.
+
+    lengths (Ints): The length of each sequence, (n_sequences,).
+    overhead (float): The cost of a micro-batch beside its rows, in rows.
+    most (int): The most rows of a micro-batch of more than one sequence.
+    RETURNS (list[Ints]): The sequences of each micro-batch, the shortest ones first.
+    """
+    order = np.argsort(lengths, kind="stable")
+    # Sequences of one length stay together: there are few lengths, even in thousands.
+    sizes, counts = np.unique(lengths, return_counts=True)
+    before = np.concatenate([[0], np.cumsum(counts)])
+    n_sizes = len(sizes)
+    best = np.zeros(n_sizes + 1)
+    since = np.zeros(n_sizes + 1, np.int64)
+    for end in range(1, n_sizes + 1):
+        n_sequences = before[end] - before[:end]
+        # One that would be too large is cut into several of the same length.
+        n_parts = -(-n_sequences // max(1, most // sizes[end - 1]))
+        costs = best[:end] + n_sequences * sizes[end - 1] + overhead * n_parts
+        since[end] = np.argmin(costs)
+        best[end] = costs[since[end]]
+    batches: list[Ints] = []
+    end = n_sizes
+    while end:
+        begin = int(since[end])
+        group = order[before[begin] : before[end]]
+        n_fitting = max(1, most // int(sizes[end - 1]))
+        n_parts = -(-len(group) // n_fitting)
+        batches.extend(reversed(np.array_split(group, n_parts)))
+        end = begin
+    return batches[::-1]

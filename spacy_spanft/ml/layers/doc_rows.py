@@ -1,15 +1,17 @@
-"""The vectors of an encoder, as the flat rows of a batch."""
+"""The vectors of an encoder, as the flat rows of a batch, and as those of tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
-from thinc.types import Floats2d
+from thinc.api import Model
+from thinc.types import Floats2d, Ragged
 
 from ...errors import SpanftError
 from ..alignment import Encoding, is_sample
+from .sequences import upload, with_nonempty
 
 
 class DocRows(NamedTuple):
@@ -30,12 +32,9 @@ class DocRows(NamedTuple):
 
 
 def join(ops: Any, arrays: list[Any]) -> tuple[Any, list[int]]:
-    """Concatenate the rows of Docs, in single precision.
+    """Concatenate the rows of Docs into the vectors and the starts of DocRows.
 
-    Some encoders return half precision where they compute in it, which thinc's
-    operations for a GPU do not take.
-
-    RETURNS (tuple[Floats2d, list[int]]): The vectors and the starts of DocRows.
+    Some encoders return half precision, which thinc does not take on a GPU.
     """
     starts = [0, *np.cumsum([len(array) for array in arrays]).tolist()]
     return ops.xp.concatenate(arrays).astype(np.float32, copy=False), starts
@@ -51,27 +50,22 @@ def split(d_vectors: Any, arrays: list[Any], starts: list[int]) -> list[Any]:
 def join_rows(
     ops: Any, docs: Sequence[Doc], places: Sequence[tuple[DocRows, int]]
 ) -> DocRows:
-    """Join the rows of Docs that come from several batches.
-
-    ops (Ops): The operations of the encoder's device.
-    docs (Sequence[Doc]): The Docs, one at least.
-    places (Sequence[tuple[DocRows, int]]): The batch of each, and its index there.
-    RETURNS (DocRows): Their rows.
-    """
+    """Join the rows of Docs, each from a batch and from its place there."""
     first, begin = places[0]
-    is_slice = all(rows is first for rows, _ in places) and all(
-        b == a + 1 for (_, a), (_, b) in pairwise(places)
-    )
-    if is_slice:
-        bounds = first.starts[begin : begin + len(places) + 1]
+    end = begin + len(places)
+    numbers = [number for rows, number in places if rows is first]
+    if numbers == list(range(begin, end)):
+        bounds = first.starts[begin : end + 1]
         vectors: Any = first.vectors[bounds[0] : bounds[-1]]
-        starts = [start - bounds[0] for start in bounds]
+        starts = (np.array(bounds) - bounds[0]).tolist()
+        encodings = first.encodings[begin:end]
+        cls = None if first.cls is None else first.cls[begin:end]
     else:
         parts = [rows.vectors[slice(*rows.starts[i : i + 2])] for rows, i in places]
         vectors = ops.xp.concatenate(parts)
         starts = [0, *np.cumsum([len(part) for part in parts]).tolist()]
-    encodings = [rows.encodings[i] for rows, i in places]
-    cls = None if first.cls is None else [(rows.cls or [])[i] for rows, i in places]
+        encodings = [rows.encodings[i] for rows, i in places]
+        cls = None if first.cls is None else [(rows.cls or [])[i] for rows, i in places]
     return DocRows(list(docs), vectors, starts, encodings, cls)
 
 
@@ -92,3 +86,43 @@ def no_transformer() -> SpanftError:
         "frozen in training must be taken from a trained pipeline (source = ...), and "
         "be among the annotating_components."
     )
+
+
+def rows_to_tokens(
+    pooling: Model[Ragged, Floats2d], grad_factor: float = 1.0
+) -> Model[DocRows, list[Floats2d]]:
+    """Make the layer. A token without any wordpiece becomes zeros.
+
+    A token's wordpieces are pooled in all windows that have them, as in
+    spacy-transformers.
+    """
+    return Model(
+        "rows_to_tokens",
+        forward_tokens,
+        layers=[with_nonempty(pooling)],
+        dims={"nO": None},
+        attrs={"grad_factor": grad_factor},
+    )
+
+
+def forward_tokens(
+    model: Model[DocRows, list[Floats2d]], X: DocRows, is_train: bool
+) -> tuple[list[Floats2d], Callable[[list[Floats2d]], Floats2d]]:
+    """Apply the layer."""
+    ops: Any = model.ops
+    pairs = zip(X.starts, X.encodings, strict=False)
+    indices = np.concatenate([start + encoding.rows for start, encoding in pairs])
+    sizes = np.concatenate([encoding.n_rows for encoding in X.encodings])
+    rows, counts = upload(ops, indices, sizes)
+    wordpieces = Ragged(X.vectors[rows], counts)
+    vectors, backprop_pooling = model.layers[0](wordpieces, is_train)
+    bounds = [0, *np.cumsum([len(doc) for doc in X.docs]).tolist()]
+
+    def backprop(dY: list[Floats2d]) -> Floats2d:
+        d_rows: Any = ops.xp.zeros_like(X.vectors)
+        d_wordpieces = backprop_pooling(ops.xp.concatenate(dY)).dataXd
+        # A row may be one of several tokens.
+        ops.scatter_add(d_rows, rows, d_wordpieces * model.attrs["grad_factor"])
+        return d_rows
+
+    return [vectors[a:b] for a, b in pairwise(bounds)], backprop

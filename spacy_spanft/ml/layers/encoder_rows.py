@@ -1,16 +1,32 @@
-"""The vectors of any tok2vec, as the flat rows of a batch."""
+"""The vectors of any tok2vec, as the flat rows of a batch.
+
+Those of spacy-transformers and spacy-curated-transformers are their wordpieces.
+"""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
 from spacy.tokens import Doc
-from thinc.api import Model
-from thinc.types import Floats2d
+from thinc.api import Model, chain
+from thinc.types import Floats2d, Ragged
 
-from ..alignment import encoding_of_tokens
-from .curated_rows import curated_source, forward_curated, is_curated
-from .doc_rows import DocRows, join, no_transformer, split
-from .wordpiece_rows import forward_wordpieces, is_transformer, wordpiece_source
+from ...util._compat import has_heard, has_heard_curated
+from ..alignment import (
+    Encoding,
+    encoding_of_tokens,
+    encoding_of_wordpieces,
+    row_of_text,
+    tokens_apart,
+)
+from .doc_rows import DocRows, check_annotated, join, no_transformer, split
+
+# The names that tokenizers have for the wordpiece that stands for a text.
+_CLS = ("[CLS]", "<s>", "<cls>", "<|startoftext|>")
+# What spacy-curated-transformers calls a tok2vec with a transformer, and those without.
+_WRAPPED = "wrapped_transformer_and_listener"
+_LISTENERS = ("last_transformer_layer_listener", "scalar_weighting_listener")
 
 InT = list[Doc]
 OutT = DocRows
@@ -22,16 +38,30 @@ def encoder_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
     tok2vec (Model[List[Doc], List[Floats2d]]): Any tok2vec. The rows of a transformer
         (a listener to one, or one inside) are its wordpieces: the layer that pools them
         into tokens is left out. Those of any other are its tokens.
-    RETURNS (Model[List[Doc], DocRows]): Docs to rows.
     """
     layers = tok2vec.layers
-    if layers and layers[-1].name == "rows_to_tokens":
-        grad_factor = layers[-1].attrs["grad_factor"]
+    last = layers[-1] if layers else None
+    if last is not None and last.name == "rows_to_tokens":
+        grad_factor = last.attrs["grad_factor"]
         return _rows("encoder_rows", forward_rows, layers[0], grad_factor)
-    if is_transformer(tok2vec):
-        return _rows("wordpiece_rows", forward_wordpieces, *wordpiece_source(tok2vec))
-    if is_curated(tok2vec):
-        return _rows("curated_rows", forward_curated, curated_source(tok2vec))
+    if last is not None and last.name == "trfs2arrays":
+        source = layers[0] if len(layers) == 2 else chain(*layers[:-1])
+        grad_factor = last.attrs["grad_factor"]
+        return _rows("wordpiece_rows", forward_wordpieces, source, grad_factor)
+    if tok2vec.name == "transformer":
+        # `nlp.replace_listeners` puts a transformer alone into the config in the place
+        # of a listener that is deeper inside than `model.tok2vec`.
+        from spacy_transformers.layers.split_trf import split_trf_batch
+
+        source = chain(tok2vec, split_trf_batch())
+        return _rows("wordpiece_rows", forward_wordpieces, source, 1.0)
+    if tok2vec.name in (_WRAPPED, *_LISTENERS):
+        listener = layers[1] if tok2vec.name == _WRAPPED else tok2vec
+        pooling = listener.layers[-1]
+        # It stays a layer, without being called: the listener has a reference to it.
+        unpooled: Any = Model("unpooled", _forward_unpooled, layers=pooling.layers)
+        listener.replace_node(pooling, unpooled)
+        return _rows("curated_rows", forward_curated, tok2vec)
     return _rows("token_rows", forward_tokens, tok2vec)
 
 
@@ -82,3 +112,123 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
     if width is None:
         raise no_transformer()
     model.set_dim("nO", width)
+
+
+def forward_wordpieces(
+    model: Model[InT, OutT], docs: InT, is_train: bool
+) -> tuple[OutT, Callable[[Floats2d], Any]]:
+    """Return one row for each wordpiece, and for padding: no piece has the latter."""
+    source = model.layers[0]
+    if source.name == "transformer-listener" and not has_heard(source):
+        check_annotated(docs)
+    datas, backprop_source = source(docs, is_train)
+    tensors = [_hidden_state(data) for data in datas]
+    widths = (t.shape[-1] for t in tensors if t is not None)
+    width = next(widths, model.maybe_get_dim("nO") or 0)
+    nothing = model.ops.alloc2f(0, width)
+    arrays = [nothing if t is None else t.reshape(-1, width) for t in tensors]
+    encodings, cls = [], []
+    for doc, data, tensor in zip(docs, datas, tensors, strict=True):
+        if tensor is None:
+            encodings.append(encoding_of_tokens(0))
+            cls.append(-1)
+        else:
+            encodings.append(_wordpieces_of(model.ops, doc, data, tensor.shape[1]))
+            cls.append(row_of_text(encodings[-1], partial(_is_cls, data)))
+    vectors, starts = join(model.ops, arrays)
+
+    def backprop(d_vectors: Floats2d) -> Any:
+        parts = split(d_vectors * model.attrs["grad_factor"], arrays, starts)
+        return backprop_source(
+            [
+                _gradient_of(data, part.reshape(tensor.shape))
+                for data, tensor, part in zip(datas, tensors, parts, strict=True)
+                # A Doc without tokens never went through the transformer.
+                if tensor is not None
+            ]
+        )
+
+    return DocRows(docs, vectors, starts, encodings, cls), backprop
+
+
+def _wordpieces_of(ops: Any, doc: Doc, data: Any, width: int) -> Encoding:
+    # Its own lengths count the padding too, once any text was cut off.
+    mask = ops.to_numpy(data.wordpieces.attention_mask)
+    return encoding_of_wordpieces(
+        ops.to_numpy(data.align.dataXd),
+        ops.to_numpy(data.align.lengths),
+        mask.sum(axis=1),
+        width,
+        tokens_apart(doc),
+        mask.argmax(axis=1),
+    )
+
+
+def _is_cls(data: Any, row: int) -> bool:
+    """Whether a row of a Doc is [CLS] by the name of its wordpiece."""
+    windows = data.wordpieces.strings
+    window, column = divmod(row, len(windows[0]))
+    name = windows[window][column]
+    # In decoders (Llama), <s> only begins a text, and has seen nothing of it.
+    return name in _CLS and (name != "<s>" or "</s>" in windows[window])
+
+
+def _hidden_state(data: Any) -> Any:
+    """Return the vectors of a Doc, (n_windows, n_wordpieces, width); None if empty."""
+    if "last_hidden_state" not in data.model_output:
+        return None
+    tensor = data.model_output.last_hidden_state
+    return tensor if tensor.size else None
+
+
+def _gradient_of(data: Any, d_tensor: Any) -> Any:
+    from spacy_transformers.data_classes import TransformerData
+    from transformers.utils import ModelOutput
+
+    gradient = ModelOutput(last_hidden_state=d_tensor)
+    return TransformerData(data.wordpieces, gradient, data.align)
+
+
+def forward_curated(
+    model: Model[InT, OutT], docs: InT, is_train: bool
+) -> tuple[OutT, Callable[[Floats2d], Any]]:
+    """Return one row for each wordpiece. Listeners receive no [CLS]."""
+    _check_transformer(model.layers[0], docs, is_train)
+    states, backprop_source = model.layers[0](docs, is_train)
+    ops = model.ops
+    if docs and not isinstance(states[0], Ragged):  # Docs of no transformer: zeros
+        states = [Ragged(zeros, ops.alloc1i(len(zeros)) + 1) for zeros in states]
+    arrays = [state.dataXd for state in states]
+    vectors, starts = join(ops, arrays)
+    encodings = [_curated_encoding(ops, state) for state in states]
+
+    def backprop(d_vectors: Floats2d) -> Any:
+        pairs = zip(split(d_vectors, arrays, starts), states, strict=True)
+        return backprop_source([Ragged(part, state.lengths) for part, state in pairs])
+
+    return DocRows(docs, vectors, starts, encodings, None), backprop
+
+
+def _curated_encoding(ops: Any, state: Ragged) -> Encoding:
+    """Return the rows of each token, which follow one another."""
+    lengths = ops.to_numpy(state.lengths)
+    n = int(lengths.sum())
+    return encoding_of_wordpieces(np.arange(n), lengths, [n], max(1, n))
+
+
+def _forward_unpooled(
+    model: Model[Any, list[Ragged]], X: Any, is_train: bool
+) -> tuple[list[Ragged], Callable[[list[Ragged]], list[Ragged]]]:
+    """Return the wordpieces of Docs that a transformer has seen, or X itself."""
+    states = [
+        x._.trf_data.last_hidden_layer_state if isinstance(x, Doc) else x for x in X
+    ]
+    return states, lambda d_states: d_states
+
+
+def _check_transformer(source: Model[InT, Any], docs: InT, is_train: bool) -> None:
+    """Raise where a listener has nobody to listen to."""
+    if source.name != _WRAPPED and not is_train:
+        check_annotated(docs)
+    elif source.name != _WRAPPED and not has_heard_curated(source):
+        raise no_transformer()

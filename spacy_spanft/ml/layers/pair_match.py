@@ -8,7 +8,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..alignment import NO_SPANS, Encoding, Ints, align_pieces, get_spans
-from ..pairs import split_pair
+from ..pairs import check_separator, split_pair
 from .doc_rows import DocRows
 from .sequences import upload
 
@@ -51,8 +51,8 @@ def pair_match(separator: str, spans_key: str | None = None) -> Model[InT, OutT]
     separator (str): The separator between the two texts.
     spans_key (Optional[str]): The key in doc.spans of the pieces; None compares the two
         texts as wholes, by the cosine of their means.
-    RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
     """
+    check_separator(separator)
     attrs = {"separator": separator, "spans_key": spans_key}
     return Model("pair_match", forward, attrs=attrs)
 
@@ -102,7 +102,6 @@ def _match(
     units (Floats2d): The pieces' vectors, of length 1.
     indices (tuple[list[Ints1d], list[Ints1d]]): The `_indices` of both sides.
     longest (list[int]): The most pieces of a first, and of a second text.
-    RETURNS (tuple[Floats1d, Callable]): The scores of the pairs.
     """
     xp = ops.xp
     padded, filled = [], []

@@ -9,8 +9,7 @@ from thinc.api import Linear, Model, Softmax, chain, resizable
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
-from ...errors import check_number
-from .finite import finite
+from ...errors import SpanftError, check_number
 
 Layer = Model[Floats2d, Floats2d]
 # The bias of a class added after training. spaCy's models have -5000 here, from which
@@ -101,11 +100,10 @@ def linear_cross_entropy(nO: int | None = None, nI: int | None = None) -> Layer:
 
     nO (Optional[int]): The number of labels.
     nI (Optional[int]): The width.
-    RETURNS (Model[Floats2d, Floats2d]): (n_spans, width) to (n_spans, n_labels).
     """
     linear: Layer = Linear(nO, nI, init_W=small_normal_init)
-    layers = linear, Model("logistic_cross_entropy", forward_logistic)
-    scorer: Layer = finite(chain(*layers))
+    logistic: Layer = Model("logistic_cross_entropy", forward_logistic)
+    scorer: Layer = finite(chain(linear, logistic))
     return scorer
 
 
@@ -115,3 +113,31 @@ def forward_logistic(
     """Apply the logistic function, whose slope the gradient of `spancat` includes."""
     ops: Any = model.ops
     return ops.sigmoid(X), lambda dY: dY
+
+
+class FiniteModel(Model[Any, Any]):
+    """A layer whose output cannot be NaN in silence because its saved weights are."""
+
+    __slots__ = ()
+
+    def set_param(self, name: str, value: Any) -> None:
+        """Set a weight, as loading does whatever the model around the layer is."""
+        # A step of training, of which there is a gradient, is not to wait for a GPU.
+        is_new = value is not None and not self.has_grad(name)
+        if is_new and not np.isfinite(self.ops.to_numpy(value)).all():
+            raise SpanftError(
+                f"The weights {name} of the layer {self.name!r} are NaN or infinite: "
+                "the training diverged, or the file is damaged. Use another checkpoint."
+            )
+        super().set_param(name, value)
+
+
+def finite(model: Any) -> Any:
+    """Let a model, and all layers in it, check the weights that they are loaded with.
+
+    model (Model): Any model. Layers of other classes than thinc's stay as they are.
+    """
+    for node in model.walk():
+        if type(node) is Model:
+            node.__class__ = FiniteModel
+    return model

@@ -1,9 +1,11 @@
-"""Sequences whose lengths are known without waiting for a GPU, and their products."""
+"""Ragged sequences, whose lengths are known without waiting for a GPU."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from thinc.types import Ints1d, Ragged
+from thinc.api import Model
+from thinc.types import Floats2d, Ints1d, Ragged
 
 from ..alignment import Ints
 
@@ -17,12 +19,7 @@ class Sequences(Ragged):
     on_host: Ints
 
     def __init__(self, data: Any, lengths: Ints1d, on_host: Ints) -> None:
-        """Make sequences.
-
-        data (Floats2d): Their rows, one sequence after the other.
-        lengths (Ints1d): The number of rows of each.
-        on_host (Ints): The same on the host; on the CPU it may be the same array.
-        """
+        """Make sequences; on the CPU, both lengths may be the same array."""
         super().__init__(data, lengths)
         self.on_host = on_host
 
@@ -39,12 +36,9 @@ def known(ops: Any, X: Ragged) -> Sequences:
 
 
 def upload(ops: Any, *parts: Any) -> list[Any]:
-    """Copy arrays of integers to the device of the model, in one trip.
-
-    RETURNS (list[Ints1d]): The same as int32.
-    """
+    """Copy arrays of integers to the device of the model, in one trip, as int32."""
     if len(parts) == 1 or ops.xp is np:
-        return [ops.asarray1i(part) for part in parts]
+        return list(map(ops.asarray1i, parts))
     whole = ops.asarray1i(np.concatenate(parts))
     ends = np.cumsum([len(part) for part in parts])
     return [whole[b - len(a) : b] for a, b in zip(parts, ends.tolist(), strict=True)]
@@ -62,6 +56,58 @@ def matmul(left: Any, right: Any) -> Any:
     import torch
 
     # PyTorch takes neither read-only memory nor negative strides.
-    writable = (np.require(array, requirements="W") for array in (left, right))
+    first = torch.from_numpy(np.require(left, requirements="W"))
+    second = torch.from_numpy(np.require(right, requirements="W"))
     with torch.no_grad():
-        return torch.matmul(*map(torch.from_numpy, writable)).numpy()
+        return torch.matmul(first, second).numpy()
+
+
+def with_nonempty(pooling: Model[Ragged, Floats2d]) -> Model[Ragged, Floats2d]:
+    """Wrap a pooling so that it never sees an empty sequence, which becomes zeros.
+
+    pooling (Model[Ragged, Floats2d]): Any pooling, such as thinc's reduce_max.v1.
+    """
+    return Model(
+        f"with_nonempty({pooling.name})",
+        forward_nonempty,
+        init=init_nonempty,
+        layers=[pooling],
+        dims={"nO": None, "nI": None},
+    )
+
+
+def forward_nonempty(
+    model: Model[Ragged, Floats2d], X: Ragged, is_train: bool
+) -> tuple[Floats2d, Callable[[Floats2d], Ragged]]:
+    """Apply the pooling to what is not empty."""
+    pooling: Model[Ragged, Floats2d] = model.layers[0]
+    sequences = known(model.ops, X)
+    rows: Any = sequences.dataXd
+    sizes = sequences.on_host
+    is_full = sizes > 0
+    if not is_full.any():
+        width = pooling.maybe_get_dim("nO") or rows.shape[1]
+        nothing = model.ops.alloc2f(len(sizes), width, dtype=rows.dtype)
+        return nothing, lambda dY: sequences
+    if is_full.all():
+        return pooling(sequences, is_train)  # type: ignore[return-value]
+    # Numbers, not a mask, whose number of rows a GPU would have to count each time.
+    full, lengths = upload(model.ops, np.flatnonzero(is_full), sizes[is_full])
+    filled = Sequences(rows, lengths, sizes[is_full])
+    pooled, backprop_pooling = pooling(filled, is_train)
+    Y = model.ops.alloc2f(len(sizes), pooled.shape[1], dtype=pooled.dtype)
+    Y[full] = pooled
+
+    def backprop(dY: Floats2d) -> Ragged:
+        return sequences.with_rows(backprop_pooling(dY[full]).dataXd)
+
+    return Y, backprop
+
+
+def init_nonempty(
+    model: Model[Ragged, Floats2d], X: Ragged | None = None, Y: Floats2d | None = None
+) -> None:
+    """Initialize the pooling."""
+    if X is not None:
+        X = Ragged(X.dataXd, X.lengths[X.lengths > 0])
+    model.layers[0].initialize(X=X, Y=Y)

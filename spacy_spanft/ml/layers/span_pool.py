@@ -1,22 +1,33 @@
 """One vector of each Doc: its pieces pooled, then the pieces among themselves.
 
-`text_pool` is the ablation: the same parameters and rows without any spans.
+`text_pool` is the ablation: the same parameters and rows without any spans. Beside
+them stands what the encoder makes of the whole: [CLS], or the mean of its rows.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from thinc.api import Model
+from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
 from ...errors import SpanftError, check_number
-from ..alignment import NO_SPANS, Pieces, align_pieces, get_spans
+from ..alignment import (
+    NO_SPANS,
+    Ints,
+    Pieces,
+    align_pieces,
+    get_spans,
+    rows_of_windows,
+)
 from .doc_rows import DocRows
-from .pooling import Pooling
+from .pooling import Pooling, pooler
+from .scoring import zeros_for_nothing
 from .sequences import Sequences, upload
 
 Pool = Model[DocRows, Floats2d]
+Summary = Literal["cls", "mean"]
+SUMMARY = "doc_summary"
 
 
 def span_pool(
@@ -26,10 +37,7 @@ def span_pool(
     max_pieces: int | None = None,
     max_rows: int | None = None,
 ) -> Pool:
-    """Make the layer; see `spacy-spanft.SpanTextCat.v1`.
-
-    RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
-    """
+    """Make the layer; see `spacy-spanft.SpanTextCat.v1`."""
     limits = {"max_pieces": max_pieces, "max_rows": max_rows}
     for name, limit in limits.items():
         if limit is not None:
@@ -42,8 +50,6 @@ def text_pool(span_pooling: Pooling, doc_pooling: Pooling) -> Pool:
     """Make the layer: two convolutions over the whole text, then the maximum.
 
     The windows of `span_pooling` are the first convolution.
-
-    RETURNS (Model[DocRows, Floats2d]): Rows to vectors, (n_docs, width).
     """
     if not span_pooling.has_ref("window"):
         raise SpanftError(
@@ -65,20 +71,25 @@ def forward(
     """Apply the layer."""
     first, doc_pooling = model.layers
     ops: Any = model.ops
-    flat = flatten(pieces_of(model, X, is_train), X)
-    rows, lengths, n_pieces = upload(ops, *flat)
-    docs = Sequences(X.vectors[rows], n_pieces, flat[2])
-    if _has_spans(model):
-        spans = Sequences(docs.dataXd, lengths, flat[1])
+    has_spans = "spans_key" in model.attrs
+    pieces = pieces_of(model, X, is_train)
+    of_docs, sizes = zip(*pieces, strict=True)
+    pairs = zip(of_docs, X.starts, strict=False)
+    indices = np.concatenate([rows + start for rows, start in pairs])
+    counts, n_rows = np.array(list(map(len, sizes))), np.concatenate(sizes)
+    rows, lengths, n_pieces = upload(ops, indices, n_rows, counts)
+    docs = Sequences(X.vectors[rows], n_pieces, counts)
+    if has_spans:
+        spans = Sequences(docs.dataXd, lengths, n_rows)
         vectors, backprop_first = first(spans, is_train)
-        docs = docs.with_rows(vectors)
+        docs = Sequences(vectors, n_pieces, counts)
     else:
         docs, backprop_first = first(docs, is_train)
     Y, backprop_docs = doc_pooling(docs, is_train)
 
     def backprop(dY: Floats2d) -> Floats2d:
         d_docs = backprop_docs(dY)
-        d_pieces = backprop_first(d_docs.dataXd if _has_spans(model) else d_docs)
+        d_pieces = backprop_first(d_docs.dataXd if has_spans else d_docs)
         d_rows = ops.xp.zeros_like(X.vectors)
         # No row is in two pieces, so there is nothing to add up.
         d_rows[rows] = d_pieces.dataXd
@@ -87,19 +98,12 @@ def forward(
     return Y, backprop
 
 
-def _has_spans(model: Pool) -> bool:
-    return "spans_key" in model.attrs
-
-
 def pieces_of(model: Pool, X: DocRows, is_train: bool = False) -> list[Pieces]:
-    """Return the pieces of each Doc. Without spans, each row is a piece.
-
-    is_train (bool): Whether a model learns from them.
-    """
-    if not _has_spans(model):
+    """Return the pieces of each Doc. Without spans, each row is a piece."""
+    attrs = model.attrs
+    if "spans_key" not in attrs:
         whole = [align_pieces(encoding, NO_SPANS).rows for encoding in X.encodings]
         return [Pieces(rows, np.ones_like(rows)) for rows in whole]
-    attrs = model.attrs
     return [
         align_pieces(
             encoding,
@@ -111,20 +115,6 @@ def pieces_of(model: Pool, X: DocRows, is_train: bool = False) -> list[Pieces]:
     ]
 
 
-def flatten(pieces: list[Pieces], X: DocRows) -> tuple[np.ndarray, ...]:
-    """Concatenate the pieces of all Docs, for one trip to the device.
-
-    RETURNS (tuple[np.ndarray, ...]): The rows, the length of each piece, and the
-        number of pieces of each Doc.
-    """
-    rows = [each.rows + start for each, start in zip(pieces, X.starts, strict=False)]
-    return (
-        np.concatenate(rows),
-        np.concatenate([each.lengths for each in pieces]),
-        np.array([len(each.lengths) for each in pieces]),
-    )
-
-
 def init(model: Pool, X: Ragged | None = None, Y: Floats2d | None = None) -> None:
     """Initialize both layers with a sequence as wide as the encoder's rows."""
     first, second = model.layers
@@ -133,3 +123,73 @@ def init(model: Pool, X: Ragged | None = None, Y: Floats2d | None = None) -> Non
         pooled = first.predict(X)
         X = pooled if isinstance(pooled, Ragged) else Ragged(pooled, X.lengths)
     second.initialize(X=X)
+
+
+def text_vector(summary: Summary = "cls", has_pooler: bool = False) -> Pool:
+    """Make the layer, followed by a pooler if there is one."""
+    if not has_pooler:
+        return doc_summary(summary)
+    model: Model[Any, Any] = chain(doc_summary(summary), zeros_for_nothing(pooler()))
+    model.init = init_pooler
+    return model
+
+
+def init_pooler(model: Pool, X: Ragged | None = None, Y: Any = None) -> None:
+    """Set up the pooler, which needs the width alone."""
+    model.layers[1].initialize(X=None if X is None else X.dataXd)
+
+
+def doc_summary(summary: Summary = "cls") -> Pool:
+    """Make the layer. A Doc without any row becomes zeros.
+
+    summary (Literal["cls", "mean"]): "cls" takes the row that stands for the text, and
+        the mean where the encoder has none (curated transformers, tok2vec); "mean"
+        takes that of all wordpieces, [CLS] and [SEP] among them.
+    """
+    return Model(SUMMARY, forward_summary, attrs={"summary": summary})
+
+
+def forward_summary(
+    model: Pool, X: DocRows, is_train: bool
+) -> tuple[Floats2d, Callable[[Any], Floats2d]]:
+    """Apply the layer."""
+    ops: Any = model.ops
+    full = np.flatnonzero(np.diff(X.starts))
+    Y = ops.xp.zeros((len(X.docs), X.vectors.shape[1]), X.vectors.dtype)
+    if not len(full):
+        return Y, lambda dY: ops.xp.zeros_like(X.vectors)
+    chosen, sizes = _rows_of(X, full, model.attrs["summary"] == "mean")
+    # thinc's reduce_mean would ask a GPU whether the sizes are right, five times.
+    at, rows, texts, counts = upload(ops, full, chosen, np.repeat(full, sizes), sizes)
+    ops.scatter_add(Y, texts, X.vectors[rows])
+    Y[at] /= counts[:, None]
+
+    def backprop(dY: Any) -> Floats2d:
+        d = ops.xp.zeros_like(dY)
+        d[at] = dY[at] / counts[:, None]
+        d_rows = ops.xp.zeros_like(X.vectors)
+        d_rows[rows] = d[texts]
+        return d_rows
+
+    return Y, backprop
+
+
+def is_mean(model: Model[Any, Any], X: DocRows) -> bool:
+    """Whether a layer is a `doc_summary` that takes the mean of each Doc's rows."""
+    takes_mean = X.cls is None or model.attrs.get("summary") == "mean"
+    return model.name == SUMMARY and takes_mean
+
+
+def _rows_of(X: DocRows, full: Ints, takes_mean: bool) -> tuple[Ints, Ints]:
+    """Return the row that stands for each Doc, or all but its padding, and how many."""
+    if takes_mean or X.cls is None:
+        rows = [X.starts[i] + rows_of_windows(X.encodings[i]) for i in full.tolist()]
+        return np.concatenate(rows), np.array([len(of_doc) for of_doc in rows])
+    cls = np.array(X.cls)[full]
+    if (cls < 0).any():
+        raise SpanftError(
+            "The encoder's tokenizer puts no [CLS] at the beginning or the end of a "
+            "text, so that no vector of it stands for the whole. In the block of the "
+            'model, set summary = "mean", or, in SpanTextCat, use_cls = false.'
+        )
+    return np.array(X.starts)[full] + cls, np.ones(len(full), np.int64)

@@ -2,22 +2,119 @@
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from spacy.tokens import Doc
-from thinc.api import Model, reduce_max
+from thinc.api import Model, chain, reduce_max
 from thinc.types import Floats2d, Ragged
 from thinc.util import get_width
 
-from ..alignment import Ints, align_tokens, get_spans, lengths_of_pieces
+from ..alignment import (
+    Ints,
+    align_tokens,
+    check_spans_key,
+    get_spans,
+    lengths_of_pieces,
+    mark_sample,
+)
 from .doc_rows import DocRows
+from .encoder_rows import encoder_rows
 from .pooling import Pooling
-from .sequences import Sequences, upload
+from .scoring import finite
+from .sequences import Sequences, upload, with_nonempty
+from .span_window import check_kernel_size, span_window
 
-InT = DocRows
-OutT = list[Floats2d]
+Tok2Vec = Model[list[Doc], list[Floats2d]]
+
+
+def span_tok2vec(
+    tok2vec: Tok2Vec,
+    token_pooling: Pooling,
+    spans_key: str = "ngrams",
+    segmentation: Literal["spans", "none"] = "spans",
+    kernel_size: int = 3,
+    keep_tokens: bool = True,
+) -> Tok2Vec:
+    """Build `spacy-spanft.SpanTok2Vec.v1`: each token beside its window in its span.
+
+    The window is ReLU(W [t_(j-1), t_j, t_(j+1)] + b), and never leaves the span.
+
+    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
+    token_pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces:
+        FirstPooling.v1, as is usual for BERT, or reduce_mean.v1.
+    spans_key (str): The key in doc.spans.
+    segmentation (Literal["spans", "none"]): "none" is the paper's ablation: the windows
+        go over the whole text, and no span is looked at.
+    kernel_size (int): The number of tokens of a window.
+    keep_tokens (bool): Whether a token's own vector stands beside the others.
+    """
+    key = spans_key if segmentation == "spans" else None
+    settings = tok2vec, token_pooling, spans_key, kernel_size, keep_tokens
+    return _build(*settings, window_key=key, pooled_key=None)
+
+
+def span_beside_tok2vec(
+    tok2vec: Tok2Vec,
+    token_pooling: Pooling,
+    spans_key: str = "ngrams",
+    segmentation: Literal["spans", "none"] = "spans",
+    kernel_size: int = 3,
+    keep_tokens: bool = True,
+) -> Tok2Vec:
+    """Build `spacy-spanft.SpanTok2Vec.v2`: each token beside its window and its span.
+
+    The window is that of v1, but it goes over the whole text: it sees what is around a
+    span. The span is the maximum over the windows of its tokens. The settings are those
+    of `spacy-spanft.SpanTok2Vec.v1`.
+
+    segmentation (Literal["spans", "none"]): "none" leaves out the spans.
+    """
+    key = spans_key if segmentation == "spans" else None
+    settings = tok2vec, token_pooling, spans_key, kernel_size, keep_tokens
+    return _build(*settings, window_key=None, pooled_key=key)
+
+
+def _build(
+    tok2vec: Tok2Vec,
+    token_pooling: Pooling,
+    spans_key: str,
+    kernel_size: int,
+    keep_tokens: bool,
+    window_key: str | None,
+    pooled_key: str | None,
+) -> Tok2Vec:
+    check_spans_key(spans_key)
+    check_kernel_size(kernel_size)
+    window = span_window(kernel_size, before=kernel_size // 2)
+    pooling = with_nonempty(token_pooling)
+    tokens = span_tokens(pooling, window, window_key, keep_tokens, pooled_key)
+    rows = encoder_rows(tok2vec)
+    model = finite(chain(rows, tokens))
+    model.init = partial(init_tok2vec, rows, tokens, spans_key)
+    return model
+
+
+def init_tok2vec(
+    rows: Model[Any, Any],
+    tokens: Model[Any, Any],
+    spans_key: str,
+    model: Tok2Vec,
+    X: list[Doc] | None = None,
+    Y: Any = None,
+) -> None:
+    """Set up the model from the width of the encoder: no transformer needs to run."""
+    if X is not None:
+        mark_sample(X, spans_key)
+    rows.initialize(X=X)
+    row = model.ops.alloc2f(1, rows.get_dim("nO"))
+    tokens.initialize(X=Ragged(row, model.ops.asarray1i([1])))
+    model.set_dim("nO", tokens.get_dim("nO"))
+
+
+SpanTokens = Model[DocRows, list[Floats2d]]
 
 
 def span_tokens(
@@ -26,14 +123,13 @@ def span_tokens(
     spans_key: str | None = "ngrams",
     keep_tokens: bool = True,
     pooled_key: str | None = None,
-) -> Model[InT, OutT]:
+) -> SpanTokens:
     """Make the layer; see `spacy-spanft.SpanTok2Vec.v1` and v2.
 
     spans_key (Optional[str]): The key in doc.spans of the spans that windows stay in;
         None lets them go over the whole Doc.
     pooled_key (Optional[str]): The key of spans whose maximum over the windows of their
         tokens stands beside each of these; None for no maximum.
-    RETURNS (Model[DocRows, List[Floats2d]]): Rows to the tokens of each Doc.
     """
     return Model(
         "span_tokens",
@@ -50,44 +146,63 @@ def span_tokens(
 
 
 def forward(
-    model: Model[InT, OutT], X: InT, is_train: bool
-) -> tuple[OutT, Callable[[OutT], Floats2d]]:
+    model: SpanTokens, X: DocRows, is_train: bool
+) -> tuple[list[Floats2d], Callable[[list[Floats2d]], Floats2d]]:
     """Apply the layer."""
     ops: Any = model.ops
-    keep = model.attrs["keep_tokens"]
-    on_host = _indices(model, X, is_train)
-    rows, *indices = upload(ops, *on_host)
-    tokens, backprop_tokens = _pool(model, X, rows, indices, on_host, is_train)
+    keep, pooled_key = model.attrs["keep_tokens"], model.attrs["pooled_key"]
+    sizes = None if pooled_key is None else lengths_of(X.docs, pooled_key, is_train)
+    spans = [] if sizes is None else [sizes, np.repeat(np.arange(len(sizes)), sizes)]
+    tokens, backprop_tokens, uploaded = _pool(model, X, is_train, *spans)
     windows, backprop_window = model.layers[1](tokens, is_train)
     views = [tokens.dataXd, windows.dataXd] if keep else [windows.dataXd]
-    has_pooled = len(model.layers) > 2
-    if has_pooled:
-        pieces = Sequences(windows.dataXd, indices[2], on_host[3])
-        pooled, backprop_pooled = _maxima(model, pieces, indices[3], is_train)
+    if sizes is not None:
+        pieces = Sequences(windows.dataXd, uploaded[0], sizes)
+        pooled, backprop_pooled = _maxima(model, pieces, uploaded[1], is_train)
         views.append(pooled)
     Y = ops.xp.hstack(views) if len(views) > 1 else views[0]
     starts = np.cumsum([0, *(len(doc) for doc in X.docs)]).tolist()
     ends = np.cumsum([view.shape[1] for view in views]).tolist()
 
-    def backprop(dY: OutT) -> Floats2d:
+    def backprop(dY: list[Floats2d]) -> Floats2d:
         d: Any = ops.xp.concatenate(dY)
         d_views = [d[:, a:b] for a, b in pairwise([0, *ends])]
         d_windows = ops.xp.ascontiguousarray(d_views[int(keep)])
-        if has_pooled:
+        if sizes is not None:
             d_windows = d_windows + backprop_pooled(d_views[-1])
         d_tokens = backprop_window(tokens.with_rows(d_windows)).dataXd
-        if keep:
-            d_tokens = d_tokens + d_views[0]
-        d_rows = ops.xp.zeros_like(X.vectors)
-        # Tokens that share a wordpiece both have it.
-        ops.scatter_add(d_rows, rows, backprop_tokens(d_tokens).dataXd)
-        return d_rows
+        return backprop_tokens(d_tokens + d_views[0] if keep else d_tokens)
 
     return [Y[a:b] for a, b in pairwise(starts)], backprop
 
 
+def _pool(
+    model: SpanTokens, X: DocRows, is_train: bool, *more: Ints
+) -> tuple[Sequences, Callable[[Any], Floats2d], list[Any]]:
+    """Pool the wordpieces of each token. More indices are uploaded in the same trip."""
+    ops: Any = model.ops
+    tokens = [align_tokens(encoding) for encoding in X.encodings]
+    for doc, (_, counts) in zip(X.docs, tokens, strict=True):
+        _warn_of_cut(doc, counts)
+    pairs = zip(tokens, X.starts, strict=False)
+    n_rows = np.concatenate([counts for _, counts in tokens])
+    sizes = lengths_of(X.docs, model.attrs["spans_key"], is_train)
+    indices = np.concatenate([rows + start for (rows, _), start in pairs])
+    rows, counts, lengths, *uploaded = upload(ops, indices, n_rows, sizes, *more)
+    wordpieces = Sequences(X.vectors[rows], counts, n_rows)
+    vectors, backprop_pooling = model.layers[0](wordpieces, is_train)
+
+    def backprop(d_tokens: Any) -> Floats2d:
+        d_rows: Any = ops.xp.zeros_like(X.vectors)
+        # Tokens that share a wordpiece both have it.
+        ops.scatter_add(d_rows, rows, backprop_pooling(d_tokens).dataXd)
+        return d_rows
+
+    return Sequences(vectors, lengths, sizes), backprop, uploaded
+
+
 def _maxima(
-    model: Model[InT, OutT], pieces: Sequences, piece_of: Any, is_train: bool
+    model: SpanTokens, pieces: Sequences, piece_of: Any, is_train: bool
 ) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
     """Return the maximum over the windows of its piece for each token."""
     ops: Any = model.ops
@@ -103,42 +218,9 @@ def _maxima(
     return maxima[piece_of], backprop_maxima
 
 
-def tokens_of(model: Model[InT, OutT], X: InT) -> Sequences:
+def tokens_of(model: SpanTokens, X: DocRows) -> Sequences:
     """Return the vectors of the tokens, one sequence for each piece of windows."""
-    on_host = _indices(model, X, False)
-    rows, *indices = upload(model.ops, *on_host)
-    return _pool(model, X, rows, indices, on_host, False)[0]
-
-
-def _pool(
-    model: Model[InT, OutT],
-    X: InT,
-    rows: Any,
-    indices: list[Any],
-    on_host: list[Ints],
-    is_train: bool,
-) -> tuple[Sequences, Callable[[Any], Any]]:
-    wordpieces = Sequences(X.vectors[rows], indices[0], on_host[1])
-    vectors, backprop = model.layers[0](wordpieces, is_train)
-    return Sequences(vectors, indices[1], on_host[2]), backprop
-
-
-def _indices(model: Model[InT, OutT], X: InT, is_train: bool) -> list[Ints]:
-    """Return the rows of all tokens, the number of each, and the length of each piece.
-
-    If spans are pooled, the lengths of these and the span of each token follow.
-    """
-    tokens = [align_tokens(encoding) for encoding in X.encodings]
-    for doc, (_, counts) in zip(X.docs, tokens, strict=True):
-        _warn_of_cut(doc, counts)
-    rows = [rows + start for (rows, _), start in zip(tokens, X.starts, strict=False)]
-    n_rows = [counts for _, counts in tokens]
-    sizes = lengths_of(X.docs, model.attrs["spans_key"], is_train)
-    indices = [np.concatenate(rows), np.concatenate(n_rows), sizes]
-    if (key := model.attrs["pooled_key"]) is not None:
-        pooled = lengths_of(X.docs, key, is_train)
-        indices += [pooled, np.repeat(np.arange(len(pooled)), pooled)]
-    return indices
+    return _pool(model, X, False)[0]
 
 
 def lengths_of(docs: list[Doc], key: str | None, is_train: bool = False) -> Ints:
@@ -170,9 +252,7 @@ def _warn_of_cut(doc: Doc, counts: Ints) -> None:
         )
 
 
-def init(
-    model: Model[InT, OutT], X: Ragged | None = None, Y: OutT | None = None
-) -> None:
+def init(model: SpanTokens, X: Ragged | None = None, Y: Any = None) -> None:
     """Initialize both layers with one row as wide as the encoder's."""
     token_pooling, window, *_ = model.layers
     token_pooling.initialize(X=X)

@@ -96,8 +96,6 @@ def forward(
 def neighbors(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, int]]:
     """Return the rows that stand in the window of another one.
 
-    model (Model[Ragged, Ragged]): The layer.
-    lengths (Ints): The length of each sequence.
     RETURNS (list[tuple[int, Ints1d, int]]): Each slot of the window but that of the row
         itself, the rows that are there in some window, and how far after the window's
         own row they stand.
@@ -106,11 +104,12 @@ def neighbors(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, in
     position = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
     left = np.repeat(lengths, lengths) - position
     before = model.attrs["before"]
-    slots = [slot for slot in range(model.attrs["kernel_size"]) if slot != before]
-    offsets = [slot - before for slot in slots]
-    rows = [
-        np.flatnonzero((position >= offset) & (left > -offset)) for offset in offsets
-    ]
+    slots, offsets, rows = [], [], []
+    for slot in range(model.attrs["kernel_size"]):
+        if (offset := slot - before) != 0:
+            slots.append(slot)
+            offsets.append(offset)
+            rows.append(np.flatnonzero((position >= offset) & (left > -offset)))
     at = upload(model.ops, *rows) if rows else []
     return list(zip(slots, at, offsets, strict=True))
 

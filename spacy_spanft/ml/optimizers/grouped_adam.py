@@ -1,19 +1,19 @@
 """Adam with rates of their own for transformers, and for the layers on top of them."""
 
 import warnings
+from collections import defaultdict
+from collections.abc import Iterable, MutableMapping
 from typing import Any
 
+import numpy as np
+import torch
 from thinc.api import Optimizer
 from thinc.optimizers import FloatOrSeq
 from thinc.types import FloatsXd
+from torch.optim.adamw import adamw
 
-from ...errors import SpanftError, check_number
+from ...errors import SpanftError, check_number, listed
 from .groups import Key, ParameterGroup, Part, groups_with
-
-_REASONS: dict[Part, str] = {
-    "transformer": "it has no transformer of spacy-transformers or spacy-spanft",
-    "head": "none of its components stands on top of a transformer",
-}
 
 
 def grouped_adam(
@@ -52,7 +52,6 @@ def grouped_adam(
     L2_is_weight_decay (bool): Whether L2 is that, or is added to the gradients.
     grad_clip (FloatOrSeq): The largest norm of a parameter's gradient; 0 for any.
     use_averages (bool): Whether to average the parameters, for the evaluation.
-    RETURNS (GroupedAdam): The optimizer.
     """
     expected = "above 0, and 1 at most"
     check_number("layer_decay", layer_decay, lambda x: 0 < x <= 1, expected)
@@ -97,13 +96,13 @@ class GroupedAdam(Optimizer):
         super().__init__(*args, **settings)
         self.layer_decay = 1.0
         self.decay_biases_and_norms = False
-        self._own_rates: set[Part] = set()
+        self._own_rates: list[Part] = []
         self._groups: dict[Key, ParameterGroup] = {}
 
     def set_rate(self, part: Part, rate: Any) -> None:
         """Set the rate of "transformer" or "head", a number or a schedule."""
         self._set_attr_or_schedule(f"{part}_rate", rate)
-        self._own_rates.add(part)
+        self._own_rates.append(part)
 
     def __call__(
         self,
@@ -125,20 +124,17 @@ class GroupedAdam(Optimizer):
     def rate_and_decay(self, key: Key) -> tuple[float, float]:
         """Return the learning rate and the weight decay of a parameter."""
         group = self._group_of(key)
-        is_spared = group.is_bias_or_norm and not self.decay_biases_and_norms
-        return self._rate_of(group), 0.0 if is_spared else self.L2
-
-    def _rate_of(self, group: ParameterGroup) -> float:
         has_own = group.part in self._own_rates
         rate = getattr(self, f"{group.part}_rate") if has_own else self.learn_rate
-        if group.part != "transformer" or self.layer_decay == 1.0:
-            return rate
-        if group.depth is None:
-            raise SpanftError(
-                "The layers of a transformer cannot be told apart, as they are not in "
-                "a numbered list of modules. Leave layer_decay out."
-            )
-        return rate * self.layer_decay**group.depth
+        if group.part == "transformer" and self.layer_decay != 1.0:
+            if group.depth is None:
+                raise SpanftError(
+                    "The layers of a transformer cannot be told apart, as they are not "
+                    "in a numbered list of modules. Leave layer_decay out."
+                )
+            rate *= self.layer_decay**group.depth
+        is_spared = group.is_bias_or_norm and not self.decay_biases_and_norms
+        return rate, 0.0 if is_spared else self.L2
 
     def _group_of(self, key: Key) -> ParameterGroup:
         if key not in self._groups:
@@ -159,15 +155,87 @@ class GroupedAdam(Optimizer):
         return self._groups[key]
 
     def _warn_unused(self, parts: set[Part]) -> None:
-        settings = {
-            f"{part}_rate": part for part in _REASONS if part in self._own_rates
-        }
+        settings = {f"{part}_rate": part for part in self._own_rates}
         if self.layer_decay != 1.0:
             settings["layer_decay"] = "transformer"
-        for setting, part in settings.items():
-            if part not in parts:
-                warnings.warn(
-                    f"[training.optimizer] has {setting}, but the pipeline has no "
-                    f"parameter that learns at that rate: {_REASONS[part]}.",
-                    stacklevel=2,
-                )
+        unused = [name for name, part in settings.items() if part not in parts]
+        if unused:
+            warnings.warn(
+                f"[training.optimizer] has {listed(unused)}, but the pipeline has no "
+                "parameter that learns at that rate: no transformer of "
+                "spacy-transformers or spacy-spanft, or no component on top of one.",
+                stacklevel=2,
+            )
+
+
+Named = Iterable[tuple[str, torch.nn.Parameter]]
+
+
+def can_fuse(optimizer: Any, module: torch.nn.Module) -> bool:
+    """Whether `fused_step` can do a step of an optimizer.
+
+    It can for an Adam of thinc's without averages, with weight decay in place of L2 in
+    the gradients, if all weights are plain ones on a CPU.
+    """
+    if type(optimizer) not in (Optimizer, GroupedAdam):
+        return False
+    is_adam = not optimizer.use_radam and optimizer.b1 > 0 and optimizer.b2 > 0
+    decays = optimizer.L2_is_weight_decay or not optimizer.L2
+    return bool(is_adam and decays and optimizer.averages is None) and all(
+        p.device.type == "cpu" and p.dtype == torch.float32 and p.is_contiguous()
+        for p in module.parameters()
+    )
+
+
+def fused_step(optimizer: Optimizer, owner: int, named: Named) -> None:
+    """Update weights that have a gradient.
+
+    optimizer (Optimizer): An optimizer that `can_fuse`.
+    owner (int): The id of the shim that holds the weights.
+    named (Iterable[tuple[str, Parameter]]): The weights.
+    """
+    alike: dict[tuple[float, float, int], list[tuple[Key, Any]]] = defaultdict(list)
+    for name, parameter in named:
+        if parameter.grad is None or not parameter.numel():
+            continue
+        key = (owner, name)
+        optimizer.nr_update[key] += 1
+        rate, decay = optimizer.learn_rate, optimizer.L2
+        if isinstance(optimizer, GroupedAdam):
+            rate, decay = optimizer.rate_and_decay(key)
+        alike[rate, decay, optimizer.nr_update[key]].append((key, parameter))
+        if optimizer.grad_clip:
+            _clip(parameter.grad, optimizer.grad_clip)
+    for (rate, decay, n_steps), group in alike.items():
+        # thinc's decay comes after the step, and is of what the step has changed.
+        left = (1 - rate * decay) or 1e-9  # which divides below
+        adamw(
+            [parameter.data for _, parameter in group],
+            [parameter.grad.contiguous() for _, parameter in group],
+            [_moment(optimizer.mom1, *item) for item in group],
+            [_moment(optimizer.mom2, *item) for item in group],
+            [],
+            [torch.tensor(float(n_steps - 1)) for _ in group],
+            fused=True,
+            amsgrad=False,
+            maximize=False,
+            beta1=optimizer.b1,
+            beta2=optimizer.b2,
+            lr=rate * left,
+            weight_decay=decay / left,
+            # thinc adds it to the root before that is corrected, PyTorch after.
+            eps=optimizer.eps / (1 - optimizer.b2**n_steps) ** 0.5,
+        )
+
+
+def _clip(gradient: torch.Tensor, most: float) -> None:
+    norm = float(gradient.norm())
+    if norm >= most:
+        gradient.mul_(most / norm)
+
+
+def _moment(moments: MutableMapping[Key, Any], key: Key, like: Any) -> torch.Tensor:
+    """Return a moment as thinc has it, in the shape of its weight."""
+    if key not in moments:
+        moments[key] = np.zeros(like.numel(), np.float32)
+    return torch.from_numpy(moments[key]).view_as(like)

@@ -26,12 +26,9 @@ _bound: WeakSet[Language] = WeakSet()
 
 
 class ParameterGroup(NamedTuple):
-    """The group of a parameter.
+    """Where a parameter is: `depth` layers below the top of its transformer.
 
-    part (Part): Whether it is in a transformer, on top of one, or anywhere else.
-    depth (Optional[int]): The number of layers above it in its transformer; None where
-        its layers are unknown.
-    is_bias_or_norm (bool): Whether it is a bias or of a layer norm.
+    None is the depth in one whose layers are unknown.
     """
 
     part: Part
@@ -44,8 +41,6 @@ def bind(nlp: Language) -> None:
 
     The copy that `nlp.replace_listeners` makes of a transformer keeps its id, and would
     share Adam's moments with it: each transformer gets its own id.
-
-    nlp (Language): The pipeline; it is not kept alive.
     """
     _bound.add(nlp)
     owners: dict[int, Any] = {}

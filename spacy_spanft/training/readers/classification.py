@@ -13,7 +13,7 @@ from spacy.training import Corpus as DocBins
 from spacy.training import Example
 
 from ...errors import SpanftError, listed, shown
-from ...ml.encoder.settings import SETTINGS
+from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
 from ...ngrams.text import ErrorHandling
 from ..gold import SCORE

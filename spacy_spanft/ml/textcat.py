@@ -9,17 +9,19 @@ from spacy.tokens import Doc
 from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
-from ...errors import SpanftError
-from ..alignment import check_spans_key
-from ..cross_entropy import ClassWeights, label_targets
-from ..layers.doc_summary import Summary, text_vector
-from ..layers.encoder_rows import encoder_rows
-from ..layers.finite import finite
-from ..layers.pair_match import pair_match
-from ..layers.pooling import Pooling
-from ..layers.scoring import fixed_dropout, resizable_output, zeros_for_nothing
-from ..layers.span_pool import span_pool, text_pool
-from ..pairs import check_separator
+from ..errors import SpanftError
+from .alignment import check_spans_key
+from .cross_entropy import ClassWeights, label_targets
+from .layers.encoder_rows import encoder_rows
+from .layers.pair_match import pair_match
+from .layers.pooling import Pooling
+from .layers.scoring import (
+    finite,
+    fixed_dropout,
+    resizable_output,
+    zeros_for_nothing,
+)
+from .layers.span_pool import Summary, span_pool, text_pool, text_vector
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 TextCat = Model[list[Doc], Floats2d]
@@ -75,7 +77,6 @@ def span_textcat(
     label_smoothing (float): The share of each label that is spread over all of them in
         training, or, without `exclusive_classes`, over right and wrong.
     nO (Optional[int]): The number of labels.
-    RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
     check_spans_key(spans_key)
     if pooler and not use_cls:
@@ -83,15 +84,15 @@ def span_textcat(
             "use_cls = false leaves out the vector of the whole text, so that pooler = "
             "true would change nothing. Leave out one of them."
         )
-    keys = [None, spans_key]
+    keys: list[str | None] = [None]
     if segmentation == "none":
-        pool, keys = text_pool(span_pooling, doc_pooling), [None]
+        pool = text_pool(span_pooling, doc_pooling)
     else:
         pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
+        keys.append(spans_key)
     parts = [pool, text_vector(summary, pooler)] if use_cls else [pool]
-    matches = _matches(pair_separator, keys)
-    weighting = exclusive_classes, class_weights, label_smoothing
-    return _classifier(tok2vec, parts, matches, dropout, *weighting, nO)
+    targets = exclusive_classes, class_weights, label_smoothing
+    return _classifier(tok2vec, parts, keys, pair_separator, dropout, *targets, nO)
 
 
 def cls_textcat(
@@ -109,31 +110,19 @@ def cls_textcat(
 
     The settings are those of `spacy-spanft.SpanTextCat.v1`.
 
-    tok2vec (Model[List[Doc], List[Floats2d]]): The encoder.
     pair_separator (Optional[str]): The separator between the two texts of a pair. How
         similar they are stands beside [CLS]; None compares nothing.
-    RETURNS (Model[List[Doc], Floats2d]): Docs to scores, (n_docs, n_labels).
     """
     parts = [text_vector(summary, pooler)]
-    matches = _matches(pair_separator, [None])
-    weighting = exclusive_classes, class_weights, label_smoothing
-    return _classifier(tok2vec, parts, matches, dropout, *weighting, nO)
-
-
-def _matches(
-    separator: str | None, keys: Sequence[str | None]
-) -> list[Model[Any, Floats2d]]:
-    """Make the layers that compare the texts of a pair."""
-    if separator is None:
-        return []
-    check_separator(separator)
-    return [pair_match(separator, key) for key in keys]
+    targets = exclusive_classes, class_weights, label_smoothing
+    return _classifier(tok2vec, parts, [None], pair_separator, dropout, *targets, nO)
 
 
 def _classifier(
     tok2vec: Tok2Vec,
     parts: list[Model[Any, Floats2d]],
-    matches: list[Model[Any, Floats2d]],
+    match_keys: Sequence[str | None],
+    separator: str | None,
     dropout: float,
     exclusive: bool,
     class_weights: ClassWeights,
@@ -146,21 +135,22 @@ def _classifier(
     if class_weights or label_smoothing:
         layers.append(label_targets(exclusive, class_weights, label_smoothing))
     scores = chain(*layers) if len(layers) > 1 else growing
+    n_matches = 0 if separator is None else len(match_keys)
+    if separator is not None:
+        parts = [*parts, *(pair_match(separator, key) for key in match_keys)]
     rows = encoder_rows(tok2vec)
-    n_parts = len(parts) + len(matches)
-    pooled = concatenate(*parts, *matches) if n_parts > 1 else parts[0]
+    pooled = concatenate(*parts) if len(parts) > 1 else parts[0]
     classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
     model = finite(chain(rows, pooled, classified))
-    model.init = partial(init, n_parts, len(matches))
+    model.init = partial(init, len(parts), n_matches)
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)
     model.set_ref("scores", scores)
     model.set_ref("output_layer", output)
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=growing)
     model.attrs["multi_label"] = not exclusive
-    if matches:
-        # Corpora compare it with their own.
-        model.attrs["separator"] = matches[0].attrs["separator"]
+    if separator is not None:
+        model.attrs["separator"] = separator  # corpora compare it with their own
     if nO is not None:
         model.set_dim("nO", nO)
     return model

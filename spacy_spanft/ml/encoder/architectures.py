@@ -8,11 +8,10 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
 from ...errors import SpanftError
-from ..encoder.settings import EncoderSettings, Precision, TextRow
-from ..layers.doc_rows import DocRows
-from ..layers.encoder_listener import EncoderListener
-from ..layers.hf_encoder import hf_encoder
-from ..layers.rows_to_tokens import rows_to_tokens
+from ..layers.doc_rows import DocRows, rows_to_tokens
+from .hf_encoder import hf_encoder
+from .loading import EncoderSettings, Precision, TextRow
+from .sharing import EncoderListener
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 
@@ -61,7 +60,6 @@ def huggingface_encoder(
         take minutes; on a CPU it needs a C++ compiler, and saved no time.
     trust_remote_code (bool): Must be false: code that comes with an encoder never runs,
         as a pipeline trained with it could not be loaded.
-    RETURNS (Model[List[Doc], DocRows]): The model.
     """
     if trust_remote_code:
         raise SpanftError(
@@ -97,7 +95,6 @@ def encoder_listener(
         as reduce_mean.v1. Layers that pool spans ignore it.
     upstream (str): The name of the encoder's component; "*" for any.
     grad_factor (float): The factor of the gradients.
-    RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
     model: Any = chain(EncoderListener(upstream), rows_to_tokens(pooling, grad_factor))
     return model
@@ -115,7 +112,6 @@ def tok2vec_encoder(
     encoder (Model[List[Doc], DocRows]): The encoder.
     pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces.
     grad_factor (float): The factor of the gradients.
-    RETURNS (Model[List[Doc], List[Floats2d]]): Docs to the vectors of their tokens.
     """
     model: Any = chain(encoder, rows_to_tokens(pooling, grad_factor))
     return model

@@ -1,25 +1,47 @@
-"""The shim of an encoder in a thinc model: computes, trains, saves and loads it."""
+"""An encoder of Hugging Face: Docs to the vectors of their wordpieces."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from inspect import signature
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
+from spacy.tokens import Doc
 from thinc.api import (
+    Model,
     Optimizer,
     PyTorchGradScaler,
     PyTorchShim,
     get_torch_default_device,
+    torch2xp,
+    xp2torch,
 )
+from thinc.types import Floats2d
 
 from ...errors import SpanftError
-from ..alignment import Ints
-from ..optimizers.fused_adam import can_fuse, fused_step
-from .loading import Encoder, encoder_from_bytes, encoder_to_bytes
-from .settings import EncoderSettings, window_of
-from .wordpieces import Window
+from ..alignment import (
+    Encoding,
+    Ints,
+    encoding_of_tokens,
+    real_rows,
+    rows_of_windows,
+)
+from ..layers.doc_rows import DocRows
+from ..optimizers.grouped_adam import can_fuse, fused_step
+from ..pairs import warn_of_single
+from .loading import (
+    SETTINGS,
+    Encoder,
+    EncoderSettings,
+    TextRow,
+    encoder_from_bytes,
+    encoder_to_bytes,
+    load_encoder,
+    window_of,
+)
+from .wordpieces import Window, cut_windows, encoding_of, micro_batches
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -34,6 +56,7 @@ class EncoderShim(PyTorchShim):
         super().__init__(None, grad_scaler=PyTorchGradScaler(scales))
         self.settings = settings
         self.has_warned = False  # that a text among pairs is single
+        self.window = 0, 0
         self._encoder: Encoder | None = None
 
     @property
@@ -53,7 +76,7 @@ class EncoderShim(PyTorchShim):
 
     def take(self, encoder: Encoder) -> None:
         """Hold an encoder, on the device of this process."""
-        window_of(encoder, self.settings)  # raises for wrong settings
+        self.window = window_of(encoder, self.settings)
         module = encoder.module.to(get_torch_default_device())
         if self.settings.gradient_checkpointing:
             # Its name in transformers 5.
@@ -67,11 +90,16 @@ class EncoderShim(PyTorchShim):
         self._model = module
 
     def encode(
-        self, windows: Sequence[Window], groups: Sequence[Ints], is_train: bool
-    ) -> "tuple[torch.Tensor, Callable[[torch.Tensor], None]]":
+        self,
+        windows: Sequence[Window],
+        lengths: Ints,
+        groups: Sequence[Ints],
+        is_train: bool,
+    ) -> tuple[torch.Tensor, Callable[[torch.Tensor], None]]:
         """Compute the vectors of wordpieces, one micro-batch after the other.
 
         windows (Sequence[Window]): The windows to encode.
+        lengths (Ints): The number of wordpieces of each, (n_windows,).
         groups (Sequence[Ints]): The windows of each micro-batch.
         is_train (bool): Whether dropout is on, and gradients are wanted.
         RETURNS (tuple[Tensor, Callable]): The vectors without padding, in the order of
@@ -82,17 +110,19 @@ class EncoderShim(PyTorchShim):
                 'precision = "fp16" trains on GPUs alone. On a CPU, take "bf16" or '
                 '"single".'
             )
-        lengths = np.array([len(window) for window in windows], np.int64)
         starts = np.cumsum(lengths) - lengths
         module = self.encoder.module.train(is_train)
         parts: list[tuple[Any, Any, Any]] = []
         vectors: Any = None
         with self._computing(is_train):
             for group in groups:
-                is_real, inputs = self._inputs([windows[number] for number in group])
+                batch = list(map(windows.__getitem__, group))
+                is_real, inputs = self._padded(batch, lengths[group])
                 output = module(**inputs)[0]
-                ranges = [starts[n] + np.arange(lengths[n]) for n in group]
-                rows = torch.from_numpy(np.concatenate(ranges)).to(output.device)
+                sizes = lengths[group]
+                offsets = np.repeat(starts[group] - np.cumsum(sizes) + sizes, sizes)
+                rows = torch.from_numpy(offsets + np.arange(sizes.sum()))
+                rows = rows.to(output.device)
                 if vectors is None:
                     shape = (int(lengths.sum()), output.shape[-1])
                     vectors = torch.empty(shape, device=output.device)
@@ -136,23 +166,24 @@ class EncoderShim(PyTorchShim):
         self.take(encoder_from_bytes(bytes_data, self.settings))
         return self
 
-    def _inputs(self, windows: Sequence[Window]) -> tuple[Any, dict[str, Any]]:
+    def _padded(self, windows: Sequence[Window], lengths: Ints) -> tuple[Any, Any]:
         """Pad windows, on the right whatever the tokenizer does."""
         module, tokenizer, _ = self.encoder
-        shape = len(windows), max(map(len, windows))
+        shape = len(windows), int(lengths.max())
         ids = np.full(shape, tokenizer.pad_token_id or 0, np.int64)
         types, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        for row, window in enumerate(windows):
-            ids[row, : len(window)] = window.ids
-            mask[row, : len(window)] = 1
+        for row, (window, size) in enumerate(zip(windows, lengths, strict=True)):
+            ids[row, :size], mask[row, :size] = window.ids, 1
             types[row, : len(window.type_ids)] = window.type_ids
-        arrays = {"input_ids": ids, "attention_mask": mask}
+        inputs = {"input_ids": ids, "attention_mask": mask}
         # Some tokenizers return more than their encoder takes.
-        if windows[0].type_ids and "token_type_ids" in _inputs_of(module):
-            arrays["token_type_ids"] = types
-        device = self.device
-        inputs = {name: torch.from_numpy(arrays[name]).to(device) for name in arrays}
-        return inputs["attention_mask"].bool(), inputs
+        takes_types = "token_type_ids" in signature(module.forward).parameters
+        if windows[0].type_ids and takes_types:
+            inputs["token_type_ids"] = types
+        tensors: dict[str, Any] = {}
+        for name, array in inputs.items():
+            tensors[name] = torch.from_numpy(array).to(self.device)
+        return tensors["attention_mask"].bool(), tensors
 
     @contextmanager
     def _computing(self, is_train: bool) -> Iterator[None]:
@@ -170,10 +201,6 @@ class EncoderShim(PyTorchShim):
     def _has_few_rows(self) -> bool:
         # A GPU fills a matrix with zeros fast; compiled modules need a dense one.
         return self.device.type == "cpu" and not self.settings.compile
-
-
-def _inputs_of(module: Any) -> Any:
-    return signature(module.forward).parameters
 
 
 @contextmanager
@@ -211,3 +238,107 @@ def _embeddings(module: torch.nn.Module) -> list[torch.nn.Embedding]:
         if isinstance(part, torch.nn.Embedding)
         and not (part.sparse or part.scale_grad_by_freq)
     ]
+
+
+NAME = "hf_encoder"
+# What a micro-batch costs beside its rows, in rows: a GPU is slow to start and fast to
+# go on.
+_OVERHEAD = {"cpu": 48.0, "cuda": 4096.0}
+_NOTHING = encoding_of_tokens(0)._replace(windows=np.zeros(0, np.int64), width=0)
+
+HfEncoder = Model[list[Doc], DocRows]
+
+
+def hf_encoder(settings: EncoderSettings) -> HfEncoder:
+    """Make the layer, without weights until it is initialized or loaded."""
+    shim = EncoderShim(settings)
+    attrs = {SETTINGS: settings}
+    return Model(NAME, forward, init=init, shims=[shim], dims={"nO": None}, attrs=attrs)
+
+
+def init(model: HfEncoder, X: list[Doc] | None = None, Y: Any = None) -> None:
+    """Load the encoder, if there is none yet."""
+    shim = shim_of(model)
+    if not shim.is_loaded:
+        shim.take(load_encoder(shim.settings))
+    model.set_dim("nO", shim.encoder.module.config.hidden_size)
+
+
+def shim_of(model: HfEncoder) -> EncoderShim:
+    """Return the shim that holds the encoder of a layer."""
+    shim: Any = model.shims[0]
+    return shim  # type: ignore[no-any-return]
+
+
+def is_trained(model: HfEncoder) -> bool:
+    """Whether anything of the encoder learns in the coming update."""
+    return any(p.requires_grad for p in shim_of(model).encoder.module.parameters())
+
+
+def forward(
+    model: HfEncoder, docs: list[Doc], is_train: bool
+) -> tuple[DocRows, Callable[[Floats2d], list[Doc]]]:
+    """Apply the layer. No row is computed for padding beyond a micro-batch's own."""
+    shim: Any = model.shims[0]
+    ops = model.ops
+    encoder, settings = shim.encoder, shim.settings
+    separator = settings.separator
+    if separator is not None and not is_train:
+        warn_of_single(shim, docs, separator)
+    size, overlap = shim.window
+    windows = cut_windows(docs, encoder.tokenizer, size, overlap, separator)
+    pairs = zip(docs, windows, strict=True)
+    encodings = [encoding_of(doc, ws) if ws else _NOTHING for doc, ws in pairs]
+    sizes = [encoding.width * len(encoding.windows) for encoding in encodings]
+    starts = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
+    cls = _rows_of_texts(encoder, settings.text_row, windows, encodings)
+    cut = list(chain.from_iterable(windows))
+    if not cut:
+        nothing = ops.alloc2f(0, model.get_dim("nO"))
+        return DocRows(docs, nothing, starts, encodings, cls), lambda d_rows: docs
+    lengths = np.array([len(window.ids) for window in cut], np.int64)
+    overhead = _OVERHEAD[shim.device.type]
+    groups = micro_batches(lengths, overhead, settings.max_batch_rows)
+    vectors, backprop_encoder = shim.encode(cut, lengths, groups, is_train)
+    flat: Any = torch2xp(vectors, ops=ops)
+    # Windows of one Doc are all as wide as the widest: rows of none are between them.
+    rows: Any = None
+    if starts[-1] > len(vectors):
+        offsets = zip(starts, encodings, strict=False)
+        rows = np.concatenate([start + rows_of_windows(e) for start, e in offsets])
+        padded = ops.alloc2f(starts[-1], flat.shape[1])
+        padded[rows] = flat
+        flat = padded
+
+    def backprop(d_rows: Floats2d) -> list[Doc]:
+        d_vectors: Any = d_rows if rows is None else d_rows[rows]
+        backprop_encoder(xp2torch(ops.xp.ascontiguousarray(d_vectors)))
+        return docs
+
+    return DocRows(docs, flat, starts, encodings, cls), backprop
+
+
+def _rows_of_texts(
+    encoder: Encoder,
+    text_row: TextRow,
+    windows: list[list[Window]],
+    encodings: list[Encoding],
+) -> list[int] | None:
+    """Return the row that stands for each Doc; None if its mean does."""
+    cls = encoder.tokenizer.cls_token_id
+    has_none = cls is None and encoder.config.is_encoder_decoder
+    if text_row == "mean" or (text_row == "auto" and has_none):
+        return None
+    rows = []
+    for of_doc, encoding in zip(windows, encodings, strict=True):
+        begins, ends = real_rows(encoding)
+        if not of_doc:
+            rows.append(-1)
+        elif text_row == "first" or (text_row == "auto" and of_doc[0].ids[0] == cls):
+            rows.append(int(begins[0]))
+        # XLNet's [CLS] is the last one; in a decoder only the last has seen the text.
+        elif text_row == "last" or cls is None or of_doc[-1].ids[-1] == cls:
+            rows.append(int(ends[-1]) - 1)
+        else:
+            rows.append(-1)
+    return rows

@@ -1,1 +1,0 @@
-"""Registered models, made of `layers`."""
