@@ -27,8 +27,8 @@ from ..configs.sources import COLUMNS
 from ..errors import SpanftError, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary
-from ..segmenters.random import piece_lengths
 from ..segmenters.nltk_chunk import has_phrase_data
+from ..segmenters.random import piece_lengths
 from ..training.schedules import evaluation_steps
 from ..util import SEGMENTER
 from ..util.files import check_source

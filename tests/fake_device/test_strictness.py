@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from thinc.api import CupyOps
 
-from spacy_spanft.experiments.cost import peak_memory
+from spacy_spanft.experiments.measuring import peak_memory
 from spacy_spanft.ml.layers.sequences import upload
 
 from .ledger import ours, watched
