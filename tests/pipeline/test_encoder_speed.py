@@ -5,7 +5,7 @@ import pytest
 import spacy
 import torch
 
-from ..tiny import encoder_config, save_encoder
+from ..tiny import encoder_config
 from .test_encoder import TEXTS, gradients, make, module_of
 
 
@@ -68,11 +68,3 @@ def test_compiled(bert, monkeypatch, tmp_path):
         for doc, cats in zip(one.pipe(TEXTS), expected, strict=True):
             assert doc.cats == pytest.approx(cats, abs=1e-5)
     assert len(compiled) == 2
-
-
-def test_the_attention_is_a_setting(tmp_path):
-    folder = save_encoder(tmp_path / "bert")
-    for name in ("eager", "sdpa"):
-        config = {"attn_implementation": name}
-        nlp = make(folder, encoder=encoder_config(folder, transformer_config=config))
-        assert module_of(nlp).config._attn_implementation == name
