@@ -5,9 +5,11 @@ import pickle
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import spacy
 import srsly
+from thinc.types import Ragged
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.architectures import huggingface_encoder
@@ -17,6 +19,7 @@ from spacy_spanft.ml.encoder.loading import (
     encoder_to_bytes,
     load_encoder,
 )
+from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling
 from spacy_spanft.pretraining import starting_model
 
 from ..tiny import encoder_config, save_bert
@@ -385,3 +388,16 @@ def test_no_code_that_generates_comes_with_a_folder(tmp_path, marker, way_in):
 
     with pytest.raises(SpanftError, match="has a folder custom_generate"):
         load()
+
+
+@pytest.mark.parametrize("pooling", [cnn_pooling, attention_pooling])
+def test_a_pooling_inside_a_model_of_spacy_names_its_weight(pooling):
+    layer = pooling()
+    layer.initialize(X=Ragged(np.ones((2, 4), "f"), np.array([2], "i")))
+    weights = [(node, name) for node in layer.walk() for name in node.param_names]
+    node, name = weights[0]
+    damaged = srsly.msgpack_loads(layer.to_bytes())
+    number = list(layer.walk()).index(node)
+    damaged["params"][number][name] = np.full_like(node.get_param(name), np.nan)
+    with pytest.raises(SpanftError, match=f"weights {name} of the layer '{node.name}'"):
+        layer.from_bytes(srsly.msgpack_dumps(damaged))

@@ -36,14 +36,15 @@ def cnn_pooling(kernel_size: int = 3) -> Pooling:
     kernel_size (int): The number of rows of a window.
     """
     window = span_window(kernel_size)
-    pooling = with_nonempty(chain(window, reduce_max()))
+    pooling: Pooling = finite(with_nonempty(chain(window, reduce_max())))
     pooling.set_ref("window", window)
     return pooling
 
 
 def attention_pooling() -> Pooling:
     """Average each sequence by softmax(w · tanh(W t + b)) (Lin et al., 2017)."""
-    return with_nonempty(attention_sum())
+    pooling: Pooling = finite(with_nonempty(attention_sum()))
+    return pooling
 
 
 def max_pooling() -> Pooling:
