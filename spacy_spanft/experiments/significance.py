@@ -168,8 +168,16 @@ def models_difference(base: Scores, other: Scores) -> Difference:
     low, high = np.quantile(values, (0.025, 0.975))
     # With one draw added, p is never zero.
     sides = [(np.sum(values <= 0) + 1), (np.sum(values >= 0) + 1)]
-    p = min(1.0, 2 * min(sides) / (len(values) + 1)) if base.n_docs > 1 else 1.0
-    return Difference(mean, float(low), float(high), float(p))
+    p = min(1.0, 2 * float(min(sides)) / (len(values) + 1))
+    return Difference(mean, float(low), float(high), max(p, _least_p(base)))
+
+
+def _least_p(scores: Scores) -> float:
+    """Return the p-value of a sign test in which all texts agree.
+
+    A bootstrap of a few texts that agree has no spread at all, and would be sure.
+    """
+    return 2.0 ** (1 - scores.n_docs)
 
 
 def method_difference(base: Scores, other: Scores) -> MethodDifference | None:
@@ -198,6 +206,7 @@ def method_difference(base: Scores, other: Scores) -> MethodDifference | None:
         epsilon = almost_stochastic_order(other.observed, base.observed)
     needed = _runs_needed(mean, variance)
     ends = mean - half, mean + half
+    p = max(p, _least_p(base))
     return MethodDifference(mean, *ends, p, order is not None, needed, epsilon)
 
 
@@ -286,7 +295,8 @@ def _power(mean: float, variance: _Variance, n_runs: int) -> float:
     shift = abs(mean) / np.sqrt(total)
     if df > 1e6:  # where SciPy's noncentral t gives up
         return float(special.ndtr(shift - special.ndtri(_QUANTILE)))
-    return float(1 - special.nctdtr(df, shift, special.stdtrit(df, _QUANTILE)))
+    missed = special.nctdtr(df, shift, special.stdtrit(df, _QUANTILE))
+    return float(1 - np.nan_to_num(missed))  # NaN where the shift is huge
 
 
 def holm_adjusted(ps: Sequence[float]) -> list[float]:

@@ -5,8 +5,8 @@ import shutil
 import sys
 
 import pytest
-from spacy_spanft.cli.experiments import group
 
+from spacy_spanft.cli.experiments import group
 from spacy_spanft.errors import ComparisonError
 from spacy_spanft.experiments import comparison
 from spacy_spanft.experiments.experiment import task_of_runs

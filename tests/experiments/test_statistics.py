@@ -367,3 +367,18 @@ def test_almost_stochastic_order():
     # Where nothing is there, it is seldom said to be clearly better.
     bounds = [almost_stochastic_order(*chance.normal(0, 1, (2, 5))) for _ in range(200)]
     assert np.mean(np.array(bounds) < 0.2) <= 0.06
+
+
+@pytest.mark.parametrize(("n_texts", "least"), [(2, 0.5), (3, 0.25), (6, 0.03125)])
+def test_a_few_texts_that_agree_prove_little(n_texts, least):
+    right, wrong = np.ones(n_texts), np.zeros(n_texts)
+    scores = resample({"base": [wrong] * 2, "other": [right] * 2}, np.mean)
+    both = [arm._replace(seeds=(0, 1)) for arm in scores.values()]
+    assert models_difference(*both).p == method_difference(*both).p == least
+
+
+def test_a_difference_that_is_almost_certain_needs_two_runs():
+    texts = np.ones(50)
+    runs = {"base": [0.6 * texts, 0.7 * texts], "other": [0.7 * texts, 0.8 * texts]}
+    both = [s._replace(seeds=(0, 1)) for s in resample(runs, np.mean).values()]
+    assert method_difference(*both).runs_needed == 2
