@@ -5,8 +5,8 @@ import shutil
 import sys
 
 import pytest
-from spacy_spanft.cli.compare import group
 
+from spacy_spanft.cli.experiments import group
 from spacy_spanft.errors import ComparisonError
 from spacy_spanft.experiments.comparison import comparing
 from spacy_spanft.experiments.comparison.runs import (
