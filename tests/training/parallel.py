@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
+import pytest
 import spacy
 from spacy.tokens import Span
 from spacy.training import Example, loop
@@ -13,6 +14,7 @@ from thinc.api import Adam
 from torch import distributed
 
 from spacy_spanft import NgramDictionary
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.parallel import in_group
 from spacy_spanft.util._compat import torch_module
 
@@ -152,10 +154,23 @@ def train(nlp, is_group=False, accumulate=1):
     return gradients, state_of(nlp, weight)
 
 
+def refuse_other_pipelines(rank):
+    """Begin a training on two machines with different files."""
+    nlp = spacy.blank("en")
+    tagger = nlp.add_pipe("tagger")
+    for label in "ABC"[: 2 + rank]:
+        tagger.add_label(label)
+    nlp.initialize()
+    expected = "do not train the same pipeline"
+    with pytest.raises(SpanftError, match=expected), in_group(nlp):
+        pass
+
+
 def main(bert, output, accumulate):
     """Train in one process of a group, and save what it leaves."""
     distributed.init_process_group("gloo")
     rank = distributed.get_rank()
+    refuse_other_pipelines(rank)
     nlp = make(bert)
     if rank:  # as another machine might begin
         for node in nlp.get_pipe("textcat").model.walk():

@@ -162,27 +162,3 @@ def test_errors(args, expected, tmp_path):
     (tmp_path / "c.cfg").touch()
     done = run("spanft", "train", *args, cwd=tmp_path, ok=False)
     assert expected in " ".join(done.stderr.split())
-
-
-def test_other_pipelines(tmp_path):
-    """Two machines with different files."""
-    code = """
-import os, spacy
-from spacy_spanft.cli.util import short_errors
-from spacy_spanft.training.parallel import in_group
-from torch import distributed
-nlp = spacy.blank("en")
-tagger = nlp.add_pipe("tagger")
-for label in "ABC"[: 2 + int(os.environ["RANK"])]:
-    tagger.add_label(label)
-nlp.initialize()
-distributed.init_process_group("gloo")
-try:
-    with short_errors(), in_group(nlp):
-        pass
-finally:
-    distributed.destroy_process_group()
-"""
-    for status, errors in run_group(["-c", code]):
-        assert status == 1
-        assert "do not train the same pipeline" in errors
