@@ -13,6 +13,7 @@ from filelock import FileLock
 from pyarrow import parquet
 
 from spacy_spanft.cli.predict import predict_cli
+from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.scale import predict, prediction, row_files
 from spacy_spanft.scale.parts import digest_of
@@ -26,13 +27,15 @@ SCRIPT = """
 import signal, sys
 from pathlib import Path
 from spacy_spanft.cli.predict import predict_cli
+from spacy_spanft.cli.util import short_errors
 from spacy_spanft.scale import prediction, row_files
 from tests.interpreter import CONTEXT
 prediction.get_context = lambda method: CONTEXT
 signal.signal(signal.SIGINT, signal.default_int_handler)
 row_files.MOST_ROWS = 10
 model, source, output, n_process = sys.argv[1:]
-predict_cli(model, source, Path(output), n_process=int(n_process))
+with short_errors():
+    predict_cli(model, source, Path(output), n_process=int(n_process))
 """
 
 
@@ -71,7 +74,7 @@ def test_killed_at_random_moments(model, source, output, tmp_path, monkeypatch):
     chance, n_killed, n_before = random.Random(0), 0, 0
     while not output.exists():
         process = start(model, source, output, 1)
-        wait_for_parts(process, output, n_before + chance.randint(10, 30))
+        wait_for_parts(process, output, n_before + chance.randint(20, 40))
         with suppress(ProcessLookupError):  # it has ended
             process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -161,7 +164,7 @@ def test_resuming_is_promised_only_where_a_part_is_done(
     n_done, model, source, output, monkeypatch, capsys
 ):
     monkeypatch.setattr(prediction, "annotate", stop_after(n_done))
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit), short_errors():
         predict_cli(str(model), source, output)
     assert ("to resume" in capsys.readouterr().err) == (n_done > 0)
 
