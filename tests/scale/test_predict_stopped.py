@@ -74,7 +74,7 @@ def test_killed_at_random_moments(model, source, output, tmp_path, monkeypatch):
     chance, n_killed, n_before = random.Random(0), 0, 0
     while not output.exists():
         process = start(model, source, output, 1)
-        wait_for_parts(process, output, n_before + chance.randint(10, 30))
+        wait_for_parts(process, output, n_before + chance.randint(20, 40))
         with suppress(ProcessLookupError):  # it has ended
             process.send_signal(signal.SIGKILL)
         process.communicate()
