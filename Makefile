@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 DEMO ?=
+# What runs against other versions of the dependencies.
+TESTS ?= tests
 # In a process of its own: thinc looks for a GPU as soon as it is imported.
 FAKE_DEVICE = -p tests.fake_device.plugin --gpu tests/test_gpu.py tests/fake_device
 NEWEST ?= .venv-newest
@@ -26,12 +28,12 @@ test: $(VENV)/installed-dev
 # Without spacy-transformers, and with the newest release of everything else.
 test-newest: $(NEWEST)/installed
 	$(NEWEST)/bin/python -m pip freeze | grep -iE "^(numpy|spacy|thinc|tokenizers|torch|transformers)=="
-	$(NEWEST)/bin/python -m pytest --numprocesses auto --dist worksteal
+	$(NEWEST)/bin/python -m pytest --numprocesses auto --dist worksteal $(TESTS)
 
 # With the lowest versions that setup.cfg admits.
 test-oldest: $(OLDEST)/installed
 	$(OLDEST)/bin/python -m pip freeze | grep -iE "^(numpy|spacy|spacy-transformers|thinc|tokenizers|torch|transformers)=="
-	$(OLDEST)/bin/python -m pytest --numprocesses auto --dist worksteal
+	$(OLDEST)/bin/python -m pytest --numprocesses auto --dist worksteal $(TESTS)
 
 fake-device: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pytest $(FAKE_DEVICE)
