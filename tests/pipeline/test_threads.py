@@ -83,15 +83,3 @@ def test_threads_share_a_stream(bert, switching):
             range(10),
         )
     assert all(scores == expected for scores in runs)
-
-
-@pytest.mark.parametrize("batch_size", [1, 2, 5, 64])
-def test_the_same_doc_twice_in_a_batch(bert, batch_size):
-    nlp = make_nlp(bert)
-    for text in TEXTS[:20]:
-        doc, other = nlp.make_doc(text), nlp.make_doc("a film")
-        docs = [doc, other, doc, doc]
-        assert list(nlp.pipe(docs, batch_size=batch_size)) == docs
-        score, entities, probabilities = scores_of(nlp(text))
-        assert scores_of(doc)[:2] == (pytest.approx(score, abs=1e-5), entities)
-        assert scores_of(doc)[2] == pytest.approx(probabilities, abs=1e-5)
