@@ -119,14 +119,6 @@ def test_entities_of_long_docs_keep_their_probabilities():
     np.testing.assert_allclose(actual, [0.5], atol=0.01)
 
 
-def test_spans_of_tags():
-    names = tag_names(["A", "B"])
-    tags = ["U-B", "B-A", "I-A", "L-A", "O", "B-B", "L-B"]
-    actual = spans_of_tags(np.array([names.index(tag) for tag in tags]))
-    assert actual == [(0, 1, 1), (1, 4, 0), (5, 7, 1)]
-    assert spans_of_tags(np.zeros(0, np.int64)) == []
-
-
 def make(**settings):
     spacy.util.fix_random_seed(0)
     nlp = spacy.blank("en")
@@ -212,18 +204,6 @@ def test_loss_and_gradient_are_pytorchs(settings):
     expected.backward()
     assert loss == pytest.approx(expected.item(), rel=1e-6)
     np.testing.assert_allclose(np.concatenate(gradient), rows.grad, atol=1e-6)
-
-
-def test_tokens_that_do_not_line_up_are_left_out():
-    nlp, ner = make()
-    predicted = Doc(nlp.vocab, words=["in", "NewYork", "City"], spaces=[1, 0, 0])
-    words, tags = ["in", "New", "YorkCity"], ["O", "B-LOC", "O"]
-    reference = Doc(nlp.vocab, words=words, spaces=[True, False, False], ents=tags)
-    example = Example(predicted, reference)
-    nlp.initialize(lambda: [example])
-    _, (gradient,) = ner.get_loss([example], [np.full((3, 5), 0.2, "f")])
-    assert gradient[0].any()
-    assert not gradient[1].any()
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -193,14 +193,6 @@ def test_data_that_is_missing_or_damaged(pipeline, tmp_path):
     assert spacy.load(tmp_path, exclude=["span_segmenter"])
 
 
-def test_segmenter_without_data(tmp_path):
-    nlp = make(segmenter=RANDOM)
-    nlp.to_disk(tmp_path)
-    text = "a b c d e f g h i j k l m n o p"
-    for other in (spacy.load(tmp_path), nlp.from_bytes(nlp.to_bytes())):
-        assert places_of([other(text)]) == places_of([nlp(text)])
-
-
 class TestCustomSegmenters:
     def make(self, segmenter):
         nlp = spacy.blank("en")
