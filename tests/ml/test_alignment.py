@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.alignment import (
-    align_pieces,
-    encoding_of_wordpieces,
-    get_spans,
-)
+from spacy_spanft.ml.alignment import align_pieces, encoding_of_wordpieces, get_spans
 
 
 def slow_twin(token_rows, windows, width, spans, max_pieces, max_rows):

@@ -87,7 +87,7 @@ def test_alike_it_is_thincs(bert, heads, averages, decay):
 
 
 def expected_group(name, is_transformer):
-    """Say by hand what a parameter is to get: part, depth, whether it decays."""
+    """Return the part and depth of a parameter, and whether it decays."""
     if not is_transformer:
         return "head", 0, name not in ("b", "c", "G")
     depth = next(depth for prefix, depth in DEPTHS.items() if name.startswith(prefix))
@@ -105,8 +105,7 @@ def test_groups_are_those_of_pytorch(bert, peer):
     rates = {"transformer": (5e-4, 2, 8), "head": (1e-3, 1, 9)}
     ours = grouped_adam(
         9.0,
-        transformer_rate=warmup_linear(*rates["transformer"]),
-        head_rate=warmup_linear(*rates["head"]),
+        **{f"{part}_rate": warmup_linear(*rate) for part, rate in rates.items()},
         **{"layer_decay": 0.5, "L2": 0.3, "grad_clip": 0.0},
         L2_is_weight_decay=peer is torch.optim.AdamW,
     )

@@ -2,6 +2,7 @@
 
 from inspect import signature
 from itertools import chain, combinations, pairwise
+from math import ceil
 
 import numpy as np
 import pytest
@@ -177,7 +178,7 @@ def cost(lengths, cuts, overhead, most):
     total = 0
     for begin, end in pairwise([0, *cuts, len(lengths)]):
         longest, n = lengths[end - 1], end - begin
-        total += n * longest + overhead * -(-n // max(1, most // longest))
+        total += n * longest + overhead * ceil(n / max(1, most // longest))
     return total
 
 

@@ -302,10 +302,7 @@ def test_pretraining_runs_no_code(evil, way):
     "config",
     [
         {"_attn_implementation_internal": KERNEL},
-        {
-            "attribute_map": {"_attn_implementation_internal": "other"},
-            "other": KERNEL,
-        },
+        {"attribute_map": {"_attn_implementation_internal": "other"}, "other": KERNEL},
     ],
 )
 def test_no_kernel_of_the_hub_comes_along(evil, config, way_in):

@@ -69,22 +69,17 @@ TRAIN = [
 NGRAMS = {"new york": 3, "united states": 2, "very good film": 1}
 
 
-def make(bert, model, component="textcat", window=6, encoder=None):
+def make(bert, model, component="textcat", window=6):
     """Make a pipeline whose windows are small, so that they overlap."""
     spacy.util.fix_random_seed(0)
     if component == "textcat_multilabel":
         model = {**model, "exclusive_classes": False}
-    config = {
-        "nlp": {"lang": "en", "pipeline": ["transformer", "span_segmenter", "textcat"]},
-        "components": {
-            "transformer": encoder
-            or transformer_config(bert, window, max(1, window - 2)),
-            "span_segmenter": {"factory": "span_segmenter"},
-            "textcat": {"factory": component, "model": model},
-        },
-    }
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    nlp.get_pipe("span_segmenter").initialize(dictionary=NgramDictionary(NGRAMS))
+    nlp = spacy.blank("en")
+    config = transformer_config(bert, window, window - 2)
+    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
+    segmenter = nlp.add_pipe("span_segmenter")
+    segmenter.initialize(dictionary=NgramDictionary(NGRAMS))
+    nlp.add_pipe(component, "textcat", config={"model": model})
     return nlp
 
 

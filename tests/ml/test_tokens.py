@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import ConfigValidationError, Model, reduce_first, reduce_mean
@@ -15,7 +14,8 @@ from spacy_spanft.ml.layers.sequences import with_nonempty
 from spacy_spanft.ml.layers.span_tokens import span_tok2vec, span_tokens
 from spacy_spanft.ml.layers.span_window import span_window
 
-from ..tiny import LISTENER, transformer_config
+from ..tiny import LISTENER
+from . import test_textcat as textcats
 from .test_layers import doc_rows
 from .torch_twins import WIDTH, assert_equal, initialized, ragged
 
@@ -77,18 +77,15 @@ def test_equals_plain_loops(nlp, first, keep, key, pooled, kernel_size, seed):
 
 
 def make(bert, window=6, **settings):
-    """Make a tagger whose windows are small, so that they overlap."""
     vectors = {
         "@architectures": "spacy-spanft.SpanTok2Vec.v2",
         "tok2vec": LISTENER,
         "token_pooling": {"@layers": "reduce_first.v1"},
         **settings,
     }
-    nlp = spacy.blank("en")
-    config = transformer_config(bert, window, window - 2)
-    nlp.add_pipe(config.pop("factory"), config=config)
     model = {"@architectures": "spacy.Tagger.v2", "tok2vec": vectors}
-    nlp.add_pipe("tagger", config={"model": model}).add_label("N")
+    nlp = textcats.make(bert, model, "tagger", window)
+    nlp.get_pipe("textcat").add_label("N")
     nlp.initialize()
     return nlp
 
@@ -100,7 +97,7 @@ def test_long_texts_are_read_to_their_end_or_warned_of(bert, window, n_times):
     doc = nlp.make_doc("it was unbelievable in new york , very good \n " * n_times)
     doc.spans["ngrams"] = []
     doc = nlp.get_pipe("transformer")(doc)
-    tok2vec = nlp.get_pipe("tagger").model.get_ref("tok2vec")
+    tok2vec = nlp.get_pipe("textcat").model.get_ref("tok2vec")
     if window == 100:
         with pytest.warns(UserWarning, match="cut off a text"):
             tok2vec.predict([doc])

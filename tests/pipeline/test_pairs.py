@@ -13,6 +13,7 @@ from spacy_spanft.ml.pairs import split_pair
 from spacy_spanft.training.readers.classification import table_corpus
 
 from ..tiny import OWN_LISTENER, encoder_config, save_encoder
+from .test_encoder import MODELS
 
 pytest.importorskip("torch")
 # Windows of the tiny encoders, which are as long as their tokenizers allow.
@@ -32,11 +33,9 @@ PAIRS = [
 ]
 
 
-TOKENIZER = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
-
-
 def make_blank(separator="[SEP]"):
-    tokenizer = {**TOKENIZER, "separator": separator}
+    name = "spacy-spanft.PairTokenizer.v1"
+    tokenizer = {"@tokenizers": name, "separator": separator}
     return spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
 
 
@@ -95,30 +94,16 @@ def encoder(request, tmp_path_factory):
 
 def make(encoder, **model):
     """Make a pipeline of an encoder of pairs and a classifier over spans."""
-    pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
-    textcat = {
-        "@architectures": "spacy-spanft.SpanTextCat.v1",
-        "tok2vec": OWN_LISTENER,
-        "span_pooling": pooling,
-        "doc_pooling": pooling,
-        "exclusive_classes": True,
-    }
-    pipeline = ["transformer", "span_segmenter", "textcat"]
-    config = {
-        "nlp": {"lang": "en", "pipeline": pipeline, "tokenizer": TOKENIZER},
-        "components": {
-            "transformer": encoder_config(encoder, **{"separator": "[SEP]", **model}),
-            "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
-            "textcat": {"factory": "textcat", "model": textcat},
-        },
-    }
     spacy.util.fix_random_seed(0)
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    nlp.get_pipe("span_segmenter").initialize(
-        dictionary=NgramDictionary({"new york": 2, "united states": 2})
-    )
+    nlp = make_blank()
+    config = encoder_config(encoder, **{"separator": "[SEP]", **model})
+    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
+    segmenter = nlp.add_pipe("span_segmenter", config={"separator": "[SEP]"})
+    segmenter.initialize(dictionary=NgramDictionary({"new york": 2}))
+    textcat = {**MODELS["textcat"], "tok2vec": OWN_LISTENER}
+    textcat = nlp.add_pipe("textcat", config={"model": textcat})
     for label in "AB":
-        nlp.get_pipe("textcat").add_label(label)
+        textcat.add_label(label)
     nlp.initialize()
     return nlp
 
