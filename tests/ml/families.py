@@ -1,9 +1,8 @@
-"""What every encoder is tried with, and a plain loop that says what it must find.
+"""What every encoder is tried with, and a plain loop that says what it must find."""
 
-DOCS has what breaks alignments: an empty Doc in the middle of the batch, white space
-that is a token, characters that no vocabulary holds, and capital letters.
-"""
+import numpy as np
 
+# An empty Doc among others, space that is a token, unknown characters, capital letters.
 DOCS = [
     "New York is not a very good city.",
     "the  film \n was unbelievable",
@@ -19,12 +18,9 @@ PAIRS = [
 ]
 
 
-def expected_rows(text, offsets, token, begin=0):
-    """Give the wordpieces with characters of a token, or of nothing but space behind.
-
-    begin (int): Where the text, in which the offsets count, begins in the Doc.
-    """
-    start, end = token.idx - begin, token.idx - begin + len(token)
+def expected_rows(text, offsets, token):
+    """Return the wordpieces with characters of a token, or of only space behind it."""
+    start, end = token.idx, token.idx + len(token)
     actual = []
     for i, (a, b) in enumerate(offsets):
         is_space = text[a:b].isspace()
@@ -32,3 +28,14 @@ def expected_rows(text, offsets, token, begin=0):
         if inside.strip() or (inside and is_space):
             actual.append(i)
     return actual
+
+
+def assert_aligned(doc, text, offsets, encoding):
+    """Compare the rows of each token with those by the offsets in the text."""
+    assert len(encoding.n_rows) == len(doc)
+    assert len(doc) or not len(encoding.rows)
+    rows_of_tokens = np.split(encoding.rows, np.cumsum(encoding.n_rows)[:-1])
+    for token, rows in zip(doc, rows_of_tokens, strict=False):
+        expected = expected_rows(text, offsets, token)
+        assert rows.tolist() == expected, token
+        assert expected or token.is_space, token

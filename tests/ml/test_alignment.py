@@ -6,13 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.alignment import (
-    align_pieces,
-    encoding_of_tokens,
-    encoding_of_wordpieces,
-    get_spans,
-    piece_of_token,
-)
+from spacy_spanft.ml.alignment import align_pieces, encoding_of_wordpieces, get_spans
 
 
 def slow_twin(token_rows, windows, width, spans, max_pieces, max_rows):
@@ -32,12 +26,8 @@ def slow_twin(token_rows, windows, width, spans, max_pieces, max_rows):
         for row in range(window * width, window * width + min(n_rows, width)):
             index = row - window * width
             is_last_of_window = index == min(n_rows, width) - 1
-            if len(windows) == 1:
-                counts = True
-            elif window == 0:
-                counts = not is_last_of_window
-            else:
-                counts = window == len(windows) - 1 and is_last_of_window
+            counts = len(windows) == 1 or (window == 0 and not is_last_of_window)
+            counts = counts or (0 < window == len(windows) - 1 and is_last_of_window)
             if counts and row not in aligned:
                 pieces.append([row])
     pieces.sort()
@@ -90,26 +80,14 @@ def test_equals_looking_at_each_row(case, max_pieces, max_rows):
         windows,
         width,
     )
-    actual = align_pieces(
-        encoding,
-        np.array(spans, np.int64).reshape(-1, 2),
-        max_pieces=max_pieces,
-        max_rows=max_rows,
-    )
+    bounds = np.array(spans, np.int64).reshape(-1, 2)
+    actual = align_pieces(encoding, bounds, max_pieces=max_pieces, max_rows=max_rows)
     ends = np.cumsum(actual.lengths)
     pieces = [part.tolist() for part in np.split(actual.rows, ends[:-1])]
     expected = slow_twin(*case, max_pieces, max_rows)
     assert [piece for piece in pieces if piece] == expected
     assert (actual.lengths > 0).all()
     assert len(np.unique(actual.rows)) == len(actual.rows)
-
-
-def test_pieces_of_tokens():
-    spans = np.array([[1, 3], [3, 4], [6, 8]])
-    assert piece_of_token(spans, 9).tolist() == [0, 1, 1, 2, 3, 4, 5, 5, 6]
-    assert piece_of_token(spans[:0], 0).tolist() == []
-    actual = align_pieces(encoding_of_tokens(9), spans)
-    assert actual.lengths.tolist() == [1, 2, 1, 1, 1, 2, 1]
 
 
 def test_spans_that_overlap(nlp):

@@ -32,6 +32,9 @@ TEXTS = (
 )
 
 
+OWN = "spacy-curated-transformers"
+
+
 @pytest.fixture(scope="module")
 def vocabulary(tmp_path_factory):
     """Train a byte-level BPE, as RoBERTa has one."""
@@ -41,52 +44,36 @@ def vocabulary(tmp_path_factory):
 
 def listener(kind="LastTransformerLayer"):
     block = {
-        "@architectures": f"spacy-curated-transformers.{kind}Listener.v1",
+        "@architectures": f"{OWN}.{kind}Listener.v1",
         "width": "${components.transformer.model.hidden_width}",
         "pooling": {"@layers": "reduce_mean.v1"},
         "upstream": "*",
     }
     if kind == "ScalarWeighting":
-        name = "spacy-curated-transformers.ScalarWeight.v1"
-        block["weighting"] = {
-            "@architectures": name,
-            "num_layers": 2,
-            "dropout_prob": 0.0,
-        }
+        weighting = {"@architectures": f"{OWN}.ScalarWeight.v1"}
+        block["weighting"] = {**weighting, "num_layers": 2, "dropout_prob": 0.0}
     return block
 
 
-def tagger(kind="LastTransformerLayer"):
-    model = {"@architectures": "spacy.Tagger.v2", "tok2vec": listener(kind)}
-    return {"factory": "tagger", "model": model}
+TRANSFORMER = {
+    "@architectures": f"{OWN}.RobertaTransformer.v1",
+    **{"vocab_size": 400, "hidden_width": WIDTH, "intermediate_width": 2 * WIDTH},
+    **{"num_attention_heads": 2, "num_hidden_layers": 2},
+    **{"max_position_embeddings": 64, "model_max_length": 60},
+    **{"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
+    "piece_encoder": {"@architectures": f"{OWN}.ByteBpeEncoder.v1"},
+    "with_spans": {
+        "@architectures": f"{OWN}.WithStridedSpans.v1",
+        **{"window": 24, "stride": 16},
+    },
+}
 
 
 def trf_config(vocabulary, **components):
     """Configure a pipeline as en_core_web_trf is, with a tiny RoBERTa."""
-    own = "spacy-curated-transformers"
-    transformer = {
-        "factory": "curated_transformer",
-        "all_layer_outputs": True,
-        "model": {
-            "@architectures": f"{own}.RobertaTransformer.v1",
-            "vocab_size": 400,
-            "hidden_width": WIDTH,
-            "intermediate_width": 2 * WIDTH,
-            "num_attention_heads": 2,
-            "num_hidden_layers": 2,
-            "max_position_embeddings": 64,
-            "model_max_length": 60,
-            "hidden_dropout_prob": 0.0,
-            "attention_probs_dropout_prob": 0.0,
-            "piece_encoder": {"@architectures": f"{own}.ByteBpeEncoder.v1"},
-            "with_spans": {
-                "@architectures": f"{own}.WithStridedSpans.v1",
-                "window": 24,
-                "stride": 16,
-            },
-        },
-    }
-    loader = {"@model_loaders": f"{own}.ByteBpeLoader.v1", **vocabulary}
+    transformer = {"factory": "curated_transformer", "model": deepcopy(TRANSFORMER)}
+    transformer["all_layer_outputs"] = True
+    loader = {"@model_loaders": f"{OWN}.ByteBpeLoader.v1", **vocabulary}
     return Config(
         {
             "nlp": {"lang": "en", "pipeline": ["transformer", *components]},
@@ -109,9 +96,9 @@ BLOCKS = {
 }
 
 
-@pytest.fixture
-def textcat_config(vocabulary):
-    return add_spans(trf_config(vocabulary, textcat={"factory": "textcat"})).config
+def with_spans(vocabulary, component="textcat"):
+    base = trf_config(vocabulary, **{component: deepcopy(BLOCKS[component])})
+    return build(add_spans(base, segmentation="spans").config)
 
 
 def build(config):
@@ -138,21 +125,31 @@ def build(config):
     return nlp, examples, optimizer
 
 
-def layer_named(nlp, component, name):
-    return next(x for x in nlp.get_pipe(component).model.walk() if x.name == name)
+@pytest.fixture(scope="module")
+def classifier(vocabulary):
+    """A pipeline that no test changes."""
+    return with_spans(vocabulary)[0]
 
 
 @pytest.mark.parametrize("kind", ["LastTransformerLayer", "ScalarWeighting"])
 def test_rows_pooled_are_what_the_listener_gives(vocabulary, kind):
     """Forward and the gradient of each weight of the encoder."""
-    nlp, _, _ = build(trf_config(vocabulary, tagger=tagger(kind)))
+    model = {"@architectures": "spacy.Tagger.v2", "tok2vec": listener(kind)}
+    tagger = {"factory": "tagger", "model": model}
+    nlp, _, _ = build(trf_config(vocabulary, tagger=tagger))
     transformer = nlp.get_pipe("transformer")
     # Its weighting takes no Doc without wordpieces.
     texts = [x for x in TEXTS if x.strip() or kind == "LastTransformerLayer"]
     docs = [nlp.make_doc(text) for text in texts]
     own = nlp.get_pipe("tagger").model.get_ref("tok2vec")
+
+    def pooled():
+        rows = encoder_rows(own)
+        rows.initialize()
+        return chain(rows, rows_to_tokens(reduce_mean()))
+
     actual = []
-    for make in (lambda: own, lambda: _tokens(encoder_rows(own))):
+    for make in (lambda: own, pooled):
         layer = make()
         examples = [Example(doc, doc) for doc in docs]
         transformer.update(examples, drop=0.0)
@@ -160,7 +157,8 @@ def test_rows_pooled_are_what_the_listener_gives(vocabulary, kind):
         seeded = np.random.default_rng(0)
         backprop([seeded.normal(size=one.shape).astype("f") for one in vectors])
         module = transformer.model.get_ref("transformer").shims[0]._model
-        grads = {n: p.grad.clone() for n, p in module.named_parameters() if _has(p)}
+        weights = dict(module.named_parameters()).items()
+        grads = {n: p.grad.clone() for n, p in weights if p.grad is not None}
         actual.append((vectors, grads))
         module.zero_grad()
         for doc in docs:
@@ -177,95 +175,60 @@ def test_rows_pooled_are_what_the_listener_gives(vocabulary, kind):
         np.testing.assert_allclose(grad, our_grads[name], atol=1e-5)
 
 
-def _tokens(rows):
-    layer = chain(rows, rows_to_tokens(reduce_mean()))
-    rows.initialize()
-    return layer
-
-
-def _has(parameter):
-    return parameter.grad is not None
-
-
-def test_rows_are_the_wordpieces_of_each_token(textcat_config):
-    nlp, _, _ = build(textcat_config)
-    docs = list(nlp.pipe(TEXTS))
-    rows = layer_named(nlp, "textcat", "curated_rows").predict(docs)
-    pieces = nlp.get_pipe("transformer").model.get_ref("piece_encoder")
-    for doc, encoding, a, b in zip(
-        docs, rows.encodings, rows.starts, rows.starts[1:], strict=False
-    ):
-        lengths = pieces.predict([doc])[0].lengths[1:-1]
-        assert encoding.n_rows.tolist() == lengths.tolist()
-        np.testing.assert_array_equal(
-            rows.vectors[a:b], doc._.trf_data.last_hidden_layer_state.dataXd
-        )
-    assert max(rows.encodings[0].n_rows) > 1
-
-
-@pytest.mark.parametrize("component", ["textcat", "ner", "bilou_ner"])
+@pytest.mark.parametrize("component", BLOCKS)
 def test_learns_saves_and_loads(vocabulary, tmp_path, component):
-    base = trf_config(vocabulary, **{component: deepcopy(BLOCKS[component])})
-    nlp, examples, optimizer = build(add_spans(base, segmentation="spans").config)
+    nlp, examples, optimizer = with_spans(vocabulary, component)
     optimizer.learn_rate = 0.01
     module = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model
     before = {name: p.detach().clone() for name, p in module.named_parameters()}
     losses = []
     for _ in range(30):
-        actual = nlp.update(
-            examples, sgd=optimizer, annotates=["span_segmenter"], drop=0.0
-        )
+        actual = nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
         losses.append(actual[component])
     assert losses[-1] < 0.7 * losses[0]
     moved = {n for n, p in module.named_parameters() if not p.equal(before[n])}
     assert any("embeddings" in name for name in moved)
-    answers = [_answers(doc) for doc in nlp.pipe(TEXTS)]
-    nlp.to_disk(tmp_path)
-    assert [_answers(doc) for doc in spacy.load(tmp_path).pipe(TEXTS)] == answers
+    expected = answers(nlp)
+    nlp.to_disk(tmp_path / "shared")
+    assert answers(spacy.load(tmp_path / "shared")) == expected
+    if component == "textcat":
+        nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
+        nlp.remove_pipe("transformer")
+        nlp.to_disk(tmp_path / "alone")
+        for one in (nlp, spacy.load(tmp_path / "alone")):
+            assert answers(one) == expected
 
 
-def test_transformer_of_its_own(textcat_config, tmp_path):
-    """As spaCy makes one where the transformer is taken from another pipeline."""
-    nlp, _, _ = build(textcat_config)
-    answers = [_answers(doc) for doc in nlp.pipe(TEXTS)]
-    nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
-    nlp.remove_pipe("transformer")
-    nlp.to_disk(tmp_path)
-    for one in (nlp, spacy.load(tmp_path)):
-        assert [_answers(doc) for doc in one.pipe(TEXTS)] == answers
+def answers(nlp):
+    return [
+        (
+            {name: round(score, 5) for name, score in doc.cats.items()},
+            [(span.start, span.end, span.label_) for span in doc.ents],
+        )
+        for doc in nlp.pipe(TEXTS)
+    ]
 
 
-def _answers(doc):
-    cats = {name: round(score, 5) for name, score in doc.cats.items()}
-    return cats, [(span.start, span.end, span.label_) for span in doc.ents]
-
-
-def test_explanation_adds_up(textcat_config):
-    nlp, _, _ = build(textcat_config)
-    actual = explain(nlp, TEXTS[0])
-    logits = {label: np.log(score) for label, score in nlp(TEXTS[0]).cats.items()}
+def test_explanation_adds_up(classifier):
+    actual = explain(classifier, TEXTS[0])
+    cats = classifier(TEXTS[0]).cats
+    logits = {label: np.log(score) for label, score in cats.items()}
     for label, logit in actual.logits.items():
         reasons = actual.of(label)
         of_parts = sum(added for _, added in reasons.parts)
-        assert of_parts + reasons.whole_text + reasons.bias == pytest.approx(
-            logit, abs=1e-4
-        )
+        total = of_parts + reasons.whole_text + reasons.bias
+        assert total == pytest.approx(logit, abs=1e-4)
     (one, two), (first, second) = actual.logits.values(), logits.values()
     assert one - two == pytest.approx(first - second, abs=1e-4)
 
 
-def test_a_transformer_that_is_missing_is_named(textcat_config):
-    nlp, examples, optimizer = build(textcat_config)
+def test_a_transformer_that_is_missing_is_named(vocabulary):
+    nlp, examples, optimizer = with_spans(vocabulary)
+    tok2vec = nlp.config["components"]["textcat"]["model"]["tok2vec"]
+    assert tok2vec["@architectures"] == listener()["@architectures"]
+    assert tok2vec["upstream"] == "transformer"
     nlp.remove_pipe("transformer")
     with pytest.raises(SpanftError, match="no transformer for this component"):
         nlp("New York")
     with pytest.raises(SpanftError, match="no transformer for this component"):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
-
-
-def test_add_listens_as_curated_transformers_do(textcat_config):
-    assert textcat_config["components"]["textcat"]["model"]["tok2vec"] == {
-        **listener(),
-        "grad_factor": 1.0,
-        "upstream": "transformer",
-    }

@@ -2,6 +2,7 @@
 
 from inspect import signature
 from itertools import chain, combinations, pairwise
+from math import ceil
 
 import numpy as np
 import pytest
@@ -16,16 +17,22 @@ from spacy_spanft.ml.encoder.architectures import huggingface_encoder
 from spacy_spanft.ml.encoder.wordpieces import cut_windows, micro_batches
 
 from ..tiny import FAMILIES, MORE, OTHERS, save_encoder
-from .families import DOCS, PAIRS, expected_rows
+from .families import DOCS, PAIRS, assert_aligned
 
 torch = pytest.importorskip("torch")
 
-ALL = [*FAMILIES, *OTHERS, *MORE]
+NLP = spacy.blank("en")
 # Longer than any window below; each word is one wordpiece for BERT.
 LONG = "the film is good in new york city and a " * 6
 
 
-@pytest.fixture(scope="module", params=ALL)
+DROPOUTS = (
+    *("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout"),
+    *("dropout", "dropout_rate", "resid_pdrop", "embd_pdrop", "attn_pdrop"),
+)
+
+
+@pytest.fixture(scope="module", params=[*FAMILIES, *OTHERS, *MORE])
 def family(request):
     return request.param
 
@@ -37,21 +44,17 @@ def folder(family, tmp_path_factory):
     )
 
 
-STILL = dict.fromkeys(
-    [
-        *("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout"),
-        *("dropout", "dropout_rate", "resid_pdrop", "embd_pdrop", "attn_pdrop"),
-    ],
-    0.0,
-)
+@pytest.fixture(scope="module")
+def bert_folder(tmp_path_factory):
+    return save_encoder(tmp_path_factory.mktemp("bert") / "bert", max_length=60)
 
 
 def make(folder, **settings):
-    is_there = (folder / "config.json").exists()
-    has = AutoConfig.from_pretrained(folder) if is_there else None
-    still = {name: share for name, share in STILL.items() if hasattr(has, name)}
-    settings = {"transformer_config": still, **settings}
-    model = huggingface_encoder(str(folder), **settings)
+    config = AutoConfig.from_pretrained(folder).to_dict()
+    still = {name: 0.0 for name in config if name in DROPOUTS}
+    model = huggingface_encoder(
+        str(folder), **{"transformer_config": still, **settings}
+    )
     model.initialize()
     return model
 
@@ -78,36 +81,31 @@ def real_places(rows):
 
 def test_rows_and_gradients_are_those_of_a_plain_loop(folder):
     model = make(folder, window=40, stride=24, max_batch_rows=64)
-    shim = model.shims[0]
-    nlp = spacy.blank("en")
-    docs = [nlp.make_doc(text) for text in [*DOCS, LONG, "a"]]
+    tokenizer, module = model.shims[0].encoder.tokenizer, model.shims[0].encoder.module
+    docs = [NLP.make_doc(text) for text in [*DOCS, LONG, "a"]]
     rows, backprop = model(docs, is_train=True)
     places = list(real_places(rows))
     weights = np.random.RandomState(0).randn(*rows.vectors.shape).astype("f")
     backprop(weights)
     actual = {
-        n: p.grad.clone()
-        for n, p in shim.encoder.module.named_parameters()
-        if p.requires_grad and p.grad is not None
+        n: p.grad.clone() for n, p in module.named_parameters() if p.grad is not None
     }
     # The plain loop has gradients as PyTorch makes them, dense and one after the other.
     assert not any(gradient.is_sparse for gradient in actual.values())
-    shim.encoder.module.zero_grad()
-    shim.encoder.module.train()
-    special = shim.encoder.tokenizer.num_special_tokens_to_add()
-    expected = list(plain_rows(model, docs, 40, 40 - special - 24))
-    assert len(expected) == len(places)
+    module.zero_grad()
+    module.train()
+    overlap = 40 - tokenizer.num_special_tokens_to_add() - 24
+    expected = plain_rows(model, docs, 40, overlap)
     for index, vectors in zip(places, expected, strict=True):
-        np.testing.assert_allclose(
-            rows.vectors[index], vectors.detach().numpy(), atol=1e-5
-        )
-        vectors.backward(torch.from_numpy(weights[index]), retain_graph=False)
-    for name, parameter in shim.encoder.module.named_parameters():
+        own = rows.vectors[index]
+        np.testing.assert_allclose(own, vectors.detach().numpy(), atol=1e-5)
+        vectors.backward(torch.from_numpy(weights[index]))
+    assert actual
+    for name, parameter in module.named_parameters():
         if parameter.grad is not None:
             gradient = parameter.grad.numpy()
             most = max(1.0, np.abs(gradient).max())
             np.testing.assert_allclose(actual[name], gradient, atol=2e-5 * most)
-    assert actual
 
 
 def test_embeddings_are_as_they_were_after_a_step(bert_folder):
@@ -115,8 +113,7 @@ def test_embeddings_are_as_they_were_after_a_step(bert_folder):
     module = model.shims[0].encoder.module
     embeddings = [m for m in module.modules() if isinstance(m, torch.nn.Embedding)]
     embeddings[0].scale_grad_by_freq = True  # which PyTorch refuses beside sparse
-    nlp = spacy.blank("en")
-    rows, backprop = model([nlp.make_doc(LONG)], is_train=True)
+    rows, backprop = model([NLP.make_doc(LONG)], is_train=True)
     backprop(np.ones_like(rows.vectors))
     assert embeddings
     assert not any(one.sparse for one in embeddings)
@@ -127,27 +124,19 @@ def test_embeddings_are_as_they_were_after_a_step(bert_folder):
 
 def test_every_token_has_its_wordpieces(folder):
     model = make(folder)
-    nlp = spacy.blank("en")
-    docs = [nlp.make_doc(text) for text in DOCS]
-    rows = model.predict(docs)
-    for doc, encoding in zip(docs, rows.encodings, strict=True):
-        if not len(doc):
-            assert not len(encoding.rows)
-            continue
-        tokenizer = model.shims[0].encoder.tokenizer
+    tokenizer = model.shims[0].encoder.tokenizer
+    docs = [NLP.make_doc(text) for text in DOCS]
+    for doc, encoding in zip(docs, model.predict(docs).encodings, strict=True):
         offsets = tokenizer(doc.text, return_offsets_mapping=True).offset_mapping
-        own = np.split(encoding.rows, np.cumsum(encoding.n_rows)[:-1])
-        for token, mine in zip(doc, own, strict=True):
-            assert mine.tolist() == expected_rows(doc.text, offsets, token), token
-            assert len(mine) or token.is_space
+        assert_aligned(doc, doc.text, offsets, encoding)
 
 
 def test_pairs_are_those_of_hugging_face(folder, family):
     model = make(folder, separator="[SEP]")
     tokenizer = model.shims[0].encoder.tokenizer
-    nlp = spacy.blank("en")
-    nlp.tokenizer.add_special_case("[SEP]", [{"ORTH": "[SEP]"}])
-    docs = [nlp.make_doc(join_pair(*pair)) for pair in PAIRS]
+    blank = spacy.blank("en")
+    blank.tokenizer.add_special_case("[SEP]", [{"ORTH": "[SEP]"}])
+    docs = [blank.make_doc(join_pair(*pair)) for pair in PAIRS]
     if tokenizer.sep_token is None:
         with pytest.raises(SpanftError, match="sep_token"):
             model.predict(docs)
@@ -163,27 +152,20 @@ def test_pairs_are_those_of_hugging_face(folder, family):
 
 def test_the_row_of_a_text(folder, family):
     model = make(folder)
-    nlp = spacy.blank("en")
-    docs = [nlp.make_doc(text) for text in ("the film", "", LONG)]
+    docs = [NLP.make_doc(text) for text in ("the film", "", LONG)]
     rows = model.predict(docs)
-    if family == "t5":
-        assert rows.cls is None
-        return
     lasts = [index[-1] for index in real_places(rows)]
-    ends = {0: lasts[0], 2: lasts[-1] - rows.starts[2]}
+    first, last = [0, -1, 0], [lasts[0], -1, lasts[-1] - rows.starts[2]]
+    # <s> of Llama begins a text, and has seen nothing of it.
     at_end = family in ("xlnet", "gpt2", "llama")
-    expected = [ends[0], -1, ends[2]] if at_end else [0, -1, 0]
-    if family == "llama":  # <s> begins a text, and has seen nothing of it
-        assert model.shims[0].encoder.tokenizer.cls_token is None
-    assert rows.cls == expected
-    for where, known in (("first", [0, -1, 0]), ("last", [ends[0], -1, ends[2]])):
+    assert rows.cls == (None if family == "t5" else last if at_end else first)
+    for where, known in (("first", first), ("last", last), ("mean", None)):
         assert make(folder, text_row=where).predict(docs).cls == known
-    assert make(folder, text_row="mean").predict(docs).cls is None
 
 
 def test_saves_and_loads(folder):
     model = make(folder)
-    docs = [spacy.blank("en").make_doc(text) for text in [*DOCS, LONG]]
+    docs = [NLP.make_doc(text) for text in [*DOCS, LONG]]
     copy = huggingface_encoder("nowhere").from_bytes(model.to_bytes())
     one, other = model.predict(docs), copy.predict(docs)
     np.testing.assert_array_equal(one.vectors, other.vectors)
@@ -192,12 +174,11 @@ def test_saves_and_loads(folder):
 
 
 def cost(lengths, cuts, overhead, most):
-    """Say what it costs to cut sorted sequences at certain places."""
-    bounds = [0, *cuts, len(lengths)]
+    """Return what it costs to cut sorted sequences at certain places."""
     total = 0
-    for begin, end in pairwise(bounds):
+    for begin, end in pairwise([0, *cuts, len(lengths)]):
         longest, n = lengths[end - 1], end - begin
-        total += n * longest + overhead * -(-n // max(1, most // longest))
+        total += n * longest + overhead * ceil(n / max(1, most // longest))
     return total
 
 
@@ -212,10 +193,7 @@ def test_micro_batches_are_the_cheapest(lengths, overhead, most):
     longest = [max(lengths[i] for i in group) for group in actual]
     for group, length in zip(actual, longest, strict=True):
         assert len(group) == 1 or len(group) * length <= most
-    mine = sum(
-        len(group) * length + overhead
-        for group, length in zip(actual, longest, strict=True)
-    )
+    sizes = [len(group) * length for group, length in zip(actual, longest, strict=True)]
     ordered = sorted(lengths)
     places = [i for i in range(1, len(ordered)) if ordered[i] != ordered[i - 1]]
     best = min(
@@ -224,7 +202,7 @@ def test_micro_batches_are_the_cheapest(lengths, overhead, most):
         for cuts in combinations(places, n)
     )
     # Of a group that is cut into parts, the shorter ones need not be as wide.
-    assert mine <= best
+    assert sum(sizes) + overhead * len(sizes) <= best
 
 
 @pytest.mark.parametrize(
@@ -233,9 +211,7 @@ def test_micro_batches_are_the_cheapest(lengths, overhead, most):
         ({"window": 61}, "window is 61, but must be null, or a number from 3 to 60"),
         ({"window": 2}, "window is 2"),
         ({"window": 20, "stride": 19}, "stride is 19.*1 to 18"),
-        ({"stride": -1}, "stride is -1"),
         ({"stride": 0}, "stride is 0"),
-        ({"window": 0}, "window is 0"),
         ({"transformer_config": {"atn": "sdpa"}}, "'atn', which a BertConfig"),
         ({"max_batch_rows": 0}, "max_batch_rows is 0"),
         ({"separator": "a b"}, "separator"),
@@ -246,14 +222,9 @@ def test_wrong_settings(bert_folder, settings, message):
         make(bert_folder, **settings)
 
 
-@pytest.fixture(scope="module")
-def bert_folder(tmp_path_factory):
-    return save_encoder(tmp_path_factory.mktemp("bert") / "bert", max_length=60)
-
-
 def test_half_precision_on_a_cpu(bert_folder):
     """It predicts there, in single precision, and cannot be trained."""
-    docs = [spacy.blank("en")(LONG)]
+    docs = [NLP(LONG)]
     single, half = (make(bert_folder, precision=name) for name in ("single", "fp16"))
     expected = single.predict(docs).vectors
     np.testing.assert_allclose(half.predict(docs).vectors, expected, atol=1e-6)
@@ -263,8 +234,7 @@ def test_half_precision_on_a_cpu(bert_folder):
 
 def test_empty_docs_alone(bert_folder):
     model = make(bert_folder)
-    nlp = spacy.blank("en")
-    rows, backprop = model([nlp.make_doc(""), nlp.make_doc("")], is_train=True)
+    rows, backprop = model([NLP.make_doc(""), NLP.make_doc("")], is_train=True)
     assert rows.vectors.shape == (0, 16)
     assert rows.cls == [-1, -1]
     backprop(rows.vectors)
@@ -286,14 +256,13 @@ def test_a_long_text_in_one_window(tmp_path):
     """As ModernBERT reads it, and then in windows of 8,192."""
     folder = save_encoder(tmp_path, "modernbert", max_length=8192, n_positions=8192)
     model = make(folder)
-    nlp = spacy.blank("en")
-    docs = [nlp(LONG * n) for n in (60, 160)]
+    docs = [NLP(LONG * n) for n in (60, 160)]
     one, two = model.predict(docs).encodings
     assert (len(one.windows), len(two.windows)) == (1, 2)
     assert 3000 < one.windows[0] < two.windows[0] == 8192
 
 
-def test_so_much_is_encoded_at_once_and_no_more(bert_folder, monkeypatch):
+def test_so_much_is_encoded_at_once_and_no_more(bert_folder):
     model = make(bert_folder, window=40, max_batch_rows=200)
     seen = []
 
@@ -302,7 +271,6 @@ def test_so_much_is_encoded_at_once_and_no_more(bert_folder, monkeypatch):
 
     module = model.shims[0].encoder.module
     module.register_forward_pre_hook(note, with_kwargs=True)
-    doc = spacy.blank("en")(LONG * 100)
-    rows = model.predict([doc])
+    rows = model.predict([NLP(LONG * 100)])
     assert len(rows.vectors) > 40 * max(seen)
     assert max(seen) <= 200

@@ -6,6 +6,7 @@ import spacy
 import torch
 from confection import Config
 from sklearn.utils.class_weight import compute_class_weight
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from thinc.api import Logistic, Softmax, chain
@@ -20,29 +21,25 @@ RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(5, 4)).astype("f")
 WEIGHTS = [0.5, 3.0, 1.0, 2.0]
 SMOOTHING = 0.1
+VOCAB = spacy.blank("en").vocab
 NAMES = dict.fromkeys("ABCD", 1.0)
 
 
-def of_softmax(gold):
-    """Give the gradient of the features, and that of PyTorch's loss."""
+def test_exclusive_is_pytorchs_cross_entropy():
+    gold = [0, 1, 1, 3, 2]
     softmax = Softmax(4, 4)
     softmax.initialize()
     softmax.set_param("W", RANDOM.normal(size=(4, 4)).astype("f"))
     targets = label_targets(True, NAMES, SMOOTHING)
     set_weights(targets, WEIGHTS)
     scores, backprop = chain(softmax, targets)(X, True)
-    truths = np.eye(4, dtype="f")[gold]
     x = torch.tensor(X, requires_grad=True)
     logits = x @ torch.tensor(softmax.get_param("W")).T
     weight = torch.tensor(WEIGHTS)
     loss = torch.nn.CrossEntropyLoss(weight, reduction="sum", label_smoothing=SMOOTHING)
     loss(logits, torch.tensor(gold)).backward()
-    return backprop(scores - truths), x.grad.numpy()
-
-
-def test_exclusive_is_pytorchs_cross_entropy():
-    actual, expected = of_softmax([0, 1, 1, 3, 2])
-    np.testing.assert_allclose(actual, expected, atol=1e-5)
+    actual = backprop(scores - np.eye(4, dtype="f")[gold])
+    np.testing.assert_allclose(actual, x.grad, atol=1e-5)
 
 
 def test_several_labels_are_pytorchs_squared_error():
@@ -79,45 +76,39 @@ def test_a_label_added_later_counts_once():
     np.testing.assert_allclose(backprop(dY), dY, atol=1e-6)
 
 
-def docs_of(*labels, names="ABC"):
-    nlp = spacy.blank("en")
-    for own in labels:
-        doc = nlp("some words")
-        doc.cats = {name: float(name in own) for name in names}
-        yield doc
+def docs_of(*labels):
+    docs = [Doc(VOCAB, words=["word"]) for _ in labels]
+    for doc, names in zip(docs, labels, strict=True):
+        doc.cats = {name: float(name in names) for name in "ABC"}
+    return docs
 
 
 def test_balanced_is_scikit_learns():
     labels = list("AAAAABBBC")
     expected = compute_class_weight("balanced", classes=np.array(list("ABC")), y=labels)
-    actual = balanced("ABC", list(docs_of(*labels)), exclusive=True)
+    actual = balanced("ABC", docs_of(*labels), exclusive=True)
     assert list(actual.values()) == pytest.approx(expected)
 
 
 def test_balanced_of_several_labels_is_pos_weight():
-    docs = list(docs_of("AB", "A", "AC", "A"))
-    actual = balanced("ABCD", docs, exclusive=False)
+    actual = balanced("ABCD", docs_of("AB", "A", "AC", "A"), exclusive=False)
     # A holds everywhere, D nowhere.
     assert actual == {"A": 1 / 4, "B": 3.0, "C": 3.0}
 
 
+@spacy.registry.readers("few_of_b")
+def few_of_b(with_score):
+    def read(nlp):
+        for text, label in [("good film", "A")] * 6 + [("bad film", "B")] * 2:
+            cats = {name: float(name == label) for name in "AB"}
+            cats = {"score": 0.5} if with_score else cats
+            yield Example.from_dict(nlp.make_doc(text), {"cats": cats})
+
+    return read
+
+
 def make(class_weights=None, label_smoothing=0.0, factory="textcat", after=True):
     """Make a pipeline over tokens, initialized as `spacy train` does it."""
-    train = [("good film", "A")] * 6 + [("bad film", "B")] * 2
-    nlp = spacy.blank("en")
-
-    @spacy.registry.readers("few_of_b")
-    def corpus():
-        def read(nlp):
-            for text, label in train:
-                cats = {name: float(name == label) for name in "AB"}
-                if factory == "text_regressor":
-                    cats = {"score": 0.5}
-                yield Example.from_dict(nlp.make_doc(text), {"cats": cats})
-
-        return read
-
-    config = Config(nlp.config)
     model = {
         "@architectures": "spacy-spanft.ClsTextCat.v1",
         "tok2vec": TOKENS,
@@ -125,16 +116,18 @@ def make(class_weights=None, label_smoothing=0.0, factory="textcat", after=True)
         "class_weights": class_weights,
         "label_smoothing": label_smoothing,
     }
+    config = Config(spacy.blank("en").config)
     config["nlp"]["pipeline"] = ["textcat"]
     config["components"] = {"textcat": {"factory": factory, "model": model}}
-    config["corpora"] = {part: {"@readers": "few_of_b"} for part in ("train", "dev")}
-    config["training"]["max_epochs"] = 2
+    reader = {"@readers": "few_of_b", "with_score": factory == "text_regressor"}
+    config["corpora"] = dict.fromkeys(("train", "dev"), reader)
     config["training"]["score_weights"] = {"cats_score": 1.0}
     if after:
         callback = {"@callbacks": "spacy-spanft.prepare_training.v1"}
         config["initialize"]["after_init"] = callback
     spacy.util.fix_random_seed(0)
-    return init_nlp(config), list(corpus()(nlp))
+    nlp = init_nlp(config)
+    return nlp, list(few_of_b(with_score=False)(nlp))
 
 
 def weights_of(nlp):
@@ -161,32 +154,6 @@ def test_named_weights(weights):
     assert weights_of(nlp) == [4.0 if label == "B" else 1.0 for label in labels]
 
 
-def test_a_rare_label_is_found_more_often():
-    """Before much is learned, the frequent label is the best guess for all texts."""
-    shares = []
-    for weights in (None, "balanced"):
-        nlp, examples = make(weights)
-        optimizer = nlp.create_optimizer()
-        optimizer.learn_rate = 0.003
-        for _ in range(5):
-            nlp.update(examples, sgd=optimizer)
-        shares.append(nlp("film").cats["B"])
-    assert shares[1] > shares[0] + 0.1
-
-
-def test_smoothed_scores_are_less_sure():
-    shares = []
-    for smoothing in (0.0, 0.4):
-        nlp, examples = make(None, smoothing)
-        optimizer = nlp.create_optimizer()
-        optimizer.learn_rate = 0.01
-        for _ in range(60):
-            nlp.update(examples, sgd=optimizer)
-        shares.append(nlp("good film").cats["A"])
-    assert shares[0] > 0.95
-    assert shares[1] == pytest.approx(0.8, abs=0.05)
-
-
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
@@ -197,20 +164,10 @@ def test_smoothed_scores_are_less_sure():
         ({"label_smoothing": 1.0}, r"label_smoothing is 1\.0"),
         ({"label_smoothing": -0.1}, r"label_smoothing is -0\.1"),
         ({"label_smoothing": "0.1"}, "label_smoothing is '0.1'"),
-        ({"class_weights": {"B": "3"}}, r"class_weights\.B is '3'"),
         ({"class_weights": {"B": 1e30}}, r"class_weights\.B is 1e\+30"),
-        (
-            {"label_smoothing": 0.1, "factory": "text_regressor"},
-            "'textcat' learns a score",
-        ),
+        ({"label_smoothing": 0.1, "factory": "text_regressor"}, "learns a score"),
     ],
 )
-def test_what_cannot_be_meant(settings, expected):
+def test_wrong_settings(settings, expected):
     with pytest.raises(SpanftError, match=expected):
         make(**settings)
-
-
-def test_without_the_callback():
-    nlp, examples = make("balanced", after=False)
-    with pytest.raises(SpanftError, match="prepare_training"):
-        nlp.update(examples)

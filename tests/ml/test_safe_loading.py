@@ -48,16 +48,11 @@ MAP = {
 
 @pytest.fixture
 def marker(tmp_path, monkeypatch):
-    """Wait for a file that is there once foreign code ran; fail if anything asks."""
-
-    def ask(*args):
-        pytest.fail(f"asked on the terminal: {args}")
-
-    monkeypatch.setattr("builtins.input", ask)
+    """A file that must not be there in the end; nothing may ask on the terminal."""
+    monkeypatch.setattr("builtins.input", lambda *args: pytest.fail(f"asked: {args}"))
     # transformers imports foreign code from here.
-    monkeypatch.setattr(
-        "transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules")
-    )
+    modules = "transformers.dynamic_module_utils.HF_MODULES_CACHE"
+    monkeypatch.setattr(modules, str(tmp_path / "modules"))
     marker = tmp_path / "ran"
     yield marker
     assert not marker.exists()
@@ -84,16 +79,10 @@ def saved(folder, tokenizer, config):
     """Turn an encoder into bytes, and plant code and what asks for it among them."""
     message = srsly.msgpack_loads(encoder_to_bytes(load_encoder(settings_of(folder))))
     message["tokenizer"]["evil.py"] = (folder / "evil.py").read_bytes()
-    for name, content, changes in (
-        ("tokenizer_config.json", message["tokenizer"], tokenizer),
-        ("config", message, config(folder) if callable(config) else config),
-    ):
-        changed = {**json.loads(content[name]), **changes}
-        content[name] = (
-            json.dumps(changed).encode()
-            if changes is tokenizer
-            else (json.dumps(changed))
-        )
+    config = config(folder) if callable(config) else config
+    files, name = message["tokenizer"], "tokenizer_config.json"
+    files[name] = json.dumps({**json.loads(files[name]), **tokenizer}).encode()
+    message["config"] = json.dumps({**json.loads(message["config"]), **config})
     return srsly.msgpack_dumps(message)
 
 
@@ -125,9 +114,8 @@ KERNEL = "somebody/kernel:function"
 )
 def test_a_saved_encoder_loads_without_what_runs_code(evil, tokenizer, config):
     data = saved(evil, tokenizer, config)
-    message = srsly.msgpack_loads(
-        encoder_to_bytes(encoder_from_bytes(data, settings_of("-")))
-    )
+    again = encoder_to_bytes(encoder_from_bytes(data, settings_of("-")))
+    message = srsly.msgpack_loads(again)
     rest = str(message["tokenizer"]) + message["config"]
     assert not re.search(rf"auto_map|trust_remote_code|evil|{KERNEL}", rest)
 
@@ -161,13 +149,13 @@ def test_only_files_of_a_tokenizer_are_written(evil, tmp_path, monkeypatch):
         "..",
     ]
     message["tokenizer"] |= dict.fromkeys(names, b"{}")
-    written = []
-    write = Path.write_bytes
-    monkeypatch.setattr(
-        Path,
-        "write_bytes",
-        lambda path, data: written.append(path) or write(path, data),
-    )
+    written, write = [], Path.write_bytes
+
+    def noted(path, data):
+        written.append(path)
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", noted)
     encoder_from_bytes(srsly.msgpack_dumps(message), settings_of("-"))
     assert {path.suffix for path in written} <= {".json", ".txt", ".model"}
     assert len({path.parent for path in written}) == 1
@@ -196,12 +184,9 @@ def test_settings_that_decide_what_runs_are_refused(evil, block, settings):
     name = next(iter(settings))
     name = {"text_config": "auto_map", "parts": "trust_remote_code"}.get(name, name)
     message = f"{block} has {name} = .*only the code of the installed transformers"
-    for make_it in (
-        settings_of,
-        lambda *a, **b: huggingface_encoder(*map(str, a), **b),
-    ):
+    for make_it in (EncoderSettings, huggingface_encoder):
         with pytest.raises(SpanftError, match=message):
-            make_it(evil, **{block: settings})
+            make_it(str(evil), **{block: settings})
 
 
 def test_trust_is_refused_before_the_training(evil):
@@ -221,9 +206,7 @@ def nlp(evil):
 
 def replace_encoder(path, data):
     message = srsly.read_msgpack(path)
-    message["shims"] = [
-        [data if shim else shim for shim in s] for s in message["shims"]
-    ]
+    message["shims"] = [[shim and data for shim in s] for s in message["shims"]]
     srsly.write_msgpack(path, message)
 
 
@@ -256,28 +239,31 @@ def pickled(folder):
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"x": Evil()}))
 
 
+def changed(*changes):
+    """Return what changes files of a folder: pairs of a file and its new settings."""
+
+    def damage(folder):
+        for name, settings in changes:
+            change(folder / f"{name}.json", **settings)
+
+    return damage
+
+
 WAYS = {
-    "model": lambda folder: change(
-        folder / "config.json", auto_map=MAP, model_type="evil"
+    "model": changed(("config", {"auto_map": MAP, "model_type": "evil"})),
+    "tokenizer": changed(
+        ("tokenizer_config", {"auto_map": MAP, "tokenizer_class": "EvilTokenizer"})
     ),
-    "tokenizer": lambda folder: change(
-        folder / "tokenizer_config.json", auto_map=MAP, tokenizer_class="EvilTokenizer"
-    ),
-    "nested": lambda folder: (
-        change(
-            folder / "tokenizer_config.json", tokenizer_class="AutoModelForMaskedLM"
-        ),
-        change(
-            folder / "config.json", auto_map={"AutoModelForMaskedLM": MAP["AutoModel"]}
-        ),
+    "nested": changed(
+        ("tokenizer_config", {"tokenizer_class": "AutoModelForMaskedLM"}),
+        ("config", {"auto_map": {"AutoModelForMaskedLM": "evil.EvilModel"}}),
     ),
     "pickle": pickled,
 }
+QUANTIZED = {"quantization_config": {"quant_method": "gptq", "bits": 4}}
 REFUSED = {
     "adapter": lambda folder: (folder / "adapter_config.json").write_text("{}"),
-    "quantized": lambda folder: change(
-        folder / "config.json", quantization_config={"quant_method": "gptq", "bits": 4}
-    ),
+    "quantized": changed(("config", QUANTIZED)),
 }
 REASONS = {
     "model": "comes with Python code of its own",
@@ -296,38 +282,38 @@ def test_an_encoder_of_a_folder_that_needs_code_is_refused(evil, way):
         load_encoder(settings_of(evil))
 
 
+def pretrain(folder, has_tokenizer=True):
+    config = starting_model.load_config(str(folder), None, None)
+    if has_tokenizer:
+        starting_model.load_tokenizer(str(folder), config, [], None)
+    starting_model.make_model(str(folder), config, has_tokenizer, False)
+
+
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol")
 @pytest.mark.parametrize("way", WAYS)
 def test_pretraining_runs_no_code(evil, way):
     WAYS[way](evil)
-
-    def begin(name):
-        config = starting_model.load_config(name, None, None)
-        starting_model.load_tokenizer(name, config, [], None)
-        starting_model.make_model(name, config, True, False)
-
     with pytest.raises(SpanftError):
-        begin(str(evil))
-
-
-def test_no_kernel_of_the_hub_comes_with_a_folder(evil):
-    change(evil / "config.json", _attn_implementation_internal=KERNEL, auto_map=MAP)
-    encoder = load_encoder(settings_of(evil))
-    config = encoder.config
-    assert encoder.module.config._attn_implementation in ("sdpa", "eager")
-    assert not hasattr(config, "auto_map")
+        pretrain(evil)
 
 
 @pytest.mark.parametrize("way_in", ["folder", "bytes"])
-def test_no_kernel_of_the_hub_comes_by_another_name(evil, way_in):
-    alias = {"attribute_map": {"_attn_implementation_internal": "other"}}
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"_attn_implementation_internal": KERNEL},
+        {"attribute_map": {"_attn_implementation_internal": "other"}, "other": KERNEL},
+    ],
+)
+def test_no_kernel_of_the_hub_comes_along(evil, config, way_in):
+    config["auto_map"] = MAP
     if way_in == "folder":
-        change(evil / "config.json", other=KERNEL, **alias)
+        change(evil / "config.json", **config)
         encoder = load_encoder(settings_of(evil))
     else:
-        data = saved(evil, {}, {"other": KERNEL, **alias})
-        encoder = encoder_from_bytes(data, settings_of("-"))
+        encoder = encoder_from_bytes(saved(evil, {}, config), settings_of("-"))
     assert encoder.module.config._attn_implementation in ("sdpa", "eager")
+    assert not hasattr(encoder.config, "auto_map")
 
 
 def test_no_file_of_this_machine_is_saved_with_a_tokenizer(evil, tmp_path):
@@ -365,27 +351,21 @@ def test_no_code_that_generates_comes_with_a_folder(tmp_path, marker, way_in):
     folder = save_bert(tmp_path / "encoder")
     (folder / "model.safetensors").unlink()
     if way_in == "pretraining":
-        config = transformers.XLMConfig(
-            vocab_size=90, emb_dim=16, n_layers=1, n_heads=2
-        )
+        sizes = {"vocab_size": 90, "emb_dim": 16, "n_layers": 1, "n_heads": 2}
+        config = transformers.XLMConfig(**sizes)
         transformers.XLMWithLMHeadModel(config).save_pretrained(folder)
     else:
         transformers.ClvpConfig().save_pretrained(folder)
-        tensors = {"x": torch.zeros(1)}
-        safetensors.save_file(
-            tensors, folder / "model.safetensors", metadata={"format": "pt"}
-        )
+        weights = folder / "model.safetensors"
+        safetensors.save_file({"x": torch.zeros(1)}, weights, metadata={"format": "pt"})
     change(folder / "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
     (folder / "custom_generate").mkdir()
     code = EVIL.format(marker=str(marker)) + "def generate(model, **_): pass\n"
     (folder / "custom_generate" / "generate.py").write_text(code)
-
-    def load():
-        if way_in == "encoder":
-            return load_encoder(EncoderSettings(str(folder)))
-        config = starting_model.load_config(str(folder), None, None)
-        return starting_model.make_model(str(folder), config, False, False)
-
+    load = {
+        "encoder": lambda: load_encoder(settings_of(folder)),
+        "pretraining": lambda: pretrain(folder, has_tokenizer=False),
+    }[way_in]
     with pytest.raises(SpanftError, match="has a folder custom_generate"):
         load()
 
@@ -394,10 +374,8 @@ def test_no_code_that_generates_comes_with_a_folder(tmp_path, marker, way_in):
 def test_a_pooling_inside_a_model_of_spacy_names_its_weight(pooling):
     layer = pooling()
     layer.initialize(X=Ragged(np.ones((2, 4), "f"), np.array([2], "i")))
-    weights = [(node, name) for node in layer.walk() for name in node.param_names]
-    node, name = weights[0]
-    damaged = srsly.msgpack_loads(layer.to_bytes())
-    number = list(layer.walk()).index(node)
-    damaged["params"][number][name] = np.full_like(node.get_param(name), np.nan)
+    node = next(node for node in layer.walk() if node.param_names)
+    name = node.param_names[0]
+    node.get_param(name)[...] = np.nan
     with pytest.raises(SpanftError, match=f"weights {name} of the layer '{node.name}'"):
-        layer.from_bytes(srsly.msgpack_dumps(damaged))
+        layer.from_bytes(layer.to_bytes())

@@ -1,15 +1,19 @@
 """The component spanft_encoder: shared, sorted, kept as long as needed, and trained."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import spacy
+from spacy.tokens import Doc, Span
 from spacy.training import Example
+from thinc.api import Adam
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.hf_encoder import EncoderShim
 from spacy_spanft.ml.encoder.sharing import EncoderListener
-from spacy_spanft.ml.layers.doc_rows import join_rows
 from spacy_spanft.training.regimes import freeze_transformer
 
 from ..tiny import LISTENER, OWN_LISTENER, encoder_config, transformer_config
@@ -17,15 +21,18 @@ from ..tiny import LISTENER, OWN_LISTENER, encoder_config, transformer_config
 torch = pytest.importorskip("torch")
 
 POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
-TEXTCAT = {
-    "@architectures": "spacy-spanft.SpanTextCat.v1",
-    "exclusive_classes": True,
-    "span_pooling": POOLING,
-    "doc_pooling": POOLING,
-    "dropout": 0.0,
+MODELS = {
+    "textcat": {
+        "@architectures": "spacy-spanft.SpanTextCat.v1",
+        "exclusive_classes": True,
+        "span_pooling": POOLING,
+        "doc_pooling": POOLING,
+        "dropout": 0.0,
+    },
+    "tagger": {"@architectures": "spacy.Tagger.v2"},
+    "bilou_ner": {"@architectures": "spacy-spanft.BilouTagger.v1"},
 }
-TAGGER = {"@architectures": "spacy.Tagger.v2"}
-HEADS = {"textcat": TEXTCAT, "tagger": TAGGER}
+HEADS = "textcat", "tagger"
 TEXTS = [
     "New York is not a very good city.",
     "",
@@ -44,7 +51,7 @@ def make(folder, *heads, listener=OWN_LISTENER, encoder=None, **settings):
     nlp.add_pipe(factory, "transformer", config={**config, **settings})
     nlp.add_pipe("span_segmenter")
     for name in heads or HEADS:
-        nlp.add_pipe(name, config={"model": {**HEADS[name], "tok2vec": listener}})
+        nlp.add_pipe(name, config={"model": {**MODELS[name], "tok2vec": listener}})
     examples = examples_of(nlp)
     spacy.util.fix_random_seed(0)
     nlp.initialize(lambda: examples)
@@ -58,6 +65,7 @@ def examples_of(nlp):
     for i, text in enumerate(TEXTS):
         doc = nlp.make_doc(text)
         doc.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
+        doc.ents = [Span(doc, 0, 1 + (len(doc) > 1), label="X")] if text else []
         for token in doc:
             token.tag_ = "XY"[token.i % 2]
         actual.append(Example(nlp.make_doc(text), doc))
@@ -71,22 +79,24 @@ def module_of(nlp):
 
 
 def gradients(nlp, exclude=()):
-    """Give the gradient of each weight of the encoder after a batch."""
-    actual = {}
+    """Return the gradient of each weight of the encoder after a batch."""
+    actual, settings = {}, {"annotates": ["span_segmenter"], "exclude": exclude}
 
     def note(key, weight, gradient):
         actual[key[1]] = gradient.copy()
         return weight, gradient
 
-    nlp.update(
-        examples_of(nlp), sgd=False, annotates=["span_segmenter"], exclude=exclude
-    )
+    nlp.update(examples_of(nlp), sgd=False, **settings)
     nlp.get_pipe("transformer").finish_update(note)
     return actual
 
 
 def answers(docs):
     return [(doc.cats.get("A"), [token.tag_ for token in doc]) for doc in docs]
+
+
+def assert_close(actual, expected):
+    assert actual == [(pytest.approx(a, abs=1e-5), tags) for a, tags in expected]
 
 
 @pytest.fixture
@@ -126,8 +136,7 @@ def test_as_over_spacy_transformers(bert):
 
 def test_gradients_as_over_spacy_transformers(bert):
     pytest.importorskip("spacy_transformers")
-    # In one window, as both cut what is longer.
-    wide = {"model_max_length": 64}
+    wide = {"model_max_length": 64}  # one window, as both cut what is longer
     theirs = transformer_config(bert)
     theirs["model"]["tokenizer_config"] |= wide
     ours = encoder_config(bert, tokenizer_config=wide)
@@ -146,37 +155,6 @@ def test_gradients_of_heads_add_up(bert):
         np.testing.assert_allclose(gradient, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("frozen", HEADS)
-def test_learns_beside_a_frozen_head(bert, frozen):
-    """Whichever it is: spaCy's own tok2vec waits for the last one's gradient."""
-    nlp = make(bert)
-    before = {n: p.detach().clone() for n, p in module_of(nlp).named_parameters()}
-    optimizer = nlp.create_optimizer()
-    for _ in range(2):
-        nlp.update(
-            examples_of(nlp),
-            sgd=optimizer,
-            annotates=["span_segmenter"],
-            exclude=[frozen],
-        )
-    moved = [n for n, p in module_of(nlp).named_parameters() if not p.equal(before[n])]
-    assert any("embeddings" in name for name in moved)
-
-
-def test_a_frozen_encoder_predicts(bert):
-    """Without being named in annotating_components, and without a gradient."""
-    nlp = make(bert)
-    before = {n: p.detach().clone() for n, p in module_of(nlp).named_parameters()}
-    losses = [
-        nlp.update(
-            examples_of(nlp), annotates=["span_segmenter"], exclude=["transformer"]
-        )["textcat"]
-        for _ in range(12)
-    ]
-    assert losses[-1] < losses[0]
-    assert all(p.equal(before[n]) for n, p in module_of(nlp).named_parameters())
-
-
 @pytest.mark.parametrize("batch_size", [1, 2, 5, 64])
 @pytest.mark.parametrize("n_sorted", [1, 8])
 def test_a_stream_is_in_order(bert, batch_size, n_sorted):
@@ -184,55 +162,37 @@ def test_a_stream_is_in_order(bert, batch_size, n_sorted):
     texts = [text[:n] for text in TEXTS for n in (3, 9, 40, 200)]
     docs = list(nlp.pipe(texts, batch_size=batch_size))
     assert [doc.text for doc in docs] == texts
-    for one, other in zip(docs, map(nlp, texts), strict=True):
-        assert one.cats == pytest.approx(other.cats, abs=1e-5)
-        assert [t.tag_ for t in one] == [t.tag_ for t in other]
+    assert_close(answers(docs), answers(map(nlp, texts)))
 
 
-def test_each_text_is_encoded_once(bert, encoded):
+def test_processes(bert):
+    nlp = make(bert)
+    docs = nlp.pipe(TEXTS, n_process=2, batch_size=2)
+    assert_close(answers(docs), answers(nlp.pipe(TEXTS)))
+
+
+def test_each_text_is_encoded_once_and_its_vectors_are_not_kept(bert, encoded):
     """Whatever the batches are, as long as the heads follow the encoder."""
     nlp = make(bert)
     encoded.clear()
-    for _ in nlp.pipe([f"the film {n}" for n in range(300)], batch_size=7):
-        pass
+    docs = list(nlp.pipe([f"the film {n}" for n in range(300)], batch_size=7))
     assert len(encoded) == 300
-
-
-def test_docs_do_not_keep_their_vectors(bert):
-    nlp = make(bert)
-    docs = list(nlp.pipe([f"the film {n}" for n in range(100)], batch_size=4))
-    assert not nlp.get_pipe("transformer").shared._unread
+    unread = nlp.get_pipe("transformer").shared._unread
+    assert not unread
     assert all(not doc.user_data and not doc.tensor.size for doc in docs)
     with nlp.select_pipes(disable=["tagger"]):  # which never reads its part
         docs = list(nlp.pipe(["the film", "a"]))
-    assert len(nlp.get_pipe("transformer").shared._unread) == 2
+    assert len(unread) == 2
     del docs
-    assert not nlp.get_pipe("transformer").shared._unread
+    assert not unread
 
 
-def test_what_was_changed_is_encoded_again(bert):
-    nlp = make(bert)
-    doc = nlp("New York is good")
-    encoder = nlp.get_pipe("transformer")
-    assert len(encoder.rows_of([doc]).encodings[0].n_rows) == 4
-    with doc.retokenize() as retokenizer:
-        retokenizer.merge(doc[0:2])
-    assert encoder.rows_of([doc]).encodings[0].n_rows.tolist() == [2, 1, 1]
-    one, other = nlp("the film"), nlp.make_doc("a")
-    assert encoder.rows_of([one, other, one]).starts == [0, 4, 7, 11]
-
-
-def test_rows_of_several_batches_are_joined(bert):
-    encoder = make(bert, "textcat").get_pipe("transformer")
-    docs = [spacy.blank("en").make_doc(text) for text in TEXTS]
-    batches = [encoder.predict(some) for some in (docs[:2], docs[2:5], docs[5:])]
-    places = [(rows, i) for rows in batches for i in range(len(rows.docs))]
-    for order in ([0, 1], [2, 3, 4], [4, 3], [5, 0, 2], [1, 2], [1], [0, 0, 5, 0]):
-        chosen = [docs[i] for i in order]
-        joined = join_rows(encoder.model.ops, chosen, [places[i] for i in order])
-        expected = encoder.predict(chosen)
-        np.testing.assert_allclose(joined.vectors, expected.vectors, atol=1e-5)
-        assert (joined.starts, joined.cls) == (expected.starts, expected.cls)
+def test_vectors_for_others(bert):
+    nlp = make(bert, set_tensor=True)
+    doc = nlp("the film is good")
+    assert doc.tensor.shape == (4, 16)
+    listened = nlp.get_pipe("tagger").model.get_ref("tok2vec").predict([doc])
+    np.testing.assert_array_equal(doc.tensor, listened[0])
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 5, 64])
@@ -250,56 +210,33 @@ def test_the_same_doc_twice(bert, batch_size):
     np.testing.assert_allclose(rows.vectors, expected.vectors, atol=1e-6)
 
 
-def test_vectors_for_others(bert):
-    nlp = make(bert, set_tensor=True)
-    doc = nlp("the film is good")
-    assert doc.tensor.shape == (4, 16)
-    listened = nlp.get_pipe("tagger").model.get_ref("tok2vec").predict([doc])
-    np.testing.assert_array_equal(doc.tensor, listened[0])
-
-
-def test_processes_and_replaced_listeners(bert, tmp_path):
-    nlp = make(bert)
-    expected = answers(nlp.pipe(TEXTS))
-    assert answers(nlp.pipe(TEXTS, n_process=2, batch_size=2)) == [
-        (pytest.approx(score, abs=1e-5), tags) for score, tags in expected
-    ]
-    nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
-    assert answers(nlp.pipe(TEXTS)) == expected
-    nlp.to_disk(tmp_path)
-    assert answers(spacy.load(tmp_path).pipe(TEXTS)) == expected
-
-
 def test_wrong_pipelines(bert):
     nlp = make(bert)
     assert nlp.get_pipe("transformer").listening_components == ["textcat", "tagger"]
     with pytest.raises(SpanftError, match="none of that name is before"):
         EncoderListener("trf").predict([nlp("the film")])
-    nlp = make(bert)
-    textcat = nlp.get_pipe("textcat")
-    examples = examples_of(nlp)
-    nlp.get_pipe("transformer").update(examples)
+    nlp.get_pipe("transformer").update(examples_of(nlp))
     other = examples_of(nlp)
     for example in other:
         example.predicted.spans["ngrams"] = []
     with pytest.raises(SpanftError, match="other Docs to learn from"):
-        textcat.update(other)
+        nlp.get_pipe("textcat").update(other)
     with pytest.raises(SpanftError, match="n_sorted is 0"):
         make(bert, n_sorted=0)
 
 
-@pytest.mark.parametrize("max_bytes", [2**30, 700, 0])
 @pytest.mark.parametrize("how", ["excluded", "annotating", "frozen for a while"])
-def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how, max_bytes):
+def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how):
     """And the head learns the same, also where there is room for few of its vectors."""
-    settings = {"exclude": ["transformer"]}
+    settings = {"annotates": ["span_segmenter"], "exclude": ["transformer"]}
     if how == "annotating":
         settings["annotates"] = ["transformer", "span_segmenter"]
-    trained = []
-    for remembers in (True, False):
+    elif how == "frozen for a while":
+        del settings["exclude"]
+    trained = set()
+    for max_bytes in (2**30, 700, 0):
         nlp = make(bert, "textcat")
-        frozen_rows = nlp.get_pipe("transformer").shared.frozen_rows
-        frozen_rows.max_bytes = max_bytes if remembers else 0
+        nlp.get_pipe("transformer").shared.frozen_rows.max_bytes = max_bytes
         freeze = freeze_transformer(until_step=100)
         encoded.clear()
         for _ in range(3):
@@ -307,15 +244,12 @@ def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how, max_bytes):
             for batch in (examples[:3], examples[3:]):
                 if how == "frozen for a while":
                     freeze(nlp, {"step": 0, "epoch": 0})
-                    nlp.update(batch, annotates=["span_segmenter"])
-                else:
-                    nlp.update(batch, **{"annotates": ["span_segmenter"], **settings})
+                nlp.update(batch, **settings)
             nlp.evaluate(examples_of(nlp))
         n_windows = 8  # of all texts
-        is_whole = remembers and max_bytes == 2**30
-        assert (len(encoded) == n_windows) == is_whole
-        trained.append(nlp.get_pipe("textcat").model.to_bytes())
-    assert trained[0] == trained[1]
+        assert (len(encoded) == n_windows) == (max_bytes == 2**30)
+        trained.add(nlp.get_pipe("textcat").model.to_bytes())
+    assert len(trained) == 1
 
 
 def test_frozen_rows_are_forgotten_in_time(bert, encoded):
@@ -338,3 +272,83 @@ def test_frozen_rows_are_forgotten_in_time(bert, encoded):
     nlp.update(examples_of(nlp), exclude=["transformer"], annotates=["span_segmenter"])
     nlp.from_bytes(nlp.to_bytes())
     assert not len(frozen_rows)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))]
+)
+def test_copies_of_a_pipeline_that_was_used(bert, copied):
+    """What it keeps of Docs is of no use to a copy, whose Docs are others."""
+    nlp = make(bert)
+    encoder = nlp.get_pipe("transformer")
+    module_of(nlp).requires_grad_(False)
+    encoder.update(examples_of(nlp))  # what is frozen remembers its texts
+    expected = answers(nlp.pipe(TEXTS))
+    other = copied(nlp)
+    for _ in range(3):
+        assert_close(answers(other.pipe(TEXTS, batch_size=2)), expected)
+
+
+def test_a_doc_that_is_retokenized(bert):
+    """Its rows are computed again, also where it has as many tokens as before."""
+    nlp = make(bert)
+    encoder = nlp.get_pipe("transformer")
+    (doc,) = encoder.pipe([nlp.make_doc("New York City today")])
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:2])
+        retokenizer.split(doc[3], ["to", "day"], [doc[2], doc[2]])
+    fresh = Doc(
+        nlp.vocab, [token.text for token in doc], [bool(t.whitespace_) for t in doc]
+    )
+    (actual,), (expected,) = (encoder.rows_of([one]).encodings for one in (doc, fresh))
+    assert actual.n_rows.tolist() == expected.n_rows.tolist()
+
+
+def test_an_update_with_an_optimizer(bert):
+    """nlp.update steps before listeners have learned; the encoder's step waits."""
+    moved = {}
+    for how in ("at once", "by the loop"):
+        nlp = make(bert)
+        module = module_of(nlp)
+        sgd, losses = Adam(0.01), []
+        for _ in range(3):
+            actual = nlp.update(
+                examples_of(nlp),
+                sgd=sgd if how == "at once" else False,
+                annotates=["span_segmenter"],
+            )
+            losses.append(actual["textcat"])
+            if how != "at once":
+                for name in ("transformer", *HEADS):
+                    nlp.get_pipe(name).finish_update(sgd)
+        moved[how] = losses, [weight.detach().clone() for weight in module.parameters()]
+    (losses, weights), (expected, others) = moved.values()
+    assert losses == pytest.approx(expected, rel=1e-4)
+    assert len(set(losses)) == 3
+    names = [name for name, _ in module.named_parameters()]
+    for name, one, other in zip(names, weights, others, strict=True):
+        if not name.endswith("key.bias"):  # which has no gradient but rounding
+            torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
+
+
+def test_frozen_from_the_beginning(bert):
+    """spaCy initializes nothing that is frozen; the encoder is loaded all the same."""
+    nlp = spacy.blank("en")
+    config = encoder_config(bert)
+    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
+    model = {**MODELS["tagger"], "tok2vec": OWN_LISTENER}
+    nlp.add_pipe("tagger", config={"model": model})
+    nlp = spacy.util.load_model_from_config(nlp.config, auto_fill=True)
+    examples = examples_of(nlp)
+    with nlp.select_pipes(disable=["transformer"]):
+        sgd = nlp.initialize(lambda: examples)
+    module = module_of(nlp)
+    before = [weight.detach().clone() for weight in module.parameters()]
+    losses = [
+        nlp.update(examples_of(nlp), sgd=sgd, exclude=["transformer"])["tagger"]
+        for _ in range(9)
+    ]
+    assert losses[-1] < losses[0]
+    for one, other in zip(before, module.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert [token.tag_ for token in nlp("New York")]

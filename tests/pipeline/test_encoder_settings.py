@@ -1,7 +1,8 @@
-"""The settings of spanft_encoder, when a pipeline that was saved is loaded."""
+"""The settings of spanft_encoder: kept, and changed by a config that loads."""
 
 import shutil
 
+import numpy as np
 import pytest
 import spacy
 
@@ -9,23 +10,27 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.hf_encoder import shim_of
 
 from ..tiny import encoder_config
-from .test_encoder import TEXTS, answers, make
+from .test_encoder import TEXTS, answers, gradients, make, module_of
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 
 def load_with(folder, **settings):
-    """Load a pipeline with other settings of its encoder."""
-    return spacy.load(
-        folder, config={"components": {"transformer": {"model": settings}}}
-    )
+    config = {"components": {"transformer": {"model": settings}}}
+    return spacy.load(folder, config=config)
 
 
-def test_settings_of_the_config_that_loads(bert, tmp_path):
-    make(bert).to_disk(tmp_path)
+@pytest.fixture(scope="module")
+def saved(bert, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    make(bert).to_disk(folder)
+    return folder
+
+
+def test_settings_of_the_config_that_loads(saved):
     changed = {"window": 12, "max_batch_rows": 24, "precision": "bf16"}
-    nlp = load_with(tmp_path, **changed)
+    nlp = load_with(saved, **changed)
     model = nlp.get_pipe("transformer").model
     assert shim_of(model).window == (12, 2)
     assert shim_of(model).settings.max_batch_rows == 24
@@ -58,8 +63,7 @@ def test_settings_of_the_encoder_and_its_tokenizer_are_kept(bert, tmp_path):
 
 def test_weights_in_half_precision(bert, tmp_path):
     """They are trained in single precision, and saved in it."""
-    folder = tmp_path / "bert"
-    shutil.copytree(bert, folder)
+    folder = shutil.copytree(bert, tmp_path / "bert")
     transformers.AutoModel.from_pretrained(folder).bfloat16().save_pretrained(folder)
     nlp = make(folder)
     nlp.to_disk(tmp_path / "nlp")
@@ -74,37 +78,83 @@ def test_weights_in_half_precision(bert, tmp_path):
     ("settings", "message"),
     [
         ({"window": 61}, "window is 61, but must be null, or a number from 3 to"),
-        ({"window": 20, "stride": 19}, "stride is 19"),
-        ({"transformer_config": {"atn": "sdpa"}}, "'atn', which a BertConfig"),
         ({"transformer_config": {"hidden_size": 32}}, "are not those of such"),
         ({"transformer_config": {"dtype": "bfloat16"}}, 'precision: "bf16"'),
     ],
 )
-def test_wrong_settings_of_the_config_that_loads(bert, settings, message, tmp_path):
+def test_wrong_settings_of_the_config_that_loads(saved, settings, message):
     """They are named at once, and not at the first text."""
-    make(bert).to_disk(tmp_path)
     with pytest.raises(SpanftError, match=message):
-        load_with(tmp_path, **settings)
+        load_with(saved, **settings)
 
 
-def cut(path):
+def test_a_damaged_pipeline(saved, tmp_path):
+    shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "transformer" / "model"
     data = path.read_bytes()
-    path.write_bytes(data[: len(data) // 2])
+    for damaged in (
+        data[: len(data) // 2],
+        b"",
+        b"version https://git-lfs.github.com/spec/v1\n",
+        data.replace(b"tokenizer.json", b"x"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(SpanftError, match="'transformer' cannot be read"):
+            spacy.load(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        cut,
-        lambda path: path.write_bytes(b""),
-        lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\n"),
-        lambda path: path.write_bytes(
-            path.read_bytes().replace(b"tokenizer.json", b"x")
-        ),
-    ],
-)
-def test_a_damaged_pipeline(bert, damage, tmp_path):
-    make(bert).to_disk(tmp_path)
-    damage(tmp_path / "transformer" / "model")
-    with pytest.raises(SpanftError, match="encoder of 'transformer' cannot be read"):
-        spacy.load(tmp_path)
+def same_gradients(bert, **settings):
+    plain = gradients(make(bert))
+    nlp = make(bert, encoder=encoder_config(bert, **settings))
+    changed = gradients(nlp)
+    assert len(plain) > 10
+    for name, one in plain.items():
+        np.testing.assert_allclose(one, changed.pop(name), atol=1e-5)
+    # PyTorch compiles BERT's own pooler, too, which nothing uses.
+    for name, one in changed.items():
+        assert "pooler" in name
+        assert not one.any()
+    return nlp
+
+
+# PyTorch 2.4 warns of what it does itself.
+@pytest.mark.filterwarnings(r"ignore:`torch.cpu.amp.autocast:FutureWarning")
+def test_checkpointing_computes_again(bert, tmp_path):
+    nlp = same_gradients(bert, gradient_checkpointing=True)
+    nlp.to_disk(tmp_path)
+    for one, times in ((make(bert), 1), (spacy.load(tmp_path), 2)):
+        calls = []
+        # Its own layers are called for the output, and again for the gradient.
+        module_of(one).encoder.layer[0].attention.register_forward_hook(
+            lambda *_, calls=calls: calls.append(1)
+        )
+        gradients(one)
+        trained = len(calls)
+        assert trained % times == 0
+        calls.clear()
+        list(one.pipe(TEXTS))
+        n_batches = len(calls)
+        assert n_batches > 0
+        assert trained == times * n_batches
+
+
+# What PyTorch says of Python 3.13.0.
+@pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
+def test_compiled(bert, monkeypatch, tmp_path):
+    compiled = []
+
+    def compile_without_compiler(module, **settings):
+        assert settings == {"dynamic": True}
+        compiled.append(module)
+        return original(module, backend="aot_eager", **settings)
+
+    original = torch.compile
+    monkeypatch.setattr(torch, "compile", compile_without_compiler)
+    nlp = same_gradients(bert, compile=True)
+    assert len(compiled) == 1
+    expected = [doc.cats for doc in make(bert).pipe(TEXTS)]
+    nlp.to_disk(tmp_path)
+    for one in (nlp, spacy.load(tmp_path)):
+        for doc, cats in zip(one.pipe(TEXTS), expected, strict=True):
+            assert doc.cats == pytest.approx(cats, abs=1e-5)
+    assert len(compiled) == 2

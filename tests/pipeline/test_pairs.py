@@ -5,14 +5,15 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.training import Example
 
 from spacy_spanft import NgramDictionary, join_pair, join_pairs
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.wordpieces import cut_windows, encoding_of
 from spacy_spanft.ml.pairs import split_pair
+from spacy_spanft.training.readers.classification import table_corpus
 
-from ..tiny import OWN_LISTENER, encoder_config, save_bert, save_encoder
+from ..tiny import OWN_LISTENER, encoder_config, save_encoder
+from .test_encoder import MODELS
 
 pytest.importorskip("torch")
 # Windows of the tiny encoders, which are as long as their tokenizers allow.
@@ -32,17 +33,15 @@ PAIRS = [
 ]
 
 
+def make_blank(separator="[SEP]"):
+    name = "spacy-spanft.PairTokenizer.v1"
+    tokenizer = {"@tokenizers": name, "separator": separator}
+    return spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
+
+
 @pytest.fixture(scope="module")
 def blank():
     return make_blank()
-
-
-def make_blank(separator="[SEP]"):
-    tokenizer = {
-        "@tokenizers": "spacy-spanft.PairTokenizer.v1",
-        "separator": separator,
-    }
-    return spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
 
 
 @given(first=texts, second=texts)
@@ -55,10 +54,21 @@ def test_a_pair_splits_into_what_was_joined(blank, first, second):
     assert (pair.first, pair.second) == (first, second)
 
 
-def test_only_the_first_separator_counts(blank):
+def test_only_the_first_separator_counts(nlp, blank):
     assert split_pair(blank.make_doc("one text")) == ("one text", None, -1)
     pair = split_pair(blank.make_doc("a [SEP] b [SEP] c"))
     assert pair == ("a", "b [SEP] c", 1)
+    assert split_pair(make_blank("|||")("a||| ||| b"), "|||")[:2] == ("a|||", "b")
+    with pytest.raises(SpanftError, match=r"PairTokenizer\.v1"):
+        split_pair(nlp("a [SEP] b"))
+    with pytest.raises(SpanftError, match="white space on both sides"):
+        split_pair(blank("one[SEP]two"))
+
+
+@pytest.mark.parametrize("separator", ["", "a b", " "])
+def test_a_separator_is_without_white_space(separator):
+    with pytest.raises(SpanftError, match="without white space"):
+        make_blank(separator)
 
 
 def test_what_is_no_pair():
@@ -76,18 +86,6 @@ def test_a_single_text_in_a_pipeline_for_pairs_is_warned_of_once(pipeline, tmp_p
     nlp("another one")
 
 
-def test_a_separator_is_a_token_without_white_space(nlp, blank):
-    nlp_with_bars = make_blank("|||")
-    assert split_pair(nlp_with_bars("a||| ||| b"), "|||")[:2] == ("a|||", "b")
-    for separator in ("", "a b", " "):
-        with pytest.raises(SpanftError, match="without white space"):
-            make_blank(separator)
-    with pytest.raises(SpanftError, match=r"PairTokenizer\.v1"):
-        split_pair(nlp("a [SEP] b"))
-    with pytest.raises(SpanftError, match="white space on both sides"):
-        split_pair(blank("one[SEP]two"))
-
-
 @pytest.fixture(scope="module", params=["bert", "roberta"])
 def encoder(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("encoder") / request.param
@@ -96,31 +94,16 @@ def encoder(request, tmp_path_factory):
 
 def make(encoder, **model):
     """Make a pipeline of an encoder of pairs and a classifier over spans."""
-    pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
-    textcat = {
-        "@architectures": "spacy-spanft.SpanTextCat.v1",
-        "tok2vec": OWN_LISTENER,
-        "span_pooling": pooling,
-        "doc_pooling": pooling,
-        "exclusive_classes": True,
-    }
-    pipeline = ["transformer", "span_segmenter", "textcat"]
-    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
-    config = {
-        "nlp": {"lang": "en", "pipeline": pipeline, "tokenizer": tokenizer},
-        "components": {
-            "transformer": encoder_config(encoder, **{"separator": "[SEP]", **model}),
-            "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
-            "textcat": {"factory": "textcat", "model": textcat},
-        },
-    }
     spacy.util.fix_random_seed(0)
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    nlp.get_pipe("span_segmenter").initialize(
-        dictionary=NgramDictionary({"new york": 2, "united states": 2})
-    )
+    nlp = make_blank()
+    config = encoder_config(encoder, **{"separator": "[SEP]", **model})
+    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
+    segmenter = nlp.add_pipe("span_segmenter", config={"separator": "[SEP]"})
+    segmenter.initialize(dictionary=NgramDictionary({"new york": 2}))
+    textcat = {**MODELS["textcat"], "tok2vec": OWN_LISTENER}
+    textcat = nlp.add_pipe("textcat", config={"model": textcat})
     for label in "AB":
-        nlp.get_pipe("textcat").add_label(label)
+        textcat.add_label(label)
     nlp.initialize()
     return nlp
 
@@ -141,9 +124,9 @@ def encode(nlp, texts):
     return docs, [window for (window,) in by_doc]
 
 
-def assert_like_hugging_face(nlp, texts, pairs):
+def assert_like_hugging_face(nlp, pairs):
     """Compare with the tokenizer called on the pairs, None for single texts."""
-    _, windows = encode(nlp, texts)
+    _, windows = encode(nlp, [a if b is None else join_pair(a, b) for a, b in pairs])
     tokenizer = tokenizer_of(nlp)
     for window, (first, second) in zip(windows, pairs, strict=True):
         # As a batch of one: of a single pair with nothing in the second text, Hugging
@@ -154,24 +137,25 @@ def assert_like_hugging_face(nlp, texts, pairs):
         assert window.type_ids == expected.get("token_type_ids", [])
 
 
-def test_the_encoder_gets_what_hugging_face_makes_of_a_pair(pipeline):
-    assert_like_hugging_face(pipeline, list(join_pairs(PAIRS)), PAIRS)
-
-
 @pytest.mark.filterwarnings("ignore:A text has no separator")
-def test_pairs_and_single_texts_in_one_batch(pipeline):
-    pairs = [("the film was good", None), PAIRS[0], ("very bad city " * 2, None)]
-    texts = [a if b is None else join_pair(a, b) for a, b in pairs]
-    assert_like_hugging_face(pipeline, texts, pairs)
+def test_the_encoder_gets_what_hugging_face_makes_of_a_pair(pipeline):
+    singles = [("the film was good", None), ("very bad city " * 2, None)]
+    assert_like_hugging_face(pipeline, [singles[0], *PAIRS, singles[1]])
+
+
+@given(first=texts, second=texts)
+def test_any_pair(pipeline, first, second):
+    if "[SEP]" not in first + second:
+        assert_like_hugging_face(pipeline, [(first, second)])
 
 
 def test_each_token_has_its_wordpieces(pipeline):
     """Tokens and wordpieces say the same, on both sides of the separator."""
     tokenizer = tokenizer_of(pipeline)
-    (doc,), windows = encode(
-        pipeline, [join_pair("the good film", "is not in new york")]
-    )
-    encoding = encoding_of(doc, windows)
+    text = join_pair("the good film", "is not in new york")
+    cut_off = join_pair("very bad city " * 9, "very good film " * 8)
+    (doc, long), windows = encode(pipeline, [text, cut_off])
+    encoding = encoding_of(doc, windows[:1])
     ids = np.array(windows[0].ids)
     rows = np.split(encoding.rows, np.cumsum(encoding.n_rows)[:-1])
     for token, mine in zip(doc, rows, strict=True):
@@ -181,15 +165,17 @@ def test_each_token_has_its_wordpieces(pipeline):
             assert tokenizer.decode(ids[mine]).strip() == token.text
     # [CLS] and the last [SEP] belong to no token.
     assert {*range(len(ids))} - {*encoding.rows.tolist()} == {0, len(ids) - 1}
+    encoding = encoding_of(long, windows[1:])
+    assert (encoding.n_rows == 0).any()
+    assert encoding.rows.max() < len(windows[1].ids)
 
 
 @pytest.mark.filterwarnings("ignore:A text has no separator")
 def test_pipes_save_load_and_predict_the_same(pipeline, tmp_path):
-    texts = ["", *join_pairs(PAIRS), "", "a single text"]
+    texts = [*join_pairs(PAIRS), "", "a single text"]
     actual = [doc.cats["A"] for doc in pipeline.pipe(texts)]
-    full = [bool(text) for text in texts]
     alone = [pipeline(text).cats["A"] for text in texts]
-    np.testing.assert_allclose(np.array(actual)[full], np.array(alone)[full], atol=1e-5)
+    np.testing.assert_allclose(actual, alone, atol=1e-5)
     pipeline.to_disk(tmp_path)
     again = spacy.load(tmp_path)
     assert [t.text for t in again("a [SEP] b")] == ["a", "[SEP]", "b"]
@@ -197,114 +183,45 @@ def test_pipes_save_load_and_predict_the_same(pipeline, tmp_path):
     np.testing.assert_allclose(cats, actual, atol=1e-6)
 
 
-def test_replaced_listeners(encoder, tmp_path):
-    nlp = make(encoder)
-    texts = list(join_pairs(PAIRS))
-    expected = [doc.cats["A"] for doc in nlp.pipe(texts)]
-    nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
-    nlp.remove_pipe("transformer")
-    nlp.to_disk(tmp_path)
-    for one in (nlp, spacy.load(tmp_path)):
-        actual = [doc.cats["A"] for doc in one.pipe(texts)]
-        np.testing.assert_allclose(actual, expected, atol=1e-5)
+def segmenting(name, **settings):
+    nlp = make_blank()
+    segmenter = {"@segmenters": f"spacy-spanft.{name}Segmenter.v1", **settings}
+    config = {"segmenter": segmenter, "separator": "[SEP]"}
+    return nlp, nlp.add_pipe("span_segmenter", config=config)
 
 
-def test_learns_pairs(bert):
-    """The label says whether both texts are the same: no text alone tells."""
-    nlp = make(bert)
-    sides = ["good", "bad", "new york", "city"]
-    examples = [
-        Example.from_dict(
-            nlp.make_doc(join_pair(one, two)),
-            {"cats": {"A": float(one == two), "B": float(one != two)}},
-        )
-        for one in sides
-        for two in sides
-    ]
-    optimizer = nlp.create_optimizer()
-    optimizer.learn_rate = 0.005
-    for _ in range(150):
-        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
-    assert nlp.evaluate(examples)["cats_micro_f"] == 1.0
+def test_no_ngram_crosses_the_separator():
+    nlp, component = segmenting("Ngram")
+    ngrams = {"new york": 2, "york [sep] city": 2, "[sep] city": 2, "city hall": 1}
+    component.initialize(dictionary=NgramDictionary(ngrams))
+    docs = nlp.pipe(["in New York", "New York [SEP] city hall", "[SEP]", ""])
+    actual = [[span.text for span in doc.spans["ngrams"]] for doc in docs]
+    assert actual == [["New York"], ["New York", "city hall"], [], []]
 
 
-class TestSegmenter:
-    """No span crosses the separator."""
+@pytest.mark.parametrize("singletons", [False, True])
+def test_no_random_span_crosses_the_separator(singletons):
+    nlp, component = segmenting("Random", lengths=[0, 0, 1])
+    component.singletons = singletons
 
-    def cut(self, segmenter, **settings):
-        nlp = make_blank()
-        config = {"segmenter": segmenter, "separator": "[SEP]", **settings}
-        nlp.add_pipe("span_segmenter", config=config)
-        return nlp
+    @given(n=st.integers(0, 12), m=st.integers(0, 12))
+    def check(n, m):
+        doc = nlp(" ".join([*["word"] * n, "[SEP]", *["other"] * m]))
+        spans = doc.spans["ngrams"]
+        assert all(len(span) == 1 or "[SEP]" not in span.text for span in spans)
+        assert not singletons or sum(len(span) for span in spans) == len(doc)
 
-    def test_ngrams(self):
-        nlp = self.cut({"@segmenters": "spacy-spanft.NgramSegmenter.v1"})
-        ngrams = {"new york": 2, "york [sep] city": 2, "[sep] city": 2, "city hall": 1}
-        component = nlp.get_pipe("span_segmenter")
-        component.initialize(dictionary=NgramDictionary(ngrams))
-        doc = nlp("New York [SEP] city hall")
-        assert [s.text for s in doc.spans["ngrams"]] == ["New York", "city hall"]
-        docs = list(nlp.pipe(["in New York", "New York [SEP] city hall", "[SEP]", ""]))
-        counts = [len(doc.spans["ngrams"]) for doc in docs]
-        assert counts == [1, 2, 0, 0]
-
-    @pytest.mark.parametrize("singletons", [False, True])
-    def test_at_random(self, singletons):
-        segmenter = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
-        segmenter["lengths"] = [0, 0, 1]
-        nlp = self.cut(segmenter, singletons=singletons)
-
-        @given(n=st.integers(0, 12), m=st.integers(0, 12))
-        def check(n, m):
-            doc = nlp(" ".join([*["word"] * n, "[SEP]", *["other"] * m]))
-            for span in doc.spans["ngrams"]:
-                assert len(span) == 1 or "[SEP]" not in span.text
-            covered = sum(len(span) for span in doc.spans["ngrams"])
-            if singletons:
-                assert covered == len(doc)
-
-        check()
+    check()
 
 
-class TestErrors:
-    @pytest.mark.filterwarnings("ignore:A text has no separator")
-    def test_no_separator_in_the_tokenizer(self, encoder):
-        nlp = make(encoder)
-        tokenizer_of(nlp).sep_token = None
-        with pytest.raises(SpanftError, match="has no separator"):
-            nlp("a [SEP] b")
-        assert nlp("a").cats
-
-    def test_a_transformer_with_another_separator(self, encoder, tmp_path):
-        from spacy_spanft.training.readers.classification import table_corpus
-
-        nlp = make(encoder, separator="</s>")
-        (tmp_path / "x.tsv").write_text("text\tother\tlabel\na\tb\t1\n")
-        corpus = table_corpus(tmp_path / "x.tsv", text_pair="other")
-        with pytest.raises(SpanftError, match="'transformer' has separator = '</s>'"):
-            list(corpus(nlp))
-
-    def test_slow_tokenizer(self, tmp_path):
-        folder = save_bert(tmp_path / "bert")
-        with pytest.raises(SpanftError, match="use_fast = true"):
-            make(folder, tokenizer_config={"use_fast": False})
-
-    def test_the_pipeline_has_another_tokenizer(self, pipeline, nlp):
-        doc = nlp("a [SEP] b")
-        with pytest.raises(SpanftError, match=r"PairTokenizer\.v1"):
-            pipeline.get_pipe("transformer").predict([doc])
+def test_a_transformer_with_another_separator(bert, tmp_path):
+    nlp = make(bert, separator="</s>")
+    (tmp_path / "x.tsv").write_text("text\tother\tlabel\na\tb\t1\n")
+    corpus = table_corpus(tmp_path / "x.tsv", text_pair="other")
+    with pytest.raises(SpanftError, match="'transformer' has separator = '</s>'"):
+        list(corpus(nlp))
 
 
-@given(first=texts, second=texts)
-def test_any_pair(pipeline, first, second):
-    if "[SEP]" in first or "[SEP]" in second:
-        return
-    assert_like_hugging_face(pipeline, [join_pair(first, second)], [(first, second)])
-
-
-def test_truncated_tokens_have_no_wordpieces(pipeline):
-    text = join_pair("very bad city " * 9, "very good film " * 8)
-    (doc,), windows = encode(pipeline, [text])
-    encoding = encoding_of(doc, windows)
-    assert (encoding.n_rows == 0).any()
-    assert encoding.rows.max() < len(windows[0].ids)
+def test_slow_tokenizer(bert):
+    with pytest.raises(SpanftError, match="use_fast = true"):
+        make(bert, tokenizer_config={"use_fast": False})
