@@ -42,20 +42,18 @@ def test_signals_stop_a_command(capsys, number, code, raised):
     finally:
         list(map(signal.signal, numbers, before))
     assert end.value.code == code
-    assert capsys.readouterr().err == "✘ Stopped. No file is half written.\n"
-
-
-def test_signals_that_the_user_has_set_otherwise_stay():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
+        # What the user has set otherwise stays.
         with short_errors():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+    assert capsys.readouterr().err == "✘ Stopped. No file is half written.\n"
 
 
-def test_commands_run_in_other_threads(capsys):
-    """Where no handler can be set."""
+def test_errors_of_other_threads_and_tracebacks_on_request(capsys, monkeypatch):
+    """In other threads no handler can be set."""
 
     def command():
         with contextlib.suppress(SystemExit), short_errors():
@@ -65,9 +63,6 @@ def test_commands_run_in_other_threads(capsys):
     thread.start()
     thread.join()
     assert capsys.readouterr().err == "✘ Row 3.\n"
-
-
-def test_tracebacks_for_who_wants_them(monkeypatch):
     monkeypatch.setenv("SPANFT_TRACEBACK", "1")
     with pytest.raises(SpanftError, match="no label"), short_errors():
         raise SpanftError("Row 3 has no label.")

@@ -42,9 +42,6 @@ class Page(HTMLParser):
         elif tag in ("td", "th"):
             self.tables[-1][-1].append("")
 
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
@@ -67,12 +64,9 @@ def labeled(right, texts=None, **settings):
     right = np.array(right, np.bool_)
     rows = np.stack([np.zeros(len(right)), ~right], axis=1).astype(np.int64)
     usual = {
-        "n_parameters": 1_000_000,
-        "words_per_second": 1234.0,
-        "peak_memory": 567.0,
-        "spans_per_doc": 1.0,
-        "spans": [[(0, 4)]] * len(right),
-        "n_ngrams": None,
+        **{"n_parameters": 1_000_000, "words_per_second": 1234.0},
+        **{"peak_memory": 567.0, "n_ngrams": None},
+        **{"spans_per_doc": 1.0, "spans": [[(0, 4)]] * len(right)},
     }
     return Measured(
         metric="cats_accuracy",

@@ -18,8 +18,8 @@ def test_disagreements_are_counted_and_ordered_by_rule(monkeypatch):
     #         last better: 0, 1, 3, 4 ; first better: 2 ; half of the runs: 5
     base = [[0, 0, 1, 0, 0, 0], [0, 1, 1, 0, 0, 1], [0, 0, 1, 0, 1, 0]]
     last = [[1, 1, 0, 1, 1, 1], [1, 1, 0, 1, 1, 0], [0, 1, 0, 1, 1, 0]]
-    rights = {"base": base, "middle": [[0] * 6], "last": last}
-    arms = {name: [labeled(r) for r in runs] for name, runs in rights.items()}
+    rights = (("base", base), ("middle", [[0] * 6]), ("last", last))
+    arms = {name: [labeled(r) for r in runs] for name, runs in rights}
     sides = disagreements(against(arms, monkeypatch))
     assert [side[:3] for side in sides] == [("last", "base", 4), ("base", "last", 1)]
     # Text 4 is the one on which all six runs differ.
@@ -51,17 +51,13 @@ def test_disagreements_of_scores_and_of_spans(monkeypatch):
         ("3.00", None, "off by 1.00"),
         ("2.00", None, "off by 0.00"),
     ]
-    expected = "Where last is nearer and base is further off: 2 of 4"
-    assert expected in Page(to_html({"": both})).text
-    arms = {}
+    text = Page(to_html({"": both})).text
+    assert "Where last is nearer and base is further off: 2 of 4" in text
     for name, second in (("base", [1, 1, 0]), ("last", [1, 0, 0])):
         rows = np.array([[1, 0, 0], second])
+        values = {"rows": rows, "score": count_score(rows), "score_of": count_score}
         wrong = rows[:, 1:].any(axis=1)
-        values = {"rows": rows, "score": count_score(rows), "wrong": wrong}
-        measured = labeled([1, 1])._replace(
-            metric="ents_f", score_of=count_score, **values
-        )
-        arms[name] = [measured]
+        arms[name] = [labeled([1, 1])._replace(metric="ents_f", wrong=wrong, **values)]
     assert numbers(disagreements(against(arms, monkeypatch))) == [[2], []]
 
 

@@ -72,6 +72,9 @@ def test_scores_are_averaged(folder):
     voted = measure(paths, setup)
     assert voted.answers == averages(folder, ["0", "1", "2"])
     alone = [measure([path], setup) for path in paths]
+    # None of them has a segmenter.
+    assert alone[0].spans == [[]] * len(TEXTS)
+    assert alone[0].spans_per_doc is alone[0].n_ngrams is None
     assert any(voted.answers != run.answers for run in alone)
     pairs = zip(voted.answers, voted.gold, strict=True)
     assert voted.score == np.mean([answer == gold for answer, gold in pairs])
@@ -80,7 +83,7 @@ def test_scores_are_averaged(folder):
 
 
 def test_spans_are_put_to_the_vote(nlp):
-    words = ["a", "b", "c", "d"]
+    words = list("abcd")
     votes = [
         ([(0, 1, "X"), (2, 4, "X")], [(0, 2, "S"), (1, 3, "S")]),
         ([(0, 1, "X"), (2, 3, "X")], [(0, 2, "S"), (1, 3, "S")]),
@@ -115,30 +118,26 @@ def test_spans_are_put_to_the_vote(nlp):
 
 @pytest.mark.usefixtures("at_once")
 def test_an_ensemble_of_each_arm(folder, tmp_path):
-    arms = {
-        "two": [folder / "0", folder / "1"],
-        "one": [folder / "2"],
-        "three": [folder / "0", folder / "1", folder / "2"],
-    }
+    paths = [folder / "0", folder / "1", folder / "2"]
+    arms = {"two": paths[:2], "one": paths[2:], "three": paths}
     settings = {"metric": "cats_accuracy", "n_resamples": 50, "ensemble": True}
     compared = compare(arms, folder / "test.spacy", **settings)
     assert [arm.name for arm in compared.arms] == ["two", "one", "three"]
-    assert [arm.name for arm in compared.ensembles] == ["two", "three"]
     two, three = compared.ensembles
     assert two.runs[0].answers == averages(folder, ["0", "1"])
     assert two.models is None
     assert three.models.mean == pytest.approx(three.mean - two.mean)
-    values = json.loads(json.dumps(compared.to_json()))
-    assert [arm["name"] for arm in values["ensembles"]] == ["two", "three"]
-    assert values["ensembles"][1]["parameters_added"] == 2.0
+    values = json.loads(json.dumps(compared.to_json()))["ensembles"]
+    assert [(arm["name"], arm["parameters_added"]) for arm in values] == [
+        ("two", 1.0),
+        ("three", 2.0),
+    ]
     with pytest.raises(ComparisonError, match="No arm has several runs"):
-        compare({"one": [folder / "2"]}, folder / "test.spacy", ensemble=True)
+        compare({"one": paths[2:]}, folder / "test.spacy", ensemble=True)
     args = [f"two={folder}/0", f"two={folder}/1", f"one={folder}/2"]
     options = ["--data", folder / "test.spacy", "--ensemble", "-o", tmp_path]
     done = run("spanft", "compare", *args, *options)
     assert "| two (ensemble) | 1 |" in done.stdout
-    assert "one (ensemble)" not in done.stdout
-    assert "compared with the ensemble of the first arm" in done.stdout
     page = Page((tmp_path / "comparison.html").read_text(encoding="utf8"))
     names = [row[0] for row in page.rows(0)[1:]]
     assert names == ["two", "one", "two (ensemble)"]

@@ -34,21 +34,18 @@ def test_what_is_missing_is_named(monkeypatch, cuda, cupy, expected):
         load("nonsense", 0)  # the pipeline is not to blame
 
 
-def test_pytorch_is_asked_too(monkeypatch):
-    """With CuPy alone thinc would begin, and fail in the middle."""
+def test_what_thinc_and_cuda_say_of_it(monkeypatch):
     let_there_be(monkeypatch, cupy=True)
+    # With CuPy alone thinc would begin, and fail in the middle.
     monkeypatch.setattr("thinc.api.require_gpu", lambda gpu_id: True)
     with pytest.raises(SpanftError, match="PyTorch is built without CUDA"):
         gpu.select_gpu(0)
     let_there_be(monkeypatch, "12.8", cupy=True)
     gpu.select_gpu(0)
 
-
-def test_errors_of_cuda_are_told(monkeypatch):
     def fail(gpu_id):
         raise RuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
 
-    let_there_be(monkeypatch, "12.8", cupy=True)
     monkeypatch.setattr("thinc.api.require_gpu", fail)
     with pytest.raises(SpanftError, match=r"GPU 7 .*: cudaErrorInvalidDevice: invalid"):
         gpu.select_gpu(7)

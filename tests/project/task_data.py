@@ -67,14 +67,18 @@ def content_of(task, doc):
     return " ".join(token.text for token in doc), spans
 
 
-def tsv(columns, *, header=True):
-    """Write columns: a function of text, pair and label for each."""
+def tsv(named=(), *broken, header=True, **columns):
+    """Write columns: a function of text, pair and label for each.
+
+    Broken lines are put behind the first row.
+    """
+    columns = {**dict(named), **columns}
 
     def write(task, part):
         rows = rows_of(task, part)
         lines = ["\t".join(columns)] if header else []
         lines += ["\t".join(make(*row) for make in columns.values()) for row in rows]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines[:2], *broken, *lines[2:]]) + "\n"
 
     return write
 
@@ -108,17 +112,6 @@ def jsonl(task, part):
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def with_gaps(columns, *broken):
-    """Put broken lines behind the first row."""
-    write = tsv(columns)
-
-    def made(task, part):
-        lines = write(task, part).split("\n")
-        return "\n".join([*lines[:2], *broken, *lines[2:]])
-
-    return made
-
-
 def conll(task, part):
     sentences = [
         "".join(f"{word} {tag}\n" for word, tag in zip(*sentence, strict=True))
@@ -127,92 +120,46 @@ def conll(task, part):
     return "-DOCSTART- O\n\n" + "\n".join(sentences)
 
 
+def parts(train, dev, test):
+    return {"train": train, "dev": dev, "test": test}
+
+
 PAIR = {"sentence1": first, "sentence2": second}
+QQP = {"id": some, "question1": first, "question2": second}
+QQP["is_duplicate"] = number("qqp")
+COLA_RAW = {"0": some, "1": number("cola"), "2": some, "3": first}
+MRPC_RAW = {"\ufeffQuality": number("mrpc"), "#1 ID": some, "#2 ID": some}
+MRPC_RAW |= {"#1 String": first, "#2 String": second}
 GLUE = {"train": "train.tsv", "test": "dev.tsv"}
-QUESTIONS = {"question1": first, "question2": second}
+MNLI = {"train": "train.tsv", "test": "dev_matched.tsv"}
+MNLI["test_mismatched"] = "dev_mismatched.tsv"
+WNUT = parts("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated")
+SNLI = [
+    parts(*(f"{n}{part}.jsonl" for part in parts(0, 0, 0))) for n in ("", "snli_1.0_")
+]
 LAYOUTS = {
-    "cola-raw": (
-        "CoLA",
-        GLUE,
-        tsv({0: some, 1: number("cola"), 2: lambda *_: "", 3: first}, header=False),
-    ),
-    "cola": ("CoLA", GLUE, tsv({"sentence": first, "label": number("cola")})),
-    "sst2": ("SST-2", GLUE, tsv({"sentence": first, "label": number("sst2")})),
-    "mrpc-raw": (
-        "MRPC",
-        GLUE,
-        tsv(
-            {
-                "\ufeffQuality": number("mrpc"),
-                "#1 ID": some,
-                "#2 ID": some,
-                "#1 String": first,
-                "#2 String": second,
-            }
-        ),
-    ),
-    "mrpc": ("MRPC", GLUE, tsv({**PAIR, "label": number("mrpc")})),
-    "qqp": (
-        "QQP",
-        GLUE,
-        with_gaps(
-            {"id": some, **QUESTIONS, "is_duplicate": number("qqp")},
-            "1\tonly a part of",
-            "2\tno\tlabel\t",
-        ),
-    ),
-    "stsb": ("STS-B", GLUE, tsv({"index": some, **PAIR, "score": name})),
-    "stsb-label": ("STS-B", GLUE, tsv({**PAIR, "label": name})),
-    "mnli": (
-        "MNLI",
-        {
-            "train": "train.tsv",
-            "test": "dev_matched.tsv",
-            "test_mismatched": "dev_mismatched.tsv",
-        },
-        tsv({"index": some, **PAIR, "label1": some, "gold_label": name}),
-    ),
-    "qnli": (
-        "QNLI",
-        GLUE,
-        tsv({"index": some, "question": first, "sentence": second, "label": name}),
-    ),
-    "rte": ("RTE", GLUE, tsv({"index": some, **PAIR, "label": name})),
-    "wnli": ("WNLI", GLUE, tsv({"index": some, **PAIR, "label": number("wnli")})),
+    "cola-raw": ("CoLA", GLUE, tsv(COLA_RAW, header=False)),
+    "cola": ("CoLA", GLUE, tsv(sentence=first, label=number("cola"))),
+    "sst2": ("SST-2", GLUE, tsv(sentence=first, label=number("sst2"))),
+    "mrpc-raw": ("MRPC", GLUE, tsv(MRPC_RAW)),
+    "mrpc": ("MRPC", GLUE, tsv(PAIR, label=number("mrpc"))),
+    "qqp": ("QQP", GLUE, tsv(QQP, "1\tonly a part of", "2\tno\tlabel\t")),
+    "stsb": ("STS-B", GLUE, tsv(index=some, **PAIR, score=name)),
+    "stsb-label": ("STS-B", GLUE, tsv(PAIR, label=name)),
+    "mnli": ("MNLI", MNLI, tsv(index=some, **PAIR, label1=some, gold_label=name)),
+    "qnli": ("QNLI", GLUE, tsv(i=some, question=first, sentence=second, label=name)),
+    "rte": ("RTE", GLUE, tsv(index=some, **PAIR, label=name)),
+    "wnli": ("WNLI", GLUE, tsv(PAIR, label=number("wnli"))),
     "snli": (
         "SNLI",
-        {part: f"{part}.tsv" for part in ("train", "dev", "test")},
-        with_gaps({"index": some, **PAIR, "gold_label": name}, "0\tno\tlabel\t-"),
+        parts("train.tsv", "dev.tsv", "test.tsv"),
+        tsv({"index": some, **PAIR, "gold_label": name}, "0\tno\tlabel\t-"),
     ),
-    "snli-jsonl": (
-        "SNLI",
-        {part: f"{part}.jsonl" for part in ("train", "dev", "test")},
-        jsonl,
-    ),
-    "snli-raw": (
-        "snli_1.0",
-        {part: f"snli_1.0_{part}.jsonl" for part in ("train", "dev", "test")},
-        jsonl,
-    ),
-    "conll2003": (
-        "conll2003",
-        {"train": "train.txt", "dev": "valid.txt", "test": "test.txt"},
-        conll,
-    ),
-    "conll2003-raw": (
-        "conll2003",
-        {"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"},
-        conll,
-    ),
-    "wnut17": (
-        "wnut17",
-        {
-            "train": "wnut17train.conll",
-            "dev": "emerging.dev.conll",
-            "test": "emerging.test.annotated",
-        },
-        conll,
-    ),
+    "snli-jsonl": ("SNLI", SNLI[0], jsonl),
+    "snli-raw": ("snli_1.0", SNLI[1], jsonl),
+    "conll2003": ("conll2003", parts("train.txt", "valid.txt", "test.txt"), conll),
+    "conll2003-raw": ("conll2003", parts("eng.train", "eng.testa", "eng.testb"), conll),
+    "wnut17": ("wnut17", WNUT, conll),
     "wikigold": ("wikigold", {"whole": "wikigold.conll.txt"}, conll),
 }
 

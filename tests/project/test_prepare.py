@@ -4,6 +4,7 @@ import importlib
 import json
 from pathlib import Path
 
+import datasets
 import pytest
 import spacy
 import typer
@@ -11,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import DocBin
 from spacy.training import Corpus
+from transformers import AutoTokenizer
 from typer.testing import CliRunner
 
+from spacy_spanft.experiments.metrics import metric_of
 from spacy_spanft.training.readers.classification import table_corpus
 
 from ..tiny import save_bert
@@ -38,7 +41,6 @@ def run(*args, ok=True):
     done = CliRunner().invoke(app, [str(arg) for arg in args])
     assert (done.exit_code == 0) == ok, f"{done.output}\n{done.exception!r}"
     if not ok:
-        assert done.exit_code == 1
         assert done.stderr.startswith("✘ ")
         assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr
@@ -99,8 +101,6 @@ def test_files(layout, tmp_path):
 
 
 def test_every_metric_is_known_to_compare():
-    from spacy_spanft.experiments.metrics import metric_of
-
     factories = {"single": "textcat", "pair": "textcat", "score": "text_regressor"}
     for task in TASKS.values():
         nlp = spacy.blank("en")
@@ -111,217 +111,170 @@ def test_every_metric_is_known_to_compare():
         assert metric.name == task.metric
 
 
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    """Prepare pairs with labels, and pairs with scores."""
-    folder = tmp_path_factory.mktemp("pairs")
-    for task in ("rte", "stsb"):
-        write_layout(task, folder / LAYOUTS[task][0])
-        run(task, folder / task, "--data-dir", folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def pair_nlp():
+@pytest.mark.parametrize("task", ["rte", "stsb"])
+def test_pairs_are_read_as_table_corpus_reads_them(tmp_path, task):
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
-    return spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
+    write_layout(task, tmp_path)
+    run(task, tmp_path / "out", "--data-dir", tmp_path)
+    columns = {"text": "sentence1", "text_pair": "sentence2"}
+    columns |= {"score": "score"} if task == "stsb" else {}
+    expected = table_corpus(tmp_path / "dev.tsv", **columns)
+    path = tmp_path / "out" / "test.spacy"
+    for corpus in (Corpus(path), table_corpus(path, text_pair="sentence2")):
+        for example, other in zip(corpus(nlp), expected(nlp), strict=True):
+            for doc in (example.predicted, example.reference):
+                assert [t.text for t in doc] == [t.text for t in other.reference]
+                assert [t.text for t in doc].count("[SEP]") == 1
+            assert example.reference.cats == other.reference.cats
+            assert not example.predicted.cats
 
 
-class TestPairs:
-    """What is read from the .spacy files is what TableCorpus reads."""
-
-    @pytest.mark.parametrize("task", ["rte", "stsb"])
-    def test_tokens_and_labels(self, pairs, pair_nlp, task):
-        score = {"score": "score"} if task == "stsb" else {}
-        expected = table_corpus(
-            pairs / LAYOUTS[task][0] / "dev.tsv",
-            text="sentence1",
-            text_pair="sentence2",
-            **score,
-        )
-        path = pairs / task / "test.spacy"
-        for corpus in (Corpus(path), table_corpus(path, text_pair="sentence2")):
-            for example, other in zip(
-                corpus(pair_nlp), expected(pair_nlp), strict=True
-            ):
-                for doc in (example.predicted, example.reference):
-                    assert [t.text for t in doc] == [t.text for t in other.reference]
-                    assert [t.text for t in doc].count("[SEP]") == 1
-                assert example.reference.cats == other.reference.cats
-                assert not example.predicted.cats
+def test_in_three():
+    parts = splits.split_in_three(range(25))
+    sizes = {part: len(rows) for part, rows in parts.items()}
+    assert sizes == {"train": 21, "dev": 2, "test": 2}
+    assert sorted(row for part in parts.values() for row in part) == [*range(25)]
+    assert parts == splits.split_in_three(range(25))
+    assert parts != splits.split_in_three(range(25), seed=1)
 
 
-class TestSplits:
-    def test_in_three(self):
-        parts = splits.split_in_three(range(25))
-        assert {part: len(rows) for part, rows in parts.items()} == {
-            "train": 21,
-            "dev": 2,
-            "test": 2,
-        }
-        every = [row for part in parts.values() for row in part]
-        assert sorted(every) == list(range(25))
-        assert parts == splits.split_in_three(range(25))
-        assert parts != splits.split_in_three(range(25), seed=1)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 9), st.integers())),
+    n=st.integers(0, 12),
+    taken=st.sets(st.integers(0, 9)),
+)
+def test_repeated_rows_are_in_one_part(rows, n, taken):
+    stay, drawn = splits.split_off(rows, n, key=lambda row: row[0], taken=taken)
+    keys = [{row[0] for row in part} for part in (stay, drawn)]
+    assert not keys[0] & keys[1]
+    assert not taken & (keys[0] | keys[1])
+    free = [row for row in rows if row[0] not in taken]
+    assert len(drawn) == min(n, len(free))
+    assert [row for row in free if row in stay] == stay
+    assert all(row in stay or row[0] in keys[1] for row in free)
+    again = splits.split_off(rows, n, key=lambda row: row[0], taken=taken)
+    assert again == (stay, drawn)
 
-    @given(
-        rows=st.lists(st.tuples(st.integers(0, 9), st.integers())),
-        n=st.integers(0, 12),
-        taken=st.sets(st.integers(0, 9)),
-    )
-    def test_repeated_rows_are_in_one_part(self, rows, n, taken):
-        stay, drawn = splits.split_off(rows, n, key=lambda row: row[0], taken=taken)
-        keys = [{row[0] for row in part} for part in (stay, drawn)]
-        assert not keys[0] & keys[1]
-        assert not taken & (keys[0] | keys[1])
-        free = [row for row in rows if row[0] not in taken]
-        assert len(drawn) == min(n, len(free))
-        assert [row for row in free if row in stay] == stay
-        assert all(row in stay or row[0] in keys[1] for row in free)
-        assert (stay, drawn) == splits.split_off(
-            rows, n, key=lambda r: r[0], taken=taken
-        )
 
-    def test_rows_of_the_test_data_are_left_out(self, tmp_path):
-        lines = [f"text {i}\t{i % 2}" for i in range(30)]
-        train = ["sentence\tlabel", *lines, *lines[:3]]
-        (tmp_path / "train.tsv").write_text("\n".join(train))
-        (tmp_path / "dev.tsv").write_text("\n".join(["sentence\tlabel", *lines[25:]]))
-        run("sst2", tmp_path / "out", "--data-dir", tmp_path)
-        parts, about = read(tmp_path / "out")
-        texts = {part: {doc.text for doc in docs} for part, docs in parts.items()}
-        assert sum(map(len, texts.values())) == 30
-        assert len(set.union(*texts.values())) == 30
-        assert about["left_out"] == 33 + 5 - sum(about["counts"].values())
+def test_rows_of_the_test_data_are_left_out(tmp_path):
+    lines = [f"text {i}\t{i % 2}" for i in range(30)]
+    for file, rows in (("train", [*lines, *lines[:3]]), ("dev", lines[25:])):
+        (tmp_path / f"{file}.tsv").write_text("\n".join(["sentence\tlabel", *rows]))
+    run("sst2", tmp_path / "out", "--data-dir", tmp_path)
+    parts, about = read(tmp_path / "out")
+    texts = [{doc.text for doc in docs} for docs in parts.values()]
+    assert sum(map(len, texts)) == len(set.union(*texts)) == 30
+    assert about["left_out"] == 33 + 5 - sum(about["counts"].values())
 
-    @pytest.mark.parametrize("task", ["rte", "snli", "wikigold"])
-    def test_limit(self, tmp_path, task):
-        write_layout(task, tmp_path)
-        sizes = set()
-        for limit in (2, 3):
-            run(task, tmp_path / "out", "--data-dir", tmp_path, "--limit", limit)
-            sizes |= set(read(tmp_path / "out")[1]["counts"].values())
-        assert sizes == {2, 3}
 
-    def test_at_most_so_many_dev_rows(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(prepare, "MAX_DEV", 3)
-        write_layout("rte", tmp_path)
-        run("rte", tmp_path / "out", "--data-dir", tmp_path)
+@pytest.mark.parametrize("task", ["rte", "snli", "wikigold"])
+def test_limits(tmp_path, monkeypatch, task):
+    write_layout(task, tmp_path)
+    args = (task, tmp_path / "out", "--data-dir", tmp_path)
+    for limit in (2, 3):
+        run(*args, "--limit", limit)
+        assert set(read(tmp_path / "out")[1]["counts"].values()) == {limit}
+    monkeypatch.setattr(prepare, "MAX_DEV", 3)
+    run(*args)
+    if task == "rte":
         counts = read(tmp_path / "out")[1]["counts"]
         assert counts == {"train": 37, "dev": 3, "test": 6}
 
 
-class TestDatasets:
-    """Local folders of the format that the hub's datasets have."""
-
-    @pytest.fixture(autouse=True)
-    def cache(self, tmp_path, monkeypatch):
-        import datasets
-
-        monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-        datasets.disable_progress_bars()
-        yield
-        datasets.enable_progress_bars()
-
-    def save(self, folder, task, monkeypatch, tail=()):
-        """Save the parts of a task as Parquet, and let the task be read from there."""
-        import datasets
-
-        about = TASKS[task]
-        splits = dict(about.splits)
-        if task == "wikigold":  # whose one part is two splits
-            splits = {"train": "train", "test": "test"}
-        columns = [column for column in about.layouts[0][:3] if column]
-        for part, split in splits.items():
-            rows = self.rows(task, part, split)
-            data = datasets.Dataset.from_list(
-                [dict(zip(columns, row, strict=True)) for row in [*rows, *tail]],
-                features=self.features(task, columns),
-            )
-            path = folder / "data" / f"{split}-00000-of-00001.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            data.to_parquet(path)
-        monkeypatch.setitem(TASKS, task, about._replace(hub=(str(folder), None)))
-
-    def rows(self, task, part, split):
-        if task == "wikigold":
-            whole = sentences_of(task, "whole")
-            return whole[:45] if split == "train" else whole[45:]
-        if TASKS[task].kind == "ner":
-            return sentences_of(task, part)
-        rows = rows_of(task, part)
-        if TASKS[task].labels:
-            rows = [(a, b, TASKS[task].labels.index(label)) for a, b, label in rows]
-        return [tuple(cell for cell in row if cell is not None) for row in rows]
-
-    def features(self, task, columns):
-        import datasets
-
-        *texts, label = columns
-        made = {text: datasets.Value("string") for text in texts}
-        if TASKS[task].kind == "ner":
-            made = {texts[0]: datasets.Sequence(datasets.Value("string"))}
-            tags = TAGS if task != "wnut17" else None
-            named = datasets.ClassLabel(names=tags) if tags else None
-            made[label] = datasets.Sequence(named or datasets.Value("string"))
-        elif TASKS[task].labels:
-            made[label] = datasets.ClassLabel(names=list(TASKS[task].labels))
-        else:
-            made[label] = datasets.Value("float64")
-        return datasets.Features(made)
-
-    @pytest.mark.parametrize("task", TASKS)
-    def test_tasks(self, task, tmp_path, monkeypatch):
-        self.save(tmp_path / "hub", task, monkeypatch)
-        run(task, tmp_path / "out")
-        assert_prepared(task, tmp_path / "out")
-
-    def test_limit(self, tmp_path, monkeypatch):
-        self.save(tmp_path / "hub", "conll2003", monkeypatch)
-        run("conll2003", tmp_path / "out", "--limit", 2)
-        counts = read(tmp_path / "out")[1]["counts"]
-        assert counts == {"train": 2, "dev": 2, "test": 2}
+def save(folder, task):
+    """Save the parts of a task as Parquet, in the form of the hub's datasets."""
+    about = TASKS[task]
+    parts = about.splits
+    if task == "wikigold":  # whose one part is two splits
+        parts = {"train": "train", "test": "test"}
+    columns = [column for column in about.layouts[0][:3] if column]
+    for part, split in parts.items():
+        rows = rows_of_split(task, part, split)
+        data = datasets.Dataset.from_list(
+            [dict(zip(columns, row, strict=True)) for row in rows],
+            features=features_of(task, columns),
+        )
+        path = folder / "data" / f"{split}-00000-of-00001.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data.to_parquet(path)
 
 
-class TestErrors:
-    def test_other_columns(self, tmp_path):
-        for file in ("train.tsv", "dev.tsv"):
-            (tmp_path / file).write_text("question\tlabel\na\t1\n")
-        output = run("qqp", tmp_path / "out", "--data-dir", tmp_path, ok=False)
-        assert "has the columns 'question', 'label', but for qqp must have" in output
-        assert "'question1', 'question2', 'is_duplicate', or 'sentence1'" in output
+def rows_of_split(task, part, split):
+    labels = TASKS[task].labels
+    if task == "wikigold":
+        whole = sentences_of(task, "whole")
+        return whole[:45] if split == "train" else whole[45:]
+    if TASKS[task].kind == "ner":
+        return sentences_of(task, part)
+    rows = rows_of(task, part)
+    if labels:
+        rows = [(a, b, labels.index(label)) for a, b, label in rows]
+    return [tuple(cell for cell in row if cell is not None) for row in rows]
 
-    def test_encoders(self, tmp_path):
-        from transformers import AutoTokenizer
 
-        write_layout("rte", tmp_path)
-        write_layout("sst2", tmp_path / "SST-2")
-        bert = save_bert(tmp_path / "bert")
-        where = ("--data-dir", tmp_path, "--transformer", bert)
-        run("rte", tmp_path / "out", *where)
-        assert read(tmp_path / "out")[1]["transformer"] == str(bert)
-        tokenizer = AutoTokenizer.from_pretrained(bert)
-        tokenizer.sep_token = None
-        tokenizer.save_pretrained(bert)
-        assert "has no separator" in run("rte", tmp_path / "out", *where, ok=False)
-        run("sst2", tmp_path / "single", *where)
+def features_of(task, columns):
+    *texts, label = columns
+    string = datasets.Value("string")
+    made = dict.fromkeys(texts, string)
+    if TASKS[task].kind == "ner":
+        made = {texts[0]: datasets.Sequence(string)}
+        tags = string if task == "wnut17" else datasets.ClassLabel(names=TAGS)
+        made[label] = datasets.Sequence(tags)
+    elif TASKS[task].labels:
+        made[label] = datasets.ClassLabel(names=list(TASKS[task].labels))
+    else:
+        made[label] = datasets.Value("float64")
+    return datasets.Features(made)
 
-    @pytest.mark.parametrize("there", [False, True])
-    def test_all_files_or_none(self, tmp_path, monkeypatch, there):
-        write_layout("rte", tmp_path)
-        start = ("rte", tmp_path / "out", "--data-dir", tmp_path)
-        if there:
-            run(*start, "--limit", 2)
-        before = {p.name: p.read_bytes() for p in (tmp_path / "out").glob("*")}
-        write = Path.write_bytes
 
-        def fail(path, data):
-            if path.name == "test.spacy":
-                raise OSError(28, "No space left on device", str(path))
-            return write(path, data)
+@pytest.mark.parametrize("task", TASKS)
+def test_datasets(task, tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    save(tmp_path / "hub", task)
+    hub = (str(tmp_path / "hub"), None)
+    monkeypatch.setitem(TASKS, task, TASKS[task]._replace(hub=hub))
+    run(task, tmp_path / "out")
+    assert_prepared(task, tmp_path / "out")
+    run(task, tmp_path / "few", "--limit", 2)
+    assert set(read(tmp_path / "few")[1]["counts"].values()) == {2}
 
-        monkeypatch.setattr(Path, "write_bytes", fail)
-        assert "No space left" in run(*start, ok=False)
-        assert before == {p.name: p.read_bytes() for p in (tmp_path / "out").glob("*")}
-        assert bool(before) == there
-        assert not list(tmp_path.glob(".*"))
+
+def test_columns_and_encoders_that_do_not_fit(tmp_path):
+    for file in ("train.tsv", "dev.tsv"):
+        (tmp_path / file).write_text("question\tlabel\na\t1\n")
+    output = run("qqp", tmp_path / "out", "--data-dir", tmp_path, ok=False)
+    assert "has the columns 'question', 'label', but for qqp must have" in output
+    assert "'question1', 'question2', 'is_duplicate', or 'sentence1'" in output
+    write_layout("rte", tmp_path)
+    write_layout("sst2", tmp_path / "SST-2")
+    bert = save_bert(tmp_path / "bert")
+    options = ("--data-dir", tmp_path, "--transformer", bert)
+    run("rte", tmp_path / "out", *options)
+    assert read(tmp_path / "out")[1]["transformer"] == str(bert)
+    tokenizer = AutoTokenizer.from_pretrained(bert)
+    tokenizer.sep_token = None
+    tokenizer.save_pretrained(bert)
+    assert "has no separator" in run("rte", tmp_path / "out", *options, ok=False)
+    run("sst2", tmp_path / "single", *options)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_all_files_or_none(tmp_path, monkeypatch, there):
+    write_layout("rte", tmp_path)
+    start = ("rte", tmp_path / "out", "--data-dir", tmp_path)
+    if there:
+        run(*start, "--limit", 2)
+    before = {p.name: p.read_bytes() for p in (tmp_path / "out").glob("*")}
+    write = Path.write_bytes
+
+    def fail(path, data):
+        if path.name == "test.spacy":
+            raise OSError(28, "No space left on device", str(path))
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    assert "No space left" in run(*start, ok=False)
+    assert before == {p.name: p.read_bytes() for p in (tmp_path / "out").glob("*")}
+    assert bool(before) == there
+    assert not list(tmp_path.glob(".*"))
