@@ -113,11 +113,8 @@ def test_many_shards_on_several_threads(text, expected, temporary, small_shards)
     lines = text.read_text("utf8").split("\n")
     dictionary = count_lines(lines, source=text, n_process=3, **HOW)
     assert dictionary.to_bytes() == expected
-
-
-def test_a_tokenizer_that_needs_whole_lines(text, temporary, small_shards):
     how = {**HOW, "tokenizer": Spaces()}
-    dictionary = count_lines(text.read_text("utf8").split("\n"), source=text, **how)
+    dictionary = count_lines(lines, source=text, **how)
     assert dictionary.to_bytes() == NgramDictionary.from_files(text, **how).to_bytes()
 
 
@@ -130,17 +127,6 @@ def test_ray(text, expected, tmp_path, small_shards):
     assert list((tmp_path / "work").iterdir()) == []
     with pytest.raises(ZeroDivisionError):
         count_lines(lines, **how, tokenizer=Spaces(fails=True))
-
-
-def test_an_address_needs_ray(text):
-    with pytest.raises(SpanftError, match="'host:1' is that of a Ray cluster: add"):
-        NgramDictionary.from_files(text, address="host:1")
-
-
-def test_shards_are_small_where_memory_is():
-    size = bounded.shard_size
-    assert size(1, 4) == 1 << 20
-    assert size(1 << 30, 4) < size(1 << 30, 2) < size(2 << 30, 2) <= size(None, 2)
 
 
 def test_a_full_disk_is_named(text, temporary, monkeypatch):

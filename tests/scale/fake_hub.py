@@ -55,10 +55,6 @@ def fake_hub(cache):
     server.server_close()
 
 
-def _oid(data):
-    return hashlib.sha256(data).hexdigest()
-
-
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -80,7 +76,10 @@ class _Handler(BaseHTTPRequestHandler):
         if answer is None:
             self._send(b'{"error": "not here"}', 404)
         elif isinstance(answer, bytes):
-            headers = {"ETag": f'"{_oid(answer)}"', "X-Repo-Commit": SHA}
+            headers = {
+                "ETag": f'"{hashlib.sha256(answer).hexdigest()}"',
+                "X-Repo-Commit": SHA,
+            }
             self._send(answer, 200, headers)
         else:
             status = answer.pop("status", 200) if isinstance(answer, dict) else 200
@@ -107,17 +106,38 @@ class _Handler(BaseHTTPRequestHandler):
             hub.stored[path.removeprefix("/store/")] = body
             return {}
         if path.endswith("/info/lfs/objects/batch"):
-            return {"transfer": "basic", "objects": [*map(self._slot, body["objects"])]}
+            store = f"{hub.endpoint}/store/"
+            objects = [
+                {**wanted, "actions": {"upload": {"href": store + wanted["oid"]}}}
+                for wanted in body["objects"]
+            ]
+            return {"transfer": "basic", "objects": objects}
         _, *parts = path.split("/")
         if parts[:2] == ["api", "models"]:
             repo, what = "/".join(parts[2:4]), parts[4:5]
             if repo not in hub.repos:
                 return None
             if what == ["preupload"]:
-                return {"files": [self._mode(file) for file in body["files"]]}
+                modes = [
+                    {
+                        "path": file["path"],
+                        "uploadMode": "lfs" if file["size"] > MOST else "regular",
+                        "shouldIgnore": False,
+                    }
+                    for file in body["files"]
+                ]
+                return {"files": modes}
             if what == ["commit"]:
                 return self._commit(repo, body)
-            return self._tree(repo) if what == ["tree"] else self._info(repo)
+            files = hub.repos[repo].items()
+            if what == ["tree"]:
+                return [
+                    {"type": "file", "path": path, "size": len(data), "oid": SHA}
+                    for path, data in files
+                ]
+            names = [{"rfilename": name} for name, _ in files]
+            is_private = repo in hub.private
+            return {"id": repo, "sha": SHA, "private": is_private, "siblings": names}
         if parts[2:3] == ["resolve"]:
             return hub.repos.get("/".join(parts[:2]), {}).get("/".join(parts[4:]))
         return None
@@ -131,14 +151,6 @@ class _Handler(BaseHTTPRequestHandler):
                 self.hub.private.add(repo)
         return {"url": f"{self.hub.endpoint}/{repo}", "status": 200 if is_new else 409}
 
-    def _mode(self, file):
-        mode = "lfs" if file["size"] > MOST else "regular"
-        return {"path": file["path"], "uploadMode": mode, "shouldIgnore": False}
-
-    def _slot(self, wanted):
-        upload = {"href": f"{self.hub.endpoint}/store/{wanted['oid']}"}
-        return {**wanted, "actions": {"upload": upload}}
-
     def _commit(self, repo, body):
         for change in map(json.loads, body.splitlines()):
             value, files = change["value"], self.hub.repos[repo]
@@ -150,14 +162,3 @@ class _Handler(BaseHTTPRequestHandler):
                 files[value["path"]] = self.hub.stored[value["oid"]]
         url = f"{self.hub.endpoint}/{repo}/commit/{SHA}"
         return {"commitUrl": url, "commitOid": SHA, "success": True}
-
-    def _tree(self, repo):
-        return [
-            {"type": "file", "path": path, "size": len(data), "oid": _oid(data)}
-            for path, data in self.hub.repos[repo].items()
-        ]
-
-    def _info(self, repo):
-        names = [{"rfilename": name} for name in self.hub.repos[repo]]
-        is_private = repo in self.hub.private
-        return {"id": repo, "sha": SHA, "private": is_private, "siblings": names}

@@ -1,7 +1,10 @@
-"""Uploads, to a hub on this machine that is asked by huggingface_hub itself."""
+"""Packages that others can install, and uploads to a hub on this machine."""
 
+import importlib
 import io
+import pickle
 import re
+import shutil
 import sys
 import zipfile
 from pathlib import Path
@@ -9,32 +12,29 @@ from urllib.request import urlopen
 
 import pytest
 import spacy
+import srsly
+import torch
 from huggingface_hub import ModelCard, constants
 
 from spacy_spanft.scale import model_card, opened
 
 from ..commands import run
+from ..tiny import LISTENER, transformer_config
 from .fake_hub import TOKEN, fake_hub
 from .trained import save, wheel_of
 
+OURS = "spacy-spanft"
+OVER = "spacy-transformers"
 REPO = "me/en_reviews"
 TEXT = "new york was very good"
 PARTS = (("span_segmenter", {}), ("textcat", {}))
 META = {"name": "reviews", "version": "1.2.0", "license": "MIT"}
-PERFORMANCE = {"performance": {"cats_macro_f": 0.5}}
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pushed")
-    return save(folder / "model", *PARTS, **META, **PERFORMANCE)
-
-
-@pytest.fixture(scope="module")
-def wheel(model, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("packages")
-    run("package", model, folder, "--build", "none")
-    return wheel_of(folder / "en_reviews-1.2.0")
+    folder = tmp_path_factory.mktemp("pushed") / "model"
+    return save(folder, *PARTS, **META, performance={"cats_macro_f": 0.5})
 
 
 @pytest.fixture
@@ -75,8 +75,10 @@ def test_a_folder_arrives_whole_and_loads_as_its_card_says(hub, model):
 
 
 def test_a_wheel_arrives_beside_its_files_and_its_card_installs_it(
-    hub, model, wheel, tmp_path, monkeypatch
+    hub, model, tmp_path, monkeypatch
 ):
+    run("package", model, tmp_path, "--build", "none")
+    wheel = wheel_of(tmp_path / "en_reviews-1.2.0")
     push(wheel)
     files = hub.repos[REPO]
     card = files.pop("README.md").decode()
@@ -126,13 +128,7 @@ def test_what_is_to_be_private_is_never_where_anybody_sees_it(hub, model):
 
 
 @pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("repos/create", 401),
-        ("validate-yaml", 400),
-        ("commit/main", 413),
-        ("store/", 403),
-    ],
+    ("path", "status"), [("repos/create", 401), ("validate-yaml", 400), ("store/", 403)]
 )
 def test_what_the_hub_refuses_is_one_clear_error(hub, model, path, status):
     hub.refuse[path] = (status, "no rights")
@@ -143,36 +139,93 @@ def test_what_the_hub_refuses_is_one_clear_error(hub, model, path, status):
     assert not hub.messages
 
 
-@pytest.mark.parametrize("repo", ["reviews", "me/", "https://hf.co/me/a"])
-def test_names_that_no_repository_has(hub, model, repo):
-    assert "--repo is " in push(model, repo=repo, ok=False).stderr
+def test_what_is_no_repository_or_no_pipeline(hub, tmp_path):
+    model, bad = save(tmp_path / "model", ("textcat", {})), tmp_path / "bad"
+    for repo in ("reviews", "me/", "https://hf.co/me/a"):
+        assert "--repo is " in push(model, repo=repo, ok=False).stderr
+    shutil.copytree(model, bad)
+    (bad / "meta.json").write_text("[]")
+    wheel = tmp_path / "en_x-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("a/b/config.cfg", "[nlp]\nlang = en\n")
+    for path, message in {
+        model / "none": "there is no such folder",
+        model / "meta.json": "is a file",
+        model / "vocab": "has no meta.json and no config.cfg.",
+        bad: "meta",
+        model / "no.whl": "is not a wheel",
+        wheel: "is not a pipeline",
+    }.items():
+        for command in (("push", path, "--repo", REPO), ("card", path)):
+            done = run("spanft", *command, ok=False)
+            assert done.stderr.startswith("✘"), done.stderr
+            assert message in done.stderr
     assert not hub.asked
 
 
-def no_wheel(folder):
-    path = folder / "en_x-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("a/b/config.cfg", "[nlp]\nlang = en\n")
-    return path
+def packaged(model, folder, *options):
+    folder.mkdir(exist_ok=True)
+    run("package", model, folder, "--build", "none", *options)
+    (made,) = folder.iterdir()
+    return made, srsly.read_json(made / "meta.json")
+
+
+def required(meta):
+    return {requirement.split(">=")[0] for requirement in meta["requirements"]}
+
+
+TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}}}
+SCORER = {"@scorers": "spacy-spanft.classification_scorer.v1"}
+
+
+OVER_IT = {"@architectures": "spacy-spanft.ClsTextCat.v1", "tok2vec": LISTENER}
+OVER_IT["exclusive_classes"] = True
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("components", "config", "expected"),
     [
-        (lambda folder: folder / "none", "there is no such folder"),
-        (lambda folder: folder / "meta.json", "is a file"),
-        (lambda folder: folder / "vocab", "has no meta.json and no config.cfg."),
-        (lambda folder: "blank:en", "blank:en"),
-        (lambda folder: (folder / "meta.json").write_text("[]") and folder, "meta"),
-        (lambda folder: (folder / "config.cfg").write_text("[n") and folder, "[n"),
-        (lambda folder: folder / "no.whl", "is not a wheel"),
-        (no_wheel, "is not a pipeline"),
+        ([("textcat", {})], None, set()),
+        ([("textcat", {})], TOKENIZER, {OURS}),
+        ([("textcat", {"scorer": SCORER})], None, {OURS}),
+        ([("bilou_ner", {})], None, {OURS}),
+        (
+            ["transformer", ("textcat", {"model": OVER_IT})],
+            None,
+            {OURS, OVER},
+        ),
     ],
 )
-def test_what_is_no_pipeline(hub, change, message, tmp_path):
-    path = change(save(tmp_path / "model", ("textcat", {})))
-    for command in (("push", path, "--repo", REPO), ("card", path)):
-        done = run("spanft", *command, ok=False)
-        assert done.stderr.startswith("✘"), done.stderr
-        assert message in done.stderr
-    assert not hub.asked
+def test_whatever_is_named_is_required(components, config, expected, bert, tmp_path):
+    if components[0] == "transformer":
+        transformer = transformer_config(bert)
+        components = [(transformer.pop("factory"), transformer), components[1]]
+    model = save(tmp_path / "model", *components, config=config)
+    _, meta = packaged(model, tmp_path / "packages")
+    assert required(meta) == {"spacy", *expected}
+
+
+def refuse(*args, **settings):
+    raise AssertionError("a pickle")
+
+
+def test_what_is_installed_predicts_the_same_without_a_pickle(
+    trained, tmp_path, monkeypatch
+):
+    model = trained("textcat")
+    cats = spacy.load(model)(TEXT).cats
+    options = ("--name", "reviews", "--version", "1.2.0")
+    made, meta = packaged(model, tmp_path / "packages", *options)
+    assert required(meta) == {"spacy", OURS}
+    wheel = wheel_of(made)
+    assert wheel.name == "en_reviews-1.2.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(tmp_path / "site")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.delitem(sys.modules, "en_reviews", raising=False)
+    module = importlib.import_module("en_reviews")
+    assert Path(module.__file__).is_relative_to(tmp_path / "site")
+    assert module.__version__ == "1.2.0"
+    for library, name in ((pickle, "load"), (pickle, "loads"), (torch, "load")):
+        monkeypatch.setattr(library, name, refuse)
+    assert module.load()(TEXT).cats == cats

@@ -22,7 +22,7 @@ OPTIONS = {
 
 
 def save(folder, *components, config=None, **meta):
-    """Save a pipeline that is not trained: names of factories, and their settings."""
+    """Save an untrained pipeline: names of factories, and their settings."""
     nlp = spacy.blank("en", config=config or {}, meta=meta)
     for name, settings in components:
         pipe = nlp.add_pipe(name, config=settings)
@@ -44,28 +44,22 @@ def wheel_of(package):
 
 
 def train(folder, task, transformer, **settings):
-    """Train a pipeline, and return its folder."""
-    data = save_data(folder, task)
+    data = folder / "data.spacy"
+    if task in ("pair", "score"):
+        data = folder / "data.tsv"
+        data.write_text(PAIRED, encoding="utf8")
+    else:
+        docs = [spacy.blank("en")(text) for text in TEXTS * 8]
+        for i, doc in enumerate(docs):
+            doc.cats = {"A": float(i % 2 == 0), "B": float(i % 2)}
+            doc.ents = [Span(doc, 0, 2, "GPE")] if i % 2 else []
+            for token in doc:
+                token.tag_ = "X" if token.i else "Y"
+        DocBin(docs=docs).to_disk(data)
+    settings |= {"transformer": str(transformer)}
     files = {"train": str(data), "dev": str(data)}
-    settings = {"transformer": str(transformer), **settings}
     config = folder / "config.cfg"
     config.write_text(make_config(task, files=files, **settings), encoding="utf8")
     overrides = [word for key, value in OPTIONS.items() for word in (f"--{key}", value)]
     run("train", config, "--output", folder / "training", *overrides, cwd=folder)
     return folder / "training" / "model-best"
-
-
-def save_data(folder, task):
-    """Save what a task is trained on."""
-    if task in ("pair", "score"):
-        (folder / "data.tsv").write_text(PAIRED, encoding="utf8")
-        return folder / "data.tsv"
-    nlp = spacy.blank("en")
-    docs = [nlp(text) for text in TEXTS * 8]
-    for i, doc in enumerate(docs):
-        doc.cats = {"A": float(i % 2 == 0), "B": float(i % 2)}
-        doc.ents = [Span(doc, 0, 2, "GPE")] if i % 2 else []
-        for token in doc:
-            token.tag_ = "X" if token.i else "Y"
-    DocBin(docs=docs).to_disk(folder / "data.spacy")
-    return folder / "data.spacy"

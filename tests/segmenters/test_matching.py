@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from spacy_spanft import NgramDictionary, default_dictionary
-from spacy_spanft.segmenters.matcher import HashTable, take_from_head
+from spacy_spanft.segmenters.matcher import HashTable
 from spacy_spanft.segmenters.ngram import NgramSegmenter
 
 from ..ml.reference import greedy_longest
@@ -29,16 +29,6 @@ def test_hash_table_is_a_dict(entries, others):
     asked = [*entries, *others, 0]
     values = table.get(np.array(asked, np.uint64))
     assert values.tolist() == [entries.get(key, 0) for key in asked]
-
-
-@given(lengths=st.lists(st.integers(1, 6), max_size=40))
-def test_walk_from_head(lengths):
-    lengths = [min(n, len(lengths) - i) for i, n in enumerate(lengths)]
-    expected, at = [], 0
-    while at < len(lengths):
-        expected.append(at)
-        at += lengths[at]
-    assert take_from_head(np.array(lengths, np.int64)).tolist() == expected
 
 
 @pytest.mark.filterwarnings("ignore:The dictionary of the segmenter has no n-grams")
@@ -75,13 +65,10 @@ def test_prefixes_need_not_be_ngrams_and_docs_may_end_in_one(nlp):
     segmenter = NgramSegmenter(NgramDictionary({"a b c d": 1, "b c": 1}))
     docs = [nlp("a b c e a b c d"), nlp("d b c"), nlp("a b c")]
     assert segmenter(docs) == [[(1, 3), (4, 8)], [(1, 3)], [(1, 3)]]
-
-
-def test_empty_dictionary_and_no_docs(nlp):
+    assert segmenter([]) == []
     with pytest.warns(UserWarning, match="no n-grams, so there are no spans"):
         segmenter = NgramSegmenter(NgramDictionary({}))
     assert segmenter([nlp("a b"), nlp("")]) == [[], []]
-    assert segmenter([]) == []
 
 
 def test_long_doc_and_many_docs(nlp):

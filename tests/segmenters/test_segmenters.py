@@ -1,6 +1,7 @@
 """Chance and NLTK as segmenters."""
 
 import random
+import re
 
 import nltk
 import numpy as np
@@ -39,8 +40,6 @@ class TestRandom:
         assert segmenter([nlp("x"), nlp(TEXT), nlp("")])[1] == alone
         # In every process, whatever its hash seed, and in every version.
         assert alone == [(1, 3), (4, 6), (10, 12)]
-
-    def test_another_seed_cuts_elsewhere(self, nlp):
         cuts = {str(make_random_segmenter(seed=s)([nlp(TEXT)])) for s in range(-1, 5)}
         assert len(cuts) > 3
 
@@ -53,8 +52,6 @@ class TestRandom:
         singles = n_tokens - sizes @ [2, 3]
         shares = np.array([singles, *sizes]) / (singles + sizes.sum())
         assert shares == pytest.approx(lengths, abs=0.02)
-
-    def test_all_of_one_length(self, nlp):
         spans = RandomSegmenter([0, 0, 1], 0)([nlp("a b c d e f g")])[0]
         assert spans == [(0, 3), (3, 6)]
 
@@ -90,8 +87,6 @@ class TestNltk:
             [(0, 3, "NP"), (3, 5, "VP"), (5, 7, "NP")],
             [],
         ]
-
-    def test_white_space_inside_a_chunk(self, nlp, chunker):
         doc = nlp("  the old \n dog")
         spans = [doc[start:end].text for start, end, _ in chunker([doc])[0]]
         assert spans == ["the old \n dog"]
@@ -134,34 +129,25 @@ class TestNltk:
             nlp("hello world")
 
 
-def has_entity_data():
-    try:
-        return all(
-            map(nltk.data.find, ("chunkers/maxent_ne_chunker_tab", "corpora/words"))
-        )
-    except LookupError:
-        return False
+PHRASES = "[NP The old man] [VP has seen] [NP the sea] in [NP the morning]."
 
 
-@pytest.mark.skipif(
-    not (has_phrase_data() and has_entity_data()), reason="NLTK's data is not here"
+@pytest.mark.parametrize(
+    ("chunker", "text"),
+    [
+        ("entities", "[NE Barack Obama] visited [NE New York City] on Monday."),
+        pytest.param("phrases", PHRASES, marks=pytest.mark.slow),
+    ],
 )
-class TestNltkData:
-    def test_entities(self, nlp):
-        doc = nlp("Barack Obama visited  New York City on Monday.")
-        spans = make_nltk_chunk_segmenter("entities")([doc])[0]
-        assert [(doc[s:e].text, label) for s, e, label in spans] == [
-            ("Barack Obama", "NE"),
-            ("New York City", "NE"),
-        ]
-
-    @pytest.mark.slow
-    def test_phrases(self, nlp):
-        doc = nlp("The old man has seen the sea in the morning.")
-        spans = make_nltk_chunk_segmenter("phrases")([doc])[0]
-        assert [(doc[s:e].text, label) for s, e, label in spans] == [
-            ("The old man", "NP"),
-            ("has seen", "VP"),
-            ("the sea", "NP"),
-            ("the morning", "NP"),
-        ]
+def test_chunks_by_nltks_data(nlp, chunker, text):
+    try:
+        for name in ("chunkers/maxent_ne_chunker_tab", "corpora/words"):
+            nltk.data.find(name)
+    except LookupError:
+        pytest.skip("NLTK's data is not here")
+    if not has_phrase_data():
+        pytest.skip("NLTK's data is not here")
+    doc = nlp(re.sub(r"\[.. |\]", "", text))
+    spans = make_nltk_chunk_segmenter(chunker)([doc])[0]
+    expected = re.findall(r"\[(..) (.*?)\]", text)
+    assert [(label, doc[s:e].text) for s, e, label in spans] == expected

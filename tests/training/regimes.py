@@ -57,7 +57,6 @@ def make(bert, *heads, own=False, ours=False, **settings):
 
 
 def initialized(nlp):
-    """Return a pipeline and its examples, with an empty text among them."""
     examples = []
     for i, text in enumerate(TEXTS):
         at = text.find("new york")
@@ -69,7 +68,6 @@ def initialized(nlp):
 
 
 def step(nlp, examples, optimizer, accumulate=1, **settings):
-    """Do what spaCy's loop does in a step."""
     for batch in subdivide_batch(examples, accumulate):
         nlp.update(batch, sgd=False, **settings)
     for name, component in nlp.pipeline:
@@ -79,7 +77,6 @@ def step(nlp, examples, optimizer, accumulate=1, **settings):
 
 
 def encoders(nlp):
-    """Return the PyTorch modules of a pipeline."""
     return [shim_of(node)._model for node in _transformers(nlp)]
 
 
@@ -98,7 +95,6 @@ def hash_of(nlp, prefix=""):
 
 
 def head_weights(nlp):
-    """Return all parameters of thinc's own, which are those of the heads."""
     return [
         node.get_param(name).copy()
         for model in models(nlp).values()

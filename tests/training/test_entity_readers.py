@@ -45,7 +45,6 @@ EXPECTED = [("Ada Lovelace", "PER"), ("Babbage", "PER"), ("London", "LOC")]
 
 
 def table(tags=None, columns=4, separator=" "):
-    """Return the sentences in columns, with their own tags, or with others."""
     tags = tags or [row and row[-1] for row in IOB1]
     cells = [
         row and [*row[: columns - 1], tag] for row, tag in zip(IOB1, tags, strict=True)
@@ -66,13 +65,10 @@ class TestColumns:
     )
     def test_schemes_and_separators(self, nlp, tmp_path, tags, columns, separator, end):
         text = table(tags, columns, separator).replace("\n", end)
-        (tmp_path / "x.conll").write_bytes(text.encode())
-        assert ents(conll_corpus(tmp_path / "x.conll"), nlp) == [ENTS, ENTS[-1:]]
-
-    def test_compressed_with_a_byte_order_mark(self, nlp, tmp_path):
-        data = gzip.compress(b"\xef\xbb\xbf" + table().encode())
-        (tmp_path / "x.conll.gz").write_bytes(data)
-        assert ents(conll_corpus(tmp_path / "x.conll.gz"), nlp) == [ENTS, ENTS[-1:]]
+        data = gzip.compress(b"\xef\xbb\xbf" + text.encode())  # a byte order mark
+        for name, content in {"x.conll": text.encode(), "x.gz": data}.items():
+            (tmp_path / name).write_bytes(content)
+            assert ents(conll_corpus(tmp_path / name), nlp) == [ENTS, ENTS[-1:]]
 
     def test_documents(self, nlp, tmp_path):
         text = f"-DOCSTART- -X- O O\n\n{table()}\n-DOCSTART- -X- O O\n\n{table()}"
@@ -102,29 +98,21 @@ class TestColumns:
         [
             ("a O\nb PER\n", r"Line 2 of '.*x' has the tag 'PER', but tags must be O"),
             ("a B-PER,B-LOC\n", "has the tag 'B-PER,B-LOC'"),
-            ("a b-per\n", "has the tag 'b-per'"),
             ("# id = 5\na O\n", "Line 1 .* begin with # are not comments"),
             ("1\ta\tO\n2\tb\tO\n", "first column of .* numbers the tokens"),
             ("a\t\n", "Line 1 of .* must be a token and its tag"),
             ("a NN O\nb c NN O\n", "Line 2 of .* 4 columns, but the first line has 3"),
             ("-DOCSTART- O\n\n", "no rows in"),
+            (b"a O\n\xff O\n", "not valid UTF-8 at byte 4"),
         ],
     )
     def test_bad_lines(self, nlp, tmp_path, text, expected):
-        (tmp_path / "x").write_text(text)
+        text = text.encode() if isinstance(text, str) else text
+        (tmp_path / "x").write_bytes(text)
         with pytest.raises(SpanftError, match=expected):
             list(conll_corpus(tmp_path / "x")(nlp))
 
-    def test_bad_files(self, nlp, tmp_path):
-        (tmp_path / "x").write_bytes(b"a O\n\xff O\n")
-        with pytest.raises(SpanftError, match="not valid UTF-8 at byte 4"):
-            list(conll_corpus(tmp_path / "x")(nlp))
-        assert len(list(conll_corpus(tmp_path / "x", errors="replace")(nlp))) == 1
-        with pytest.raises(SpanftError, match=r"--paths\.train"):
-            conll_corpus(None)
-
     def test_what_spacy_convert_makes_of_it(self, nlp, tmp_path):
-        """Where spaCy reads such a file itself, ours reads the same."""
         from spacy.training.converters import conll_ner_to_docs
 
         expected = list(conll_ner_to_docs(table(), n_sents=1, no_print=True))
@@ -203,10 +191,7 @@ class TestOffsets:
     @pytest.mark.parametrize(
         ("row", "name"),
         [
-            (
-                {"spans": OBJECTS, "tokens": [{"text": "A"}], "answer": "accept"},
-                "x.jsonl",
-            ),
+            ({"spans": OBJECTS, "tokens": [{"text": "A"}]}, "x.jsonl"),
             ({"id": 1, "label": SPANS}, "x.jsonl"),
             ({"labels": SPANS}, "x.ndjson"),
             ({"entities": RELATIONS, "relations": []}, "x.jsonl"),
@@ -226,19 +211,16 @@ class TestOffsets:
         # A text without entities is one to learn from, not one without annotation.
         assert first.get_aligned_ner() == ["O", "O"]
 
-    def test_other_files_have_no_offsets(self, write):
+    def test_which_rows_are_read(self, nlp, write):
         assert not has_offsets(write({"text": "a", "label": "x"}))
         assert not has_offsets(write({"text": "a", "label": ["x", "y"]}))
         assert not has_offsets("x.conll")
-
-    def test_only_accepted_rows_are_read(self, nlp, write):
         rows = [
             {"text": TEXT, "spans": OBJECTS[:1], "answer": answer}
             for answer in ("reject", "accept", "ignore")
         ]
         assert ents(conll_corpus(write(*rows)), nlp) == [EXPECTED[:1]]
-
-    def test_space_around_spans_does_not_count(self, nlp, write):
+        # White space around spans does not count.
         path = write({"text": TEXT, "label": [[0, 13, "PER"], [16, 24, "PER"]]})
         assert ents(conll_corpus(path), nlp) == [EXPECTED[:2]]
 
@@ -267,39 +249,17 @@ class TestOffsets:
         ("label", "expected"),
         [
             ([[0, 99, "PER"]], r"Line 1 of .* span \[0, 99, 'PER'\], but .* 'Ada L"),
-            ([[5, 5, "PER"]], "has the span"),
-            ([[12, 13, "PER"]], "has the span"),
-            ([[0, 3]], "has the span"),
+            ([[12, 13, "PER"]], r"has the span \[12, 13, 'PER'\]"),
             ([{"start": 0, "end": 3}], "has the span"),
-            ([[0, 3, 4]], "has the span"),
+            ([[0, 3, 4]], r"has the span \[0, 3, 4\]"),
             (["PER"], "No row of .* has spans with character offsets"),
         ],
     )
     def test_errors_name_the_row_and_the_span(self, nlp, write, label, expected):
         with pytest.raises(SpanftError, match=expected):
             ents(conll_corpus(write({"text": TEXT, "label": label})), nlp)
-
-    @pytest.mark.parametrize(
-        ("name", "text", "expected"),
-        [
-            ("x.jsonl", '{"txt": "a", "label": [[0, 1, "X"]]}', 'Line 1 .* no "text"'),
-            ("x.json", '{"text": 1}', "not a JSON list of objects"),
-            ("x.json", "[", "is not valid JSON"),
-        ],
-    )
-    def test_files_that_are_not_rows(self, nlp, tmp_path, name, text, expected):
-        (tmp_path / name).write_text(text)
-        with pytest.raises(SpanftError, match=expected):
-            ents(conll_corpus(tmp_path / name), nlp)
-
-    def test_ner_learns_from_them(self, write):
-        config = {"@readers": "spacy-spanft.ConllCorpus.v1"}
-        config["path"] = str(write({"text": TEXT, "spans": OBJECTS}))
-        corpus = spacy.registry.resolve({"train": config})["train"]
-        nlp = spacy.blank("en")
-        nlp.add_pipe("ner")
-        spacy.util.fix_random_seed(0)
-        optimizer = nlp.initialize(lambda: corpus(nlp))
-        for _ in range(30):
-            nlp.update(list(corpus(nlp)), sgd=optimizer)
-        assert [(ent.text, ent.label_) for ent in nlp(TEXT).ents] == EXPECTED
+        with pytest.raises(SpanftError, match=r'Line 1 .* no "text"'):
+            ents(conll_corpus(write({"txt": TEXT, "label": SPANS})), nlp)
+        write().with_suffix(".json").write_text("[")
+        with pytest.raises(SpanftError, match="is not valid JSON"):
+            ents(conll_corpus(write().with_suffix(".json")), nlp)

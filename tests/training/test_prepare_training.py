@@ -1,6 +1,5 @@
 """What happens before the first step: evaluation that fits, and checks of a config."""
 
-import csv
 import json
 from copy import deepcopy
 
@@ -35,10 +34,8 @@ BOW = {
 
 
 def table(file, n_rows):
-    """Write a CSV file with texts of two labels."""
-    rows = [(GOOD, "good") if i % 3 else (BAD, "bad") for i in range(n_rows)]
-    with file.open("w", newline="") as stream:
-        csv.writer(stream).writerows([("text", "label"), *rows])
+    rows = [f"{GOOD},good" if i % 3 else f"{BAD},bad" for i in range(n_rows)]
+    file.write_text("\n".join(["text,label", *rows]) + "\n")
     return file
 
 
@@ -63,11 +60,6 @@ def quick(data, **changes):
     return config
 
 
-def is_log(row):
-    """Whether a row is of spaCy's table of scores: epoch, step, losses, scores."""
-    return len(row) > 4 and row[0].isdigit() and row[1].isdigit()
-
-
 def test_model_best_is_that_of_the_best_evaluation(bert, tmp_path):
     """The recipe of the documentation, with a size that it does not name."""
     pytest.importorskip("spacy_transformers")
@@ -82,7 +74,9 @@ def test_model_best_is_that_of_the_best_evaluation(bert, tmp_path):
     frequency = f"eval_frequency = {fitted.eval_frequency} (it was 100)"
     assert f"{frequency}, max_steps = {fitted.n_steps} (it was 0)" in done.stderr
     rows = [line.split() for line in done.stdout.splitlines()]
-    scores = {int(row[1]): float(row[-1]) for row in rows if is_log(row)}
+    # spaCy's table: epoch, step, losses, scores
+    logged = [row for row in rows if len(row) > 4 and "".join(row[:2]).isdigit()]
+    scores = {int(row[1]): float(row[-1]) for row in logged}
     assert list(scores) == [*range(0, n_steps, fitted.eval_frequency)]
     assert fitted.n_steps >= n_steps - 3  # the rate of the last steps is next to 0
     best = max(scores, key=lambda step: scores[step])
@@ -91,177 +85,6 @@ def test_model_best_is_that_of_the_best_evaluation(bert, tmp_path):
     nlp = spacy.load(tmp_path / "out" / "model-best")
     assert round(nlp.meta["performance"]["cats_score"], 2) == scores[best]
     assert nlp(GOOD).cats["good"] > 0.5 > nlp(BAD).cats["good"]
-
-
-class TestFit:
-    """eval_frequency and max_steps, as they are when the loop begins."""
-
-    @pytest.mark.parametrize(
-        ("limits", "expected"),
-        [
-            # Two batches an epoch; the last of three epochs is step 5.
-            ({"max_steps": 1000, "max_epochs": 0}, (2, 1000)),
-            ({"max_steps": 7, "max_epochs": 0}, (1, 7)),
-            ({"max_steps": 1000, "max_epochs": 0, "eval_frequency": 1}, (1, 1000)),
-            ({"max_steps": 0, "max_epochs": 3}, (1, 5)),
-            ({"max_steps": 4, "max_epochs": 3}, (2, 4)),
-            ({"max_steps": 99, "max_epochs": 3}, (1, 5)),
-            # Five batches an epoch, so step 14; and a single step.
-            ({"max_steps": 0, "max_epochs": 3, "batcher.size": 8}, (4, 12)),
-            ({"max_steps": 0, "max_epochs": 1, "batcher.size": 99}, (1, 1)),
-            # Without an end.
-            ({"max_steps": 0, "max_epochs": 0, "optimizer.learn_rate": 0.1}, (2, 0)),
-            # A stream.
-            ({"max_steps": 1000, "max_epochs": -1}, (100, 1000)),
-        ],
-    )
-    def test_sizes(self, data, limits, expected):
-        changes = {f"training.{name}": value for name, value in limits.items()}
-        nlp = init_nlp(quick(data, **changes))
-        training = nlp.config.interpolate()["training"]
-        assert (training["eval_frequency"], training["max_steps"]) == expected
-
-    def test_what_fits_stays_and_nothing_is_printed(self, data, capsys):
-        limits = {"max_steps": 9, "eval_frequency": 1, "max_epochs": 0}
-        init_nlp(quick(data, **{f"training.{k}": v for k, v in limits.items()}))
-        assert "eval_frequency" not in capsys.readouterr().err
-
-    def test_without_batches(self, data):
-        batcher = {
-            **{"@batchers": "spacy.batch_by_words.v1", "size": 1},
-            **{"tolerance": 0.2, "discard_oversize": True},
-        }
-        with pytest.raises(SpanftError, match=r"\[training\.batcher\] makes no batch"):
-            init_nlp(quick(data, **{"training.batcher": batcher}))
-
-    def test_numbers_are_drawn_as_without_it(self, data):
-        """It shuffles with numbers of its own: nothing else comes out of training."""
-        left = set()
-        for name in ("prepare_training", "warn_unseen_labels"):
-            callback = {"@callbacks": f"spacy-spanft.{name}.v1"}
-            steps = {"training.max_steps": 4, "training.eval_frequency": 2}
-            changes = {**steps, RATE: 0.01, "initialize.after_init": callback}
-            nlp, _ = train(init_nlp(quick(data, **changes)))
-            left.add(json.dumps(nlp(GOOD).cats))
-        assert len(left) == 1
-
-
-class TestScores:
-    """Metrics that choose the model must be computed by something."""
-
-    def weights(self, data, **weights):
-        return quick(data, **{"training.score_weights": weights})
-
-    def test_that_nothing_computes(self, data):
-        config = self.weights(data, cats_matthews=1.0, cats_score=None)
-        expected = r"'cats_matthews', which no comp.*macro_f"
-        with pytest.raises(SpanftError, match=expected):
-            init_nlp(config)
-        scorer = {"@scorers": "spacy-spanft.classification_scorer.v1"}
-        config["components"]["textcat"]["scorer"] = scorer
-        init_nlp(config)
-
-    @pytest.mark.parametrize("weight", [0.0, None])
-    def test_without_weight(self, weight, data):
-        init_nlp(self.weights(data, cats_fscore=weight, cats_score=1.0, speed=0.1))
-
-    def test_of_a_component_without_labels(self, data):
-        config = self.weights(data, ents_f=1.0)
-        config["nlp"]["pipeline"] = ["textcat", "ner"]
-        config["components"]["ner"] = {"factory": "ner"}
-        with pytest.warns(UserWarning, match="'ner' learns nothing: no example"):
-            init_nlp(config)
-
-    def test_of_a_scorer_that_fails_on_gold_data(self, data):
-        @spacy.registry.scorers("test_needs_predictions.v1")
-        def make():
-            def score(examples, **settings):
-                raise KeyError("no prediction")
-
-            return score
-
-        config = self.weights(data, cats_fscore=1.0)
-        scorer = {"@scorers": "test_needs_predictions.v1"}
-        config["components"]["textcat"]["scorer"] = scorer
-        init_nlp(config)
-
-
-class TestSpans:
-    """A model that reads spans needs them in training, too."""
-
-    @pytest.fixture
-    def make(self, data):
-        pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
-        model = {
-            "@architectures": "spacy-spanft.SpanTextCat.v1",
-            **{"exclusive_classes": True, "spans_key": "mine"},
-            **{"span_pooling": pooling, "doc_pooling": pooling, "tok2vec": TOKENS},
-        }
-
-        def make(pipeline, annotating):
-            config = quick(data)
-            config["components"] = {
-                "textcat": {"factory": "textcat", "model": dict(model)},
-                "cut": {"factory": "span_segmenter", "spans_key": "mine"},
-                "other": {"factory": "span_segmenter"},
-            }
-            config["nlp"]["pipeline"] = pipeline
-            config["training"]["annotating_components"] = annotating
-            return config
-
-        return make
-
-    def test_that_are_not_there_in_training(self, make):
-        config = make(["cut", "other", "textcat"], ["other"])
-        expected = r'from doc.spans\[.mine.\].* = \["other", "cut"\]\.$'
-        with pytest.raises(SpanftError, match=expected):
-            init_nlp(config)
-        config["training"]["annotating_components"] = ["cut"]
-        init_nlp(config)
-        frozen = {"annotating_components": [], "frozen_components": ["textcat"]}
-        config["training"].update(frozen)
-        init_nlp(config)
-
-    def test_that_are_written_too_late(self, make):
-        config = make(["other", "textcat", "cut"], ["cut"])
-        expected = r"'cut', which writes them, stands after it"
-        with pytest.raises(SpanftError, match=expected):
-            init_nlp(config)
-        config["components"]["textcat"]["model"]["segmentation"] = "none"
-        init_nlp(config)
-
-    def test_of_others(self, make):
-        """Whatever else may write them is not known from the config."""
-        init_nlp(make(["other", "textcat"], []))
-
-
-@pytest.mark.parametrize(
-    ("factory", "exclusive"), [("textcat", False), ("textcat_multilabel", True)]
-)
-def test_exclusive_classes_of_the_wrong_factory(factory, exclusive, data):
-    model = {
-        "@architectures": "spacy-spanft.ClsTextCat.v1",
-        "exclusive_classes": exclusive,
-        "tok2vec": TOKENS,
-    }
-    config = quick(data)
-    config["components"]["textcat"] = {"factory": factory, "model": model}
-    expected = str(not exclusive).lower()
-    with pytest.raises(SpanftError, match=f"exclusive_classes = {expected}"):
-        init_nlp(config)
-    model["exclusive_classes"] = not exclusive
-    init_nlp(config)
-
-
-def test_an_error_or_a_new_label_in_dev_comes_before_training(data, tmp_path):
-    (tmp_path / "dev.csv").write_text("text,label\na film,\n")
-    config = quick(data)
-    config["paths"]["dev"] = str(tmp_path / "dev.csv")
-    with pytest.raises(SpanftError, match=r"Line 2 of .*dev\.csv"):
-        init_nlp(config)
-    (tmp_path / "dev.csv").write_text("text,label\na film,good\nbad,ugly\n")
-    with pytest.warns(UserWarning, match="'textcat' has not seen .*: 'ugly'"):
-        init_nlp(config)
 
 
 @pytest.mark.parametrize("factory", ["ner", "bilou_ner", "spancat", "tagger"])
@@ -278,14 +101,139 @@ def test_unseen_labels_of_each_component(factory, nlp):
     warn_labels(model, [])
 
 
-def test_without_corpora_labels_are_initialized(data):
-    """As `nlp.initialize` does it, with examples of one's own."""
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        # Two batches an epoch; the last of three epochs is step 5.
+        ({"max_steps": 1000, "max_epochs": 0}, (2, 1000)),
+        ({"max_steps": 7, "max_epochs": 0}, (1, 7)),
+        ({"max_steps": 4, "max_epochs": 3}, (2, 4)),
+        ({"max_steps": 99, "max_epochs": 3}, (1, 5)),
+        # Five batches an epoch, so step 14; and a single step.
+        ({"max_steps": 0, "max_epochs": 3, "batcher.size": 8}, (4, 12)),
+        ({"max_steps": 0, "max_epochs": 1, "batcher.size": 99}, (1, 1)),
+        # Without an end.
+        ({"max_steps": 0, "max_epochs": 0, "optimizer.learn_rate": 0.1}, (2, 0)),
+        # A stream.
+        ({"max_steps": 1000, "max_epochs": -1}, (100, 1000)),
+        # What fits stays, and nothing is printed.
+        ({"max_steps": 9, "max_epochs": 0, "eval_frequency": 1}, (1, 9)),
+    ],
+)
+def test_eval_frequency_and_max_steps_fit(data, limits, expected, capsys):
+    nlp = init_nlp(quick(data, **{f"training.{k}": v for k, v in limits.items()}))
+    training = nlp.config.interpolate()["training"]
+    assert (training["eval_frequency"], training["max_steps"]) == expected
+    given = limits.get("eval_frequency", 100)
+    is_printed = "eval_frequency = " in capsys.readouterr().err
+    assert is_printed == (training["eval_frequency"] != given)
+
+
+def test_numbers_are_drawn_as_without_it(data):
+    """It shuffles with numbers of its own: nothing else comes out of training."""
+    left = set()
+    for name in ("prepare_training", "warn_unseen_labels"):
+        callback = {"@callbacks": f"spacy-spanft.{name}.v1"}
+        steps = {"training.max_steps": 4, "training.eval_frequency": 2}
+        changes = {**steps, RATE: 0.01, "initialize.after_init": callback}
+        nlp, _ = train(init_nlp(quick(data, **changes)))
+        left.add(json.dumps(nlp(GOOD).cats))
+    assert len(left) == 1
+
+
+def test_without_batches(data):
+    batcher = {
+        **{"@batchers": "spacy.batch_by_words.v1", "size": 1},
+        **{"tolerance": 0.2, "discard_oversize": True},
+    }
+    with pytest.raises(SpanftError, match=r"\[training\.batcher\] makes no batch"):
+        init_nlp(quick(data, **{"training.batcher": batcher}))
+
+
+def test_metrics_that_choose_the_model_are_computed_by_something(data):
+    weights = {"cats_matthews": 1.0, "cats_score": None, "cats_fscore": 0.0}
+    config = quick(data, **{"training.score_weights": weights})
+    expected = r"'cats_matthews', which no comp.*macro_f"
+    with pytest.raises(SpanftError, match=expected):
+        init_nlp(config)
+    scorer = {"@scorers": "spacy-spanft.classification_scorer.v1"}
+    config["components"]["textcat"]["scorer"] = scorer
+    init_nlp(config)
+    # A scorer that fails on gold data may compute anything.
+    broken = lambda: lambda examples, **settings: examples.no_prediction  # noqa: E731
+    spacy.registry.scorers("test_broken.v1", func=broken)
+    config["components"]["textcat"]["scorer"] = {"@scorers": "test_broken.v1"}
+    init_nlp(config)
+    config["components"]["textcat"]["scorer"] = scorer
+    # What a component without labels computes.
+    config["training"]["score_weights"] = {"ents_f": 1.0, "speed": 0.1}
+    config["nlp"]["pipeline"] = ["textcat", "ner"]
+    config["components"]["ner"] = {"factory": "ner"}
+    with pytest.warns(UserWarning, match="'ner' learns nothing: no example"):
+        init_nlp(config)
+
+
+def test_a_model_that_reads_spans_has_them_in_training(data):
+    pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
+    model = {
+        "@architectures": "spacy-spanft.SpanTextCat.v1",
+        **{"exclusive_classes": True, "spans_key": "mine"},
+        **{"span_pooling": pooling, "doc_pooling": pooling, "tok2vec": TOKENS},
+    }
+
+    def init(pipeline, annotating, frozen=(), **settings):
+        config = quick(data)
+        config["components"] = {
+            "textcat": {"factory": "textcat", "model": {**model, **settings}},
+            "cut": {"factory": "span_segmenter", "spans_key": "mine"},
+            "other": {"factory": "span_segmenter"},
+        }
+        config["nlp"]["pipeline"] = pipeline
+        components = {"annotating": annotating, "frozen": list(frozen)}
+        for kind, names in components.items():
+            config["training"][f"{kind}_components"] = names
+        init_nlp(config)
+
+    expected = r'from doc.spans\[.mine.\].* = \["other", "cut"\]\.$'
+    with pytest.raises(SpanftError, match=expected):
+        init(["cut", "other", "textcat"], ["other"])
+    init(["cut", "other", "textcat"], ["cut"])
+    init(["cut", "other", "textcat"], [], ["textcat"])
+    with pytest.raises(SpanftError, match=r"'cut', which writes them, stands after it"):
+        init(["other", "textcat", "cut"], ["cut"])
+    init(["other", "textcat", "cut"], ["cut"], segmentation="none")
+    init(["other", "textcat"], [])  # what else may write them is not known
+
+
+@pytest.mark.parametrize(
+    ("factory", "exclusive"), [("textcat", False), ("textcat_multilabel", True)]
+)
+def test_exclusive_classes_of_the_wrong_factory(factory, exclusive, data):
+    model = {"@architectures": "spacy-spanft.ClsTextCat.v1", "tok2vec": TOKENS}
+    model["exclusive_classes"] = exclusive
     config = quick(data)
-    config["paths"].update(train=None, dev=None)
+    config["components"]["textcat"] = {"factory": factory, "model": model}
+    expected = f"exclusive_classes = {str(not exclusive).lower()}"
+    with pytest.raises(SpanftError, match=expected):
+        init_nlp(config)
+    model["exclusive_classes"] = not exclusive
+    init_nlp(config)
+
+
+def test_an_error_or_a_new_label_in_dev_comes_before_training(data, tmp_path):
+    config = quick(data)
+    config["paths"]["dev"] = str(tmp_path / "dev.csv")
+    (tmp_path / "dev.csv").write_text("text,label\na film,\n")
+    with pytest.raises(SpanftError, match=r"Line 2 of .*dev\.csv"):
+        init_nlp(config)
+    (tmp_path / "dev.csv").write_text("text,label\na film,good\nbad,ugly\n")
+    with pytest.warns(UserWarning, match="'textcat' has not seen .*: 'ugly'"):
+        init_nlp(config)
+
+
+def test_without_corpora_labels_are_initialized(data):
+    config = quick(data, **{"paths.train": None, "paths.dev": None})
     nlp = load_model_from_config(config, auto_fill=True)
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"cats": cats})
-        for text, cats in [(GOOD, {"a": 1.0, "b": 0.0}), (BAD, {"a": 0, "b": 1})]
-    ]
-    nlp.initialize(lambda: examples)
+    cats = {"cats": {"a": 1.0, "b": 0.0}}
+    nlp.initialize(lambda: [Example.from_dict(nlp.make_doc(GOOD), cats)])
     assert nlp.config["training"]["eval_frequency"] == 100

@@ -1,16 +1,20 @@
-"""Corpora from tables and datasets, and their errors."""
+"""Corpora from tables and datasets, their errors, and what is held out of them."""
 
 import gzip
 import json
+from collections import Counter
 
 import datasets
 import pytest
 import spacy
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.pairs import split_pair
+from spacy_spanft.training.checks import check_config
 from spacy_spanft.training.readers.classification import dataset_corpus, table_corpus
+from spacy_spanft.training.readers.held_out import held_out_corpus
 from spacy_spanft.training.readers.rows import columns_of, rows_from_file
 
 TEXTS = ['He said "yes', "It's, well, no", "Perhaps"]
@@ -23,6 +27,7 @@ TABLES = {
     ),
 }
 TABLES |= {"x.tsv.gz": TABLES["x.tsv"], "X.TSV": TABLES["x.tsv"]}
+NLP = spacy.blank("en")
 PAIRS = "a\tb\tlabel\none text\tanother\t2.5\nsame\tsame\t5\n"
 PAIR_TOKENIZER = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
 
@@ -34,8 +39,6 @@ def pair_nlp():
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a text to a file, compressed if its ending says so."""
-
     def write(name, text):
         data = text.encode()
         data = gzip.compress(data) if name.endswith(".gz") else data
@@ -73,41 +76,25 @@ def test_formats(nlp, write, name):
     assert not any(eg.predicted.cats for eg in examples)
 
 
-def test_strings_stay_strings(nlp, write):
-    path = write("x.csv", "text,label\nNA,001\n1.0,NA\nnull,1e3\n")
+@pytest.mark.parametrize("end", ["\r\n", "\n", "\r"])
+def test_strings_stay_strings_whatever_ends_the_lines(nlp, write, end):
+    text = "\ufefftext\tlabel\nNA\t001\n\n1.0\tNA\nnull\t1e3\n".replace("\n", end)
+    path = write("x.tsv", text)
+    assert columns_of(path) == ["text", "label"]
     examples = read(table_corpus(path), nlp)
     assert [text for text, _ in examples] == ["NA", "1.0", "null"]
-    assert list(examples[0][1]) == ["001", "1e3", "NA"]
-
-
-@pytest.mark.parametrize("end", ["\r\n", "\n", "\r"])
-def test_line_ends_byte_order_mark_and_empty_lines(nlp, write, end):
-    path = write("x.tsv", "\ufefftext\tlabel\na b\tx\n\nc\ty\n".replace("\n", end))
-    assert read(table_corpus(path), nlp) == [
-        ("a b", {"x": 1.0, "y": 0.0}),
-        ("c", {"x": 0.0, "y": 1.0}),
-    ]
+    assert examples[0][1] == {"001": 1.0, "1e3": 0.0, "NA": 0.0}
 
 
 def test_cells_of_csv_may_hold_lines_and_be_long(nlp, write):
     long = "long " * 40_000
-    path = write("x.csv", f'text,label\n"two\nlines",a\n"{long}",b\nc,b\n')
-    texts = [text for text, _ in read(table_corpus(path), nlp)]
+    path = write("x.csv", f'text,"a, b"\n"two\nlines",a\n"{long}",b\nc,b\n')
+    assert columns_of(path) == ["text", "a, b"]
+    texts = [text for text, _ in read(table_corpus(path, label="a, b"), nlp)]
     assert texts == ["two\nlines", long, "c"]
     assert [row.place for row in rows_from_file(path)] == ["Line 2", "Line 4", "Line 5"]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("x.tsv", "\ufeffa b\tc\r\n1\t2\n", ["a b", "c"]),
-        ("x.csv", '"a, b",c\n1,2\n', ["a, b", "c"]),
-        ("x.jsonl", '\n{"a": 1, "b": 2}\n{"c": 3}\n', ["a", "b"]),
-        ("x.tsv", "", []),
-    ],
-)
-def test_columns_of_files(write, name, text, expected):
-    assert columns_of(write(name, text)) == expected
+    assert columns_of(write("x.jsonl", '\n{"a": 1, "b": 2}\n{"c": 3}\n')) == ["a", "b"]
+    assert columns_of(write("x.tsv", "")) == []
 
 
 @pytest.mark.parametrize(
@@ -190,117 +177,83 @@ def test_folders_of_spacys_files(nlp, tmp_path):
         table_corpus(tmp_path / "empty")
 
 
-class TestDatasets:
-    """Local folders in the format of the hub's datasets."""
+@pytest.mark.parametrize(
+    ("labels", "names", "expected"),
+    [
+        ([1], datasets.ClassLabel(names=["bad", "good"]), [{"good": 1}]),
+        (
+            [[0, 2], []],
+            datasets.Sequence(datasets.ClassLabel(names=["x", "y", "z"])),
+            [{"x": 1, "z": 1}, {"x": 0, "z": 0}],
+        ),
+        ([0, 2], None, [{"0": 1, "2": 0}, {"0": 0, "2": 1}]),
+    ],
+    ids=["class label", "list of class labels", "numbers"],
+)
+def test_labels_of_datasets(nlp, save, labels, names, expected):
+    data = [{"sentence": "a", "label": label} for label in labels]
+    name = save(data, **({"label": names} if names else {}))
+    examples = read(dataset_corpus(name, text="sentence"), nlp)
+    assert examples == [("a", cats) for cats in expected]
+    with pytest.raises(SpanftError, match="no split 'dev'"):
+        read(dataset_corpus(name, split="dev"), nlp)
 
-    @pytest.mark.parametrize(
-        ("rows", "names", "expected"),
-        [
-            ([("a", 1)], datasets.ClassLabel(names=["bad", "good"]), [{"good": 1}]),
-            (
-                [("a", [0, 2]), ("b", [])],
-                datasets.Sequence(datasets.ClassLabel(names=["x", "y", "z"])),
-                [{"x": 1, "z": 1}, {"x": 0, "z": 0}],
-            ),
-            ([("a", 0), ("b", 2)], None, [{"0": 1, "2": 0}, {"0": 0, "2": 1}]),
-        ],
-        ids=["class label", "list of class labels", "numbers"],
-    )
-    def test_labels(self, nlp, save, rows, names, expected):
-        data = [{"sentence": text, "label": label} for text, label in rows]
-        name = save(data, **({"label": names} if names else {}))
-        examples = read(dataset_corpus(name, text="sentence"), nlp)
-        assert [cats for _, cats in examples] == expected
 
-    def test_scores_of_pairs(self, pair_nlp, save):
-        name = save([{"a": "x", "b": "y", "label": 3.0}])
-        corpus = dataset_corpus(name, text="a", text_pair="b", score="label")
-        assert read(corpus, pair_nlp) == [("x [SEP] y", {"score": 3.0})]
-
-    def test_secret_labels(self, nlp, save):
-        names = datasets.ClassLabel(names=["x"])
-        name = save([{"text": "a", "label": -1}], label=names)
-        with pytest.raises(SpanftError, match=r"Row 0 of split 'train' .* no label"):
-            read(dataset_corpus(name), nlp)
-        assert read(dataset_corpus(name, label=None), nlp) == [("a", {})]
-
-    def test_wrong_split(self, nlp, save):
-        name = save([{"sentence": "a", "label": 1}])
-        with pytest.raises(SpanftError, match="no split 'dev'"):
-            read(dataset_corpus(name, split="dev"), nlp)
+def test_scores_and_secret_labels_of_datasets(nlp, pair_nlp, save):
+    name = save([{"a": "x", "b": "y", "label": 3.0}])
+    corpus = dataset_corpus(name, text="a", text_pair="b", score="label")
+    assert read(corpus, pair_nlp) == [("x [SEP] y", {"score": 3.0})]
+    name = save([{"text": "a", "label": -1}], label=datasets.ClassLabel(names=["x"]))
+    with pytest.raises(SpanftError, match=r"Row 0 of split 'train' .* no label"):
+        read(dataset_corpus(name), nlp)
+    assert read(dataset_corpus(name, label=None), nlp) == [("a", {})]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "settings", "expected"),
     [
-        (
-            "x.tsv",
-            "a\tb\n1\t2\n",
-            {},
-            r"'text' in line 2 of .*x\.tsv'\. It has: 'a', 'b'",
-        ),
+        ("x.tsv", "a\tb\n1\t2\n", {}, r"'text' in line 2 of .*x\.tsv'\. It has: 'a', "),
         ("x.tsv", "text\tb\n1\t2\n", {"label": "gold"}, "no column 'gold'.* label = "),
         ("x.tsv", "text\tlabel\n1\t2\n", {"labels": {"1": "x"}}, "Line 2 .* label '2'"),
         ("x.tsv", "text\tlabel\n1\ta\n", {"score": "label"}, "not a finite number"),
         ("x.tsv", "text\tlabel\n1\ta\n", {"text": "label"}, "'label' is named twice"),
         ("x.tsv", "text\tlabel\na\tb\tc\n", {}, "Line 2 .* 3 cells, .* has 2 columns"),
         ("x.csv", "text,label\na,b,c\n", {}, 'must be quoted: "one, two".$'),
-        ("x.tsv", "\ntext\tlabel\n", {}, "no rows in"),
         ("x.tsv", "", {}, "no rows in"),
         ("x.tsv", "text\ttext\na\tb\n", {}, "header of .* 'text' twice"),
         ("x.tsv", "text\tlabel\na\t \n", {}, "Line 2 .* no label: .* holds ' '"),
         ("x.csv", 'text,label\na,b\n"open\n', {}, "Line 3 .* never closed"),
         ("x.csv", 'text,label\n"open,b\n"c",d\n', {}, "Line 2 .* is not valid CSV"),
-        ("x.jsonl", '{"text": "a"}\n{', {}, "Line 2 .* is not a JSON"),
-        ("x.jsonl", "[1]\n", {}, r"it is \[1\]"),
         ("x.jsonl", '{"text": 3, "label": "x"}', {}, "has 3 .* not a text"),
-        ("x.jsonl", '{"text": "a", "label": null}', {}, "has no label"),
         ("x.jsonl", '{"text": "a", "label": ["x", null]}', {}, "None for a label"),
         ("x.jsonl", '{"text": "a"}\n' + 100_000 * "[", {}, "Line 2 .* not a JSON"),
-        (
-            "x.jsonl",
-            '{"text": "a", "label": 1}\n{"label": 1}',
-            {},
-            "in line 2 of",
-        ),
+        ("x.jsonl", '{"text": "a", "label": 1}\n{"label": 1}', {}, "in line 2 of"),
+        ("x.jsonl", '{"text": "a", "n": true}', {"score": "n"}, "Line 1 .* column 'n'"),
+        ("x.jsonl", '{"text": "a", "n": NaN}', {"score": "n"}, "Line 1 .* column 'n'"),
+        ("x.jsonl", f'{{"text": "a", "n": {400 * "9"}}}', {"score": "n"}, "column 'n'"),
+        ("x.csv", f"text,label\n{'long ' * 9},1\n", {}, "Line 2 .* 45 characters of"),
         ("x.txt", "text\tlabel\n", {}, 'format = "tsv"'),
         ("x.csv", "text,label\na,b\n", {"format": "jsonl"}, "Line 1 .* not a JSON obj"),
     ],
 )
-def test_errors_name_the_row_and_the_value(nlp, write, name, text, settings, expected):
+def test_errors_name_the_row_and_the_value(write, name, text, settings, expected):
+    nlp = spacy.blank("en")
+    nlp.max_length = 44
     with pytest.raises(SpanftError, match=expected):
         read(table_corpus(write(name, text), **settings), nlp)
 
 
-def test_no_path_or_file(nlp):
+def test_files_that_cannot_be_read(nlp, tmp_path):
     with pytest.raises(SpanftError, match=r"--paths\.train"):
         table_corpus(None)
     with pytest.raises(SpanftError, match="no file"):
         read(table_corpus("nowhere.tsv"), nlp)
-
-
-def test_not_utf8(nlp, tmp_path):
     path = tmp_path / "x.tsv"
     path.write_bytes(b"text\tlabel\ncaf\xe9\tx\n")
     with pytest.raises(SpanftError, match="not valid UTF-8"):
         read(table_corpus(path), nlp)
     examples = read(table_corpus(path, errors="replace"), nlp)
     assert examples == [("caf\ufffd", {"x": 1.0})]
-
-
-def test_a_text_that_is_too_long_for_the_pipeline(write):
-    path = write("x.csv", TABLES["x.csv"] + 9 * "long " + ",1\n")
-    nlp = spacy.blank("en")
-    nlp.max_length = 44
-    with pytest.raises(SpanftError, match=r"Line 5 .* 45 characters of text"):
-        read(table_corpus(path), nlp)
-
-
-@pytest.mark.parametrize("value", ["true", '"x"', "null", "NaN", 400 * "9"])
-def test_no_number(nlp, write, value):
-    path = write("x.jsonl", f'{{"text": "a", "points": {value}}}\n')
-    with pytest.raises(SpanftError, match=r"Line 1 .* column 'points'"):
-        read(table_corpus(path, score="points"), nlp)
 
 
 def test_separators_that_cannot_be_told_apart(nlp, pair_nlp, write):
@@ -316,3 +269,97 @@ def test_separators_that_cannot_be_told_apart(nlp, pair_nlp, write):
     pair_nlp.add_pipe("span_segmenter", config={"separator": "</s>"})
     with pytest.raises(SpanftError, match="'span_segmenter' has separator = '</s>"):
         read(corpus, pair_nlp)
+
+
+def of_labels(labels):
+    examples = []
+    for i, label in enumerate(labels):
+        doc = NLP(f"text {i}")
+        doc.cats = {other: float(other == label) for other in set(labels)}
+        examples.append(Example(NLP(doc.text), doc))
+    return examples
+
+
+def parts(examples, **settings):
+    corpora = [
+        held_out_corpus(lambda nlp: iter(examples), part, **settings)
+        for part in ("train", "dev")
+    ]
+    return [[example.reference.text for example in read(NLP)] for read in corpora]
+
+
+def test_each_label_is_in_both_parts():
+    examples = of_labels("a" * 70 + "b" * 25 + "c" * 5)
+    train, dev = parts(examples)
+    assert [len(train), len(dev)] == [80, 20]
+    assert not {*train} & {*dev}
+    labels = {
+        e.reference.text: max(e.reference.cats, key=e.reference.cats.get)
+        for e in examples
+    }
+    assert Counter(labels[text] for text in dev) == {"a": 14, "b": 5, "c": 1}
+    assert parts(examples) == [train, dev]
+    assert parts(examples, seed=1)[1] != dev
+    assert len(parts(examples, share=0.4)[1]) == 40
+    train, dev = parts(of_labels("aaab" + "cc"))
+    assert len(dev) == 2
+    assert "text 3" in train  # the only one of its label
+    assert len(parts(of_labels("abc"))[1]) == 1
+
+
+def test_what_is_there_often_is_left_to_training():
+    """A share of the rows is held out, and not of the distinct texts."""
+    examples = of_labels("a" * 30 + "b" * 30)
+    often = NLP("again")
+    often.cats = {"a": 1.0, "b": 0.0}
+    examples += [Example(NLP(often.text), often)] * 40
+    for seed in range(20):
+        train, dev = parts(examples, seed=seed)
+        assert len(train) + len(dev) == 100
+        assert train.count("again") == 40
+        assert len(dev) == 20
+    # Pairs of rows are held out together, as near to the share as they can be.
+    train, dev = parts([example for example in of_labels("a" * 23) for _ in range(2)])
+    assert not {*train} & {*dev}
+    assert len(dev) in (8, 10)
+    twice, rare = examples[-1], of_labels("a")
+    train, dev = parts([twice] * 9 + rare * 2)
+    assert dev == ["text 0"] * 2
+
+
+def test_scores_are_spread_and_entities_are_by_the_rarest():
+    examples = of_labels("a" * 40)
+    for i, example in enumerate(examples):
+        example.reference.cats = {"score": i / 10}
+    _, dev = parts(examples)
+    quarters = Counter(int(text.split()[1]) // 10 for text in dev)
+    assert quarters == {0: 2, 1: 2, 2: 2, 3: 2}
+    examples = []
+    for i in range(20):
+        doc = Doc(NLP.vocab, ["in", "Paris", f"{i}"])
+        doc.ents = [Span(doc, 1, 2, "LOC")]
+        if i < 5:
+            doc.ents = [*doc.ents, Span(doc, 0, 1, "RARE")]
+        examples.append(Example(doc.copy(), doc))
+    _, dev = parts(examples)
+    assert len(dev) == 4
+    assert sum(int(text.split()[2]) < 5 for text in dev) == 1
+
+
+@pytest.mark.parametrize("change", [{"part": "train"}, {"share": 0.5}, {"seed": 5}])
+def test_parts_that_overlap(change):
+    reader = "spacy-spanft.HeldOutCorpus.v1"
+    corpora = {part: {"@readers": reader, "part": part} for part in ("train", "dev")}
+    check_config(NLP, {"corpora": corpora})
+    check_config(NLP, {"corpora": {**corpora, "dev": {"@readers": "x"}}})
+    corpora["dev"] |= change
+    with pytest.raises(SpanftError, match="texts of one are in the other"):
+        check_config(NLP, {"corpora": corpora})
+
+
+def test_parts_that_cannot_be():
+    with pytest.raises(SpanftError, match=r"has 1 \(3 rows\)"):
+        parts(of_labels("a") * 3)
+    for share in (0, 1, float("nan")):
+        with pytest.raises(SpanftError, match=f"share is {share}, but must be a numb"):
+            held_out_corpus(lambda nlp: iter([]), "dev", share)
