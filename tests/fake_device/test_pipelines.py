@@ -59,25 +59,9 @@ def test_explanations_are_the_same(arm, bert):
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-5)
 
 
-def test_weights_of_other_arms_would_be_told_apart(on_cpu):
-    """The two steps leave their mark on every weight that they reach."""
-    before, after = (
-        on_cpu(arm).weights for arm in ("textcat cnn", "textcat attention")
-    )
-    encoder = [name for name in before if "encoder" in name]
-    pairs = [(before[name], after[name]) for name in encoder]
-    assert not all(np.allclose(*pair, 1e-3, 1e-4) for pair in pairs)
-
-
 # Mistakes that only a GPU shows, planted in the code: in which module of which arm what
 # becomes what, and what the arm fails with then.
 BUGS = {
-    "a gradient on the host": (
-        *("ml.layers.span_pool", "textcat cnn"),
-        "ops.xp.zeros_like(X.vectors)\n        # No row",
-        "np.zeros(X.vectors.shape, 'f')\n        # No row",
-        "on the device|only integer|not allowed",
-    ),
     "indices on the host": (
         *("ml.layers.span_window", "textcat cnn", "upload(model.ops, *rows)", "rows"),
         "too many uploads",
@@ -90,10 +74,6 @@ BUGS = {
     "memory that is never written": (
         *("ml.layers.span_window", "textcat cnn", "dW[center] = matmul(d.T, rows)"),
         *("pass", "nan"),
-    ),
-    "a mask in the place of numbers": (
-        *("ml.layers.sequences", "textcat cnn", "Y[full] = pooled"),
-        *("Y[model.ops.asarray(is_full)] = pooled", "too many"),
     ),
 }
 
