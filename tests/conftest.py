@@ -64,15 +64,9 @@ def bert(tmp_path_factory):
 def dictionary():
     from spacy_spanft import NgramDictionary
 
-    return NgramDictionary(
-        {
-            "new york": 30,
-            "new york city": 12,
-            "united states": 25,
-            "the united states of america": 7,
-            "united airlines": 5,
-        }
-    )
+    counts = {"new york": 30, "new york city": 12, "united states": 25}
+    counts |= {"the united states of america": 7, "united airlines": 5}
+    return NgramDictionary(counts)
 
 
 @pytest.fixture

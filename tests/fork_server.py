@@ -1,9 +1,13 @@
 """What the tests' server of processes imports before it forks any off."""
 
 import importlib
+import json
 from contextlib import suppress
 from importlib.util import find_spec
 from multiprocessing import get_context
+from pathlib import Path
+
+from tests.interpreter import Interpreter
 
 # Importing these takes seconds, and starts nothing that a fork would break.
 NAMES = ["torch", "transformers", "pyarrow", "datasets", "nltk"]
@@ -24,12 +28,7 @@ with suppress(ImportError):
 
 
 def train_in_process(arguments, stopped=None):
-    """Train in a process that this server forks off, which has imported everything."""
-    import json
-    from pathlib import Path
-
-    from tests.interpreter import Interpreter
-
+    """Train in a process that this server forks off."""
     program = "import json, sys\nfrom spacy_spanft.experiments.running import train_run"
     program += "\ntrain_run(**json.loads(sys.argv[1]))"
     log = Path(arguments["folder"]) / "log.txt"

@@ -1,8 +1,4 @@
-"""Processes as a user starts them, but with the libraries imported already.
-
-`python -m spacy` takes seconds to import what a server of the tests has imported once.
-What it forks off has signals, output, an environment and an exit code of its own.
-"""
+"""Processes as a user starts them, forked off a server that has imported everything."""
 
 import atexit
 import faulthandler
@@ -16,14 +12,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 IS_LINUX = sys.platform.startswith("linux")
+if IS_LINUX:
+    from multiprocessing import forkserver
 CONTEXT = get_context("forkserver" if IS_LINUX else "spawn")
 
 
 def start_server():
     """Start the server that imports everything, and do not wait for it."""
     if IS_LINUX:
-        from multiprocessing import forkserver
-
         before = dict(os.environ)
         CONTEXT.set_forkserver_preload(["tests.fork_server"])
         forkserver.ensure_running()
@@ -31,16 +27,13 @@ def start_server():
 
 
 class Interpreter:
-    """`python ARGS`: -m MODULE, -c CODE or a script, and what follows it."""
+    """`python ARGS` (-m MODULE, -c CODE or a script, and what follows) in a folder.
+
+    Its output may go to a file, and then communicate() does not return it; more
+    arguments are what is different in its environment.
+    """
 
     def __init__(self, *args, cwd=".", stdout=None, **environment):
-        """Start it.
-
-        args: What follows `python` on the command line.
-        cwd: Where it runs.
-        stdout: A file for its output, which communicate() does not return then.
-        environment: What is different in its environment.
-        """
         start_server()
         child_stdin, self._stdin = CONTEXT.Pipe(duplex=False)
         self._stdout, child_stdout = CONTEXT.Pipe(duplex=False)
@@ -48,7 +41,8 @@ class Interpreter:
         pipes = (child_stdin, child_stdout, child_stderr)
         argv = [str(arg) for arg in args]
         settings = (Path(cwd).absolute(), {**os.environ, **environment})
-        arguments = (argv, *settings, pipes, stdout, _address())
+        address = forkserver._forkserver._forkserver_address if IS_LINUX else None
+        arguments = (argv, *settings, pipes, stdout, address)
         self._process = CONTEXT.Process(target=_begin, args=arguments)
         self._process.start()
         self.pid = self._process.pid
@@ -57,18 +51,13 @@ class Interpreter:
 
     @property
     def returncode(self):
-        """Its exit code; None while it runs."""
         return self._process.exitcode
 
     def send_signal(self, number):
-        """Send it a signal."""
         os.kill(self.pid, number)
 
     def communicate(self, stdin=b"", timeout=300):
-        """Write its input, wait for its end, and return its stdout and stderr.
-
-        One that does not end prints its stack, and the test fails.
-        """
+        """Return its stdout and stderr; one that does not end prints its stack."""
         outputs = {"_stdout": b"", "_stderr": b""}
 
         def read(name):
@@ -76,9 +65,8 @@ class Interpreter:
                 outputs[name] += block
 
         # Whoever it leaves behind may keep them open for ever.
-        readers = [
-            threading.Thread(target=read, args=(x,), daemon=True) for x in outputs
-        ]
+        settings = {"target": read, "daemon": True}
+        readers = [threading.Thread(args=(name,), **settings) for name in outputs]
         for reader in readers:
             reader.start()
         self.write(stdin)
@@ -110,7 +98,6 @@ class Interpreter:
     def close_stdout(self):
         """Stop reading its output, as `head` does."""
         self._stdout.close()
-        # In its place a file that is at its end.
         self._stdout = open(os.devnull, "rb")  # noqa: SIM115
 
 
@@ -121,22 +108,10 @@ def run(*args, stdin=b"", **settings):
     return SimpleNamespace(returncode=begun.returncode, stdout=stdout, stderr=stderr)
 
 
-def _address():
-    """Return where the server is asked for processes."""
-    if not IS_LINUX:
-        return None
-    from multiprocessing import forkserver
-
-    return forkserver._forkserver._forkserver_address
-
-
 def _begin(argv, cwd, environment, pipes, stdout, address):
     """Become the interpreter."""
     if address is not None:
-        # What it forks off comes from the same server: one of its own would have to
-        # import everything again.
-        from multiprocessing import forkserver
-
+        # What it forks off comes from the same server.
         forkserver._forkserver._forkserver_address = address
         forkserver._forkserver.ensure_running = lambda: None
         forkserver.ensure_running = lambda: None

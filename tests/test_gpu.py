@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 import spacy
 from spacy.training import Example
-from thinc.api import Model, NumpyOps, chain, get_ops, use_ops
+from thinc.api import (
+    Model,
+    NumpyOps,
+    chain,
+    get_ops,
+    reduce_mean,
+    set_current_ops,
+    use_ops,
+)
 from thinc.types import Ragged
 
 from spacy_spanft import NgramDictionary, join_pair
@@ -25,7 +33,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:A text has no separator"),  # single texts
 ]
 
-POOLINGS = {"cnn": cnn_pooling, "attention": attention_pooling, "max": max_pooling}
+LAYERS = {"cnn": cnn_pooling, "attention": attention_pooling, "max": max_pooling}
+LAYERS |= {"window": span_window, "nonempty": lambda: with_nonempty(reduce_mean())}
 TRAIN = [("very good film", "A"), ("new york was bad", "B"), ("", "B"), ("good", "A")]
 
 
@@ -36,8 +45,6 @@ def gpu():
     before = get_ops("numpy")
     assert spacy.prefer_gpu(), "no GPU, though --gpu asks for one"
     yield get_ops("cupy")
-    from thinc.api import set_current_ops
-
     set_current_ops(before)
 
 
@@ -66,24 +73,16 @@ def step(build, ops, rows, lengths, dY=None):
         return [*map(numbers, (flat, dX.dataXd, *gradients))]
 
 
-@pytest.mark.parametrize("name", [*POOLINGS, "window"])
+@pytest.mark.parametrize("name", LAYERS)
 @pytest.mark.parametrize("lengths", [[3, 1, 7], [0, 2, 0, 5], [0, 0], [40] * 32])
 def test_layers(gpu, name, lengths):
-    build = span_window if name == "window" else POOLINGS[name]
+    build = LAYERS[name]
     rows = np.random.default_rng(2).normal(size=(sum(lengths), 48)).astype("f")
     if not sum(lengths) and name == "window":
         pytest.skip("with_nonempty keeps empty batches away from it")
     ours, theirs = (step(build, ops, rows, lengths) for ops in (gpu, NumpyOps()))
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a, b, atol=2e-3, rtol=2e-3)
-
-
-def test_nonempty_takes_reductions(gpu):
-    from thinc.api import reduce_mean
-
-    rows = np.ones((3, 4), "f")
-    ours = step(lambda: with_nonempty(reduce_mean()), gpu, rows, [0, 3, 0])
-    np.testing.assert_allclose(ours[0], [[0.0] * 4, [1.0] * 4, [0.0] * 4])
 
 
 def test_rows_of_half_precision(gpu):
@@ -177,6 +176,8 @@ def test_a_pipeline_learns_and_loads_on_the_cpu(gpu, tmp_path, mixed_precision):
     for _ in range(80):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
     texts = [text for text, _ in TRAIN if text]
+    pairs = [join_pair("new york", "very good film"), "", "a single text"]
+    assert all(np.isfinite(doc.cats["A"]) for doc in nlp.pipe(pairs))
     scores = [doc.cats["A"] for doc in nlp.pipe(texts)]
     assert [score > 0.5 for score in scores] == [True, False, True]
     nlp.to_disk(tmp_path / "pipeline")
@@ -190,10 +191,8 @@ def test_entities_and_spans(gpu, tmp_path, head):
     nlp = make(save_bert(tmp_path / "bert"), head=head)
     examples = []
     for text, gold in [("new york was bad", [(0, 8, "X")]), ("", []), ("it is", [])]:
-        spans = {"sc": gold}
-        examples.append(
-            Example.from_dict(nlp.make_doc(text), {"entities": gold, "spans": spans})
-        )
+        golds = {"entities": gold, "spans": {"sc": gold}}
+        examples.append(Example.from_dict(nlp.make_doc(text), golds))
     optimizer = nlp.initialize(lambda: examples)
     optimizer.learn_rate = 0.003
     for _ in range(120):
@@ -208,15 +207,6 @@ def test_entities_and_spans(gpu, tmp_path, head):
     nlp.to_disk(tmp_path / "pipeline")
     spacy.require_cpu()
     assert predicted(spacy.load(tmp_path / "pipeline")) == [[("new york", "X")], [], []]
-
-
-def test_pairs(gpu, tmp_path):
-    nlp = make(save_bert(tmp_path / "bert"))
-    for label in "AB":
-        nlp.get_pipe("textcat").add_label(label)
-    nlp.initialize()
-    texts = [join_pair("new york", "very good film"), "", "a single text"]
-    assert all(np.isfinite(doc.cats["A"]) for doc in nlp.pipe(texts))
 
 
 @pytest.mark.parametrize("mixed_precision", [False, True])

@@ -70,12 +70,10 @@ def test_learns_from_few_texts(encoder, arm):
     good = ["a wonderful film", "great fun", "I loved it", "simply brilliant"]
     bad = ["a terrible film", "no fun at all", "I hated it", "simply awful"]
     nlp = make(f"textcat_{arm}", encoder)
+    pairs = [*((text, 1.0) for text in good), *((text, 0.0) for text in bad)]
     examples = [
-        Example.from_dict(
-            nlp.make_doc(text), {"cats": {"A": float(a), "B": float(not a)}}
-        )
-        for texts, a in ((good, True), (bad, False))
-        for text in texts
+        Example.from_dict(nlp.make_doc(text), {"cats": {"A": a, "B": 1.0 - a}})
+        for text, a in pairs
     ]
     optimizer = nlp.initialize(lambda: examples)
     optimizer.learn_rate = 1e-4

@@ -1,8 +1,7 @@
 """What earlier versions saved loads, and predicts what it did.
 
-saved/before_the_rooms.zip was made by the commit before the modules moved: a pipeline
-over a small tok2vec, trained for a moment on four texts, what it predicted for them,
-and its dictionary.
+saved/before_the_rooms.zip holds a pipeline over a small tok2vec, trained for a moment
+on four texts, what it predicted for them, and its dictionary.
 """
 
 import json

@@ -11,6 +11,7 @@ from tokenizers import (
     ByteLevelBPETokenizer,
     Regex,
     Tokenizer,
+    decoders,
     normalizers,
     pre_tokenizers,
     processors,
@@ -36,20 +37,13 @@ MPNET_NAMES = {"[PAD]": "<pad>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<ma
 
 
 class Family(NamedTuple):
-    """A family of encoders.
+    """A family of encoders: its tokenizer, and what both are made with."""
 
-    model (str): What transformers calls its architecture.
-    tokenizer (str): The class of its tokenizer.
-    make (Callable): From a folder to the arguments of this class.
-    settings (dict[str, Any]): Of its architecture, where they matter.
-    words (dict[str, Any]): Of its tokenizer.
-    """
-
-    model: str
     tokenizer: str
-    make: Callable[[Path], dict[str, Any]]
+    make: Callable[[Path], dict[str, Any]]  # from a folder to the tokenizer's arguments
     settings: dict[str, Any] = {}  # noqa: RUF012
     words: dict[str, Any] = {}  # noqa: RUF012
+    model: str = ""  # what transformers calls it, if not as we do
 
 
 def put_around(tokenizer, single, pair):
@@ -120,6 +114,7 @@ def unigrams(special, single, pair=None, file="spiece.model", normalizer=()):
         spaces = normalizers.Replace(Regex(" {2,}"), " ")
         made.normalizer = normalizers.Sequence([*normalizer, spaces])
         made.pre_tokenizer = pre_tokenizers.Metaspace()
+        made.decoder = decoders.Metaspace()
         put_around(made, single, pair)
         # spacy-transformers copies the file that it was converted from, unread.
         (folder / file).write_bytes(b"not read where there is a tokenizer.json")
@@ -137,143 +132,78 @@ uncased_pieces = word_pieces()
 cased_pieces = word_pieces(*CASED, *CAPITALS, lowercase=False)
 
 
-def named(*names):
-    """Return the special tokens of BERT by these names."""
-    return {f"{name}_token": f"[{name.upper()}]" for name in names}
-
-
 NO_SIZES = dict.fromkeys(
     ["hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"]
 )
 NO_LENGTH = {"max_position_embeddings": None}
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-RELATIVE = {
-    "relative_attention": True,
-    "pos_att_type": ["p2c", "c2p"],
-    "position_biased_input": False,
-    "type_vocab_size": 0,
-}
-NO_TYPES = ["input_ids", "attention_mask"]
-FAMILIES = {
-    "bert": Family(
-        "bert", "BertTokenizerFast", uncased_pieces, {"num_hidden_layers": 2, **STILL}
-    ),
-    # BERT with whole-word masking is the same in all but its training.
-    "bert-cased": Family(
-        "bert", "BertTokenizerFast", cased_pieces, words={"do_lower_case": False}
-    ),
-    "roberta": Family(
-        "roberta", "RobertaTokenizerFast", roberta_byte_pairs, {"type_vocab_size": 1}
-    ),
-    "spanbert": Family(
-        *("bert", "BertTokenizerFast", cased_pieces),
-        words={"do_lower_case": False, "model_input_names": NO_TYPES},
-    ),
-    "electra": Family(
-        "electra", "ElectraTokenizerFast", uncased_pieces, {"embedding_size": 8}
-    ),
-    "albert": Family(
-        "albert", "AlbertTokenizerFast", albert_unigrams, {"embedding_size": 8, **STILL}
-    ),
-    "deberta": Family("deberta", "DebertaTokenizerFast", bert_byte_pairs, RELATIVE),
-    "deberta-v2": Family(
-        "deberta-v2",
-        "DebertaV2TokenizerFast",
-        unigrams(
-            *(("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"), *CLS_SEP),
-            file="spm.model",
-            normalizer=(normalizers.Strip(),),
-        ),
-        {
-            **RELATIVE,
-            "share_att_key": True,
-            "norm_rel_ebd": "layer_norm",
-            "position_buckets": 8,
-        },
-    ),
-}
+RELATIVE = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}
+RELATIVE |= {"position_biased_input": False, "type_vocab_size": 0}
+RELATIVE_V2 = {**RELATIVE, "share_att_key": True, "norm_rel_ebd": "layer_norm"}
+ONE_TYPE = {"type_vocab_size": 1}
+IN_CASE = {"do_lower_case": False}
+NO_TYPES = {"model_input_names": ["input_ids", "attention_mask"]}
+PAD, UNK = {"pad_token": "<pad>"}, {"unk_token": "<unk>"}
+CLS = {"cls_token": "[CLS]", "sep_token": "[SEP]"}
+NAMED = {**CLS, "pad_token": "[PAD]", "unk_token": "[UNK]", "mask_token": "[MASK]"}
+v2_unigrams = unigrams(
+    *(("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"), *CLS_SEP),
+    *("spm.model", (normalizers.Strip(),)),
+)
+xlnet_unigrams = unigrams(
+    ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>"), "$A:0 <sep>:0 <cls>:2"
+)
+llama_unigrams = unigrams(("<pad>", "<unk>", "<s>", "</s>"), "<s>:0 $A:0")
+t5_unigrams = unigrams(
+    ("<pad>", "</s>", "<unk>"), "$A:0 </s>:0", "$A:0 </s>:0 $B:0 </s>:0"
+)
+# XLNet and T5 have no longest text, and do not want to be told of one.
+XLNET = {"d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 32, "dropout": 0.0}
+XLNET |= {**NO_SIZES, **NO_LENGTH, "intermediate_size": 32}
+T5 = {"d_model": 16, "num_layers": 1, "num_heads": 2, "d_ff": 32, "d_kv": 8}
+T5 |= {**NO_SIZES, **NO_LENGTH}
+DISTILBERT = {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, **NO_SIZES}
+GPT2 = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64}
+MODERN = {"global_attn_every_n_layers": 1, "local_attention": 8}
+LONG = {"attention_window": 4, **ONE_TYPE}
+mpnet_pieces = word_pieces(names=MPNET_NAMES, around=BOS_EOS)
+gpt2_byte_pairs = byte_pairs(("<|endoftext|>", "<pad>"))
 
+FAMILIES = {
+    "bert": Family("Bert", uncased_pieces, {"num_hidden_layers": 2, **STILL}),
+    # BERT with whole-word masking is the same in all but its training.
+    "bert-cased": Family("Bert", cased_pieces, {}, IN_CASE, "bert"),
+    "roberta": Family("Roberta", roberta_byte_pairs, ONE_TYPE),
+    "spanbert": Family("Bert", cased_pieces, {}, {**IN_CASE, **NO_TYPES}, "bert"),
+    "electra": Family("Electra", uncased_pieces, {"embedding_size": 8}),
+    "albert": Family("Albert", albert_unigrams, {"embedding_size": 8, **STILL}),
+    "deberta": Family("Deberta", bert_byte_pairs, RELATIVE),
+    "deberta-v2": Family(
+        "DebertaV2", v2_unigrams, {**RELATIVE_V2, "position_buckets": 8}
+    ),
+}
 # Encoders whose [CLS] is at the end, or that have none.
 OTHERS = {
-    "xlnet": Family(
-        "xlnet",
-        "XLNetTokenizerFast",
-        unigrams(
-            ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>"), "$A:0 <sep>:0 <cls>:2"
-        ),
-        # It has no longest text, and does not want to be told of one.
-        {
-            **{"d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 32, "dropout": 0.0},
-            **NO_SIZES,
-            **NO_LENGTH,
-            "intermediate_size": 32,
-        },
-        {"padding_side": "left"},
-    ),
-    "gpt2": Family(
-        "gpt2",
-        "GPT2TokenizerFast",
-        byte_pairs(("<|endoftext|>", "<pad>")),
-        {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64},
-        {"pad_token": "<pad>"},
-    ),
+    "xlnet": Family("XLNet", xlnet_unigrams, XLNET, {"padding_side": "left"}),
+    "gpt2": Family("GPT2", gpt2_byte_pairs, GPT2, PAD),
     "llama": Family(
-        "llama",
-        "PreTrainedTokenizerFast",
-        unigrams(("<pad>", "<unk>", "<s>", "</s>"), "<s>:0 $A:0"),
-        words={"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"},
+        *("PreTrained", llama_unigrams, {}),
+        {**PAD, "bos_token": "<s>", "eos_token": "</s>"},
     ),
 }
-
 # Encoders that spacy-transformers is not asked for here.
 MORE = {
-    "distilbert": Family(
-        "distilbert",
-        "BertTokenizerFast",
-        uncased_pieces,
-        {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, **NO_SIZES},
-        {"model_input_names": NO_TYPES},
-    ),
-    "mpnet": Family(
-        "mpnet", "MPNetTokenizerFast", word_pieces(names=MPNET_NAMES, around=BOS_EOS)
-    ),
-    "xlm-roberta": Family(
-        "xlm-roberta", "XLMRobertaTokenizerFast", xlmr_unigrams, {"type_vocab_size": 1}
-    ),
-    "camembert": Family(
-        "camembert", "CamembertTokenizerFast", xlmr_unigrams, {"type_vocab_size": 1}
-    ),
-    "modernbert": Family(
-        "modernbert",
-        "PreTrainedTokenizerFast",
-        bert_byte_pairs,
-        {"global_attn_every_n_layers": 1, "local_attention": 8},
-        named("pad", "unk", "cls", "sep", "mask"),
-    ),
-    "longformer": Family(
-        "longformer",
-        "RobertaTokenizerFast",
-        roberta_byte_pairs,
-        {"attention_window": 4, "type_vocab_size": 1},
-    ),
+    "distilbert": Family("Bert", uncased_pieces, DISTILBERT, NO_TYPES),
+    "mpnet": Family("MPNet", mpnet_pieces),
+    "xlm-roberta": Family("XLMRoberta", xlmr_unigrams, ONE_TYPE),
+    "camembert": Family("Camembert", xlmr_unigrams, ONE_TYPE),
+    "modernbert": Family("PreTrained", bert_byte_pairs, MODERN, NAMED),
+    "longformer": Family("Roberta", roberta_byte_pairs, LONG),
     "big_bird": Family(
-        "big_bird",
-        "PreTrainedTokenizerFast",
-        albert_unigrams,
-        {"attention_type": "original_full"},
-        {"pad_token": "<pad>", "unk_token": "<unk>", **named("cls", "sep")},
+        *("PreTrained", albert_unigrams),
+        *({"attention_type": "original_full"}, {**PAD, **UNK, **CLS}),
     ),
-    "t5": Family(
-        "t5",
-        "PreTrainedTokenizerFast",
-        unigrams(("<pad>", "</s>", "<unk>"), "$A:0 </s>:0", "$A:0 </s>:0 $B:0 </s>:0"),
-        {
-            **{"d_model": 16, "num_layers": 1, "num_heads": 2, "d_ff": 32, "d_kv": 8},
-            **NO_SIZES,
-            **NO_LENGTH,
-        },
-        {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"},
-    ),
+    "t5": Family("PreTrained", t5_unigrams, T5, {**PAD, **UNK, "eos_token": "</s>"}),
 }
 
 
@@ -286,11 +216,10 @@ def save_encoder(folder, family="bert", width=16, max_length=24, n_positions=64)
     folder.mkdir(parents=True, exist_ok=True)
     made = about.make(folder)
     # transformers 5 takes a path for a vocabulary.
-    if transformers.__version__ >= "5" or about.tokenizer.startswith("PreTrained"):
+    if transformers.__version__ >= "5" or about.tokenizer == "PreTrained":
         made = {"tokenizer_object": made["tokenizer_object"]}
-    tokenizer = getattr(transformers, about.tokenizer)(
-        **made, **about.words, model_max_length=max_length
-    )
+    kind = getattr(transformers, f"{about.tokenizer}TokenizerFast")
+    tokenizer = kind(**made, **about.words, model_max_length=max_length)
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     settings = {
@@ -304,7 +233,7 @@ def save_encoder(folder, family="bert", width=16, max_length=24, n_positions=64)
         **about.settings,
     }
     settings = {name: value for name, value in settings.items() if value is not None}
-    config = transformers.AutoConfig.for_model(about.model, **settings)
+    config = transformers.AutoConfig.for_model(about.model or family, **settings)
     transformers.AutoModel.from_config(config).save_pretrained(folder)
     return folder
 
@@ -317,19 +246,11 @@ def save_bert(folder, width=16, max_length=24):
 def transformer_config(folder, window=128, stride=96):
     """Configure the transformer component."""
     pytest.importorskip("spacy_transformers")
-    return {
-        "factory": "transformer",
-        "model": {
-            "@architectures": "spacy-transformers.TransformerModel.v3",
-            "name": str(folder),
-            "tokenizer_config": {"use_fast": True},
-            "get_spans": {
-                "@span_getters": "spacy-transformers.strided_spans.v1",
-                "window": window,
-                "stride": stride,
-            },
-        },
-    }
+    strided = {"@span_getters": "spacy-transformers.strided_spans.v1"}
+    model = {"@architectures": "spacy-transformers.TransformerModel.v3"}
+    model |= {"name": str(folder), "tokenizer_config": {"use_fast": True}}
+    model["get_spans"] = {**strided, "window": window, "stride": stride}
+    return {"factory": "transformer", "model": model}
 
 
 def encoder_config(folder, **settings):
@@ -339,15 +260,8 @@ def encoder_config(folder, **settings):
     return {"factory": "spanft_encoder", "model": model}
 
 
-OWN_LISTENER = {
-    "@architectures": "spacy-spanft.EncoderListener.v1",
-    "upstream": "*",
-    "grad_factor": 1.0,
-    "pooling": {"@layers": "reduce_mean.v1"},
-}
 LISTENER = {
     "@architectures": "spacy-transformers.TransformerListener.v1",
-    "grad_factor": 1.0,
-    "upstream": "*",
-    "pooling": {"@layers": "reduce_mean.v1"},
+    **{"upstream": "*", "grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}},
 }
+OWN_LISTENER = {**LISTENER, "@architectures": "spacy-spanft.EncoderListener.v1"}

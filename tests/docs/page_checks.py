@@ -3,6 +3,8 @@
 import re
 import runpy
 import shlex
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import spacy
@@ -76,10 +78,10 @@ def train(name, *options):
 
 def check_project(_, workflow, folder, *options):
     """Check the workflow and the variables; every workflow runs in test_project.py."""
-    known = srsly.read_yaml(ROOT / "project" / "project.yml")
-    assert (workflow in known["workflows"], folder) == (True, "project")
+    project = srsly.read_yaml(ROOT / folder / "project.yml")
+    assert workflow in project["workflows"]
     names = {option.removeprefix("--vars.") for option in options[::2]}
-    assert names <= known["vars"].keys()
+    assert names <= project["vars"].keys()
 
 
 def check_config(snippet):
@@ -123,9 +125,7 @@ def resolves(snippet):
     blocks = [name for name in _SECTION.findall(snippet.code) if "." in name]
     assert blocks
     for block in blocks:
-        made = resolved
-        for name in block.split("."):
-            made = made[name]
+        made = reduce(getitem, block.split("."), resolved)
         assert made is not None
         assert not isinstance(made, dict)
 
@@ -133,9 +133,6 @@ def resolves(snippet):
 def complete(code):
     """Put before a block the empty sections that those in it are parts of."""
     sections = _SECTION.findall(code)
-    above = {}
-    for section in sections:
-        names = section.split(".")
-        above |= dict.fromkeys(".".join(names[:n]) for n in range(1, len(names)))
-    missing = (name for name in above if name not in sections)
+    above = [x.split(".")[:n] for x in sections for n in range(1, x.count(".") + 1)]
+    missing = dict.fromkeys(".".join(x) for x in above if ".".join(x) not in sections)
     return "".join(f"[{name}]\n\n" for name in missing) + code

@@ -14,10 +14,11 @@ from ..ml.test_textcat import TOKENS
 from ..tiny import save_encoder
 from .pages import ROOT, snippets
 
-CONFIG = """
+DATASET = """---
 configs:
 - config_name: wikitext-103-raw-v1
   data_files: data.jsonl
+---
 """
 LINE = "New York City is one of the largest cities in the United States.\n"
 POOLING = {"@architectures": "spacy-spanft.MaxPooling.v1"}
@@ -37,7 +38,10 @@ def save_all(folder):
     for name in ("corpus.txt", "texts.txt"):
         (folder / name).write_text(LINE * 15, encoding="utf8")
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
-    save_dataset(folder / "wikitext")
+    (folder / "wikitext").mkdir()  # as the hub has it
+    (folder / "wikitext" / "README.md").write_text(DATASET, encoding="utf8")
+    row = json.dumps({"text": f" {LINE}"}) + "\n"
+    (folder / "wikitext" / "data.jsonl").write_text(row * 12, encoding="utf8")
     save_classifiers(folder)
     save_tagger(folder / "training" / "entities" / "model-best")
     save_runs(folder)
@@ -49,24 +53,20 @@ def save_all(folder):
             (folder / snippet.value).write_text(snippet.code, encoding="utf8")
 
 
-def save_dataset(folder):
-    """Save a dataset as the hub has it."""
-    folder.mkdir()
-    (folder / "README.md").write_text(f"---{CONFIG}---\n", encoding="utf8")
-    rows = [json.dumps({"text": f" {LINE}"}) + "\n"] * 12
-    (folder / "data.jsonl").write_text("".join(rows), encoding="utf8")
-
-
 def save_pair_pipeline(folder, encoder):
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
     model = {"name": str(encoder)}
     nlp.add_pipe("spanft_encoder", "transformer", config={"model": model})
     textcat = nlp.add_pipe("textcat")
+    add_labels(textcat, nlp)
+    nlp.to_disk(folder)
+
+
+def add_labels(textcat, nlp):
     for label in ("same", "other"):
         textcat.add_label(label)
     nlp.initialize()
-    nlp.to_disk(folder)
 
 
 def save_classifiers(folder):
@@ -76,9 +76,7 @@ def save_classifiers(folder):
         segmenter = nlp.add_pipe("span_segmenter")
         segmenter.initialize(dictionary=NgramDictionary({"New York": 9}))
         textcat = nlp.add_pipe("textcat", config=settings)
-        for label in ("same", "other"):
-            textcat.add_label(label)
-        nlp.initialize()
+        add_labels(textcat, nlp)
         for seed, name in enumerate(("", "-0", "-1")):
             nlp.config["training"]["seed"] = seed
             weights = textcat.model.get_ref("output_layer")
@@ -90,8 +88,8 @@ def save_classifiers(folder):
     doc = nlp.make_doc("New York")
     doc.cats = {"same": 1.0, "other": 0.0}
     DocBin(docs=[doc] * 3).to_disk(folder / "test.spacy")
-    rows = [json.dumps({"text": doc.text, "label": "same"}) + "\n"] * 3
-    (folder / "predictions.jsonl").write_text("".join(rows), encoding="utf8")
+    row = json.dumps({"text": doc.text, "label": "same"}) + "\n"
+    (folder / "predictions.jsonl").write_text(row * 3, encoding="utf8")
 
 
 def save_tagger(folder):
@@ -133,9 +131,8 @@ def save_runs(folder):
     task = folder / "training" / "cola"
     run_folder = task / "encoder" / "0"
     shutil.copytree(folder / "training" / "base" / "model-best", run_folder / "model")
-    (task / "arms.json").write_text(
-        '{"arms": ["encoder"], "notes": {}, "runs": {"encoder/0": "x"}}'
-    )
+    arms = {"arms": ["encoder"], "notes": {}, "runs": {"encoder/0": "x"}}
+    (task / "arms.json").write_text(json.dumps(arms))
     facts = {"fingerprint": "x", "arm": "encoder", "seed": 0, "seconds": 1.0}
     facts |= {"words_per_second": 2.0, "peak_memory": None}
     (run_folder / "run.json").write_text(json.dumps(facts))

@@ -26,8 +26,6 @@ _FENCE = re.compile(r"^\s*```\w", re.MULTILINE)
 
 
 class Snippet(NamedTuple):
-    """A snippet, and the comment before it: "<!-- file: arms.yml -->"."""
-
     note: str
     value: str
     language: str
@@ -47,7 +45,6 @@ def pages():
 
 
 def read(page):
-    """Read a page."""
     return (ROOT / page).read_text(encoding="utf8")
 
 

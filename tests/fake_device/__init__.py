@@ -3,9 +3,6 @@
     python -m pytest -p tests.fake_device.plugin --gpu tests/fake_device
 
 The plugin puts a module `cupy` into `sys.modules` before thinc is imported, so that it
-needs a process of its own; `make test` starts it, also for tests/test_gpu.py. What
-thinc does on a GPU then runs on the CPU, with the errors of a GPU: no array is
-converted unasked, no kernel gets what it cannot read, and memory that nobody has
-written holds NaN. A ledger keeps all that goes from one side to the other. What it
-cannot show is speed, and CUDA itself.
+needs a process of its own. No array is converted unasked, no kernel gets what it cannot
+read, and memory that nobody has written holds NaN. A ledger keeps all transfers.
 """

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from .array import lent, ndarray, wrapped
+from .device import lent, ndarray, wrapped
 
 _TYPES = {"float": np.float32, "double": np.float64, "int": np.int32}
 
@@ -20,14 +20,13 @@ class RawModule:
         pattern = rf"template <typename (\w+)>\s*__global__ void {base}\(([^)]*)\)"
         template, signature = re.search(pattern, self._code).groups()
         types = {**_TYPES, template: _TYPES[kind]}
-        parameters = [one.split() for one in signature.split(",")]
+        parameters = [
+            part.replace("const ", "").split() for part in signature.split(",")
+        ]
 
         def launch(grid, block, args):
-            args = [
-                _argument(name, arg, [word for word in words if word != "const"], types)
-                for arg, words in zip(args, parameters, strict=True)
-            ]
-            _KERNELS[base](*args)
+            pairs = zip(args, parameters, strict=True)
+            _KERNELS[base](*(_argument(name, *pair, types) for pair in pairs))
 
         return launch
 
@@ -112,7 +111,7 @@ class ElementwiseKernel:
 
 
 class ReductionKernel:
-    """Tells whether all numbers are in a range, the only one that thinc has."""
+    """Whether all numbers are in a range, the only one that thinc has."""
 
     def __init__(self, inputs, outputs, *expressions):
         assert expressions[-1] == "within_range"

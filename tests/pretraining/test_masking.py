@@ -1,5 +1,6 @@
 """Span masking: what is drawn, which tokens are words, and the data collator."""
 
+import copy
 import itertools
 from collections import Counter
 
@@ -8,9 +9,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import pre_tokenizers
 from torch.utils.data import DataLoader
 from transformers import AutoTokenizer, BertTokenizer
 
+from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.pretraining import SpanMaskingCollator
 from spacy_spanft.pretraining.collator import (
@@ -29,36 +32,38 @@ from spacy_spanft.pretraining.masking import (
     span_lengths,
 )
 from spacy_spanft.pretraining.masking import _arrange as arrange
+from spacy_spanft.pretraining.sequences import Packer
 
-from ..tiny import save_bert, save_encoder
-from .tiny_mlm import albert_tokenizer
+from ..tiny import save_encoder
 
 TEXT = "The unbelievable film, it wasn't very  good: New York walks (again)!"
 
 
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    folder = save_bert(tmp_path_factory.mktemp("bert"), max_length=128)
-    return AutoTokenizer.from_pretrained(folder)
+FAMILIES = ("bert", "roberta", "albert")
 
 
 @pytest.fixture(scope="module")
-def roberta(tmp_path_factory):
-    folder = save_encoder(tmp_path_factory.mktemp("roberta"), "roberta", max_length=128)
-    return AutoTokenizer.from_pretrained(folder)
+def tokenizers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tokenizers")
+    folders = {
+        name: save_encoder(folder / name, name, max_length=128) for name in FAMILIES
+    }
+    return {name: AutoTokenizer.from_pretrained(folders[name]) for name in FAMILIES}
 
 
-@pytest.fixture(scope="module", params=["bert", "roberta", "albert"])
-def tokenizer(request):
-    if request.param == "albert":
-        return albert_tokenizer()
-    return request.getfixturevalue(request.param)
+@pytest.fixture(scope="module")
+def bert(tokenizers):
+    return tokenizers["bert"]
 
 
-def true_lengths(longest=LONGEST):
-    """Write the clipped geometric distribution out."""
-    weights = [0.2 * 0.8**k for k in range(longest)]
-    return [weight / sum(weights) for weight in weights]
+@pytest.fixture(scope="module", params=FAMILIES)
+def tokenizer(tokenizers, request):
+    return tokenizers[request.param]
+
+
+# The clipped geometric distribution.
+TRUE_LENGTHS = np.array([0.8**k for k in range(LONGEST)])
+TRUE_LENGTHS /= TRUE_LENGTHS.sum()
 
 
 def assert_mean(values, expected):
@@ -74,7 +79,7 @@ def drawn_spans(n_words, n=12_000):
 
 class TestLengths:
     def test_the_mean_is_that_of_the_paper(self):
-        assert span_lengths() == pytest.approx(true_lengths())
+        assert span_lengths() == pytest.approx(TRUE_LENGTHS)
         assert span_lengths() @ np.arange(1, 11) == pytest.approx(3.8, abs=0.005)
 
     # The shortest run that has room for all lengths, and a long one.
@@ -84,8 +89,8 @@ class TestLengths:
         lengths = np.concatenate(drawn)
         shares = np.bincount(lengths, minlength=11)[1:] / len(lengths)
         # Four standard errors.
-        error = 4 * np.sqrt(np.array(true_lengths()) / len(lengths))
-        assert (np.abs(shares - true_lengths()) < error).all()
+        error = 4 * np.sqrt(TRUE_LENGTHS / len(lengths))
+        assert (np.abs(shares - TRUE_LENGTHS) < error).all()
         assert_mean([sum(lengths) for lengths in drawn], 0.15 * n_words)
 
     @pytest.mark.parametrize("n_words", [1, 2, 5, 9, 12])
@@ -189,12 +194,9 @@ class TestWords:
         else:
             assert cut == TEXT.split()
 
-    def test_white_space_where_the_tokenizer_knows_no_words(self, roberta):
-        from tokenizers import pre_tokenizers
-
-        tokenizer = albert_tokenizer()
-        assert tells_words(tokenizer)
-        assert tells_words(roberta)
+    def test_white_space_where_the_tokenizer_knows_no_words(self, tokenizers):
+        assert all(map(tells_words, tokenizers.values()))
+        tokenizer = copy.deepcopy(tokenizers["albert"])
         backend = tokenizer.backend_tokenizer
         backend.pre_tokenizer = pre_tokenizers.Metaspace(split=False)
         assert not tells_words(tokenizer)
@@ -210,10 +212,25 @@ class TestWords:
         labels = collator([tokenizer(text) for _ in range(8)])["labels"]
         assert 0 < (labels != IGNORED).float().mean() < 0.3
 
-    def test_a_feature_without_words_is_an_error(self, bert):
-        feature = {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1]}
-        with pytest.raises(SpanftError, match=r"only \['input_ids', 'attention_m"):
-            SpanMaskingCollator(bert)([feature])
+    def test_n_grams_are_masked_whole(self, tokenizer):
+        dictionary = NgramDictionary({"new york city": 5, "very good": 5})
+        line = "it is new york city, not very good york city"
+        sequences = Packer(tokenizer, 60, dictionary=dictionary)({"text": [line]})
+        feature = {name: rows[0] for name, rows in sequences.items()}
+        segments = feature["segment_ids"]
+        pieces = {}
+        for i, piece in zip(feature["input_ids"], segments.tolist(), strict=True):
+            if piece != NO_WORD:
+                pieces.setdefault(piece, []).append(int(i))
+        texts = [tokenizer.decode(ids).strip() for ids in pieces.values()]
+        is_one_word = tokenizer.name_or_path.endswith("albert")
+        city = ["new york city,"] if is_one_word else ["new york city", ","]
+        assert texts == ["it", "is", *city, "not", "very good", "york", "city"]
+        collator = SpanMaskingCollator(tokenizer, "ngrams", share=0.3)
+        for seed in range(20):
+            labels = collator.mask({**feature, "key": (seed,)}).labels
+            for piece in pieces:
+                assert len(set((labels[segments == piece] >= 0).tolist())) == 1
 
 
 def example(random, tokenizer, n_words, most=4):
@@ -234,54 +251,37 @@ def runs(mask):
     return edges.reshape(-1, 2)
 
 
-class Tally:
-    """What was masked in many sequences."""
-
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
-        self.n_tokens = self.n_masked = self.n_spans = self.n_words = 0
-        self.fates = Counter()
-        self.by_token = Counter()
-
-    def add(self, feature, masked):
+def test_a_million_tokens(bert):
+    random = np.random.default_rng(0)
+    collator = SpanMaskingCollator(bert, seed=1)
+    total, fates, by_token = Counter(), Counter(), Counter()
+    for number in itertools.count():
+        if total["tokens"] >= 1_000_000:
+            break
+        feature = example(random, bert, int(random.integers(40, 110)), most=3)
+        masked = collator.mask({**feature, "key": (1, number)})
         before, words = feature["input_ids"], feature["word_ids"]
         is_masked = masked.labels != IGNORED
         assert (masked.labels[is_masked] == before[is_masked]).all()
         assert (masked.ids[~is_masked] == before[~is_masked]).all()
-        assert not np.isin(before[is_masked], self.tokenizer.all_special_ids).any()
-        self.n_tokens += int((words != NO_WORD).sum())
-        self.n_masked += int(is_masked.sum())
+        assert not np.isin(before[is_masked], bert.all_special_ids).any()
+        total.update(tokens=int((words != NO_WORD).sum()), masked=int(is_masked.sum()))
         for begin, end in runs(is_masked):
             assert words[begin - 1] != words[begin]
             assert words[end - 1] != words[end]
-            self.n_spans += 1
-            self.n_words += 1 + int(words[end - 1] - words[begin])
+            total.update(spans=1, words=1 + int(words[end - 1] - words[begin]))
             now, then = masked.ids[begin:end], before[begin:end]
-            is_mask = now == self.tokenizer.mask_token_id
+            is_mask = now == bert.mask_token_id
             assert is_mask.all() or not is_mask.any()
             fate = "mask" if is_mask[0] else "kept" if (now == then).all() else "random"
-            self.fates[fate] += 1
-            self.by_token[fate] += end - begin
-
-
-def test_a_million_tokens(bert):
-    random = np.random.default_rng(0)
-    collator = SpanMaskingCollator(bert, seed=1)
-    tally = Tally(bert)
-    number = 0
-    while tally.n_tokens < 1_000_000:
-        feature = example(random, bert, int(random.integers(40, 110)), most=3)
-        feature["key"] = (1, number)
-        tally.add(feature, collator.mask(feature))
-        number += 1
-    assert tally.n_words / tally.n_spans == pytest.approx(3.8, abs=0.05)
-    assert tally.n_masked / tally.n_tokens == pytest.approx(0.15, abs=0.002)
+            fates[fate] += 1
+            by_token[fate] += end - begin
+    assert total["words"] / total["spans"] == pytest.approx(3.8, abs=0.05)
+    assert total["masked"] / total["tokens"] == pytest.approx(0.15, abs=0.002)
     # Spans have fates, tokens only what their span has, so their shares vary more.
-    for counts, error in ((tally.fates, 0.005), (tally.by_token, 0.01)):
-        total = counts.total()
-        assert counts["mask"] / total == pytest.approx(0.8, abs=error)
-        assert counts["random"] / total == pytest.approx(0.1, abs=error)
-        assert counts["kept"] / total == pytest.approx(0.1, abs=error)
+    for counts, error in ((fates, 0.005), (by_token, 0.01)):
+        for fate, share in (("mask", 0.8), ("random", 0.1), ("kept", 0.1)):
+            assert counts[fate] / counts.total() == pytest.approx(share, abs=error)
 
 
 @pytest.mark.parametrize("n_spans", [1, 2, 7])
@@ -322,7 +322,9 @@ def test_other_units_have_the_same_share(bert, masking):
 class TestCollator:
     def test_works_alone(self, tokenizer):
         texts = [TEXT * 3, "new york", "", TEXT]
-        batch = SpanMaskingCollator(tokenizer)([tokenizer(text) for text in texts])
+        torch.manual_seed(0)
+        collator = SpanMaskingCollator(tokenizer, share=0.4)
+        batch = collator([tokenizer(text) for text in texts])
         plain = tokenizer(texts, padding=True, return_tensors="pt")
         assert (batch["attention_mask"] == plain["attention_mask"]).all()
         is_masked = batch["labels"] != IGNORED
@@ -356,15 +358,6 @@ class TestCollator:
         assert seen & special == {2, 3, 4}  # [CLS], [SEP] and [MASK]
         assert len(seen) == len(bert) - 2  # and all others
 
-    def test_pairs(self, bert):
-        first = bert("new york city is it", "the unbelievable film")
-        second = bert("a", "b")
-        batch = SpanMaskingCollator(bert, share=0.4)([first, second])
-        expected = bert.pad([first, second], return_tensors="pt")
-        assert (batch["token_type_ids"] == expected["token_type_ids"]).all()
-        separators = expected["input_ids"] == bert.sep_token_id
-        assert (batch["labels"][separators] == IGNORED).all()
-
     def test_chance_is_in_the_key_alone(self, bert):
         random = np.random.default_rng(0)
         examples = [example(random, bert, 30) | {"key": (1, n)} for n in range(8)]
@@ -392,17 +385,19 @@ class TestCollator:
         assert collator.mask(feature).labels.tolist() != draws[2]
 
     @pytest.mark.parametrize("side", ["left", "right"])
-    def test_padding_of_others_stays(self, bert, side, monkeypatch):
+    def test_pairs_and_the_padding_of_others_stay(self, bert, side, monkeypatch):
         monkeypatch.setattr(bert, "padding_side", side)
-        texts = ["new york", "new york is very good"]
-        padded = [bert(text, padding="max_length", max_length=20) for text in texts]
+        pairs = [("new york", "a"), ("new york is very good", "the unbelievable film")]
+        padded = [bert(*pair, padding="max_length", max_length=30) for pair in pairs]
         collator = SpanMaskingCollator(bert, share=0.4)
-        for features in (padded, [bert(text) for text in texts]):
+        for features in (padded, [bert(*pair) for pair in pairs]):
             batch = collator(features)
             width = batch["input_ids"].shape[1]
-            expected = bert(texts, padding="max_length", max_length=width)
+            expected = bert(pairs, padding="max_length", max_length=width)
             for name in ("attention_mask", "token_type_ids"):
                 assert batch[name].tolist() == expected[name]
+            separators = np.array(expected["input_ids"]) == bert.sep_token_id
+            assert (batch["labels"].numpy()[separators] == IGNORED).all()
             is_seen = batch["attention_mask"].bool()
             assert (batch["input_ids"][~is_seen] == bert.pad_token_id).all()
             assert (batch["labels"][~is_seen] == IGNORED).all()
@@ -414,6 +409,9 @@ class TestCollator:
             SpanMaskingCollator(bert, share=0.5)
         with pytest.raises(SpanftError, match="segment_ids"):
             SpanMaskingCollator(bert, "ngrams")([bert(TEXT)])
+        feature = {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1]}
+        with pytest.raises(SpanftError, match=r"only \['input_ids', 'attention_m"):
+            SpanMaskingCollator(bert)([feature])
         bare = AutoTokenizer.from_pretrained(bert.name_or_path, mask_token=None)
         with pytest.raises(SpanftError, match="has no mask token"):
             SpanMaskingCollator(bare)

@@ -18,17 +18,17 @@ SETUP = Path(__file__).parents[2] / "setup.cfg"
 
 
 def test_values_are_shown_as_repr_does_until_they_are_long():
-    for value in ("it's", 3, None, ["a", 1.5], {"a": ("b",)}, "half \ud800", True):
+    for value in ("it's", ["a", 1.5], {"a": ("b",)}, "half \ud800"):
         assert shown(value) == repr(value)
     long = shown("a" + 1000 * "x" + "b")
     assert (long[:3], long[-2:], len(long)) == ("'ax", "b'", 200)
+    assert len(shown([1000 * "x"] * 1000)) == 200
     deep: list = []
     for _ in range(100_000):
         deep = [deep]
     assert shown(deep) == reprlib.repr(deep)
     while deep:  # Python itself cannot free so deep a list
         deep = deep.pop()
-    assert len(shown([1000 * "x"] * 1000)) == 200
 
 
 def test_lists_name_the_first_and_count_the_rest():

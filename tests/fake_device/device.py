@@ -1,17 +1,60 @@
-"""The array of the fake device: memory of NumPy that refuses to be NumPy's."""
+"""The array of the fake device, which refuses to be NumPy's, and its transfers."""
 
+import sys
 import warnings
+from collections import Counter
+from contextlib import contextmanager
+from operator import attrgetter
+from types import SimpleNamespace
 
 import numpy as np
 
-from .ledger import DOWNLOAD, UPLOAD, note
-
+UPLOAD, WAIT = "upload", "wait"  # as the host does for each download
+# Whose transfers are not ours, though we may have called them.
+_OTHERS = ("/spacy_transformers/", "/thinc/optimizers", "/thinc/shims/")
 _SCALARS = (bool, int, float, complex, np.generic)
 # Warned of since CuPy 13.5.1.
 _DLPACK = (
     "This function is deprecated and will be removed in a future release. Use the "
     "cupy.from_dlpack() array constructor instead."
 )
+_entries: list[tuple[str, str, str]] = []
+
+
+def note(kind, why):
+    """Write down a transfer, and in which module of ours it was."""
+    _entries.append((kind, _owner(), why))
+
+
+@contextmanager
+def watched():
+    """Count what is transferred in a block: by kind, module, and what needs it."""
+    transfers = Counter()
+    begin = len(_entries)
+    yield transfers
+    transfers.update(_entries[begin:])
+    del _entries[begin:]
+
+
+def ours(transfers):
+    """Count the uploads, and the downloads and waits, that are due to our code."""
+    kinds = Counter()
+    for (kind, owner, _), n in transfers.items():
+        kinds[kind] += n if owner else 0
+    return kinds[UPLOAD], kinds[WAIT]
+
+
+def _owner():
+    """Name the innermost module of this package that is at work; "" for others."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename.replace("\\", "/")
+        if any(other in file for other in _OTHERS):
+            return ""
+        if "/spacy_spanft/" in file:
+            return file.rpartition("/spacy_spanft/")[2]
+        frame = frame.f_back
+    return ""
 
 
 class ndarray:
@@ -37,24 +80,8 @@ class ndarray:
     def __array_function__(self, function, types, args, kwargs):
         raise TypeError(f"np.{function.__name__} of an array on the device")
 
-    def __repr__(self):
-        return f"on the device: {self._memory!r}"
-
-    # From the host
-
-    def set(self, array, stream=None):
-        note(UPLOAD, "set")
-        self._memory[...] = array
-
-    # What it is
-
-    shape = property(lambda self: self._memory.shape)
-    dtype = property(lambda self: self._memory.dtype)
-    ndim = property(lambda self: self._memory.ndim)
-    size = property(lambda self: self._memory.size)
     T = property(lambda self: wrapped(self._memory.T))
-    data = property(lambda self: _Pointer(self._memory))
-    flags = property(lambda self: self._memory.flags)
+    data = property(lambda self: SimpleNamespace(ptr=self._memory.ctypes.data))
 
     def __len__(self):
         return len(self._memory)
@@ -68,38 +95,25 @@ class ndarray:
     def __setitem__(self, index, value):
         if value is None:  # which NumPy takes for NaN
             raise TypeError(f"Unsupported type {type(value)}")
-        place, value = _index(index), lent(value)
-        if isinstance(place, np.ndarray) and place.dtype != bool and np.ndim(value):
+        at, value = _index(index), lent(value)
+        if isinstance(at, np.ndarray) and at.dtype != bool and np.ndim(value):
             # Which of the values is written depends on which thread is the last.
-            assert len(np.unique(place)) == place.size, "two values for one place"
-        self._memory[place] = value
+            assert len(np.unique(at)) == at.size, "two values for one place"
+        self._memory[at] = value
 
     def scatter_add(self, index, value):
         np.add.at(self._memory, _index(index), lent(value))
 
-    # What it can do
+    def set(self, array, stream=None):
+        note(UPLOAD, "set")
+        self._memory[...] = array
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         same = not copy and self.dtype == np.dtype(dtype)
         return self if same else wrapped(self._memory.astype(dtype))
 
-    def reshape(self, *shape):
-        return wrapped(self._memory.reshape(*shape))
-
-    def transpose(self, *axes):
-        return wrapped(self._memory.transpose(*axes))
-
-    def copy(self, order="C"):
-        return wrapped(self._memory.copy(order))
-
-    def flatten(self):
-        return wrapped(self._memory.flatten())
-
-    def fill(self, value):
-        self._memory.fill(lent(value))
-
     def nonzero(self):
-        note(DOWNLOAD, "how many are not zero")
+        note(WAIT, "how many are not zero")
         return wrapped(self._memory.nonzero())
 
     def toDlpack(self):
@@ -108,11 +122,6 @@ class ndarray:
 
         warnings.warn(_DLPACK, np.exceptions.VisibleDeprecationWarning, stacklevel=2)
         return to_dlpack(torch.from_numpy(self._memory))
-
-
-class _Pointer:
-    def __init__(self, memory):
-        self.ptr = memory.ctypes.data
 
 
 def unwritten(memory):
@@ -131,7 +140,7 @@ def uploaded(value, dtype=None, why="array"):
 
 
 def wrapped(value):
-    """Give what NumPy has computed as what is on the device."""
+    """Return what NumPy has computed as what is on the device."""
     if isinstance(value, tuple):
         return tuple(map(wrapped, value))
     array = object.__new__(ndarray)
@@ -140,7 +149,7 @@ def wrapped(value):
 
 
 def lent(value):
-    """Give NumPy the memory of arrays of the device; those of the host are refused."""
+    """Return the memory of arrays of the device; those of the host are refused."""
     if isinstance(value, ndarray):
         return value._memory
     if isinstance(value, list | tuple):
@@ -176,7 +185,7 @@ def _index(index):
     if not isinstance(index, ndarray):
         return index
     if index.dtype == bool:
-        note(DOWNLOAD, "how many a mask keeps")
+        note(WAIT, "how many a mask keeps")
     return index._memory
 
 
@@ -184,17 +193,18 @@ _OPERATORS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "pow": np.p
 _OPERATORS |= {"truediv": np.true_divide, "floordiv": np.floor_divide}
 _OPERATORS |= {"mod": np.remainder, "matmul": np.matmul}
 _OPERATORS |= {"and": np.bitwise_and, "or": np.bitwise_or}
-_COMPARISONS = {"lt": np.less, "le": np.less_equal, "gt": np.greater}
-_COMPARISONS |= {"ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
-_METHODS = "sum mean var max min all any argmax cumsum dot ravel squeeze repeat"
+_OTHER_OPERATORS = {"lt": np.less, "le": np.less_equal, "gt": np.greater}
+_OTHER_OPERATORS |= {"ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
+_OTHER_OPERATORS |= {"neg": np.negative, "abs": np.abs, "invert": np.invert}
+_METHODS = "sum mean var max min all any argmax cumsum dot ravel squeeze repeat reshape"
+_METHODS += " transpose copy flatten fill"
 # thinc's Ragged is cut at numbers of the device.
 _TO_HOST = {"get": np.copy, "item": np.ndarray.item, "tolist": np.ndarray.tolist}
 _TO_HOST |= {"__bool__": bool, "__int__": int, "__index__": int, "__float__": float}
 
 
-def _define(name, function):
-    call = on_device(function)
-    setattr(ndarray, f"__{name}__", lambda a, b: call(a, b))
+def _define(name, call):
+    setattr(ndarray, f"__{name}__", lambda *args: call(*args))
     if name in _OPERATORS:
         setattr(ndarray, f"__r{name}__", lambda a, b: call(b, a))
         setattr(ndarray, f"__i{name}__", lambda a, b: call(a, b, out=a))
@@ -202,17 +212,17 @@ def _define(name, function):
 
 def _download(name, convert):
     def method(self, **ignored):
-        note(DOWNLOAD, name)
+        note(WAIT, name)
         return convert(self._memory)
 
     setattr(ndarray, name, method)
 
 
-for _name, _function in {**_OPERATORS, **_COMPARISONS}.items():
-    _define(_name, _function)
-ndarray.__neg__, ndarray.__abs__ = on_device(np.negative), on_device(np.abs)
-ndarray.__invert__ = on_device(np.invert)
+for _name in ("shape", "dtype", "ndim", "size", "flags"):
+    setattr(ndarray, _name, property(attrgetter(f"_memory.{_name}")))
+for _name, _function in {**_OPERATORS, **_OTHER_OPERATORS}.items():
+    _define(_name, on_device(_function))
 for _name in _METHODS.split():
-    setattr(ndarray, _name, on_device(getattr(np, _name)))
+    setattr(ndarray, _name, on_device(getattr(np.ndarray, _name)))
 for _name, _convert in _TO_HOST.items():
     _download(_name, _convert)
