@@ -37,12 +37,6 @@ def file(corpus, tmp_path):
     return tmp_path / "a.tsv.gz"
 
 
-def test_is_part_of_spacy():
-    done = spawn("--help")
-    assert done.returncode == 0
-    assert "dictionary" in done.stdout
-
-
 class TestBuild:
     def test_equals_python(self, corpus, tmp_path):
         output = tmp_path / "b.tsv.gz"
@@ -71,7 +65,7 @@ class TestBuild:
         text.write_text("to be or not " * 20_000)  # a line too long for the sample
         assert "tokens in a match" not in build(text, "-o", output).stdout
 
-    def test_case_white_space_and_top(self, tmp_path):
+    def test_options_and_inputs(self, tmp_path):
         (tmp_path / "c.txt").write_text("New York isn't new york\n" * 3)
         done = build(
             *(tmp_path / "c.txt", "-o", tmp_path / "c.tsv.gz", "--cased"),
@@ -81,12 +75,13 @@ class TestBuild:
         counts = NgramDictionary.from_disk(tmp_path / "c.tsv.gz")
         assert dict(counts) == {"New York": 3, "York isn't": 3}
         assert counts.provenance.tokenizer == "whitespace"
-
-    def test_standard_input_and_packed_files(self, tmp_path):
         (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"a b\n" * 6))
         paths = (tmp_path / "c.txt.gz", "-", "-o", tmp_path / "c.tsv.gz")
         build(*paths, stdin="a b\n" * 6)
         assert dict(NgramDictionary.from_disk(tmp_path / "c.tsv.gz")) == {"a b": 12}
+        done = build("-", "-o", tmp_path / "c.tsv.gz", stdin="a b c")
+        assert re.match("⚠ No n-gram occurs 10 times or more", done.stderr)
+        assert len(NgramDictionary.from_disk(tmp_path / "c.tsv.gz")) == 0
 
     def test_with_little_memory(self, corpus, tmp_path):
         (tmp_path / "data").mkdir()
@@ -99,8 +94,6 @@ class TestBuild:
             assert build(*source, "-o", output, "-c", 5, *how).stdout == whole.stdout
             assert output.read_bytes() == plain
             assert list(work.iterdir()) == []
-
-    def test_amounts_of_memory(self):
         assert parse_memory("2GB") == parse_memory(" 2 gib ") == 2 << 30
         assert parse_memory("0.5MB") == 1 << 19
         for value in ("", "GB", "2", "-1GB", "nanGB", "two MB"):
@@ -138,13 +131,6 @@ class TestBuild:
             assert "Traceback" not in done.stderr
         assert not os.path.isfile("/dev/full")
 
-    def test_nothing_left_is_a_warning(self, tmp_path):
-        (tmp_path / "c.txt").write_text("a b c")
-        done = build(tmp_path / "c.txt", "-o", tmp_path / "c.tsv.gz")
-        assert re.match("⚠ No n-gram occurs 10 times or more", done.stderr)
-        assert "Warning" not in done.stderr
-        assert len(NgramDictionary.from_disk(tmp_path / "c.tsv.gz")) == 0
-
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
     def test_interrupted_build_leaves_the_old_file(self, file, tmp_path):
         before = file.read_bytes()
@@ -162,7 +148,6 @@ class TestBuild:
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_interrupted_with_little_memory(self, number, tmp_path):
-        """It ends with one line, and leaves neither half a file nor temporary ones."""
         text, work, output = (tmp_path / name for name in ("t.txt", "work", "a.tsv.gz"))
         text.write_text("".join(f"of the w{i} x{i % 999}\n" for i in range(60_000)))
         args = ("-m", "spacy", "spanft", "dictionary", "build", text, "-o", output)
@@ -181,34 +166,26 @@ class TestBuild:
         assert list(work.iterdir()) == []
 
 
-class TestLook:
-    def test_info(self, file, corpus):
-        printed = run("dictionary", "info", file).stdout
-        for expected in ("of 5 words", str(corpus), "tokens counted", "folded"):
-            assert expected in printed
-
-    def test_top(self, file):
-        lines = run("dictionary", "top", file, "-k", 2, "--n", 4).stdout.split("\n")
-        rows = [line for line in lines if "12" in line]
-        assert len(rows) == 2
-        assert all(len(row.split()) == 5 for row in rows)
-        printed = run("dictionary", "top", file, "--by", "pmi").stdout
-        best, score = NgramDictionary.from_disk(file).ranked("pmi")[0]
-        assert best in printed
-        assert f"{score:.2f}" in printed
-
-    def test_diff(self, file, tmp_path):
-        NgramDictionary({"new york": 2, "a b": 1}).to_disk(tmp_path / "b.tsv.gz")
-        printed = run("dictionary", "diff", file, tmp_path / "b.tsv.gz").stdout
-        rows = [line.rsplit(maxsplit=1) for line in printed.splitlines() if line]
-        counts = {key.strip(): value for key, value in rows if value[0].isdigit()}
-        assert counts["in both"] == "1"
-        assert counts[f"only in {tmp_path / 'b.tsv.gz'}"] == "1"
-        assert printed.rstrip().endswith("a b")
+def test_what_dictionaries_hold_is_shown(file, corpus, tmp_path):
+    printed = run("dictionary", "info", file).stdout
+    for expected in ("of 5 words", str(corpus), "tokens counted", "folded"):
+        assert expected in printed
+    lines = run("dictionary", "top", file, "-k", 2, "--n", 4).stdout.split("\n")
+    rows = [line.split() for line in lines if "12" in line]
+    assert [len(row) for row in rows] == [5, 5]
+    printed = run("dictionary", "top", file, "--by", "pmi").stdout
+    best, score = NgramDictionary.from_disk(file).ranked("pmi")[0]
+    assert best in printed
+    assert f"{score:.2f}" in printed
+    NgramDictionary({"new york": 2, "a b": 1}).to_disk(tmp_path / "b.tsv.gz")
+    printed = run("dictionary", "diff", file, tmp_path / "b.tsv.gz").stdout
+    rows = [line.rsplit(maxsplit=1) for line in printed.splitlines() if line]
+    counts = {key.strip(): value for key, value in rows if value[0].isdigit()}
+    assert counts["in both"] == counts[f"only in {tmp_path / 'b.tsv.gz'}"] == "1"
+    assert printed.rstrip().endswith("a b")
 
 
 def test_outputs_are_checked_before_the_work(corpus, tmp_path):
-    """They fail for their output, not for what they would have done."""
     (tmp_path / "a.txt").write_text("text\tlabel\na b\tx\n")
     output = tmp_path / "a.txt" / "x.spacy"
     for args in (
@@ -233,16 +210,22 @@ def test_tables_are_no_texts(ending, tmp_path):
         assert f"reviews.{ending}' is a table" in done.stderr
 
 
-def test_a_page_replaces_pages_alone(tmp_path):
+def test_pages_and_json(tmp_path):
     path, page = tmp_path / "reviews.csv", tmp_path / "page.HTML"
-    path.write_text("text\n")
-    page.write_text("text\n")
+    for file in (path, page):
+        file.write_text("text\n")
     for args in (["segment", "a"], ["explain", "none", "a"]):
         done = run(*args, "--html", path, ok=False)
         assert "is not overwritten by a page" in done.stderr
     assert path.read_text() == "text\n"
-    run("segment", "New York", "--html", page)
-    assert "<mark" in page.read_text("utf8")
+    done = run("segment", "New York & <b>", "b", "--html", page, "--jsonl")
+    texts = [json.loads(line)["text"] for line in done.stdout.splitlines()]
+    assert texts == ["New York & <b>", "b"]
+    html = page.read_text(encoding="utf8")
+    assert html.startswith("<!DOCTYPE html>")
+    assert "<mark" in html
+    assert "<b>" not in html
+    assert "&amp; &lt;b&gt;" in html
 
 
 class TestSegment:
@@ -253,6 +236,9 @@ class TestSegment:
             "[New York City].\nLondon\n2 texts, on average 0.5 spans of two words"
         )
         assert done.stdout.startswith(expected)
+        args = ("segment", "a b c d e f g h i j k l", "-s", "random")
+        assert "[" in (printed := run(*args).stdout)
+        assert printed == run(*args).stdout
 
     def test_standard_input_as_json(self, file):
         text = "the New York Times\n\n naïve 🙂\n"
@@ -263,23 +249,6 @@ class TestSegment:
         assert span["text"] == lines[0]["text"][span["start_char"] : span["end_char"]]
         assert (span["start"], span["end"], span["label"]) == (0, 4, "")
         assert "2 texts, on average 0.5 spans" in done.stderr
-
-    def test_page_and_json(self, tmp_path):
-        page = tmp_path / "page.html"
-        done = run("segment", "New York & <b>", "b", "--html", page, "--jsonl")
-        texts = [json.loads(line)["text"] for line in done.stdout.splitlines()]
-        assert texts == ["New York & <b>", "b"]
-        html = page.read_text(encoding="utf8")
-        assert html.startswith("<!DOCTYPE html>")
-        assert "<mark" in html
-        assert "<b>" not in html
-        assert "&amp; &lt;b&gt;" in html
-
-    def test_random(self):
-        args = ("segment", "a b c d e f g h i j k l", "-s", "random")
-        printed = run(*args).stdout
-        assert "[" in printed
-        assert printed == run(*args).stdout
 
     def test_model(self, tmp_path, dictionary):
         nlp = spacy.blank("en")

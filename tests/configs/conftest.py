@@ -23,7 +23,7 @@ def flat(block, path=""):
     return values
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def single(tmp_path_factory):
     nlp = spacy.blank("en")
     docs = []
@@ -36,7 +36,7 @@ def single(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def entities(tmp_path_factory):
     """Entities, and as spans those and a part of one of them."""
     nlp = spacy.blank("en")
@@ -57,7 +57,7 @@ def entities(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def paired(tmp_path_factory):
     lines = ["sentence1\tsentence2\tlabel"]
     lines += [f"{first}\t{second}\t{label}" for first, second, label in PAIRED]

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 import spacy
 from confection import Config
-from spacy.tokens import DocBin, Span
+from spacy.tokens import Doc, DocBin, Span
 from spacy.util import load_config, load_model_from_config
 
 from spacy_spanft.cli.init import Encoder, Pipeline, Regime
@@ -54,8 +54,8 @@ def texts(n, labels="xy"):
     return [{"text": f"text {i}", "label": labels[i % len(labels)]} for i in range(n)]
 
 
-def corpus(part="train"):
-    config = load_config("x.cfg").interpolate()
+def corpus(part="train", name="x.cfg"):
+    config = load_config(name).interpolate()
     block = {"corpus": config["corpora"][part]}
     examples = spacy.registry.resolve(block)["corpus"](tokenizer_of(config))
     return [example.reference for example in examples]
@@ -73,9 +73,6 @@ def test_configs_of_the_top_folder_are_up_to_date(name, options):
     init(name, *shlex.split(options))
     stale = f"{name} is not what init writes any more: make configs"
     assert Path(name).read_text() == (ROOT / name).read_text(), stale
-
-
-def test_all_configs_of_the_top_folder_are_made():
     there = {f"configs/{path.name}" for path in (ROOT / "configs").glob("*.cfg")}
     assert there == {name for name, _ in MADE}
 
@@ -86,17 +83,13 @@ def test_options_are_those_of_the_package():
     assert get_args(Regime) == tuple(REGIMES)
 
 
-@pytest.mark.parametrize(
-    ("task", "expected"),
-    [
-        *(("textcat", None), ("score", None), ("ner", 0.1)),
-        *(("bilou_ner", 0.1), ("spancat", 0.1), ("tagger", 0.1)),
-    ],
-)
-def test_token_heads_are_trained_first(task, expected):
+@pytest.mark.parametrize("task", TASKS)
+def test_token_heads_are_trained_first(task):
     """At the rate of an encoder they learn next to nothing from a few hundred texts."""
     training = task_config(task).interpolate()["training"]
-    assert training.get("before_update", {}).get("until_share") == expected
+    share = training.get("before_update", {}).get("until_share")
+    heads = ("ner", "bilou_ner", "spancat", "tagger")
+    assert share == (0.1 if TASKS[task].component in heads else None)
     for regime in ("", "everything"):
         arm = arms.ArmConfig("tokens", regime=regime)
         made = task_config(task, segmentation="spans", regime=regime or None)
@@ -105,8 +98,10 @@ def test_token_heads_are_trained_first(task, expected):
 
 @pytest.mark.parametrize("regime", REGIMES)
 def test_rates_of_a_regime(regime):
-    config = read(make_config("ner", regime=regime)).interpolate()
-    optimizer = config["training"]["optimizer"]
+    done = init("-", "--pipeline", "ner", "--regime", regime)
+    assert done.stdout == make_config("ner", regime=regime)
+    assert done.stderr == ""
+    optimizer = read(done.stdout).interpolate()["training"]["optimizer"]
     assert spacy.registry.resolve({"optimizer": optimizer})["optimizer"].L2 == 0.01
     assert optimizer["learn_rate"]["initial_rate"] == 5e-5
     own_rate = optimizer.get("head_rate", {}).get("initial_rate")
@@ -160,12 +155,6 @@ def test_a_language_and_a_dictionary():
     assert "default dictionary is English, and the language is 'de'" in done.stderr
     config = task_config("ner", lang="de")
     assert config["paths"]["transformer"] == "bert-base-german-cased"
-
-
-def test_to_the_output():
-    done = init("-", "--pipeline", "score", "--no-spans")
-    assert done.stdout == make_config("score", spans=False)
-    assert done.stderr == ""
     text = make_config("textcat", name="a\n[nlp]\nb.cfg")
     assert "[nlp]\nb" not in text
     assert read(text)["nlp"]["lang"] == "en"
@@ -177,24 +166,19 @@ def test_a_table_is_read_with_its_columns():
     write("dev.jsonl", [*rows[:2], {"body": "bad", "kind": "other"}])
     files = ("--train", "train.jsonl", "--dev", "dev.jsonl")
     done = init("x.cfg", *files, "--text", "body", "--label", "kind")
-    assert (
-        "train.jsonl: 8 texts of 4 to 4 words (median 4); y: 6 (75%), n: 2 (25%)"
-        in done.stderr
-    )
+    about = "train.jsonl: 8 texts of 4 to 4 words (median 4); y: 6 (75%), n: 2 (25%)"
+    assert about in done.stderr
     assert "Texts of dev.jsonl that are also trained on: 2." in done.stderr
     unseen = "only in dev.jsonl and cannot be learned: 'other'"
     assert f"⚠ These labels occur {unseen}" in done.stderr
     assert "--paths" not in done.stderr
     assert [doc.text for doc in corpus()] == [row["body"] for row in rows]
-
-
-def test_dev_data_is_held_out():
     write("t.jsonl", texts(10))
-    done = init("x.cfg", "--train", "t.jsonl")
+    done = init("y.cfg", "--train", "t.jsonl")
     assert "t.jsonl (training part): 8 texts of 2 to 2 words" in done.stderr
     assert "t.jsonl (held-out part): 2 texts of 2 to 2 words" in done.stderr
     assert "With only 8 training texts, the config trains for 20 epochs." in done.stderr
-    assert (len(corpus()), len(corpus("dev"))) == (8, 2)
+    assert (len(corpus(name="y.cfg")), len(corpus("dev", "y.cfg"))) == (8, 2)
 
 
 @pytest.mark.parametrize(
@@ -218,81 +202,67 @@ def test_pairs_and_scores_are_detected(task, columns, options):
         assert {doc.cats["score"] for doc in docs} == {0, 1, 2, 3}
 
 
-def test_several_labels():
+def test_epochs_and_ranges_fit_the_data():
+    config = task_config("textcat", spans=False)
+    for n_texts, epochs in ((40, 20), (320, 20), (1280, 5), (2150, 3), (9000, 3)):
+        assert fitting_epochs(config, n_texts) == epochs
+    for scores, expected in (
+        ((0, 100.3), (0.0, 101.0)),
+        ((0, 4.5), (0.0, 5.0)),
+        ((0.1, 0.9), (0.0, 1.0)),
+        ((-2.5, 2), (-3.0, 2.0)),
+    ):
+        write("t.jsonl", [{"text": f"{i}", "s": scores[i % 2]} for i in range(20)])
+        init("x.cfg", "--train", "t.jsonl", "--score", "s", "--force")
+        block = load_config("x.cfg")["components"]["text_regressor"]
+        assert (block["low"], block["high"]) == expected
     write("t.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])
-    args = ("x.cfg", "--train", "t.jsonl", "--dev", "t.jsonl")
-    done = init(*args, "--pipeline", "textcat", ok=False)
-    assert "'t.jsonl' has texts with several labels or none (2)" in done.stderr
-    assert not Path("x.cfg").exists()
-    done = init(*args)
+    done = init("x.cfg", "--train", "t.jsonl", "--dev", "t.jsonl", "--force")
     assert "Detected from the data: --pipeline textcat_multilabel" in done.stderr
     assert "x: 1 (50%), y: 1 (50%)" in done.stderr
 
 
 def test_entities_from_columns_and_offsets():
     Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")
-    for task in ("ner", "bilou_ner", "spancat"):
-        files = ("--train", "t.conll", "--dev", "t.conll", "--force")
-        done = init("x.cfg", "-p", task, *files)
-        assert "t.conll: 2 texts of 1 to 2 words (median 2); LOC: 1" in done.stderr
-        doc = corpus()[0]
-        spans = doc.spans.get("sc", doc.ents)
-        assert [span.text for span in spans] == ["Paris"]
     spans = [{"start": 3, "end": 8, "label": "LOC"}]
     write("t.jsonl", [{"text": f"in Paris {i}", "spans": spans} for i in range(10)])
-    done = init("x.cfg", "--train", "t.jsonl", "--force")
-    assert "Detected from the data: --pipeline bilou_ner" in done.stderr
-    assert [span.text for span in corpus()[0].ents] == ["Paris"]
-    Path("t.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
-    done = init("y.cfg", "--train", "t.conll", ok=False)
-    assert "'t.conll' has no annotations for bilou_ner" in done.stderr
-
-
-def test_tasks_of_docs():
-    nlp = spacy.blank("en")
-
-    def guess(text="in Paris", **annotations):
-        doc = nlp(text)
-        for name, value in annotations.items():
-            setattr(doc if name != "tag_" else doc[0], name, value)
-        DocBin(docs=[doc]).to_disk("t.spacy")
-        return guess_task("t.spacy", {}, "en")
-
-    assert guess(cats={"x": 1.0, "y": 0.0}) == "textcat"
-    assert guess(cats={"x": 1.0, "y": 1.0}) == "textcat_multilabel"
-    assert guess(cats={"score": 0.3}) == "text_score"
-    assert guess("a [SEP] b", cats={"score": 0.3}) == "score"
-    assert guess(ents=[Span(nlp("in Paris"), 1, 2, "LOC")]) == "bilou_ner"
-    assert guess(tag_="IN") == "tagger"
-    with pytest.raises(SpanftError, match=r"'t\.spacy' has no annotations to learn"):
-        guess()
-    doc = nlp("in Paris")
-    doc.spans["sc"] = [Span(doc, 1, 2, "LOC")]
-    DocBin(docs=[doc]).to_disk("t.spacy")
-    assert guess_task("t.spacy", {}, "en") == "spancat"
+    columns = ("--train", "t.conll", "--dev", "t.conll", "--force")
+    about = "t.conll: 2 texts of 1 to 2 words (median 2); LOC: 1"
+    for options, expected in (
+        (("-p", "ner", *columns), about),
+        (("-p", "spancat", *columns), about),
+        (("--train", "t.jsonl", "--force"), "from the data: --pipeline bilou_ner"),
+    ):
+        assert expected in init("x.cfg", *options).stderr
+        doc = corpus()[0]
+        assert [span.text for span in doc.spans.get("sc", doc.ents)] == ["Paris"]
 
 
 @pytest.mark.parametrize(
-    ("n_texts", "epochs"), [(40, 20), (320, 20), (1280, 5), (2150, 3), (9000, 3)]
-)
-def test_few_texts_are_trained_on_longer(n_texts, epochs):
-    assert fitting_epochs(task_config("textcat", spans=False), n_texts) == epochs
-
-
-@pytest.mark.parametrize(
-    ("scores", "expected"),
+    ("annotations", "expected"),
     [
-        ([0, 100.3], (0.0, 101.0)),
-        ([0, 4.5], (0.0, 5.0)),
-        ([0.1, 0.9], (0.0, 1.0)),
-        ([-2.5, 2], (-3.0, 2.0)),
+        ({"cats": {"x": 1.0, "y": 0.0}}, "textcat"),
+        ({"cats": {"x": 1.0, "y": 1.0}}, "textcat_multilabel"),
+        ({"cats": {"score": 0.3}}, "text_score"),
+        ({"cats": {"score": 0.3}, "words": ["a", "[SEP]", "b"]}, "score"),
+        ({"ents": ["B-LOC", "O"]}, "bilou_ner"),
+        ({"tags": ["IN", "IN"]}, "tagger"),
+        ({"spans": True}, "spancat"),
+        ({}, None),
     ],
 )
-def test_the_range_of_scores(scores, expected):
-    write("t.jsonl", [{"text": f"{i}", "s": scores[i % 2]} for i in range(20)])
-    init("x.cfg", "--train", "t.jsonl", "--score", "s")
-    block = load_config("x.cfg")["components"]["text_regressor"]
-    assert (block["low"], block["high"]) == expected
+def test_tasks_of_docs(nlp, annotations, expected):
+    cats, has_spans = (annotations.pop(name, {}) for name in ("cats", "spans"))
+    doc = Doc(nlp.vocab, **{"words": ["in", "Paris"], **annotations})
+    doc.cats = cats
+    if has_spans:
+        doc.spans["sc"] = [Span(doc, 1, 2, "LOC")]
+    DocBin(docs=[doc]).to_disk("t.spacy")
+    if expected:
+        assert guess_task("t.spacy", {}, "en") == expected
+        return
+    with pytest.raises(SpanftError, match=r"'t\.spacy' has no annotations to learn"):
+        guess_task("t.spacy", {}, "en")
 
 
 def test_long_texts():
@@ -303,11 +273,10 @@ def test_long_texts():
     assert "50% of the texts have more than 384 words" in done.stderr
     assert load_config("long.cfg")["training"]["accumulate_gradient"] == 8
     pytest.importorskip("spacy_transformers")
-    other = ("--encoder", "spacy-transformers")
-    init("x.cfg", *files, *other)
+    init("x.cfg", *files, "--encoder", "spacy-transformers")
     model = load_config("x.cfg")["components"]["transformer"]["model"]
-    assert model["get_spans"]["window"] == 384
-    assert model["get_spans"]["stride"] == 288
+    spans = model["get_spans"]
+    assert (spans["window"], spans["stride"]) == (384, 288)
     assert model["tokenizer_config"]["model_max_length"] == 512
     write("t.jsonl", [*rows[:1] * 40, *rows[1:2]])
     init("short.cfg", *files)
@@ -315,7 +284,6 @@ def test_long_texts():
 
 
 def test_a_dataset():
-    """Of the same form as on the hub, here in a folder."""
     Path("films").mkdir()
     head = "---\nconfigs:\n- config_name: films\n  data_files:\n"
     for split in ("train", "validation"):
@@ -350,6 +318,7 @@ def test_spacy_checks_what_is_written(bert):
         ("--train empty.jsonl", "empty.jsonl"),
         ("--train cats.spacy -p text_score", "no scores for text_score"),
         ("--train same.jsonl", "'same.jsonl' has the label 'x'"),
+        ("--train o.conll", "'o.conll' has no annotations for bilou_ner"),
         ("--lang german", "'german' is not the code of a language"),
         ("-t ./none", "encoder './none' cannot be loaded"),
         ("-t empty", "Name a folder with a config.json"),
@@ -357,13 +326,16 @@ def test_spacy_checks_what_is_written(bert):
         ("-p ner -d mine.tsv.gz", "ner would use windows"),
         ("--no-spans -d mine.tsv.gz", "no use for --dictionary"),
         ("-p pair --encoder spacy-transformers", "cannot encode pairs"),
+        ("--train m.jsonl --dev m.jsonl -p textcat", "several labels or none (2)"),
     ],
 )
 def test_errors(options, message):
     write("t.jsonl", [{"text": "a", "label": "x"}])
     Path("empty.jsonl").write_text("")
+    Path("o.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
     Path("empty").mkdir()
     write("same.jsonl", texts(9, "x"))
+    write("m.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])
     doc = spacy.blank("en")("a text")
     doc.cats = {"x": 1.0, "y": 0.0}
     DocBin(docs=[doc, doc]).to_disk("cats.spacy")

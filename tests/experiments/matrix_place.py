@@ -1,103 +1,63 @@
 """A folder with configs, arms and data that a matrix trains in a moment."""
 
-import json
-
 import spacy
+from confection import Config
 from spacy.tokens import DocBin
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.experiments import plan_runs, read_arms
 
-SPAN_MODEL = """
-[components.textcat.model]
-@architectures = "spacy-spanft.SpanTextCat.v1"
-exclusive_classes = true
-
-[components.textcat.model.span_pooling]
-@architectures = "spacy-spanft.CnnPooling.v1"
-
-[components.textcat.model.doc_pooling]
-@architectures = "spacy-spanft.MaxPooling.v1"
-
-[components.textcat.model.tok2vec]
-"""
-SEGMENTER = """
-[components.span_segmenter]
-factory = "span_segmenter"
-
-[components.span_segmenter.segmenter]
-@segmenters = "spacy-spanft.NgramSegmenter.v1"
-"""
-CONFIG = """
-[paths]
-train = null
-dev = null
-
-[system]
-seed = 0
-gpu_allocator = null
-
-[nlp]
-lang = "en"
-pipeline = {pipeline}
-
-[components]
-{segmenter}
-[components.textcat]
-factory = "textcat"
-{model}
-@architectures = "spacy.HashEmbedCNN.v2"
-pretrained_vectors = null
-width = 8
-depth = 1
-embed_size = 100
-window_size = 1
-maxout_pieces = 2
-subword_features = false
-
-[corpora]
-
-[training]
-accumulate_gradient = 1
-annotating_components = {annotates}
-train_corpus = "corpora.train"
-dev_corpus = "corpora.dev"
-seed = ${{system.seed}}
-gpu_allocator = ${{system.gpu_allocator}}
-
-[training.batcher]
-@batchers = "spacy.batch_by_sequence.v1"
-size = 4
-
-[training.optimizer]
-@optimizers = "Adam.v1"
-
-[training.optimizer.learn_rate]
-@schedules = "warmup_linear.v1"
-initial_rate = 0.01
-warmup_steps = 1
-total_steps = 1
-
-[initialize]
-{initialize}
-"""
-BASE_MODEL = """
-[components.textcat.model]
-@architectures = "spacy.TextCatReduce.v1"
-exclusive_classes = true
-use_reduce_mean = true
-use_reduce_first = false
-use_reduce_last = false
-use_reduce_max = false
-
-[components.textcat.model.tok2vec]
-"""
-INITIALIZE = """
-[initialize.components]
-
-[initialize.components.span_segmenter]
-dictionary = "tiny.tsv.gz"
-"""
+TOK2VEC = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    **{"pretrained_vectors": None, "width": 8, "depth": 1, "embed_size": 100},
+    **{"window_size": 1, "maxout_pieces": 2, "subword_features": False},
+}
+SPAN_MODEL = {
+    "@architectures": "spacy-spanft.SpanTextCat.v1",
+    "exclusive_classes": True,
+    "span_pooling": {"@architectures": "spacy-spanft.CnnPooling.v1"},
+    "doc_pooling": {"@architectures": "spacy-spanft.MaxPooling.v1"},
+    "tok2vec": TOK2VEC,
+}
+BASE_MODEL = {
+    **{"@architectures": "spacy.TextCatReduce.v1", "exclusive_classes": True},
+    **{"use_reduce_mean": True, "use_reduce_first": False},
+    **{"use_reduce_last": False, "use_reduce_max": False},
+    "tok2vec": TOK2VEC,
+}
+SEGMENTER = {
+    "factory": "span_segmenter",
+    "segmenter": {"@segmenters": "spacy-spanft.NgramSegmenter.v1"},
+}
+RATE = {"initial_rate": 0.01, "warmup_steps": 1, "total_steps": 1}
+TRAINING = {
+    **{"accumulate_gradient": 1, "annotating_components": []},
+    **{"train_corpus": "corpora.train", "dev_corpus": "corpora.dev"},
+    **{"seed": "${system.seed}", "gpu_allocator": "${system.gpu_allocator}"},
+    "batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 4},
+    "optimizer": {
+        "@optimizers": "Adam.v1",
+        "learn_rate": {"@schedules": "warmup_linear.v1", **RATE},
+    },
+}
+BASELINE = {
+    "paths": {"train": None, "dev": None},
+    "system": {"seed": 0, "gpu_allocator": None},
+    "nlp": {"lang": "en", "pipeline": ["textcat"]},
+    "components": {"textcat": {"factory": "textcat", "model": BASE_MODEL}},
+    **{"corpora": {}, "training": TRAINING, "initialize": {}},
+}
+SPANFT = {
+    **BASELINE,
+    "nlp": {"lang": "en", "pipeline": ["span_segmenter", "textcat"]},
+    "components": {
+        "span_segmenter": SEGMENTER,
+        "textcat": {"factory": "textcat", "model": SPAN_MODEL},
+    },
+    "training": {**TRAINING, "annotating_components": ["span_segmenter"]},
+    # The default one has 100,000 n-grams, and is written with each checkpoint.
+    "initialize": {"components": {"span_segmenter": {"dictionary": "tiny.tsv.gz"}}},
+}
 ARMS = """
 arms:
   baseline: {config: baseline}
@@ -125,16 +85,10 @@ def save_docs(folder, n=10):
 def write_place(folder):
     """Write configs, arms, and the data of two tasks."""
     (folder / "configs").mkdir()
-    without = {"segmenter": "", "model": BASE_MODEL, "initialize": ""}
-    with_spans = {"segmenter": SEGMENTER, "model": SPAN_MODEL, "initialize": INITIALIZE}
-    kinds = {"baseline": ([], without), "spanft": (["span_segmenter"], with_spans)}
-    for name, (annotates, blocks) in kinds.items():
-        lists = {"pipeline": [*annotates, "textcat"], "annotates": annotates}
-        values = {key: json.dumps(value) for key, value in lists.items()}
-        config = CONFIG.format(**values, **blocks)
-        (folder / "configs" / f"tiny_{name}.cfg").write_text(config)
+    for name, config in (("baseline", BASELINE), ("spanft", SPANFT)):
+        path = folder / "configs" / f"tiny_{name}.cfg"
+        Config(config).to_disk(path, interpolate=False)
     (folder / "arms.yml").write_text(ARMS)
-    # The default one has 100,000 n-grams, and is written with each checkpoint.
     NgramDictionary({"good film": 2, "bad film": 2}).to_disk(folder / "tiny.tsv.gz")
     save_docs(folder / "data" / "one")
     save_docs(folder / "data" / "two", n=7)

@@ -31,7 +31,7 @@ def test_arms_change_only_their_settings(place):
     assert configs["baseline"] == load_config("configs/tiny_baseline.cfg")
     segmenter = configs["random"]["components"]["span_segmenter"].pop("segmenter")
     assert segmenter == {"@segmenters": RANDOM_SEGMENTER, "seed": 3}
-    original["components"]["span_segmenter"].pop("segmenter")
+    del original["components"]["span_segmenter"]["segmenter"]
     original["initialize"]["components"] = {}  # only n-grams take a dictionary
     assert configs["random"] == original
     ngrams = configs["ngrams"]
@@ -76,32 +76,29 @@ def test_random_spans_have_the_lengths_of_ngrams(place, ending):
     for split in ("train", "dev"):
         if ending == "spacy":
             DocBin(docs=docs).to_disk(f"task/{split}.spacy")
-        rows = "".join(f"{text}\tAB\n" for text in texts)
-        Path(f"task/{split}.tsv").write_text(f"text\tlabel\n{rows}")
-        Path(f"task/{split}.{'tsv' if ending == 'spacy' else 'spacy'}").unlink(True)
-    Path("arms.yml").write_text(
-        f"arms: {{a: {{segmenter: {{'@segmenters': {RANDOM_SEGMENTER}}}}}}}"
-    )
+        else:
+            rows = "".join(f"{text}\tAB\n" for text in texts)
+            Path(f"task/{split}.tsv").write_text(f"text\tlabel\n{rows}")
+    Path("arms.yml").write_text(with_segmenter(RANDOM_SEGMENTER))
     config = Path("configs/tiny_spanft.cfg")
-    config.write_text(
-        config.read_text().replace("[paths]", "[paths]\ndictionary = null")
-    )
-    (run,) = plan_place(
-        "task", seeds=[0], overrides={"paths.dictionary": "tiny.tsv.gz"}
-    )
+    config.write_text(config.read_text().replace("[paths]", "[paths]\ndictionary=null"))
+    overrides = {"paths.dictionary": "tiny.tsv.gz"}
+    (run,) = plan_place("task", seeds=[0], overrides=overrides)
     ngrams = NgramDictionary.from_disk("tiny.tsv.gz")
     expected = [round(share, 4) for share in piece_lengths(docs, ngrams)]
     segmenter = run.config["components"]["span_segmenter"]["segmenter"]
     assert segmenter["lengths"] == expected == [0.6667, 0.3333]
 
 
+def with_segmenter(name):
+    return f"arms: {{a: {{segmenter: {{'@segmenters': {name}}}}}}}"
+
+
 def test_nltk_gets_data_and_their_note(place, monkeypatch):
     monkeypatch.setattr(plan, "has_phrase_data", lambda: False)
     Path("nltk_data").mkdir()
     Path("nltk_data/note.txt").write_text("made up\n")
-    Path("arms.yml").write_text(
-        f"arms: {{a: {{segmenter: {{'@segmenters': {NLTK_SEGMENTER}}}}}}}"
-    )
+    Path("arms.yml").write_text(with_segmenter(NLTK_SEGMENTER))
     (run,) = plan_place("data/one", seeds=[0], nltk_data=Path("nltk_data"))
     segmenter = run.config["components"]["span_segmenter"]["segmenter"]
     assert segmenter["data_dir"] == (place / "nltk_data").as_posix()
@@ -109,19 +106,19 @@ def test_nltk_gets_data_and_their_note(place, monkeypatch):
 
 
 def test_task_json_names_the_configs(place):
-    with pytest.raises(SpanftError, match=r"no task\.json in 'data/one'"):
-        plan_place("data/one", configs="configs")
     task = place / "data" / "one" / "task.json"
-    task.write_text('{"config": "tiny"}')
-    assert len(plan_place("data/one", configs="configs", seeds=[0])) == 3
-    for bad, expected in (
+    for text, expected in (
+        ("", r"no task\.json in 'data/one'"),
         ('{"confg": "x"}', "unknown key 'confg'. Is 'config' meant?"),
         ("[]", "not an object"),
         ("{", "is not JSON"),
     ):
-        task.write_text(bad)
+        if text:
+            task.write_text(text)
         with pytest.raises(SpanftError, match=expected):
             plan_place("data/one", configs="configs")
+    task.write_text('{"config": "tiny"}')
+    assert len(plan_place("data/one", configs="configs", seeds=[0])) == 3
 
 
 def test_given_settings_are_kept(place):
@@ -177,10 +174,7 @@ def test_the_fingerprint_has_the_contents_of_files(place):
         ("arms: {a: {set: {training.max_steps: x}}}", "max_steps' is 'x', not a whole"),
         ("arms: {a: {set: {training.dropout: '${x.y}'}}}", "variable"),
         ("arms: {a: {segmenter: {'@segmenters': x}}}", "arm 'a' is invalid.*'x'"),
-        (
-            "arms: {a: {set: {paths.transfomer: x}}}",
-            "not a known setting. Known: dev, train",
-        ),
+        ("arms: {a: {set: {paths.transfomer: x}}}", "known setting. Known: dev, train"),
         ("arms: {a: {config: none}}", "There is no file 'configs/tiny_none.cfg'"),
         ("arms: {a: {set: {system.seed: 1}}}", "'system.seed' cannot be set"),
         ("arms: {a: {config: baseline, block: {x: 1}}}", "has none of these"),
@@ -195,68 +189,61 @@ def test_mistakes_in_arms_are_found_before_the_training(place, arms, expected):
         plan_place("data/one")
 
 
-def test_a_missing_encoder_is_found_before_the_training(place):
+def test_a_missing_encoder_and_arms_with_the_same_config(place):
     Path("arms.yml").write_text("arms: {a: {}}")
     settings = {"configs": None, "pipeline": "textcat", "seeds": [0]}
+    settings["overrides"] = {"paths.transformer": "hub/none"}  # which is not looked for
+    assert plan_place("data/one", **settings)
+    settings["overrides"] = {"paths.transformer": "./none"}
     with pytest.raises(SpanftError, match=r"The encoder '\./none' cannot be load"):
-        plan_place("data/one", overrides={"paths.transformer": "./none"}, **settings)
-    hub_name = {"paths.transformer": "some/none"}
-    assert plan_place("data/one", overrides=hub_name, **settings)
-
-
-def test_arms_with_the_same_config_are_warned_of(place):
+        plan_place("data/one", **settings)
     Path("arms.yml").write_text("arms: {a: {}, b: {block: {use_cls: true}}, c: {}}")
     with pytest.warns(UserWarning, match="'a' and 'c' have the same config"):
         plan_place("data/one", seeds=[0])
 
 
-def test_mistakes_in_data_are_found_before_the_training(place):
-    save_docs(place / "data" / "a:b")
-    for folders, expected in (
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
         (["nowhere"], "There is no folder 'nowhere'"),
         (["data"], r"no train\.spacy, .* in the folder 'data'"),
         (["data/one", "data/../data/one"], "Two have the same name.*'one'"),
         (["data/a:b"], "'a:b', but must be"),
-    ):
-        with pytest.raises(SpanftError, match=expected):
-            plan_place(*folders)
-    (place / "data" / "one" / "train.spacy").write_bytes(b"nothing")
-    with pytest.raises(SpanftError, match=r"train\.spacy. cannot be read"):
-        plan_place("data/one")
-    for split in ("train", "dev"):
-        shutil.rmtree(place / "data" / "one")
-        save_docs(place / "data" / "one")
-        DocBin().to_disk(place / "data" / "one" / f"{split}.spacy")
-        with pytest.raises(SpanftError, match=rf"no rows in '.*{split}\.spacy"):
-            plan_place("data/one")
+        (["data/broken"], r"train\.spacy. cannot be read"),
+        (["data/empty"], r"no rows in '.*dev\.spacy"),
+        (["data/untrained"], r"no rows in '.*train\.spacy"),
+    ],
+)
+def test_mistakes_in_data_are_found_before_the_training(place, folders, expected):
+    for name in ("a:b", "broken", "empty", "untrained"):
+        save_docs(place / "data" / name)
+    (place / "data" / "broken" / "train.spacy").write_bytes(b"nothing")
+    DocBin().to_disk(place / "data" / "empty" / "dev.spacy")
+    DocBin().to_disk(place / "data" / "untrained" / "train.spacy")
+    with pytest.raises(SpanftError, match=expected):
+        plan_place(*folders)
 
 
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
         (["--arm", "x"], "no arm 'x'. Known: 'baseline', 'random', 'ngrams'"),
-        (["--gpu-id", "99"], "GPU 99 cannot be used"),
         (["--gpu-id", "0,x"], "--gpu-id is '0,x', but must be a number"),
         (["--paths.transfomer", "x"], "'paths.transfomer', which is not a known"),
-        (["--output", "arms.yml"], "'arms.yml' is a file. Name a folder"),
         (["--metrics", "metrics"], "with --metrics, or pass --train-only"),
     ],
 )
 def test_mistakes_in_options_are_one_line(place, args, expected):
     command = ["spanft", "experiment", "arms.yml", "-c", "configs/tiny"]
-    command += ["-d", "data/one", "-o", "out", "--train-only"]
-    result = spacy_command(*command, *args, ok=False)
-    assert expected in result.stderr
-    assert "Traceback" not in result.stderr
+    command += ["-d", "data/one", "-o", "out", "--train-only", *args]
+    assert expected in spacy_command(*command, ok=False).stderr
 
 
 def test_head_first_configs_keep_their_schedules(place):
     shutil.copy(CONFIGS / "textcat_two_phase.cfg", place / "configs")
     rate = "training.optimizer.learn_rate.start_share"
-    Path("arms.yml").write_text(
-        f"arms: {{a: {{config: two_phase}}, "
-        f"b: {{config: two_phase, set: {{{rate}: 0.4}}}}}}"
-    )
+    arms = f"a: {{config: two_phase}}, b: {{config: two_phase, set: {{{rate}: 0.4}}}}"
+    Path("arms.yml").write_text(f"arms: {{{arms}}}")
     runs = plan_place("data/one", configs="configs/textcat", seeds=[0], epochs=60)
     for run, share in zip(runs, (0.1, 0.4), strict=True):
         training = run.config.interpolate()["training"]
@@ -268,15 +255,15 @@ def test_head_first_configs_keep_their_schedules(place):
 def test_settings_of_the_task_its_overlay_and_the_command_line(place):
     shutil.copy("tiny.tsv.gz", "data/one")
     Path("mine.cfg").write_text("[training]\ndropout = 0.7\n")
-    reader = "{'@readers': spacy-spanft.NgramDictionary.v1, path: '{data}/tiny.tsv.gz'}"
-    arms = [
-        "arms:",
-        "  a: {dictionary: '{data}/tiny.tsv.gz'}",
-        f"  b: {{dictionary: {reader}}}",
-        "  c: {overlay: mine.cfg}",
-        "  d: {config: baseline}",
-    ]
-    Path("arms.yml").write_text("\n".join(arms))
+    Path("arms.yml").write_text("""arms:
+  a: {dictionary: '{data}/tiny.tsv.gz'}
+  b:
+    dictionary:
+      "@readers": spacy-spanft.NgramDictionary.v1
+      path: "{data}/tiny.tsv.gz"
+  c: {overlay: mine.cfg}
+  d: {config: baseline}
+""")
     # A path that a baseline does not have, such as --paths.dictionary.
     config = Path("configs/tiny_spanft.cfg")
     config.write_text(config.read_text().replace("train = null", "x = 1\ntrain = null"))

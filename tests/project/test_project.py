@@ -22,7 +22,6 @@ from .task_data import LAYOUTS, write_layout
 ROOT = Path(__file__).parents[2]
 PROJECT = ROOT / "project"
 SCRIPTS = PROJECT / "scripts"
-REPORTS = ("comparison.html", "comparison.json", "comparison.md")
 
 
 def run(*args, cwd, ok=True):
@@ -62,21 +61,19 @@ def scripts_path():
         yield
 
 
-def outputs_of(project, workflow, copy, **changed):
-    """Name what a workflow says that it makes."""
+def check_outputs(project, workflow, copy, **changed):
+    """Find what a workflow says that it makes."""
     values = {**project["vars"], **changed}
     commands = {command["name"]: command for command in project["commands"]}
-    outputs = []
     for name in project["workflows"][workflow]:
         for output in commands[name]["outputs"]:
             for key, value in values.items():
                 output = output.replace(f"${{vars.{key}}}", str(value))
-            outputs.append(copy / output)
-    return outputs
+            assert (copy / output).exists()
 
 
 def check_report(folder, arms):
-    """Read the three reports, and say which scores they have."""
+    """Check the three reports, and return the tasks of one of them."""
     values = json.loads((folder / "comparison.json").read_text())
     table = (folder / "comparison.md").read_text()
     page = (folder / "comparison.html").read_text()
@@ -106,14 +103,12 @@ def test_demo(project, copy, scripts_path):
     output = run("run", "demo", ".", *SMALL, cwd=copy)
     assert "| ngrams | 1 |" in output
     assert f"3 runs: {Path('metrics', 'demo', 'comparison.html')}" in output
-    assert all(path.exists() for path in outputs_of(project, "demo", copy))
+    check_outputs(project, "demo", copy)
     tasks = check_report(copy / "metrics" / "demo", ["encoder", "random", "ngrams"])
     (demo,) = tasks.values()
     assert (demo["metric"], demo["n_docs"]) == ("cats_accuracy", 15)
     ngrams = NgramDictionary.from_disk(copy / "corpus" / "demo" / "ngrams.tsv.gz")
-    pairs = {
-        phrase[:2] for kind in demo_language.EXPRESSIONS.values() for phrase in kind
-    }
+    pairs = {phrase[:2] for x in demo_language.EXPRESSIONS.values() for phrase in x}
     known = dict.fromkeys((True, False), 0)
     for pair in product(demo_language.ADJECTIVES, demo_language.NOUNS):
         known[pair in pairs] += " ".join(pair) in ngrams
@@ -128,13 +123,13 @@ def test_demo(project, copy, scripts_path):
     assert "| ngrams | 2 |" in more
     spans = run("run", "spans", ".", *SMALL, cwd=copy)
     assert spans.count("nothing changed") == 2
-    assert all(path.exists() for path in outputs_of(project, "spans", copy))
+    check_outputs(project, "spans", copy)
 
 
 @pytest.mark.slow
 def test_demo_full(project, copy):
     run("run", "demo-full", ".", *SMALL, cwd=copy)
-    assert all(path.exists() for path in outputs_of(project, "demo-full", copy))
+    check_outputs(project, "demo-full", copy)
     folder = copy / "metrics" / "demo-full"
     tasks = check_report(folder, names("segmenters.yml"))
     assert [task["metric"] for task in tasks.values()] == ["cats_accuracy", "ents_f"]
@@ -165,30 +160,29 @@ def settings(tmp_path_factory, bert, ngrams):
 
 def test_textcat(project, copy, settings):
     run("run", "textcat", ".", *settings, cwd=copy)
-    assert all(path.exists() for path in outputs_of(project, "textcat", copy))
-    folder = copy / "metrics" / "cola"
-    tasks = check_report(folder / "spans", ["encoder", "ngrams"])
+    check_outputs(project, "textcat", copy)
+    tasks = check_report(copy / "metrics" / "cola" / "spans", ["encoder", "ngrams"])
     assert tasks["cola"]["metric"] == "cats_matthews"
     again = run("run", "textcat", ".", *settings, cwd=copy)
     assert again.count("nothing changed") == 3
-    other = run("run", "textcat", ".", *settings, "--vars.arms", "regimes", cwd=copy)
-    assert other.count("nothing changed") == 2
-    check_report(folder / "regimes", names("regimes.yml"))
+    other = ("--vars.arms", "regimes", "--dry")
+    planned = run("run", "textcat", ".", *settings, *other, cwd=copy)
+    assert planned.count("nothing changed") == 2
+    assert "arms/regimes.yml" in planned
 
 
 def test_ner(project, copy, settings):
     output = run("run", "ner", ".", *settings, cwd=copy, ok=False)
     assert "'cola' is not a task of kind 'ner'. These are: conll2003, wnut17" in output
     run("run", "ner", ".", *settings, "--vars.task", "wnut17", cwd=copy)
-    made = outputs_of(project, "ner", copy, task="wnut17")
-    assert all(path.exists() for path in made)
-    folder = copy / "metrics" / "wnut17" / "spans"
-    check_report(folder, ["encoder", "ngrams"])
+    check_outputs(project, "ner", copy, task="wnut17")
+    check_report(copy / "metrics" / "wnut17" / "spans", ["encoder", "ngrams"])
     train = copy / "training" / "wnut17" / "spans" / "wnut17"
     assert "bilou_ner" in (train / "encoder" / "0" / "config.cfg").read_text()
-    more = ("--vars.task", "wnut17", "--vars.pipeline", "ner")
-    run("run", "ner", ".", *settings, *more, cwd=copy)
-    assert "bilou_ner" not in (train / "encoder" / "0" / "config.cfg").read_text()
+    more = ("--vars.task", "wnut17", "--vars.pipeline", "ner", "--dry")
+    planned = run("run", "ner", ".", *settings, *more, cwd=copy)
+    assert planned.count("nothing changed") == 2
+    assert "--pipeline ner" in planned.replace('"', "").replace("'", "")
 
 
 @pytest.mark.usefixtures("scripts_path")
@@ -210,15 +204,10 @@ def test_all_files_of_arms_can_be_planned(copy, settings, bert, tmp_path):
     assert n_ngrams == {"default": 1101, "task": 0, "merged": 1101}
     paths = {"transformer": str(bert), "dictionary": str(task / "merged.tsv.gz")}
     for file in sorted((PROJECT / "arms").glob("*.yml")):
-        planned = plan_runs(
-            read_arms(file),
-            [task],
-            tmp_path,
-            pipeline="textcat",
-            nltk_data=tmp_path / "nltk_data",
-            seeds=[0],
-            overrides={f"paths.{name}": path for name, path in paths.items()},
-        )
+        how = {"pipeline": "textcat", "nltk_data": tmp_path / "nltk_data"}
+        overrides = {f"paths.{name}": path for name, path in paths.items()}
+        how |= {"seeds": [0], "overrides": overrides}
+        planned = plan_runs(read_arms(file), [task], tmp_path, **how)
         assert [run_.arm for run_ in planned] == names(file.name)
 
 
@@ -258,23 +247,16 @@ def test_nltk_data_is_downloaded_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("scripts_path")
-def test_the_language_says_nothing_by_single_words():
-    import demo_language
-
-    counts = {
-        kind: sorted(word for phrase in phrases for word in phrase)
-        for kind, phrases in demo_language.EXPRESSIONS.items()
-    }
-    assert counts["PLACE"] == counts["THING"]
-    both = [p for phrases in demo_language.EXPRESSIONS.values() for p in phrases]
-    # No expression is another one's beginning, so none is taken for another.
-    pairs = [phrase[:2] for phrase in both]
-    assert len(set(pairs)) == len(pairs)
-
-
-@pytest.mark.usefixtures("scripts_path")
 def test_demo_data(tmp_path):
     import make_demo
+    from demo_language import EXPRESSIONS
+
+    # The language says nothing by single words.
+    words = [sorted(w for phrase in x for w in phrase) for x in EXPRESSIONS.values()]
+    assert words[0] == words[1]
+    # No expression is another one's beginning, so none is taken for another.
+    pairs = [phrase[:2] for phrases in EXPRESSIONS.values() for phrase in phrases]
+    assert len(set(pairs)) == len(pairs)
 
     for name in ("a", "b"):
         make_demo.main(tmp_path / name, seed=3, scale=0.02)
@@ -282,18 +264,15 @@ def test_demo_data(tmp_path):
     files = [p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.*")]
     assert len(files) == 15
     for file in files:
-        assert (tmp_path / "a" / file).read_bytes() == (
-            tmp_path / "b" / file
-        ).read_bytes()
+        first, second = (tmp_path / name / file for name in ("a", "b"))
+        assert first.read_bytes() == second.read_bytes()
     vocab = spacy.blank("en").vocab
     texts = []
-    for task in ("textcat", "ner"):
-        for part in ("train", "dev", "test"):
-            file = tmp_path / "a" / task / f"{part}.spacy"
-            docs = list(DocBin().from_disk(file).get_docs(vocab))
-            texts += [doc.text for doc in docs]
-            has = "ents" if task == "ner" else "cats"
-            assert all(getattr(doc, has) for doc in docs)
+    for task, part in product(("textcat", "ner"), ("train", "dev", "test")):
+        file = tmp_path / "a" / task / f"{part}.spacy"
+        docs = list(DocBin().from_disk(file).get_docs(vocab))
+        texts += [doc.text for doc in docs]
+        assert all(doc.ents if task == "ner" else doc.cats for doc in docs)
     assert len(set(texts)) == len(texts)
 
 
