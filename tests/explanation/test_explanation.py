@@ -61,7 +61,8 @@ def nlp(bert, request):
 
 @pytest.fixture(scope="module")
 def classifier(bert):
-    return make_trained(bert, "cnn-cnn")
+    nlp = make(bert, MODELS["cnn-cnn"], window=12)
+    return train(nlp, examples_for(nlp), steps=8, rate=0.01)
 
 
 def shake(model):
@@ -220,9 +221,9 @@ def windows(layer, rows):
     return np.array([b + sum(some) for some in parts])
 
 
-def test_cnns_written_out(classifier):
+def test_cnns_written_out(bert):
     """For each feature one window of spans wins, and each span in it adds its share."""
-    nlp = classifier
+    nlp = make_trained(bert, "cnn-cnn")
     model = nlp.get_pipe("textcat").model
     first, second = (n for n in model.walk() if n.name == "span_window")
     output = model.get_ref("output_layer")
