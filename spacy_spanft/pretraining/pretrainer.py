@@ -214,7 +214,7 @@ def _make_trainer(
     from ..ngrams.readers import default_dictionary, read_dictionary
     from . import starting_model
     from .objective import measure
-    from .sequences import Packer, Passes, StartPass, read_lines
+    from .segments import Packer, Passes, StartPass, read_lines
 
     args = _arguments(output, settings)
     with args.main_process_first():  # the others find it in the cache

@@ -32,7 +32,7 @@ from spacy_spanft.pretraining.masking import (
     span_lengths,
 )
 from spacy_spanft.pretraining.masking import _arrange as arrange
-from spacy_spanft.pretraining.sequences import Packer
+from spacy_spanft.pretraining.segments import Packer
 
 from ..tiny import save_encoder
 

@@ -21,7 +21,7 @@ from spacy_spanft.pretraining import Settings, SpanMaskingCollator, pretrain
 from spacy_spanft.pretraining.collator import NO_WORD
 from spacy_spanft.pretraining.objective import SpanObjective
 from spacy_spanft.pretraining.pretrainer import CHECKPOINTS
-from spacy_spanft.pretraining.sequences import Packer, Passes
+from spacy_spanft.pretraining.segments import Packer, Passes
 
 from ..commands import run
 from ..tiny import save_bert, save_encoder, transformer_config
