@@ -116,7 +116,7 @@ def experiment_cli(
     Rerun it to resume. Settings for all configs are given as to `spacy train`, such
     as --training.max_steps 10.
     """
-    if (metrics is None) != train_only:
+    if (metrics is None) != train_only and not (dry_run and metrics is None):
         raise SpanftError(
             "Name the folder of the report with --metrics, or pass --train-only."
         )

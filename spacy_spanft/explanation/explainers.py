@@ -50,10 +50,11 @@ def explain_pipe(
     names = text_classifiers(nlp) or list(explainers)
     name = component or next(iter(names), None)
     if name not in explainers:
+        what = "no component" if name is None else f"not {shown(name)}"
         raise SpanftError(
-            f"No component {'' if name is None else shown(name)} can be explained in "
-            f"this pipeline, but {listed(explainers)}. Use textcat, textcat_multilabel "
-            "or text_regressor with spacy-spanft.SpanTextCat.v1, bilou_ner, or spancat."
+            f"Of this pipeline, {what} can be explained (can be: {listed(explainers)}; "
+            f"it has: {listed(nlp.pipe_names)}). Use textcat, textcat_multilabel or "
+            "text_regressor with spacy-spanft.SpanTextCat.v1, bilou_ner, or spancat."
         )
     pipe: Any = nlp.get_pipe(name)
     for node in pipe.model.walk():

@@ -186,5 +186,7 @@ class Explanation(NamedTuple):
             if value is not None and value not in self.labels:
                 expected = f"one of {listed(self.labels)}"
                 raise SpanftError(f"{name} is {shown(value)}, but must be {expected}.")
-        if against is not None and (against == label or len(self.labels) == 1):
+        if against is not None and against == label:
+            raise SpanftError(f"label and against are both {shown(label)}.")
+        if against is not None and len(self.labels) == 1:
             raise SpanftError(f"There is no other label than {shown(against)} here.")

@@ -175,7 +175,8 @@ class SpanSegmenter(Pipe):
         if dictionary is not None and not isinstance(dictionary, NgramDictionary):
             kind = type(dictionary).__name__
             raise SpanftError(
-                f"{shown(dictionary)} is a {kind}, but it must be an NgramDictionary."
+                f"The dictionary is {shown(dictionary)} ({kind}), but must be an "
+                "NgramDictionary."
             )
         if hasattr(self.segmenter, "initialize"):
             self.segmenter.initialize(nlp, dictionary)

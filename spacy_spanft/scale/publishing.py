@@ -96,8 +96,9 @@ def push(
         except Exception as error:  # the HTTP library depends on the hub's version
             raise SpanftError(
                 f"The Hugging Face hub ({api.endpoint}) did not accept {repo!r}: "
-                f"{error} Check that you are logged in (`hf auth login`, or set "
-                f"HF_TOKEN) with a token that may write there."
+                f"{error} Check that this machine is online, and that you are logged "
+                f"in (`hf auth login`, or set HF_TOKEN) with a token that may write "
+                f"there."
             ) from error
     return Pushed(str(url), len(files))
 
@@ -143,7 +144,7 @@ def model_card(saved: Saved, repo: str | None = None) -> str:
         train=data_of(saved, "train"),
         dev=data_of(saved, "dev"),
     )
-    return str(card)
+    return f"{str(card).rstrip()}\n"
 
 
 def card_data(saved: Saved) -> "ModelCardData":

@@ -228,7 +228,7 @@ def test_a_transformer_that_is_missing_is_named(vocabulary):
     assert tok2vec["@architectures"] == listener()["@architectures"]
     assert tok2vec["upstream"] == "transformer"
     nlp.remove_pipe("transformer")
-    with pytest.raises(SpanftError, match="no transformer for this component"):
+    with pytest.raises(SpanftError, match="no transformer before this component"):
         nlp("New York")
-    with pytest.raises(SpanftError, match="no transformer for this component"):
+    with pytest.raises(SpanftError, match="no transformer before this component"):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])

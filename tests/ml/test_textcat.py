@@ -179,12 +179,12 @@ def test_transformer_that_is_missing_or_did_not_run(bert):
     nlp = make(bert, MODELS["cls"])
     train(nlp, examples_for(nlp))
     with nlp.select_pipes(disable=["transformer"]):
-        with pytest.raises(SpanftError, match="no transformer for this component"):
+        with pytest.raises(SpanftError, match="no transformer before this component"):
             nlp("very good")
         assert np.isfinite(scores([nlp("")])).all()
     nlp = make(bert, MODELS["cnn-cnn"])
     nlp.remove_pipe("transformer")
-    with pytest.raises(SpanftError, match="no transformer for this component"):
+    with pytest.raises(SpanftError, match="no transformer before this component"):
         nlp.initialize(lambda: examples_for(nlp))
 
 

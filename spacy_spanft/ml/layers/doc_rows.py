@@ -80,11 +80,11 @@ def check_annotated(docs: list[Doc]) -> None:
 def no_transformer() -> SpanftError:
     """Return the error of a listener without a transformer."""
     return SpanftError(
-        "There is no transformer for this component to listen to. Put one before it in "
-        '[nlp] pipeline (factory = "transformer"), and name it in the component\'s '
-        '[...model.tok2vec] upstream, or leave upstream at "*". A transformer that is '
-        "frozen in training must be taken from a trained pipeline (source = ...), and "
-        "be among the annotating_components."
+        "There is no transformer before this component to listen to. Put one before it "
+        'in [nlp] pipeline (factory = "spanft_encoder"), and name it as upstream in '
+        'the component\'s [...model.tok2vec], or leave upstream at "*". One of '
+        "spacy-transformers that is frozen must be taken from a trained pipeline "
+        "(source = ...), and be among the annotating_components."
     )
 
 

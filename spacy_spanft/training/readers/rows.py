@@ -134,6 +134,8 @@ def _format_of(path: str | Path, format: Format | None) -> Format:
     file = Path(path)
     ending = file.with_suffix("").suffix if file.suffix in PACKED else file.suffix
     if ending.lower() not in FORMATS:
+        if not file.exists():
+            raise SpanftError(f"There is no file {shown(str(path))}.")
         raise SpanftError(
             f"{str(path)!r} does not end in .tsv, .csv or .jsonl. Rename it, or set "
             'format = "tsv" (--format tsv, where a command has it).'
