@@ -7,7 +7,7 @@ from typer import Argument, Context, Option
 from wasabi.tables import table
 
 from ..errors import ComparisonError, SpanftError, listed
-from ..util.extras import require
+from ..util import require
 from ..util.files import check_folder, is_there
 from .options import Address, Engine, GpuId, GpuIds
 from .util import read_overrides, report

@@ -100,7 +100,7 @@ def add_cli(
     as it is, except for comments, which spaCy does not keep.
     """
     from ..configs.adding import add_spans
-    from ..configs.reading import read_config
+    from ..configs.templates import read_config
 
     _check_files(output, [base], dictionary, force)
     added = add_spans(read_config(base), dictionary, component or (), segmentation)

@@ -12,8 +12,7 @@ from spacy.util import registry
 from ..errors import SpanftError
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
 from ..util import SEGMENTER, SPAN_BLOCKS
-from .reading import check_blocks, interpolated
-from .templates import CURATED, LISTENERS
+from .templates import CURATED, LISTENERS, check_blocks, interpolated
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"

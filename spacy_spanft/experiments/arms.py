@@ -24,7 +24,7 @@ from confection import Config
 from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 
 from ..configs import REGIMES, task_config
-from ..configs.reading import read_config
+from ..configs.templates import read_config
 from ..errors import SpanftError, listed, meant, shown
 from ..util import SEGMENTER, SPAN_BLOCKS
 from ..util.files import read_whole

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from ..errors import ComparisonError
-from ..util.extras import require
+from ..util import require
 from ..util.files import is_there
 from ..util.pipelines import check_pipeline
 from .measuring import Measured, Setup, measure, run_in_subprocess

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from confection import Config
 
 from ..configs import tokenizer_of
-from ..configs.reading import interpolated
+from ..configs.templates import interpolated
 from ..errors import ComparisonError, listed, visible
 from ..training.gold import has_score, labels_in
 from .comparison import Comparison, compare

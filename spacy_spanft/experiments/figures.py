@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..util.extras import require
+from ..util import require
 from .comparison import Comparison
 from .result_tables import metric_name, percent
 from .run_folder import Training

@@ -22,8 +22,8 @@ from ..configs import (
     guess_task,
     tokenizer_of,
 )
-from ..configs.reading import interpolated
 from ..configs.sources import COLUMNS
+from ..configs.templates import interpolated
 from ..errors import SpanftError, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary

@@ -9,7 +9,7 @@ from typing import Any
 from spacy.util import get_package_version
 
 from ..errors import ExtraError
-from ..util.extras import require
+from ..util import require
 from ..util.files import write_whole
 from . import result_tables as tables
 from .comparison import Comparison

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import SpanftError, listed, shown
-from ..util.extras import require
+from ..util import require
 from ..util.files import check_folder, write_whole
 from .collator import SpanMaskingCollator
 from .masking import Masking

@@ -1,6 +1,9 @@
-"""What several rooms share: names, files, pipelines, GPUs, private names of others."""
+"""What several rooms share: names, extras, files, pipelines and GPUs."""
 
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+from ..errors import ExtraError
 
 __title__ = "spacy-spanft"
 
@@ -19,3 +22,32 @@ SPAN_BLOCKS = (
     "spacy-spanft.SpanTok2Vec.v1",
     "spacy-spanft.SpanTok2Vec.v2",
 )
+# Which extra brings what, as setup.cfg says too.
+EXTRAS = {
+    "scipy": "experiments",
+    "matplotlib": "experiments",
+    "accelerate": "pretrain",
+    "spacy-transformers": "spacy-transformers",
+    "ray": "ray",
+}
+
+
+def require(feature: str, *packages: str) -> None:
+    """Raise if a package of an extra is not installed.
+
+    feature (str): What needs them, for the error: "Comparing pipelines".
+    *packages (str): Names of EXTRAS.
+    """
+    for name in packages:
+        if not _is_installed(name):
+            raise ExtraError(
+                f"{feature} needs {name}, which is not installed: pip install "
+                f'"spacy-spanft[{EXTRAS[name]}]"'
+            )
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name.replace("-", "_")) is not None
+    except ValueError:  # something without a spec stands in its place
+        return False

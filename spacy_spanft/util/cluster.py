@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import SpanftError
-from .extras import require
+from . import require
 
 
 @contextmanager

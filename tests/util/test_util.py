@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spacy_spanft.errors import SpanftError, listed, shown
-from spacy_spanft.util.extras import EXTRAS, require
+from spacy_spanft.util import EXTRAS, require
 from spacy_spanft.util.threads import map_threaded
 
 from ..commands import run
