@@ -54,7 +54,7 @@ def test_every_command_is_on_its_page():
 
 def test_docstrings_become_fields_and_are_escaped():
     doc = parse(DOC)
-    assert doc.meaning("paths") == "Files, many."
+    assert doc.meaning("*paths") == "Files, many."
     expected = [r"Cut a \| with ``a*b`` and t\_1.", "", r":param \*paths: Files, many."]
     expected += [r":type \*paths: ``Path``", ":returns: It.", ":rtype: ``int``", ""]
     assert to_rst(doc) == expected

@@ -316,3 +316,15 @@ def test_the_command_explains_each_entity(trained, tmp_path):
         total = sum(part["added"] for part in row["parts"]) + row["bias"]
         assert total == pytest.approx(row["logit"], abs=1e-4)
         assert texts[0][row["start"] : row["end"]] == row["text"] == reasons.span.text
+
+
+def test_a_layer_that_is_not_linear_is_an_error():
+    nlp = spacy.blank("en")
+    ner = nlp.add_pipe("bilou_ner", config={"model": {"tok2vec": TOKENS}})
+    ner.add_label("X")
+    nlp.initialize()
+    layers = ner.model.layers[1].layers[0].layers
+    layers[0] = layers[0].copy()
+    layers[0].name = "something"
+    with pytest.raises(SpanftError, match="traced through the layer 'something'"):
+        explain(nlp, "a")
