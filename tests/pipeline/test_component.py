@@ -165,7 +165,7 @@ def test_dictionaries_of_a_config(dictionary, tmp_path):
     with pytest.raises(SpanftError, match=r"no file .*missing"):
         initialized(str(tmp_path / "missing.tsv.gz"))
     component = nlp.get_pipe("span_segmenter")
-    with pytest.raises(SpanftError, match="is a dict, but it must be an NgramDict"):
+    with pytest.raises(SpanftError, match=r"\(dict\), but must be an NgramDict"):
         component.initialize(dictionary={"new york": 3})
     with pytest.raises(SpanftError, match=r"Remove \[initialize.components"):
         make(dictionary, segmenter=RANDOM)
