@@ -14,7 +14,6 @@ that is stopped begins anew. Several processes may share the runs, on one GPU to
 import gc
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import product
@@ -81,7 +80,7 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
     print(f"  {result}", flush=True)
     result |= {"n_dev": len(dev), "steps": n_steps, "head": head}
     result |= {"precision": _precision()[1], "threads": torch.get_num_threads()}
-    result["device"] = _device()
+    result["device"] = torch.cuda.get_device_name() if _is_on_gpu() else "CPU"
     if task.kind == "labels":
         result["right"] = _right(dev)
     result["versions"] = {package: version(package) for package in PACKAGES}
@@ -98,10 +97,6 @@ def _is_on_gpu() -> bool:
 def _precision() -> tuple[str, str]:
     """Return the encoder's precision as the config has it, and as it is recorded."""
     return ("single", "tf32") if _is_on_gpu() else (precision(), precision())
-
-
-def _device() -> str:
-    return torch.cuda.get_device_name() if _is_on_gpu() else "CPU"
 
 
 def _right(dev: list[Example]) -> str:
@@ -126,7 +121,6 @@ def main(
     data: Annotated[Path, typer.Option(exists=True, file_okay=False)],
     encoder: Annotated[Path, typer.Option(callback=checked_encoder)],
     results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
-    budget_hours: Annotated[float, typer.Option(help="no run begins later")] = 1e6,
     only: Annotated[list[str], typer.Option(help="e.g. task=RTE")] = [],  # noqa: B006
     texts: Annotated[int, typer.Option(min=1, help="fewer, for a trial")] = 10**9,
     threads: Annotated[int, typer.Option(min=1)] = 2,
@@ -142,7 +136,6 @@ def main(
     if gpu != CPU:
         set_gpu_allocator("pytorch")
         torch.set_float32_matmul_precision("high")
-    end = time.monotonic() + 3600 * budget_hours
     sizes = {}
     for name, task in TASKS.items():
         text = (data / task.train).read_text("utf8")
@@ -154,12 +147,8 @@ def main(
         for task, arm, seed in order(seeds)
     ]
 
-    def do(run: Run) -> dict[str, Any]:
-        if time.monotonic() > end:
-            raise SystemExit("The budget is spent.")
-        return train(run, data, encoder)
-
-    run_missing(results, only_those(({**run, **same} for run in runs), only), do)
+    wanted = only_those(({**run, **same} for run in runs), only)
+    run_missing(results, wanted, lambda run: train(run, data, encoder))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,13 @@
 """Runs on the test data, each in its own process: answers, score, speed and memory."""
 
-import os
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +23,7 @@ from ..pipeline.span_segmenter import SpanSegmenter
 from ..segmenters.ngram import NgramSegmenter
 from ..util._compat import torch_module
 from ..util.pipelines import load
+from ..util.threads import exit_with_parent
 from .metrics import NOTHING, Metric, metric_of
 from .row_scores import Rows, Score
 from .task_data import check_data, read_examples
@@ -86,7 +84,7 @@ class Measured(NamedTuple):
 def run_in_subprocess(function: Callable[..., Result], *args: Any) -> Result:
     """Return the result of a function in a new process, which ends with this one."""
     context = get_context("spawn")
-    with ProcessPoolExecutor(1, context, initializer=_exit_with_parent) as pool:
+    with ProcessPoolExecutor(1, context, initializer=exit_with_parent) as pool:
         try:
             return pool.submit(function, *args).result()
         except BrokenProcessPool as error:
@@ -94,12 +92,6 @@ def run_in_subprocess(function: Callable[..., Result], *args: Any) -> Result:
                 f"The process of {shown(args[0])} was killed, perhaps for lack of "
                 f"memory."
             ) from error
-
-
-def _exit_with_parent() -> None:
-    if (parent := parent_process()) is not None:
-        ends = [parent.sentinel]
-        threading.Thread(target=lambda: wait(ends) and os._exit(1), daemon=True).start()
 
 
 class Predictions:

@@ -65,10 +65,15 @@ def obey_parent() -> None:
     """Leave Ctrl-C to the parent of this process, and end with it, even if killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    Thread(target=_exit_with_parent, daemon=True).start()
+    exit_with_parent()
 
 
-def _exit_with_parent() -> None:
+def exit_with_parent() -> None:
+    """End this process with its parent, even if that is killed."""
+    Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -108,9 +108,9 @@ def lines_of(path: str | Path, errors: ErrorHandling) -> Iterator[str]:
 def cell_of(row: Row, setting: str, column: str) -> Any:
     """Return one cell of a row; the setting that names the column is for the error."""
     if column not in row.cells:
-        place = row.place[0].lower() + row.place[1:]
+        where = row.place[0].lower() + row.place[1:]
         raise SpanftError(
-            f"There is no column {shown(column)} in {place}. It has: "
+            f"There is no column {shown(column)} in {where}. It has: "
             f"{listed(row.cells)}. Name the right one: --{setting.replace('_', '-')} "
             f'NAME where a command has it, {setting} = "..." in a config, or '
             '"columns" in the task.json of an experiment.'
