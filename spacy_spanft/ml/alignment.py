@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spacy.attrs import IS_SPACE, SPACY
 from spacy.tokens import Doc, SpanGroup
 
-from ..errors import SpanftError, check_setting, listed, shown
+from ..errors import SpanftError, listed, shown
 from ..util import SAMPLE, WRITER
 
 Ints = NDArray[np.int64]
@@ -45,11 +45,6 @@ class Pieces(NamedTuple):
 
     rows: Ints
     lengths: Ints
-
-
-def check_spans_key(key: str, setting: str = "spans_key") -> None:
-    """Raise for a key that doc.spans cannot be meant to have."""
-    check_setting(setting, key, bool(key), 'a key in doc.spans, such as "ngrams"')
 
 
 def mark_sample(docs: Sequence[Doc], key: str) -> None:

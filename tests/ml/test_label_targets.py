@@ -12,7 +12,7 @@ from spacy.training.initialize import init_nlp
 from thinc.api import Logistic, Softmax, chain
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.cross_entropy import label_targets, set_weights
+from spacy_spanft.ml.cross_entropy import label_targets
 from spacy_spanft.training.prepare import balanced
 
 from .test_textcat import TOKENS
@@ -31,7 +31,7 @@ def test_exclusive_is_pytorchs_cross_entropy():
     softmax.initialize()
     softmax.set_param("W", RANDOM.normal(size=(4, 4)).astype("f"))
     targets = label_targets(True, NAMES, SMOOTHING)
-    set_weights(targets, WEIGHTS)
+    targets.attrs["weights"] = WEIGHTS
     scores, backprop = chain(softmax, targets)(X, True)
     x = torch.tensor(X, requires_grad=True)
     logits = x @ torch.tensor(softmax.get_param("W")).T
@@ -45,7 +45,7 @@ def test_exclusive_is_pytorchs_cross_entropy():
 def test_several_labels_are_pytorchs_squared_error():
     """spaCy's scores learn by that; what holds counts more, as with pos_weight."""
     targets = label_targets(False, NAMES, SMOOTHING)
-    set_weights(targets, WEIGHTS)
+    targets.attrs["weights"] = WEIGHTS
     scores, backprop = chain(Logistic(), targets)(X, True)
     truths = RANDOM.integers(0, 2, X.shape).astype("f")
     actual = backprop(scores - truths)
@@ -70,7 +70,7 @@ def test_what_is_not_annotated_teaches_nothing(exclusive):
 
 def test_a_label_added_later_counts_once():
     targets = label_targets(True, {"A": 5.0}, 0.0)
-    set_weights(targets, [5.0, 5.0])
+    targets.attrs["weights"] = [5.0, 5.0]
     scores, backprop = targets(np.full((1, 3), 1 / 3, "f"), True)
     dY = scores - np.array([[0, 0, 1]], "f")
     np.testing.assert_allclose(backprop(dY), dY, atol=1e-6)
@@ -164,7 +164,6 @@ def test_named_weights(weights):
         ({"label_smoothing": 1.0}, r"label_smoothing is 1\.0"),
         ({"label_smoothing": -0.1}, r"label_smoothing is -0\.1"),
         ({"label_smoothing": "0.1"}, "label_smoothing is '0.1'"),
-        ({"class_weights": {"B": 1e30}}, r"class_weights\.B is 1e\+30"),
         ({"label_smoothing": 0.1, "factory": "text_regressor"}, "learns a score"),
     ],
 )

@@ -12,7 +12,7 @@ import srsly
 from thinc.types import Ragged
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.encoder.architectures import huggingface_encoder
+from spacy_spanft.ml.encoder.hf_encoder import huggingface_encoder
 from spacy_spanft.ml.encoder.loading import (
     EncoderSettings,
     encoder_from_bytes,

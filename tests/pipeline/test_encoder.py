@@ -259,11 +259,9 @@ def test_frozen_rows_are_forgotten_in_time(bert, encoded):
     nlp.update(examples_of(nlp), exclude=["transformer"], annotates=["span_segmenter"])
     assert len(frozen_rows) == len(TEXTS)
     encoded.clear()
-    for _ in range(3):  # a text that was not learned from is remembered the second time
+    for _ in range(3):  # a text that was not learned from is remembered, too
         list(nlp.pipe([*texts, "it is new"]))
-    assert len(encoded) == 2
-    list(nlp.pipe([f"it is {n}" for n in range(100)]))
-    assert len(frozen_rows) == len(TEXTS) + 1
+    assert len(encoded) == 1
     nlp.update(examples_of(nlp), annotates=["span_segmenter"])
     assert not len(frozen_rows)
     before = nlp(texts[0]).cats

@@ -68,8 +68,6 @@ def test_suggester_gives_each_ngram_and_segment_once(
 
 
 def test_settings_of_the_suggester():
-    with pytest.raises(SpanftError, match="spans_key is ''"):
-        segment_suggester(spans_key="")
     with pytest.raises(SpanftError, match="min_size is 0"):
         segment_suggester(min_size=0)
     with pytest.raises(SpanftError, match="max_size is 2, but must be 0, or min_size"):

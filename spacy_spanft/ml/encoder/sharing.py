@@ -1,26 +1,25 @@
 """One encoder for several components: each text is encoded once."""
 
-from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc
-from thinc.api import Model
-from thinc.types import Floats2d
+from thinc.api import Model, chain
+from thinc.types import Floats2d, Ragged
 
 from ...errors import SpanftError
-from ..layers.doc_rows import DocRows, join_rows
+from ..layers.doc_rows import DocRows, join_rows, rows_to_tokens
 
 EncoderModel = Model[list[Doc], DocRows]
+Tok2Vec = Model[list[Doc], list[Floats2d]]
 Backprop = Callable[[Floats2d], Any]
 # The rows of a batch, and which of its Docs is meant.
 Known = tuple[DocRows, int]
 
 # Vectors of a frozen encoder beyond that are computed again.
 MAX_FROZEN_BYTES = 2**29
-_MAX_SEEN = 2**18
 
 
 class _Unread(NamedTuple):
@@ -51,27 +50,24 @@ class SharedEncoder:
         if n_readers == 0:
             return
         vectors = rows._replace(docs=[])  # a Doc in here would never be freed
-        counts = Counter(rows.docs)
         for index, doc in enumerate(rows.docs):
-            n = n_readers * counts[doc]
-            self._unread[doc] = _Unread((vectors, index), _tokens_of(doc), n)
+            known = vectors, index
+            self._unread[doc] = _Unread(known, _tokens_of(doc), n_readers)
 
     def rows_of(self, docs: Sequence[Doc], learn: bool = False) -> DocRows:
         """Return the vectors of Docs, which need not have been in the pipeline.
 
-        docs (Sequence[Doc]): The Docs.
         learn (bool): Whether a component learns from them while the encoder is frozen,
             so that it will ask for the same texts again.
-        RETURNS (DocRows): Their vectors, as in prediction.
         """
-        ops, known = self.model.ops, list(map(self._take, docs))
+        known = list(map(self._take, docs))
         missing = [doc for doc, part in zip(docs, known, strict=True) if part is None]
         encoded = None
         if missing or not docs:
             encoded = self.frozen_rows.encode(self.model, missing)
-        rows = _completed(ops, docs, known, encoded)
+        rows = _completed(self.model.ops, docs, known, encoded)
         if learn:
-            self.frozen_rows.add(ops, rows)
+            self.frozen_rows.add(self.model.ops, rows)
         return rows
 
     def _take(self, doc: Doc) -> Known | None:
@@ -92,15 +88,14 @@ class SharedEncoder:
 class FrozenRows:
     """The vectors of the texts that others learn from while the encoder is frozen.
 
-    Texts that are predicted in between are remembered at their second time, so that
-    those of an evaluation are, and those of a stream are not.
+    As soon as there are some, those of texts that are predicted in between, as in an
+    evaluation, are remembered, too.
     """
 
     def __init__(self, max_bytes: int = MAX_FROZEN_BYTES) -> None:
         """Begin with none; `max_bytes` is the size of all vectors together."""
         self.max_bytes = max_bytes
         self._rows: dict[tuple[str, bytes], DocRows] = {}
-        self._seen: set[int] = set()
         self._n_bytes = 0
 
     def __len__(self) -> int:
@@ -114,25 +109,15 @@ class FrozenRows:
         rows = [self._rows.get(_key_of(doc)) for doc in docs]
         missing = [doc for doc, part in zip(docs, rows, strict=True) if part is None]
         encoded = model.predict(missing)
-        hashes = {hash(_key_of(doc)) for doc in missing}
-        self.add(model.ops, encoded, only=self._seen & hashes)
-        if len(self._seen) > _MAX_SEEN:
-            self._seen.clear()
-        self._seen |= hashes
+        self.add(model.ops, encoded)
         known = [None if part is None else (part, 0) for part in rows]
         return _completed(model.ops, docs, known, encoded)
 
-    def add(self, ops: Any, rows: DocRows, only: Container[int] | None = None) -> None:
-        """Remember the vectors of a batch, as far as there is room.
-
-        ops (Ops): The operations of the encoder's device.
-        rows (DocRows): The vectors.
-        only (Optional[Container[int]]): The hashes of the texts to remember; None
-            remembers all.
-        """
+    def add(self, ops: Any, rows: DocRows) -> None:
+        """Remember the vectors of a batch, as far as there is room."""
         for index, doc in enumerate(rows.docs):
             key = _key_of(doc)
-            if key in self._rows or not (only is None or hash(key) in only):
+            if key in self._rows:
                 continue
             part = join_rows(ops, [], [(rows, index)])
             if self._n_bytes + part.vectors.nbytes <= self.max_bytes:
@@ -143,7 +128,6 @@ class FrozenRows:
     def clear(self) -> None:
         """Forget all of them."""
         self._rows.clear()
-        self._seen.clear()
         self._n_bytes = 0
 
 
@@ -157,8 +141,8 @@ def _completed(
     if encoded is not None and not any(known):
         return encoded
     new = iter(range(len(docs)))
-    places: Any = [part or (encoded, next(new)) for part in known]
-    return join_rows(ops, docs, places)
+    parts: Any = [part or (encoded, next(new)) for part in known]
+    return join_rows(ops, docs, parts)
 
 
 def _tokens_of(doc: Doc) -> bytes:
@@ -199,7 +183,7 @@ class EncoderListener(Model[list[Doc], DocRows]):
 
     @property
     def shared(self) -> SharedEncoder:
-        """The encoder."""
+        """The encoder, or an error where there is none to listen to."""
         if self.encoder is None:
             raise SpanftError(
                 f"A component listens to the encoder {self.upstream_name!r}, and none "
@@ -226,3 +210,48 @@ def init(model: EncoderListener, X: list[Doc] | None = None, Y: Any = None) -> N
 def no_gradient(d_rows: Floats2d) -> list[Doc]:
     """Drop the gradient of an encoder that is not trained."""
     return []
+
+
+def encoder_listener(
+    pooling: Model[Ragged, Floats2d], upstream: str = "*", grad_factor: float = 1.0
+) -> Tok2Vec:
+    """Build `spacy-spanft.EncoderListener.v1`: a `spanft_encoder` as a tok2vec.
+
+    pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces, such
+        as reduce_mean.v1. Layers that pool spans ignore it.
+    upstream (str): The name of the encoder's component; "*" for any.
+    grad_factor (float): The factor of the gradients.
+    """
+    model: Any = chain(EncoderListener(upstream), rows_to_tokens(pooling, grad_factor))
+    return model
+
+
+def tok2vec_encoder(
+    encoder: Model[list[Doc], DocRows],
+    pooling: Model[Ragged, Floats2d],
+    grad_factor: float = 1.0,
+) -> Tok2Vec:
+    """Build `spacy-spanft.Tok2VecEncoder.v1`: an encoder of a component's own.
+
+    `nlp.replace_listeners` puts it in the place of a listener.
+
+    encoder (Model[List[Doc], DocRows]): The encoder.
+    pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces.
+    grad_factor (float): The factor of the gradients.
+    """
+    model: Any = chain(encoder, rows_to_tokens(pooling, grad_factor))
+    return model
+
+
+def replace_listener_cfg(
+    encoder: dict[str, Any], listener: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the config of what a listener is replaced with."""
+    while "pooling" not in listener:  # spaCy gives what stands in model.tok2vec
+        listener = listener["tok2vec"]
+    return {
+        "@architectures": "spacy-spanft.Tok2VecEncoder.v1",
+        "encoder": encoder,
+        "pooling": listener["pooling"],
+        "grad_factor": listener.get("grad_factor", 1.0),
+    }

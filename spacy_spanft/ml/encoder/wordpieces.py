@@ -5,12 +5,12 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.attrs import IDX, LENGTH, SPACY
 from spacy.tokens import Doc
 
+from ...errors import SpanftError
 from ..alignment import Encoding, Ints, encoding_of_wordpieces, tokens_apart
-from ..pairs import Pair, check_tokenizer, split_pair
+from ..pairs import Pair, split_pair
 
 # How a tokenizer truncates is set in the tokenizer itself, which threads share.
 _TRUNCATING = Lock()
@@ -40,7 +40,6 @@ def cut_windows(
 ) -> list[list[Window]]:
     """Encode Docs as Hugging Face does, and return the windows of each.
 
-    tokenizer (PreTrainedTokenizerFast): The tokenizer of the encoder.
     size (int): The most wordpieces of a window.
     overlap (int): The number of wordpieces of a text that two windows share.
     separator (Optional[str]): The separator between the texts of a pair. A Doc with
@@ -67,7 +66,12 @@ def cut_windows(
         for i, owner in enumerate(encoded["overflow_to_sample_mapping"]):
             by_doc[numbers[owner]].append(_window(encoded, i))
     if pairs:
-        check_tokenizer(tokenizer)
+        if tokenizer.sep_token is None:
+            raise SpanftError(
+                f"The tokenizer of {tokenizer.name_or_path!r} has no sep_token, so it "
+                "cannot encode pairs of texts. Use an encoder such as BERT or RoBERTa, "
+                "or name one in [components.transformer.model.tokenizer_config]."
+            )
         both = [(pair.first, pair.second) for _, pair in pairs]
         encoded = _encode(tokenizer, both, max_length=size)
         for i, (number, pair) in enumerate(pairs):
@@ -85,8 +89,10 @@ def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
     """
     sizes = [len(window.ids) for window in windows]
     width = max(sizes, default=1)
+    columns = doc.to_array([IDX, LENGTH, SPACY]).astype(np.int64)
+    begins, ends = columns[:, 0], columns.sum(axis=1)
     pairs = [
-        _tokens_of(doc, window.offsets, number * width)
+        _pair_up(begins, ends, window.offsets, number * width)
         for number, window in enumerate(windows)
     ]
     tokens, rows = map(np.concatenate, zip(*pairs, strict=True))
@@ -126,20 +132,16 @@ def _place_in_doc(
     window.offsets[special] = (token.idx, token.idx + len(token))
 
 
-def _tokens_of(
-    doc: Doc, offsets: Ints, first_row: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pair_up(
+    begins: Ints, ends: Ints, offsets: Ints, first_row: int
+) -> tuple[Ints, Ints]:
     """Pair tokens with the wordpieces that share a character with them."""
-    columns = doc.to_array([IDX, LENGTH, SPACY]).astype(np.int64)
-    begins, ends = columns[:, 0], columns.sum(axis=1)
     pieces = np.flatnonzero(offsets[:, 1] > offsets[:, 0])
     first = np.searchsorted(ends, offsets[pieces, 0], side="right")
     last = np.searchsorted(begins, offsets[pieces, 1], side="left")
     n_tokens = np.maximum(last - first, 0)
-    inside = np.arange(n_tokens.sum()) - np.repeat(
-        np.cumsum(n_tokens) - n_tokens, n_tokens
-    )
-    tokens = np.repeat(first, n_tokens) + inside
+    tokens = np.repeat(first - (np.cumsum(n_tokens) - n_tokens), n_tokens)
+    tokens += np.arange(len(tokens))
     return tokens, first_row + np.repeat(pieces, n_tokens)
 
 
