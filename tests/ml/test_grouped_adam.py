@@ -248,16 +248,10 @@ def test_a_pipeline_is_not_kept(bert):
         grouped_adam(0.1)(key, np.zeros(3, "f"), np.zeros(3, "f"))
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("layer_decay", value) for value in (0.0, 1.1, -1.0, float("nan"))),
-        *((f"{name}_rate", -0.1) for name in ("learn", "transformer", "head")),
-    ],
-)
-def test_wrong_settings(name, value):
-    with pytest.raises(SpanftError, match=f"{name} is {value}, but"):
-        grouped_adam(**{"learn_rate": 0.1, name: value})
+@pytest.mark.parametrize("value", [0.0, 1.1, float("nan")])
+def test_wrong_settings(value):
+    with pytest.raises(SpanftError, match=f"layer_decay is {value}, but"):
+        grouped_adam(0.1, layer_decay=value)
 
 
 def test_an_encoder_without_layers(bert, monkeypatch):

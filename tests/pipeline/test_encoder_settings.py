@@ -79,7 +79,6 @@ def test_weights_in_half_precision(bert, tmp_path):
     [
         ({"window": 61}, "window is 61, but must be null, or a number from 3 to"),
         ({"transformer_config": {"hidden_size": 32}}, "are not those of such"),
-        ({"transformer_config": {"dtype": "bfloat16"}}, 'precision: "bf16"'),
     ],
 )
 def test_wrong_settings_of_the_config_that_loads(saved, settings, message):

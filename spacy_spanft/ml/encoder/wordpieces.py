@@ -17,18 +17,13 @@ _TRUNCATING = Lock()
 
 
 class Window(NamedTuple):
-    """Wordpieces that an encoder reads at once.
-
-    ids (list[int]): The wordpieces, [CLS] and the like among them.
-    type_ids (list[int]): The text of a pair that each is of; [] if the tokenizer has
-        none.
-    offsets (Ints): The characters of each in its Doc, (n_wordpieces, 2); the same twice
-        where it has none.
-    """
+    """Wordpieces that an encoder reads at once, [CLS] and the like among them."""
 
     ids: list[int]
-    type_ids: list[int]
-    offsets: Ints
+    type_ids: list[int]  # the text of a pair that each is of; [] for no types
+    offsets: (
+        Ints  # the characters of each in its Doc, (n_wordpieces, 2); none is (i, i)
+    )
 
 
 def cut_windows(

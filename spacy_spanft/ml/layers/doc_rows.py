@@ -17,25 +17,20 @@ from .sequences import upload, with_nonempty
 class DocRows(NamedTuple):
     """The vectors of a batch of Docs. Their gradient is that of the vectors alone.
 
-    vectors (Floats2d): All rows, one Doc after the other, (n_rows, width).
-    starts (list[int]): The first row of each Doc, and the number of rows.
-    encodings (list[Encoding]): The rows of each token, for each Doc.
     cls (Optional[list[int]]): Which of its rows stands for all of a Doc, -1 where none
         does; None if the encoder has no such rows.
     """
 
     docs: list[Doc]
-    vectors: Floats2d
-    starts: list[int]
+    vectors: Floats2d  # one Doc after the other, (n_rows, width)
+    starts: list[int]  # the first row of each Doc, and the number of rows
     encodings: list[Encoding]
     cls: list[int] | None
 
 
 def join(ops: Any, arrays: list[Any]) -> tuple[Any, list[int]]:
-    """Concatenate the rows of Docs into the vectors and the starts of DocRows.
-
-    Some encoders return half precision, which thinc does not take on a GPU.
-    """
+    """Concatenate the rows of Docs into the vectors and the starts of DocRows."""
+    # Some encoders return half precision, which thinc does not take on a GPU.
     starts = [0, *np.cumsum([len(array) for array in arrays]).tolist()]
     return ops.xp.concatenate(arrays).astype(np.float32, copy=False), starts
 
@@ -48,12 +43,12 @@ def split(d_vectors: Any, arrays: list[Any], starts: list[int]) -> list[Any]:
 
 
 def join_rows(
-    ops: Any, docs: Sequence[Doc], places: Sequence[tuple[DocRows, int]]
+    ops: Any, docs: Sequence[Doc], parts: Sequence[tuple[DocRows, int]]
 ) -> DocRows:
-    """Join the rows of Docs, each from a batch and from its place there."""
-    first, begin = places[0]
-    end = begin + len(places)
-    numbers = [number for rows, number in places if rows is first]
+    """Join the rows of Docs, each the n-th of a batch."""
+    first, begin = parts[0]
+    end = begin + len(parts)
+    numbers = [number for rows, number in parts if rows is first]
     if numbers == list(range(begin, end)):
         bounds = first.starts[begin : end + 1]
         vectors: Any = first.vectors[bounds[0] : bounds[-1]]
@@ -61,11 +56,10 @@ def join_rows(
         encodings = first.encodings[begin:end]
         cls = None if first.cls is None else first.cls[begin:end]
     else:
-        parts = [rows.vectors[slice(*rows.starts[i : i + 2])] for rows, i in places]
-        vectors = ops.xp.concatenate(parts)
-        starts = [0, *np.cumsum([len(part) for part in parts]).tolist()]
-        encodings = [rows.encodings[i] for rows, i in places]
-        cls = None if first.cls is None else [(rows.cls or [])[i] for rows, i in places]
+        arrays = [rows.vectors[slice(*rows.starts[i : i + 2])] for rows, i in parts]
+        vectors, starts = join(ops, arrays)
+        encodings = [rows.encodings[i] for rows, i in parts]
+        cls = None if first.cls is None else [(rows.cls or [])[i] for rows, i in parts]
     return DocRows(list(docs), vectors, starts, encodings, cls)
 
 
@@ -91,10 +85,9 @@ def no_transformer() -> SpanftError:
 def rows_to_tokens(
     pooling: Model[Ragged, Floats2d], grad_factor: float = 1.0
 ) -> Model[DocRows, list[Floats2d]]:
-    """Make the layer. A token without any wordpiece becomes zeros.
+    """Make the layer, which pools a token's wordpieces in all windows that have them.
 
-    A token's wordpieces are pooled in all windows that have them, as in
-    spacy-transformers.
+    So does spacy-transformers. A token without any wordpiece becomes zeros.
     """
     return Model(
         "rows_to_tokens",

@@ -206,11 +206,7 @@ def tokens_of(model: SpanTokens, X: DocRows) -> Sequences:
 
 
 def lengths_of(docs: list[Doc], key: str | None, is_train: bool = False) -> Ints:
-    """Return the length of each piece of Docs.
-
-    key (Optional[str]): The key in doc.spans; without one a Doc is a piece.
-    is_train (bool): Whether a model learns from them, see `get_spans`.
-    """
+    """Return the length of each piece of Docs; without a key, a Doc is a piece."""
     if key is None:
         return np.array([len(doc) for doc in docs if len(doc)], np.int64)
     spans = [get_spans(doc, key, is_train=is_train) for doc in docs]
@@ -219,10 +215,7 @@ def lengths_of(docs: list[Doc], key: str | None, is_train: bool = False) -> Ints
 
 
 def _warn_of_cut(doc: Doc, counts: Ints) -> None:
-    """Warn if the encoder read only the beginning of a text.
-
-    White space and control characters have no wordpieces, words always have.
-    """
+    """Warn if the encoder read only the beginning of a text: words have wordpieces."""
     tokens = (doc[i] for i in np.flatnonzero(counts == 0).tolist())
     if any(map(str.isalnum, (char for token in tokens for char in token.text))):
         warnings.warn(

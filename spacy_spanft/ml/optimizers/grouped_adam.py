@@ -35,8 +35,7 @@ def grouped_adam(
 
     It must know the pipeline: `spacy-spanft.freeze_transformer.v1` or
     `spacy-spanft.group_parameters.v1`, as [training.before_update], shows it. All rates
-    may be schedules, which advance with each step. Everything else is as in thinc's
-    Adam.v1, to the last bit.
+    may be schedules. Everything else is as in thinc's Adam.v1, to the last bit.
 
     learn_rate (FloatOrSeq): The rate of all that has none of its own below.
     transformer_rate (Optional[FloatOrSeq]): The rate inside transformers: of the top
@@ -55,11 +54,6 @@ def grouped_adam(
     """
     expected = "above 0, and 1 at most"
     check_number("layer_decay", layer_decay, lambda x: 0 < x <= 1, expected)
-    rates: dict[Part, FloatOrSeq | None]
-    rates = {"transformer": transformer_rate, "head": head_rate}
-    for name, rate in [("learn", learn_rate), *rates.items()]:
-        if isinstance(rate, int | float):
-            check_number(f"{name}_rate", rate, lambda x: x >= 0, "0 or more")
     optimizer = GroupedAdam(
         learn_rate,
         beta1=beta1,
@@ -72,9 +66,10 @@ def grouped_adam(
     )
     optimizer.layer_decay = layer_decay
     optimizer.decay_biases_and_norms = decay_biases_and_norms
-    for part, rate in rates.items():
-        if rate is not None:
-            optimizer.set_rate(part, rate)
+    if transformer_rate is not None:
+        optimizer.set_rate("transformer", transformer_rate)
+    if head_rate is not None:
+        optimizer.set_rate("head", head_rate)
     return optimizer
 
 
@@ -172,11 +167,7 @@ Named = Iterable[tuple[str, torch.nn.Parameter]]
 
 
 def can_fuse(optimizer: Any, module: torch.nn.Module) -> bool:
-    """Whether `fused_step` can do a step of an optimizer.
-
-    It can for an Adam of thinc's without averages, with weight decay in place of L2 in
-    the gradients, if all weights are plain ones on a CPU.
-    """
+    """Whether `fused_step` can do a step: of Adam without averages, on a CPU."""
     if type(optimizer) not in (Optimizer, GroupedAdam):
         return False
     is_adam = not optimizer.use_radam and optimizer.b1 > 0 and optimizer.b2 > 0
@@ -188,12 +179,7 @@ def can_fuse(optimizer: Any, module: torch.nn.Module) -> bool:
 
 
 def fused_step(optimizer: Optimizer, owner: int, named: Named) -> None:
-    """Update weights that have a gradient.
-
-    optimizer (Optimizer): An optimizer that `can_fuse`.
-    owner (int): The id of the shim that holds the weights.
-    named (Iterable[tuple[str, Parameter]]): The weights.
-    """
+    """Update the weights of the shim with the id `owner` that have a gradient."""
     alike: dict[tuple[float, float, int], list[tuple[Key, Any]]] = defaultdict(list)
     for name, parameter in named:
         if parameter.grad is None or not parameter.numel():
