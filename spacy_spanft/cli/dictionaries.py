@@ -52,8 +52,6 @@ def build_cli(
 ) -> None:  # fmt: skip
     """Count the n-grams of a corpus, and write those that occur often enough."""
     from ..ngrams.dictionary import NgramDictionary
-    from ..ngrams.text import sampled
-    from ..segmenters.ngram import held_out_coverage
     from ..util.files import check_target
     from ..util.threads import n_cores
 
@@ -76,8 +74,6 @@ def build_cli(
     else:
         sources = ["/".join(filter(None, (dataset, config, split)))]
         blocks = _blocks_of_dataset(texts, dataset, config, split, column)
-    sample: list[bytes] = []
-    blocks = sampled(blocks, sample)
     dictionary = NgramDictionary.from_blocks(blocks, sources, **settings)
     if top is not None:
         dictionary = dictionary.top(top, by)
@@ -85,14 +81,6 @@ def build_cli(
     if quiet:
         return
     _print_facts(dictionary)
-    if dictionary and sample:
-        covered = held_out_coverage(dictionary, sample, **settings)
-        rows = [
-            ("held-out text", f"{covered.n_sentences:,} sentences"),
-            ("tokens in a match", f"{covered.share:.1%}"),
-            ("spans a sentence", f"{covered.spans_per_sentence:.1f}"),
-        ]
-        print(table(rows))
     msg.good(f"Wrote {len(dictionary):,} n-grams to {visible(str(output))}")
 
 

@@ -6,7 +6,6 @@ array operations, and small enough that a corpus of any size streams through.
 
 import json
 import os
-import random
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -131,19 +130,6 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 
 def _is_packed(path: str) -> bool:
     return Path(path).suffix in PACKED
-
-
-def sampled(blocks: Iterable[bytes], lines: list[bytes]) -> Iterator[bytes]:
-    """Pass blocks on, and collect at most 100 lines of each, drawn at random.
-
-    lines (list[bytes]): The lines are added to this list.
-    """
-    chance = random.Random(0)
-    for block in blocks:
-        full = [line for line in block.split(b"\n") if line.strip()]
-        sample = chance.sample(full, min(len(full), 100))
-        lines.extend(line for line in sample if len(line) < 100_000)
-        yield block
 
 
 # Texts

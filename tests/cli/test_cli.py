@@ -46,25 +46,6 @@ class TestBuild:
         assert "new york times" in expected
         assert f"Wrote {len(expected)} n-grams to" in done.stdout
 
-    def test_coverage_of_held_out_lines(self, tmp_path):
-        text, output = tmp_path / "c.txt", tmp_path / "c.tsv.gz"
-        lines = ["the end of the world . the end of it .", "nothing new ."] * 20
-        text.write_text("\n".join(lines) + "\n")
-        # All 40 lines are in the sample, so with it held out nothing is left.
-        assert "0.0%" in build(text, "-o", output).stdout
-        text.write_text("\n".join(lines * 100) + "\n")
-        printed = build(text, "-o", output).stdout
-        # A hundred lines are held out. Of a long one 9 of 11 tokens are in a match, in
-        # two sentences with two spans each; of a short one 2 of 3, in one sentence.
-        sentences = int(re.search(r"held-out text +(\d+) sentences", printed)[1])
-        long = sentences - 100
-        share = (9 * long + 2 * (100 - long)) / (11 * long + 3 * (100 - long))
-        assert 30 < long < 70
-        assert f"tokens in a match   {share:.1%}" in printed
-        assert "spans a sentence    2.0" in printed
-        text.write_text("to be or not " * 20_000)  # a line too long for the sample
-        assert "tokens in a match" not in build(text, "-o", output).stdout
-
     def test_options_and_inputs(self, tmp_path):
         (tmp_path / "c.txt").write_text("New York isn't new york\n" * 3)
         done = build(

@@ -31,7 +31,10 @@ POOLER = "pooler"
 
 
 def cnn_pooling(kernel_size: int = 3) -> Pooling:
-    """Convolve each sequence in windows of so many rows, and take the maximum."""
+    """Convolve each sequence, and take the maximum over it.
+
+    kernel_size (int): The number of rows of a window.
+    """
     window = span_window(kernel_size)
     pooling: Pooling = finite(with_nonempty(chain(window, reduce_max())))
     pooling.set_ref("window", window)

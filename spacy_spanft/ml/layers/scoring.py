@@ -89,6 +89,9 @@ def linear_cross_entropy(nO: int | None = None, nI: int | None = None) -> Layer:
     It replaces spacy.LinearLogistic.v1 in `spancat`, and predicts as that does. Its
     gradient is that of the cross-entropy; that of the squared error vanishes where all
     scores are small, and as hardly any candidate is a span, they soon are.
+
+    nO (Optional[int]): The number of labels.
+    nI (Optional[int]): The width.
     """
     linear: Layer = Linear(nO, nI, init_W=small_normal_init)
     logistic: Layer = Model("logistic_cross_entropy", forward_logistic)

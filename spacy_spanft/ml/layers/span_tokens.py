@@ -67,7 +67,8 @@ def span_beside_tok2vec(
     """Build `spacy-spanft.SpanTok2Vec.v2`: each token beside its window and its span.
 
     The window goes over the whole text: it sees what is around a span. The span is the
-    maximum over the windows of its tokens. The settings are those of v1.
+    maximum over the windows of its tokens. The settings are those of
+    `spacy-spanft.SpanTok2Vec.v1`.
 
     segmentation (Literal["spans", "none"]): "none" leaves out the spans.
     """
