@@ -9,7 +9,7 @@ import spacy
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.hf_encoder import shim_of
 
-from ..tiny import encoder_config
+from ..tiny import encoder_config, save_encoder
 from .test_encoder import TEXTS, answers, gradients, make, module_of
 
 torch = pytest.importorskip("torch")
@@ -139,21 +139,22 @@ def test_checkpointing_computes_again(bert, tmp_path):
 
 # What PyTorch says of Python 3.13.0.
 @pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
-def test_compiled(bert, monkeypatch, tmp_path):
+def test_compiled(monkeypatch, tmp_path):
     compiled = []
 
     def compile_without_compiler(module, **settings):
         assert settings == {"dynamic": True}
         compiled.append(module)
-        return original(module, backend="aot_eager", **settings)
+        return original(module, backend="eager", **settings)
 
     original = torch.compile
     monkeypatch.setattr(torch, "compile", compile_without_compiler)
+    bert = save_encoder(tmp_path / "bert", "bert-cased")  # of one layer
     nlp = same_gradients(bert, compile=True)
-    assert len(compiled) == 1
     expected = [doc.cats for doc in make(bert).pipe(TEXTS)]
-    nlp.to_disk(tmp_path)
-    for one in (nlp, spacy.load(tmp_path)):
-        for doc, cats in zip(one.pipe(TEXTS), expected, strict=True):
-            assert doc.cats == pytest.approx(cats, abs=1e-5)
+    nlp.to_disk(tmp_path / "nlp")
+    for doc, cats in zip(
+        spacy.load(tmp_path / "nlp").pipe(TEXTS), expected, strict=True
+    ):
+        assert doc.cats == pytest.approx(cats, abs=1e-5)
     assert len(compiled) == 2
