@@ -13,7 +13,6 @@ from thinc.api import chain, reduce_mean
 from spacy_spanft import NgramDictionary
 from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.explanation import explain
 from spacy_spanft.ml.layers.doc_rows import rows_to_tokens
 from spacy_spanft.ml.layers.encoder_rows import encoder_rows
 
@@ -125,12 +124,6 @@ def build(config):
     return nlp, examples, optimizer
 
 
-@pytest.fixture(scope="module")
-def classifier(vocabulary):
-    """A pipeline that no test changes."""
-    return with_spans(vocabulary)[0]
-
-
 @pytest.mark.parametrize("kind", ["LastTransformerLayer", "ScalarWeighting"])
 def test_rows_pooled_are_what_the_listener_gives(vocabulary, kind):
     """Forward and the gradient of each weight of the encoder."""
@@ -207,19 +200,6 @@ def answers(nlp):
         )
         for doc in nlp.pipe(TEXTS)
     ]
-
-
-def test_explanation_adds_up(classifier):
-    actual = explain(classifier, TEXTS[0])
-    cats = classifier(TEXTS[0]).cats
-    logits = {label: np.log(score) for label, score in cats.items()}
-    for label, logit in actual.logits.items():
-        reasons = actual.of(label)
-        of_parts = sum(added for _, added in reasons.parts)
-        total = of_parts + reasons.whole_text + reasons.bias
-        assert total == pytest.approx(logit, abs=1e-4)
-    (one, two), (first, second) = actual.logits.values(), logits.values()
-    assert one - two == pytest.approx(first - second, abs=1e-4)
 
 
 def test_a_transformer_that_is_missing_is_named(vocabulary):

@@ -58,8 +58,7 @@ def weights(nlp):
     return actual
 
 
-@pytest.mark.parametrize("decay", [True, False])
-@pytest.mark.parametrize("averages", [True, False])
+@pytest.mark.parametrize(("averages", "decay"), [(True, False), (False, True)])
 @pytest.mark.parametrize("heads", [["textcat"], ["textcat", "ner"]])
 def test_alike_it_is_thincs(bert, heads, averages, decay):
     """To the last bit, with all that thinc's has, also with equal rates given."""
@@ -156,21 +155,15 @@ def test_groups_of_a_pipeline(bert):
     changed = {k for k, w in weights(nlp).items() if not np.array_equal(w, before[k])}
     assert {actual[key].part for key in changed} == {"head"}
     (shim,) = shims(nlp)
-    for name, depth, special in [
-        ("pooler.dense.weight", 0, False),
-        ("encoder.layer.1.output.LayerNorm.weight", 0, True),
-        ("encoder.layer.0.output.dense.bias", 1, True),
-        ("embeddings.word_embeddings.weight", 2, False),
-    ]:
-        assert actual[shim.id, name] == ("transformer", depth, special)
+    name = "encoder.layer.0.output.dense.bias"
+    assert actual[shim.id, name] == ("transformer", 1, True)
     for name, part in (("textcat", "head"), ("ner", "head"), ("tagger", "rest")):
         nodes = list(nlp.get_pipe(name).model.walk())
         keys = [(node.id, name) for node in nodes for name in node.param_names]
-        assert keys
         assert {actual[key].part for key in keys} == {part}
-        norms = [node for node in nodes if node.name == "layernorm"]
-        assert all(actual[node.id, "G"].is_bias_or_norm for node in norms)
-        assert norms or name != "tagger"
+    norms = [node for node in nodes if node.name == "layernorm"]
+    assert norms
+    assert all(actual[node.id, "G"].is_bias_or_norm for node in norms)
 
 
 def test_without_a_transformer():
@@ -226,17 +219,6 @@ def test_copies_have_moments_of_their_own(bert):
     assert groups[one.id, name] == groups[other.id, name] == ("transformer", 1, False)
 
 
-def test_a_pipeline_that_is_not_bound(bert):
-    """Another one's being bound does not help."""
-    other, _ = initialized(make(bert))
-    bind(other)
-    nlp, examples = initialized(make(bert))
-    nlp.update(examples, sgd=False)
-    finish = nlp.get_pipe("transformer").finish_update
-    with pytest.raises(SpanftError, match=r"(?s)group_parameters\.v1.*bind\(nlp\)"):
-        finish(grouped_adam(0.1))
-
-
 def test_a_pipeline_is_not_kept(bert):
     nlp, examples = initialized(make(bert))
     bind(nlp)
@@ -244,7 +226,10 @@ def test_a_pipeline_is_not_kept(bert):
     key = next((n.id, "W") for n in model.walk() if "W" in n.param_names)
     del nlp, examples, model
     gc.collect()
-    with pytest.raises(SpanftError, match="does not know the parameter 'W'"):
+    other, _ = initialized(make(bert))  # whose being bound does not help
+    bind(other)
+    message = r"(?s)not know the parameter 'W'.*group_parameters\.v1.*bind\(nlp\)"
+    with pytest.raises(SpanftError, match=message):
         grouped_adam(0.1)(key, np.zeros(3, "f"), np.zeros(3, "f"))
 
 

@@ -5,11 +5,9 @@ import pickle
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 import spacy
 import srsly
-from thinc.types import Ragged
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.hf_encoder import huggingface_encoder
@@ -19,10 +17,9 @@ from spacy_spanft.ml.encoder.loading import (
     encoder_to_bytes,
     load_encoder,
 )
-from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling
 from spacy_spanft.pretraining import starting_model
 
-from ..tiny import encoder_config, save_bert
+from ..tiny import encoder_config, make_pipeline, save_bert
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -195,29 +192,19 @@ def test_trust_is_refused_before_the_training(evil):
     assert huggingface_encoder(str(evil), trust_remote_code=False)
 
 
-@pytest.fixture
-def nlp(evil):
-    nlp = spacy.blank("en")
-    config = encoder_config(evil)
-    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
-    nlp.initialize()
-    return nlp
-
-
-def replace_encoder(path, data):
-    message = srsly.read_msgpack(path)
-    message["shims"] = [[shim and data for shim in s] for s in message["shims"]]
-    srsly.write_msgpack(path, message)
-
-
 @pytest.mark.parametrize("block", ["tokenizer_config", "transformer_config"])
-def test_a_pipeline_of_somebody_else(nlp, evil, block, tmp_path):
+def test_a_pipeline_of_somebody_else(evil, block, tmp_path):
     """Its config.cfg asks for the code that stands among the tokenizer's files."""
     folder = tmp_path / "nlp"
+    nlp = make_pipeline({"transformer": encoder_config(evil)})
+    nlp.initialize()
     nlp.to_disk(folder)
-    model = folder / "transformer" / "model"
+    path = folder / "transformer" / "model"
+    message = srsly.read_msgpack(path)
     tokenizer = {"auto_map": MAP, "tokenizer_class": "EvilTokenizer"}
-    replace_encoder(model, saved(evil, tokenizer, {"auto_map": MAP}))
+    data = saved(evil, tokenizer, {"auto_map": MAP})
+    message["shims"] = [[shim and data for shim in s] for s in message["shims"]]
+    srsly.write_msgpack(path, message)
     with pytest.raises(SpanftError, match="class 'EvilTokenizer'"):
         spacy.load(folder)
     config = (folder / "config.cfg").read_text("utf8")
@@ -325,24 +312,18 @@ def test_no_file_of_this_machine_is_saved_with_a_tokenizer(evil, tmp_path):
         huggingface_encoder(str(evil), tokenizer_config=files)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-@pytest.mark.parametrize("way_in", ["folder", "bytes", "disk"])
-def test_a_weight_that_is_not_finite_is_named(evil, nlp, value, way_in, tmp_path):
+@pytest.mark.parametrize("value", [float("nan"), -float("inf")])
+def test_a_weight_that_is_not_finite_is_named(evil, value):
     encoder = load_encoder(settings_of(evil))
     name = "encoder.layer.1.output.dense.bias"
     with torch.no_grad():
         encoder.module.get_parameter(name)[3] = value
-    data = encoder_to_bytes(encoder)
+    data, message = encoder_to_bytes(encoder), f"weight {name} of the encoder has"
+    with pytest.raises(SpanftError, match=message):
+        encoder_from_bytes(data, settings_of("-"))
     encoder.module.save_pretrained(evil)
-    nlp.to_disk(tmp_path / "nlp")
-    replace_encoder(tmp_path / "nlp" / "transformer" / "model", data)
-    load = {
-        "folder": lambda: load_encoder(settings_of(evil)),
-        "bytes": lambda: encoder_from_bytes(data, settings_of("-")),
-        "disk": lambda: spacy.load(tmp_path / "nlp"),
-    }[way_in]
-    with pytest.raises(SpanftError, match=f"weight {name} of the encoder has values"):
-        load()
+    with pytest.raises(SpanftError, match=message):
+        load_encoder(settings_of(evil))
 
 
 @pytest.mark.parametrize("way_in", ["encoder", "pretraining"])
@@ -368,14 +349,3 @@ def test_no_code_that_generates_comes_with_a_folder(tmp_path, marker, way_in):
     }[way_in]
     with pytest.raises(SpanftError, match="has a folder custom_generate"):
         load()
-
-
-@pytest.mark.parametrize("pooling", [cnn_pooling, attention_pooling])
-def test_a_pooling_inside_a_model_of_spacy_names_its_weight(pooling):
-    layer = pooling()
-    layer.initialize(X=Ragged(np.ones((2, 4), "f"), np.array([2], "i")))
-    node = next(node for node in layer.walk() if node.param_names)
-    name = node.param_names[0]
-    node.get_param(name)[...] = np.nan
-    with pytest.raises(SpanftError, match=f"weights {name} of the layer '{node.name}'"):
-        layer.from_bytes(layer.to_bytes())
