@@ -226,46 +226,40 @@ def pickled(folder):
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"x": Evil()}))
 
 
-def changed(*changes):
-    """Return what changes files of a folder: pairs of a file and its new settings."""
+def changing(**settings):
+    """Return what changes files of a folder, by their names."""
 
     def damage(folder):
-        for name, settings in changes:
-            change(folder / f"{name}.json", **settings)
+        for name, values in settings.items():
+            change(folder / f"{name}.json", **values)
 
     return damage
 
 
-WAYS = {
-    "model": changed(("config", {"auto_map": MAP, "model_type": "evil"})),
-    "tokenizer": changed(
-        ("tokenizer_config", {"auto_map": MAP, "tokenizer_class": "EvilTokenizer"})
-    ),
-    "nested": changed(
-        ("tokenizer_config", {"tokenizer_class": "AutoModelForMaskedLM"}),
-        ("config", {"auto_map": {"AutoModelForMaskedLM": "evil.EvilModel"}}),
-    ),
-    "pickle": pickled,
-}
+NESTED = {"auto_map": {"AutoModelForMaskedLM": "evil.EvilModel"}}
+TOKENIZER = {"auto_map": MAP, "tokenizer_class": "EvilTokenizer"}
 QUANTIZED = {"quantization_config": {"quant_method": "gptq", "bits": 4}}
+WAYS = {
+    "comes with Python code of its own": changing(
+        config={"auto_map": MAP, "model_type": "evil"}
+    ),
+    "class 'EvilTokenizer'": changing(tokenizer_config=TOKENIZER),
+    "class 'AutoModelForMaskedLM'": changing(
+        tokenizer_config={"tokenizer_class": "AutoModelForMaskedLM"}, config=NESTED
+    ),
+    "cannot be loaded": pickled,
+}
 REFUSED = {
-    "adapter": lambda folder: (folder / "adapter_config.json").write_text("{}"),
-    "quantized": changed(("config", QUANTIZED)),
-}
-REASONS = {
-    "model": "comes with Python code of its own",
-    "tokenizer": "class 'EvilTokenizer'",
-    "nested": "class 'AutoModelForMaskedLM'",
-    "pickle": "cannot be loaded",
-    "adapter": "is an adapter",
-    "quantized": "is quantized",
+    **WAYS,
+    "is an adapter": lambda folder: (folder / "adapter_config.json").write_text("{}"),
+    "is quantized": changing(config=QUANTIZED),
 }
 
 
-@pytest.mark.parametrize("way", REASONS)
-def test_an_encoder_of_a_folder_that_needs_code_is_refused(evil, way):
-    (WAYS | REFUSED)[way](evil)
-    with pytest.raises(SpanftError, match=REASONS[way]):
+@pytest.mark.parametrize("reason", REFUSED)
+def test_an_encoder_of_a_folder_that_needs_code_is_refused(evil, reason):
+    REFUSED[reason](evil)
+    with pytest.raises(SpanftError, match=reason):
         load_encoder(settings_of(evil))
 
 
