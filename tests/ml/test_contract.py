@@ -79,6 +79,7 @@ HEADS = {
         f"multilabel-{x}": Head("textcat_multilabel", MODELS[x] | MULTILABEL)
         for x in ("cls", "cnn-cnn")
     },
+    "pooler": Head("textcat", {**MODELS["cls"], "pooler": True}),
     "regressor": Head("text_regressor", MODELS["cnn-cnn"] | MULTILABEL),
     "textcat-listener": Head(
         "textcat", MODELS["cnn-cnn"] | {"tok2vec": TOK2VEC}, grows=True

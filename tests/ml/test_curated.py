@@ -82,15 +82,9 @@ def trf_config(vocabulary, **components):
     )
 
 
-PARSER = {
-    "@architectures": "spacy.TransitionBasedParser.v2",
-    **{"state_type": "ner", "extra_state_tokens": False, "use_upper": True},
-    **{"hidden_width": 8, "maxout_pieces": 2, "tok2vec": listener()},
-}
 BILOU = {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": listener()}
 BLOCKS = {
     "textcat": {"factory": "textcat"},
-    "ner": {"factory": "ner", "model": PARSER},
     "bilou_ner": {"factory": "bilou_ner", "model": BILOU},
 }
 

@@ -17,9 +17,9 @@ from spacy_spanft.ml.optimizers.groups import (
     shim_of,
     transformers,
 )
-from spacy_spanft.training.regimes import bind, freeze_transformer, group_parameters
+from spacy_spanft.training.regimes import bind, group_parameters
 
-from ..training.regimes import encoders, hash_of, head_weights, initialized, make, step
+from ..training.regimes import hash_of, head_weights, initialized, make, step
 
 SETTINGS = {"beta1": 0.8, "beta2": 0.99, "eps": 1e-6, "L2": 0.1, "grad_clip": 0.5}
 DEPTHS = {"embeddings": 2, "encoder.layer.0": 1, "encoder.layer.1": 0, "pooler": 0}
@@ -167,39 +167,16 @@ def test_groups_of_a_pipeline(bert):
 
 
 def test_without_a_transformer():
-    """All is "rest"; a rate that nothing learns at is worth a warning."""
-    actual = []
-    for make_optimizer in (Adam, grouped_adam):
-        spacy.util.fix_random_seed(0)
-        nlp = spacy.blank("en")
-        nlp.add_pipe("textcat")
-        nlp, examples = initialized(nlp)
-        bind(nlp)
-        adam = make_optimizer(0.01, L2=0.0, use_averages=False)
-        for _ in range(3):
-            step(nlp, examples, adam)
-        actual.append([weight.tobytes() for weight in head_weights(nlp)])
-    assert actual[0] == actual[1]
+    """All is "rest", and a rate that nothing learns at is worth a warning."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("textcat")
+    nlp, examples = initialized(nlp)
+    bind(nlp)
+    assert {group.part for group in parameter_groups(nlp).values()} == {"rest"}
     adam = grouped_adam(0.01, transformer_rate=0.1, head_rate=0.1, layer_decay=0.9)
     names = "'transformer_rate', 'head_rate', 'layer_decay'"
     with pytest.warns(UserWarning, match=f"has {names}, but .* at that rate"):
         step(nlp, examples, adam)
-
-
-def test_frozen_first(bert):
-    """What thaws has Adam's corrections of a first update, and its own schedule."""
-    nlp, examples = initialized(make(bert))
-    freeze = freeze_transformer(until_step=3)
-    adam = grouped_adam(0.1, transformer_rate=0.01, L2=0.1)
-    before = hash_of(nlp)
-    (shim,) = shims(nlp)
-    for n in range(5):
-        freeze(nlp, {"step": n, "epoch": 0})
-        step(nlp, examples, adam)
-        names = [name for name, _ in encoders(nlp)[0].named_parameters()]
-        counts = {adam.nr_update.get((shim.id, name), 0) for name in names}
-        assert counts - {0} == ({n - 2} if n > 2 else set())
-        assert (hash_of(nlp) == before) == (n < 3)
 
 
 def test_copies_have_moments_of_their_own(bert):

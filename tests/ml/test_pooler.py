@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from spacy.tokens import Doc
 from thinc.api import Adam
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -67,22 +66,12 @@ def test_learns_and_stays(name, bert, tmp_path):
     after = the_pooler(nlp).get_param("W").copy()
     assert not np.array_equal(after, before)
     assert np.array_equal(before, theirs.detach().numpy())
-    nlp.to_disk(tmp_path / "model")
-    again = spacy.load(tmp_path / "model")
-    assert np.array_equal(the_pooler(again).get_param("W"), after)
-    assert again("new york").cats == nlp("new york").cats
     # What is trained on is not a new one, and keeps its weights.
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
     with again.select_pipes(disable=["textcat"]):
         prepare_training()(again)
     assert np.array_equal(the_pooler(again).get_param("W"), after)
-
-
-def test_after_it_texts_without_tokens_score_nothing(bert):
-    nlp = make(bert)
-    nlp.initialize()
-    the_pooler(nlp).set_param("b", np.ones(16, "f"))
-    docs = nlp.pipe(["good", Doc(nlp.vocab), "bad"])
-    assert [any(doc.cats.values()) for doc in docs] == [True, False, True]
 
 
 def test_an_encoder_without_pooler(tmp_path):
