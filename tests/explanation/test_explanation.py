@@ -16,7 +16,7 @@ from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
 from spacy_spanft.explanation.display import to_html
 from spacy_spanft.explanation.text_scores import POOLS, name_parts, pieces_of
 from spacy_spanft.ml.alignment import align_pieces, encoding_of_wordpieces, get_spans
-from spacy_spanft.ml.layers.doc_rows import DocRows
+from spacy_spanft.ml.layers.encoder_rows import DocRows
 
 from ..commands import run
 from ..ml.test_textcat import (

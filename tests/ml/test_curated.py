@@ -13,8 +13,7 @@ from thinc.api import chain, reduce_mean
 from spacy_spanft import NgramDictionary
 from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.layers.doc_rows import rows_to_tokens
-from spacy_spanft.ml.layers.encoder_rows import encoder_rows
+from spacy_spanft.ml.layers.encoder_rows import encoder_rows, rows_to_tokens
 
 from ..tiny import roberta_byte_pairs
 

@@ -11,7 +11,7 @@ from spacy.training import Example
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import explain
 from spacy_spanft.ml.alignment import encoding_of_tokens, encoding_of_wordpieces
-from spacy_spanft.ml.layers.doc_rows import DocRows
+from spacy_spanft.ml.layers.encoder_rows import DocRows
 from spacy_spanft.ml.layers.pair_match import pair_match
 
 from ..tiny import make_pipeline

@@ -11,6 +11,7 @@ from thinc.api import Adam
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.encoder import sharing
 from spacy_spanft.ml.encoder.hf_encoder import EncoderShim
 from spacy_spanft.ml.encoder.sharing import EncoderListener
 from spacy_spanft.training.regimes import freeze_transformer
@@ -237,7 +238,7 @@ def test_wrong_pipelines(bert):
 
 
 @pytest.mark.parametrize("how", ["excluded", "annotating", "frozen for a while"])
-def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how):
+def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, monkeypatch, how):
     """And the head learns the same, also where there is room for few of its vectors."""
     settings = {"annotates": ["span_segmenter"], "exclude": ["transformer"]}
     if how == "annotating":
@@ -246,8 +247,8 @@ def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how):
         del settings["exclude"]
     trained = set()
     for max_bytes in (2**30, 700, 0):
+        monkeypatch.setattr(sharing, "MAX_FROZEN_BYTES", max_bytes)
         nlp = make(bert, "textcat")
-        nlp.get_pipe("transformer").shared.frozen_rows.max_bytes = max_bytes
         freeze = freeze_transformer(until_step=100)
         encoded.clear()
         for _ in range(3):

@@ -29,7 +29,7 @@ from ..alignment import (
     real_rows,
     rows_of_windows,
 )
-from ..layers.doc_rows import DocRows
+from ..layers.encoder_rows import DocRows
 from ..optimizers.grouped_adam import can_fuse, fused_step
 from ..optimizers.groups import shim_of
 from ..pairs import warn_of_single

@@ -10,7 +10,7 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
 from ...errors import SpanftError
-from ..layers.doc_rows import DocRows, join_rows, rows_to_tokens
+from ..layers.encoder_rows import DocRows, join_rows, rows_to_tokens
 
 EncoderModel = Model[list[Doc], DocRows]
 Tok2Vec = Model[list[Doc], list[Floats2d]]
@@ -33,12 +33,16 @@ class SharedEncoder:
 
     They belong to their Doc as an attribute would (the table holds it weakly), until
     the last component has read them: a Doc that is kept does not keep its vectors.
+
+    While the encoder is frozen, the vectors of texts that components learn from are
+    remembered, and of those that are predicted in between, as in an evaluation.
     """
 
     def __init__(self, model: EncoderModel) -> None:
         """Share an encoder."""
         self.model = model
-        self.frozen_rows = FrozenRows()
+        self._n_bytes_left = MAX_FROZEN_BYTES
+        self.frozen_rows: dict[tuple[str, bytes], DocRows] = {}
         self._unread: WeakKeyDictionary[Doc, _Unread] = WeakKeyDictionary()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -60,15 +64,26 @@ class SharedEncoder:
         learn (bool): Whether a component learns from them while the encoder is frozen,
             so that it will ask for the same texts again.
         """
-        known = list(map(self._take, docs))
-        missing = [doc for doc, part in zip(docs, known, strict=True) if part is None]
-        encoded = None
-        if missing or not docs:
-            encoded = self.frozen_rows.encode(self.model, missing)
-        rows = _completed(self.model.ops, docs, known, encoded)
+        rows = self._completed(docs, list(map(self._take, docs)), self.encode)
         if learn:
-            self.frozen_rows.add(self.model.ops, rows)
+            self._remember(rows)
         return rows
+
+    def encode(self, docs: list[Doc]) -> DocRows:
+        """Encode Docs, but for texts that are remembered."""
+        if not self.frozen_rows:
+            return self.model.predict(docs)
+        remembered = [self.frozen_rows.get(_key_of(doc)) for doc in docs]
+        known = [None if part is None else (part, 0) for part in remembered]
+        rows = self._completed(docs, known, self.model.predict)
+        self._remember(rows)
+        return rows
+
+    def forget(self) -> None:
+        """Forget all vectors: another encoder gives others."""
+        self._unread.clear()
+        self.frozen_rows.clear()
+        self._n_bytes_left = MAX_FROZEN_BYTES
 
     def _take(self, doc: Doc) -> Known | None:
         """Return the vectors of a Doc, unless it was read or retokenized since."""
@@ -79,70 +94,32 @@ class SharedEncoder:
             self._unread[doc] = unread._replace(n_readers=unread.n_readers - 1)
         return unread.known
 
-    def forget(self) -> None:
-        """Forget all vectors: another encoder gives others."""
-        self._unread.clear()
-        self.frozen_rows.clear()
+    def _completed(
+        self,
+        docs: Sequence[Doc],
+        known: list[Known | None],
+        encode: Callable[[list[Doc]], DocRows],
+    ) -> DocRows:
+        """Join the rows that are known with those of the other Docs."""
+        missing = [doc for doc, part in zip(docs, known, strict=True) if part is None]
+        if len(missing) == len(docs):
+            return encode(missing)
+        encoded = encode(missing) if missing else None
+        new = iter(range(len(missing)))
+        parts: Any = [part or (encoded, next(new)) for part in known]
+        return join_rows(self.model.ops, docs, parts)
 
-
-class FrozenRows:
-    """The vectors of the texts that others learn from while the encoder is frozen.
-
-    As soon as there are some, those of texts that are predicted in between, as in an
-    evaluation, are remembered, too.
-    """
-
-    def __init__(self, max_bytes: int = MAX_FROZEN_BYTES) -> None:
-        """Begin with none; `max_bytes` is the size of all vectors together."""
-        self.max_bytes = max_bytes
-        self._rows: dict[tuple[str, bytes], DocRows] = {}
-        self._n_bytes = 0
-
-    def __len__(self) -> int:
-        """Return the number of texts."""
-        return len(self._rows)
-
-    def encode(self, model: EncoderModel, docs: list[Doc]) -> DocRows:
-        """Encode Docs; `model` is always the same, and sees those that are new."""
-        if not self._rows:
-            return model.predict(docs)
-        rows = [self._rows.get(_key_of(doc)) for doc in docs]
-        missing = [doc for doc, part in zip(docs, rows, strict=True) if part is None]
-        encoded = model.predict(missing)
-        self.add(model.ops, encoded)
-        known = [None if part is None else (part, 0) for part in rows]
-        return _completed(model.ops, docs, known, encoded)
-
-    def add(self, ops: Any, rows: DocRows) -> None:
-        """Remember the vectors of a batch, as far as there is room."""
+    def _remember(self, rows: DocRows) -> None:
+        """Remember the vectors of texts, as far as there is room."""
         for index, doc in enumerate(rows.docs):
             key = _key_of(doc)
-            if key in self._rows:
+            if key in self.frozen_rows:
                 continue
-            part = join_rows(ops, [], [(rows, index)])
-            if self._n_bytes + part.vectors.nbytes <= self.max_bytes:
-                self._n_bytes += part.vectors.nbytes
+            part = join_rows(self.model.ops, [], [(rows, index)])
+            if part.vectors.nbytes <= self._n_bytes_left:
+                self._n_bytes_left -= part.vectors.nbytes
                 # A slice would keep all of the batch.
-                self._rows[key] = part._replace(vectors=part.vectors.copy())
-
-    def clear(self) -> None:
-        """Forget all of them."""
-        self._rows.clear()
-        self._n_bytes = 0
-
-
-def _completed(
-    ops: Any,
-    docs: Sequence[Doc],
-    known: Sequence[Known | None],
-    encoded: DocRows | None,
-) -> DocRows:
-    """Join the rows that are known with those that were encoded for the other Docs."""
-    if encoded is not None and not any(known):
-        return encoded
-    new = iter(range(len(docs)))
-    parts: Any = [part or (encoded, next(new)) for part in known]
-    return join_rows(ops, docs, parts)
+                self.frozen_rows[key] = part._replace(vectors=part.vectors.copy())
 
 
 def _tokens_of(doc: Doc) -> bytes:

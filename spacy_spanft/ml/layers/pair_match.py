@@ -9,7 +9,7 @@ from thinc.types import Floats2d
 
 from ..alignment import NO_SPANS, Encoding, Ints, align_pieces, get_spans
 from ..pairs import check_separator, split_pair
-from .doc_rows import DocRows
+from .encoder_rows import DocRows
 from .sequences import upload
 
 InT = DocRows

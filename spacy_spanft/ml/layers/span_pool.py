@@ -20,7 +20,7 @@ from ..alignment import (
     get_spans,
     rows_of_windows,
 )
-from .doc_rows import DocRows
+from .encoder_rows import DocRows
 from .pooling import Pooling, pooler
 from .scoring import zeros_for_nothing
 from .sequences import Sequences, upload

@@ -19,8 +19,7 @@ from ..alignment import (
     lengths_of_pieces,
     mark_sample,
 )
-from .doc_rows import DocRows
-from .encoder_rows import encoder_rows
+from .encoder_rows import DocRows, encoder_rows
 from .pooling import Pooling
 from .scoring import finite
 from .sequences import Sequences, upload, with_nonempty

@@ -13,7 +13,7 @@ from thinc.types import FloatsXd
 from torch.optim.adamw import adamw
 
 from ...errors import SpanftError, check_number, listed
-from .groups import Key, ParameterGroup, Part, groups_with
+from .groups import Key, ParameterGroup, groups_with
 
 
 def grouped_adam(
@@ -54,8 +54,12 @@ def grouped_adam(
     """
     expected = "above 0, and 1 at most"
     check_number("layer_decay", layer_decay, lambda x: 0 < x <= 1, expected)
-    optimizer = GroupedAdam(
+    return GroupedAdam(
         learn_rate,
+        transformer_rate=transformer_rate,
+        head_rate=head_rate,
+        layer_decay=layer_decay,
+        decay_biases_and_norms=decay_biases_and_norms,
         beta1=beta1,
         beta2=beta2,
         eps=eps,
@@ -64,13 +68,6 @@ def grouped_adam(
         grad_clip=grad_clip,
         use_averages=use_averages,
     )
-    optimizer.layer_decay = layer_decay
-    optimizer.decay_biases_and_norms = decay_biases_and_norms
-    if transformer_rate is not None:
-        optimizer.set_rate("transformer", transformer_rate)
-    if head_rate is not None:
-        optimizer.set_rate("head", head_rate)
-    return optimizer
 
 
 class GroupedAdam(Optimizer):
@@ -86,18 +83,25 @@ class GroupedAdam(Optimizer):
         "transformer_rate",
     ]
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        """Make an optimizer in which all groups are alike."""
-        super().__init__(*args, **settings)
-        self.layer_decay = 1.0
-        self.decay_biases_and_norms = False
-        self._own_rates: list[Part] = []
+    def __init__(
+        self,
+        learn_rate: FloatOrSeq,
+        *,
+        transformer_rate: FloatOrSeq | None,
+        head_rate: FloatOrSeq | None,
+        layer_decay: float,
+        decay_biases_and_norms: bool,
+        **settings: Any,
+    ) -> None:
+        """Make the optimizer; see `grouped_adam`."""
+        super().__init__(learn_rate, **settings)
+        self.layer_decay = layer_decay
+        self.decay_biases_and_norms = decay_biases_and_norms
+        rates = {"transformer": transformer_rate, "head": head_rate}
+        self._own_rates = [part for part, rate in rates.items() if rate is not None]
+        for part in self._own_rates:
+            self._set_attr_or_schedule(f"{part}_rate", rates[part])
         self._groups: dict[Key, ParameterGroup] = {}
-
-    def set_rate(self, part: Part, rate: Any) -> None:
-        """Set the rate of "transformer" or "head", a number or a schedule."""
-        self._set_attr_or_schedule(f"{part}_rate", rate)
-        self._own_rates.append(part)
 
     def __call__(
         self,
@@ -149,7 +153,7 @@ class GroupedAdam(Optimizer):
             self._groups.update(groups)
         return self._groups[key]
 
-    def _warn_unused(self, parts: set[Part]) -> None:
+    def _warn_unused(self, parts: set[str]) -> None:
         settings = {f"{part}_rate": part for part in self._own_rates}
         if self.layer_decay != 1.0:
             settings["layer_decay"] = "transformer"
