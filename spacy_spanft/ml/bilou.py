@@ -224,7 +224,7 @@ def entity_probabilities(
         arguments see `best_tags`.
     RETURNS (list[Floats]): Their probabilities, (n_entities,) for each Doc.
     """
-    probabilities = [np.zeros(0) for _ in entities]
+    probabilities: list[Floats] = [np.zeros(0) for _ in entities]
     # Only Docs with entities have anything to add up.
     full = np.flatnonzero([len(of_doc) for of_doc in entities])
     if not len(full):

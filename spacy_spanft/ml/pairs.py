@@ -34,6 +34,16 @@ def check_separator(separator: str) -> None:
         )
 
 
+def check_tokenizer(tokenizer: Any) -> None:
+    """Raise for a tokenizer of an encoder that cannot encode pairs."""
+    if tokenizer.sep_token is None:
+        raise SpanftError(
+            f"The tokenizer of {tokenizer.name_or_path!r} has no sep_token, so it "
+            "cannot encode pairs of texts. Use an encoder such as BERT or RoBERTa, or "
+            "name one in [components.transformer.model.tokenizer_config]."
+        )
+
+
 def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
     """Join two texts, for a pipeline that was trained on pairs.
 

@@ -1,7 +1,7 @@
 """Text classification over spans, and its baseline without them."""
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
@@ -132,7 +132,7 @@ def _classifier(
         layers.append(label_targets(exclusive, class_weights, label_smoothing))
     scores = chain(*layers) if len(layers) > 1 else growing
     parts = [*parts, *matches]
-    rows, pooled = encoder_rows(tok2vec), concatenate(*parts)
+    rows, pooled = encoder_rows(tok2vec), cast(Pool, concatenate(*parts))
     classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
     model = finite(chain(rows, pooled, classified))
     model.init = partial(init, len(parts), len(matches))

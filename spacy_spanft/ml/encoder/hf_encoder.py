@@ -246,9 +246,7 @@ class EncoderShim(PyTorchShim):
             return
         if not self._grad_scaler.found_inf:
             fused_step(optimizer, self.id, module.named_parameters())
-        for parameter in module.parameters():
-            if parameter.grad is not None:
-                parameter.grad.zero_()
+        module.zero_grad(set_to_none=False)
         self._grad_scaler.update()
 
     def to_bytes(self) -> bytes:

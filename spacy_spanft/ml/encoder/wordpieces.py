@@ -8,9 +8,8 @@ import numpy as np
 from spacy.attrs import IDX, LENGTH, SPACY
 from spacy.tokens import Doc
 
-from ...errors import SpanftError
 from ..alignment import Encoding, Ints, encoding_of_wordpieces, tokens_apart
-from ..pairs import Pair, split_pair
+from ..pairs import Pair, check_tokenizer, split_pair
 
 # How a tokenizer truncates is set in the tokenizer itself, which threads share.
 _TRUNCATING = Lock()
@@ -61,12 +60,7 @@ def cut_windows(
         for i, owner in enumerate(encoded["overflow_to_sample_mapping"]):
             by_doc[numbers[owner]].append(_window(encoded, i))
     if pairs:
-        if tokenizer.sep_token is None:
-            raise SpanftError(
-                f"The tokenizer of {tokenizer.name_or_path!r} has no sep_token, so it "
-                "cannot encode pairs of texts. Use an encoder such as BERT or RoBERTa, "
-                "or name one in [components.transformer.model.tokenizer_config]."
-            )
+        check_tokenizer(tokenizer)
         both = [(pair.first, pair.second) for _, pair in pairs]
         encoded = _encode(tokenizer, both, max_length=size)
         for i, (number, pair) in enumerate(pairs):
