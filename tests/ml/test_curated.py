@@ -104,7 +104,7 @@ def build(config):
         reference = nlp.make_doc(text)
         reference.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
         for token in reference:
-            token.tag_ = "LONG" if len(token) > 3 else "SHORT"
+            token.tag_ = "XY"[len(token) > 3]
         if text.startswith("New York"):
             reference.ents = [Span(reference, 0, 2, "GPE")]
         examples.append(Example(nlp.make_doc(text), reference))

@@ -159,31 +159,30 @@ def test_only_files_of_a_tokenizer_are_written(evil, tmp_path, monkeypatch):
     assert not {path.name for path in written} & {"up.json", "root.json", "b.txt"}
 
 
+REFUSED_SETTINGS = {
+    "trust_remote_code": [True, False],
+    "auto_map": [MAP],
+    "code_revision": ["main"],
+    "backbone_kwargs": [{}],
+    "_configuration_file": ["x.json"],
+    "tokenizer_type": ["rag"],
+    "attn_implementation": [KERNEL, {"": KERNEL}],
+    "experts_implementation": ["somebody/kernel"],
+}
+
+
 @pytest.mark.parametrize("block", ["tokenizer_config", "transformer_config"])
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"trust_remote_code": True},
-        {"trust_remote_code": False},
-        {"auto_map": MAP},
-        {"code_revision": "main"},
-        {"text_config": {"auto_map": MAP}},
-        {"parts": [{"trust_remote_code": True}]},
-        {"backbone_kwargs": {}},
-        {"_configuration_file": "x.json"},
-        {"tokenizer_type": "rag"},
-        {"attn_implementation": KERNEL},
-        {"attn_implementation": {"": KERNEL}},
-        {"experts_implementation": "somebody/kernel"},
-    ],
-)
-def test_settings_that_decide_what_runs_are_refused(evil, block, settings):
-    name = next(iter(settings))
-    name = {"text_config": "auto_map", "parts": "trust_remote_code"}.get(name, name)
+@pytest.mark.parametrize("name", REFUSED_SETTINGS)
+def test_settings_that_decide_what_runs_are_refused(evil, block, name):
     message = f"{block} has {name} = .*only the code of the installed transformers"
-    for make_it in (EncoderSettings, huggingface_encoder):
-        with pytest.raises(SpanftError, match=message):
-            make_it(str(evil), **{block: settings})
+    for value in REFUSED_SETTINGS[name]:
+        for settings in (
+            {name: value},
+            {"text": {name: value}},
+            {"of": [{name: value}]},
+        ):
+            with pytest.raises(SpanftError, match=message):
+                huggingface_encoder(str(evil), **{block: settings})
 
 
 def test_trust_is_refused_before_the_training(evil):

@@ -7,7 +7,7 @@ import pytest
 import spacy
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.encoder.hf_encoder import shim_of
+from spacy_spanft.ml.optimizers.groups import shim_of
 
 from ..tiny import encoder_config, save_encoder
 from .test_encoder import TEXTS, answers, gradients, make, module_of
@@ -28,16 +28,6 @@ def saved(bert, tmp_path_factory):
     return folder
 
 
-def test_settings_of_the_config_that_loads(saved):
-    changed = {"window": 12, "max_batch_rows": 24, "precision": "bf16"}
-    nlp = load_with(saved, **changed)
-    model = nlp.get_pipe("transformer").model
-    assert shim_of(model).window == (12, 2)
-    assert shim_of(model).settings.max_batch_rows == 24
-    rows = nlp.get_pipe("transformer").rows_of([nlp.make_doc("the film is good " * 5)])
-    assert len(rows.encodings[0].windows) > 1
-
-
 def test_settings_of_the_encoder_and_its_tokenizer_are_kept(bert, tmp_path):
     """transformers writes some into its files, and others not."""
     settings = {
@@ -52,13 +42,15 @@ def test_settings_of_the_encoder_and_its_tokenizer_are_kept(bert, tmp_path):
     assert answers(spacy.load(tmp_path).pipe(TEXTS)) == answers(nlp.pipe(TEXTS))
     other = load_with(
         tmp_path,
+        window=8,
         transformer_config={"attn_implementation": "sdpa", "hidden_dropout_prob": 0.25},
         tokenizer_config={"model_max_length": 9},
     )
-    _, tokenizer, config = shim_of(other.get_pipe("transformer").model).encoder
+    shim = shim_of(other.get_pipe("transformer").model)
+    _, tokenizer, config = shim.encoder
     assert config._attn_implementation == "sdpa"
     assert (config.hidden_dropout_prob, config.num_labels) == (0.25, 7)
-    assert tokenizer.model_max_length == 9
+    assert (tokenizer.model_max_length, shim.window) == (9, (8, 1))
 
 
 def test_weights_in_half_precision(bert, tmp_path):
