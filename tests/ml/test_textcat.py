@@ -9,11 +9,10 @@ import torch
 from spacy.training import Example
 from transformers import AutoModel, AutoTokenizer
 
-from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.alignment import mark_sample
 
-from ..tiny import LISTENER, transformer_config
+from ..tiny import LISTENER, make_pipeline, transformer_config
 
 
 def pooling(name, **settings):
@@ -66,21 +65,19 @@ TRAIN = [
     ("the united states not good", "B"),
     ("a  good\u00a0film !", "A"),
 ]
-NGRAMS = {"new york": 3, "united states": 2, "very good film": 1}
+NGRAMS = "new york", "united states", "very good film"
 
 
 def make(bert, model, component="textcat", window=6):
     """Make a pipeline whose windows are small, so that they overlap."""
-    spacy.util.fix_random_seed(0)
     if component == "textcat_multilabel":
         model = {**model, "exclusive_classes": False}
-    nlp = spacy.blank("en")
-    config = transformer_config(bert, window, window - 2)
-    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
-    segmenter = nlp.add_pipe("span_segmenter")
-    segmenter.initialize(dictionary=NgramDictionary(NGRAMS))
-    nlp.add_pipe(component, "textcat", config={"model": model})
-    return nlp
+    components = {
+        "transformer": transformer_config(bert, window, window - 2),
+        "span_segmenter": {},
+        "textcat": {"factory": component, "model": model},
+    }
+    return make_pipeline(components, NGRAMS)
 
 
 def examples_for(nlp, texts=TRAIN):
