@@ -113,9 +113,6 @@ class _Device:
     def use(self):
         pass
 
-    def synchronize(self):
-        note(WAIT, "a device")
-
 
 class _Stream:
     def __init__(self, null=False, non_blocking=False):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from thinc.api import CupyOps
 
+from spacy_spanft.experiments.measuring import peak_memory
 from spacy_spanft.ml.layers.sequences import upload
 
 from .device import ours, watched
@@ -56,3 +57,11 @@ def test_the_ledger_counts_ours():
     with watched() as transfers:
         upload(CupyOps(), np.arange(3), np.arange(2))
     assert ours(transfers) == (1, 0)
+
+
+def test_memory_of_both_libraries_counts(monkeypatch):
+    """CuPy's own pool beside what PyTorch has allocated."""
+    monkeypatch.setattr("torch.cuda.max_memory_allocated", lambda gpu_id: 3_000_000)
+    pool = type(cupy.get_default_memory_pool())
+    monkeypatch.setattr(pool, "total_bytes", lambda self: 2_000_000)
+    assert peak_memory(0) == 5.0
