@@ -3,6 +3,7 @@
 Each learns four texts by heart; one of them is empty, in the middle.
 """
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -209,21 +210,44 @@ def test_a_new_label_changes_no_answer(trained, head):
     assert np.isfinite(losses["head"])
 
 
+def load(pipe, data, encoder):
+    """Load a component, and link it as spaCy does in the end."""
+    pipe.from_bytes(data)
+    encoder.find_listeners(pipe)
+
+
 def test_a_saved_weight_that_is_nan_is_named(fresh, head):
-    pipe, model = fresh.get_pipe("head"), fresh.get_pipe("head").model
-    is_ours = "spacy-spanft" in head.model["@architectures"]
-    nodes = [n for n in model.walk() if is_ours or "spacy_spanft" in n._func.__module__]
-    weights = [(node, name) for node in nodes for name in node.param_names]
-    assert weights
-    for node, name in weights:
-        weight = node.get_param(name)
-        kept = weight.copy()
-        weight[..., 0] = np.nan
-        damaged = pipe.to_bytes()
-        weight[...] = kept
-        message = f"weights {name} of the layer '{node.name}'"
-        with pytest.raises(SpanftError, match=message):
-            pipe.from_bytes(damaged)
+    """Our layers look at what they load; the encoder at what follows it."""
+    pipe = fresh.get_pipe("head")
+    encoder = dict(fresh.pipeline).get("transformer")
+    for node in pipe.model.walk():
+        is_ours = "spacy_spanft" in node._func.__module__
+        for name in node.param_names if is_ours or encoder else ():
+            weight = node.get_param(name)
+            kept = weight.copy()
+            weight[..., 0] = np.nan
+            damaged = pipe.to_bytes()
+            weight[...] = kept
+            message = f"weights {name} of the layer '{node.name}'"
+            with pytest.raises(SpanftError, match=re.escape(message)):
+                load(pipe, damaged, encoder)
+            node.set_param(name, kept)
+
+
+def test_loading_into_a_trained_pipeline_names_weights_that_are_nan(trained, tmp_path):
+    nlp, head = trained, trained.get_pipe("head")
+    if "transformer" not in nlp.pipe_names:
+        pytest.skip("nothing but an encoder looks at weights that have gradients")
+    node = next(node for node in head.model.walk() if node.param_names)
+    assert node.has_grad(node.param_names[0])
+    kept = node.get_param(node.param_names[0])
+    intact = head.to_bytes()
+    kept[..., 0] = np.nan
+    nlp.to_disk(tmp_path, exclude=["transformer", "tokenizer"])
+    head.from_bytes(intact)
+    with pytest.raises(SpanftError, match="are NaN or infinite"):
+        nlp.from_disk(tmp_path, exclude=["transformer", "tokenizer"])
+    head.from_bytes(intact)
 
 
 def test_replaced_listeners_answer_the_same(trained, head, tmp_path):

@@ -114,12 +114,8 @@ class FiniteModel(Model[Any, Any]):
     def set_param(self, name: str, value: Any) -> None:
         """Set a weight, as loading does whatever the model around the layer is."""
         # A step of training, of which there is a gradient, is not to wait for a GPU.
-        is_new = value is not None and not self.has_grad(name)
-        if is_new and not np.isfinite(self.ops.to_numpy(value)).all():
-            raise SpanftError(
-                f"The weights {name} of the layer {self.name!r} are NaN or infinite: "
-                "the training diverged, or the file is damaged. Use another checkpoint."
-            )
+        if not self.has_grad(name):
+            check_weight(self, name, value)
         super().set_param(name, value)
 
 
@@ -132,3 +128,12 @@ def finite(model: Any) -> Any:
         if type(node) is Model:
             node.__class__ = FiniteModel
     return model
+
+
+def check_weight(layer: Model[Any, Any], name: str, value: Any) -> None:
+    """Raise for a weight that is not a number, or infinite."""
+    if value is not None and not np.isfinite(layer.ops.to_numpy(value)).all():
+        raise SpanftError(
+            f"The weights {name} of the layer {layer.name!r} are NaN or infinite: "
+            "the training diverged, or the file is damaged. Use another checkpoint."
+        )
