@@ -27,51 +27,48 @@ def text(tmp_path_factory):
     rng = random.Random(0)
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
     with path.open("w", encoding="utf8") as file:
-        for _ in range(20_000):
+        for _ in range(4_000):
             words = (f"w{rng.randrange(100_000)}" for _ in range(8))
             file.write(f"of the {' '.join(words)} in the end\n")
     return path
 
 
-class Build:
-    """A build in a process that has imported everything: it begins in a moment."""
-
-    def __init__(self, text, output, **how):
-        read, write = os.pipe()
-        # Not before the child is where it exits whatever happens.
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        self.id = os.fork()
-        if self.id:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-            os.close(write)
-            self.printed = os.fdopen(read, "rb")
-            return
-        os.dup2(write, 1)
-        os.dup2(write, 2)
+def start(text, output, **how):
+    """Fork off a build, which begins in a moment; return its id and its output."""
+    read, write = os.pipe()
+    # Not before the child is where it exits whatever happens.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    child = os.fork()
+    if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         os.close(write)
-        code = 99
-        try:
-            sys.stdout, sys.stderr = (os.fdopen(n, "w", 1) for n in (1, 2))
-            # pytest has its own for Ctrl-C.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-            how = {"n_process": 2, "quiet": True, "min_count": 2, **how}
-            with short_errors():
-                build_cli([str(text)], output=output, **how)
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        except KeyboardInterrupt:  # before or after the command
-            code = 100
-        finally:
-            os._exit(code)
+        return child, os.fdopen(read, "rb")
+    os.dup2(write, 1)
+    os.dup2(write, 2)
+    os.close(write)
+    code = 99
+    try:
+        sys.stdout, sys.stderr = (os.fdopen(n, "w", 1) for n in (1, 2))
+        # pytest has its own for Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        with short_errors():
+            build_cli([str(text)], output=output, quiet=True, min_count=2, **how)
+        code = 0
+    except SystemExit as end:
+        code = end.code
+    except KeyboardInterrupt:  # before or after the command
+        code = 100
+    finally:
+        os._exit(code)
 
-    def wait(self):
-        """Wait for the process and its workers: they have the same output."""
-        errors = self.printed.read()
-        self.printed.close()
-        _, status = os.waitpid(self.id, 0)
-        return os.waitstatus_to_exitcode(status), errors.decode()
+
+def wait(child, printed):
+    """Wait for a build and its workers: they have the same output."""
+    errors = printed.read()
+    printed.close()
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), errors.decode()
 
 
 @pytest.mark.parametrize("memory", [None, "1GB"])
@@ -80,9 +77,10 @@ def test_killed_builds(text, tmp_path, number, memory):
     folder, work = tmp_path / "output", tmp_path / "work"
     folder.mkdir()
     output = folder / "a.tsv.gz"
-    how = {"memory": memory, "work": work if memory else None}
+    how = {"memory": memory, "work": work if memory else None, "n_process": 2}
+    assert wait(*start(text, output, **how)) == (0, "")  # the first imports a lot
     begin = time.monotonic()
-    assert Build(text, output, **how).wait() == (0, "")
+    assert wait(*start(text, output, **how)) == (0, "")
     takes = time.monotonic() - begin
     new = output.read_bytes()
     old = NgramDictionary({"a b": 1}).to_bytes()
@@ -90,19 +88,20 @@ def test_killed_builds(text, tmp_path, number, memory):
     codes = Counter()
     for _ in range(N_MOMENTS):
         output.write_bytes(old)
-        build = Build(text, output, **how)
+        child, printed = start(text, output, **how)
         time.sleep(rng.uniform(0.0, takes))
-        os.kill(build.id, number)
-        code, printed = build.wait()
+        os.kill(child, number)
+        code, errors = wait(child, printed)
         codes[code] += 1
         assert output.read_bytes() in (old, new)
         if number != signal.SIGKILL:
             assert os.listdir(folder) == [output.name]
         if code == 128 + number:
-            assert printed == "✘ Stopped. No file is half written.\n"
+            assert errors == "✘ Stopped. No file is half written.\n"
         assert code in (0, 100, 128 + number, -number)
-    assert codes[-number if number == signal.SIGKILL else 128 + number] > N_MOMENTS // 3
-    assert Build(text, output, **how).wait() == (0, "")
+    stopped = codes[-number if number == signal.SIGKILL else 128 + number]
+    assert stopped > N_MOMENTS // 3
+    assert wait(*start(text, output, **how)) == (0, "")
     assert output.read_bytes() == new
     assert os.listdir(folder) == [output.name]
     assert not work.exists() or os.listdir(work) == []
