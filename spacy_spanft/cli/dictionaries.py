@@ -3,7 +3,7 @@
 import re
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 from wasabi import msg
@@ -14,7 +14,6 @@ from . import options as opt
 
 if TYPE_CHECKING:
     from ..ngrams.dictionary import NgramDictionary
-    from ..ngrams.provenance import CountSettings
 
 RankBy = Literal["count", "pmi"]
 _ALIGNS: tuple[Literal["l", "r"], ...] = ("l", "r", "r")
@@ -60,7 +59,7 @@ def build_cli(
             "Name either text files ('-' is the standard input), or a dataset with "
             "--dataset."
         )
-    settings: CountSettings = {
+    settings: dict[str, Any] = {
         "tokenizer": "whitespace" if pretokenized else lang,
         "attr": "ORTH" if cased else "LOWER",
         "max_n": max_n,

@@ -218,7 +218,7 @@ def test_segmented_texts_have_brackets_or_are_json(file, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("x", "--lang", "klingon"), "'klingon' is not the code of a language"),
+        (("x", "--lang", "klingon"), "language 'klingon': it is not the code"),
         (("x", "-s", "random", "-d", "missing"), "--dictionary is for the n-gram"),
         (("x", "-d", "missing"), "There is no file 'missing'"),
         (("x", "--file", "missing"), "not both"),

@@ -157,7 +157,7 @@ def test_texts_with_nothing_in_them_are_left_out(nlp, tmp_path):
     [
         ("x.csv", "old.spacy", "--text words", "no column 'words'"),
         ("x.csv", "old.spacy", "--labels good", "must be like 0=bad,1=good"),
-        ("x.csv", "old.spacy", "--lang qq", "'qq' is not the code of a language"),
+        ("x.csv", "old.spacy", "--lang qq", "language 'qq': it is not the code"),
         ("x.csv", "x.bin", "", "does not end in .spacy"),
         ("x.csv", "folder.spacy", "", "is a folder"),
         ("x.txt", "old.spacy", "", r"Rename it, or set format = .*--format tsv"),

@@ -319,7 +319,7 @@ def test_spacy_checks_what_is_written(bert):
         ("--train cats.spacy -p text_score", "no scores for text_score"),
         ("--train same.jsonl", "'same.jsonl' has the label 'x'"),
         ("--train o.conll", "'o.conll' has no annotations for bilou_ner"),
-        ("--lang german", "'german' is not the code of a language"),
+        ("--lang german", "language 'german': it is not the code"),
         ("-t ./none", "encoder './none' cannot be loaded"),
         ("-t empty", "Name a folder with a config.json"),
         ("-d x.tsv.gz", "x.tsv.gz"),

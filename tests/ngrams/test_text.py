@@ -22,6 +22,7 @@ LINES = ["new york", "", "naïve \u2028 🙂 text", "two\nlines", "end"]
 JSONL = "".join(
     json.dumps({"id": i, "text": line}) + "\n" for i, line in enumerate(LINES)
 )
+PACKED = gzip.compress(b"ab\xff", mtime=0)
 PACKERS = [
     (".gz", gzip.compress),
     (".bz2", bz2.compress),
@@ -96,7 +97,12 @@ def test_several_files_and_the_standard_input(tmp_path, monkeypatch):
         ("a", b"a\nb\xef\n", r"at byte 3 \(line 2\)", "a\nb\ufffd\n"),
         ("a", b"\xef\xbb\xbfok\n\xff", r"at byte 6 \(line 2\)", "ok\n\ufffd\n"),
         ("a", b"a\0 \0", r"holds a NUL byte at byte 1 \(line 1\)", "a\ufffd \ufffd\n"),
-        ("a.gz", gzip.compress(b"ab\xff", mtime=0), "byte 2 of the decompressed", "ab\ufffd\n"),
+        (
+            "a.gz",
+            gzip.compress(b"ab\xff", mtime=0),
+            "byte 2 of the decompressed",
+            "ab\ufffd\n",
+        ),
     ],
 )
 def test_bytes_that_are_not_text(name, data, message, replaced, tmp_path):
@@ -195,8 +201,6 @@ def test_wrong_settings_of_datasets(saved, settings, message):
 def test_wrong_arguments():
     with pytest.raises(SpanftError, match="paths is empty"):
         NgramDictionary.from_files([])
-    with pytest.raises(SpanftError, match="'host:1' is that of a Ray cluster: add"):
-        NgramDictionary.from_files(__file__, address="host:1")
     with pytest.raises(CorpusError, match="texts is a single string"):
         NgramDictionary.from_texts("a b c")
     with pytest.raises(CorpusError, match="Text 1 is nan, not a string"):
