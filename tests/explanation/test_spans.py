@@ -71,7 +71,7 @@ def output_of(model):
 
 
 RANDOM = [(name, 0) for name in MODELS]
-TRAINED = [("windows", 240), ("mean-max", 60), ("boundary", 60)]
+TRAINED = [("mean-max", 60)]
 
 
 @pytest.fixture(scope="module", params=RANDOM + TRAINED, ids=lambda x: f"{x[0]}-{x[1]}")
@@ -222,8 +222,6 @@ def test_one_span_of_a_reduction(reduction):
 
 def test_it_changes_nothing(trained):
     assert_nothing_changes(trained, "spancat")
-    explanations = explain_pipe(trained, ["", ""])
-    assert [explained.spans for explained in explanations] == [[], []]
 
 
 def test_one_of_several_labels_is_right(bert):
