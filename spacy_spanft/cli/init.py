@@ -66,9 +66,9 @@ def init_cli(
         segmentation=segmentation,
         regime=regime,
     )
-    for note in made.fitted.notes:
+    for note in made.notes:
         report(f"ℹ {note}")
-    for warning in made.fitted.warnings:
+    for warning in made.warnings:
         report(f"⚠ {warning}")
     name = "config.cfg" if output == "-" else output
     command = indent(train_command(made.config, made.task, name), "  ")
