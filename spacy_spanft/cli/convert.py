@@ -62,7 +62,7 @@ def convert_cli(
         how |= {"format": format, "separator": separator, "incomplete": incomplete}
         how["header"] = header.split(",") if header else None
         how["labels"] = None if labels is None else _new_names(labels)
-        corpus = table_corpus(input_path, **how, **given)
+        corpus = table_corpus(input_path, **{**how, **given})
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1", "separator": separator}
     nlp = blank(lang, {"nlp": {"tokenizer": tokenizer}} if text_pair else {})
     docs, summary = _references(corpus(nlp), gold_tokens)

@@ -224,11 +224,10 @@ def in_colors(docs: "Sequence[Doc]") -> str:
     """Return a page with the spans, labeled by the chunker, or with their lengths."""
     from ..explanation.display import marked_page
 
-    pages = [
-        {"text": doc.text, "ents": [_mark(span) for span in doc.spans[_KEY]]}
-        for doc in docs
-    ]
-    labels = sorted({mark["label"] for page in pages for mark in page["ents"]})
+    marks = [[_mark(span) for span in doc.spans[_KEY]] for doc in docs]
+    labels = sorted({mark["label"] for marked in marks for mark in marked})
+    texts = zip(docs, marks, strict=True)
+    pages = [{"text": doc.text, "ents": marked} for doc, marked in texts]
     colors = {x: _COLORS[i % len(_COLORS)] for i, x in enumerate(labels)}
     return marked_page(pages, colors)
 

@@ -140,12 +140,15 @@ class Explanation(NamedTuple):
         if not weights.any():
             raise SpanftError(f"label and against are both {shown(label)}.")
         added, *rest = (values @ weights for values in sums)
+        bias, whole_text, similarity = map(float, rest)
         return Reasons(
             label,
             against,
             float(added.sum() + sum(rest)),
             list(zip(parts, added.tolist(), strict=True)),
-            *map(float, rest),
+            bias,
+            whole_text,
+            similarity,
             span=None if span is None else Part(span.text, span.start, span.end),
             prediction=self.doc.cats[label] if span is None else None,
         )

@@ -5,7 +5,6 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 from multiprocessing import parent_process
 from threading import Thread
 from typing import TypeVar
@@ -48,7 +47,7 @@ def map_threaded(
     with ThreadPoolExecutor(n_threads) as pool:
         try:
             yield from results_in_order(
-                partial(pool.submit, function), items, n_threads
+                lambda item: pool.submit(function, item), items, n_threads
             )
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
