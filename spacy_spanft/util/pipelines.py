@@ -34,7 +34,7 @@ def check_pipeline(path: str) -> None:
     if not is_there(name):
         reason = "there is no such folder, and no such package is installed."
     elif not folder.is_dir():
-        reason = "it is a file. Name a folder, such as training/model-best."
+        reason = "it is a file. A pipeline is a folder, such as training/model-best."
     elif missing := [name for name in _FILES if not (folder / name).is_file()]:
         best = folder / "model-best"
         hint = f" Is '{best}' meant?" if best.is_dir() else ""
