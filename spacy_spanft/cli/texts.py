@@ -33,8 +33,6 @@ _SEGMENTERS: dict[Segmenter, dict[str, Any]] = {
     "entities": {"@segmenters": _NLTK, "chunker": "entities"},
     "phrases": {"@segmenters": _NLTK, "chunker": "phrases"},
 }
-# Neighbors differ, and black reads well on all of them.
-_COLORS = ("#dbe4f0", "#c9e4de", "#f7d9c4", "#e2cfea", "#faedcb")
 
 # fmt: off
 Component = Annotated[str | None, Option("--component", "-c", help="The component. Default: the first text classifier over spans, or else the first bilou_ner or spancat")]  # noqa: E501
@@ -69,7 +67,7 @@ def segment_cli(
     component: Any = nlp.add_pipe("span_segmenter", config=config)
     if dictionary is not None:
         component.initialize(nlp=nlp, dictionary=dictionary)
-    _show(nlp.pipe(read), html, jsonl, in_brackets, _in_json, in_colors)
+    _show(nlp.pipe(read), html, jsonl, in_brackets, _in_json, on_page)
 
 
 def explain_cli(
@@ -220,19 +218,20 @@ def _in_json(doc: "Doc") -> str:
     return json.dumps({"text": doc.text, "spans": spans}, ensure_ascii=False)
 
 
-def in_colors(docs: "Sequence[Doc]") -> str:
+def on_page(docs: "Sequence[Doc]") -> str:
     """Return a page with the spans, labeled by the chunker, or with their lengths."""
     from ..explanation.display import marked_page
 
-    marks = [[_mark(span) for span in doc.spans[_KEY]] for doc in docs]
-    labels = sorted({mark["label"] for marked in marks for mark in marked})
-    texts = zip(docs, marks, strict=True)
-    pages = [{"text": doc.text, "ents": marked} for doc, marked in texts]
-    colors = {x: _COLORS[i % len(_COLORS)] for i, x in enumerate(labels)}
-    return marked_page(pages, colors)
+    return marked_page([{"text": doc.text, "ents": _marks(doc)} for doc in docs], {})
 
 
-def _mark(span: Any) -> dict[str, Any]:
+def _marks(doc: "Doc") -> list[dict[str, Any]]:
     # displaCy writes labels, unlike texts, into the page as they are.
-    label = escape(span.label_ or str(len(span)))
-    return {"start": span.start_char, "end": span.end_char, "label": label}
+    return [
+        {
+            "start": span.start_char,
+            "end": span.end_char,
+            "label": escape(span.label_ or str(len(span))),
+        }
+        for span in doc.spans[_KEY]
+    ]

@@ -59,7 +59,8 @@ def explain_pipe(
             raise SpanftError(f"The component {name!r} has not been initialized.")
     size = batch_size or nlp.batch_size
     later = nlp.pipe_names[nlp.pipe_names.index(name) :]
-    docs = nlp.pipe(texts, disable=later, batch_size=size)
+    # A Doc is read again as text: entities that it has would seem another component's.
+    docs = nlp.pipe(map(str, texts), disable=later, batch_size=size)
     # Not a generator function, which would check nothing before the first text.
     return (
         explanation

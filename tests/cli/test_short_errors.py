@@ -10,7 +10,7 @@ import pytest
 import spacy
 
 from spacy_spanft import NgramDictionary, Provenance
-from spacy_spanft.cli.texts import in_brackets, in_colors
+from spacy_spanft.cli.texts import in_brackets, on_page
 from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import SpanftError, visible
 from spacy_spanft.segmenters.writing import write_spans
@@ -109,7 +109,7 @@ def test_texts_and_labels_are_shown_and_never_obeyed():
     assert r"\x1b[" in printed
     assert r"\x07" in printed
     assert all(c == "\n" or c.isprintable() for c in printed)
-    page = in_colors([doc])
+    page = on_page([doc])
     assert "&lt;img src=x" in page
     assert "<img" not in page
     assert "<b>" not in page

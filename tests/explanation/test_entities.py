@@ -1,6 +1,7 @@
 """Why tokens have their tags: against torch's gradients, and the model itself."""
 
 import json
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -92,15 +93,19 @@ RANDOM = [(name, 0) for name in MODELS]
 TRAINED = [("spans", 60), ("beside", 60)]
 
 
+@cache
+def make_once(bert, name, steps):
+    return make(bert, MODELS[name], steps)
+
+
 @pytest.fixture(scope="module", params=RANDOM + TRAINED, ids=lambda x: f"{x[0]}-{x[1]}")
 def nlp(bert, request):
-    name, steps = request.param
-    return make(bert, MODELS[name], steps)
+    return make_once(bert, *request.param)
 
 
 @pytest.fixture(scope="module")
 def trained(bert):
-    return make(bert, MODELS["spans"], 60)
+    return make_once(bert, "spans", 60)
 
 
 def node_of(nlp, name):

@@ -1,5 +1,7 @@
 """Why spans have their labels: against gradients of plain torch, and the model."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -74,15 +76,19 @@ RANDOM = [(name, 0) for name in MODELS]
 TRAINED = [("mean-max", 60)]
 
 
+@cache
+def make_once(bert, name, steps):
+    return make(bert, MODELS[name], steps)
+
+
 @pytest.fixture(scope="module", params=RANDOM + TRAINED, ids=lambda x: f"{x[0]}-{x[1]}")
 def nlp(bert, request):
-    name, steps = request.param
-    return make(bert, MODELS[name], steps)
+    return make_once(bert, *request.param)
 
 
 @pytest.fixture(scope="module")
 def trained(bert):
-    return make(bert, MODELS["mean-max"], 60)
+    return make_once(bert, "mean-max", 60)
 
 
 def params(node):
