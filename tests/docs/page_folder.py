@@ -31,36 +31,31 @@ OVER_SPANS = {
 
 def save_all(folder):
     """Save data, pipelines and runs."""
-    (folder / "packages").mkdir()
-    for name in ("train.tsv", "dev.tsv"):
-        pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
-        (folder / name).write_text(pairs, encoding="utf8")
-    for name in ("corpus.txt", "texts.txt"):
-        (folder / name).write_text(LINE * 15, encoding="utf8")
+    pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
+    texts = {"train.tsv": pairs, "dev.tsv": pairs}
+    texts |= {"corpus.txt": LINE * 15, "texts.txt": LINE * 15}
+    # As the hub has it.
+    texts["wikitext/README.md"] = DATASET
+    texts["wikitext/data.jsonl"] = (json.dumps({"text": f" {LINE}"}) + "\n") * 12
+    for snippet in snippets("docs/quickstart.md"):
+        if snippet.note == "file":  # other pages name them, too
+            texts[snippet.value] = snippet.code
+    for name in ("packages", "wikitext"):
+        (folder / name).mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf8")
     NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
-    (folder / "wikitext").mkdir()  # as the hub has it
-    (folder / "wikitext" / "README.md").write_text(DATASET, encoding="utf8")
-    row = json.dumps({"text": f" {LINE}"}) + "\n"
-    (folder / "wikitext" / "data.jsonl").write_text(row * 12, encoding="utf8")
     save_classifiers(folder)
     save_tagger(folder / "training" / "entities" / "model-best")
     save_runs(folder)
     # As long as what init lets it read.
     encoder = save_encoder(folder / "bert-base-uncased", n_positions=128)
-    save_pair_pipeline(folder / "training" / "model-best", encoder)
-    for snippet in snippets("docs/quickstart.md"):
-        if snippet.note == "file":  # other pages name them, too
-            (folder / snippet.value).write_text(snippet.code, encoding="utf8")
-
-
-def save_pair_pipeline(folder, encoder):
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
     model = {"name": str(encoder)}
     nlp.add_pipe("spanft_encoder", "transformer", config={"model": model})
-    textcat = nlp.add_pipe("textcat")
-    add_labels(textcat, nlp)
-    nlp.to_disk(folder)
+    add_labels(nlp.add_pipe("textcat"), nlp)
+    nlp.to_disk(folder / "training" / "model-best")
 
 
 def add_labels(textcat, nlp):
