@@ -92,13 +92,12 @@ def explain_cli(
         check_page(html, [file] if file else [])
     read = _read_texts(texts, file, errors)
     nlp = load(model, gpu_id)
-    with_text = file is not None or len(texts or []) != 1
     explained = explain_pipe(nlp, read, component=component)
     _show(
         ((text, text.reasons(label, against)) for text in explained),
         html,
         jsonl,
-        lambda pair: to_terminal(*pair, with_text) + "\n",
+        lambda pair: to_terminal(*pair) + "\n",
         lambda pair: to_json(*pair),
         to_html,
     )

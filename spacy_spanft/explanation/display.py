@@ -16,16 +16,11 @@ _FOR = ("#e7f4e8", "#c3e6c7", "#93d29c", "#5fb96d")
 _AGAINST = ("#fbe9e7", "#f6cbc4", "#ee9f94", "#e27164")
 
 
-def to_terminal(
-    explanation: Explanation, reasons: Sequence[Reasons], with_text: bool = False
-) -> str:
-    """List what adds up to each score, what adds or takes most first.
-
-    with_text (bool): Whether the text comes before them.
-    """
+def to_terminal(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
+    """List the text, and what adds up to each score, what adds or takes most first."""
     if not reasons:
         return _nothing(explanation)
-    blocks = [shown(explanation.doc.text)] if with_text else []
+    blocks = [shown(explanation.doc.text)]
     for reason in reasons:
         rows = [(part.text, added) for part, added in reason.parts if part.text]
         rows.sort(key=lambda row: -abs(row[1]))
