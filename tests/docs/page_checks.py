@@ -66,7 +66,7 @@ def train(name, *options):
     settings = dict(zip(options[::2], options[1::2], strict=True))
     settings.pop("--gpu-id", None)
     if not (ROOT / name).exists():
-        settings["--training.max_steps"] = 12
+        settings["--training.max_steps"] = 4
         run("train", name, *(word for pair in settings.items() for word in pair))
         return
     settings.pop("--output")
