@@ -11,7 +11,8 @@ from .convert import convert_cli
 from .dictionaries import build_cli, info_cli, top_cli
 from .experiments import compare_cli, experiment_cli
 from .init import add_cli, init_cli
-from .predict import card_cli, predict_cli, push_cli
+from .predict import predict_cli
+from .publish import card_cli, push_cli
 from .texts import explain_cli, phrases_cli, segment_cli
 from .train import pretrain_cli, train_cli
 from .util import CommandGroup

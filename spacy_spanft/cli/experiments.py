@@ -9,12 +9,14 @@ from wasabi.tables import table
 from ..errors import ComparisonError, SpanftError, listed
 from ..util import require
 from ..util.files import check_folder, is_there
-from . import options as opt
+from .options import Address, Engine, GpuId, GpuIds
 from .util import read_overrides, report
 
 if TYPE_CHECKING:
+    from ..experiments.arms import ArmConfig
     from ..experiments.experiment import Task
     from ..experiments.plan import Run
+    from ..experiments.running import Failure
 
 
 def compare_cli(
@@ -23,7 +25,7 @@ def compare_cli(
     runs: Annotated[list[Path] | None, Option("--runs", "-r", help="A task's folder of training runs, instead of pipelines; repeat it for several tasks")] = None,  # noqa: E501
     metric: Annotated[str | None, Option("--metric", "-m", help="The metric, such as cats_matthews; by default the one with the highest score weight in the first pipeline")] = None,  # noqa: E501
     positive_label: Annotated[str | None, Option("--positive-label", "-p", help="The positive label, for cats_f1")] = None,  # noqa: E501
-    gpu_id: opt.GpuId = -1,
+    gpu_id: GpuId = -1,
     n_resamples: Annotated[int, Option("--n-resamples", min=100, help="The number of bootstrap samples")] = 1000,  # noqa: E501
     ensemble: Annotated[bool, Option("--ensemble", help="Also measure the runs of each arm as one pipeline: scores averaged, spans by majority")] = False,  # noqa: E501
     allow_missing: Annotated[bool, Option("--allow-missing", help="Compare the finished runs even if others failed or are missing")] = False,  # noqa: E501
@@ -50,9 +52,9 @@ def _tasks(
     from ..experiments.task_data import check_data
 
     if arms and runs:
-        left_out = f"{', '.join(arms)} would be left out"
         raise ComparisonError(
-            f"Name pipelines, or folders by --runs, not both: {left_out}."
+            f"Name pipelines, or folders by --runs, not both: {', '.join(arms)} would "
+            f"be left out."
         )
     if allow_missing and not runs:
         raise ComparisonError("--allow-missing applies to --runs only.")
@@ -104,9 +106,9 @@ def experiment_cli(
     seed: Annotated[int, Option("--seed", min=0, help="The first seed")] = 0,
     epochs: Annotated[int | None, Option("--epochs", "-e", min=1, help="Number of epochs; default: 3, and more for few texts")] = None,  # noqa: E501
     jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of runs at the same time")] = 1,  # noqa: E501
-    gpu_id: opt.GpuIds = "-1",
-    engine: opt.Engine = "local",
-    address: opt.Address = None,
+    gpu_id: GpuIds = "-1",
+    engine: Engine = "local",
+    address: Address = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only list the runs")] = False,
 ) -> None:  # fmt: skip
     """Train every arm with every seed on every task, and compare them on the test data.
@@ -135,12 +137,8 @@ def experiment_cli(
     if engine == "local":
         for number in sorted(set(gpu_ids), reverse=True):
             select_gpu(number)
-    known = read_arms(arms)
-    for name in arm or ():
-        if name not in (names := [x.name for x in known]):
-            raise SpanftError(f"There is no arm {name!r}. Known: {listed(names)}.")
     runs = plan_runs(
-        [x for x in known if not arm or x.name in arm],
+        _choose(read_arms(arms), arm),
         data,
         output,
         pipeline=pipeline,
@@ -162,12 +160,16 @@ def experiment_cli(
         how["gpu_ids"] = gpu_ids
         failures, tables = run_experiment(runs, data, output, metrics, **how)
         print(tables)
-    for failure in {failure.reason: failure for failure in failures}.values():
-        report(f"✘ {failure}")
-    if failures:
-        raise SpanftError(f"{len(failures)} of {len(runs)} runs failed.")
+    _check(failures, len(runs))
     written = output if metrics is None else metrics / "comparison.html"
     report(f"✔ {len(runs)} runs: {written}")
+
+
+def _choose(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig]":
+    known = [arm.name for arm in arms]
+    if unknown := [name for name in names or () if name not in known]:
+        raise SpanftError(f"There is no arm {unknown[0]!r}. Known: {listed(known)}.")
+    return [arm for arm in arms if not names or arm.name in names]
 
 
 def _table(runs: "list[Run]") -> str:
@@ -177,3 +179,11 @@ def _table(runs: "list[Run]") -> str:
     ]
     header = ("Task", "Arm", "Seed", "Steps", "State")
     return table(rows, header=header, divider=True)
+
+
+def _check(failures: "list[Failure]", n_runs: int) -> None:
+    """Raise if runs failed, with each reason once."""
+    for failure in {failure.reason: failure for failure in failures}.values():
+        report(f"✘ {failure}")
+    if failures:
+        raise SpanftError(f"{len(failures)} of {n_runs} runs failed.")

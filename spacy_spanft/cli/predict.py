@@ -1,4 +1,4 @@
-"""`python -m spacy spanft predict | card | push`: what trained pipelines do."""
+"""`python -m spacy spanft predict`."""
 
 import sys
 from pathlib import Path
@@ -12,10 +12,6 @@ from . import options as opt
 from .util import report
 
 InputFormat = Literal["parquet", "jsonl", "csv", "tsv", "txt"]
-
-# fmt: off
-ModelOrWheel = Annotated[str, Argument(help="A trained pipeline, by name or path, or its wheel, which is uploaded too")]  # noqa: E501
-# fmt: on
 
 
 def predict_cli(
@@ -70,41 +66,3 @@ def predict_cli(
     if not quiet:
         rows = counted(predicted.n_rows - predicted.n_failures, "row")
         report(f"✔ Wrote the predictions of {rows} to {output}")
-
-
-def card_cli(
-    model: ModelOrWheel,
-    output: Annotated[Path | None, Option("--output", "-o", help="The file to write, such as README.md in the pipeline's folder; by default, the standard output")] = None,  # noqa: E501
-    repo: Annotated[str | None, Option("--repo", "-r", help="The repository on the hub (USER/NAME), for the code that loads the pipeline")] = None,  # noqa: E501
-    force: opt.Force = False,
-) -> None:  # fmt: skip
-    """Write the model card of a pipeline: its task, scores, data and dictionary."""
-    from ..scale import model_card, opened
-    from ..scale.publishing import check_repo
-    from ..util.files import check_target, write_whole
-
-    if repo is not None:
-        check_repo(repo)
-    if output is not None:
-        check_target(output, force=force)
-    with opened(model) as saved:
-        card = model_card(saved, repo)
-    if output is None:
-        print(card, end="")
-        return
-    write_whole(output, card.encode())
-    report(f"✔ Wrote {output}")
-
-
-def push_cli(
-    model: ModelOrWheel,
-    *,
-    repo: Annotated[str, Option("--repo", "-r", help="The repository (USER/NAME), created if necessary")],  # noqa: E501
-    private: Annotated[bool, Option("--private", help="Let nobody else see the repository")] = False,  # noqa: E501
-    message: Annotated[str | None, Option("--message", "-m", help="The message of the commit")] = None,  # noqa: E501
-) -> None:  # fmt: skip
-    """Upload a pipeline to the Hugging Face hub, with its model card."""
-    from ..scale import push
-
-    pushed = push(model, repo, private=private, message=message)
-    print(f"✔ Uploaded {pushed.n_files} files to {pushed.url}")
