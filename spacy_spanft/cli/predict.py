@@ -75,9 +75,8 @@ def predict_cli(
         if Parts(output).is_begun:
             report("The finished parts are kept. Run the same command to resume.")
         raise
-    if predicted.failures is not None:
+    if predicted.n_failures:
         failed = f"{predicted.n_failures:,} of {counted(predicted.n_rows, 'row')}"
-        report(f"⚠ Without a prediction: {failed}. See {predicted.failures}")
+        report(f"⚠ Without a prediction: {failed}. See the column {prefix}error.")
     if not quiet:
-        rows = counted(predicted.n_rows - predicted.n_failures, "row")
-        report(f"✔ Wrote the predictions of {rows} to {output}")
+        report(f"✔ Wrote {counted(predicted.n_rows, 'row')} to {output}")

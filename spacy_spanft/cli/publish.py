@@ -3,14 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
-from .options import Force
+from .options import Force, Model
 from .util import report
-
-# fmt: off
-Model = Annotated[str, Argument(help="A trained pipeline, by name or path, or its wheel, which is uploaded too")]  # noqa: E501
-# fmt: on
 
 
 def card_cli(
@@ -20,16 +16,12 @@ def card_cli(
     force: Force = False,
 ) -> None:  # fmt: skip
     """Write the model card of a pipeline: its task, scores, data and dictionary."""
-    from ..scale import model_card, opened
-    from ..scale.publishing import check_repo
+    from ..scale import model_card, read_saved
     from ..util.files import check_target, write_whole
 
-    if repo is not None:
-        check_repo(repo)
     if output is not None:
         check_target(output, force=force)
-    with opened(model) as saved:
-        card = model_card(saved, repo)
+    card = model_card(read_saved(model), repo)
     if output is None:
         print(card, end="")
         return
@@ -47,5 +39,5 @@ def push_cli(
     """Upload a pipeline to the Hugging Face hub, with its model card."""
     from ..scale import push
 
-    pushed = push(model, repo, private=private, message=message)
-    print(f"✔ Uploaded {pushed.n_files} files to {pushed.url}")
+    url = push(model, repo, private=private, message=message)
+    print(f"✔ Uploaded {model} to {url}")
