@@ -56,12 +56,8 @@ def pretrain_cli(
     dictionary: DictionaryFile = None,
     lang: Lang = "en",
     max_length: Annotated[int | None, Option(help="The largest number of tokens of a sequence. Default: what the encoder takes, up to 512")] = None,  # noqa: E501
-    pack: Annotated[bool, Option("--pack/--no-pack", help="Fill sequences with the lines that follow, up to the next empty one")] = True,  # noqa: E501
     errors: BadBytes = "strict",
-    from_scratch: Annotated[bool, Option("--from-scratch", help="Begin with random weights")] = False,  # noqa: E501
-    layers: Annotated[int | None, Option(min=1, help="From scratch: the number of layers")] = None,  # noqa: E501
-    width: Annotated[int | None, Option(min=1, help="From scratch: their width")] = None,  # noqa: E501
-    vocab_size: Annotated[int | None, Option(min=1, help="From scratch: make a vocabulary of this size of the text")] = None,  # noqa: E501
+    from_scratch: Annotated[bool, Option("--from-scratch", help="Begin with random weights, of the shape in the model's config.json")] = False,  # noqa: E501
     epochs: Annotated[float, Option(min=0, help="The number of passes over the text")] = 1.0,  # noqa: E501
     steps: Annotated[int | None, Option(min=1, help="The number of steps, instead of epochs")] = None,  # noqa: E501
     batch_size: Annotated[int, Option("--batch-size", "-b", min=1, help="The number of sequences that each GPU takes at once")] = 4,  # noqa: E501
@@ -70,7 +66,6 @@ def pretrain_cli(
     precision: Annotated[Precision, Option(help="fp16 and bf16 are mixed precision")] = "fp32",  # noqa: E501
     eval_share: Annotated[float, Option(min=0, max=0.5, help="The share of the text that is held out")] = 0.01,  # noqa: E501
     save_every: Annotated[int, Option(min=1, help="The steps between two checkpoints, and two measurements")] = 500,  # noqa: E501
-    log_every: Annotated[int, Option(min=1, help="The steps between two losses in the log")] = 50,  # noqa: E501
     seed: Annotated[int, Option(help="Of the weights, the order and the masks")] = 0,
 ) -> None:  # fmt: skip
     """Pre-train an encoder on your own text, as SpanBERT was.
@@ -89,12 +84,8 @@ def pretrain_cli(
         dictionary=dictionary,
         lang=lang,
         max_length=max_length,
-        pack=pack,
         errors=errors,
         from_scratch=from_scratch,
-        layers=layers,
-        width=width,
-        vocab_size=vocab_size,
         epochs=epochs,
         steps=steps,
         batch_size=batch_size,
@@ -103,7 +94,6 @@ def pretrain_cli(
         precision=precision,
         eval_share=eval_share,
         save_every=save_every,
-        log_every=log_every,
         seed=seed,
     )
     texts = [*text, *(more or ())]

@@ -24,8 +24,8 @@ _SPANCATS = ("spancat", "spancat_singlelabel")
 def make_label_check() -> Callable[[Language], None]:
     """Build `spacy-spanft.warn_unseen_labels.v1`, for [initialize.after_init].
 
-    RETURNS (Callable[[Language], None]): Warns about labels of the dev data that no
-        training data has: they are never predicted.
+    It warns about labels of the dev data that no training data has: they are never
+    predicted.
     """
 
     def check(nlp: Language) -> None:
@@ -38,25 +38,22 @@ def make_label_check() -> Callable[[Language], None]:
 def make_span_check() -> Callable[[Language], None]:
     """Build `spacy-spanft.check_span_groups.v1`, for [initialize.before_init].
 
-    RETURNS (Callable[[Language], None]): Raises for a spancat whose key is in no
-        example, for which spaCy's E143 names neither the key nor those that are.
+    It raises for a spancat whose key is in no example, for which spaCy's E143 names
+    neither the key nor those that are.
     """
 
     def check(nlp: Language) -> None:
         config = nlp.config.interpolate()
-        spancats: dict[str, Any] = {
-            name: pipe
-            for name, pipe in nlp.pipeline
-            if nlp.get_pipe_meta(name).factory in _SPANCATS
-        }
         is_stream = config.get("training", {}).get("max_epochs", -1) < 0
         train = None if is_stream else read_corpus(nlp, config, "train_corpus")
         keys = {k for eg in train or () for k, v in eg.reference.spans.items() if v}
-        for name, pipe in spancats.items():
-            if train and pipe.key not in keys:
+        for name, component in nlp.pipeline:
+            key = getattr(component, "key", None)
+            is_spancat = nlp.get_pipe_meta(name).factory in _SPANCATS
+            if train and is_spancat and key not in keys:
                 raise SpanftError(
-                    f"{name!r} learns spans in doc.spans[{pipe.key!r}] (spans_key), "
-                    "but no example of the training data has any. Keys with spans: "
+                    f"{name!r} learns spans in doc.spans[{key!r}] (spans_key), but no "
+                    "example of the training data has any. Keys with spans: "
                     f"{listed(sorted(keys))}."
                 )
 
@@ -64,11 +61,7 @@ def make_span_check() -> Callable[[Language], None]:
 
 
 def check_config(nlp: Language, config: Any) -> None:
-    """Raise for settings that cannot be meant.
-
-    nlp (Language): The pipeline.
-    config (Config): Its config, interpolated.
-    """
+    """Raise for settings of an interpolated config that cannot be meant."""
     _check_parts(config.get("corpora", {}))
     # Frozen and sourced components are disabled while others are initialized.
     for name in nlp.component_names:
@@ -146,11 +139,7 @@ def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
 
 
 def warn_labels(nlp: Language, dev: Iterable[Example]) -> None:
-    """Warn about components without labels, and about labels that only dev data has.
-
-    nlp (Language): The pipeline, just initialized.
-    dev (Iterable[Example]): The dev data.
-    """
+    """Warn about components without labels, and about labels that only dev data has."""
     docs = [example.reference for example in dev]
     for name, component in nlp.pipeline:
         pipe: Any = component
@@ -178,10 +167,6 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
     """Raise if [training.score_weights] names a metric that nothing computes.
 
     spaCy counts it as 0, so that the untrained model stays the best one.
-
-    nlp (Language): The pipeline.
-    config (Config): Its config, interpolated.
-    dev (Sequence[Example]): The dev data.
     """
     weights = config.get("training", {}).get("score_weights") or {}
     # Gold data scored against itself has the same metrics, and no model has to run.

@@ -32,8 +32,6 @@ def prepare_training() -> Callable[[Language], None]:
 
     It also sets `class_weights`, copies the weights of pre-trained poolers, and checks
     for mistakes that would train a wrong model in silence.
-
-    RETURNS (Callable[[Language], None]): The callback.
     """
     return _prepare
 

@@ -283,9 +283,9 @@ def test_an_encoder_of_a_folder_that_needs_code_is_refused(evil, way):
 
 
 def pretrain(folder, has_tokenizer=True):
-    config = starting_model.load_config(str(folder), None, None)
+    config = starting_model.load_config(str(folder))
     if has_tokenizer:
-        starting_model.load_tokenizer(str(folder), config, [], None)
+        starting_model.load_tokenizer(str(folder), config)
     starting_model.make_model(str(folder), config, has_tokenizer, False)
 
 

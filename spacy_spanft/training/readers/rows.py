@@ -43,19 +43,10 @@ def rows_from_file(
     errors: ErrorHandling = "strict",
     incomplete: Incomplete = "error",
 ) -> Iterator[Row]:
-    """Read a table, which may be compressed (.gz, .bz2, .zst).
+    """Read a table, which may be compressed (.gz, .bz2, .zst). See `table_corpus`.
 
     All cells of TSV and CSV are strings. In TSV every tab separates and a quotation
     mark is an ordinary character, as in GLUE's files; CSV has quoted cells.
-
-    path (Union[str, Path]): The file.
-    format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
-    header (Optional[Sequence[str]]): The names of the columns, for a table without a
-        header; only for TSV and CSV.
-    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
-    incomplete (Literal["error", "skip"]): Whether to raise for lines with another
-        number of cells than the header, or to skip them.
-    YIELDS (Row): The rows, as the file is read.
     """
     format, source = _format_of(path, format), shown(str(path))
     lines = lines_of(path, errors)
@@ -65,10 +56,7 @@ def rows_from_file(
 
 
 def columns_of(path: str | Path) -> list[str]:
-    """Return the header of a table, or the keys of its first JSON object.
-
-    RETURNS (list[str]): The names of the columns; none of an empty file.
-    """
+    """Return the header of a table, or the keys of its first JSON object."""
     # Invalid UTF-8 raises when the rows are read.
     lines, source = lines_of(path, "replace"), shown(str(path))
     if (format := _format_of(path, None)) == "jsonl":
@@ -79,13 +67,7 @@ def columns_of(path: str | Path) -> list[str]:
 def rows_from_dataset(
     name: str, config: str | None = None, split: str = "train"
 ) -> Iterator[Row]:
-    """Read a dataset. Class labels that it stores as numbers become their names.
-
-    name (str): Its name on the hub, or a local folder.
-    config (Optional[str]): Its configuration.
-    split (str): The split.
-    YIELDS (Row): The rows.
-    """
+    """Read a dataset. Class labels that it stores as numbers become their names."""
     dataset = load_split(name, config, split, streaming=False)
     # ClassLabel has names, alone or as the feature of a list.
     features = {
