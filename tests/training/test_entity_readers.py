@@ -258,8 +258,10 @@ class TestOffsets:
     def test_errors_name_the_row_and_the_span(self, nlp, write, label, expected):
         with pytest.raises(SpanftError, match=expected):
             ents(conll_corpus(write({"text": TEXT, "label": label})), nlp)
+
+    def test_files_of_something_else(self, nlp, write):
         with pytest.raises(SpanftError, match=r'Line 1 .* no "text"'):
             ents(conll_corpus(write({"txt": TEXT, "label": SPANS})), nlp)
-        write().with_suffix(".json").write_text("[")
-        with pytest.raises(SpanftError, match="is not valid JSON"):
-            ents(conll_corpus(write().with_suffix(".json")), nlp)
+        (path := write().with_suffix(".json")).write_text("[")
+        with pytest.raises(SpanftError, match="is not a JSON list of objects"):
+            ents(conll_corpus(path), nlp)
