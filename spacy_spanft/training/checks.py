@@ -76,12 +76,12 @@ def _check_parts(corpora: Any) -> None:
     blocks = {name: corpora.get(name) or {} for name in ("train", "dev")}
     if any(block.get("@readers") != _HELD_OUT for block in blocks.values()):
         return
-    train, dev = ({**block, "part": None} for block in blocks.values())
-    if train != dev or any(b.get("part") != name for name, b in blocks.items()):
+    whole = [{**block, "part": None} for block in blocks.values()]
+    if whole[0] != whole[1] or any(b["part"] != name for name, b in blocks.items()):
         raise SpanftError(
-            "[corpora.train] and [corpora.dev] are parts of a corpus, so that they "
-            'must have part = "train" and part = "dev", and the same other settings: '
-            "otherwise texts of one are in the other."
+            "[corpora.train] and [corpora.dev] are parts of a corpus: they must have "
+            'part = "train" and part = "dev", and the same other settings. Otherwise '
+            "texts of one are in the other."
         )
 
 
@@ -109,7 +109,7 @@ def _keys_read(block: Any) -> Iterator[str]:
 
 
 def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
-    """Raise if a segmenter writes a component's spans after it, or not in training."""
+    """Raise unless a component's segmenter is before it, and writes in training."""
     names, blocks = nlp.component_names, config.get("components", {})
     writers = [
         other
@@ -117,25 +117,17 @@ def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
         if blocks.get(other, {}).get("factory") == SEGMENTER
         and blocks[other].get("spans_key", DEFAULT_SPANS_KEY) == key
     ]
-    if not writers:  # perhaps another component writes them
-        return
     before = [other for other in writers if names.index(other) < names.index(name)]
     training = config.get("training", {})
     annotating = training.get("annotating_components") or []
     is_frozen = name in (training.get("frozen_components") or [])
-    if not before:
-        problem = "stands after it in [nlp] pipeline. Move it before the other"
-    elif not is_frozen and not {*before} & {*annotating}:
-        problem = (
-            "does not do so during training. Set in [training]: "
-            f"annotating_components = {json.dumps([*annotating, before[0]])}"
+    # Without a segmenter, perhaps another component writes them.
+    if writers and not ((before and is_frozen) or {*before} & {*annotating}):
+        raise SpanftError(
+            f"{name!r} reads its spans from doc.spans[{key!r}], so that {writers[0]!r} "
+            "must stand before it in [nlp] pipeline, and be in [training]: "
+            f"annotating_components = {json.dumps([*annotating, writers[0]])}"
         )
-    else:
-        return
-    raise SpanftError(
-        f"{name!r} reads its spans from doc.spans[{key!r}], but "
-        f"{(before or writers)[0]!r}, which writes them, {problem}."
-    )
 
 
 def warn_labels(nlp: Language, dev: Iterable[Example]) -> None:
@@ -185,7 +177,6 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
             names = sorted(k for k, v in scores.items() if not isinstance(v, dict))
             raise SpanftError(
                 f"[training.score_weights] has {metric!r}, which no component "
-                f"computes. Computed are: {', '.join(names)}. Use one of them, set "
-                f"{metric} = null, or give the component a scorer, such as "
-                '@scorers = "spacy-spanft.classification_scorer.v1".'
+                f"computes. Use one of: {', '.join(names)}; or give the component a "
+                'scorer, such as @scorers = "spacy-spanft.classification_scorer.v1".'
             )

@@ -84,8 +84,14 @@ class _Freezer:
         since = self.steps_since_thaw(config, info)
         for transformer in _trained_transformers(nlp, config):
             _restore(transformer)
+            encoder = torch_module(shim_of(transformer))
+            depths = parameter_depths(encoder) if self.steps_per_layer else {}
             # Also where all is frozen still: an error would come after hours.
-            depths = _depths_of(transformer) if self.steps_per_layer else {}
+            if self.steps_per_layer and not depths:
+                raise SpanftError(
+                    f"The layers of {type(encoder).__name__} cannot be told apart. "
+                    "Remove steps_per_layer."
+                )
             if since < 0:
                 _Frozen(transformer, lambda name: True)
             elif self.steps_per_layer is not None:
@@ -123,18 +129,6 @@ class _Freezer:
         if self.thawed_at is None or step < self.thawed_at:
             self.thawed_at = step
         return step - self.thawed_at
-
-
-def _depths_of(transformer: Model[Any, Any]) -> dict[str, int]:
-    """Return the depth of the layer of each parameter."""
-    encoder = torch_module(shim_of(transformer))
-    depths = parameter_depths(encoder)
-    if not depths:
-        raise SpanftError(
-            f"The layers of {type(encoder).__name__} cannot be told apart. Remove "
-            "steps_per_layer."
-        )
-    return depths
 
 
 def _trained_transformers(nlp: Language, config: Any) -> list[Model[Any, Any]]:

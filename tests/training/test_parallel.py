@@ -27,7 +27,7 @@ from ..interpreter import Interpreter
 from ..tiny import OWN_LISTENER, encoder_config
 
 ROOT = Path(__file__).parents[2]
-N_STEPS = 20
+N_STEPS = 10
 ACCUMULATE = (1, 2)
 POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 HEADS = {
