@@ -6,7 +6,6 @@ from contextlib import redirect_stdout
 from types import SimpleNamespace
 
 import pytest
-import srsly
 from huggingface_hub import ModelCard
 
 from spacy_spanft.scale import read_saved
@@ -22,35 +21,45 @@ from ..commands import run
 from .trained import save
 
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# What the code of a card prints.
-SHOWN = {"textcat": "'A': ", "pair": "'1': ", "tagger": "[('new', "}
+PAIRS = {"nlp": {"tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}}}
 
 
-@pytest.mark.parametrize("task", SHOWN)
-def test_each_task(task, trained):
-    model = trained(task)
-    card = run("spanft", "card", model).stdout
-    meta, data = srsly.read_json(model / "meta.json"), ModelCard(card).data
-    kind = "token" if task == "tagger" else "text"
-    assert data.tags == ["spacy", f"{kind}-classification"]
+def printed(card, model):
+    """Run the code of a card."""
+    code = PYTHON.search(card)[1].replace('"en_pipeline"', repr(str(model)))
+    output = io.StringIO()
+    with redirect_stdout(output):
+        exec(code, {})
+    return output.getvalue()
+
+
+def test_a_classifier_over_spans(encoded):
+    card = run("spanft", "card", encoded).stdout
+    data = ModelCard(card).data
+    assert data.tags == ["spacy", "text-classification"]
     assert (data.language, data.library_name) == ("en", "spacy")
     assert data.base_model is None  # a folder on this machine
-    assert data.eval_results
-    for result in data.eval_results:
-        assert result.metric_value == meta["performance"][result.metric_name]
-        assert f"| {result.metric_name} | {result.metric_value:.4f} |" in card
-        assert result.dataset_name in ("data.spacy", "data.tsv")
-    for labels in meta["labels"].values():
-        assert not labels or f"| {', '.join(labels)} |" in card
-    assert "| n-grams | 5 |" in card
-    assert "| license | not recorded |" in card
+    (result,) = data.eval_results
+    assert (result.metric_name, result.metric_value) == ("cats_macro_f", 0.5)
+    assert result.dataset_name == "data.spacy"
+    for row in ("cats_macro_f | 0.5000", "n-grams | 5", "license | not recorded"):
+        assert f"| {row} |" in card
+    assert "| textcat | textcat | A, B |" in card
     assert re.search(r"^\w+: bert, a local folder\.$", card, re.MULTILINE)
-    assert str(model.parents[2]) not in card
-    code = PYTHON.search(card)[1].replace('"en_pipeline"', repr(str(model)))
-    shown = io.StringIO()
-    with redirect_stdout(shown):
-        exec(code.replace("Put your text here.", "new york"), {})
-    assert SHOWN[task] in shown.getvalue()
+    assert "/home/me" not in card
+    assert "{'A': " in printed(card, encoded)
+
+
+@pytest.mark.parametrize(
+    ("factory", "config", "expected"),
+    [("textcat_multilabel", PAIRS, "{'A': "), ("tagger", {}, "[('Put', 'A')")],
+)
+def test_pairs_and_tokens(factory, config, expected, tmp_path):
+    model = save(tmp_path / "model", (factory, {}), config=config)
+    card = run("spanft", "card", model).stdout
+    kind = "token" if factory == "tagger" else "text"
+    assert ModelCard(card).data.tags == ["spacy", f"{kind}-classification"]
+    assert expected in printed(card, model)
 
 
 def test_the_default_dictionary_is_licensed_and_files_are_kept(tmp_path):

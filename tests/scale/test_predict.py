@@ -92,9 +92,9 @@ def process_of(model, code, gpu_id, batch):
     return gpu_id, os.getpid()
 
 
-def test_an_encoder_predicts_the_same_in_parts(trained, tmp_path, monkeypatch):
+def test_an_encoder_predicts_the_same_in_parts(encoded, tmp_path, monkeypatch):
     monkeypatch.setattr(row_files, "MOST_ROWS", 5)
-    model, output = str(trained("textcat")), tmp_path / "out.jsonl"
+    model, output = str(encoded), tmp_path / "out.jsonl"
     predict(model, write_lines(tmp_path / "in.jsonl", ROWS * 3), output)
     docs = spacy.load(model).pipe(row["text"] for row in ROWS * 3)
     for row, doc in zip(read(output), docs, strict=True):

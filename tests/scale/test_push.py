@@ -149,9 +149,9 @@ def refuse(*args, **settings):
 
 
 def test_what_is_installed_predicts_the_same_without_a_pickle(
-    trained, tmp_path, monkeypatch
+    encoded, tmp_path, monkeypatch
 ):
-    model = trained("textcat")
+    model = encoded
     cats = spacy.load(model)(TEXT).cats
     options = ("--name", "reviews", "--version", "1.2.0")
     made, meta = packaged(model, tmp_path / "packages", *options)
