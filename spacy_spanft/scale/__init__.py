@@ -5,12 +5,4 @@ from .prediction import Predicted, predict
 from .publishing import model_card, push
 from .saved_pipeline import read_saved
 
-__all__ = [
-    "Parts",
-    "Predicted",
-    "Pushed",
-    "model_card",
-    "predict",
-    "push",
-    "read_saved",
-]
+__all__ = ["Parts", "Predicted", "model_card", "predict", "push", "read_saved"]

@@ -144,9 +144,8 @@ def test_pairs_come_back_exactly(pair_nlp, tmp_path):
 
 def test_texts_with_nothing_in_them_are_left_out(nlp, tmp_path):
     (tmp_path / "x.tsv").write_text("text\tlabel\na\tx\n\ty\n \ty\n")
-    first, last = convert(tmp_path / "x.tsv", tmp_path / "x.spacy").split("\n")
-    assert re.match(r"⚠ 2 of 3 rows have no text .* Line 3 of .* is the first", first)
-    assert ": 2 texts of 1 to 1 words" in last
+    printed = convert(tmp_path / "x.tsv", tmp_path / "x.spacy")
+    assert ": 2 texts of 1 to 1 words" in printed
     docs = list(DocBin().from_disk(tmp_path / "x.spacy").get_docs(nlp.vocab))
     assert [doc.text for doc in docs] == ["a", " "]
     assert all(set(doc.cats) == {"x", "y"} for doc in docs)

@@ -130,6 +130,9 @@ def is_docbins(path: str | Path) -> bool:
 def _corpus(
     read: Callable[[], Iterator[Row]], source: str, columns: _Columns, limit: int
 ) -> Corpus:
+    names = [columns.text, columns.text_pair, columns.score or columns.label]
+    if twice := next((n for n in names if n is not None and names.count(n) > 1), None):
+        raise SpanftError(f"The column {shown(twice)} is named twice.")
     if columns.text_pair is not None:
         check_separator(columns.separator)
 
