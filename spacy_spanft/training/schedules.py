@@ -16,9 +16,8 @@ _N_ORDERS = 3
 _MAX_EPOCHS = 100
 _NO_STEPS = (
     f"{WARMUP_LINEAR} ends with the training, but how many steps that has is not "
-    "known. Set [training] max_steps, or max_steps of the schedule, or count the steps "
-    'of the epochs with [initialize.after_init] @callbacks = "spacy-spanft.'
-    'prepare_training.v1".'
+    "known. Set [training] max_steps, or count the steps of the epochs with "
+    '[initialize.after_init] @callbacks = "spacy-spanft.prepare_training.v1".'
 )
 
 

@@ -72,7 +72,7 @@ def assert_mean(values, expected):
     assert np.mean(values) == pytest.approx(expected, abs=error)
 
 
-def drawn_spans(n_words, n=12_000):
+def drawn_spans(n_words, n=6_000):
     random = np.random.default_rng(0)
     return [choose_spans(n_words, 0.15, random).lengths for _ in range(n)]
 
@@ -251,12 +251,12 @@ def runs(mask):
     return edges.reshape(-1, 2)
 
 
-def test_a_million_tokens(bert):
+def test_hundreds_of_thousands_of_tokens(bert):
     random = np.random.default_rng(0)
     collator = SpanMaskingCollator(bert, seed=1)
     total, fates, by_token = Counter(), Counter(), Counter()
     for number in itertools.count():
-        if total["tokens"] >= 1_000_000:
+        if total["tokens"] >= 400_000:
             break
         feature = example(random, bert, int(random.integers(40, 110)), most=3)
         masked = collator.mask({**feature, "key": (1, number)})

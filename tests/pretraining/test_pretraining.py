@@ -335,12 +335,11 @@ class TestResume:
         train(model, text, output, "--steps=3", "--share=0.2", "--overwrite")
         assert not same(weights(output), expected)
 
-    @pytest.mark.parametrize("option", ["--sbo", "--overwrite"])
-    def test_nothing_of_others_is_touched(self, model, text, tmp_path, option):
+    def test_nothing_of_others_is_touched(self, model, text, tmp_path):
         theirs = tmp_path / "a" / CHECKPOINTS / "checkpoint-3"
         theirs.mkdir(parents=True)
         (theirs / "weights.pt").write_bytes(b"mine")
-        printed = train(model, text, tmp_path / "a", option, ok=False)
+        printed = train(model, text, tmp_path / "a", "--overwrite", ok=False)
         assert "no training was begun in it" in printed.stderr
         assert (theirs / "weights.pt").read_bytes() == b"mine"
 
@@ -383,11 +382,6 @@ class TestWrongInput:
         assert "There is no text in" in self.error(model, file, tmp_path / "p")
         file.write_bytes(b"caf\xe9\n")
         assert "--errors replace" in self.error(model, file, tmp_path / "q")
-
-    def test_no_accelerate(self, model, text, tmp_path, monkeypatch):
-        monkeypatch.setitem(sys.modules, "accelerate", None)
-        line = self.error(model, text, tmp_path / "o")
-        assert 'pip install "spacy-spanft[pretrain]"' in line
 
     @pytest.mark.parametrize(
         ("options", "message"),

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from spacy_spanft.cli.predict import predict_cli
-from spacy_spanft.cli.util import short_errors
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.scale import predict, prediction, row_files
 from spacy_spanft.scale.parts import digest_of
@@ -149,16 +147,6 @@ def test_damaged_parts_are_redone(model, source, output, stopped, whole):
     predict(str(model), source, output)
     assert output.read_bytes() == whole
     assert not stopped.exists()
-
-
-@pytest.mark.parametrize("n_done", [0, 1])
-def test_resuming_is_promised_only_where_a_part_is_done(
-    n_done, model, source, output, monkeypatch, capsys
-):
-    monkeypatch.setattr(prediction, "annotate", stop_after(n_done))
-    with pytest.raises(SystemExit), short_errors():
-        predict_cli(str(model), source, output)
-    assert ("to resume" in capsys.readouterr().err) == (n_done > 0)
 
 
 def test_a_full_disk(model, source, output, whole, monkeypatch):

@@ -98,7 +98,7 @@ class TestColumns:
         [
             ("a O\nb PER\n", r"Line 2 of '.*x' has the tag 'PER', but tags must be O"),
             ("a B-PER,B-LOC\n", "has the tag 'B-PER,B-LOC'"),
-            ("# id = 5\na O\n", "Line 1 .* begin with # are not comments"),
+            ("# id = 5\na O\n", "Line 1 .* with # are not comments"),
             ("1\ta\tO\n2\tb\tO\n", "first column of .* numbers the tokens"),
             ("a\t\n", "Line 1 of .* must be a token and its tag"),
             ("a NN O\nb c NN O\n", "Line 2 of .* 4 columns, but the first line has 3"),

@@ -165,8 +165,7 @@ def _strings(row: Row, setting: str, column: str) -> list[str]:
     if not isinstance(cells, list) or not all(isinstance(c, str) and c for c in cells):
         raise SpanftError(
             f"{row.place} has {shown(cells)} in column {column!r}, but must have a "
-            "list of strings, none of them empty. Tags may be numbers if they are "
-            "class labels (ClassLabel)."
+            "list of strings, or of class labels (ClassLabel)."
         )
     return cells
 
@@ -215,8 +214,7 @@ def _check_tag(tag: str, where: str) -> None:
     if not _TAG.fullmatch(tag):
         raise SpanftError(
             f"{where} has the tag {shown(tag)}, but tags must be O, or B- or I- and a "
-            "label, such as B-PER, in the last column (IOB1, IOB2, BILUO or BIOES). "
-            "Lines that begin with # are not comments."
+            "label (IOB1, IOB2, BILUO or BIOES). Lines with # are not comments."
         )
 
 

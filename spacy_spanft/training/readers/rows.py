@@ -93,9 +93,8 @@ def cell_of(row: Row, setting: str, column: str) -> Any:
         where = row.place[0].lower() + row.place[1:]
         raise SpanftError(
             f"There is no column {shown(column)} in {where}. It has: "
-            f"{listed(row.cells)}. Name the right one: --{setting.replace('_', '-')} "
-            f'NAME where a command has it, {setting} = "..." in a config, or '
-            '"columns" in the task.json of an experiment.'
+            f"{listed(row.cells)}. Name the right one: {setting} = in a config, "
+            f'--{setting.replace("_", "-")} of a command, or "columns" in a task.json.'
         )
     return row.cells[column]
 
@@ -105,8 +104,7 @@ def check_length(nlp: Language, text: str, place: str) -> None:
     if len(text) > nlp.max_length:
         raise SpanftError(
             f"{place} has {len(text):,} characters of text, and the pipeline takes "
-            f"{nlp.max_length:,} (nlp.max_length). Split it into several texts, or "
-            "raise that number in a callback of the config's [nlp] after_creation."
+            f"{nlp.max_length:,} (nlp.max_length). Split it into several texts."
         )
 
 
@@ -116,8 +114,6 @@ def _format_of(path: str | Path, format: Format | None) -> Format:
     file = Path(path)
     ending = file.with_suffix("").suffix if file.suffix in PACKED else file.suffix
     if ending.lower() not in FORMATS:
-        if not file.exists():
-            raise SpanftError(f"There is no file {shown(str(path))}.")
         raise SpanftError(
             f"{str(path)!r} does not end in .tsv, .csv or .jsonl. Rename it, or set "
             'format = "tsv" (--format tsv, where a command has it).'
@@ -132,19 +128,17 @@ def _split(
     csv.field_size_limit(_LONGEST_CELL)
     style: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
     reader = csv.reader(lines, strict=True, **(style if format == "tsv" else {}))
-    while True:
-        where = f"Line {reader.line_num + 1}"
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise SpanftError(
-                f"{where} of {source} is not valid CSV: {error}. Is a quotation mark "
-                "in it never closed?"
-            ) from error
-        if cells:
-            yield where, cells
+    line = 1
+    try:
+        for cells in reader:
+            if cells:
+                yield f"Line {line}", cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise SpanftError(
+            f"Line {line} of {source} is not valid CSV: {error}. Is a quotation mark "
+            "in it never closed?"
+        ) from error
 
 
 def _table_rows(
