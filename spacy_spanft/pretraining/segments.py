@@ -1,6 +1,7 @@
 """Text files as sequences of whole words, each as long as the encoder takes."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -72,30 +73,24 @@ class Packer:
 
     def __call__(self, rows: dict[str, list[str]]) -> dict[str, list[Ints]]:
         """Return sequences: tokens, and the word (and n-gram) that each belongs to."""
-        lines = [line.strip() for line in rows["text"]]
-        encoded = iter(self._encode([line for line in lines if line]))
+        lines = groupby((line.strip() for line in rows["text"]), bool)
+        texts = [" ".join(some) for has_text, some in lines if has_text]
         columns: dict[str, list[Ints]] = {"input_ids": [], "word_ids": []}
         if self._find:
             columns["segment_ids"] = []
-        text: list[list[Ints]] = []
-        for line in [*lines, ""]:
-            if line:
-                text.append(next(encoded))
-            if text and not line:
-                whole = [np.concatenate(arrays) for arrays in zip(*text, strict=True)]
-                for part in self._parts(whole[1]):
-                    sequence = self._sequence(*(array[part] for array in whole))
-                    for column, values in zip(columns.values(), sequence, strict=True):
-                        column.append(values)
-                text = []
+        for arrays in self._encode(texts):
+            for part in self._parts(arrays[1]):
+                sequence = self._sequence(*(array[part] for array in arrays))
+                for column, values in zip(columns.values(), sequence, strict=True):
+                    column.append(values)
         return columns
 
-    def _encode(self, lines: list[str]) -> Iterator[list[Ints]]:
-        """Yield, for each line, its tokens, and where words and n-grams begin."""
-        if not lines:
+    def _encode(self, texts: list[str]) -> Iterator[list[Ints]]:
+        """Yield, for each text, its tokens, and where words and n-grams begin."""
+        if not texts:
             return
-        batch = self._tokenizer(lines, add_special_tokens=False, verbose=False)
-        ngrams = self._find(lines) if self._find else [None for _ in lines]
+        batch = self._tokenizer(texts, add_special_tokens=False, verbose=False)
+        ngrams = self._find(texts) if self._find else [None for _ in texts]
         for encoding, spans in zip(batch.encodings, ngrams, strict=True):
             words = words_in(encoding, self._tokenizer, self._has_words)
             starts = np.append(True, words[1:] != words[:-1])[: len(words)]
