@@ -14,66 +14,34 @@ from .util import read_overrides, report
 
 if TYPE_CHECKING:
     from ..experiments.arms import ArmConfig
-    from ..experiments.experiment import Task
     from ..experiments.plan import Run
     from ..experiments.running import Failure
 
 
 def compare_cli(
-    data: Annotated[list[str], Option("--data", "-d", help="The test data: .spacy, or whatever the pipelines' dev corpus reads; once for each --runs, in the same order")],  # noqa: E501
-    arms: Annotated[list[str] | None, Argument(help="Trained pipelines or files of predictions (.jsonl), each as PATH or ARM=PATH. The first arm is the baseline; repeat an arm to add runs with other seeds")] = None,  # noqa: E501
-    runs: Annotated[list[Path] | None, Option("--runs", "-r", help="A task's folder of training runs, instead of pipelines; repeat it for several tasks")] = None,  # noqa: E501
+    arms: Annotated[list[str], Argument(help="Trained pipelines or files of predictions (.spacy), each as PATH or ARM=PATH. The first arm is the baseline; repeat an arm to add runs with other seeds")],  # noqa: E501
+    data: Annotated[str, Option("--data", "-d", help="The test data: .spacy, or whatever the pipelines' dev corpus reads")],  # noqa: E501
     metric: Annotated[str | None, Option("--metric", "-m", help="The metric, such as cats_matthews; by default the one with the highest score weight in the first pipeline")] = None,  # noqa: E501
     positive_label: Annotated[str | None, Option("--positive-label", "-p", help="The positive label, for cats_f1")] = None,  # noqa: E501
     gpu_id: GpuId = -1,
     n_resamples: Annotated[int, Option("--n-resamples", min=100, help="The number of bootstrap samples")] = 1000,  # noqa: E501
-    ensemble: Annotated[bool, Option("--ensemble", help="Also measure the runs of each arm as one pipeline: scores averaged, spans by majority")] = False,  # noqa: E501
-    allow_missing: Annotated[bool, Option("--allow-missing", help="Compare the finished runs even if others failed or are missing")] = False,  # noqa: E501
     output: Annotated[Path | None, Option("--output", "-o", help="A folder for comparison.json, comparison.md and comparison.html")] = None,  # noqa: E501
 ) -> None:  # fmt: skip
     """Compare trained pipelines on the same data: score, p, size, speed and memory."""
-    from ..experiments.experiment import compare_tasks
+    from ..experiments.comparison import compare
+    from ..experiments.report import report as write_report
 
     if output is not None:
         check_folder(output)
-    tasks = {
-        name: task._replace(metric=metric, positive_label=positive_label)
-        for name, task in _tasks(arms or [], runs or [], data, allow_missing).items()
-    }
-    how = {"gpu_id": gpu_id, "n_resamples": n_resamples}
-    print(compare_tasks(tasks, output, ensemble=ensemble, **how))
-
-
-def _tasks(
-    arms: list[str], runs: list[Path], data: list[str], allow_missing: bool
-) -> "dict[str, Task]":
-    """Return the named tasks that the arguments describe."""
-    from ..experiments.experiment import Task, task_of_runs
-    from ..experiments.task_data import check_data
-
-    if arms and runs:
-        raise ComparisonError(
-            f"Name pipelines, or folders by --runs, not both: {', '.join(arms)} would "
-            f"be left out."
-        )
-    if allow_missing and not runs:
-        raise ComparisonError("--allow-missing applies to --runs only.")
-    n_tasks = len(runs) or 1
-    if len(data) != n_tasks:
-        raise ComparisonError(
-            f"Name the test data of each task: {n_tasks} by --data, not {len(data)}."
-        )
-    if not runs:
-        return {Path(data[0]).stem: Task(data[0], group(arms))}
-    tasks: dict[str, Task] = {}
-    for folder, path in zip(runs, data, strict=True):
-        name = folder.resolve().name
-        if name in tasks:
-            raise ComparisonError(f"Two folders of --runs are named {name!r}.")
-        tasks[name] = task_of_runs(folder, path, allow_missing=allow_missing)
-    for path in data:  # before the first task is measured
-        check_data(path)
-    return tasks
+    comparison = compare(
+        group(arms),
+        data,
+        metric=metric,
+        positive_label=positive_label,
+        gpu_id=gpu_id,
+        n_resamples=n_resamples,
+    )
+    print(write_report({Path(data).stem: comparison}, output))
 
 
 def group(arms: list[str]) -> dict[str, list[str]]:
@@ -97,7 +65,6 @@ def experiment_cli(
     metrics: Annotated[Path | None, Option("--metrics", "-m", help="The folder of the report")] = None,  # noqa: E501
     train_only: Annotated[bool, Option("--train-only", help="Do not compare the runs; test data is not needed")] = False,  # noqa: E501
     pipeline: Annotated[str | None, Option("--pipeline", "-p", help='The pipeline, as for `spanft init`; default: that of task.json beside the data ({"pipeline": "textcat"}), or detected from the data')] = None,  # noqa: E501
-    configs: Annotated[str | None, Option("--configs", "-c", help='Your own configs: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if task.json has a "config"')] = None,  # noqa: E501
     transformer: Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or path")] = None,  # noqa: E501
     dictionary: Annotated[str | None, Option(help="The n-gram dictionary; default: the built-in English one")] = None,  # noqa: E501
     nltk_data: Annotated[Path | None, Option("--nltk-data", help="Data for NLTK, if it has none of its own")] = None,  # noqa: E501
@@ -142,7 +109,6 @@ def experiment_cli(
         data,
         output,
         pipeline=pipeline,
-        configs=configs,
         nltk_data=nltk_data,
         seeds=range(seed, seed + seeds),
         epochs=epochs,
@@ -158,7 +124,7 @@ def experiment_cli(
         failures = run_matrix(runs, gpu_id=gpu_ids, **how)
     else:
         how["gpu_ids"] = gpu_ids
-        failures, tables = run_experiment(runs, data, output, metrics, **how)
+        failures, tables = run_experiment(runs, data, metrics, **how)
         print(tables)
     _check(failures, len(runs))
     written = output if metrics is None else metrics / "comparison.html"
@@ -174,7 +140,10 @@ def _choose(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig
 
 def _table(runs: "list[Run]") -> str:
     rows = [
-        (run.task, run.arm, run.seed, run.config["training"]["max_steps"], run.state)
+        (
+            *(run.task, run.arm, run.seed, run.config["training"]["max_steps"]),
+            "done" if run.is_done else "new",
+        )
         for run in runs
     ]
     header = ("Task", "Arm", "Seed", "Steps", "State")

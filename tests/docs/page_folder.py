@@ -44,7 +44,7 @@ def save_all(folder):
     (folder / "wikitext" / "data.jsonl").write_text(row * 12, encoding="utf8")
     save_classifiers(folder)
     save_tagger(folder / "training" / "entities" / "model-best")
-    save_runs(folder)
+    save_tasks(folder)
     # As long as what init lets it read.
     encoder = save_encoder(folder / "bert-base-uncased", n_positions=128)
     save_pair_pipeline(folder / "training" / "model-best", encoder)
@@ -70,7 +70,7 @@ def add_labels(textcat, nlp):
 
 
 def save_classifiers(folder):
-    """Save two arms of three seeds each, and a test set with predictions."""
+    """Save two arms of three seeds each, and a test set."""
     for arm, settings in (("base", {}), ("spans", {"model": OVER_SPANS})):
         nlp = spacy.blank("en")
         segmenter = nlp.add_pipe("span_segmenter")
@@ -88,8 +88,6 @@ def save_classifiers(folder):
     doc = nlp.make_doc("New York")
     doc.cats = {"same": 1.0, "other": 0.0}
     DocBin(docs=[doc] * 3).to_disk(folder / "test.spacy")
-    row = json.dumps({"text": doc.text, "label": "same"}) + "\n"
-    (folder / "predictions.jsonl").write_text(row * 3, encoding="utf8")
 
 
 def save_tagger(folder):
@@ -118,8 +116,8 @@ def save_tagger(folder):
     nlp.to_disk(folder)
 
 
-def save_runs(folder):
-    """Save the data of two tasks, and one run of an experiment."""
+def save_tasks(folder):
+    """Save the data of two tasks."""
     shutil.copytree(ROOT / "configs", folder / "configs")
     cola, reviews = folder / "corpus" / "cola", folder / "corpus" / "reviews"
     cola.mkdir(parents=True)
@@ -128,12 +126,3 @@ def save_runs(folder):
     for part in ("train", "dev", "test"):
         shutil.copy(folder / "test.spacy", cola / f"{part}.spacy")
         (reviews / f"{part}.csv").write_text(rows, encoding="utf8")
-    task = folder / "training" / "cola"
-    run_folder = task / "encoder" / "0"
-    shutil.copytree(folder / "training" / "base" / "model-best", run_folder / "model")
-    arms = {"arms": ["encoder"], "notes": {}, "runs": {"encoder/0": "x"}}
-    (task / "arms.json").write_text(json.dumps(arms))
-    facts = {"fingerprint": "x", "arm": "encoder", "seed": 0, "seconds": 1.0}
-    facts |= {"words_per_second": 2.0, "peak_memory": None}
-    (run_folder / "run.json").write_text(json.dumps(facts))
-    (run_folder / "log.jsonl").write_text('{"step": 0, "score": 0.5}\n')
