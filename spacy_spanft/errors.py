@@ -61,10 +61,7 @@ def shown(value: Any) -> str:
 
 
 def listed(values: Collection[Any]) -> str:
-    """Return the `repr` of the first values, and how many more there are.
-
-    RETURNS (str): With commas between them; "none" if there are none.
-    """
+    """Return the `repr` of the first values, and how many more there are, or "none"."""
     names = _cut(", ".join(map(shown, islice(values, _MAX_LISTED))), _MAX_LIST)
     n_more = len(values) - _MAX_LISTED
     return f"{names} and {n_more:,} more" if n_more > 0 else names or "none"
@@ -82,11 +79,7 @@ def meant(name: str, known: Collection[str]) -> str:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return a text with \x1b in the place of ESC, which a terminal would obey.
-
-    text (str): Any text.
-    keep (str): Characters that stay as they are.
-    """
+    r"""Return a text with \x1b in the place of ESC, which a terminal would obey."""
     return _HIDDEN.sub(
         lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text
     )

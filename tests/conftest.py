@@ -18,14 +18,20 @@ catalogue.AVAILABLE_ENTRY_POINTS = {
     for group in catalogue.AVAILABLE_ENTRY_POINTS.groups
 }
 
-settings.register_profile("default", deadline=None, max_examples=60)
+# The same few examples each time; --slow draws others, and more.
+settings.register_profile("default", deadline=None, max_examples=20, derandomize=True)
+settings.register_profile("slow", deadline=None, max_examples=100)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the slow tests too")
     parser.addoption("--gpu", action="store_true", help="run the tests on a GPU too")
+
+
+def pytest_configure(config):
+    profile = "slow" if config.getoption("--slow") else "default"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
 
 
 def pytest_sessionstart(session):

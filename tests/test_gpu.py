@@ -1,5 +1,7 @@
 """The same on a GPU as on the CPU. Run with --gpu where there is one."""
 
+import sys
+
 import numpy as np
 import pytest
 import spacy
@@ -15,7 +17,7 @@ from thinc.api import (
 )
 from thinc.types import Ragged
 
-from spacy_spanft import NgramDictionary, join_pair
+from spacy_spanft import join_pair
 from spacy_spanft.ml.layers.encoder_rows import encoder_rows
 from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling, max_pooling
 from spacy_spanft.ml.layers.sequences import with_nonempty
@@ -25,7 +27,7 @@ from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
 from spacy_spanft.ml.optimizers.groups import shim_of, transformers
 from spacy_spanft.training.regimes import freeze_transformer
 
-from .tiny import OWN_LISTENER, encoder_config, save_bert
+from .tiny import OWN_LISTENER, encoder_config, make_pipeline, save_bert
 from .training import regimes
 
 pytestmark = [
@@ -46,6 +48,14 @@ def gpu():
     assert spacy.prefer_gpu(), "no GPU, though --gpu asks for one"
     yield get_ops("cupy")
     set_current_ops(before)
+
+
+@pytest.fixture(params=[False, True])
+def mixed_precision(request):
+    """Whether to compute in half precision, which the fake device does not."""
+    if request.param and "tests.fake_device.plugin" in sys.modules:
+        pytest.skip("a real GPU is needed")
+    return request.param
 
 
 def numbers(array):
@@ -142,30 +152,19 @@ HEADS = {
 
 def make(folder, mixed_precision=False, head="textcat"):
     """Make a pipeline with spans."""
-    torch = pytest.importorskip("torch")
-    half = "fp16" if torch.cuda.is_available() else "bf16"  # the fake one computes here
-    precision = half if mixed_precision else "single"
+    precision = "fp16" if mixed_precision else "single"
     encoder = encoder_config(folder, separator="[SEP]", precision=precision)
-    component = {"factory": head, "model": HEADS[head]}
+    component = {"model": HEADS[head]}
     if head == "spancat":
         component["suggester"] = {"@misc": "spacy-spanft.segment_suggester.v1"}
     components = {
         "transformer": encoder,
-        "span_segmenter": {"factory": "span_segmenter", "separator": "[SEP]"},
+        "span_segmenter": {"separator": "[SEP]"},
         head: component,
     }
-    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
-    pipeline = {"lang": "en", "pipeline": [*components], "tokenizer": tokenizer}
-    config = {"nlp": pipeline, "components": components}
-    spacy.util.fix_random_seed(0)
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    nlp.get_pipe("span_segmenter").initialize(
-        dictionary=NgramDictionary({"new york": 2, "very good": 3})
-    )
-    return nlp
+    return make_pipeline(components, ["new york", "very good"], "[SEP]")
 
 
-@pytest.mark.parametrize("mixed_precision", [False, True])
 def test_a_pipeline_learns_and_loads_on_the_cpu(gpu, tmp_path, mixed_precision):
     nlp = make(save_bert(tmp_path / "bert"), mixed_precision)
     golds = [{"cats": {c: float(c == cat) for c in "AB"}} for _, cat in TRAIN]
@@ -209,7 +208,6 @@ def test_entities_and_spans(gpu, tmp_path, head):
     assert predicted(spacy.load(tmp_path / "pipeline")) == [[("new york", "X")], [], []]
 
 
-@pytest.mark.parametrize("mixed_precision", [False, True])
 def test_head_first(gpu, tmp_path, mixed_precision):
     """Frozen, thawed layer by layer, and learning at two rates; the scaler waits."""
     bert = save_bert(tmp_path / "bert")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import spacy
 from tokenizers import (
     BertWordPieceTokenizer,
     ByteLevelBPETokenizer,
@@ -17,6 +18,8 @@ from tokenizers import (
     processors,
 )
 from tokenizers.models import Unigram
+
+from spacy_spanft import NgramDictionary
 
 WORDS = (
     *("the", "a", "in", "of", "is", "it", "new", "york", "city", "united", "states"),
@@ -258,6 +261,24 @@ def encoder_config(folder, **settings):
     architecture = {"@architectures": "spacy-spanft.HuggingFaceEncoder.v1"}
     model = {**architecture, "name": str(folder), **settings}
     return {"factory": "spanft_encoder", "model": model}
+
+
+def make_pipeline(components, ngrams=(), separator=None):
+    """Make a pipeline of components by their names, whose segmenter has n-grams.
+
+    The factory of a component is its name, if its config has no other.
+    """
+    spacy.util.fix_random_seed(0)
+    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
+    config = {"nlp": {"tokenizer": {**tokenizer, "separator": separator}}}
+    nlp = spacy.blank("en", config=config if separator else {})
+    for name, settings in components.items():
+        settings = dict(settings)
+        nlp.add_pipe(settings.pop("factory", name), name, config=settings)
+    if ngrams:
+        dictionary = NgramDictionary(dict.fromkeys(ngrams, 2))
+        nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
+    return nlp
 
 
 LISTENER = {

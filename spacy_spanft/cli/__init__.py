@@ -8,13 +8,11 @@ import typer
 
 from ..util._compat import command_line
 from .convert import convert_cli
-from .dictionaries import build_cli, diff_cli, info_cli, top_cli
+from .dictionaries import build_cli, info_cli, top_cli
 from .experiments import compare_cli, experiment_cli
-from .explain import explain_cli, phrases_cli
 from .init import add_cli, init_cli
-from .predict import predict_cli
-from .publish import card_cli, push_cli
-from .segment import segment_cli
+from .predict import card_cli, predict_cli, push_cli
+from .texts import explain_cli, phrases_cli, segment_cli
 from .train import pretrain_cli, train_cli
 from .util import CommandGroup
 
@@ -32,7 +30,6 @@ dictionary = typer.Typer(
 dictionary.command("build")(build_cli)
 dictionary.command("info")(info_cli)
 dictionary.command("top")(top_cli)
-dictionary.command("diff")(diff_cli)
 # For settings of a config, such as --training.dropout 0.2.
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 spanft.command("init")(init_cli)

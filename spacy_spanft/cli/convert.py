@@ -1,5 +1,6 @@
 """`python -m spacy spanft convert`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -7,12 +8,14 @@ from typer import Argument, Option
 
 from ..errors import SpanftError
 from ..ml.pairs import SEPARATOR
-from .options import BadBytes, Label, Lang, Score, Separator, Text, TextPair
+from . import options as opt
 from .util import report
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import DocBin
+    from spacy.training import Example
+
+    from ..training.gold import DataSummary
 
 InputFormat = Literal["tsv", "csv", "jsonl", "conll"]
 Incomplete = Literal["error", "skip"]
@@ -22,19 +25,19 @@ def convert_cli(
     input_path: Annotated[str, Argument(help="A table (TSV, CSV or JSONL), CoNLL's columns, or JSONL with character offsets; .gz, .bz2 and .zst are decompressed")],  # noqa: E501
     output: Annotated[Path, Argument(help="The .spacy file to write")],
     format: Annotated[InputFormat | None, Option("--format", "-f", help="The format of the input; detected if omitted")] = None,  # noqa: E501
-    text: Text = None,
-    text_pair: TextPair = None,
-    label: Label = None,
+    text: opt.Text = None,
+    text_pair: opt.TextPair = None,
+    label: opt.Label = None,
     labels: Annotated[str | None, Option(help="New names of the labels: 0=bad,1=good")] = None,  # noqa: E501
-    score: Score = None,
-    separator: Separator = SEPARATOR,
+    score: opt.Score = None,
+    separator: opt.Separator = SEPARATOR,
     header: Annotated[str | None, Option(help="The names of the columns, if the file has none: id,label,text")] = None,  # noqa: E501
     incomplete: Annotated[Incomplete, Option("--incomplete", help="How to treat rows that lack cells or a label")] = "error",  # noqa: E501
     gold_tokens: Annotated[bool, Option("--gold-tokens/--no-gold-tokens", help="CoNLL: whether pipelines get the file's tokens, or tokenize the text themselves")] = True,  # noqa: E501
     spans_key: Annotated[str | None, Option(help="Entities: a key in doc.spans for them too, for spancat")] = None,  # noqa: E501
-    errors: BadBytes = "strict",
+    errors: opt.BadBytes = "strict",
     limit: Annotated[int, Option(min=0, help="Read only so many Docs; 0 reads all")] = 0,  # noqa: E501
-    lang: Lang = "en",
+    lang: opt.Lang = "en",
 ) -> None:  # fmt: skip
     """Convert a table, CoNLL's columns or annotated JSONL to spaCy's own format."""
     from ..training.readers.classification import table_corpus
@@ -51,24 +54,22 @@ def convert_cli(
     columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
     given = {name: column for name, column in columns.items() if column is not None}
     is_conll = format == "conll" or (not format and CONLL_ENDING.search(input_path))
+    how: dict[str, Any] = {"errors": errors, "limit": limit}
     if is_conll or not (format or given or not has_offsets(input_path)):
-        how: Any = {"gold_tokens": gold_tokens, "spans_key": spans_key}
-        corpus = conll_corpus(input_path, errors=errors, limit=limit, **how)
+        how |= {"gold_tokens": gold_tokens, "spans_key": spans_key}
+        corpus = conll_corpus(input_path, **how)
     else:
-        how = {
-            "labels": None if labels is None else _new_names(labels),
-            "separator": separator,
-            "format": format,
-            "header": header.split(",") if header else None,
-            "incomplete": incomplete,
-            **given,
-        }
-        corpus = table_corpus(input_path, errors=errors, limit=limit, **how)
+        how |= {"format": format, "separator": separator, "incomplete": incomplete}
+        how["header"] = header.split(",") if header else None
+        how["labels"] = None if labels is None else _new_names(labels)
+        corpus = table_corpus(input_path, **{**how, **given})
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1", "separator": separator}
     nlp = blank(lang, {"nlp": {"tokenizer": tokenizer}} if text_pair else {})
-    docs, summary = _convert(corpus, nlp, str(output), gold_tokens)
+    docs, summary = _references(corpus(nlp), gold_tokens)
+    if not len(docs):
+        raise SpanftError(f"All texts of {input_path!r} are empty.")
     write_whole(output, docs.to_bytes())
-    report(f"✔ {summary}")
+    report(f"✔ {summary.describe(str(output))}")
 
 
 def _new_names(value: str) -> dict[str, str]:
@@ -78,25 +79,20 @@ def _new_names(value: str) -> dict[str, str]:
     return {key: name for key, _, name in pairs}
 
 
-def _convert(
-    corpus: Any, nlp: "Language", output: str, gold_tokens: bool
-) -> "tuple[DocBin, str]":
-    """Return the references of a corpus, without empty Docs, and a summary."""
+def _references(
+    examples: "Iterator[Example]", gold_tokens: bool
+) -> "tuple[DocBin, DataSummary]":
+    """Collect the references of Examples that are not empty, as spaCy reads them."""
     from spacy.tokens import DocBin
-    from tqdm import tqdm
 
     from ..training.gold import DataSummary, entities_in, labels_in
 
     docs, summary = DocBin(), DataSummary()
-    for example in tqdm(corpus(nlp), "Converting", unit=" docs", disable=None):
-        doc = example.reference
-        if len(doc):  # as spaCy does when it reads such data
-            if not gold_tokens:
-                # spaCy gives pipelines the Docs' own tokens where spaces are unknown.
-                doc.has_unknown_spaces = False
-            # Spans are counted where there are no entities, which they repeat.
-            summary.add(doc, list(entities_in(doc)) or list(labels_in(doc)))
-            docs.add(doc)
-    if not len(docs):
-        raise SpanftError(f"All texts for {output!r} are empty.")
-    return docs, summary.describe(output)
+    for doc in (example.reference for example in examples if len(example.reference)):
+        if not gold_tokens:
+            # spaCy gives pipelines the Docs' own tokens where spaces are unknown.
+            doc.has_unknown_spaces = False
+        # Spans are counted where there are no entities, which they repeat.
+        summary.add(doc, list(entities_in(doc)) or list(labels_in(doc)))
+        docs.add(doc)
+    return docs, summary

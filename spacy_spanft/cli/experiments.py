@@ -9,71 +9,39 @@ from wasabi.tables import table
 from ..errors import ComparisonError, SpanftError, listed
 from ..util import require
 from ..util.files import check_folder, is_there
-from .options import Address, Engine, GpuId, GpuIds
+from . import options as opt
 from .util import read_overrides, report
 
 if TYPE_CHECKING:
-    from ..experiments.arms import ArmConfig
-    from ..experiments.experiment import Task
     from ..experiments.plan import Run
-    from ..experiments.running import Failure
 
 
 def compare_cli(
-    data: Annotated[list[str], Option("--data", "-d", help="The test data: .spacy, or whatever the pipelines' dev corpus reads; once for each --runs, in the same order")],  # noqa: E501
-    arms: Annotated[list[str] | None, Argument(help="Trained pipelines or files of predictions (.jsonl), each as PATH or ARM=PATH. The first arm is the baseline; repeat an arm to add runs with other seeds")] = None,  # noqa: E501
-    runs: Annotated[list[Path] | None, Option("--runs", "-r", help="A task's folder of training runs, instead of pipelines; repeat it for several tasks")] = None,  # noqa: E501
+    arms: Annotated[list[str], Argument(help="Trained pipelines or files of predictions (.spacy), each as PATH or ARM=PATH. The first arm is the baseline; repeat an arm to add runs with other seeds")],  # noqa: E501
+    data: Annotated[str, Option("--data", "-d", help="The test data: .spacy, or whatever the pipelines' dev corpus reads")],  # noqa: E501
     metric: Annotated[str | None, Option("--metric", "-m", help="The metric, such as cats_matthews; by default the one with the highest score weight in the first pipeline")] = None,  # noqa: E501
     positive_label: Annotated[str | None, Option("--positive-label", "-p", help="The positive label, for cats_f1")] = None,  # noqa: E501
-    gpu_id: GpuId = -1,
+    gpu_id: opt.GpuId = -1,
     n_resamples: Annotated[int, Option("--n-resamples", min=100, help="The number of bootstrap samples")] = 1000,  # noqa: E501
     ensemble: Annotated[bool, Option("--ensemble", help="Also measure the runs of each arm as one pipeline: scores averaged, spans by majority")] = False,  # noqa: E501
-    allow_missing: Annotated[bool, Option("--allow-missing", help="Compare the finished runs even if others failed or are missing")] = False,  # noqa: E501
     output: Annotated[Path | None, Option("--output", "-o", help="A folder for comparison.json, comparison.md and comparison.html")] = None,  # noqa: E501
 ) -> None:  # fmt: skip
     """Compare trained pipelines on the same data: score, p, size, speed and memory."""
-    from ..experiments.experiment import compare_tasks
+    from ..experiments.comparison import compare
+    from ..experiments.report import report as write_report
 
     if output is not None:
         check_folder(output)
-    tasks = {
-        name: task._replace(metric=metric, positive_label=positive_label)
-        for name, task in _tasks(arms or [], runs or [], data, allow_missing).items()
-    }
-    how = {"gpu_id": gpu_id, "n_resamples": n_resamples}
-    print(compare_tasks(tasks, output, ensemble=ensemble, **how))
-
-
-def _tasks(
-    arms: list[str], runs: list[Path], data: list[str], allow_missing: bool
-) -> "dict[str, Task]":
-    """Return the named tasks that the arguments describe."""
-    from ..experiments.experiment import Task, task_of_runs
-    from ..experiments.task_data import check_data
-
-    if arms and runs:
-        raise ComparisonError(
-            f"Name pipelines, or folders by --runs, not both: {', '.join(arms)} would "
-            f"be left out."
-        )
-    if allow_missing and not runs:
-        raise ComparisonError("--allow-missing applies to --runs only.")
-    n_tasks = len(runs) or 1
-    if len(data) != n_tasks:
-        raise ComparisonError(
-            f"Name the test data of each task: {n_tasks} by --data, not {len(data)}."
-        )
-    if not runs:
-        return {Path(data[0]).stem: Task(data[0], group(arms))}
-    tasks: dict[str, Task] = {}
-    for folder, path in zip(runs, data, strict=True):
-        name = folder.resolve().name
-        if name in tasks:
-            raise ComparisonError(f"Two folders of --runs are named {name!r}.")
-        tasks[name] = task_of_runs(folder, path, allow_missing=allow_missing)
-    for path in data:  # before the first task is measured
-        check_data(path)
-    return tasks
+    comparison = compare(
+        group(arms),
+        data,
+        metric=metric,
+        positive_label=positive_label,
+        gpu_id=gpu_id,
+        n_resamples=n_resamples,
+        ensemble=ensemble,
+    )
+    print(write_report({Path(data).stem: comparison}, output))
 
 
 def group(arms: list[str]) -> dict[str, list[str]]:
@@ -97,7 +65,6 @@ def experiment_cli(
     metrics: Annotated[Path | None, Option("--metrics", "-m", help="The folder of the report")] = None,  # noqa: E501
     train_only: Annotated[bool, Option("--train-only", help="Do not compare the runs; test data is not needed")] = False,  # noqa: E501
     pipeline: Annotated[str | None, Option("--pipeline", "-p", help='The pipeline, as for `spanft init`; default: that of task.json beside the data ({"pipeline": "textcat"}), or detected from the data')] = None,  # noqa: E501
-    configs: Annotated[str | None, Option("--configs", "-c", help='Your own configs: configs/textcat for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their folder, if task.json has a "config"')] = None,  # noqa: E501
     transformer: Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or path")] = None,  # noqa: E501
     dictionary: Annotated[str | None, Option(help="The n-gram dictionary; default: the built-in English one")] = None,  # noqa: E501
     nltk_data: Annotated[Path | None, Option("--nltk-data", help="Data for NLTK, if it has none of its own")] = None,  # noqa: E501
@@ -106,9 +73,9 @@ def experiment_cli(
     seed: Annotated[int, Option("--seed", min=0, help="The first seed")] = 0,
     epochs: Annotated[int | None, Option("--epochs", "-e", min=1, help="Number of epochs; default: 3, and more for few texts")] = None,  # noqa: E501
     jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of runs at the same time")] = 1,  # noqa: E501
-    gpu_id: GpuIds = "-1",
-    engine: Engine = "local",
-    address: Address = None,
+    gpu_id: opt.GpuIds = "-1",
+    engine: opt.Engine = "local",
+    address: opt.Address = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only list the runs")] = False,
 ) -> None:  # fmt: skip
     """Train every arm with every seed on every task, and compare them on the test data.
@@ -137,12 +104,15 @@ def experiment_cli(
     if engine == "local":
         for number in sorted(set(gpu_ids), reverse=True):
             select_gpu(number)
+    known = read_arms(arms)
+    for name in arm or ():
+        if name not in (names := [x.name for x in known]):
+            raise SpanftError(f"There is no arm {name!r}. Known: {listed(names)}.")
     runs = plan_runs(
-        _choose(read_arms(arms), arm),
+        [x for x in known if not arm or x.name in arm],
         data,
         output,
         pipeline=pipeline,
-        configs=configs,
         nltk_data=nltk_data,
         seeds=range(seed, seed + seeds),
         epochs=epochs,
@@ -158,32 +128,23 @@ def experiment_cli(
         failures = run_matrix(runs, gpu_id=gpu_ids, **how)
     else:
         how["gpu_ids"] = gpu_ids
-        failures, tables = run_experiment(runs, data, output, metrics, **how)
+        failures, tables = run_experiment(runs, data, metrics, **how)
         print(tables)
-    _check(failures, len(runs))
+    for failure in {failure.reason: failure for failure in failures}.values():
+        report(f"✘ {failure}")
+    if failures:
+        raise SpanftError(f"{len(failures)} of {len(runs)} runs failed.")
     written = output if metrics is None else metrics / "comparison.html"
     report(f"✔ {len(runs)} runs: {written}")
 
 
-def _choose(arms: "list[ArmConfig]", names: list[str] | None) -> "list[ArmConfig]":
-    known = [arm.name for arm in arms]
-    if unknown := [name for name in names or () if name not in known]:
-        raise SpanftError(f"There is no arm {unknown[0]!r}. Known: {listed(known)}.")
-    return [arm for arm in arms if not names or arm.name in names]
-
-
 def _table(runs: "list[Run]") -> str:
     rows = [
-        (run.task, run.arm, run.seed, run.config["training"]["max_steps"], run.state)
+        (
+            *(run.task, run.arm, run.seed, run.config["training"]["max_steps"]),
+            "done" if run.is_done else "new",
+        )
         for run in runs
     ]
     header = ("Task", "Arm", "Seed", "Steps", "State")
     return table(rows, header=header, divider=True)
-
-
-def _check(failures: "list[Failure]", n_runs: int) -> None:
-    """Raise if runs failed, with each reason once."""
-    for failure in {failure.reason: failure for failure in failures}.values():
-        report(f"✘ {failure}")
-    if failures:
-        raise SpanftError(f"{len(failures)} of {n_runs} runs failed.")

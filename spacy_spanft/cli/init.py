@@ -8,17 +8,7 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from ..errors import SpanftError, visible
-from .options import (
-    ConfigOutput,
-    DictionaryFile,
-    Force,
-    Label,
-    Lang,
-    Pooled,
-    Score,
-    Text,
-    TextPair,
-)
+from . import options as opt
 from .util import report
 
 # The names of configs.TASKS, ENCODERS and REGIMES, which take seconds to import.
@@ -28,22 +18,22 @@ Regime = Literal["everything", "grouped", "head-first"]
 
 
 def init_cli(
-    output: ConfigOutput,
+    output: opt.ConfigOutput,
     pipeline: Annotated[Pipeline | None, Option("--pipeline", "-p", help="The task. Detected from --train if omitted; textcat without it")] = None,  # noqa: E501
-    lang: Lang = "en",
+    lang: opt.Lang = "en",
     encoder: Annotated[Encoder, Option("--encoder", help="The component that encodes: our own, or that of spacy-transformers")] = "spanft",  # noqa: E501
     transformer: Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased, or that of `spacy init config` for the language")] = None,  # noqa: E501
-    dictionary: DictionaryFile = None,
+    dictionary: opt.DictionaryFile = None,
     regime: Annotated[Regime | None, Option("--regime", "-r", help="Train everything at one rate, the head at its own rate, or the head first; default: head-first for ner, bilou_ner, spancat and tagger, otherwise everything")] = None,  # noqa: E501
-    segmentation: Pooled = None,
+    segmentation: opt.Pooled = None,
     no_spans: Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans or windows")] = False,  # noqa: E501
     train: Annotated[str | None, Option(help="The training data: a TSV, CSV, JSONL, CoNLL or .spacy file, or a dataset: a folder, or NAME or NAME:CONFIG on the Hugging Face hub")] = None,  # noqa: E501
     dev: Annotated[str | None, Option(help="The data to evaluate on during training; default: a fifth of --train. Of a dataset, its validation split")] = None,  # noqa: E501
-    text: Text = None,
-    text_pair: TextPair = None,
-    label: Label = None,
-    score: Score = None,
-    force: Force = False,
+    text: opt.Text = None,
+    text_pair: opt.TextPair = None,
+    label: opt.Label = None,
+    score: opt.Score = None,
+    force: opt.Force = False,
 ) -> None:  # fmt: skip
     """Write a config that trains a pipeline with spans, with windows, or its baseline.
 
@@ -76,9 +66,9 @@ def init_cli(
         segmentation=segmentation,
         regime=regime,
     )
-    for note in made.fitted.notes:
+    for note in made.notes:
         report(f"ℹ {note}")
-    for warning in made.fitted.warnings:
+    for warning in made.warnings:
         report(f"⚠ {warning}")
     name = "config.cfg" if output == "-" else output
     command = indent(train_command(made.config, made.task, name), "  ")
@@ -88,11 +78,11 @@ def init_cli(
 
 def add_cli(
     base: Annotated[str, Argument(help="A config with a textcat, ner or spancat, best over a transformer")],  # noqa: E501
-    output: ConfigOutput,
-    dictionary: DictionaryFile = None,
+    output: opt.ConfigOutput,
+    dictionary: opt.DictionaryFile = None,
     component: Annotated[list[str] | None, Option("--component", "-c", help="A component with a tok2vec; can be repeated. Default: all text classifiers, entity recognizers and span categorizers")] = None,  # noqa: E501
-    segmentation: Pooled = None,
-    force: Force = False,
+    segmentation: opt.Pooled = None,
+    force: opt.Force = False,
 ) -> None:  # fmt: skip
     """Add spans to an existing config: the segmenter, and models that pool spans.
 

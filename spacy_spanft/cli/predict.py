@@ -1,4 +1,4 @@
-"""`python -m spacy spanft predict`."""
+"""`python -m spacy spanft predict | card | push`: what trained pipelines do."""
 
 import sys
 from pathlib import Path
@@ -6,52 +6,37 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from ..errors import SpanftError, counted
+from ..errors import counted
 from ..ml.pairs import SEPARATOR
-from .options import (
-    Address,
-    BadBytes,
-    Code,
-    Engine,
-    Force,
-    GpuIds,
-    Model,
-    Quiet,
-    Separator,
-    Text,
-    TextPair,
-)
+from . import options as opt
 from .util import report
 
 InputFormat = Literal["parquet", "jsonl", "csv", "tsv", "txt"]
 
 
 def predict_cli(
-    model: Model,
+    model: opt.Model,
     input_path: Annotated[str, Argument(help="Texts to annotate: .parquet, .jsonl, .csv, .tsv, or .txt with one text per line; all but Parquet can be compressed (.gz, .bz2, .zst)")],  # noqa: E501
     output: Annotated[Path, Argument(help="The file to write, .parquet or .jsonl")],
     format: Annotated[InputFormat | None, Option("--format", "-f", help="Format of the input, if its file name does not tell")] = None,  # noqa: E501
-    text: Text = "text",
-    text_pair: TextPair = None,
-    separator: Separator = SEPARATOR,
-    errors: BadBytes = "strict",
+    text: opt.Text = "text",
+    text_pair: opt.TextPair = None,
+    separator: opt.Separator = SEPARATOR,
+    errors: opt.BadBytes = "strict",
     prefix: Annotated[str, Option("--prefix", help="Prefix for the names of predicted columns")] = "",  # noqa: E501
-    force: Force = False,
+    force: opt.Force = False,
     n_process: Annotated[int, Option("--n-process", "-n", min=1, help="Number of processes on CPU")] = 1,  # noqa: E501
-    gpu_id: GpuIds = "-1",
-    engine: Engine = "local",
-    address: Address = None,
-    code: Code = None,
-    quiet: Quiet = False,
+    gpu_id: opt.GpuIds = "-1",
+    engine: opt.Engine = "local",
+    address: opt.Address = None,
+    code: opt.Code = None,
+    quiet: opt.Quiet = False,
 ) -> None:  # fmt: skip
     """Predict all rows of a file, of any size. Rerun the command to resume it."""
+    from ..experiments.running import read_gpus
     from ..scale import Parts, predict
 
-    try:
-        gpu_ids = [int(number) for number in gpu_id.split(",")]
-    except ValueError as error:
-        message = f"--gpu-id is {gpu_id!r}, but must be a number, or several: 0,1"
-        raise SpanftError(message) from error
+    gpu_ids = read_gpus(gpu_id)
     try:
         predicted = predict(
             model,
@@ -75,9 +60,42 @@ def predict_cli(
         if Parts(output).is_begun:
             report("The finished parts are kept. Run the same command to resume.")
         raise
-    if predicted.failures is not None:
+    if predicted.n_failures:
         failed = f"{predicted.n_failures:,} of {counted(predicted.n_rows, 'row')}"
-        report(f"⚠ Without a prediction: {failed}. See {predicted.failures}")
+        report(f"⚠ Without a prediction: {failed}. See the column {prefix}error.")
     if not quiet:
-        rows = counted(predicted.n_rows - predicted.n_failures, "row")
-        report(f"✔ Wrote the predictions of {rows} to {output}")
+        report(f"✔ Wrote {counted(predicted.n_rows, 'row')} to {output}")
+
+
+def card_cli(
+    model: opt.Model,
+    output: Annotated[Path | None, Option("--output", "-o", help="The file to write, such as README.md in the pipeline's folder; by default, the standard output")] = None,  # noqa: E501
+    repo: Annotated[str | None, Option("--repo", "-r", help="The repository on the hub (USER/NAME), for the code that loads the pipeline")] = None,  # noqa: E501
+    force: opt.Force = False,
+) -> None:  # fmt: skip
+    """Write the model card of a pipeline: its task, scores, data and dictionary."""
+    from ..scale import model_card, read_saved
+    from ..util.files import check_target, write_whole
+
+    if output is not None:
+        check_target(output, force=force)
+    card = model_card(read_saved(model), repo)
+    if output is None:
+        print(card, end="")
+        return
+    write_whole(output, card.encode())
+    report(f"✔ Wrote {output}")
+
+
+def push_cli(
+    model: opt.Model,
+    *,
+    repo: Annotated[str, Option("--repo", "-r", help="The repository (USER/NAME), created if necessary")],  # noqa: E501
+    private: Annotated[bool, Option("--private", help="Let nobody else see the repository")] = False,  # noqa: E501
+    message: Annotated[str | None, Option("--message", "-m", help="The message of the commit")] = None,  # noqa: E501
+) -> None:  # fmt: skip
+    """Upload a pipeline to the Hugging Face hub, with its model card."""
+    from ..scale import push
+
+    url = push(model, repo, private=private, message=message)
+    print(f"✔ Uploaded {model} to {url}")

@@ -1,13 +1,14 @@
 """`python -m spacy spanft train | pretrain`."""
 
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Literal
 
 from typer import Argument, Context, Option
 
 from ..errors import SpanftError
-from .options import BadBytes, Code, DictionaryFile, Lang
+from . import options as opt
 from .util import read_overrides, report
 
 Unit = Literal["tokens", "words", "spans", "ngrams"]
@@ -18,7 +19,7 @@ def train_cli(
     ctx: Context,
     config_path: Annotated[Path, Argument(help="The config")],
     output: Annotated[Path | None, Option("--output", "-o", help="Directory to save the pipelines to")] = None,  # noqa: E501
-    code: Code = None,
+    code: opt.Code = None,
     gpu_id: Annotated[int, Option("--gpu-id", "-g", min=-1, help="0 to give each process its own GPU; -1 for CPU")] = -1,  # noqa: E501
 ) -> None:  # fmt: skip
     """Train as `spacy train` does, in several processes or on several GPUs.
@@ -45,6 +46,7 @@ def train_cli(
 
 
 def pretrain_cli(
+    ctx: Context,
     model: Annotated[str, Option("--model", "-m", help="The model to begin with, by name or path")],  # noqa: E501
     text: Annotated[list[Path], Option("--text", "-t", help="Text files, compressed or not, with a text or paragraph a line")],  # noqa: E501
     output: Annotated[Path, Option("--output", "-o", help="The folder to write; an interrupted training in it is resumed")],  # noqa: E501
@@ -53,15 +55,11 @@ def pretrain_cli(
     masking: Annotated[Unit, Option(help="What is masked at once")] = "spans",
     sbo: Annotated[bool, Option("--sbo/--no-sbo", help="Predict spans from their boundaries, too")] = True,  # noqa: E501
     share: Annotated[float, Option(help="The share of the tokens that is masked")] = 0.15,  # noqa: E501
-    dictionary: DictionaryFile = None,
-    lang: Lang = "en",
+    dictionary: opt.DictionaryFile = None,
+    lang: opt.Lang = "en",
     max_length: Annotated[int | None, Option(help="The largest number of tokens of a sequence. Default: what the encoder takes, up to 512")] = None,  # noqa: E501
-    pack: Annotated[bool, Option("--pack/--no-pack", help="Fill sequences with the lines that follow, up to the next empty one")] = True,  # noqa: E501
-    errors: BadBytes = "strict",
-    from_scratch: Annotated[bool, Option("--from-scratch", help="Begin with random weights")] = False,  # noqa: E501
-    layers: Annotated[int | None, Option(min=1, help="From scratch: the number of layers")] = None,  # noqa: E501
-    width: Annotated[int | None, Option(min=1, help="From scratch: their width")] = None,  # noqa: E501
-    vocab_size: Annotated[int | None, Option(min=1, help="From scratch: make a vocabulary of this size of the text")] = None,  # noqa: E501
+    errors: opt.BadBytes = "strict",
+    from_scratch: Annotated[bool, Option("--from-scratch", help="Begin with random weights, of the shape in the model's config.json")] = False,  # noqa: E501
     epochs: Annotated[float, Option(min=0, help="The number of passes over the text")] = 1.0,  # noqa: E501
     steps: Annotated[int | None, Option(min=1, help="The number of steps, instead of epochs")] = None,  # noqa: E501
     batch_size: Annotated[int, Option("--batch-size", "-b", min=1, help="The number of sequences that each GPU takes at once")] = 4,  # noqa: E501
@@ -70,7 +68,6 @@ def pretrain_cli(
     precision: Annotated[Precision, Option(help="fp16 and bf16 are mixed precision")] = "fp32",  # noqa: E501
     eval_share: Annotated[float, Option(min=0, max=0.5, help="The share of the text that is held out")] = 0.01,  # noqa: E501
     save_every: Annotated[int, Option(min=1, help="The steps between two checkpoints, and two measurements")] = 500,  # noqa: E501
-    log_every: Annotated[int, Option(min=1, help="The steps between two losses in the log")] = 50,  # noqa: E501
     seed: Annotated[int, Option(help="Of the weights, the order and the masks")] = 0,
 ) -> None:  # fmt: skip
     """Pre-train an encoder on your own text, as SpanBERT was.
@@ -82,30 +79,10 @@ def pretrain_cli(
     """
     from ..pretraining import Settings, pretrain
 
-    settings = Settings(
-        masking=masking,
-        sbo=sbo,
-        share=share,
-        dictionary=dictionary,
-        lang=lang,
-        max_length=max_length,
-        pack=pack,
-        errors=errors,
-        from_scratch=from_scratch,
-        layers=layers,
-        width=width,
-        vocab_size=vocab_size,
-        epochs=epochs,
-        steps=steps,
-        batch_size=batch_size,
-        accumulate=accumulate,
-        learning_rate=learning_rate,
-        precision=precision,
-        eval_share=eval_share,
-        save_every=save_every,
-        log_every=log_every,
-        seed=seed,
-    )
+    # The settings are named as the options.
+    names = {field.name for field in fields(Settings)}
+    options = {name: value for name, value in ctx.params.items() if name in names}
+    settings = Settings(**{**options, "dictionary": dictionary})
     texts = [*text, *(more or ())]
     try:
         pretrained = pretrain(model, texts, output, settings, overwrite=overwrite)

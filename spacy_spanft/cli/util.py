@@ -1,29 +1,22 @@
-"""What commands share: one-line errors, texts to read, and settings of a config."""
+"""What commands share: errors and warnings in one line, and settings of a config."""
 
-import logging
 import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from typer.core import TyperGroup
 
 from ..errors import SpanftError, visible
-from .options import OnBadBytes
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 # If set, errors are shown with their tracebacks.
 TRACEBACK = "SPANFT_TRACEBACK"
-_NO_TEXTS = "There is no text. Give it as arguments, with --file, or on standard input."
-_DEFAULTS = {
+_DEFAULTS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
 }
@@ -50,8 +43,7 @@ def short_errors() -> Iterator[None]:
             yield
             sys.stdout.flush()
         except BaseException as error:
-            wants_traceback = os.environ.get(TRACEBACK, "0") not in ("", "0")
-            if wants_traceback and isinstance(error, Exception):
+            if os.environ.get(TRACEBACK) and isinstance(error, Exception):
                 raise
             if received or isinstance(error, KeyboardInterrupt):
                 # An import that is interrupted may raise anything.
@@ -66,9 +58,9 @@ def short_errors() -> Iterator[None]:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt for Ctrl-C and SIGTERM, unless the user handles them.
+    """Raise KeyboardInterrupt for Ctrl-C and SIGTERM, and collect what was received.
 
-    YIELDS (list[int]): The signals that were received.
+    A signal that the user handles, or ignores as `nohup` does, stays as it is.
     """
     received: list[int] = []
 
@@ -76,16 +68,15 @@ def _signals() -> Iterator[list[int]]:
         received.append(number)
         raise KeyboardInterrupt
 
-    before: dict[signal.Signals, Any] = {}
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = [n for n, x in _DEFAULTS.items() if is_main and signal.getsignal(n) is x]
     try:
-        if threading.current_thread() is threading.main_thread():
-            for number, default in _DEFAULTS.items():
-                if signal.getsignal(number) is default:
-                    before[number] = signal.signal(number, stop)
+        for number in numbers:
+            signal.signal(number, stop)
         yield received
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in numbers:
+            signal.signal(number, _DEFAULTS[number])
 
 
 @contextmanager
@@ -102,18 +93,11 @@ def _short_warnings() -> Iterator[None]:
         printed.add(line)
         return line if is_new else ""
 
-    handler = logging.StreamHandler(sys.stderr)
-    handler.terminator = ""
-    logger = logging.getLogger("py.warnings")
-    logger.addHandler(handler)
-    logging.captureWarnings(True)
     warnings.formatwarning = short
     try:
         yield
     finally:
         warnings.formatwarning = python_format
-        logging.captureWarnings(False)
-        logger.removeHandler(handler)
 
 
 def _fail_for_file(error: OSError) -> NoReturn:
@@ -151,51 +135,3 @@ def read_overrides(args: list[str]) -> dict[str, Any]:
     except ClickException as error:
         reason = error.format_message()
         raise SpanftError(f"This is not a setting of a config: {reason}") from error
-
-
-def read_texts(
-    texts: list[str] | None, file: str | None, errors: OnBadBytes
-) -> Iterator[str]:
-    """Read texts, one per line where they are in a file.
-
-    texts (Optional[list[str]]): Texts from the command line.
-    file (Optional[str]): A file in their place; without either, the standard input.
-    errors (str): "strict" raises for bytes that are not text, "replace" replaces them.
-    RETURNS (Iterator[str]): The texts, of which there is at least one.
-    """
-    from ..training.readers.rows import FORMATS
-
-    if texts and file:
-        raise SpanftError("Pass texts or --file, not both.")
-    if texts:
-        return iter(texts)
-    if file is None and sys.stdin.isatty():
-        raise SpanftError(_NO_TEXTS)
-    if file is not None and FORMATS.keys() & {*PurePath(file.lower()).suffixes}:
-        raise SpanftError(
-            f"{file!r} is a table, but --file takes one text per line. Write its "
-            "column of texts to a text file."
-        )
-    return _lines(file, errors)
-
-
-def _lines(file: str | None, errors: OnBadBytes) -> Iterator[str]:
-    from ..training.readers.rows import lines_of
-
-    is_empty = True
-    for line in lines_of(file or "-", errors):
-        if line.strip():
-            is_empty = False
-            yield line.rstrip("\r\n")
-    if is_empty:
-        where = f"There is no text in {file!r}: it is empty, or all white space."
-        raise SpanftError(where if file else _NO_TEXTS)
-
-
-def short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
-    """Pass texts on, and raise for one that is longer than the pipeline takes."""
-    from ..training.readers.rows import check_length
-
-    for number, text in enumerate(texts, 1):
-        check_length(nlp, text, f"Text {number:,}")
-        yield text

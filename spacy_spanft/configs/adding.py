@@ -58,8 +58,7 @@ def add_spans(
         recognizers and span categorizers.
     segmentation (Optional[str]): "spans" or "none"; None takes spans for texts, and
         windows for tokens.
-    RETURNS (Added): The new config, which differs in the segmenter, the components'
-        model blocks, annotating_components and, if it had none, after_init alone.
+    RETURNS (Added): The new config.
     """
     plain = interpolated(config)
     check_blocks(plain)

@@ -1,7 +1,6 @@
 """Fits a config to its data: epochs, windows, and the range of scores."""
 
 from math import ceil, floor
-from typing import NamedTuple
 
 from confection import Config
 
@@ -22,17 +21,14 @@ _MOST_EPOCHS = 20
 _FEWEST_STEPS = 200
 
 
-class Fitted(NamedTuple):
-    """What data hold and what was changed for them, and what may spoil a training."""
-
-    notes: list[str]
-    warnings: list[str]
-
-
-def fit_to_data(config: Config, task: str, train: str, dev: str | None) -> Fitted:
+def fit_to_data(
+    config: Config, task: str, train: str, dev: str | None
+) -> tuple[list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
     dev (Optional[str]): The dev data; None if it is held out from the training data.
+    RETURNS (tuple[list[str], list[str]]): What data hold and what was changed for them,
+        and what may spoil a training.
     """
     names = {"train": train, "dev": dev or ""}
     if dev is None:
@@ -52,7 +48,7 @@ def fit_to_data(config: Config, task: str, train: str, dev: str | None) -> Fitte
     if unseen := sorted(data["dev"].labels.keys() - data["train"].labels.keys()):
         only = f"These labels occur only in {names['dev']} and cannot be learned"
         warnings.append(f"{only}: {listed(unseen)}.")
-    return Fitted([*notes, *filter(None, changes)], warnings)
+    return [*notes, *filter(None, changes)], warnings
 
 
 def fitting_epochs(config: Config, n_texts: int) -> int:

@@ -12,7 +12,7 @@ from spacy.util import load_model_from_config
 from ..errors import SpanftError, visible
 from ..util import SEGMENTER
 from .adding import add_spans
-from .fitting import Fitted, fit_to_data
+from .fitting import fit_to_data
 from .sources import guess_columns, guess_task, set_sources
 from .templates import ENCODERS, REGIMES, TASKS, base
 
@@ -21,11 +21,12 @@ _WIDTH = 86
 
 
 class Made(NamedTuple):
-    """A config, its task, and what its data hold."""
+    """A config, its task, what its data hold, and what may spoil a training."""
 
     config: Config
     task: str
-    fitted: Fitted
+    notes: list[str]
+    warnings: list[str]
 
 
 def config_for_data(
@@ -45,22 +46,22 @@ def config_for_data(
     **settings: The other settings of `task_config`.
     RETURNS (Made): The config, and what the data hold.
     """
-    columns, fitted = columns or {}, Fitted([], [])
+    columns, detected = columns or {}, []
     if train is None:
         if dev is not None:
             raise SpanftError("--dev is given without --train: add the training data.")
         task = task or "textcat"
         config = task_config(task, lang=lang, columns=columns, **settings)
-        return Made(config, task, fitted)
+        return Made(config, task, [], [])
     if task in (None, "score", "text_score"):
         columns = guess_columns(train, columns)
     if task is None:
         task = guess_task(train, columns, lang)
-        fitted.notes.append(f"Detected from the data: --pipeline {task}")
+        detected = [f"Detected from the data: --pipeline {task}"]
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
     notes, warnings = fit_to_data(config, task, train, dev)
-    return Made(config, task, Fitted([*fitted.notes, *notes], warnings))
+    return Made(config, task, [*detected, *notes], warnings)
 
 
 def task_config(
@@ -92,7 +93,6 @@ def task_config(
     files (Optional[Mapping[str, str]]): The files of "train" and "dev", if known.
     columns (Optional[Mapping[str, str]]): The columns of a table: of "text",
         "text_pair", "label" or "score".
-    RETURNS (Config): The config, with its variables as they are.
     """
     config = base(task)
     config["nlp"]["lang"] = lang
@@ -124,12 +124,11 @@ def _encoder_of(lang: str) -> str:
 
 
 def make_config(task: str, *, name: str = "config.cfg", **settings: Any) -> str:
-    """Make the config of a task, with spaCy's defaults.
+    """Make the config of a task, with spaCy's defaults and a comment on training it.
 
     task (str): The name of one of TASKS.
     name (str): The name of the file that it will have.
     **settings: The other settings of `task_config`.
-    RETURNS (str): The config, after a comment that shows how to train it.
     """
     return config_text(task_config(task, **settings), task, name)
 

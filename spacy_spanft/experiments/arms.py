@@ -10,7 +10,7 @@ They are read from YAML:
       no-cls:
         block: {use_cls: false}
 
-The configs are those of `spanft init`, or the user's own.
+The configs are those of `spanft init`, or files.
 """
 
 import re
@@ -37,21 +37,20 @@ _KNOWN: dict[str, Collection[str]] = {
 }
 NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
 # An arm or a task names a folder, on any file system.
-_FOLDER_NAME = re.compile(r"(?!arms\.json$)\w([\w .+-]{0,98}[\w+-])?", re.IGNORECASE)
+_FOLDER_NAME = re.compile(r"\w([\w .+-]{0,98}[\w+-])?")
 
 
 class ArmConfig(NamedTuple):
     """The settings of an arm.
 
     name (str): Its name.
-    config (str): "baseline", without spans, or "spanft"; of your own configs,
-        "baseline" reads PREFIX_baseline.cfg.
+    config (str): "baseline", without spans, "spanft", or a .cfg file.
     regime (str): The training regime, as for `spanft init --regime`; "" for the
         default.
     segmenter (Optional[dict]): The block of another segmenter.
-    dictionary (Any): The dictionary: a file, or the block of a reader.
+    dictionary (Any): The dictionary: a file, or the block of a reader. {data} in its
+        path is the folder of the task.
     block (dict): Settings of the block that uses spans.
-    overlay (str): A .cfg file whose blocks are merged into the config.
     set (dict): Any other settings: {"training.dropout": 0.2}.
     note (str): A note for the report.
     """
@@ -62,9 +61,13 @@ class ArmConfig(NamedTuple):
     segmenter: dict[str, Any] | None = None
     dictionary: Any = None
     block: dict[str, Any] = {}  # noqa: RUF012 (never written to)
-    overlay: str = ""
     set: dict[str, Any] = {}  # noqa: RUF012
     note: str = ""
+
+    @property
+    def has_file(self) -> bool:
+        """Whether its config is a file."""
+        return self.config.endswith(".cfg")
 
 
 def read_arms(path: str | Path) -> list[ArmConfig]:
@@ -83,7 +86,7 @@ def read_arms(path: str | Path) -> list[ArmConfig]:
     if not isinstance(arms, dict) or not arms:
         raise SpanftError(f"{path} is not an arms file: it has no arms under `arms:`.")
     check_folder_names(list(map(str, arms)), f"an arm of {path}")
-    return [_arm(path, str(name), settings) for name, settings in arms.items()]
+    return [_arm(path, str(name), settings or {}) for name, settings in arms.items()]
 
 
 def check_folder_names(names: list[str], kind: str) -> None:
@@ -99,7 +102,6 @@ def check_folder_names(names: list[str], kind: str) -> None:
 
 
 def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
-    settings = {} if settings is None else settings
     if not isinstance(settings, dict):
         raise SpanftError(f"{path}: the arm {name!r} has no settings: {settings!r:.80}")
     known = ArmConfig._fields[1:]
@@ -115,16 +117,13 @@ def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
     return ArmConfig(name, **settings)
 
 
-def config_of(arm: ArmConfig, source: str | Path) -> Config:
+def config_of(arm: ArmConfig, pipeline: str, folder: str = "") -> Config:
     """Return the config of an arm, not interpolated.
 
-    source (Union[str, Path]): The name of a pipeline whose configs come with the
-        package; or, as a Path, the start of the names of your own: "configs/textcat"
-        for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg.
+    pipeline (str): The pipeline whose configs come with the package.
+    folder (str): The folder of the task.
     """
-    config = _base_config(arm, source)
-    if arm.overlay:
-        config = config.merge(read_config(arm.overlay))
+    config = _base_config(arm, pipeline)
     changes: dict[str, Any] = {}
     for key in ("segmenter", "dictionary"):
         if getattr(arm, key) is not None and SEGMENTER not in config["components"]:
@@ -137,8 +136,13 @@ def config_of(arm: ArmConfig, source: str | Path) -> Config:
         if arm.segmenter.get("@segmenters") != NGRAM_SEGMENTER:
             # The others take no dictionary.
             config.get("initialize", {}).get("components", {}).pop(SEGMENTER, None)
-    if arm.dictionary is not None:
-        changes[f"initialize.components.{SEGMENTER}.dictionary"] = arm.dictionary
+    if (dictionary := arm.dictionary) is not None:
+        if isinstance(dictionary, str):
+            dictionary = dictionary.replace("{data}", folder)
+        elif isinstance(dictionary.get("path"), str):
+            path = dictionary["path"].replace("{data}", folder)
+            dictionary = {**dictionary, "path": path}
+        changes[f"initialize.components.{SEGMENTER}.dictionary"] = dictionary
     if arm.block:
         block = next(_span_blocks("components", config.get("components", {})), None)
         if block is None:
@@ -152,15 +156,15 @@ def config_of(arm: ArmConfig, source: str | Path) -> Config:
     return config
 
 
-def _base_config(arm: ArmConfig, source: str | Path) -> Config:
+def _base_config(arm: ArmConfig, pipeline: str) -> Config:
     """Return the config before the changes of the arm."""
-    if isinstance(source, Path):
-        if arm.regime not in ("", "everything"):
+    if arm.has_file:
+        if arm.regime:
             raise SpanftError(
                 f"The arm {arm.name!r} has the regime {arm.regime!r}, which only the "
                 f"package's own configs have. Write it into your config."
             )
-        return read_config(f"{source}_{arm.config}.cfg")
+        return read_config(arm.config)
     for key, known in (("config", ("baseline", "spanft")), ("regime", ("", *REGIMES))):
         if (value := getattr(arm, key)) not in known:
             options = listed(list(filter(None, known)))
@@ -169,7 +173,7 @@ def _base_config(arm: ArmConfig, source: str | Path) -> Config:
     # `block` needs the span model; a segmenter is left out where nothing uses spans.
     is_bare = arm.block.get("segmentation") == "none"
     return task_config(
-        source,
+        pipeline,
         spans=arm.config == "spanft",
         segmentation="none" if is_bare else "spans",
         regime=arm.regime or None,
@@ -189,7 +193,7 @@ def change(config: Config, path: str, value: Any, who: str) -> None:
             hint = meant(section, block)
             raise SpanftError(f"{who} sets {path!r}, but there is no section.{hint}")
         block = block[section]
-    known = {*block, *_KNOWN.get(path.rpartition(".")[0], [key])}
+    known = {*block, *_KNOWN.get(".".join(sections), [key])}
     if not sections or key not in known:
         hint = f"{meant(key, known)} Known: {', '.join(sorted(known))}."
         raise SpanftError(f"{who} sets {path!r}, which is not a known setting.{hint}")

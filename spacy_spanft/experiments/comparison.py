@@ -1,28 +1,33 @@
 """Several trained pipelines, grouped into arms, on the same test data."""
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from statistics import mean, median, stdev
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
 from ..errors import ComparisonError
 from ..util import require
-from ..util.files import is_there
 from ..util.pipelines import check_pipeline
-from .measuring import Measured, Setup, measure, run_in_subprocess
+from .measuring import (
+    Measured,
+    Setup,
+    is_written,
+    measure,
+    run_in_subprocess,
+    write_ensemble,
+)
 from .run_folder import Training
 from .significance import (
     Difference,
-    MethodDifference,
     method_difference,
     models_difference,
     resample,
 )
-from .written import is_written
+from .task_data import check_data
 
 
 class Arm(NamedTuple):
@@ -30,14 +35,14 @@ class Arm(NamedTuple):
 
     models (Optional[Difference]): How much better these trained models are than those
         of the first arm, on texts of this kind; None for the first arm.
-    method (Optional[MethodDifference]): How much better the method is, with other seeds
+    method (Optional[Difference]): How much better the method is, with other seeds
         and other texts; None for the first arm, and if an arm has a single run.
     """
 
     name: str
     runs: list[Measured]
     models: Difference | None = None
-    method: MethodDifference | None = None
+    method: Difference | None = None
 
     @property
     def scores(self) -> list[float]:
@@ -54,15 +59,8 @@ class Arm(NamedTuple):
         """The standard deviation of the scores, if there are several."""
         return stdev(self.scores) if len(self.runs) > 1 else None
 
-    def to_json(self, base: int | None) -> dict[str, Any]:
-        """Return plain values.
-
-        base (Optional[int]): The number of weights of the first arm.
-        """
-        n_parameters = self.runs[0].n_parameters
-        added = n_parameters / base - 1 if n_parameters and base else None
-        runs = [run.words_per_second for run in self.runs]
-        speeds = [speed for speed in runs if speed is not None]
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
         return {
             "name": self.name,
             "scores": self.scores,
@@ -70,13 +68,11 @@ class Arm(NamedTuple):
             "std": self.std,
             "models": self.models and self.models._asdict(),
             "method": self.method and self.method._asdict(),
-            "n_parameters": n_parameters,
-            "parameters_added": added,
-            "words_per_second": median(speeds) if speeds else None,
-            "words_per_second_range": [min(speeds), max(speeds)] if speeds else None,
-            "peak_memory": mean_known([run.peak_memory for run in self.runs]),
-            "spans_per_doc": mean_known([run.spans_per_doc for run in self.runs]),
-            "n_ngrams": self.runs[0].n_ngrams,
+            "n_parameters": self.runs[0].n_parameters,
+            "words_per_second": of_known(
+                median, (run.words_per_second for run in self.runs)
+            ),
+            "peak_memory": of_known(mean, (run.peak_memory for run in self.runs)),
         }
 
 
@@ -84,8 +80,6 @@ class Comparison(NamedTuple):
     """Arms on the same data, the baseline first.
 
     n_docs (int): The number of texts.
-    ensembles (list[Arm]): The runs of each arm as one pipeline, if requested, compared
-        with the ensemble of the first arm.
     notes (Mapping[str, str]): The notes on arms.
     trainings (Sequence[Training]): How the runs were trained, if that is known.
     missing (Mapping[str, str]): Why runs of the experiment are missing, by ARM/SEED.
@@ -95,7 +89,6 @@ class Comparison(NamedTuple):
     data: str
     n_docs: int
     arms: list[Arm]
-    ensembles: list[Arm] = []  # noqa: RUF012 (never written to)
     notes: Mapping[str, str] = {}
     trainings: Sequence[Training] = ()
     missing: Mapping[str, str] = {}
@@ -107,24 +100,20 @@ class Comparison(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return all figures as values that `json.dumps` takes."""
-        base = self.arms[0].runs[0].n_parameters
         return {
-            "metric": self.metric,
+            **self._asdict(),
             "metric_meaning": self.meaning,
-            "data": self.data,
-            "n_docs": self.n_docs,
-            "arms": [arm.to_json(base) for arm in self.arms],
-            "ensembles": [arm.to_json(base) for arm in self.ensembles],
-            "notes": dict(self.notes),
+            "arms": [arm.to_json() for arm in self.arms],
             "trainings": [training._asdict() for training in self.trainings],
-            "missing": dict(self.missing),
         }
 
 
-def mean_known(values: Sequence[float | None]) -> float | None:
-    """Return the mean of numbers; None if one is unknown, or there are none."""
+def of_known(
+    average: Callable[[list[float]], float], values: Iterable[float | None]
+) -> float | None:
+    """Return the average of the known numbers; None if there are none."""
     known = [value for value in values if value is not None]
-    return mean(known) if known and len(known) == len(values) else None
+    return average(known) if known else None
 
 
 def compare(
@@ -142,7 +131,7 @@ def compare(
     The arms take turns, so that a slow moment of the machine affects all of them.
 
     arms (Mapping[str, Sequence[Union[str, Path]]]): For each arm its pipelines, which
-        differ in their seeds, or files of predictions (.jsonl). The first arm is the
+        differ in their seeds, or files of predictions (.spacy). The first arm is the
         baseline.
     data (Union[str, Path]): The test data: DocBins (.spacy), or whatever the pipelines'
         own dev corpus reads.
@@ -151,15 +140,14 @@ def compare(
     positive_label (Optional[str]): The positive label, for "cats_f1".
     gpu_id (int): The GPU; -1 for the CPU.
     n_resamples (int): The number of bootstrap samples.
-    ensemble (bool): Whether to measure the runs of each arm as one pipeline, too.
+    ensemble (bool): Whether to measure the runs of each arm as one pipeline, too, as an
+        arm "NAME (ensemble)": scores averaged, spans by majority.
     RETURNS (Comparison): The scores, costs and differences.
     """
     require("A comparison", "scipy")
     paths_of = {name: [str(path) for path in paths] for name, paths in arms.items()}
-    reference = _check_arms(paths_of)
-    several = {name: paths for name, paths in paths_of.items() if len(paths) > 1}
-    if ensemble and not several:
-        raise ComparisonError("No arm has several runs, which an ensemble consists of.")
+    reference = _reference(paths_of)
+    check_data(str(data))
     setup = Setup(str(data), metric, positive_label, gpu_id, reference)
     runs: dict[str, list[Measured]] = {name: [] for name in paths_of}
     columns = [[(name, path) for path in paths] for name, paths in paths_of.items()]
@@ -167,45 +155,59 @@ def compare(
     # The metric of the first one is that of all.
     jobs = sorted(turns, key=lambda job: job[1] != reference)
     for name, path in tqdm(jobs, "Measuring", disable=None, leave=False):
-        run = run_in_subprocess(measure, [path], setup)
+        run = run_in_subprocess(measure, path, setup)
         setup = setup._replace(metric=run.metric)
         runs[name].append(run)
-    _check_alike(runs)
-    _warn_copies(runs)
-    compared, ensembles = _arms(runs, n_resamples), []
     if ensemble:
-        voted = {
-            name: [run_in_subprocess(measure, paths, setup)]
-            for name, paths in several.items()
-        }
-        joint = _arms({**runs, **voted}, n_resamples)
-        ensembles = [arm for arm in joint if arm.name in several]
+        runs |= _ensembles(paths_of, setup)
+    _check_alike(runs)
+    compared = _arms(runs, n_resamples)
     first = compared[0].runs[0]
-    return Comparison(first.metric, str(data), len(first.texts), compared, ensembles)
+    return Comparison(first.metric, str(data), len(first.texts), compared)
 
 
-def _check_arms(arms: Mapping[str, Sequence[str]]) -> str:
-    """Raise for arms that cannot be compared, before anything is measured.
+def _reference(arms: Mapping[str, Sequence[str]]) -> str:
+    """Return the pipeline that determines how files of predictions are scored.
 
-    RETURNS (str): The pipeline that determines how files of predictions are scored.
+    Raises for arms that cannot be compared, before anything is measured.
     """
     if not arms or not all(arms.values()):
         raise ComparisonError(
             "There is nothing to compare: name at least one pipeline."
         )
     paths = list(chain.from_iterable(arms.values()))
-    for path in paths:
-        if not is_written(path):
-            check_pipeline(path)
-        elif not is_there(path):
-            raise ComparisonError(f"There is no file {path!r}.")
+    for name, of_arm in arms.items():
+        if len(set(of_arm)) < len(of_arm):
+            raise ComparisonError(f"The arm {name!r} has the same run twice: {of_arm}.")
     pipelines = [path for path in paths if not is_written(path)]
+    for path in paths:
+        (check_data if is_written(path) else check_pipeline)(path)
     if not pipelines:
         raise ComparisonError(
             f"A pipeline determines how predictions are scored, and there is none. "
             f"Name one beside {', '.join(paths)}."
         )
     return pipelines[0]
+
+
+def _ensembles(
+    arms: Mapping[str, Sequence[str]], setup: Setup
+) -> dict[str, list[Measured]]:
+    """Measure the runs of each arm that has several pipelines as one."""
+    several = {
+        name: paths
+        for name, paths in arms.items()
+        if len(paths) > 1 and not any(map(is_written, paths))
+    }
+    if not several:
+        raise ComparisonError("No arm has several pipelines to make an ensemble of.")
+    measured = {}
+    with TemporaryDirectory() as folder:
+        for number, (name, paths) in enumerate(several.items()):
+            file = str(Path(folder, f"{number}.spacy"))
+            run_in_subprocess(write_ensemble, paths, setup, file)
+            measured[f"{name} (ensemble)"] = [run_in_subprocess(measure, file, setup)]
+    return measured
 
 
 def _check_alike(arms: Mapping[str, list[Measured]]) -> None:
@@ -221,18 +223,6 @@ def _check_alike(arms: Mapping[str, list[Measured]]) -> None:
             raise ComparisonError(
                 f"{run.metric} means {first.meaning} for {base!r} and {run.meaning} "
                 f"for {name!r}. Choose another metric."
-            )
-
-
-def _warn_copies(arms: Mapping[str, list[Measured]]) -> None:
-    """Warn of runs that may not be independent of each other."""
-    for name, runs in arms.items():
-        keys = [tuple(run.answers) if run.seed is None else run.seed for run in runs]
-        if len(set(keys)) < len(keys):
-            warnings.warn(
-                f"Runs of {name!r} have the same seed, or the same answers to all "
-                f"texts: they may not be independent runs.",
-                stacklevel=3,
             )
 
 

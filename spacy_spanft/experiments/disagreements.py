@@ -56,19 +56,14 @@ def disagreements(comparison: Comparison) -> list[Side]:
     first, last = comparison.arms[0], comparison.arms[-1]
     sides = []
     for better, worse in [(last, first), (first, last)] if first is not last else []:
-        texts = _texts_better(better, worse)
+        good, bad = _errors(better), _errors(worse)
+        is_score = comparison.metric in OF_NUMBERS
+        is_better = good < bad if is_score else (good < 0.5) & (bad > 0.5)
+        order = np.argsort(good - bad, kind="stable")
+        texts = [int(i) for i in order if is_better[i]]
         examples = [_example(comparison, index) for index in texts[:_N_SHOWN]]
         sides.append(Side(better.name, worse.name, len(texts), examples))
     return sides
-
-
-def _texts_better(better: Arm, worse: Arm) -> list[int]:
-    """Return the texts on which an arm is better, the furthest apart first."""
-    good, bad = _errors(better), _errors(worse)
-    is_score = better.runs[0].metric in OF_NUMBERS
-    is_better = good < bad if is_score else (good < 0.5) & (bad > 0.5)
-    order = np.argsort(good - bad, kind="stable")
-    return [int(i) for i in order if is_better[i]]
 
 
 def _errors(arm: Arm) -> NDArray[np.float64]:
@@ -76,7 +71,9 @@ def _errors(arm: Arm) -> NDArray[np.float64]:
     if arm.runs[0].metric in OF_NUMBERS:
         gaps = [np.abs(run.rows[:, 0] - run.rows[:, 1]) for run in arm.runs]
         return np.mean(gaps, axis=0)
-    return np.mean([np.asarray(run.wrong, np.float64) for run in arm.runs], axis=0)
+    pairs = [zip(run.answers, run.gold, strict=True) for run in arm.runs]
+    wrong = [[answer != gold for answer, gold in of_run] for of_run in pairs]
+    return np.mean(wrong, axis=0, dtype=np.float64)
 
 
 def _example(comparison: Comparison, index: int) -> Example:
@@ -102,7 +99,7 @@ def _marked(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
         text = f"{text[:_N_CHARACTERS]}…"
     ents: list[dict[str, Any]] = []
     for start, end in spans:
-        if (ents[-1]["end"] if ents else 0) <= start < end <= len(text):
+        if end <= len(text):
             label = "even" if len(ents) % 2 else "odd"
             ents.append({"start": start, "end": end, "label": label})
     # displaCy escapes the text.

@@ -19,7 +19,6 @@ from .row_scores import (
     Score,
     accuracy,
     count_score,
-    has_error,
     macro_auc,
     matthews,
 )
@@ -36,8 +35,6 @@ class Metric(NamedTuple):
     score (Callable[[Rows], float]): Computes the score from rows; it can be pickled.
     answers (Callable[[Example], tuple[str, str]]): The right and the predicted answer,
         in words; "nothing" if there is none.
-    wrong (Optional[Callable[[Sequence[Example]], Rows]]): Whether the answer to each
-        Doc is wrong; None for scores.
     meaning (str): What the name stands for, if that differs between pipelines.
     """
 
@@ -45,7 +42,6 @@ class Metric(NamedTuple):
     rows: MakeRows
     score: Score
     answers: Callable[[Example], tuple[str, str]]
-    wrong: MakeRows | None = None
     meaning: str = ""
     labels: tuple[str, ...] = ()
 
@@ -70,16 +66,12 @@ def metric_of(
         weights = {key: weight for key, weight in weights.items() if weight}
         largest = max(weights.values(), default=None)
         heaviest = [key for key in weights if weights[key] == largest]
-        name = next((key for key in heaviest if key in metrics), None)
-        if name is None and metrics:
-            raise ComparisonError(
-                f"The highest weight in the [training.score_weights] of {path!r} is "
-                f"{', '.join(heaviest) or NOTHING}, which cannot be compared. Choose "
-                f"with --metric, one of: {', '.join(metrics)}."
-            )
+        name = next((k for k in heaviest if k in metrics), ", ".join(heaviest))
     if name not in metrics:
-        names = ", ".join(metrics) or "none"
-        raise ComparisonError(f"{path!r} has no metric {name!r}. It has: {names}.")
+        raise ComparisonError(
+            f"{path!r} has no metric {name!r} to be compared by. Choose with --metric, "
+            f"one of: {', '.join(metrics) or NOTHING}."
+        )
     return metrics[name]
 
 
@@ -118,38 +110,25 @@ def _label_metrics(
         )
     # Labels that only the data has get their numbers as they come.
     numbers = partial(_numbers, {**{name: i for i, name in enumerate(labels)}, "": -1})
-
-    def wrong(examples: Sequence[Example]) -> Rows:
-        gold, guess = numbers(examples).T
-        return np.asarray(gold != guess)
-
-    def areas(gold: Cats, guess: Cats) -> Rows:
-        # A label without a right score is wrong.
-        return _pairs({name: gold.get(name) or 0.0 for name in labels}, guess, labels)
-
-    counts = _rows(partial(_exclusive_counts, labels=labels), labels)
-    metric = partial(Metric, answers=_best_answers, wrong=wrong, labels=tuple(labels))
+    counts = _rows(partial(_exclusive_counts, labels=labels))
+    metric = partial(Metric, answers=_best_answers, labels=tuple(labels))
     metrics = [metric(name, counts, score) for name, score in OF_LABEL_COUNTS.items()]
-    metrics.append(metric("cats_macro_auc", _rows(areas, labels), macro_auc))
     metrics.append(metric("cats_accuracy", numbers, accuracy))
     metrics.append(metric("cats_matthews", numbers, matthews))
-    ocount_scorer = scorer.get("positive_label") if isinstance(scorer, dict) else None
-    ocount_scorer = ocount_scorer or component.cfg.get("positive_label")
-    ocount_scorer = ocount_scorer if ocount_scorer in labels else None
+    of_scorer = scorer.get("positive_label") if isinstance(scorer, dict) else None
+    of_scorer = of_scorer or component.cfg.get("positive_label")
+    of_scorer = of_scorer if of_scorer in labels else None
     is_binary = len(labels) == 2
-    positive = positive or ocount_scorer or (labels[1] if is_binary else None)
+    score = metrics[0]._replace(name="cats_score", meaning="macro F")
+    if is_binary and of_scorer is not None:
+        number = labels.index(of_scorer)
+        of_one = lambda examples: counts(examples)[:, number]  # noqa: E731
+        meaning = f"F ({of_scorer})"
+        score = metric("cats_score", of_one, count_score, meaning=meaning)
+    positive = positive or of_scorer or (labels[1] if is_binary else None)
     if positive is not None:
         rows = partial(_positive_counts, numbers, labels.index(positive))
         metrics.append(metric("cats_f1", rows, count_score, meaning=f"F1 ({positive})"))
-    score = metrics[0]._replace(name="cats_score", meaning="macro F")
-    if is_binary and ocount_scorer is not None:
-        number = labels.index(ocount_scorer)
-        score = metric(
-            "cats_score",
-            lambda examples: counts(examples)[:, number],
-            count_score,
-            meaning=f"F ({ocount_scorer})",
-        )
     return [score, *metrics]
 
 
@@ -165,16 +144,12 @@ def _multilabel_metrics(component: Any) -> list[Metric]:
         predicted = ", ".join(sorted(c for c in guess if guess[c] >= threshold))
         return right or NOTHING, predicted or NOTHING
 
-    def wrong(examples: Sequence[Example]) -> Rows:
-        return has_error(counts(examples))
-
-    counts = _rows(partial(_counts, labels=labels, threshold=threshold), labels)
-    areas = _rows(partial(_pairs, labels=labels), labels)
-    metric = partial(Metric, answers=answers, wrong=wrong, labels=tuple(labels))
+    counts = _rows(partial(_counts, labels=labels, threshold=threshold))
+    areas = _rows(partial(_pairs, labels=labels))
+    metric = partial(Metric, answers=answers, labels=tuple(labels))
     auc = metric("cats_macro_auc", areas, macro_auc)
-    score = auc._replace(name="cats_score", meaning="macro AUC")
     others = [metric(name, counts, score) for name, score in OF_LABEL_COUNTS.items()]
-    return [score, *others, auc]
+    return [auc._replace(name="cats_score", meaning="macro AUC"), *others, auc]
 
 
 def _number_metrics(label: str) -> list[Metric]:
@@ -205,32 +180,28 @@ def _span_metrics(prefix: str, key: str | None) -> list[Metric]:
         ]
         return np.array(counts, np.int64).reshape(-1, 3)
 
-    def wrong(examples: Sequence[Example]) -> Rows:
-        return has_error(rows(examples))
-
     def answers(example: Example) -> tuple[str, str]:
         return _in_words(example.reference, key), _in_words(example.predicted, key)
 
     return [
-        Metric(f"{prefix}_{end}", rows, score, answers, wrong)
+        Metric(f"{prefix}_{end}", rows, score, answers)
         for end, score in OF_SPAN_COUNTS.items()
     ]
 
 
-def _rows(to_row: Callable[[Cats, Cats], Rows], labels: Sequence[str]) -> MakeRows:
-    """Make rows of the labels that the pipeline knows, as spaCy's Scorer does."""
-    known = set(labels)
+def _rows(to_row: Callable[[Cats, Cats], Rows]) -> MakeRows:
+    """Make rows of right and predicted labels."""
 
     def rows(examples: Sequence[Example]) -> Rows:
-        both = ((e.reference.cats, e.predicted.cats) for e in examples)
-        kept = ([{k: c[k] for k in c if k in known} for c in pair] for pair in both)
-        return np.array([to_row(gold, guess) for gold, guess in kept])
+        return np.array([to_row(e.reference.cats, e.predicted.cats) for e in examples])
 
     return rows
 
 
 def _exclusive_counts(gold: Cats, guess: Cats, labels: Sequence[str]) -> Rows:
-    right, predicted = _best(gold), _best(guess)
+    # Of the labels that the pipeline knows, as spaCy's Scorer does.
+    kept = ({k: cats[k] for k in cats if k in labels} for cats in (gold, guess))
+    right, predicted = map(_best, kept)
     is_gold = np.array([label == right for label in labels])
     return _outcomes(is_gold, np.array([label == predicted for label in labels]))
 

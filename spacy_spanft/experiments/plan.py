@@ -1,10 +1,10 @@
 """The runs of an experiment, each with the config that it trains."""
 
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,19 +29,17 @@ from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary
 from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.random import piece_lengths
-from ..training.schedules import evaluation_steps
 from ..util import SEGMENTER
-from ..util.files import check_source
 from .arms import ArmConfig, change, check_folder_names, config_of
-from .run_folder import SCORES, State, fingerprint_of, state_of
+from .run_folder import fingerprint_of, is_done
 from .task_data import Data, find_data, read_examples, readers_of
 
 RANDOM_SEGMENTER = "spacy-spanft.RandomSegmenter.v1"
 NLTK_SEGMENTER = "spacy-spanft.NltkChunkSegmenter.v1"
 # Settings that tell the runs apart.
-_OURS = ("system.seed", "training.seed", "paths.train", "paths.dev", "training.logger")
+_OURS = ("system.seed", "training.seed", "paths.train", "paths.dev")
 _RUNNER = "the experiment"
-# The least number of evaluations in a training.
+# About how often a training is evaluated.
 _N_EVALUATIONS = 10
 
 
@@ -63,20 +61,19 @@ class Run(NamedTuple):
     note: str = ""
 
     @property
-    def state(self) -> State:
-        """Whether the run is "done", is "new", or was done with other settings."""
-        return state_of(self.folder, self.fingerprint)
+    def is_done(self) -> bool:
+        """Whether the run is done, with the same settings and files."""
+        return is_done(self.folder, self.fingerprint)
 
 
 @dataclass
 class _Plan:
     """How an arm is trained on a task, whatever the seed."""
 
-    task: str
     arm: ArmConfig
     data: Data
     config: Config
-    note: str
+    note: str = ""
 
 
 def plan_runs(
@@ -85,7 +82,6 @@ def plan_runs(
     output: str | Path,
     *,
     pipeline: str | None = None,
-    configs: str | Path | None = None,
     nltk_data: Path | None = None,
     seeds: Sequence[int] = (0, 1, 2),
     epochs: int | None = None,
@@ -99,9 +95,6 @@ def plan_runs(
     output (Union[str, Path]): The folder of the runs: OUTPUT/TASK/ARM/SEED.
     pipeline (Optional[str]): The pipeline, as for `spanft init --pipeline`; None reads
         it in task.json, or detects it from the data.
-    configs (Optional[Union[str, Path]]): Your own configs instead: "configs/textcat"
-        for configs/textcat_baseline.cfg and configs/textcat_spanft.cfg; or their
-        folder, if task.json has the name.
     nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
     seeds (Sequence[int]): The seeds.
     epochs (Optional[int]): The number of epochs; None is 3, and more for few texts.
@@ -110,14 +103,14 @@ def plan_runs(
     RETURNS (list[Run]): The runs.
     """
     overrides = dict(overrides or {})
-    names = [Path(folder).resolve().name for folder in data]
-    check_folder_names(names, "a folder of data")
-    tasks = dict(zip(names, map(find_data, data), strict=True))
-    sources = {name: _source(configs, pipeline, task) for name, task in tasks.items()}
-    plans = [
-        _Plan(name, arm, task, config_of(arm, sources[name]), arm.note)
-        for (name, task), arm in product(tasks.items(), arms)
-    ]
+    tasks = list(map(find_data, data))
+    check_folder_names([task.name for task in tasks], "a folder of data")
+    plans = []
+    for task in tasks:
+        needs_pipeline = not all(arm.has_file for arm in arms)
+        name = _pipeline(pipeline, task) if needs_pipeline else ""
+        folder = task.folder.as_posix()
+        plans += [_Plan(arm, task, config_of(arm, name, folder)) for arm in arms]
     _override([plan.config for plan in plans], overrides)
     docs_by_reader: dict[str, list[Doc]] = {}  # most arms read their data alike
     if nltk_data and has_phrase_data():  # checking an arm adds the folder to NLTK's own
@@ -131,41 +124,28 @@ def plan_runs(
         _set_steps(plan.config, {**plan.arm.set, **overrides}, len(docs), epochs)
         _fill_in(plan, docs, nltk_data)
         _check(plan)
-    pairs = product(names, seeds, plans)
-    runs = [_run(p, seed, Path(output)) for name, seed, p in pairs if p.task == name]
-    arms_of: dict[str, str] = {}
-    for run in runs:
-        if (other := arms_of.setdefault(run.fingerprint, run.arm)) != run.arm:
-            message = f"The arms {other!r} and {run.arm!r} have the same config."
-            warnings.warn(message, stacklevel=2)
-    return runs
+    return [
+        _run(plan, seed, Path(output))
+        for task in tasks
+        for seed in seeds
+        for plan in plans
+        if plan.data is task
+    ]
 
 
-def _source(configs: str | Path | None, pipeline: str | None, data: Data) -> str | Path:
-    """Choose the configs for a task: those of a pipeline, or the user's."""
-    if configs is None:
-        name = pipeline or data.pipeline or _detect(data)
-        if name not in TASKS:
-            raise SpanftError(f"{shown(name)} is not one of {listed(list(TASKS))}.")
-        tables = [path for path in data.files.values() if path.suffix != ".spacy"]
-        if tables and name not in COLUMNS:
-            raise SpanftError(f"'{tables[0]}' cannot be read for {name}. Use .spacy.")
-        return name
-    if pipeline is not None:
-        raise SpanftError("Use either --pipeline or --configs.")
-    if not Path(configs).is_dir():
-        return Path(configs)
-    if data.config is None:
-        raise SpanftError(
-            f"'{configs}' is a folder, and no task.json in '{data.folder}' has the "
-            f'"config" to take from it. Name the configs: --configs configs/textcat'
-        )
-    return Path(configs) / data.config
+def _pipeline(pipeline: str | None, data: Data) -> str:
+    """Return the pipeline of a task: the given one, or that of its data."""
+    name = pipeline or data.pipeline or _detect(data)
+    if name not in TASKS:
+        raise SpanftError(f"{shown(name)} is not one of {listed(list(TASKS))}.")
+    tables = [path for path in data.files.values() if path.suffix != ".spacy"]
+    if tables and name not in COLUMNS:
+        raise SpanftError(f"'{tables[0]}' cannot be read for {name}. Use .spacy.")
+    return name
 
 
 def _detect(data: Data) -> str:
-    columns = {name: value for name, value in data.columns.items() if value is not None}
-    columns.pop("labels", None)
+    columns = {k: v for k, v in data.columns.items() if v is not None and k != "labels"}
     path = str(data.files["train"])
     name = guess_task(path, columns, "en")
     print(f"ℹ Detected from {visible(path)}: --pipeline {name}", file=sys.stderr)
@@ -174,14 +154,13 @@ def _detect(data: Data) -> str:
 
 def _override(configs: Sequence[Config], overrides: Mapping[str, Any]) -> None:
     """Set the settings of the command line in all configs."""
-    for path in overrides:
-        section, _, name = path.partition(".")
-        # A path may be known to some of the configs only.
-        if section == "paths" and any(name in c.get("paths", {}) for c in configs):
-            for config in configs:
-                config.setdefault("paths", {}).setdefault(name, None)
+    known = {name for config in configs for name in config.get("paths", {})}
     for config, (path, value) in product(configs, overrides.items()):
-        change(config, path, value, "the command line")
+        section, _, name = path.partition(".")
+        if section == "paths" and name in known:  # to some of the configs, perhaps
+            config.setdefault("paths", {})[name] = value
+        else:
+            change(config, path, value, "the command line")
 
 
 def _set_data(plan: _Plan, overrides: Mapping[str, Any]) -> None:
@@ -210,41 +189,10 @@ def _read_docs(plan: _Plan) -> list[Doc]:
 def _set_steps(
     config: Config, given: Mapping[str, Any], n_docs: int, epochs: int | None
 ) -> None:
-    """Set the number of steps, the evaluations and the schedule of a config.
+    """Set the number of steps, and how often the dev data is scored.
 
     given (Mapping[str, Any]): Settings to keep: {"training.max_steps": 100}.
     """
-    n_batches = _n_batches(config, n_docs)
-    epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
-    can_grow = not given.keys() & {"training.max_steps", "training.eval_frequency"}
-    steps = given.get("training.max_steps", epochs * n_batches)
-    if not isinstance(steps, int) or steps < 0:
-        raise SpanftError(
-            f"'training.max_steps' is {shown(steps)}, not a whole number."
-        )
-    longest = max(1, steps // _N_EVALUATIONS)
-    fitted = evaluation_steps(steps, n_batches, longest, can_grow=can_grow)
-    steps = fitted.n_steps if can_grow else steps
-    settings = {
-        "training.max_steps": steps,
-        "training.eval_frequency": fitted.eval_frequency,
-        "training.max_epochs": 0,
-    }
-    optimizer = config["training"].get("optimizer")
-    schedule = optimizer.get("learn_rate") if isinstance(optimizer, dict) else None
-    if isinstance(schedule, dict) and "warmup_steps" in schedule:
-        rate = "training.optimizer.learn_rate"
-        settings |= {
-            f"{rate}.total_steps": steps,
-            f"{rate}.warmup_steps": steps // 10,
-        }
-    for path, value in settings.items():
-        if path not in given:
-            change(config, path, value, _RUNNER)
-
-
-def _n_batches(config: Config, n_docs: int) -> int:
-    """Return the number of steps in an epoch."""
     batcher = config["training"].get("batcher")
     size = batcher.get("size") if isinstance(batcher, dict) else None
     if not isinstance(size, int) or size < 1:
@@ -252,8 +200,19 @@ def _n_batches(config: Config, n_docs: int) -> int:
             f"[training.batcher] size is {shown(size)}, but must be a number of texts. "
             f"Use spacy.batch_by_sequence.v1."
         )
+    epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
     # spaCy accumulates gradients over parts of a batch, not over several.
-    return -(-n_docs // size)
+    steps = given.get("training.max_steps", epochs * ceil(n_docs / size))
+    if not isinstance(steps, int):
+        raise SpanftError(f"'training.max_steps' is {shown(steps)}, not a number.")
+    # What the configs call before training fits both to epochs and the last step.
+    settings = {
+        "training.max_steps": steps,
+        "training.eval_frequency": max(1, steps // _N_EVALUATIONS),
+        "training.max_epochs": 0,
+    }
+    for path in settings.keys() - given:
+        change(config, path, settings[path], _RUNNER)
 
 
 def _fill_in(plan: _Plan, docs: list[Doc], nltk_data: Path | None) -> None:
@@ -273,24 +232,12 @@ def _fill_in(plan: _Plan, docs: list[Doc], nltk_data: Path | None) -> None:
         segmenter["data_dir"] = nltk_data.resolve().as_posix()
         if (note := nltk_data / "note.txt").exists():
             plan.note = note.read_text("utf8").strip()
-    settings = config.get("initialize", {}).get("components", {}).get(SEGMENTER, {})
-    dictionary = settings.get("dictionary")
-    folder = plan.data.folder.as_posix()
-    if isinstance(dictionary, str):
-        settings["dictionary"] = dictionary.replace("{data}", folder)
-    elif dictionary and isinstance(dictionary.get("path"), str):
-        dictionary["path"] = dictionary["path"].replace("{data}", folder)
 
 
 def _check(plan: _Plan) -> None:
-    """Raise for a config that spaCy would refuse, or whose files are missing."""
+    """Raise for a config that spaCy would refuse, or whose encoder is missing."""
     who = f"The config of the arm {plan.arm.name!r}"
     config = interpolated(plan.config)
-    for settings in config.get("initialize", {}).get("components", {}).values():
-        dictionary = settings.get("dictionary")
-        path = dictionary.get("path") if isinstance(dictionary, dict) else dictionary
-        if isinstance(path, str):
-            check_source(path)
     for block in config["components"].values():
         name = block.get("model", {}).get("name")
         if block.get("factory") in LISTENERS and isinstance(name, str):
@@ -311,14 +258,7 @@ def _check(plan: _Plan) -> None:
 def _run(plan: _Plan, seed: int, output: Path) -> Run:
     config = plan.config.copy()
     change(config, "system.seed", seed, _RUNNER)
-    digest = fingerprint_of(config)  # without the folder, which makes no difference
-    folder = output / plan.task / plan.arm.name / str(seed)
-    logger = {
-        "@loggers": "spacy.ConsoleLogger.v3",
-        "progress_bar": None,
-        "console_output": True,
-        "output_file": str(folder / SCORES),
-    }
-    change(config, "training.logger", logger, _RUNNER)
-    names = plan.task, plan.arm.name, seed
-    return Run(*names, folder, config, digest, plan.note)
+    names = plan.data.name, plan.arm.name, seed
+    folder = output.joinpath(*map(str, names))
+    note = plan.note or plan.arm.note
+    return Run(*names, folder, config, fingerprint_of(config), note)

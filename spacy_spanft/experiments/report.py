@@ -1,10 +1,9 @@
-"""The reports of comparisons: JSON, Markdown, and one page of HTML with figures."""
+"""The reports of comparisons: JSON, Markdown, and one page of HTML with a figure."""
 
 import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from spacy.util import get_package_version
 
@@ -14,32 +13,35 @@ from ..util.files import write_whole
 from . import result_tables as tables
 from .comparison import Comparison
 from .disagreements import disagreements
-from .figures import Look, clean, curve_figure, looks_of, score_figure
+from .figures import clean, score_figure
 from .row_scores import OF_NUMBERS
 
 _PACKAGES = ("spacy", "torch", "transformers", "spacy-spanft")
 
 
-def table_of(comparisons: Mapping[str, Comparison]) -> str:
-    """Return the comparisons in Markdown, each under the name of its task."""
-    return "\n".join(
+def report(comparisons: Mapping[str, Comparison], output: Path | None = None) -> str:
+    """Return comparisons in Markdown, each under the name of its task.
+
+    output (Optional[Path]): A folder for comparison.json, comparison.md and, with
+        matplotlib, comparison.html.
+    """
+    text = "\n".join(
         f"## {tables.escape_markdown(name)}\n\n{tables.to_markdown(comparison)}"
         for name, comparison in comparisons.items()
     )
-
-
-def write_reports(output: Path, comparisons: Mapping[str, Comparison]) -> None:
-    """Write comparison.json, comparison.md and, with matplotlib, comparison.html."""
+    if output is None:
+        return text
     values = {"tasks": {name: c.to_json() for name, c in comparisons.items()}}
-    text = json.dumps(values, indent=2) + "\n"
-    write_whole(output / "comparison.json", text.encode())
-    write_whole(output / "comparison.md", table_of(comparisons).encode())
+    write_whole(
+        output / "comparison.json", f"{json.dumps(values, indent=2)}\n".encode()
+    )
+    write_whole(output / "comparison.md", text.encode())
     try:
-        page = to_html(comparisons)
-        write_whole(output / "comparison.html", page.encode())
+        write_whole(output / "comparison.html", to_html(comparisons).encode())
     except ExtraError as error:
         print(f"⚠ {error}", file=sys.stderr)
     print(f"✔ Written to {output}", file=sys.stderr)
+    return text
 
 
 def to_html(comparisons: Mapping[str, Comparison]) -> str:
@@ -55,13 +57,14 @@ def to_html(comparisons: Mapping[str, Comparison]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    looks = looks_of([arm.name for c in comparisons.values() for arm in c.arms])
+    names = dict.fromkeys(arm.name for c in comparisons.values() for arm in c.arms)
+    colors = {name: f"C{i % 10}" for i, name in enumerate(names)}
     tasks = [
         {
             "name": name,
             "comparison": comparison,
             "rows": tables.rows_of(comparison),
-            "figures": _figures(comparison, looks),
+            "figure": score_figure(comparison, colors),
             "sides": disagreements(comparison),
             "is_score": comparison.metric in OF_NUMBERS,
         }
@@ -69,27 +72,6 @@ def to_html(comparisons: Mapping[str, Comparison]) -> str:
     ]
     return environment.get_template("page.html.jinja").render(
         tasks=tasks,
-        overview=_overview(comparisons),
         versions=[f"{name} {get_package_version(name)}" for name in _PACKAGES],
         tables=tables,
     )
-
-
-def _figures(comparison: Comparison, looks: Mapping[str, Look]) -> list[Any]:
-    here = {arm.name: looks[arm.name] for arm in comparison.arms}
-    figures = score_figure(comparison, here), curve_figure(comparison.trainings, here)
-    return [figure for figure in figures if figure]
-
-
-def _overview(comparisons: Mapping[str, Comparison]) -> list[tables.Row]:
-    """Return the scores of each arm in all tasks; † marks significant differences."""
-    rows: dict[str, tables.Row] = {}
-    columns = {n: f"{n}: {tables.metric_name(c)}" for n, c in comparisons.items()}
-    for name, comparison in comparisons.items():
-        ps = tables.corrected(comparison)
-        for arm in comparison.arms:
-            empty = {"Arm": arm.name, **dict.fromkeys(columns.values(), "")}
-            mark = "†" if ps.get(arm.name, 1) < tables.LEVEL else ""
-            row = rows.setdefault(arm.name, empty)
-            row[columns[name]] = f"{tables.percent(arm.scores)}{mark}"
-    return list(rows.values())

@@ -45,17 +45,12 @@ def _labeled(rows: Rows) -> Rows:
     return rows[rows[:, 0] != NO_LABEL]
 
 
-# Counts are true positives, false positives and false negatives: (n_docs, 3), or
-# (n_docs, n_labels, 3).
-
-
-def has_error(counts: Rows) -> Rows:
-    """Return which Docs have a false positive or a false negative."""
-    return np.asarray(counts.reshape(len(counts), -1, 3)[:, :, 1:].any(axis=(1, 2)))
-
-
 def count_score(rows: Rows, kind: Kind = "fscore", *, is_macro: bool = False) -> float:
-    """Compute F1, precision or recall over all labels together, or their mean."""
+    """Compute F1, precision or recall over all labels together, or their mean.
+
+    rows (Rows): True positives, false positives and false negatives (n_docs, 3), or
+        those of each label (n_docs, n_labels, 3).
+    """
     counts = rows.sum(axis=0).reshape(-1, 3).tolist()
     labels = [PRFScore(tp=tp, fp=fp, fn=fn) for tp, fp, fn in counts]
     if is_macro:

@@ -11,9 +11,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
@@ -28,10 +27,10 @@ from ..util.cluster import connect_ray
 from ..util.files import write_whole
 from ..util.gpu import CPU
 from .plan import Run
-from .run_folder import ARMS, LOG, MODEL, RESULT, SCORES, last_error
+from .run_folder import LOG, MODEL, RESULT, last_error
 
-# Starts a training, given arguments of `train_run`; the result is its exit code.
-Start: TypeAlias = Callable[[dict[str, Any]], "Future[int]"]
+# Trains, given arguments of `train_run`; the result is the exit code of the process.
+Train: TypeAlias = Callable[[dict[str, Any]], int]
 
 # A process first watches its standard input, which closes when its parent ends, even
 # if that is killed; only then it imports libraries, which takes seconds.
@@ -45,12 +44,7 @@ train_run(**json.loads(sys.argv[1]))
 
 
 class Failure(NamedTuple):
-    """A run that failed.
-
-    run (Run): The run.
-    reason (str): The last line of its log.
-    log (Path): The log.
-    """
+    """A run that failed, with its log, whose last line is the reason."""
 
     run: Run
     reason: str
@@ -81,19 +75,25 @@ def run_matrix(
     RETURNS (list[Failure]): The runs that failed.
     """
     gpu_ids = [gpu_id] if isinstance(gpu_id, int) else list(gpu_id)
+    if engine == "local":
+        gpu_ids = gpu_ids * n_jobs if gpu_ids == [CPU] else gpu_ids
+        n_jobs = min(n_jobs, len(gpu_ids))
     folders = sorted({run.folder.parent.parent for run in runs})
     n_threads = 1 if address else max(1, (os.cpu_count() or 1) // n_jobs)
+    stopped = Event()
     with ExitStack() as stack:
         for folder in folders:
             stack.enter_context(lock(folder))
         _remove_unfinished(folders)
         stack.callback(_remove_unfinished, folders)
-        _write_arms(runs)
+        pool = ThreadPoolExecutor(n_jobs)
+        stack.callback(pool.shutdown, cancel_futures=True)
         if engine == "ray":
-            start = stack.enter_context(_on_ray(gpu_ids, n_jobs, address))
+            train = stack.enter_context(_on_ray(gpu_ids, n_jobs, address))
         else:
-            start = stack.enter_context(in_processes(gpu_ids, n_jobs))
-        return _train_all(runs, start, n_jobs, n_threads)
+            train = in_processes(gpu_ids, stopped)
+        stack.callback(stopped.set)  # before the pool waits for its threads
+        return _train_all(runs, train, pool, n_threads, stopped)
 
 
 def read_gpus(text: str) -> list[int]:
@@ -123,13 +123,11 @@ def lock(folder: Path) -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def in_processes(gpu_ids: list[int], n_jobs: int) -> Iterator[Start]:
+def in_processes(gpu_ids: Sequence[int], stopped: Event) -> Train:
     """Train in processes, each of which has a GPU of the queue until it ends."""
     gpus: SimpleQueue[int] = SimpleQueue()
-    for gpu_id in gpu_ids * n_jobs if gpu_ids == [CPU] else gpu_ids:
+    for gpu_id in gpu_ids:
         gpus.put(gpu_id)
-    stopped = Event()
 
     def train(arguments: dict[str, Any]) -> int:
         gpu_id = gpus.get()
@@ -138,16 +136,11 @@ def in_processes(gpu_ids: list[int], n_jobs: int) -> Iterator[Start]:
         finally:
             gpus.put(gpu_id)
 
-    with ThreadPoolExecutor(min(n_jobs, gpus.qsize())) as pool:
-        try:
-            yield lambda arguments: pool.submit(train, arguments)
-        finally:
-            stopped.set()
-            pool.shutdown(cancel_futures=True)
+    return train
 
 
 @contextmanager
-def _on_ray(gpu_ids: list[int], n_jobs: int, address: str | None) -> Iterator[Start]:
+def _on_ray(gpu_ids: list[int], n_jobs: int, address: str | None) -> Iterator[Train]:
     """Train in Ray tasks, each with a GPU of its own unless `gpu_ids` is the CPU."""
     has_gpus = CPU not in gpu_ids
     tasks: list[Any] = []
@@ -156,53 +149,67 @@ def _on_ray(gpu_ids: list[int], n_jobs: int, address: str | None) -> Iterator[St
         fixed = {"gpu_id": 0 if has_gpus else CPU}
         remote = ray.remote(num_gpus=int(has_gpus))(train_in_process)
 
-        def start(arguments: dict[str, Any]) -> "Future[int]":
+        def train(arguments: dict[str, Any]) -> int:
             tasks.append(remote.remote({**arguments, **fixed}))
-            future: Future[int] = tasks[-1].future()
-            return future
+            return int(ray.get(tasks[-1]))
 
         try:
-            yield start
+            yield train
         finally:
             for task in tasks:
                 ray.cancel(task, force=True)
 
 
 def _train_all(
-    runs: Sequence[Run], start: Start, n_jobs: int, n_threads: int
+    runs: Sequence[Run],
+    train: Train,
+    pool: ThreadPoolExecutor,
+    n_threads: int,
+    stopped: Event,
 ) -> list[Failure]:
-    missing = [run for run in runs if run.state != "done"]
-    waiting, n_done = iter(missing), len(runs) - len(missing)
-    running: dict[Future[int], tuple[Run, Path]] = {}
+    missing = [run for run in runs if not run.is_done]
+    n_done = len(runs) - len(missing)
     failures: list[Failure] = []
     _print(f"{len(runs)} runs, of which {n_done} are done")
+    futures = {pool.submit(_train, x, train, n_threads, stopped): x for x in missing}
     with tqdm(total=len(runs), initial=n_done, unit=" runs", disable=None) as bar:
-        while True:
-            for run in islice(waiting, n_jobs - len(running)):
-                folder = _prepare(run)
-                names = ("task", "arm", "seed", "fingerprint")
-                arguments = {
-                    "folder": str(folder.absolute()),
-                    "facts": {name: getattr(run, name) for name in names},
-                    "n_threads": n_threads,
-                    "working_dir": os.getcwd(),
-                }
-                running[start(arguments)] = run, folder
-            if not running:
-                return failures
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                run, folder = running.pop(future)
-                if reason := _failure(future, folder):
-                    failed = run.folder.with_name(f"{run.seed}.failed")
-                    os.replace(folder, failed)
-                    failures.append(Failure(run, reason, failed / LOG))
-                    _print(f"✘ {failures[-1]}")
-                else:
-                    if run.folder.exists():
-                        os.replace(run.folder, _unfinished(run))  # removed at the end
-                    os.replace(folder, run.folder)
-                    _print(f"✔ {run.folder}")
+        waiting = set(futures)
+        while waiting:
+            # A signal that comes as the wait begins is handled only when it ends.
+            done, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
+            for future in done:
+                if failure := future.result():
+                    failures.append(failure)
+                _print(f"✘ {failure}" if failure else f"✔ {futures[future].folder}")
                 bar.update()
+    return failures
+
+
+def _train(run: Run, train: Train, n_threads: int, stopped: Event) -> Failure | None:
+    """Train in a folder of another name, and rename it when the run is done."""
+    if stopped.is_set():
+        return None
+    failed = run.folder.with_name(f"{run.seed}.failed")
+    shutil.rmtree(failed, ignore_errors=True)
+    folder = _unfinished(run)
+    folder.mkdir(parents=True)
+    run.config.to_disk(folder / "config.cfg", interpolate=False)
+    arguments = {
+        "folder": str(folder.absolute()),
+        "fingerprint": run.fingerprint,
+        "n_threads": n_threads,
+        "working_dir": os.getcwd(),
+    }
+    reason = _failure(train, arguments)
+    if stopped.is_set():
+        return None
+    if reason:
+        os.replace(folder, failed)
+        return Failure(run, reason, failed / LOG)
+    if run.folder.exists():
+        os.replace(run.folder, _unfinished(run))  # removed at the end
+    os.replace(folder, run.folder)
+    return None
 
 
 def _print(line: str) -> None:
@@ -210,10 +217,11 @@ def _print(line: str) -> None:
     sys.stderr.flush()
 
 
-def _failure(future: "Future[int]", folder: Path) -> str:
-    """Return why a training failed; "" if it did not."""
+def _failure(train: Train, arguments: dict[str, Any]) -> str:
+    """Train, and return why that failed; "" if it did not."""
+    folder = Path(arguments["folder"])
     try:
-        code = future.result()
+        code = train(arguments)
     except Exception as error:  # of Ray, which lost the machine
         return f"its process was lost: {shown(str(error))}"
     if code < 0:
@@ -223,16 +231,8 @@ def _failure(future: "Future[int]", folder: Path) -> str:
     return last_error(folder / LOG) or f"it ended with code {code}"
 
 
-def _prepare(run: Run) -> Path:
-    """Make a folder for an unfinished run, under a name that was never used before."""
-    shutil.rmtree(run.folder.with_name(f"{run.seed}.failed"), ignore_errors=True)
-    folder = _unfinished(run)
-    folder.mkdir(parents=True)
-    run.config.to_disk(folder / "config.cfg", interpolate=False)
-    return folder
-
-
 def _unfinished(run: Run) -> Path:
+    """Return a folder name that was never used before."""
     return run.folder.with_name(f"{run.seed}.going-{uuid4().hex[:12]}")
 
 
@@ -240,18 +240,6 @@ def _remove_unfinished(folders: Sequence[Path]) -> None:
     for folder in folders:
         for path in folder.glob("*/*.going*"):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _write_arms(runs: Sequence[Run]) -> None:
-    """Write arms.json: the runs to compare; others in the folder are earlier ones."""
-    for folder in {run.folder.parent.parent for run in runs}:
-        of_task = [run for run in runs if run.folder.parent.parent == folder]
-        facts = {
-            "arms": list(dict.fromkeys(run.arm for run in of_task)),
-            "notes": {run.arm: run.note for run in of_task if run.note},
-            "runs": {f"{run.arm}/{run.seed}": run.fingerprint for run in of_task},
-        }
-        write_whole(folder / ARMS, (json.dumps(facts, indent=2) + "\n").encode())
 
 
 def train_in_process(arguments: dict[str, Any], stopped: Event | None = None) -> int:
@@ -279,16 +267,12 @@ def train_in_process(arguments: dict[str, Any], stopped: Event | None = None) ->
 
 
 def train_run(
-    folder: str,
-    facts: dict[str, Any],
-    gpu_id: int,
-    n_threads: int,
-    working_dir: str,
+    folder: str, fingerprint: str, gpu_id: int, n_threads: int, working_dir: str
 ) -> None:
     """Train FOLDER/config.cfg to FOLDER/model, then write FOLDER/run.json.
 
     folder (str): The folder of the run.
-    facts (dict[str, Any]): Facts for run.json.
+    fingerprint (str): That of the run.
     gpu_id (int): The GPU; -1 for the CPU.
     n_threads (int): The number of PyTorch's threads.
     working_dir (str): Where relative paths in the config begin.
@@ -299,11 +283,9 @@ def train_run(
 
     torch.set_num_threads(n_threads)
     path, start = Path(folder), time.perf_counter()
-    # The config has the folder's final name.
-    overrides = {"training.logger.output_file": str(path / SCORES)}
-    train(path / "config.cfg", path, use_gpu=gpu_id, overrides=overrides)
+    train(path / "config.cfg", path, use_gpu=gpu_id)
     seconds = time.perf_counter() - start
     shutil.rmtree(path / "model-last", ignore_errors=True)
     os.replace(path / "model-best", path / MODEL)
-    text = json.dumps({**facts, "seconds": seconds}, indent=2)
-    write_whole(path / RESULT, f"{text}\n".encode())
+    facts = {"fingerprint": fingerprint, "seconds": seconds}
+    write_whole(path / RESULT, json.dumps(facts).encode())

@@ -22,7 +22,7 @@ freedom for the whole variance, or the whole of the texts in the prior, in 6 to 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +32,7 @@ from .row_scores import Rows, Score
 Floats = NDArray[np.float64]
 # For an interval of 95% and a test at 5%.
 _QUANTILE = 0.975
-_POWER = 0.8
-_MOST_RUNS = 1000
 _N_ERRORS = 400
-_LEAST_FOR_ORDER = 5
-_N_QUANTILES = 200
 
 
 class Scores(NamedTuple):
@@ -56,36 +52,19 @@ class Scores(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How much better the trained models of one arm are than those of another.
+    """How much better the trained models, or the method, of one arm are.
 
     `mean` is the difference of the means over the runs, from `low` to `high` its 95%
     confidence interval.
-    """
-
-    mean: float
-    low: float
-    high: float
-    p: float
-
-
-class MethodDifference(NamedTuple):
-    """How much better one method is than another; see `Difference`.
 
     is_paired (bool): Whether runs with the same seed were paired.
-    runs_needed (Optional[int]): How many runs of each arm would show a difference as
-        large as this one in four of five experiments; None if no number would, because
-        the texts are too few.
-    epsilon (Optional[float]): Almost stochastic order, from five runs on: below 0.5 the
-        method is better than the baseline, below 0.2 clearly.
     """
 
     mean: float
     low: float
     high: float
     p: float
-    is_paired: bool
-    runs_needed: int | None
-    epsilon: float | None
+    is_paired: bool = True
 
 
 class _Variance(NamedTuple):
@@ -122,13 +101,6 @@ class _Variance(NamedTuple):
         runs = self.of_runs * self.df / special.chdtri(self.df, share)
         weights = (self.texts / 4 + runs) / runs
         return np.sqrt(self.texts + runs), weights / weights.sum()
-
-    def with_runs(self, n_runs: int) -> tuple[float, float]:
-        """Return the variance and its degrees of freedom with so many runs."""
-        runs = [value / n_runs for value, _ in self.runs]
-        total = sum(runs) + self.texts
-        known = sum(value**2 for value in runs) / (n_runs - 1)
-        return total, total**2 / known if known else np.inf
 
 
 def resample(
@@ -180,12 +152,10 @@ def _least_p(scores: Scores) -> float:
     return 2.0 ** (1 - scores.n_docs)
 
 
-def method_difference(base: Scores, other: Scores) -> MethodDifference | None:
+def method_difference(base: Scores, other: Scores) -> Difference | None:
     """Compare two methods over runs and texts.
 
-    base (Scores): The scores of the baseline.
-    other (Scores): Those of the other arm.
-    RETURNS (Optional[MethodDifference]): The difference, other minus base; None if an
+    RETURNS (Optional[Difference]): The difference, other minus base; None if an
         arm has a single run, which does not show what another seed would give, or if
         there is a single text.
     """
@@ -201,13 +171,8 @@ def method_difference(base: Scores, other: Scores) -> MethodDifference | None:
         p = _two_tails(abs(mean), errors, weights)
     else:  # neither runs nor texts vary
         p = 2 / (len(base.drawn) + 1) if mean else 1.0
-    epsilon = None
-    if n_runs >= _LEAST_FOR_ORDER:
-        epsilon = almost_stochastic_order(other.observed, base.observed)
-    needed = _runs_needed(mean, variance)
     ends = mean - half, mean + half
-    p = max(p, _least_p(base))
-    return MethodDifference(mean, *ends, p, order is not None, needed, epsilon)
+    return Difference(mean, *ends, max(p, _least_p(base)), order is not None)
 
 
 def _pairs(base: Scores, other: Scores) -> list[int] | None:
@@ -221,14 +186,14 @@ def _pairs(base: Scores, other: Scores) -> list[int] | None:
 
 def _paired(base: Scores, other: Scores, order: list[int]) -> _Variance:
     gaps = other.observed[order] - base.observed
-    shared = _covariance(other.drawn[:, order] - base.drawn)
+    shared = np.cov(other.drawn[:, order] - base.drawn, rowvar=False)
     runs = [(float(gaps.var(ddof=1)), len(gaps))]
     return _Variance(runs, max(0.0, _between(shared)), float(shared.mean()))
 
 
 def _unpaired(base: Scores, other: Scores) -> _Variance:
     n = len(base.observed)
-    shared = _covariance(np.hstack([base.drawn, other.drawn]))
+    shared = np.cov(np.hstack([base.drawn, other.drawn]), rowvar=False)
     of_base, of_other = shared[:n, :n], shared[n:, n:]
     both = 2 * float(shared[:n, n:].mean())
     scores = base.observed, other.observed
@@ -238,11 +203,7 @@ def _unpaired(base: Scores, other: Scores) -> _Variance:
     return _Variance(runs, max(0.0, texts), max(0.0, models))
 
 
-def _covariance(drawn: Floats) -> Floats:
-    return np.asarray(np.cov(drawn, rowvar=False))
-
-
-def _between(covariance: Floats) -> float:
+def _between(covariance: NDArray[Any]) -> float:
     """Return the mean covariance of two runs."""
     n = len(covariance)
     return float((covariance.sum() - np.trace(covariance)) / (n * (n - 1)))
@@ -270,35 +231,6 @@ def _half_width(errors: Floats, weights: Floats) -> float:
     return float(optimize.brentq(excess, low, high, rtol=1e-6))
 
 
-def _runs_needed(mean: float, variance: _Variance) -> int | None:
-    """Return the least number of runs that would show a difference often enough."""
-    low, high = 2, _MOST_RUNS
-    if not mean or _power(mean, variance, high) < _POWER:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        if _power(mean, variance, middle) >= _POWER:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _power(mean: float, variance: _Variance, n_runs: int) -> float:
-    """Estimate how often so many runs would show a difference."""
-    # Much faster than the distributions of scipy.stats.
-    from scipy import special
-
-    total, df = variance.with_runs(n_runs)
-    if not total:
-        return 1.0
-    shift = abs(mean) / np.sqrt(total)
-    if df > 1e6:  # where SciPy's noncentral t gives up
-        return float(special.ndtr(shift - special.ndtri(_QUANTILE)))
-    missed = special.nctdtr(df, shift, special.stdtrit(df, _QUANTILE))
-    return float(1 - np.nan_to_num(missed))  # NaN where the shift is huge
-
-
 def holm_adjusted(ps: Sequence[float]) -> list[float]:
     """Correct p-values for their number (Holm, 1979), which SciPy does not offer."""
     order = np.argsort(ps)
@@ -307,41 +239,3 @@ def holm_adjusted(ps: Sequence[float]) -> list[float]:
     products = np.maximum.accumulate(factors * np.take(ps, order))
     adjusted[order] = np.minimum(products, 1.0)
     return [float(p) for p in adjusted]
-
-
-def almost_stochastic_order(
-    better: Floats, worse: Floats, *, n_resamples: int = 1000, seed: int = 0
-) -> float:
-    """Bound how far the scores of one method are from being higher at every rank.
-
-    This is almost stochastic order (Del Barrio, Cuesta-Albertos and Matrán, 2018; for
-    trained models Dror, Shlomov and Reichart, 2019).
-
-    RETURNS (float): An upper bound at 95% confidence: 0 if the first method is better
-        at every rank, below 0.5 if it is better on the whole, 1 if it is nowhere.
-    """
-    from scipy import special
-
-    chance = np.random.default_rng(seed)
-    draws = (chance.choice(x, (n_resamples, len(x))) for x in (better, worse))
-    # The deviation of the ratio itself: the factor sqrt(nm / (n + m)) of the papers
-    # multiplies it and divides it again.
-    deviation = np.std(violation(*draws))
-    bound = violation(better, worse) + deviation * special.ndtri(0.95)
-    return float(np.clip(bound, 0.0, 1.0))
-
-
-def violation(better: Floats, worse: Floats) -> Floats:
-    """Return the share of the squared distance between quantiles that is the wrong way.
-
-    Both are scores (..., n_runs); equal ones have a share of a half.
-    """
-    gap = _quantiles(better) - _quantiles(worse)
-    whole = (gap**2).sum(axis=-1)
-    below = (np.minimum(gap, 0.0) ** 2).sum(axis=-1)
-    return np.asarray(np.where(whole, below / np.where(whole, whole, 1.0), 0.5))
-
-
-def _quantiles(scores: Floats) -> Floats:
-    at = (np.arange(_N_QUANTILES) + 0.5) / _N_QUANTILES
-    return np.quantile(scores, at, axis=-1, method="inverted_cdf").T

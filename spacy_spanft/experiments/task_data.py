@@ -1,33 +1,21 @@
 """The data of a task: its files, what task.json says of it, how a config reads it."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import srsly
 from confection import Config
 from spacy.language import Language
 from spacy.training import Corpus, Example
 from spacy.util import registry
 
-from ..errors import ComparisonError, SpanftError, meant, shown
-from ..util.files import is_there, read_whole
+from ..errors import ComparisonError, SpanftError, shown
+from ..util.files import is_there
 
 _ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl")
 _TABLE_CORPUS = "spacy-spanft.TableCorpus.v1"
 _DOC_BINS = "spacy.Corpus.v1"
-_FACTS = ("pipeline", "config", "columns", "metric", "positive_label")
-# Keys of task.json for people.
-_NOTES = (
-    "task",
-    "kind",
-    "labels",
-    "lang",
-    "transformer",
-    "counts",
-    "left_out",
-    "source",
-)
 # Arguments of a config's reader that belong to its own file.
 _NOT_COLUMNS = ("@readers", "path", "format", "limit")
 
@@ -38,8 +26,6 @@ class Data(NamedTuple):
     files (dict[str, Path]): The files of "train" and "dev".
     tests (list[Path]): The test sets: test.csv, test_mismatched.spacy; perhaps none.
     pipeline (Optional[str]): The pipeline to train: "textcat".
-    config (Optional[str]): The name of your own configs: "textcat" for
-        textcat_spanft.cfg.
     columns (dict[str, Any]): The columns of tables, as arguments of TableCorpus.v1.
     metric (Optional[str]): The metric that the arms are compared by.
     positive_label (Optional[str]): The positive label of F1.
@@ -48,7 +34,6 @@ class Data(NamedTuple):
     files: dict[str, Path]
     tests: list[Path]
     pipeline: str | None = None
-    config: str | None = None
     columns: dict[str, Any] = {}  # noqa: RUF012 (never written to)
     metric: str | None = None
     positive_label: str | None = None
@@ -57,6 +42,11 @@ class Data(NamedTuple):
     def folder(self) -> Path:
         """The folder of the task."""
         return self.files["train"].parent
+
+    @property
+    def name(self) -> str:
+        """The name of the task, which is that of its folder."""
+        return self.folder.resolve().name
 
 
 def find_data(folder: str | Path) -> Data:
@@ -90,19 +80,14 @@ def find_data(folder: str | Path) -> Data:
 
 
 def _read_facts(path: Path) -> dict[str, Any]:
+    """Return the fields of `Data` in task.json; other keys are for people."""
     if not path.exists():
         return {}
     try:
-        facts = json.loads(read_whole(path))
-    except ValueError as error:
-        raise SpanftError(f"{path} is not JSON: {error}") from error
-    if not isinstance(facts, dict):
-        raise SpanftError(f"{path} is {shown(facts)}, not an object.")
-    for key in facts:
-        if key not in _FACTS and key not in _NOTES:
-            hint = f"{meant(key, _FACTS)} Known: {', '.join(_FACTS)}."
-            raise SpanftError(f"{path} has the unknown key {shown(key)}.{hint}")
-    return {key: facts[key] for key in _FACTS if key in facts}
+        facts = dict(srsly.read_json(path))
+    except (ValueError, TypeError) as error:
+        raise SpanftError(f"{path} is not a JSON object: {error}") from error
+    return {key: facts[key] for key in Data._field_defaults if key in facts}
 
 
 def readers_of(config: Config, data: Data) -> dict[str, dict[str, Any]]:
@@ -162,8 +147,6 @@ def _corpus(block: dict[str, Any], data: str) -> Any:
 
 
 def check_data(data: str) -> None:
-    """Raise for test data that does not exist, and for a folder without DocBins."""
+    """Raise for test data that does not exist."""
     if not data or not is_there(data):
         raise ComparisonError(f"There is no file {shown(data)}.")
-    if Path(data).is_dir() and next(Path(data).rglob("*.spacy"), None) is None:
-        raise ComparisonError(f"There is no .spacy file in the folder {data!r}.")

@@ -16,16 +16,11 @@ _FOR = ("#e7f4e8", "#c3e6c7", "#93d29c", "#5fb96d")
 _AGAINST = ("#fbe9e7", "#f6cbc4", "#ee9f94", "#e27164")
 
 
-def to_terminal(
-    explanation: Explanation, reasons: Sequence[Reasons], with_text: bool = False
-) -> str:
-    """List what adds up to each score, what adds or takes most first.
-
-    with_text (bool): Whether the text comes before them.
-    """
+def to_terminal(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
+    """List the text, and what adds up to each score, what adds or takes most first."""
     if not reasons:
         return _nothing(explanation)
-    blocks = [shown(explanation.doc.text)] if with_text else []
+    blocks = [shown(explanation.doc.text)]
     for reason in reasons:
         rows = [(part.text, added) for part, added in reason.parts if part.text]
         rows.sort(key=lambda row: -abs(row[1]))
@@ -45,18 +40,19 @@ def to_html(explained: Iterable[tuple[Explanation, Sequence[Reasons]]]) -> str:
     for explanation, reasons in explained:
         text = explanation.doc.text
         if not reasons:
-            blocks.append({"text": text, "ents": [], "title": _nothing(explanation)})
+            blocks.append(
+                {"text": text, "ents": [], "title": escape(_nothing(explanation))}
+            )
         for reason in reasons:
             sums = ", ".join(f"{name} {signed(added)}" for name, added in _sums(reason))
             parts = _parts(explanation.doc, reason)
             marks = [part | {"label": signed(part["added"])} for part in parts]
             marks = [mark for mark in marks if mark["label"] != signed(0.0)]
-            title = f"{_title(reason)}; {sums}"
+            # displaCy escapes texts alone.
+            title = escape(f"{_title(reason)}; {sums}")
             blocks.append({"text": text, "ents": marks, "title": title})
     sizes = {float(mark["label"]) for block in blocks for mark in block["ents"]}
     highest = max(map(abs, sizes), default=0.0)
-    for block in blocks:  # displaCy escapes texts alone
-        block["title"] = escape(block["title"])
     page = marked_page(blocks, {signed(size): _shade(size, highest) for size in sizes})
     return page.replace("<title>displaCy", "<title>What speaks for each label", 1)
 
@@ -65,15 +61,10 @@ def to_json(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
     """Write an explanation as one line of JSON."""
     doc, rows = explanation.doc, []
     for reason in reasons:
-        row: dict[str, Any] = {"label": reason.label, "against": reason.against}
+        named = ("label", "against", "bias", "prediction", "whole_text", "similarity")
+        row = {name: getattr(reason, name) for name in (*named, "others")}
         row |= {"logit": reason.total, "parts": _parts(doc, reason)}
-        row["bias"] = reason.bias
-        if reason.span is not None:
-            row = _offsets(doc, reason.span) | row
-        else:
-            row |= {"prediction": reason.prediction, "whole_text": reason.whole_text}
-            row |= {"similarity": reason.similarity, "others": reason.others}
-        rows.append(row)
+        rows.append(row if reason.span is None else row | _offsets(doc, reason.span))
     is_text = explanation.spans is None
     values = next(iter(rows), {}) if is_text else {"spans": rows}
     return json.dumps({"text": doc.text, **values}, ensure_ascii=False)
@@ -103,12 +94,12 @@ def _nothing(explanation: Explanation) -> str:
 
 def _sums(reasons: Reasons) -> list[tuple[str, float]]:
     """Name what is added besides by tokens and spans."""
-    sums = {
-        "the whole text": reasons.whole_text,
-        "the pair's similarity": reasons.similarity,
-        "other wordpieces": reasons.others,
-    }
-    return [*((name, x) for name, x in sums.items() if x), ("bias", reasons.bias)]
+    sums = [
+        ("the whole text", reasons.whole_text),
+        ("the pair's similarity", reasons.similarity),
+        ("other wordpieces", reasons.others),
+    ]
+    return [*((name, added) for name, added in sums if added), ("bias", reasons.bias)]
 
 
 def _parts(doc: Doc, reasons: Reasons) -> list[dict[str, Any]]:

@@ -20,16 +20,14 @@ from .text_scores import explain_texts, is_over_spans
 Explainer = Callable[[Any, list[Doc]], Iterator[Explanation]]
 
 
-def explain(
-    nlp: Language, text: str | Doc, *, component: str | None = None
-) -> Explanation:
+def explain(nlp: Language, text: str, *, component: str | None = None) -> Explanation:
     """Explain the label of a text, or its entities or spans: see `explain_pipe`."""
     return next(explain_pipe(nlp, [text], component=component))
 
 
 def explain_pipe(
     nlp: Language,
-    texts: Iterable[str | Doc],
+    texts: Iterable[str],
     *,
     component: str | None = None,
     batch_size: int | None = None,
@@ -37,17 +35,16 @@ def explain_pipe(
     """Explain the labels of texts, or their entities or spans, batch by batch.
 
     nlp (Language): A trained pipeline.
-    texts (Iterable[Union[str, Doc]]): The texts. Docs are copied, and their entities
-        predicted again.
+    texts (Iterable[str]): The texts.
     component (Optional[str]): The component; None takes the first one that classifies
         texts over spans, or else the first `bilou_ner` or `spancat`.
     batch_size (Optional[int]): The number of texts in a batch; None for the pipeline's.
     RETURNS (Iterator[Explanation]): The explanation of each text.
     """
-    if isinstance(texts, str | Doc):
+    if isinstance(texts, str):
         raise SpanftError(f"texts is {shown(texts)}, but must be a list or a stream.")
     explainers = _explainers(nlp)
-    names = text_classifiers(nlp) or list(explainers)
+    names = sorted(explainers, key=lambda name: explainers[name] is not explain_texts)
     name = component or next(iter(names), None)
     if name not in explainers:
         what = "no component" if name is None else f"not {shown(name)}"
@@ -62,26 +59,14 @@ def explain_pipe(
             raise SpanftError(f"The component {name!r} has not been initialized.")
     size = batch_size or nlp.batch_size
     later = nlp.pipe_names[nlp.pipe_names.index(name) :]
-    docs = nlp.pipe(map(_copied, texts), disable=later, batch_size=size)
+    # A Doc is read again as text: entities that it has would seem another component's.
+    docs = nlp.pipe(map(str, texts), disable=later, batch_size=size)
     # Not a generator function, which would check nothing before the first text.
     return (
         explanation
         for batch in minibatch(docs, size)
         for explanation in explainers[name](pipe, batch)
     )
-
-
-def _copied(text: str | Doc) -> str | Doc:
-    """Copy a Doc without its entities: they would be taken for another component's."""
-    if isinstance(text, Doc):
-        text = text.copy()
-        text.ents = ()
-    return text
-
-
-def text_classifiers(nlp: Language) -> list[str]:
-    """Return the names of the components that classify texts over spans."""
-    return [name for name, how in _explainers(nlp).items() if how is explain_texts]
 
 
 def _explainers(nlp: Language) -> dict[str, Explainer]:

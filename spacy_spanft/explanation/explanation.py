@@ -134,10 +134,11 @@ class Explanation(NamedTuple):
         """Explain the logit of a label, or its difference from that of another one."""
         parts, *sums = self.contributions(span)
         label = label or self._predicted(span)
-        self._check(label, against)
-        weights = np.array([float(name == label) for name in self.labels])
+        weights = self._weight(label)
         if against is not None:
-            weights[self.labels.index(against)] = -1.0
+            weights = weights - self._weight(against)
+        if not weights.any():
+            raise SpanftError(f"label and against are both {shown(label)}.")
         added, *rest = (values @ weights for values in sums)
         bias, whole_text, similarity = map(float, rest)
         return Reasons(
@@ -161,7 +162,6 @@ class Explanation(NamedTuple):
             does the predicted label itself.
         RETURNS (list[Reasons]): None of them for a text without tokens.
         """
-        self._check(label, against)
         spans = [None] if self.spans is None else self.spans
         reasons = []
         for span in spans if len(self.doc) else []:
@@ -181,12 +181,9 @@ class Explanation(NamedTuple):
         label = span.label_ if span is not None else ""
         return label or max(logits, key=logits.__getitem__)
 
-    def _check(self, label: str | None, against: str | None) -> None:
-        for name, value in (("label", label), ("against", against)):
-            if value is not None and value not in self.labels:
-                expected = f"one of {listed(self.labels)}"
-                raise SpanftError(f"{name} is {shown(value)}, but must be {expected}.")
-        if against is not None and against == label:
-            raise SpanftError(f"label and against are both {shown(label)}.")
-        if against is not None and len(self.labels) == 1:
-            raise SpanftError(f"There is no other label than {shown(against)} here.")
+    def _weight(self, label: str) -> Floats:
+        """Return 1 for a label, and 0 for all others."""
+        if label not in self.labels:
+            expected = f"one of {listed(self.labels)}"
+            raise SpanftError(f"label is {shown(label)}, but must be {expected}.")
+        return np.array([name == label for name in self.labels], "f")

@@ -16,7 +16,7 @@ from thinc.types import Ragged
 
 from ..ml.alignment import Pieces, read_spans
 from ..ml.layers import span_pool
-from ..ml.layers.doc_rows import DocRows
+from ..ml.layers.encoder_rows import DocRows
 from ..ml.layers.span_pool import is_mean
 from .explanation import Contributions, Explanation, Part
 from .linear import check_layers, pull_back

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spacy.attrs import IS_SPACE, SPACY
 from spacy.tokens import Doc, SpanGroup
 
-from ..errors import SpanftError, check_setting, listed, shown
+from ..errors import SpanftError, listed, shown
 from ..util import SAMPLE, WRITER
 
 Ints = NDArray[np.int64]
@@ -22,22 +22,13 @@ NO_SPANS = np.zeros((0, 2), np.int64)
 
 
 class Encoding(NamedTuple):
-    """The rows of the tokens of a Doc.
+    """The rows of the tokens of a Doc. All windows are as wide as the widest."""
 
-    rows (Ints): The rows of each token, one token after the other.
-    n_rows (Ints): The number of rows of each token, (n_tokens,).
-    windows (Ints): The number of real rows, without padding, of each window of the Doc,
-        (n_windows,). All windows are as wide as the widest.
-    width (int): The number of rows of a window with its padding.
-    begins (Ints): The first real row of each window: not 0 where padding comes first,
-        (n_windows,).
-    """
-
-    rows: Ints
-    n_rows: Ints
-    windows: Ints
-    width: int
-    begins: Ints
+    rows: Ints  # of each token, one token after the other
+    n_rows: Ints  # the number of rows of each token, (n_tokens,)
+    windows: Ints  # the number of rows of each without padding, (n_windows,)
+    width: int  # of a window with its padding
+    begins: Ints  # the first real row of each window, (n_windows,)
 
 
 class Pieces(NamedTuple):
@@ -47,16 +38,10 @@ class Pieces(NamedTuple):
     lengths: Ints
 
 
-def check_spans_key(key: str, setting: str = "spans_key") -> None:
-    """Raise for a key that doc.spans cannot be meant to have."""
-    check_setting(setting, key, bool(key), 'a key in doc.spans, such as "ngrams"')
-
-
 def mark_sample(docs: Sequence[Doc], key: str) -> None:
     """Write an empty group of spans where there is none, to initialize a model.
 
-    spaCy initializes taggers and parsers with Docs that no component has seen, and
-    computes with them.
+    spaCy does that with Docs that no component has seen.
     """
     for doc in docs:
         if key not in doc.spans:
@@ -223,8 +208,6 @@ def row_of_text(encoding: Encoding, is_cls: Callable[[int], bool]) -> int:
 
     It is the first row of the text (BERT, RoBERTa), or the last one (XLNet), and one
     that the tokenizer added: it belongs to no token.
-
-    is_cls (Callable[[int], bool]): Whether a row is [CLS], whatever its name.
     """
     if not len(encoding.windows):
         return -1

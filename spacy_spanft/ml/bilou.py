@@ -68,16 +68,11 @@ def init_tagger(
 
 
 class Allowed(NamedTuple):
-    """What each token of some Docs may be, all (n_tokens,).
+    """What each token of some Docs may be, all (n_tokens,)."""
 
-    inside (Bools): Whether it may be part of an entity.
-    edge (Bools): Whether an entity may begin or end with it.
-    joined (Bools): Whether an entity may hold it and the token before it.
-    """
-
-    inside: Bools
-    edge: Bools
-    joined: Bools
+    inside: Bools  # whether it may be part of an entity
+    edge: Bools  # whether an entity may begin or end with it
+    joined: Bools  # whether an entity may hold it and the token before it
 
 
 def tag_names(labels: Iterable[str]) -> list[str]:
@@ -91,7 +86,6 @@ def best_tags(scores: Floats, lengths: Sequence[int], allowed: Allowed) -> Ints:
     scores (Floats): The logarithms of the probabilities, (n_tokens, n_tags), those of
         all Docs one after the other.
     lengths (Sequence[int]): The number of tokens of each Doc.
-    allowed (Allowed): What each token may be.
     """
     sizes = np.asarray(lengths, np.int64)
     scores = forbid(scores, sizes, allowed)
@@ -222,35 +216,29 @@ def entity_probabilities(
 ) -> list[Floats]:
     """Compute the probability of each entity: the share of the sequences that have it.
 
-    Each sequence of tags that makes entities is as probable as the product of its tags'
-    probabilities, divided by the sum of that over all such sequences. What they have
-    before a token and after it is added up once (forward-backward), so that an entity
-    costs no more than its tokens.
+    A sequence of tags is as probable as the product of its tags' probabilities, divided
+    by the sum of that over all sequences that make entities. What they have before a
+    token and after it is added up once (forward-backward).
 
     entities (Sequence[Sequence[Entity]]): The entities of each Doc; for the other
         arguments see `best_tags`.
     RETURNS (list[Floats]): Their probabilities, (n_entities,) for each Doc.
     """
+    probabilities: list[Floats] = [np.zeros(0) for _ in entities]
     # Only Docs with entities have anything to add up.
-    full = np.array([len(of_doc) > 0 for of_doc in entities], np.bool_)
+    full = np.flatnonzero([len(of_doc) for of_doc in entities])
+    if not len(full):
+        return probabilities
     sizes = np.asarray(lengths, np.int64)
-    kept = forbid(scores, sizes, allowed)[np.repeat(full, sizes)]
-    known = iter(_of_docs(kept, sizes[full], [of_doc for of_doc in entities if of_doc]))
-    return [next(known) if is_full else np.zeros(0) for is_full in full]
-
-
-def _of_docs(
-    scores: Floats, sizes: Ints, entities: list[Sequence[Entity]]
-) -> list[Floats]:
-    if not entities:
-        return []
-    before, after = _sums(scores, sizes)
-    last = np.cumsum(sizes) - 1
+    is_full = np.isin(np.arange(len(sizes)), full)
+    scores = forbid(scores, sizes, allowed)[np.repeat(is_full, sizes)]
+    before, after = _sums(scores, sizes[full])
+    last = np.cumsum(sizes[full]) - 1
     totals = np.logaddexp.reduce(before[last], axis=1)
-    probabilities = []
-    for start, total, of_doc in zip(last - sizes + 1, totals, entities, strict=True):
-        logs = [_log_sum(each, int(start), scores, before, after) for each in of_doc]
-        probabilities.append(np.exp(np.minimum(np.array(logs) - total, 0.0)))
+    starts = (last - sizes[full] + 1).tolist()
+    for i, start, total in zip(full.tolist(), starts, totals, strict=True):
+        logs = [_log_sum(each, start, scores, before, after) for each in entities[i]]
+        probabilities[i] = np.exp(np.minimum(np.array(logs) - total, 0.0))
     return probabilities
 
 
@@ -269,11 +257,7 @@ def _log_sum(
 
 
 def _sums(scores: Floats, sizes: Ints) -> tuple[Floats, Floats]:
-    """Add up all sequences before and after each tag, all Docs side by side.
-
-    RETURNS (tuple[Floats, Floats]): The logarithms of the sums over the sequences that
-        end with a tag, it included, and over those that go on after it.
-    """
+    """Add up all sequences that end with a tag, and all that go on after it."""
     steps = _steps(sizes)[1:]
     before, after = scores.copy(), np.zeros_like(scores)
     for rows in steps:

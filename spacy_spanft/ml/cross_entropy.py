@@ -15,7 +15,6 @@ Weights = dict[str, float]
 ClassWeights = dict[str, float] | list[Any] | Literal["balanced"] | None
 Targets = Model[Floats2d, Floats2d]
 NAME = "label_targets"
-_HEAVIEST = 1_000_000
 
 
 def check_smoothing(smoothing: object) -> None:
@@ -25,10 +24,7 @@ def check_smoothing(smoothing: object) -> None:
 
 
 def read_weights(weights: Mapping[str, Any] | Sequence[Any] | None) -> Weights:
-    """Read the weights of classes, as names or as pairs.
-
-    Names that are no keys in a config, such as "a:b", must be written as pairs.
-    """
+    """Read the weights of classes by name, or as pairs for names such as "a:b"."""
     for pair in weights if isinstance(weights, list | tuple) else ():
         is_pair = isinstance(pair, list | tuple) and len(pair) == 2
         if not is_pair or not isinstance(pair[0], str):
@@ -37,10 +33,9 @@ def read_weights(weights: Mapping[str, Any] | Sequence[Any] | None) -> Weights:
                 'and its weight: class_weights = [["LABEL", 3.0], ...]'
             )
     by_name: Weights = dict(weights or {})
-    expected = f"a number above 0, and {_HEAVIEST:,} at most"
     for name, weight in by_name.items():
         setting = f"class_weights.{name}"
-        check_number(setting, weight, lambda x: 0 < x <= _HEAVIEST, expected)
+        check_number(setting, weight, lambda x: 0 < x < np.inf, "a number above 0")
     return by_name
 
 
@@ -74,11 +69,8 @@ def cross_entropy(
 ) -> tuple[float, Any]:
     """Compute the loss, summed, and its gradient with respect to the logits.
 
-    ops (Ops): The operations of the arrays' device.
     probabilities (Floats2d): The softmax, (n, n_classes).
     truths (NDArray): The number of each class, -1 where nothing is known, (n,).
-    weights (Sequence[float]): Those of the classes.
-    smoothing (float): The share of each that is spread over all classes.
     """
     known = np.flatnonzero(truths >= 0)
     rows, columns = upload(ops, known, truths[known])
@@ -109,7 +101,7 @@ def label_targets(
         "exclusive": exclusive,
         "class_weights": weights,
         "label_smoothing": label_smoothing,
-        # That of each label, once the labels are known.
+        # That of each label, in the order of the scores, once the labels are known.
         "weights": None if weights else [],
     }
     return Model(NAME, forward_targets, attrs=attrs)
@@ -118,11 +110,6 @@ def label_targets(
 def target_layers(model: Model[Any, Any]) -> Iterator[Targets]:
     """Yield the layers of this kind in a model."""
     return (layer for layer in model.walk() if layer.name == NAME)
-
-
-def set_weights(layer: Targets, weights: Sequence[float]) -> None:
-    """Set the weight of each label, in the order of the scores."""
-    layer.attrs["weights"] = [float(weight) for weight in weights]
 
 
 def forward_targets(

@@ -15,11 +15,9 @@ SEPARATOR = "[SEP]"
 
 
 class Pair(NamedTuple):
-    """The two texts of a Doc.
+    """The texts before and after a Doc's separator, and the index of its token.
 
-    first (str): The text before the separator.
-    second (Optional[str]): The text after it; None where there is no separator.
-    separator (int): The index of its token; -1 where there is none.
+    Without a separator, the second text is None and the index -1.
     """
 
     first: str
@@ -40,21 +38,17 @@ def check_tokenizer(tokenizer: Any) -> None:
     """Raise for a tokenizer of an encoder that cannot encode pairs."""
     if tokenizer.sep_token is None:
         raise SpanftError(
-            f"The tokenizer of {tokenizer.name_or_path!r} has no separator "
-            "(sep_token), so it cannot encode pairs of texts. Use an encoder such as "
-            "BERT or RoBERTa, or give it one: "
-            '[components.transformer.model.tokenizer_config] sep_token = "</s>"'
+            f"The tokenizer of {tokenizer.name_or_path!r} has no sep_token, so it "
+            "cannot encode pairs of texts. Use an encoder such as BERT or RoBERTa, or "
+            "name one in [components.transformer.model.tokenizer_config]."
         )
 
 
 def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
     """Join two texts, for a pipeline that was trained on pairs.
 
-    first (str): The first text.
-    second (str): The second text.
     separator (str): The separator of the pipeline's tokenizer, whatever the encoder's
         own looks like.
-    RETURNS (str): Both, with the separator between them.
     """
     check_separator(separator)
     if separator in first:
@@ -68,12 +62,7 @@ def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
 def join_pairs(
     pairs: Iterable[tuple[str, str]], separator: str = SEPARATOR
 ) -> Iterator[str]:
-    """Join the texts of each pair, for `nlp.pipe`.
-
-    pairs (Iterable[tuple[str, str]]): The pairs.
-    separator (str): The separator of the pipeline's tokenizer.
-    YIELDS (str): The texts.
-    """
+    """Join the texts of each pair, for `nlp.pipe`; see `join_pair`."""
     for pair in pairs:
         is_pair = not isinstance(pair, str) and len(pair) == 2
         if not is_pair or not all(isinstance(text, str) for text in pair):
@@ -133,7 +122,6 @@ def make_pair_tokenizer(
 
     separator (str): The separator, which becomes one token wherever white space stands
         around it.
-    RETURNS (Callable[[Language], Tokenizer]): What makes the tokenizer.
     """
     from spacy.attrs import ORTH
     from spacy.language import create_tokenizer

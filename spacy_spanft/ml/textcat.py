@@ -1,8 +1,7 @@
 """Text classification over spans, and its baseline without them."""
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
@@ -10,18 +9,12 @@ from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
 from ..errors import SpanftError
-from .alignment import check_spans_key
 from .cross_entropy import ClassWeights, label_targets
 from .layers.encoder_rows import encoder_rows
 from .layers.pair_match import pair_match
 from .layers.pooling import Pooling
-from .layers.scoring import (
-    finite,
-    fixed_dropout,
-    resizable_output,
-    zeros_for_nothing,
-)
-from .layers.span_pool import Summary, span_pool, text_pool, text_vector
+from .layers.scoring import finite, fixed_dropout, resizable_output, zeros_for_nothing
+from .layers.span_pool import Pool, Summary, span_pool, text_pool, text_vector
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 TextCat = Model[list[Doc], Floats2d]
@@ -70,29 +63,25 @@ def span_textcat(
         None compares nothing.
     class_weights (Optional[Union[Dict[str, float], List, Literal["balanced"]]]): How
         much each label counts in training, such as {"rare": 3.0} or [["rare", 3.0]];
-        others count once.
-        "balanced" counts the labels of the training data: the texts of each count
-        together as much as those of any other, or, without `exclusive_classes`, as
-        those that do not have it.
+        others count once. With "balanced", the texts of each label count together as
+        much as those of any other, or, without `exclusive_classes`, as those without.
     label_smoothing (float): The share of each label that is spread over all of them in
         training, or, without `exclusive_classes`, over right and wrong.
     nO (Optional[int]): The number of labels.
     """
-    check_spans_key(spans_key)
     if pooler and not use_cls:
         raise SpanftError(
             "use_cls = false leaves out the vector of the whole text, so that pooler = "
             "true would change nothing. Leave out one of them."
         )
-    keys: list[str | None] = [None]
     if segmentation == "none":
-        pool = text_pool(span_pooling, doc_pooling)
+        pool, matches = text_pool(span_pooling, doc_pooling), _matches(pair_separator)
     else:
         pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
-        keys.append(spans_key)
+        matches = _matches(pair_separator, spans_key)
     parts = [pool, text_vector(summary, pooler)] if use_cls else [pool]
     targets = exclusive_classes, class_weights, label_smoothing
-    return _classifier(tok2vec, parts, keys, pair_separator, dropout, *targets, nO)
+    return _classifier(tok2vec, parts, matches, dropout, *targets, nO)
 
 
 def cls_textcat(
@@ -113,16 +102,23 @@ def cls_textcat(
     pair_separator (Optional[str]): The separator between the two texts of a pair. How
         similar they are stands beside [CLS]; None compares nothing.
     """
-    parts = [text_vector(summary, pooler)]
+    parts, matches = [text_vector(summary, pooler)], _matches(pair_separator)
     targets = exclusive_classes, class_weights, label_smoothing
-    return _classifier(tok2vec, parts, [None], pair_separator, dropout, *targets, nO)
+    return _classifier(tok2vec, parts, matches, dropout, *targets, nO)
+
+
+def _matches(separator: str | None, spans_key: str | None = None) -> list[Pool]:
+    """Compare the texts of a pair as wholes, and span by span where there are spans."""
+    if separator is None:
+        return []
+    keys = [None] if spans_key is None else [None, spans_key]
+    return [pair_match(separator, key) for key in keys]
 
 
 def _classifier(
     tok2vec: Tok2Vec,
-    parts: list[Model[Any, Floats2d]],
-    match_keys: Sequence[str | None],
-    separator: str | None,
+    parts: list[Pool],
+    matches: list[Pool],
     dropout: float,
     exclusive: bool,
     class_weights: ClassWeights,
@@ -135,22 +131,19 @@ def _classifier(
     if class_weights or label_smoothing:
         layers.append(label_targets(exclusive, class_weights, label_smoothing))
     scores = chain(*layers) if len(layers) > 1 else growing
-    n_matches = 0 if separator is None else len(match_keys)
-    if separator is not None:
-        parts = [*parts, *(pair_match(separator, key) for key in match_keys)]
-    rows = encoder_rows(tok2vec)
-    pooled = concatenate(*parts) if len(parts) > 1 else parts[0]
+    parts = [*parts, *matches]
+    rows, pooled = encoder_rows(tok2vec), cast(Pool, concatenate(*parts))
     classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
     model = finite(chain(rows, pooled, classified))
-    model.init = partial(init, len(parts), n_matches)
+    model.init = partial(init, len(parts), len(matches))
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)
     model.set_ref("scores", scores)
     model.set_ref("output_layer", output)
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=growing)
     model.attrs["multi_label"] = not exclusive
-    if separator is not None:
-        model.attrs["separator"] = separator  # corpora compare it with their own
+    if matches:  # corpora compare it with their own
+        model.attrs["separator"] = matches[0].attrs["separator"]
     if nO is not None:
         model.set_dim("nO", nO)
     return model

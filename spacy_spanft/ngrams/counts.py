@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import inf, log2
 from numbers import Integral
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from ..errors import SpanftError, shown
 
@@ -13,19 +13,6 @@ Ranking: TypeAlias = Literal["count", "pmi"]
 
 _WORD = re.compile(r"\S+")
 _NGRAM = re.compile(r"\S+(?: \S+)+")
-
-
-class NgramDiff(NamedTuple):
-    """The n-grams of two dictionaries, apart and in common.
-
-    only_left (list[str]): The n-grams of the first alone, most frequent first.
-    only_right (list[str]): The n-grams of the second alone.
-    common (dict[str, tuple[int, int]]): The n-grams of both, with both counts.
-    """
-
-    only_left: list[str]
-    only_right: list[str]
-    common: dict[str, tuple[int, int]]
 
 
 def check_counts(ngrams: object, words: object) -> None:
@@ -93,9 +80,8 @@ def pmi(
     if missing or n_tokens < 1:
         raise SpanftError(
             f"PMI needs the counts of the single words (missing: {missing[:1]}) and "
-            f"the number of tokens ({n_tokens:,}). Counted dictionaries have both; for "
-            "counts of your own: NgramDictionary(ngrams, words=..., "
-            "provenance=Provenance(n_tokens=...))."
+            f"the number of tokens ({n_tokens:,}). Pass words=... and "
+            "provenance=Provenance(n_tokens=...) to NgramDictionary."
         )
     total = log2(n_tokens)
     n = len(parts)

@@ -8,16 +8,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
-from typing_extensions import Self, Unpack
+from typing_extensions import Self
 
 from ..errors import CorpusError, SpanftError, check_setting
 from ..util.files import read_whole, write_whole
-from .counts import NgramDiff, Ranking, check_counts, folded, in_order, pmi, words_in
+from .counts import Ranking, check_counts, folded, in_order, pmi, words_in
 from .format import pack, unpack
 from .provenance import (
     LARGEST_N,
     Attr,
-    CountSettings,
     Provenance,
     Settings,
     check_attr,
@@ -82,7 +81,7 @@ class NgramDictionary(Mapping[str, int]):
         *,
         column: str = "text",
         errors: ErrorHandling = "strict",
-        **settings: Unpack[CountSettings],
+        **settings: Any,
     ) -> Self:
         """Count the n-grams of files: text, JSONL (.jsonl, .ndjson) and Parquet.
 
@@ -92,7 +91,7 @@ class NgramDictionary(Mapping[str, int]):
         column (str): The column or key that holds the text in Parquet and JSONL.
         errors (str): "strict" raises for invalid UTF-8 and for null in the column,
             "replace" puts U+FFFD in place of the one and skips the other.
-        **settings: How to count; see `CountSettings`.
+        **settings: How to count; see `Settings`.
         """
         files = _listed(paths)
         blocks = blocks_of(files, column=column, errors=errors)
@@ -104,13 +103,13 @@ class NgramDictionary(Mapping[str, int]):
         texts: Iterable[str],
         *,
         source: str = "texts",
-        **settings: Unpack[CountSettings],
+        **settings: Any,
     ) -> Self:
         """Count the n-grams of texts. An n-gram never crosses a line.
 
         texts (Iterable[str]): The texts.
         source (str): What the provenance calls them.
-        **settings: How to count; see `CountSettings`.
+        **settings: How to count; see `Settings`.
         """
         return cls.from_blocks(blocks_from_texts(texts), [source], **settings)
 
@@ -123,7 +122,7 @@ class NgramDictionary(Mapping[str, int]):
         split: str = "train",
         column: str = "text",
         streaming: bool = True,
-        **settings: Unpack[CountSettings],
+        **settings: Any,
     ) -> Self:
         """Count the n-grams of a `datasets` dataset.
 
@@ -132,7 +131,7 @@ class NgramDictionary(Mapping[str, int]):
         split (str): The split.
         column (str): The column that holds the text.
         streaming (bool): Read while downloading, without keeping a copy.
-        **settings: How to count; see `CountSettings`.
+        **settings: How to count; see `Settings`.
         """
         texts = texts_from_dataset(
             name, config, split=split, column=column, streaming=streaming
@@ -145,7 +144,7 @@ class NgramDictionary(Mapping[str, int]):
         cls,
         blocks: Iterable[bytes],
         sources: Iterable[str],
-        **settings: Unpack[CountSettings],
+        **settings: Any,
     ) -> Self:
         """Count the n-grams of blocks of lines; see `text`."""
         chosen, names = Settings(**settings), tuple(sources)
@@ -220,11 +219,9 @@ class NgramDictionary(Mapping[str, int]):
         return pmi(self._fold(ngram), self._counts, self._words, n_tokens)
 
     def ranked(self, by: Ranking = "count") -> list[tuple[str, float]]:
-        """Rank the n-grams.
+        """Return the n-grams with their counts or PMI, best first.
 
-        by (str): "count" or "pmi".
-        RETURNS (list[tuple[str, float]]): N-grams and scores, best first; n-grams
-            of one score stand in the order of their counts.
+        N-grams of one score stand in the order of their counts.
         """
         check_setting("by", by, by in get_args(Ranking), "'count' or 'pmi'")
         if by == "count":
@@ -232,21 +229,13 @@ class NgramDictionary(Mapping[str, int]):
         return sorted(((g, self.pmi(g)) for g in self), key=lambda item: -item[1])
 
     def top(self, k: int, by: Ranking = "count") -> Self:
-        """Keep the k best n-grams.
-
-        k (int): The number to keep.
-        by (str): "count" or "pmi".
-        """
+        """Keep the k best n-grams, by "count" or "pmi"."""
         check_setting("k", k, k >= 0, "0 or more")
         best = {ngram for ngram, _ in self.ranked(by)[:k]}
         return self._cut(best, f"top {k} by {by}")
 
     def filter(self, min_count: int = 1, max_n: int | None = None) -> Self:
-        """Keep the n-grams that occur often enough and are not too long.
-
-        min_count (int): The smallest count, inclusive.
-        max_n (Optional[int]): The largest n; None for any.
-        """
+        """Keep the n-grams that occur min_count times or more, of up to max_n words."""
         check_limits(LARGEST_N if max_n is None else max_n, min_count)
         kept = {
             ngram
@@ -260,38 +249,23 @@ class NgramDictionary(Mapping[str, int]):
         words = words_in(counts, self._words)
         return self._trusted(counts, words, self.attr, self.provenance.after(step))
 
-    # Two dictionaries
-
     def merge(self, other: "NgramDictionary") -> Self:
         """Add the counts of another dictionary.
 
         An n-gram that one of them has cut for being too rare counts as 0 there, so
         its sum may be up to that threshold too small.
         """
-        self._check_attr(other)
+        if self.attr != other.attr:
+            raise SpanftError(
+                f"One dictionary is over {self.attr!r}, the other over {other.attr!r}. "
+                "Count both with the same attr."
+            )
         return self._trusted(
             in_order(Counter(self._counts) + Counter(other._counts)),
             in_order(Counter(self._words) + Counter(other._words)),
             self.attr,
             self.provenance.merged(other.provenance),
         )
-
-    def diff(self, other: "NgramDictionary") -> NgramDiff:
-        """Compare with another dictionary."""
-        self._check_attr(other)
-        left, right = self._counts, other._counts
-        return NgramDiff(
-            only_left=[ngram for ngram in left if ngram not in right],
-            only_right=[ngram for ngram in right if ngram not in left],
-            common={g: (n, right[g]) for g, n in left.items() if g in right},
-        )
-
-    def _check_attr(self, other: "NgramDictionary") -> None:
-        if self.attr != other.attr:
-            raise SpanftError(
-                f"One dictionary is over {self.attr!r}, the other over {other.attr!r}. "
-                "Count both with the same attr."
-            )
 
     # Serialization
 

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ..errors import SpanftError, check_setting
 from ..util import __title__, __version__
@@ -21,43 +21,28 @@ Engine: TypeAlias = Literal["local", "ray"]
 Tokenizer: TypeAlias = Callable[[str], Any]
 
 
-class CountSettings(TypedDict, total=False):
+@dataclass(frozen=True)
+class Settings:
     """How to count, alike for every source of text.
 
-    tokenizer (Union[str, Callable]): A language code ("en", the default), "whitespace"
-        for text that is tokenized already, or a tokenizer such as nlp.tokenizer.
-    attr (str): "LOWER" (the default) folds case, "ORTH" keeps it.
-    max_n (int): The largest n (5).
-    min_count (int): How often an n-gram must occur to be kept (10).
-    n_process (int): The number of processes that tokenize (1).
-    progress (bool): Show progress bars (False).
+    tokenizer (Union[str, Callable]): A language code, "whitespace" for text that is
+        tokenized already, or a tokenizer such as nlp.tokenizer.
+    attr (str): "LOWER" folds case, "ORTH" keeps it.
+    max_n (int): The largest n.
+    min_count (int): How often an n-gram must occur to be kept.
+    n_process (int): The number of processes that tokenize.
+    progress (bool): Show progress bars.
 
     With memory, work or engine "ray", the text waits on disk, in thrice its size:
 
     memory (Optional[int]): The bytes that counting should use at most.
-    engine (str): "local" (the default) for n_process workers on this machine, "ray" for
-        as many on a Ray cluster.
+    engine (str): "local" for n_process workers on this machine, "ray" for as many on a
+        Ray cluster.
     address (Optional[str]): The Ray cluster (HOST:PORT); None for that in $RAY_ADDRESS,
         or a new one on this machine.
     work (Optional[Union[str, Path]]): A folder for temporary files, which all machines
         of a cluster can see; None for the system's.
     """
-
-    tokenizer: str | Tokenizer
-    attr: Attr
-    max_n: int
-    min_count: int
-    n_process: int
-    progress: bool
-    memory: int | None
-    engine: Engine
-    address: str | None
-    work: str | Path | None
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings with their defaults, checked; see `CountSettings`."""
 
     tokenizer: str | Tokenizer = "en"
     attr: Attr = "LOWER"

@@ -6,7 +6,6 @@ array operations, and small enough that a corpus of any size streams through.
 
 import json
 import os
-import random
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -133,19 +132,6 @@ def _is_packed(path: str) -> bool:
     return Path(path).suffix in PACKED
 
 
-def sampled(blocks: Iterable[bytes], lines: list[bytes]) -> Iterator[bytes]:
-    """Pass blocks on, and collect at most 100 lines of each, drawn at random.
-
-    lines (list[bytes]): The lines are added to this list.
-    """
-    chance = random.Random(0)
-    for block in blocks:
-        full = [line for line in block.split(b"\n") if line.strip()]
-        sample = chance.sample(full, min(len(full), 100))
-        lines.extend(line for line in sample if len(line) < 100_000)
-        yield block
-
-
 # Texts
 
 
@@ -189,8 +175,6 @@ def blocks_of(
 ) -> Iterator[bytes]:
     """Read files one after the other: text, JSONL and Parquet, by their endings.
 
-    paths (Iterable[Union[str, Path]]): The files; "-" is the standard input. Text and
-        JSONL may be compressed.
     column (str): The column or key that holds the text.
     errors (str): "strict" raises for invalid UTF-8 and null, "replace" continues.
     """
@@ -294,10 +278,8 @@ def texts_from_dataset(
 def load_split(name: str, config: str | None, split: str, streaming: bool) -> Any:
     """Load one split of a dataset, as a `Dataset` or `IterableDataset`.
 
-    name (str): The dataset's name on the hub ("wikitext"), or a local folder: one
-        that `Dataset.save_to_disk` wrote, or one of JSONL, CSV, Parquet or text files.
-    config (Optional[str]): The dataset's configuration ("wikitext-103-raw-v1").
-    streaming (bool): Read while downloading, without keeping a copy.
+    name (str): Its name on the hub, or a local folder: one that `Dataset.save_to_disk`
+        wrote, or one of JSONL, CSV, Parquet or text files.
     """
     import datasets
 

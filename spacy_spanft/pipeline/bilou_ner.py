@@ -16,7 +16,6 @@ from spacy.vocab import Vocab
 from thinc.types import Floats2d
 
 from ..errors import SpanftError, check_number, check_setting, listed, shown
-from ..ml.alignment import check_spans_key
 from ..ml.bilou import (
     KINDS,
     OUT,
@@ -145,8 +144,6 @@ class BilouNER(TrainablePipe):
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         """Make the component; see `make_bilou_ner`."""
-        if scores_key is not None:
-            check_spans_key(scores_key, "scores_key")
         expected = "a number from 0 to 1"
         check_number("threshold", threshold, lambda x: 0 <= x <= 1, expected)
         check_smoothing(label_smoothing)

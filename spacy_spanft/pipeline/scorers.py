@@ -49,11 +49,7 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
 def classification_scores(
     gold: Sequence[str], guess: Sequence[str], positive_label: str | None = None
 ) -> Scores:
-    """Score predicted labels.
-
-    RETURNS (dict[str, Any]): cats_accuracy, cats_matthews and cats_f1, None without
-        anything to score.
-    """
+    """Score predicted labels; without any, all scores are None."""
     names = ("cats_accuracy", "cats_matthews", "cats_f1")
     if not gold:
         return dict.fromkeys(names)
@@ -89,7 +85,6 @@ def make_regression_scorer(label: str = "score") -> ScoreExamples:
     """Build `spacy-spanft.regression_scorer.v1`, for `textcat_multilabel`.
 
     label (str): The label whose value is the score.
-    RETURNS (Callable): Examples to cats_pearson and cats_spearman.
     """
 
     def score(examples: Iterable[Example], **settings: Any) -> Scores:

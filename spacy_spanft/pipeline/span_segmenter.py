@@ -12,7 +12,6 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import SpanftError, shown
-from ..ml.alignment import check_spans_key
 from ..ml.pairs import check_separator
 from ..ngrams.dictionary import NgramDictionary
 from ..segmenters import Segmentation, Segmenter
@@ -83,7 +82,6 @@ class SpanSegmenter(Pipe):
         separator: str | None = None,
     ) -> None:
         """Make the component; see `make_span_segmenter`."""
-        check_spans_key(spans_key)
         if separator is not None:
             check_separator(separator)
         self.name = name

@@ -18,7 +18,7 @@ from thinc.api import Model, Optimizer, reduce_mean
 from ..errors import SpanftError, check_number
 from ..ml.encoder.hf_encoder import is_trained
 from ..ml.encoder.sharing import EncoderListener, SharedEncoder, no_gradient
-from ..ml.layers.doc_rows import DocRows, rows_to_tokens
+from ..ml.layers.encoder_rows import DocRows, rows_to_tokens
 from ..ml.layers.scoring import check_weight
 
 # Vectors of more tokens are not computed ahead.
@@ -156,7 +156,7 @@ class SpanftEncoder(TrainablePipe):
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Encode a stream, several batches at once: sorting saves padding."""
         for docs in _batches_of(stream, batch_size * self.cfg["n_sorted"]):
-            self.set_annotations(docs, self.shared.frozen_rows.encode(self.model, docs))
+            self.set_annotations(docs, self.shared.encode(docs))
             yield from docs
 
     def update(

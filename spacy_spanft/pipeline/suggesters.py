@@ -9,7 +9,7 @@ from thinc.api import Ops, get_current_ops
 from thinc.types import Ragged
 
 from ..errors import check_number
-from ..ml.alignment import NO_SPANS, Ints, check_spans_key, read_spans
+from ..ml.alignment import NO_SPANS, Ints, read_spans
 
 Suggester = Callable[..., Ragged]
 
@@ -26,7 +26,6 @@ def segment_suggester(
     min_size (int): The number of tokens of the shortest n-grams.
     max_size (int): The number of tokens of the longest n-grams; 0 for segments alone.
     """
-    check_spans_key(spans_key)
     check_number("min_size", min_size, lambda size: size >= 1, "1 or more")
     expected = f"0, or min_size = {min_size} or more"
     check_number("max_size", max_size, lambda n: not n or n >= min_size, expected)

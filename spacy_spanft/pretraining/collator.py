@@ -32,7 +32,8 @@ class SpanMaskingCollator:
     """Masks whole words, and makes batches of the sequences.
 
     A sequence is what the tokenizer gives for a text, or a dict with `word_ids` or
-    `offset_mapping` beside `input_ids`; for "ngrams" it has `segment_ids`, too.
+    `offset_mapping` beside `input_ids`; for "ngrams" it has `segment_ids`, too: one
+    number for all tokens of an n-gram, or of a word in none.
     Chance depends on `seed` and the sequence's `key`, whole numbers that name the
     example and the epoch, and on nothing else. Without a key it comes from PyTorch's
     global generator, as in Hugging Face's own collators.
@@ -66,25 +67,18 @@ class SpanMaskingCollator:
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, "Tensor"]:
         """Return a batch: input_ids, attention_mask, labels, and any token types."""
-        masked = [self.mask(feature) for feature in features]
-        tokenizer = self.tokenizer
-        # Where the tokenizer has padded, its own padding stays what it is.
-        seen = [
-            feature.get("attention_mask", np.ones_like(row.ids))
-            for feature, row in zip(features, masked, strict=True)
-        ]
-        columns = {
-            "input_ids": ([row.ids for row in masked], tokenizer.pad_token_id or 0),
-            "attention_mask": (seen, 0),
-            "labels": ([row.labels for row in masked], IGNORED),
-        }
-        if "token_type_ids" in features[0]:
-            types = [feature["token_type_ids"] for feature in features]
-            columns["token_type_ids"] = (types, tokenizer.pad_token_type_id)
-        is_left = tokenizer.padding_side == "left"
-        return {
-            name: _pad(rows, value, is_left) for name, (rows, value) in columns.items()
-        }
+        from transformers import DataCollatorForTokenClassification
+
+        rows = []
+        for feature in features:
+            masked = self.mask(feature)
+            row = {"input_ids": masked.ids, "labels": masked.labels}
+            row["attention_mask"] = np.ones_like(masked.ids)
+            kept = ("attention_mask", "token_type_ids")
+            row |= {name: feature[name] for name in kept if name in feature}
+            rows.append({name: np.asarray(ids).tolist() for name, ids in row.items()})
+        pad = DataCollatorForTokenClassification(self.tokenizer)
+        return dict(pad(rows))
 
     def mask(self, feature: Mapping[str, Any]) -> Masked:
         """Mask one sequence."""
@@ -119,11 +113,6 @@ class SpanMaskingCollator:
             words = np.where(words == NO_WORD, NO_WORD, np.arange(len(ids)))
         segments = words
         if self.masking == "ngrams":
-            if "segment_ids" not in feature:
-                raise SpanftError(
-                    'masking = "ngrams" needs segment_ids beside input_ids: one number '
-                    "for all tokens of an n-gram, or of a word in none."
-                )
             segments = np.asarray(feature["segment_ids"])
         may_not = self._is_special[ids] | (words == NO_WORD)
         starts = _starts(words)  # the first token of each word, and the end
@@ -158,16 +147,6 @@ def _runs(may: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
-def _pad(rows: Sequence[Any], value: int, is_left: bool) -> "Tensor":
-    import torch
-
-    padded = np.full((len(rows), max(map(len, rows))), value, np.int64)
-    for row, filled in zip(rows, padded, strict=True):
-        start = len(filled) - len(row) if is_left else 0
-        filled[start : start + len(row)] = row
-    return torch.from_numpy(padded)
-
-
 def check_tokenizer(tokenizer: Any) -> None:
     """Raise for a tokenizer that cannot mask, or does not know words."""
     name = tokenizer.name_or_path or type(tokenizer).__name__
@@ -189,19 +168,6 @@ def tells_words(tokenizer: Any) -> bool:
     return len(ids) > 1 and ids[0] != ids[-1]
 
 
-def word_starts(encoding: Any, text: str, by_space: bool) -> NDArray[np.bool_]:
-    """Return which tokens of a text, without special ones, begin a word, (n_tokens,).
-
-    by_space (bool): Look at the text's white space too, which takes longer.
-    """
-    ids = _numbers(encoding.word_ids)
-    starts = np.append(True, ids[1:] != ids[:-1])[: len(ids)]
-    if by_space:
-        edges = (text[max(0, begin - 1) : begin + 1] for begin, _ in encoding.offsets)
-        starts |= np.array([any(map(str.isspace, edge)) for edge in edges], np.bool_)
-    return starts
-
-
 def words_of(
     feature: Mapping[str, Any], tokenizer: Any, has_words: bool = True
 ) -> NDArray[np.int64]:
@@ -211,19 +177,30 @@ def words_of(
     has_words (bool): See `tells_words`.
     """
     if "word_ids" in feature:
-        ids = feature["word_ids"]
-        return ids if isinstance(ids, np.ndarray) else _numbers(ids)
-    encodings = getattr(feature, "encodings", None)
-    if encodings and has_words:
-        return _numbers(encodings[0].word_ids)
-    offsets = encodings[0].offsets if encodings else feature.get("offset_mapping")
-    if offsets is not None:
+        return _numbers(feature["word_ids"])
+    if encodings := getattr(feature, "encodings", None):
+        return words_in(encodings[0], tokenizer, has_words)
+    if "offset_mapping" in feature:
+        offsets = feature["offset_mapping"]
         return _words_by_offset(feature["input_ids"], offsets, tokenizer)
     raise SpanftError(
         f"Nothing says which tokens are a word together: there are only {[*feature]}. "
         "Pass what a fast tokenizer returns, or keep the offsets: "
         "tokenizer(text, return_offsets_mapping=True)"
     )
+
+
+def words_in(encoding: Any, tokenizer: Any, has_words: bool) -> NDArray[np.int64]:
+    """Return the number of each token's word in an Encoding of `tokenizers`."""
+    if has_words:
+        return _numbers(encoding.word_ids)
+    return _words_by_offset(encoding.ids, encoding.offsets, tokenizer)
+
+
+def _numbers(word_ids: Any) -> NDArray[np.int64]:
+    if isinstance(word_ids, np.ndarray):
+        return word_ids
+    return np.array([NO_WORD if i is None else i for i in word_ids], np.int64)
 
 
 def _words_by_offset(ids: Any, offsets: Any, tokenizer: Any) -> NDArray[np.int64]:
@@ -238,7 +215,3 @@ def _words_by_offset(ids: Any, offsets: Any, tokenizer: Any) -> NDArray[np.int64
         starts |= np.array([not token.startswith(goes_on) for token in tokens])
     starts |= np.append(True, is_special[:-1])
     return np.where(is_special, NO_WORD, np.cumsum(starts))
-
-
-def _numbers(word_ids: Sequence[int | None]) -> NDArray[np.int64]:
-    return np.array([NO_WORD if i is None else i for i in word_ids], np.int64)

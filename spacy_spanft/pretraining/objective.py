@@ -29,11 +29,10 @@ class Boundaries(NamedTuple):
 
 
 def find_boundaries(labels: Tensor, attention_mask: Tensor) -> Boundaries:
-    """Return what stands around each span of tokens that are predicted.
+    """Return the tokens of all spans that do not touch an end of their sequence.
 
     labels (Tensor): What is predicted, IGNORED elsewhere, (n_sequences, n_tokens).
     attention_mask (Tensor): 0 for padding, alike.
-    RETURNS (Boundaries): The tokens of all spans that do not touch an end.
     """
     is_masked = labels != IGNORED
     n_tokens = labels.shape[1]

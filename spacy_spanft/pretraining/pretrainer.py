@@ -7,7 +7,6 @@ pass over the text and the sequence alone, so an interruption changes none of th
 
 import json
 import math
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -27,9 +26,8 @@ if TYPE_CHECKING:
 
 CHECKPOINTS = "checkpoints"
 RECORD = "pretraining.json"
-_CONFIG = "config.json"
 # What may change from one run to the next that goes on from its checkpoint.
-_FREE = {"epochs", "steps", "save_every", "log_every"}
+_FREE = {"epochs", "steps", "save_every"}
 
 
 @dataclass(frozen=True)
@@ -42,12 +40,8 @@ class Settings:
     dictionary: Path | None = None
     lang: str = "en"
     max_length: int | None = None
-    pack: bool = True
     errors: Literal["strict", "replace"] = "strict"
     from_scratch: bool = False
-    layers: int | None = None
-    width: int | None = None
-    vocab_size: int | None = None
     epochs: float = 1.0
     steps: int | None = None
     batch_size: int = 4
@@ -56,16 +50,9 @@ class Settings:
     precision: Literal["fp32", "fp16", "bf16"] = "fp32"
     eval_share: float = 0.01
     save_every: int = 500
-    log_every: int = 50
     seed: int = 0
 
     def __post_init__(self) -> None:
-        # Either of them would be ignored in silence.
-        if not self.from_scratch and (self.layers or self.width or self.vocab_size):
-            raise SpanftError(
-                "layers, width and vocab_size can only be set from scratch "
-                "(--from-scratch): existing weights have their own shape."
-            )
         if self.dictionary is not None and self.masking != "ngrams":
             raise SpanftError(
                 f"masking is {self.masking!r}, which has no use for a dictionary. Set "
@@ -108,15 +95,13 @@ def pretrain(
     record = json.loads(json.dumps(record, default=str))
     _check_output(output, record, overwrite)
     checkpoint = None if overwrite else _last_checkpoint(output)
-    if checkpoint is not None:  # which has its shape
-        source = str(checkpoint)
-        settings = replace(
-            settings, from_scratch=False, layers=None, width=None, vocab_size=None
-        )
+    if checkpoint is not None:
+        source, settings = str(checkpoint), replace(settings, from_scratch=False)
     trainer = _make_trainer(source, files, output, settings)
     if trainer.is_world_process_zero():
         if checkpoint is None:
-            (output / _CONFIG).unlink(missing_ok=True)  # without it there is no model
+            # Without it there is no model.
+            (output / "config.json").unlink(missing_ok=True)
             shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
         write_whole(output / RECORD, f"{json.dumps(record, indent=2)}\n".encode())
     if checkpoint is None or _step(checkpoint) < trainer.args.max_steps:
@@ -125,7 +110,8 @@ def pretrain(
     if trainer.eval_dataset is not None:
         perplexity = trainer.evaluate().get("eval_perplexity")
     if trainer.is_world_process_zero():
-        _export(trainer, output)
+        trainer.model.save_pretrained(output)
+        trainer.processing_class.save_pretrained(output)
     return Pretrained(output, trainer.args.max_steps, perplexity)
 
 
@@ -139,17 +125,17 @@ def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None
                 f"The folder {str(output)!r} is not empty, and no training was begun "
                 "in it. Name another."
             )
-    elif not overwrite:
-        before = json.loads(path.read_bytes())
-        for name, value in record.items():
-            if name not in _FREE and before.get(name) != value:
-                raise SpanftError(
-                    f"The training in {str(output)!r} was begun with {name} = "
-                    f"{shown(before.get(name))}, not {shown(value)}. Set it as it was, "
-                    "start over (--overwrite), or name another output."
-                )
-    elif output.resolve() in (Path(record["model"]) / "x").resolve().parents:
+        return
+    if overwrite and Path(record["model"]).resolve().is_relative_to(output.resolve()):
         raise SpanftError(f"The model {record['model']!r} would be overwritten.")
+    before = record if overwrite else json.loads(path.read_bytes())
+    for name, value in record.items():
+        if name not in _FREE and before.get(name) != value:
+            raise SpanftError(
+                f"The training in {str(output)!r} was begun with {name} = "
+                f"{shown(before.get(name))}, not {shown(value)}. Set it as it was, "
+                "start over (--overwrite), or name another output."
+            )
 
 
 def _last_checkpoint(output: Path) -> Path | None:
@@ -165,18 +151,6 @@ def _last_checkpoint(output: Path) -> Path | None:
 
 def _step(checkpoint: Path) -> int:
     return int(checkpoint.name.rpartition("-")[2])
-
-
-def _export(trainer: "Trainer", output: Path) -> None:
-    """Write the model and its tokenizer to a folder inside, then each to its place."""
-    temporary = output / ".part"
-    shutil.rmtree(temporary, ignore_errors=True)
-    trainer.model.save_pretrained(temporary)
-    trainer.processing_class.save_pretrained(temporary)
-    # The config last: without it there is no model here.
-    for file in sorted(temporary.iterdir(), key=lambda file: file.name == _CONFIG):
-        os.replace(file, output / file.name)
-    temporary.rmdir()
 
 
 def _arguments(output: Path, settings: Settings) -> "TrainingArguments":
@@ -196,7 +170,7 @@ def _arguments(output: Path, settings: Settings) -> "TrainingArguments":
         eval_steps=settings.save_every,
         save_steps=settings.save_every,
         save_total_limit=2,  # the machine may stop while the last one is written
-        logging_steps=settings.log_every,
+        logging_steps=max(1, settings.save_every // 10),
         dataloader_pin_memory=torch.cuda.is_available(),
         remove_unused_columns=False,
         label_names=["labels"],
@@ -219,17 +193,14 @@ def _make_trainer(
     args = _arguments(output, settings)
     with args.main_process_first():  # the others find it in the cache
         lines = read_lines(files, settings.errors)
-        vocab_size = settings.vocab_size
-        config = starting_model.load_config(source, settings.layers, settings.width)
-        tokenizer = starting_model.load_tokenizer(source, config, lines, vocab_size)
-        if vocab_size is not None:
-            starting_model.set_vocabulary(config, tokenizer)
+        config = starting_model.load_config(source)
+        tokenizer = starting_model.load_tokenizer(source, config)
         length = starting_model.max_length_of(config, tokenizer, settings.max_length)
         dictionary = None
         if settings.masking == "ngrams":
             path, lang = settings.dictionary, settings.lang
             dictionary = read_dictionary(path) if path else default_dictionary(lang)
-        packer = Packer(tokenizer, length, settings.pack, dictionary, settings.lang)
+        packer = Packer(tokenizer, length, dictionary, settings.lang)
         sequences = lines.map(packer, batched=True, remove_columns=["text"])
     if not len(sequences):
         raise SpanftError(f"There is no text in {listed(files)}.")

@@ -1,6 +1,7 @@
 """Text files as sequences of whole words, each as long as the encoder takes."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +11,7 @@ from transformers import TrainerCallback
 
 from ..errors import SpanftError, listed
 from ..util.files import check_source
-from .collator import NO_WORD, tells_words, word_starts
+from .collator import NO_WORD, tells_words, words_in
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -43,62 +44,56 @@ def read_lines(
 
 
 class Packer:
-    """Encodes lines and fills sequences with them, for `Dataset.map(batched=True)`."""
+    """Encodes lines and fills sequences with them, up to the next empty line.
+
+    It is called by `Dataset.map(batched=True)`.
+    """
 
     def __init__(
         self,
         tokenizer: Any,
         max_length: int,
-        pack: bool = True,
         dictionary: "NgramDictionary | None" = None,
         lang: str = "en",
     ) -> None:
         """Make a packer.
 
         max_length (int): The largest number of tokens, special ones included.
-        pack (bool): Whether sequences go on with the lines that follow, up to the next
-            empty line; otherwise each line begins a new one.
         dictionary (Optional[NgramDictionary]): The n-grams to mark.
         lang (str): The language whose tokenizer finds them.
         """
         self._tokenizer = tokenizer
-        self._by_space = not tells_words(tokenizer)
+        self._has_words = tells_words(tokenizer)
         encoded = tokenizer("a", return_special_tokens_mask=True)
         inside = np.flatnonzero(np.array(encoded["special_tokens_mask"]) == 0)
         self._before = encoded["input_ids"][: inside[0]]
         self._after = encoded["input_ids"][inside[-1] + 1 :]
         self._length = max_length - len(self._before) - len(self._after)
-        self._pack = pack
         self._find = None if dictionary is None else _ngram_finder(dictionary, lang)
 
     def __call__(self, rows: dict[str, list[str]]) -> dict[str, list[Ints]]:
         """Return sequences: tokens, and the word (and n-gram) that each belongs to."""
-        lines = [line.strip() for line in rows["text"]]
-        encoded = iter(self._encode([line for line in lines if line]))
+        lines = groupby((line.strip() for line in rows["text"]), bool)
+        texts = [" ".join(some) for has_text, some in lines if has_text]
         columns: dict[str, list[Ints]] = {"input_ids": [], "word_ids": []}
         if self._find:
             columns["segment_ids"] = []
-        text: list[list[Ints]] = []
-        for line in [*lines, ""]:
-            if line:
-                text.append(next(encoded))
-            if text and not (line and self._pack):
-                whole = [np.concatenate(arrays) for arrays in zip(*text, strict=True)]
-                for part in self._parts(whole[1]):
-                    sequence = self._sequence(*(array[part] for array in whole))
-                    for column, values in zip(columns.values(), sequence, strict=True):
-                        column.append(values)
-                text = []
+        for arrays in self._encode(texts):
+            for part in self._parts(arrays[1]):
+                sequence = self._sequence(*(array[part] for array in arrays))
+                for column, values in zip(columns.values(), sequence, strict=True):
+                    column.append(values)
         return columns
 
-    def _encode(self, lines: list[str]) -> Iterator[list[Ints]]:
-        """Yield, for each line, its tokens, and where words and n-grams begin."""
-        if not lines:
+    def _encode(self, texts: list[str]) -> Iterator[list[Ints]]:
+        """Yield, for each text, its tokens, and where words and n-grams begin."""
+        if not texts:
             return
-        batch = self._tokenizer(lines, add_special_tokens=False, verbose=False)
-        ngrams = self._find(lines) if self._find else [None for _ in lines]
-        for line, encoding, spans in zip(lines, batch.encodings, ngrams, strict=True):
-            starts = word_starts(encoding, line, self._by_space)
+        batch = self._tokenizer(texts, add_special_tokens=False, verbose=False)
+        ngrams = self._find(texts) if self._find else [None for _ in texts]
+        for encoding, spans in zip(batch.encodings, ngrams, strict=True):
+            words = words_in(encoding, self._tokenizer, self._has_words)
+            starts = np.append(True, words[1:] != words[:-1])[: len(words)]
             arrays: list[Ints] = [np.array(encoding.ids), starts]
             if spans is not None:
                 begins = np.array([begin for begin, _ in encoding.offsets])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pickle import UnpicklingError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers import AutoConfig
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
@@ -13,12 +13,8 @@ from ..ml.encoder import safety
 from .collator import check_tokenizer
 from .objective import with_objective
 
-if TYPE_CHECKING:
-    from datasets import Dataset
-
 # Longer sequences cost more than they are worth, unless somebody asks for them.
 _LONGEST = 512
-_HEAD_WIDTH = 64
 
 
 @contextmanager
@@ -31,21 +27,16 @@ def _loading(name: str) -> Iterator[None]:
         raise SpanftError(f"The model {name!r} cannot be loaded: {error}") from error
 
 
-def load_tokenizer(
-    name: str, config: Any, lines: "Dataset", vocab_size: int | None
-) -> Any:
-    """Load the tokenizer of a model, or train one like it with another vocabulary."""
+def load_tokenizer(name: str, config: Any) -> Any:
+    """Load the tokenizer of a model."""
     with _loading(name):
         tokenizer = safety.load_tokenizer(name, config)
     check_tokenizer(tokenizer)
-    if vocab_size is None:
-        return tokenizer
-    texts = (batch["text"] for batch in lines.iter(1000))
-    return tokenizer.train_new_from_iterator(texts, vocab_size, show_progress=False)
+    return tokenizer
 
 
-def load_config(name: str, layers: int | None, width: int | None) -> Any:
-    """Load the config of a model, and change its shape to what is asked for."""
+def load_config(name: str) -> Any:
+    """Load the config of a masked language model."""
     with _loading(name):
         config = AutoConfig.from_pretrained(name, **safety.SAFE)
         safety.remove_code(config)
@@ -54,24 +45,7 @@ def load_config(name: str, layers: int | None, width: int | None) -> Any:
             f"The model {name!r} is of type {config.model_type!r}, for which there is "
             "no masked language model. Use an encoder such as BERT or RoBERTa."
         )
-    if layers is not None:
-        config.num_hidden_layers = layers
-    if width is not None:
-        is_right = width % min(width, _HEAD_WIDTH) == 0
-        check_setting("width", width, is_right, f"a multiple of {_HEAD_WIDTH}, or less")
-        config.hidden_size = width
-        config.intermediate_size = 4 * width
-        config.num_attention_heads = max(1, width // _HEAD_WIDTH)
     return config
-
-
-def set_vocabulary(config: Any, tokenizer: Any) -> None:
-    """Change a config to the vocabulary of a tokenizer that was just trained."""
-    config.vocab_size = len(tokenizer)
-    for token in ("pad", "bos", "eos", "sep", "cls", "mask"):
-        key = f"{token}_token_id"
-        if getattr(config, key, None) is not None:
-            setattr(config, key, getattr(tokenizer, key))
 
 
 def max_length_of(config: Any, tokenizer: Any, asked: int | None) -> int:
@@ -80,12 +54,11 @@ def max_length_of(config: Any, tokenizer: Any, asked: int | None) -> int:
     # RoBERTa and its like pad with token 1, and count positions from 2.
     n_positions -= 2 * (config.pad_token_id == 1)
     most = min(n_positions, tokenizer.model_max_length)
-    if asked is None:
-        return min(most, _LONGEST)
-    n_special = tokenizer.num_special_tokens_to_add()
-    is_right = n_special < asked <= most
-    check_setting("max_length", asked, is_right, f"from {n_special + 1} to {most}")
-    return asked
+    length = min(most, _LONGEST) if asked is None else asked
+    least = tokenizer.num_special_tokens_to_add() + 1
+    is_right = least <= length <= most
+    check_setting("max_length", length, is_right, f"from {least} to {most}")
+    return int(length)
 
 
 def make_model(name: str, config: Any, sbo: bool, from_scratch: bool) -> Any:

@@ -2,16 +2,7 @@
 
 from .parts import Parts
 from .prediction import Predicted, predict
-from .publishing import Pushed, model_card, push
-from .saved_pipeline import Saved, opened
+from .publishing import model_card, push
+from .saved_pipeline import read_saved
 
-__all__ = [
-    "Parts",
-    "Predicted",
-    "Pushed",
-    "Saved",
-    "model_card",
-    "opened",
-    "predict",
-    "push",
-]
+__all__ = ["Parts", "Predicted", "model_card", "predict", "push", "read_saved"]

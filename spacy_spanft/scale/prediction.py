@@ -1,24 +1,23 @@
 """Predict all rows of a file, part by part, and resume what was interrupted."""
 
-import shutil
-import tempfile
-from collections import deque
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from hashlib import sha256
 from itertools import cycle
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import import_file
 from tqdm import tqdm
 
-from ..errors import SpanftError, listed, shown
+from ..errors import SpanftError, shown
 from ..ml.pairs import SEPARATOR
 from ..util import SEGMENTER, WRITER
 from ..util.cluster import connect_ray
@@ -28,34 +27,26 @@ from ..util.pipelines import load
 from ..util.threads import obey_parent, results_in_order
 from . import row_files
 from .parts import Parts, digest_of
-from .row_files import InputFormat, Row, Source, read_parts
+from .row_files import InputFormat, Shape, Source, read_parts
 from .saved_pipeline import Saved, read_saved
 
-# The predictions for a text by column, in the words of `Doc.to_json`.
+# The predictions for a text by column, in the words of `Doc.to_json`, or the "error".
 Annotations: TypeAlias = dict[str, Any]
-# The columns of all predictions, and the labels or groups in those that are objects.
-Shape: TypeAlias = dict[str, list[str] | None]
-# Annotates batches of texts, in their order.
-Run: TypeAlias = Callable[[Iterable[list[str]]], Iterator[list[Annotations | str]]]
+# The number of a part, and of each row its text, and why it has none.
+Batch: TypeAlias = tuple[int, list[tuple[str, str]]]
+# Annotates parts, in their order.
+Run: TypeAlias = Callable[[Iterable[Batch]], Iterator[tuple[int, list[Annotations]]]]
+_NOTHING = (
+    "The pipeline predicts no categories, entities or spans. To see the spans of a "
+    "span_segmenter, use `spanft segment`."
+)
 
 
 class Predicted(NamedTuple):
-    """The number of rows, and those without a prediction.
-
-    failures (Optional[Path]): The file with these and the reasons, if there are any.
-    """
+    """The number of rows, and of those without a prediction."""
 
     n_rows: int
     n_failures: int
-    failures: Path | None
-
-
-class Pipeline(NamedTuple):
-    """A pipeline to load, a Python file that registers what it needs, and its GPU."""
-
-    name: str
-    code: str | None
-    gpu_id: int
 
 
 def predict(
@@ -79,9 +70,10 @@ def predict(
 ) -> Predicted:
     """Predict all rows of a file, in their order.
 
-    Finished parts stay in the folder OUTPUT.parts until all are done, so that the same
-    call resumes after any interruption. With several processes, a script must call this
-    below `if __name__ == "__main__":`.
+    A row that gets none has the reason in the column `error`. Finished parts stay in
+    the folder OUTPUT.parts until all are done, so that the same call resumes after any
+    interruption; if the pipeline, the input or a setting has changed, it starts over.
+    With several processes, a script must call this below `if __name__ == "__main__":`.
 
     model (str): The pipeline, by name or path.
     input_path (str): Parquet, JSONL, CSV, TSV, or text with one text a line.
@@ -89,73 +81,47 @@ def predict(
     text (str): The column of the texts, or of the first texts of pairs.
     separator (str): The pipeline's separator between the texts of a pair.
     prefix (str): A prefix for the names of predicted columns.
-    force (bool): Whether to overwrite an output, or the parts of another run.
+    force (bool): Whether to overwrite an output.
     address (Optional[str]): The address of a Ray cluster, HOST:PORT.
     gpu_ids (Sequence[int]): The GPUs, for one process each; (-1,) for the CPU.
     code (Optional[str]): A Python file that registers what the pipeline needs.
     RETURNS (Predicted): The number of rows, and those without a prediction.
     """
-    target, parts = Path(output), Parts(Path(output))
-    failures = target.with_name(f"{target.name}.failed.jsonl")
+    target = Path(output)
     for path in filter(None, (input_path, code)):
         check_source(path)
-    for written in (target, failures):
-        check_target(written, [input_path], force=force or parts.is_begun)
+    check_target(target, [input_path], force=force or Parts(target).is_begun)
     if target.suffix not in (".parquet", ".jsonl"):
         raise SpanftError(f"The output {str(target)!r} must end in .parquet or .jsonl.")
-    format = format or _format_of(input_path)
-    source = Source(input_path, format, text, text_pair, separator, errors)
+    format = format or row_files.format_of(input_path)
+    source = Source(input_path, format, text, text_pair, separator, errors, prefix)
     saved = read_saved(model)
     _check_pairs(saved, source)
     gpus = list(gpu_ids)
     if gpus == [CPU] or engine == "ray":
         gpus = gpus[:1] * max(n_process, len(gpus))
-    pipelines = [Pipeline(model, code, gpu_id) for gpu_id in gpus]
-    facts = {
-        "the pipeline": digest_of(saved.folder),
-        "the input": digest_of(Path(input_path)),
-        "--code": code and digest_of(Path(code)),
-        **source._replace(path="")._asdict(),
-    }
-    with parts.opened(facts, force):
+    input_digest = digest_of(Path(input_path))
+    code_digest = code and digest_of(Path(code))
+    facts = [digest_of(saved.folder), input_digest, code_digest, source[1:]]
+    parts = Parts(target, sha256(json.dumps(facts).encode()).hexdigest())
+    with parts.opened():
         schema = row_files.schema_of(source) if target.suffix == ".parquet" else None
         try:
-            with _workers(engine, pipelines, address) as run:
-                n_rows, shape = _predict_parts(source, run, parts, prefix, progress)
+            with _workers(engine, model, code, gpus, address) as run:
+                predicted, shape = _predict_parts(source, run, parts, progress)
         finally:
             load_once.cache_clear()  # the next run may have another of that name
-        if digest_of(Path(input_path)) != facts["the input"]:
+        if digest_of(Path(input_path)) != input_digest:
             raise SpanftError(
-                f"{shown(input_path)} was changed while it was predicted. Start over "
-                "with --force."
+                f"{shown(input_path)} was changed while it was predicted. Start again."
             )
         write: Any = row_files.write_jsonl
         if schema is not None:
-            examples = {f"{prefix}{key}": v for key, v in _examples(shape).items()}
-            schema = row_files.extended(schema, examples)
+            schema = row_files.with_predictions(schema, shape, prefix)
             write = partial(row_files.write_parquet, schema=schema)
-        with tempfile.TemporaryFile() as failed:
-            joined = _join(source, parts, shape, prefix, failed)
-            write_whole(target, partial(write, parts=joined))
-            failed.seek(0)
-            n_failures = sum(1 for _ in failed)
-            failed.seek(0)
-            failures.unlink(missing_ok=True)  # those of an output that was overwritten
-            if n_failures:
-                write_whole(failures, partial(shutil.copyfileobj, failed))
+        write_whole(target, partial(write, parts=_rows(source, parts)))
         parts.remove()
-    return Predicted(n_rows, n_failures, failures if n_failures else None)
-
-
-def _format_of(path: str) -> InputFormat:
-    for suffix in reversed(Path(path).suffixes):  # .gz may come after it
-        for format in get_args(InputFormat):
-            if suffix.lower() == f".{format}":
-                return format  # type: ignore[no-any-return]
-    raise SpanftError(
-        f"The name of {path!r} does not tell its format. Set it with --format: "
-        f"{listed(get_args(InputFormat))}."
-    )
+    return predicted
 
 
 def _check_pairs(saved: Saved, source: Source) -> None:
@@ -171,27 +137,37 @@ def _check_pairs(saved: Saved, source: Source) -> None:
 # The work in a process
 
 
-def annotate(pipeline: Pipeline, texts: Sequence[str]) -> list[Annotations | str]:
-    """Return the annotations of each text, or the reason why there are none."""
-    nlp = load_once(pipeline)
+def annotate(
+    model: str, code: str | None, gpu_id: int, batch: Batch
+) -> tuple[int, list[Annotations]]:
+    """Return the number of a part, and what each of its rows gets.
+
+    code (Optional[str]): A Python file that registers what the pipeline needs.
+    """
+    nlp, (number, rows) = load_once(model, code, gpu_id), batch
     with nlp.memory_zone():
-        return _annotate(nlp, texts)
+        texts = [text for text, problem in rows if not problem]
+        results = iter(_annotate(nlp, texts))
+        return number, [
+            {"error": problem} if problem else next(results) for _, problem in rows
+        ]
 
 
 @lru_cache(maxsize=1)
-def load_once(pipeline: Pipeline) -> Language:
+def load_once(model: str, code: str | None, gpu_id: int) -> Language:
     """Load a pipeline and keep it in this process."""
-    if pipeline.code is not None:
-        import_file("python_code", pipeline.code)
-    return load(pipeline.name, pipeline.gpu_id)
+    if code is not None:
+        import_file("python_code", code)
+    return load(model, gpu_id)
 
 
-def _annotate(nlp: Language, texts: Sequence[str]) -> list[Annotations | str]:
+def _annotate(nlp: Language, texts: Sequence[str]) -> list[Annotations]:
     try:
         return [_annotations_of(doc, nlp) for doc in nlp.pipe(texts)]
     except Exception as error:
         if len(texts) == 1:
-            return [f"{type(error).__name__}: {' '.join(str(error).split())}"]
+            reason = " ".join(str(error).split())
+            return [{"error": f"{type(error).__name__}: {reason}"}]
     # One text is to blame, or there are too many for the memory.
     half = len(texts) // 2
     return [*_annotate(nlp, texts[:half]), *_annotate(nlp, texts[half:])]
@@ -232,31 +208,36 @@ def _spans(spans: Any) -> list[dict[str, Any]]:
 
 @contextmanager
 def _workers(
-    engine: Literal["local", "ray"], pipelines: list[Pipeline], address: str | None
+    engine: Literal["local", "ray"],
+    model: str,
+    code: str | None,
+    gpus: list[int],
+    address: str | None,
 ) -> Iterator[Run]:
-    """Annotate in this process, in one for each of several pipelines, or on Ray."""
-    n_ahead = 2 * len(pipelines) - 2  # each worker has one batch, and one waits
+    """Work in this process, in one for each of several GPUs or cores, or on Ray."""
+    n_ahead = 2 * len(gpus) - 2  # each worker has one batch, and one waits
     if engine == "ray":
-        uses_gpu = pipelines[0].gpu_id != CPU
         # Ray shows each task its own GPU only, as number 0.
-        pipeline = pipelines[0]._replace(gpu_id=0 if uses_gpu else CPU)
-        with connect_ray(address, len(pipelines)) as ray:
+        gpu_id = min(gpus[0], 0)
+        with connect_ray(address, len(gpus)) as ray:
             # With max_calls=0, a worker keeps its GPU and the pipeline on it.
-            task = ray.remote(num_gpus=int(uses_gpu), max_calls=0)(annotate)
+            task = ray.remote(num_gpus=gpu_id + 1, max_calls=0)(annotate)
             yield lambda batches: results_in_order(
-                lambda texts: task.remote(pipeline, texts).future(), batches, n_ahead
+                lambda batch: task.remote(model, code, gpu_id, batch).future(),
+                batches,
+                n_ahead,
             )
         return
-    if len(pipelines) == 1:
-        yield lambda batches: map(partial(annotate, pipelines[0]), batches)
+    if len(gpus) == 1:
+        yield lambda batches: map(partial(annotate, model, code, gpus[0]), batches)
         return
     context, others = get_context("spawn"), set(active_children())
-    pools = [ProcessPoolExecutor(1, context, obey_parent) for _ in pipelines]
-    workers = cycle(zip(pools, pipelines, strict=True))
+    pools = [ProcessPoolExecutor(1, context, obey_parent) for _ in gpus]
+    workers = cycle(zip(pools, gpus, strict=True))
 
-    def submit(texts: list[str]) -> "Future[list[Annotations | str]]":
-        pool, pipeline = next(workers)
-        return pool.submit(annotate, pipeline, texts)
+    def submit(batch: Batch) -> "Future[tuple[int, list[Annotations]]]":
+        pool, gpu_id = next(workers)
+        return pool.submit(annotate, model, code, gpu_id, batch)
 
     try:
         yield lambda batches: results_in_order(submit, batches, n_ahead)
@@ -278,114 +259,49 @@ def _workers(
 
 
 def _predict_parts(
-    source: Source, run: Run, parts: Parts, prefix: str, progress: bool
-) -> tuple[int, Shape]:
-    """Predict the parts that are missing or damaged.
+    source: Source, run: Run, parts: Parts, progress: bool
+) -> tuple[Predicted, Shape]:
+    """Predict the parts that are missing or damaged; return all predicted columns."""
+    n_rows, n_failures, shape = 0, 0, Shape()
 
-    RETURNS (tuple[int, Shape]): The number of rows, and the columns of predictions.
-    """
-    n_rows, shape = 0, Shape()
-    started: deque[tuple[int, list[Row]]] = deque()
+    def count(results: list[Annotations]) -> None:
+        nonlocal n_rows, n_failures
+        n_rows += len(results)
+        n_failures += sum("error" in result for result in results)
+        for result in results:
+            for name, value in result.items():
+                keys = value if isinstance(value, dict) else ()
+                shape.setdefault(name, set()).update(keys)
+        bar.update(len(results))
+
+    def missing() -> Iterator[Batch]:
+        for number, part in enumerate(read_parts(source)):
+            results = parts.read(number, len(part))
+            if results is None:
+                yield number, [(row.text, row.problem) for row in part]
+            else:
+                count(results)
+
     with tqdm(desc="Predicting", unit=" rows", disable=not progress) as bar:
-
-        def missing() -> Iterator[list[str]]:
-            nonlocal n_rows, shape
-            for number, part in enumerate(read_parts(source)):
-                n_rows += len(part)
-                results = parts.read(number, len(part))
-                if results is None:
-                    started.append((number, part))
-                    yield [row.text for row in part if not row.problem]
-                    continue
-                if number == 0:
-                    shape = _shape_of(part, results, source, prefix)
-                bar.update(len(part))
-
-        for predicted in run(missing()):
-            number, part = started.popleft()
-            remaining = iter(predicted)
-            results = [row.problem or next(remaining) for row in part]
-            if number == 0:
-                shape = _shape_of(part, results, source, prefix)
+        for number, results in run(missing()):
+            if number == 0 and not any(r.keys() - {"error"} for r in results):
+                raise SpanftError(
+                    f"None of the first {len(results)} rows of {shown(source.path)} "
+                    f"gets a prediction. Row 1: {results[0].get('error', _NOTHING)}"
+                )
             parts.write(number, results)
-            bar.update(len(part))
+            count(results)
     if not n_rows:
         raise SpanftError(f"{shown(source.path)} has no rows.")
-    return n_rows, shape
+    return Predicted(n_rows, n_failures), shape
 
 
-def _shape_of(
-    part: list[Row], results: list[Any], source: Source, prefix: str
-) -> Shape:
-    """Return the columns that the pipeline predicts, by the first row that it can."""
-    for row, result in zip(part, results, strict=True):
-        if isinstance(result, dict):
-            if not result:
-                raise SpanftError(
-                    "The pipeline predicts no categories, entities or spans. To see "
-                    "the spans of a span_segmenter, use `spanft segment`."
-                )
-            shape = _shape(result)
-            if problem := _problem(row, result, shape, prefix):
-                where = f"Row {row.number} of {shown(source.path)}"
-                raise SpanftError(f"{where}: {problem}")
-            return shape
-    raise SpanftError(
-        f"None of the first {len(results)} rows of {shown(source.path)} can be "
-        f"predicted. Row {part[0].number}: {results[0]}"
-    )
-
-
-def _shape(annotations: Annotations) -> Shape:
-    return {
-        name: sorted(value) if isinstance(value, dict) else None
-        for name, value in annotations.items()
-    }
-
-
-def _examples(shape: Shape) -> Annotations:
-    """Return a value of each column, for its type in Parquet."""
-    span = {"start": 0, "end": 0, "label": ""}
-    examples = {
-        "label": "",
-        "cats": dict.fromkeys(shape.get("cats") or (), 0.0),
-        "ents": [span],
-        "spans": {key: [{**span, "score": 0.0}] for key in shape.get("spans") or ()},
-    }
-    return {name: examples[name] for name in shape}
-
-
-def _join(
-    source: Source, parts: Parts, shape: Shape, prefix: str, failed: BinaryIO
-) -> Iterator[list[dict[str, Any]]]:
-    """Put predictions beside their rows; write the rows without one to `failed`."""
+def _rows(source: Source, parts: Parts) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of each part with their predictions."""
     for number, part in enumerate(read_parts(source)):
-        results = parts.read(number, len(part))
-        if results is None:
-            raise SpanftError(
-                f"Part {number} in {parts.folder} is damaged. Run the same command "
-                f"again to redo it."
-            )
+        results = parts.read(number, len(part)) or ()
         rows = []
         for row, result in zip(part, results, strict=True):
-            if problem := _problem(row, result, shape, prefix):
-                failure = {"row": row.number, "reason": problem, "cells": row.cells}
-                failed.write(row_files.json_line(failure))
-            else:
-                added = {f"{prefix}{key}": result[key] for key in shape}
-                rows.append({**row.cells, **added})
+            added = {f"{source.prefix}{key}": v for key, v in result.items()}
+            rows.append({**row.cells, **added})
         yield rows
-
-
-def _problem(
-    row: Row, result: Annotations | str, shape: Shape, prefix: str
-) -> str | None:
-    """Return why a row cannot be in the output."""
-    if isinstance(result, str):
-        return result
-    if _shape(result) != shape:
-        return f"It got {_shape(result)}, and the first row {shape}."
-    taken = sorted({f"{prefix}{name}" for name in shape} & set(row.cells))
-    if taken:
-        return f"It already has columns of these names: {listed(taken)}. Set --prefix."
-    return None

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from spacy.util import dot_to_object
 
@@ -13,16 +13,14 @@ from .. import NgramDictionary, default_dictionary
 from ..errors import SpanftError, visible
 from ..util import SEGMENTER
 from ..util._compat import readme_of_spacy
-from .saved_pipeline import Saved, opened
+from .saved_pipeline import Saved, read_saved
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
 
 UNKNOWN = "not recorded"
-# Signs that mean something within a line, and underscores that are not inside a word.
-_SIGNS = re.compile(r"[\\`*|~#\[\]$&<>]|(?<![^\W_])_|_(?![^\W_])")
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
-# Licenses that the hub knows by the names that people write; others are "other".
+# Licenses that the hub knows; others are "other".
 _LICENSES = """
     mit apache-2.0 bsd-2-clause bsd-3-clause mpl-2.0 gpl-2.0 gpl-3.0 lgpl-3.0 agpl-3.0
     cc0-1.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-4.0 cc-by-nc-sa-4.0 unlicense
@@ -44,78 +42,57 @@ _TASKS = {
 }
 
 
-class Named(NamedTuple):
-    """An encoder or data, without the folders of the machine that it was on."""
-
-    name: str
-    on_hub: bool = False
-
-
-class Pushed(NamedTuple):
-    """A pipeline on the hub: the address of its page, and its number of files."""
-
-    url: str
-    n_files: int
-
-
 def push(
     model: str, repo: str, *, private: bool = False, message: str | None = None
-) -> Pushed:
+) -> str:
     """Upload a pipeline to the Hugging Face hub, in one commit.
 
-    It gets a model card, unless its author wrote a README.md.
+    It gets a model card, unless its author wrote a README.md. Hidden files stay here.
 
-    model (str): The pipeline, by name or path; or a wheel that `spacy package` built,
-        which is uploaded beside the files in it.
+    model (str): The pipeline, by name or path.
     repo (str): The repository, USER/NAME, which is created if necessary.
     private (bool): Whether nobody else may see it.
     message (Optional[str]): The message of the commit.
-    RETURNS (Pushed): The pipeline on the hub.
+    RETURNS (str): The address of its page.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 
-    check_repo(repo)
-    api = HfApi()
-    with opened(model) as saved:
-        files: dict[str, bytes | Path] = dict(saved.files())
-        files["README.md"] = _readme_of(saved, repo).encode()
-        if saved.wheel is not None:
-            files[saved.wheel.name] = saved.wheel
-        operations = [CommitOperationAdd(name, file) for name, file in files.items()]
-        message = message or f"Upload {saved.name} {saved.meta['version']}"
-        try:
-            url = api.create_repo(repo, private=private or None, exist_ok=True)
-            if private and not api.model_info(repo).private:
-                raise SpanftError(
-                    f"{repo!r} already exists, and anybody can see it. Make it private "
-                    f"in its settings on the hub, or omit --private."
-                )
-            api.create_commit(repo, operations, commit_message=message)
-        except SpanftError:
-            raise
-        except Exception as error:  # the HTTP library depends on the hub's version
+    api, saved = HfApi(), read_saved(model)
+    files: dict[str, bytes | Path] = {}
+    for path in sorted(saved.folder.rglob("*")):
+        name = path.relative_to(saved.folder).as_posix()
+        if path.is_file() and "/." not in f"/{name}":
+            files[name] = path
+    message = message or f"Upload {saved.name} {saved.meta['version']}"
+    try:
+        url = api.create_repo(repo, private=private or None, exist_ok=True)
+        if private and not api.model_info(repo).private:
             raise SpanftError(
-                f"The Hugging Face hub ({api.endpoint}) did not accept {repo!r}: "
-                f"{error} Check that this machine is online, and that you are logged "
-                f"in (`hf auth login`, or set HF_TOKEN) with a token that may write "
-                f"there."
-            ) from error
-    return Pushed(str(url), len(files))
-
-
-def check_repo(repo: str) -> None:
-    """Raise for what cannot be the name of a repository."""
-    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", repo, re.ASCII):
-        raise SpanftError(f"--repo is {repo!r}, but must be USER/NAME on the hub.")
+                f"{repo!r} already exists, and anybody can see it. Make it private "
+                f"in its settings on the hub, or omit --private."
+            )
+        files["README.md"] = _readme_of(saved, url.repo_id).encode()
+        changes = [CommitOperationAdd(*named) for named in files.items()]
+        api.create_commit(url.repo_id, changes, commit_message=message)
+    except SpanftError:
+        raise
+    except Exception as error:  # the HTTP library depends on the hub's version
+        raise SpanftError(
+            f"The Hugging Face hub ({api.endpoint}) did not accept {repo!r}: "
+            f"{error} Check that this machine is online, and that you are logged "
+            f"in (`hf auth login`, or set HF_TOKEN) with a token that may write "
+            f"there."
+        ) from error
+    return str(url)
 
 
 def _readme_of(saved: Saved, repo: str) -> str:
     """Return the README.md that the author wrote, with metadata, or a model card."""
     path = saved.folder / "README.md"
-    text = path.read_text("utf8", "replace") if path.is_file() else ""
+    text = path.read_text("utf8") if path.is_file() else ""
     if text in ("", readme_of_spacy(saved.meta)):
         return model_card(saved, repo)
-    has_metadata = re.match(r"---\r?\n.*?\n---", text, re.DOTALL)
+    has_metadata = text.startswith("---")
     return text if has_metadata else f"---\n{card_data(saved).to_yaml()}\n---\n{text}"
 
 
@@ -130,16 +107,17 @@ def model_card(saved: Saved, repo: str | None = None) -> str:
     card = ModelCard.from_template(
         card_data(saved),
         template_path=str(Path(__file__).parent / "card.md.jinja"),
-        # A text as Markdown, a shell and Python read it, in one line.
-        md=lambda text: _SIGNS.sub(r"\\\g<0>", visible(str(text))),
-        sh=lambda word: quote(visible(word)),
-        py=lambda text: ascii(text) if visible(text) != text else json.dumps(text),
+        md=lambda text: visible(str(text)).replace("|", "\\|"),  # in a table
+        sh=quote,
+        py=json.dumps,
         saved=saved,
         meta=saved.meta,
         repo=repo,
         tasks=_tasks_of(saved),
         scores=scores_of(saved),
         encoders=encoders_of(saved),
+        is_on_hub=is_on_hub,
+        without_folders=_without_folders,
         segmentations=_segmentations_of(saved),
         train=data_of(saved, "train"),
         dev=data_of(saved, "dev"),
@@ -152,12 +130,12 @@ def card_data(saved: Saved) -> "ModelCardData":
     from huggingface_hub import EvalResult, ModelCardData
 
     tags = list(dict.fromkeys(tag for tag, _, _ in _tasks_of(saved)))
-    train, dev = data_of(saved, "train"), data_of(saved, "dev")
+    dev = data_of(saved, "dev")
     results = [
         EvalResult(
             task_type=_TEXTS if name.startswith("cats_") else _TOKENS,
-            dataset_type=dev.name if dev.on_hub else "custom",
-            dataset_name=dev.name,
+            dataset_type="custom",
+            dataset_name=visible(dev),
             metric_type=visible(name),
             metric_name=visible(name),
             metric_value=value,
@@ -166,9 +144,8 @@ def card_data(saved: Saved) -> "ModelCardData":
     ]
     lang, license = saved.meta["lang"], saved.meta.get("license") or ""
     license = re.sub(r"[^a-z0-9.]+", "-", license.lower()).strip("-")
-    license = license.removeprefix("gnu-").removesuffix("-license")
     is_known = license in _LICENSES.split()
-    encoders = encoders_of(saved).values()
+    encoders = [name for name in encoders_of(saved).values() if is_on_hub(name)]
     return ModelCardData(
         language="multilingual" if lang == "xx" else lang,
         license=license if is_known else "other" if license else None,
@@ -176,8 +153,7 @@ def card_data(saved: Saved) -> "ModelCardData":
         library_name="spacy",
         pipeline_tag=tags[0] if tags else None,
         tags=["spacy", *tags],
-        datasets=sorted({data.name for data in (train, dev) if data.on_hub}) or None,
-        base_model=[named.name for named in encoders if named.on_hub] or None,
+        base_model=encoders or None,
         model_name=saved.name if results else None,
         eval_results=results or None,
     )
@@ -207,10 +183,10 @@ def scores_of(saved: Saved) -> dict[str, float]:
     }
 
 
-def encoders_of(saved: Saved) -> dict[str, Named]:
+def encoders_of(saved: Saved) -> dict[str, str]:
     """Return the encoder of each component whose architecture names one."""
     return {
-        component: _named(block["name"], may_be_on_hub=True)
+        component: block["name"]
         for component, settings in saved.components.items()
         for block in _blocks(settings)
         if "@architectures" in block and isinstance(block.get("name"), str)
@@ -224,45 +200,48 @@ def _blocks(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield from _blocks(value)
 
 
-def _named(name: str, may_be_on_hub: bool) -> Named:
-    is_local = Path(name).exists() or not _HUB_NAME.fullmatch(name)
-    shown = Path(name).name if Path(name).is_absolute() else name
-    return Named(visible(shown), may_be_on_hub and not is_local)
+def is_on_hub(name: str) -> bool:
+    """Whether the name of an encoder is that of one on the hub, and no folder here."""
+    return bool(_HUB_NAME.fullmatch(name)) and not Path(name).exists()
+
+
+def _without_folders(name: str) -> str:
+    """Return a name or path without the folders of the machine that it was on."""
+    return Path(name).name if Path(name).is_absolute() else name
 
 
 def _segmentations_of(saved: Saved) -> dict[str, dict[str, str]]:
     """Return the segmenter of each component, and the facts of its dictionary."""
     segmentations = {}
     for name, block in saved.components.items():
-        if block.get("factory") == SEGMENTER:
-            rows = {"segmenter": block["segmenter"]["@segmenters"]}
-            path = saved.folder / name / "segmenter" / "dictionary.tsv.gz"
-            if path.is_file():
-                dictionary = NgramDictionary.from_disk(path)
-                is_default = dictionary == default_dictionary()
-                rows["n-grams"] = f"{len(dictionary):,}"
-                rows["source"] = ", ".join(dictionary.provenance.sources) or UNKNOWN
-                rows["tokens counted"] = f"{dictionary.provenance.n_tokens:,}"
-                licensed = "MIT (n-grams and counts only)"
-                rows["license"] = licensed if is_default else UNKNOWN
-            segmentations[name] = rows
+        if block.get("factory") != SEGMENTER:
+            continue
+        segmentations[name] = rows = {"segmenter": block["segmenter"]["@segmenters"]}
+        path = saved.folder / name / "segmenter" / "dictionary.tsv.gz"
+        if path.is_file():
+            dictionary = NgramDictionary.from_disk(path)
+            is_default = dictionary == default_dictionary()
+            rows["n-grams"] = f"{len(dictionary):,}"
+            rows["source"] = ", ".join(dictionary.provenance.sources) or UNKNOWN
+            rows["tokens counted"] = f"{dictionary.provenance.n_tokens:,}"
+            licensed = "MIT (n-grams and counts only)"
+            rows["license"] = licensed if is_default else UNKNOWN
     return segmentations
 
 
-def data_of(saved: Saved, part: str) -> Named:
+def data_of(saved: Saved, part: str) -> str:
     """Return what the config names as the data of "train" or "dev"."""
     try:
         corpus = str(saved.config["training"][f"{part}_corpus"])
         block = dot_to_object(saved.config, corpus)
     except KeyError:
-        return Named(UNKNOWN)
+        return UNKNOWN
     outer = block if isinstance(block, dict) else {}
     inner = outer.get("corpus", outer)  # of a corpus that holds some rows out
     name = inner.get("name", inner.get("path"))
     if not isinstance(name, str):
-        return Named(UNKNOWN)
-    named = _named(name, may_be_on_hub="name" in inner)
-    if isinstance(share := outer.get("share"), float):
-        share = share if outer.get("part") == "dev" else 1 - share
-        named = named._replace(name=f"{share:.0%} of {named.name}")
-    return named
+        return UNKNOWN
+    if not isinstance(share := outer.get("share"), float):
+        return _without_folders(name)
+    share = share if outer.get("part") == "dev" else 1 - share
+    return f"{share:.0%} of {_without_folders(name)}"

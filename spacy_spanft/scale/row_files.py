@@ -1,20 +1,32 @@
 """Rows of files: read in parts that fit into memory, and written with predictions."""
 
 import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    get_args,
+)
 
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import join_pair
+from ..training.readers.rows import lines_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 InputFormat: TypeAlias = Literal["parquet", "jsonl", "csv", "tsv", "txt"]
+# The columns of predictions, and the keys of those that are objects.
+Shape: TypeAlias = dict[str, set[str]]
+COLUMNS = ("label", "cats", "ents", "spans", "error")
 MOST_ROWS = 2_000  # of a part
 _ROWS_AT_ONCE = 256  # of a Parquet file, whose texts may be long
 
@@ -23,6 +35,7 @@ class Source(NamedTuple):
     """The input, and how to read it.
 
     text_pair (Optional[str]): The column of the second texts of pairs.
+    prefix (str): What the names of predicted columns begin with.
     """
 
     path: str
@@ -31,19 +44,30 @@ class Source(NamedTuple):
     text_pair: str | None
     separator: str
     errors: Literal["strict", "replace"]
+    prefix: str
 
 
 class Row(NamedTuple):
     """A row of the input.
 
-    number (int): Its line, or its number in a Parquet file.
-    problem (str): Why its text cannot be predicted; "" if it can.
+    problem (str): Why it cannot get a prediction; "" if it can.
     """
 
-    number: int
     cells: dict[str, Any]
     text: str = ""
     problem: str = ""
+
+
+def format_of(path: str) -> InputFormat:
+    """Return the format that a file's name tells."""
+    for suffix in reversed(Path(path).suffixes):  # .gz may come after it
+        for format in get_args(InputFormat):
+            if suffix.lower() == f".{format}":
+                return format  # type: ignore[no-any-return]
+    raise SpanftError(
+        f"The name of {path!r} does not tell its format. Set it with --format: "
+        f"{listed(get_args(InputFormat))}."
+    )
 
 
 def read_parts(source: Source) -> Iterator[list[Row]]:
@@ -51,66 +75,66 @@ def read_parts(source: Source) -> Iterator[list[Row]]:
     import pyarrow as pa
 
     records = _parquet_records if source.format == "parquet" else _text_records
-    rows = (_row(number, cells, source) for number, cells in records(source))
+    rows = (_row(cells, source) for cells in records(source))
     try:
         while part := list(islice(rows, MOST_ROWS)):
             yield part
-    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
-        is_text = isinstance(error, UnicodeDecodeError)
-        hint = " Pass --errors replace to replace invalid bytes." if is_text else ""
-        message = f"{shown(source.path)} cannot be read as {source.format}: {error}."
-        raise SpanftError(message + hint) from error
+    except (pa.ArrowException, OSError, csv.Error) as error:
+        raise SpanftError(
+            f"{shown(source.path)} cannot be read as {source.format}: {error}."
+        ) from error
 
 
-def _parquet_records(source: Source) -> Iterator[tuple[int, Any]]:
+def _parquet_records(source: Source) -> Iterator[Any]:
     from pyarrow import parquet
 
     with parquet.ParquetFile(source.path) as file:
-        batches = file.iter_batches(_ROWS_AT_ONCE)
-        yield from enumerate((row for b in batches for row in b.to_pylist()), 1)
+        for batch in file.iter_batches(_ROWS_AT_ONCE):
+            yield from batch.to_pylist()
 
 
-def _text_records(source: Source) -> Iterator[tuple[int, Any]]:
-    """Read text files, which may be compressed: the line and the cells of each row."""
-    import pyarrow as pa
-
-    newline = "" if source.format == "csv" else "\n"
-    with (
-        pa.input_stream(source.path, compression="detect") as stream,
-        io.TextIOWrapper(stream, "utf-8-sig", source.errors, newline) as file,
-    ):
-        if source.format in ("csv", "tsv"):
-            csv.field_size_limit(2**31 - 1)
-            # In TSV a quotation mark is only a character, as in GLUE's files.
-            style: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-            if source.format == "csv":
-                style = {"strict": True}
-            table = csv.DictReader(file, **style)
-            yield from ((table.line_num, cells) for cells in table)
-        for number, line in enumerate(file, 1):
-            content = line.rstrip("\r\n")
-            if source.format == "txt":
-                yield number, {source.text: content}
-            elif content.strip():
-                try:
-                    yield number, json.loads(content)
-                except (ValueError, RecursionError) as error:
-                    yield number, error
+def _text_records(source: Source) -> Iterator[Any]:
+    """Yield the cells of each row of a text file, which may be compressed."""
+    lines = lines_of(source.path, source.errors)
+    csv.field_size_limit(2**31 - 1)
+    if source.format == "csv":
+        yield from csv.DictReader(lines, strict=True)
+    elif source.format == "tsv":
+        # A quotation mark is only a character, as in GLUE's files.
+        yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    elif source.format == "txt":
+        yield from ({source.text: line.rstrip("\r\n")} for line in lines)
+    else:
+        yield from (_from_json(line) for line in lines if line.strip())
 
 
-def _row(number: int, cells: Any, source: Source) -> Row:
-    if not isinstance(cells, dict):
-        return Row(number, {}, problem=f"It is not a JSON object: {shown(cells)}.")
+def _from_json(line: str) -> Any:
     try:
-        return Row(number, cells, _text_of(cells, source))
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return error
+
+
+def _row(cells: Any, source: Source) -> Row:
+    if not isinstance(cells, dict):
+        return Row({}, problem=f"It is not a JSON object: {shown(cells)}.")
+    try:
+        return Row(cells, _text_of(cells, source))
     except SpanftError as error:
-        return Row(number, cells, problem=str(error))
+        # A row of CSV with too many cells has those under None.
+        return Row(
+            {k: v for k, v in cells.items() if k is not None}, problem=str(error)
+        )
 
 
 def _text_of(cells: dict[Any, Any], source: Source) -> str:
     """Return the text of a row, or the two texts of a pair joined."""
     if source.format in ("csv", "tsv") and (None in cells or None in cells.values()):
         raise SpanftError("It has more cells than the header has columns, or fewer.")
+    if taken := sorted(cells.keys() & {f"{source.prefix}{name}" for name in COLUMNS}):
+        raise SpanftError(
+            f"Its columns {listed(taken)} have names of predictions. Set --prefix."
+        )
     names = [name for name in (source.text, source.text_pair) if name is not None]
     for name in names:
         if not isinstance(cells.get(name), str):
@@ -127,18 +151,14 @@ def _text_of(cells: dict[Any, Any], source: Source) -> str:
 
 
 def write_jsonl(file: BinaryIO, parts: Iterable[list[dict[str, Any]]]) -> None:
-    """Write rows as JSON lines."""
+    """Write rows as JSON lines, with null for numbers that JSON does not have."""
     for rows in parts:
-        file.writelines(map(json_line, rows))
-
-
-def json_line(row: Mapping[str, Any]) -> bytes:
-    """Return a line of JSON, with null for numbers that JSON does not have."""
-    try:
-        line = json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
-    except ValueError:
-        line = json.dumps(_without_nan(row), ensure_ascii=False, default=str)
-    return f"{line}\n".encode("utf8", errors="backslashreplace")
+        for row in rows:
+            try:
+                line = json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
+            except ValueError:
+                line = json.dumps(_without_nan(row), ensure_ascii=False, default=str)
+            file.write(f"{line}\n".encode("utf8", errors="backslashreplace"))
 
 
 def _without_nan(value: Any) -> Any:
@@ -161,41 +181,36 @@ def write_parquet(
             writer.write_table(pa.Table.from_pylist(rows, schema))
 
 
-def extended(schema: "pa.Schema", examples: Mapping[str, Any]) -> "pa.Schema":
-    """Return the types of the input's columns, and after them those of new ones.
-
-    examples (Mapping[str, Any]): A value of each new column.
-    """
+def with_predictions(schema: "pa.Schema", shape: Shape, prefix: str) -> "pa.Schema":
+    """Return the types of the input's columns, and after them those of predictions."""
     import pyarrow as pa
 
-    # Rows with columns that have these names are among the failures.
-    before = [field for field in schema if field.name not in examples]
-    added = [(name, pa.array([value]).type) for name, value in examples.items()]
-    return pa.schema([*before, *pa.schema(added)], schema.metadata)
+    span = {"start": 0, "end": 0, "label": ""}
+    examples = {
+        "label": "",
+        "cats": dict.fromkeys(sorted(shape.get("cats", ())), 0.0),
+        "ents": [span],
+        "spans": {k: [{**span, "score": 0.0}] for k in sorted(shape.get("spans", ()))},
+        "error": "",
+    }
+    for name in COLUMNS:
+        if name in shape:
+            kind = pa.array([examples[name]]).type
+            schema = schema.append(pa.field(f"{prefix}{name}", kind))
+    return schema
 
 
 def schema_of(source: Source) -> "pa.Schema":
-    """Return the types of the input's columns, wide enough for all of its rows.
-
-    Raises for an input that no Parquet file can hold, before hours of predicting.
-    """
+    """Return the types of the input's columns."""
     import pyarrow as pa
     from pyarrow import parquet
 
     if source.format == "parquet":
         return parquet.read_schema(source.path)
-    schema = pa.schema([])
-    # In other formats than JSON, all cells are texts.
-    for part in islice(read_parts(source), None if source.format == "jsonl" else 1):
-        cells = [row.cells for row in part if not row.problem]
-        try:
-            array = pa.array(cells, None if cells else pa.struct([]))
-            types = pa.schema(list(array.type))
-            schema = pa.unify_schemas([schema, types], promote_options="permissive")
-            parquet.ParquetWriter(io.BytesIO(), schema).close()
-        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
-            raise SpanftError(
-                f"The input cannot be written as Parquet, where each column has one "
-                f"type: {error}. Use a .jsonl output."
-            ) from error
-    return schema
+    if source.format == "jsonl":
+        raise SpanftError(
+            "A Parquet file has one type for each column, which JSONL does not. Name a "
+            ".jsonl output."
+        )
+    cells = next((row.cells for part in read_parts(source) for row in part), {})
+    return pa.schema([(name, pa.string()) for name in cells])

@@ -1,10 +1,6 @@
-"""Pipelines as files: the folder that `spacy train` writes, a package, or a wheel."""
+"""Pipelines as files: the folder that `spacy train` writes, or a package."""
 
-import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -21,15 +17,11 @@ _PAIRS = "spacy-spanft.PairTokenizer.v1"
 
 
 class Saved(NamedTuple):
-    """The files of a pipeline, of which no code is run.
-
-    wheel (Optional[Path]): The wheel that they are from.
-    """
+    """The files of a pipeline, of which no code is run."""
 
     folder: Path
     meta: dict[str, Any]
     config: Config
-    wheel: Path | None = None
 
     @property
     def name(self) -> str:
@@ -53,24 +45,9 @@ class Saved(NamedTuple):
     @property
     def requirements(self) -> list[str]:
         """The packages that it needs, as `spacy package` finds them."""
-        if self.wheel is not None:
-            return list(self.meta["requirements"])
         Language()  # registers spaCy's own factories
         nlp = SimpleNamespace(meta=self.meta, config=self.config)
         return [*third_party_requirements(nlp), f"spacy{self.meta['spacy_version']}"]
-
-    def files(self) -> dict[str, Path]:
-        """Return the files by their paths in the folder.
-
-        Without hidden ones, and those that are links to files elsewhere.
-        """
-        root, files = self.folder.resolve(), {}
-        for path in sorted(self.folder.rglob("*")):
-            name = path.relative_to(self.folder)
-            is_hidden = any(part.startswith(".") for part in name.parts)
-            if path.is_file() and path.resolve().is_relative_to(root) and not is_hidden:
-                files[name.as_posix()] = path
-        return files
 
 
 def read_saved(model: str) -> Saved:
@@ -80,21 +57,6 @@ def read_saved(model: str) -> Saved:
         raise SpanftError(f"{model!r} has no files, and predicts nothing.")
     folder = Path(model)
     return _read(folder if folder.is_dir() else get_package_path(model), model)
-
-
-@contextmanager
-def opened(model: str) -> Iterator[Saved]:
-    """Read the files of a pipeline, or unpack those of a wheel until the end."""
-    if not model.endswith(".whl"):
-        yield read_saved(model)
-        return
-    with TemporaryDirectory() as folder:
-        try:
-            with zipfile.ZipFile(model) as wheel:
-                wheel.extractall(folder)
-        except (OSError, zipfile.BadZipFile) as error:
-            raise SpanftError(f"{model!r} is not a wheel: {error}.") from error
-        yield _read(Path(folder), model)._replace(wheel=Path(model))
 
 
 def _read(root: Path, model: str) -> Saved:

@@ -29,9 +29,5 @@ class Segmenter(Protocol):
     """
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
-        """Cut a batch of Docs.
-
-        docs (Sequence[Doc]): The Docs; they are not changed.
-        RETURNS (list[Segmentation]): The spans of each Doc.
-        """
+        """Return the spans of each Doc of a batch, none of which is changed."""
         ...

@@ -92,10 +92,9 @@ class NgramMatcher:
         self._children = self._build_trie(by_length, len(strings))
 
     def _build_trie(self, ngrams: dict[int, Values], n_words: int) -> HashTable:
-        """Number the prefixes level by level. A node's lowest bit: an n-gram ends here.
+        """Number the prefixes level by level; words are the nodes of level one.
 
         ngrams (dict[int, Values]): n to the word ids of the n-grams, (n_ngrams, n).
-        n_words (int): How many words there are; they are the nodes of level one.
         RETURNS (HashTable): (node, word) to 2 * child node + whether an n-gram ends.
         """
         nodes = {n: rows[:, 0].astype(np.uint64) for n, rows in ngrams.items()}
@@ -120,11 +119,10 @@ class NgramMatcher:
         return HashTable(np.concatenate(keys), 2 * numbers + all_ends)
 
     def longest(self, ids: NDArray[np.uint64], starts: Positions) -> Positions:
-        """Return the length of the longest n-gram at every position.
+        """Return the length of the longest n-gram at every position, 1 for none.
 
         ids (NDArray[np.uint64]): The string ids of all Docs, (n_tokens,).
         starts (Positions): Where each Doc begins, ascending; no match crosses one.
-        RETURNS (Positions): The length of the longest match, 1 for none, (n_tokens,).
         """
         n_tokens = len(ids)
         # One gap after the last word, so that the next word can always be asked for.
@@ -168,8 +166,6 @@ def take_from_head(lengths: Positions) -> Positions:
     A position that no match before it reaches over is surely visited. From those the
     walk goes on in step, until each meets a position that is visited already.
 
-    lengths (Positions): The length of the longest match at every position, within
-        the bounds of its Doc, (n_tokens,).
     RETURNS (Positions): The positions where a match or a single token begins.
     """
     n_tokens = len(lengths)

@@ -4,17 +4,13 @@ import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import spacy
 from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.tokens import Doc
-from typing_extensions import Unpack
 
 from ..ngrams.dictionary import NgramDictionary
-from ..ngrams.provenance import CountSettings
 from ..ngrams.readers import default_dictionary
 from . import Segmentation
 from .matcher import NgramMatcher, take_from_head
@@ -29,11 +25,7 @@ class NgramSegmenter:
     """Cuts Docs with an n-gram dictionary."""
 
     def __init__(self, dictionary: NgramDictionary | None = None) -> None:
-        """Make a segmenter.
-
-        dictionary (Optional[NgramDictionary]): The dictionary; None takes the default
-            English one when it is first needed.
-        """
+        """Make a segmenter; without a dictionary, of the default English one."""
         self._dictionary: NgramDictionary | None = None
         self._matcher: NgramMatcher | None = None
         if dictionary is not None:
@@ -122,60 +114,5 @@ class NgramSegmenter:
 
 
 def make_ngram_segmenter() -> NgramSegmenter:
-    """Make the segmenter in a config. Its dictionary is read at initialization.
-
-    RETURNS (NgramSegmenter): The segmenter.
-    """
+    """Build `spacy-spanft.NgramSegmenter.v1`, whose dictionary is read later."""
     return NgramSegmenter()
-
-
-class Coverage(NamedTuple):
-    """How much of a text is inside n-grams.
-
-    n_sentences (int): The number of its sentences.
-    share (float): The share of the tokens inside a match.
-    spans_per_sentence (float): A token outside of all matches counts as a span.
-    """
-
-    n_sentences: int
-    share: float
-    spans_per_sentence: float
-
-
-def held_out_coverage(
-    dictionary: NgramDictionary, lines: list[bytes], **settings: Unpack[CountSettings]
-) -> Coverage:
-    """Measure what a dictionary would cover had these lines not been counted.
-
-    Counts add up, so nothing needs to be held out while counting: the n-grams that
-    would have been kept are those whose count without the lines is large enough.
-
-    dictionary (NgramDictionary): Counted on a corpus that holds the lines.
-    lines (list[bytes]): Some of its lines.
-    **settings: How it was counted.
-    RETURNS (Coverage): The coverage of the lines.
-    """
-    tokenizer, threshold = settings["tokenizer"], settings["min_count"]
-    counting = CountSettings(
-        tokenizer=tokenizer, attr=settings["attr"], max_n=settings["max_n"], min_count=1
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # there need not be any n-gram in the lines
-        block = b"\n".join([*lines, b""])
-        inside = NgramDictionary.from_blocks([block], ["sample"], **counting)
-        rest = {ngram: n - inside.get(ngram, 0) for ngram, n in dictionary.items()}
-        kept = {ngram: count for ngram, count in rest.items() if count >= threshold}
-        segmenter = NgramSegmenter(NgramDictionary(kept, attr=dictionary.attr))
-    is_split = tokenizer == "whitespace"
-    nlp = spacy.blank("xx" if is_split else str(tokenizer))
-    nlp.add_pipe("sentencizer")
-    texts = (line.decode("utf8") for line in lines)
-    made = (Doc(nlp.vocab, words=t.split()) if is_split else t for t in texts)
-    docs = list(nlp.pipe(made))
-    n_tokens = sum(map(len, docs))
-    n_sentences = sum(sum(1 for _ in doc.sents) for doc in docs)
-    lengths = [end - start for spans in segmenter(docs) for start, end, *_ in spans]
-    n_spans = n_tokens - sum(lengths) + len(lengths)
-    return Coverage(
-        n_sentences, sum(lengths) / max(1, n_tokens), n_spans / max(1, n_sentences)
-    )

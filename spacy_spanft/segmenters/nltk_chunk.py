@@ -1,7 +1,7 @@
 """Segmenters that use NLTK's chunkers: the paper's comparison."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -13,6 +13,10 @@ from . import Segment, Segmentation
 
 Chunker: TypeAlias = Literal["entities", "phrases"]
 
+_PACKAGES = {
+    "entities": "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words",
+    "phrases": "averaged_perceptron_tagger_eng conll2000",
+}
 # What the phrases need, as NLTK's find() takes it.
 PHRASE_DATA = ("taggers/averaged_perceptron_tagger_eng", "corpora/conll2000")
 # How often the perceptron sees conll2000: F 92.7 on its test part after two rounds
@@ -21,32 +25,29 @@ _ROUNDS = 2
 
 
 class NltkChunkSegmenter:
-    """Cuts Docs into the chunks of NLTK, which tags and chunks the Doc's own tokens."""
+    """Cuts Docs into the chunks of NLTK, which tags and chunks the Doc's own tokens.
+
+    chunker (str): "entities" for NLTK's pre-trained named-entity chunker, "phrases" for
+        noun, verb and prepositional phrases as in its conll2000 corpus.
+    data_dir (Optional[str]): A folder of NLTK's data, searched after all others.
+    """
 
     def __init__(
-        self,
-        load_tagger: Callable[[], Any],
-        load_chunker: Callable[[], Any],
-        packages: str = "",
+        self, chunker: Chunker = "entities", data_dir: str | None = None
     ) -> None:
-        """Make a segmenter.
+        """Build `spacy-spanft.NltkChunkSegmenter.v1`."""
+        import nltk
 
-        load_tagger (Callable): Called for each batch; returns an `nltk.tag.TaggerI`.
-        load_chunker (Callable): The same for an `nltk.chunk.ChunkParserI`.
-        packages (str): NLTK's names of the data that they need.
-        """
-        self._load_tagger = load_tagger
-        self._load_chunker = load_chunker
-        self._packages = packages
+        self._chunker = chunker
+        if data_dir is not None and data_dir not in nltk.data.path:
+            nltk.data.path.append(data_dir)
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
-        """Return the chunks in Docs, with their labels.
-
-        docs (Sequence[Doc]): The Docs. Where sentences are marked, each is tagged
-            by itself.
-        """
+        """Return the chunks in Docs, with their labels."""
+        is_phrases = self._chunker == "phrases"
         try:
-            tagger, chunker = self._load_tagger(), self._load_chunker()
+            chunker = load_phrase_chunker() if is_phrases else load_entity_chunker()
+            tagger = load_tagger()
             return [list(_chunks(doc, tagger, chunker)) for doc in docs]
         except LookupError as error:
             if type(error) is not LookupError:  # an IndexError or a KeyError
@@ -55,8 +56,8 @@ class NltkChunkSegmenter:
 
             raise SpanftError(
                 "NLTK's data is missing. Download it: python -m nltk.downloader "
-                f"{self._packages}. Where it is already, name the folder in the "
-                "environment variable NLTK_DATA, or as data_dir of the segmenter. "
+                f"{_PACKAGES[self._chunker]}. Where it is already, name the folder in "
+                "the environment variable NLTK_DATA, or as data_dir of the segmenter. "
                 f"Searched: {', '.join(nltk.data.path)}."
             ) from error
 
@@ -81,8 +82,7 @@ def _chunks(doc: Doc, tagger: Any, chunker: Any) -> Iterator[Segment]:
 class PhraseChunker:
     """Chunks noun, verb and prepositional phrases (NP, VP, PP).
 
-    NLTK's averaged perceptron, trained on its conll2000 corpus to predict each tagged
-    word's position in a phrase.
+    NLTK's averaged perceptron predicts each tagged word's position in a phrase.
     """
 
     def __init__(self, sentences: Sequence[Any]) -> None:
@@ -146,25 +146,3 @@ def has_phrase_data(*folders: Path) -> bool:
         return all(nltk.data.find(name, paths) for name in PHRASE_DATA)
     except LookupError:
         return False
-
-
-def make_nltk_chunk_segmenter(
-    chunker: Chunker = "entities", data_dir: str | None = None
-) -> NltkChunkSegmenter:
-    """Make the segmenter in a config.
-
-    chunker (str): "entities" for NLTK's pre-trained named-entity chunker, "phrases"
-        for noun, verb and prepositional phrases as in its conll2000 corpus.
-    data_dir (Optional[str]): A folder of NLTK's data, searched after all others.
-    RETURNS (NltkChunkSegmenter): The segmenter.
-    """
-    if data_dir is not None:
-        import nltk
-
-        if data_dir not in nltk.data.path:
-            nltk.data.path.append(data_dir)
-    if chunker == "phrases":
-        packages = "averaged_perceptron_tagger_eng conll2000"
-        return NltkChunkSegmenter(load_tagger, load_phrase_chunker, packages)
-    packages = "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words"
-    return NltkChunkSegmenter(load_tagger, load_entity_chunker, packages)

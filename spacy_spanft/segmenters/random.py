@@ -18,15 +18,18 @@ DEFAULT_LENGTHS = (0.703, 0.227, 0.059, 0.009, 0.002)
 
 
 class RandomSegmenter:
-    """Cuts Docs at random positions, the same Doc always at the same ones."""
+    """Cuts Docs at random positions, the same Doc always at the same ones.
 
-    def __init__(self, lengths: Sequence[float], seed: int) -> None:
-        """Make a segmenter.
+    lengths (Sequence[float]): How likely a span of one token is, of two, and so on;
+        they need not add up to 1. The default is what the English default dictionary
+        gives.
+    seed (int): Another seed cuts elsewhere.
+    """
 
-        lengths (Sequence[float]): How likely a span of one token is, of two, and so
-            on; they need not add up to 1.
-        seed (int): Another seed cuts elsewhere.
-        """
+    def __init__(
+        self, lengths: Sequence[float] = DEFAULT_LENGTHS, seed: int = 0
+    ) -> None:
+        """Build `spacy-spanft.RandomSegmenter.v1`."""
         weights = np.array(lengths, np.float64)
         if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum()):
             raise SpanftError(
@@ -52,24 +55,10 @@ class RandomSegmenter:
         return list(zip(starts[is_span].tolist(), ends[is_span].tolist(), strict=True))
 
 
-def make_random_segmenter(
-    lengths: Sequence[float] = DEFAULT_LENGTHS, seed: int = 0
-) -> RandomSegmenter:
-    """Make the segmenter in a config.
-
-    lengths (Sequence[float]): How likely a span of one token is, of two, and so on.
-        The default is what the English default dictionary gives.
-    seed (int): Another seed cuts elsewhere.
-    RETURNS (RandomSegmenter): The segmenter.
-    """
-    return RandomSegmenter(lengths, seed)
-
-
 def piece_lengths(docs: list[Doc], dictionary: NgramDictionary) -> list[float]:
     """Measure which share of the pieces has one token, which two, and so on.
 
-    dictionary (NgramDictionary): Cuts them; tokens in no span are pieces too.
-    RETURNS (list[float]): The shares, as the random segmenter takes them.
+    Tokens in no span are pieces, too.
     """
     lengths = [
         end - start

@@ -24,11 +24,9 @@ def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) 
 
 
 def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentation:
-    """Check the result of a segmenter: anybody can register one.
+    """Check the spans of a segmenter, and return them as tuples.
 
-    segmentation (Segmentation): Its spans. Spans of spaCy's will do as well.
-    segmenter (str): What error messages call the segmenter.
-    RETURNS (Segmentation): The spans as tuples.
+    Anybody can register one, and spans of spaCy's will do as well.
     """
     if not isinstance(segmentation, Sequence):
         raise SpanftError(
@@ -78,8 +76,8 @@ def other_writer(
 ) -> str | None:
     """Return who else wrote spans under a key; None if nobody did.
 
-    segmentation (Segmentation): What would be written now. If the very same is there,
-        nothing is lost: `Doc.from_json` and `Doc.from_docs` drop the writer's name.
+    If the same spans are there, nothing is lost: `Doc.from_json` and `Doc.from_docs`
+    drop the writer's name.
     """
     if key not in doc.spans:
         return None
@@ -111,14 +109,7 @@ def split_at_separators(
     separator: str,
     segment: Callable[[Sequence[Doc]], list[Segmentation]],
 ) -> list[Segmentation]:
-    """Cut a Doc once more, each text by itself, where a span holds the separator.
-
-    segmentations (list[Segmentation]): The spans of each.
-    separator (str): The text of the token between two texts.
-    segment (Callable): Cuts Docs.
-    RETURNS (list[Segmentation]): The spans of each, none of several tokens with a
-        separator among them.
-    """
+    """Cut a Doc once more, each text by itself, where a span holds the separator."""
     split: list[Segmentation] = []
     for doc, spans in zip(docs, segmentations, strict=True):
         orth = doc.vocab.strings[separator]

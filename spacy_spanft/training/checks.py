@@ -24,8 +24,8 @@ _SPANCATS = ("spancat", "spancat_singlelabel")
 def make_label_check() -> Callable[[Language], None]:
     """Build `spacy-spanft.warn_unseen_labels.v1`, for [initialize.after_init].
 
-    RETURNS (Callable[[Language], None]): Warns about labels of the dev data that no
-        training data has: they are never predicted.
+    It warns about labels of the dev data that no training data has: they are never
+    predicted.
     """
 
     def check(nlp: Language) -> None:
@@ -38,25 +38,22 @@ def make_label_check() -> Callable[[Language], None]:
 def make_span_check() -> Callable[[Language], None]:
     """Build `spacy-spanft.check_span_groups.v1`, for [initialize.before_init].
 
-    RETURNS (Callable[[Language], None]): Raises for a spancat whose key is in no
-        example, for which spaCy's E143 names neither the key nor those that are.
+    It raises for a spancat whose key is in no example, for which spaCy's E143 names
+    neither the key nor those that are.
     """
 
     def check(nlp: Language) -> None:
         config = nlp.config.interpolate()
-        spancats: dict[str, Any] = {
-            name: pipe
-            for name, pipe in nlp.pipeline
-            if nlp.get_pipe_meta(name).factory in _SPANCATS
-        }
         is_stream = config.get("training", {}).get("max_epochs", -1) < 0
         train = None if is_stream else read_corpus(nlp, config, "train_corpus")
         keys = {k for eg in train or () for k, v in eg.reference.spans.items() if v}
-        for name, pipe in spancats.items():
-            if train and pipe.key not in keys:
+        for name, component in nlp.pipeline:
+            key = getattr(component, "key", None)
+            is_spancat = nlp.get_pipe_meta(name).factory in _SPANCATS
+            if train and is_spancat and key not in keys:
                 raise SpanftError(
-                    f"{name!r} learns spans in doc.spans[{pipe.key!r}] (spans_key), "
-                    "but no example of the training data has any. Keys with spans: "
+                    f"{name!r} learns spans in doc.spans[{key!r}] (spans_key), but no "
+                    "example of the training data has any. Keys with spans: "
                     f"{listed(sorted(keys))}."
                 )
 
@@ -64,11 +61,7 @@ def make_span_check() -> Callable[[Language], None]:
 
 
 def check_config(nlp: Language, config: Any) -> None:
-    """Raise for settings that cannot be meant.
-
-    nlp (Language): The pipeline.
-    config (Config): Its config, interpolated.
-    """
+    """Raise for settings of an interpolated config that cannot be meant."""
     _check_parts(config.get("corpora", {}))
     # Frozen and sourced components are disabled while others are initialized.
     for name in nlp.component_names:
@@ -83,12 +76,12 @@ def _check_parts(corpora: Any) -> None:
     blocks = {name: corpora.get(name) or {} for name in ("train", "dev")}
     if any(block.get("@readers") != _HELD_OUT for block in blocks.values()):
         return
-    train, dev = ({**block, "part": None} for block in blocks.values())
-    if train != dev or any(b.get("part") != name for name, b in blocks.items()):
+    whole = [{**block, "part": None} for block in blocks.values()]
+    if whole[0] != whole[1] or any(b["part"] != name for name, b in blocks.items()):
         raise SpanftError(
-            "[corpora.train] and [corpora.dev] are parts of a corpus, so that they "
-            'must have part = "train" and part = "dev", and the same other settings: '
-            "otherwise texts of one are in the other."
+            "[corpora.train] and [corpora.dev] are parts of a corpus: they must have "
+            'part = "train" and part = "dev", and the same other settings. Otherwise '
+            "texts of one are in the other."
         )
 
 
@@ -116,7 +109,7 @@ def _keys_read(block: Any) -> Iterator[str]:
 
 
 def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
-    """Raise if a segmenter writes a component's spans after it, or not in training."""
+    """Raise unless a component's segmenter is before it, and writes in training."""
     names, blocks = nlp.component_names, config.get("components", {})
     writers = [
         other
@@ -124,33 +117,21 @@ def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
         if blocks.get(other, {}).get("factory") == SEGMENTER
         and blocks[other].get("spans_key", DEFAULT_SPANS_KEY) == key
     ]
-    if not writers:  # perhaps another component writes them
-        return
     before = [other for other in writers if names.index(other) < names.index(name)]
     training = config.get("training", {})
     annotating = training.get("annotating_components") or []
     is_frozen = name in (training.get("frozen_components") or [])
-    if not before:
-        problem = "stands after it in [nlp] pipeline. Move it before the other"
-    elif not is_frozen and not {*before} & {*annotating}:
-        problem = (
-            "does not do so during training. Set in [training]: "
-            f"annotating_components = {json.dumps([*annotating, before[0]])}"
+    # Without a segmenter, perhaps another component writes them.
+    if writers and not ((before and is_frozen) or {*before} & {*annotating}):
+        raise SpanftError(
+            f"{name!r} reads its spans from doc.spans[{key!r}], so that {writers[0]!r} "
+            "must stand before it in [nlp] pipeline, and be in [training]: "
+            f"annotating_components = {json.dumps([*annotating, writers[0]])}"
         )
-    else:
-        return
-    raise SpanftError(
-        f"{name!r} reads its spans from doc.spans[{key!r}], but "
-        f"{(before or writers)[0]!r}, which writes them, {problem}."
-    )
 
 
 def warn_labels(nlp: Language, dev: Iterable[Example]) -> None:
-    """Warn about components without labels, and about labels that only dev data has.
-
-    nlp (Language): The pipeline, just initialized.
-    dev (Iterable[Example]): The dev data.
-    """
+    """Warn about components without labels, and about labels that only dev data has."""
     docs = [example.reference for example in dev]
     for name, component in nlp.pipeline:
         pipe: Any = component
@@ -178,10 +159,6 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
     """Raise if [training.score_weights] names a metric that nothing computes.
 
     spaCy counts it as 0, so that the untrained model stays the best one.
-
-    nlp (Language): The pipeline.
-    config (Config): Its config, interpolated.
-    dev (Sequence[Example]): The dev data.
     """
     weights = config.get("training", {}).get("score_weights") or {}
     # Gold data scored against itself has the same metrics, and no model has to run.
@@ -200,7 +177,6 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
             names = sorted(k for k, v in scores.items() if not isinstance(v, dict))
             raise SpanftError(
                 f"[training.score_weights] has {metric!r}, which no component "
-                f"computes. Computed are: {', '.join(names)}. Use one of them, set "
-                f"{metric} = null, or give the component a scorer, such as "
-                '@scorers = "spacy-spanft.classification_scorer.v1".'
+                f"computes. Use one of: {', '.join(names)}; or give the component a "
+                'scorer, such as @scorers = "spacy-spanft.classification_scorer.v1".'
             )

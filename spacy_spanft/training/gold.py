@@ -19,11 +19,8 @@ _N_SHOWN, _LONGEST_LABEL = 10, 30
 
 
 def read_corpus(nlp: Language, config: Any, setting: str) -> list[Example] | None:
-    """Read the corpus that a setting of [training] names.
+    """Read the corpus that a setting of [training], such as "dev_corpus", names.
 
-    nlp (Language): The pipeline.
-    config (Config): Its config, interpolated.
-    setting (str): "train_corpus" or "dev_corpus".
     RETURNS (Optional[list[Example]]): Its examples; None if the config has no corpus,
         as when `nlp.initialize` is called with examples.
     """

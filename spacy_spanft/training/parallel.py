@@ -50,8 +50,6 @@ def train_in_group(
 ) -> None:
     """Train the pipeline of a config in all processes that `torchrun` has started.
 
-    config_path (Union[str, Path]): The config.
-    output (Optional[Union[str, Path]]): Where the pipelines are saved.
     overrides (Mapping[str, Any]): Settings that replace the config's, with dots.
     on_gpus (bool): Whether each process has the GPU of its number on its machine.
     """
@@ -91,8 +89,7 @@ def train_in_group(
 def in_group(nlp: Language) -> Iterator[None]:
     """Let spaCy's loop train a pipeline with all processes of the group.
 
-    nlp (Language): The pipeline, initialized. Its weights become those of the first
-        process.
+    Its weights become those of the first process.
     """
     settings = nlp.config.interpolate()["training"]
     pipes = [

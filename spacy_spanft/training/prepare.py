@@ -13,7 +13,7 @@ from spacy.util import registry
 from thinc.api import Model
 
 from ..errors import SpanftError
-from ..ml.cross_entropy import Weights, check_weight_names, set_weights, target_layers
+from ..ml.cross_entropy import Weights, check_weight_names, target_layers
 from ..ml.layers.pooling import POOLER
 from ..ml.optimizers.groups import listeners, models, shim_of, transformers
 from ..util._compat import torch_module
@@ -32,8 +32,6 @@ def prepare_training() -> Callable[[Language], None]:
 
     It also sets `class_weights`, copies the weights of pre-trained poolers, and checks
     for mistakes that would train a wrong model in silence.
-
-    RETURNS (Callable[[Language], None]): The callback.
     """
     return _prepare
 
@@ -108,7 +106,8 @@ def _set_class_weights(nlp: Language, train: Sequence[Example] | None) -> None:
                 docs = [example.reference for example in train]
                 is_exclusive = layer.attrs["exclusive"]
                 weights = balanced(component.labels, docs, exclusive=is_exclusive)
-            set_weights(layer, [weights.get(label, 1.0) for label in component.labels])
+            known = [float(weights.get(label, 1.0)) for label in component.labels]
+            layer.attrs["weights"] = known
 
 
 def balanced(labels: Iterable[str], docs: Sequence[Doc], *, exclusive: bool) -> Weights:

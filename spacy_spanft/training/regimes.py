@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from thinc.api import Model
 
-from ..errors import SpanftError, check_number
+from ..errors import SpanftError
 from ..ml.optimizers.groups import bind, models, parameter_depths, shim_of, transformers
 from ..util._compat import forward_of, set_forward, torch_module
 from .schedules import first_step
@@ -41,34 +41,25 @@ def freeze_transformer(
     until_share (Optional[float]): The share of all steps before that, from 0 to 1.
     steps_per_layer (Optional[int]): Thaw layer by layer: the top one first, the next
         one after so many steps, the embeddings last. Dropout is then on in all of them.
-    RETURNS (Callable[[Language, Dict[str, Any]], None]): The callback. It also shows
-        the pipeline to `spacy-spanft.GroupedAdam.v1`.
     """
     limits = {
         "until_step": until_step,
         "until_epoch": until_epoch,
         "until_share": until_share,
     }
-    given = [(name, value) for name, value in limits.items() if value is not None]
+    given = {name: value for name, value in limits.items() if value is not None}
     if len(given) != 1:
         raise SpanftError(
             "freeze_transformer needs exactly one of until_step, until_epoch and "
-            f"until_share, and has {', '.join(name for name, _ in given) or 'none'}."
+            f"until_share, and has {', '.join(given) or 'none'}."
         )
-    ((name, limit),) = given
-    most = 1.0 if name == "until_share" else float("inf")
-    expected = "a number from 0 to 1" if most == 1 else "a number of 0 or more"
-    check_number(name, limit, lambda x: 0 <= x <= most, expected)
-    if steps_per_layer is not None:
-        check_number("steps_per_layer", steps_per_layer, lambda x: x >= 1, "1 or more")
-    return _Freezer(name, limit, steps_per_layer)
+    return _Freezer(*given.popitem(), steps_per_layer)
 
 
 def group_parameters() -> BeforeUpdate:
     """Build `spacy-spanft.group_parameters.v1`, for [training.before_update].
 
-    RETURNS (Callable[[Language, Dict[str, Any]], None]): Shows the pipeline to
-        `spacy-spanft.GroupedAdam.v1`, and does nothing else.
+    It shows the pipeline to `spacy-spanft.GroupedAdam.v1`, and does nothing else.
     """
     return lambda nlp, info: bind(nlp)
 
@@ -93,8 +84,14 @@ class _Freezer:
         since = self.steps_since_thaw(config, info)
         for transformer in _trained_transformers(nlp, config):
             _restore(transformer)
+            encoder = torch_module(shim_of(transformer))
+            depths = parameter_depths(encoder) if self.steps_per_layer else {}
             # Also where all is frozen still: an error would come after hours.
-            depths = _depths_of(transformer) if self.steps_per_layer else {}
+            if self.steps_per_layer and not depths:
+                raise SpanftError(
+                    f"The layers of {type(encoder).__name__} cannot be told apart. "
+                    "Remove steps_per_layer."
+                )
             if since < 0:
                 _Frozen(transformer, lambda name: True)
             elif self.steps_per_layer is not None:
@@ -134,18 +131,6 @@ class _Freezer:
         return step - self.thawed_at
 
 
-def _depths_of(transformer: Model[Any, Any]) -> dict[str, int]:
-    """Return the depth of the layer of each parameter."""
-    encoder = torch_module(shim_of(transformer))
-    depths = parameter_depths(encoder)
-    if not depths:
-        raise SpanftError(
-            f"The layers of {type(encoder).__name__} cannot be told apart. Remove "
-            "steps_per_layer."
-        )
-    return depths
-
-
 def _trained_transformers(nlp: Language, config: Any) -> list[Model[Any, Any]]:
     """Return the transformers that spaCy trains, or raise if there are none at all."""
     nodes_of = {name: transformers(model) for name, model in models(nlp).items()}
@@ -154,9 +139,9 @@ def _trained_transformers(nlp: Language, config: Any) -> list[Model[Any, Any]]:
             "freeze_transformer finds no transformer to freeze: the pipeline has: "
             f"{', '.join(nlp.pipe_names) or 'nothing'}."
         )
-    frozen = config.get("frozen_components") or []
-    pairs = nodes_of.items()
-    return [node for name, nodes in pairs if name not in frozen for node in nodes]
+    for name in config.get("frozen_components") or []:
+        nodes_of.pop(name, None)
+    return [node for nodes in nodes_of.values() for node in nodes]
 
 
 class _Frozen:

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count
 from typing import Any, NamedTuple
 
 from confection import Config
@@ -17,17 +16,15 @@ _N_ORDERS = 3
 _MAX_EPOCHS = 100
 _NO_STEPS = (
     f"{WARMUP_LINEAR} ends with the training, but how many steps that has is not "
-    "known. Set [training] max_steps, or max_steps of the schedule, or count the steps "
-    'of the epochs with [initialize.after_init] @callbacks = "spacy-spanft.'
-    'prepare_training.v1".'
+    "known. Set [training] max_steps, or count the steps of the epochs with "
+    '[initialize.after_init] @callbacks = "spacy-spanft.prepare_training.v1".'
 )
 
 
 class EvaluationSteps(NamedTuple):
     """The steps from one evaluation to the next, and the last step (0: no limit).
 
-    spaCy's loop counts steps from 0, and evaluates step 0 and then every
-    eval_frequency-th step.
+    spaCy's loop counts steps from 0, and evaluates each eval_frequency-th, 0 included.
     """
 
     eval_frequency: int
@@ -44,10 +41,8 @@ def evaluation_steps(
     slightly higher frequency allows if it cannot.
 
     n_steps (int): The last step; 0 if training has none.
-    steps_per_epoch (int): The steps of an epoch.
     eval_frequency (int): The most steps from one evaluation to the next.
     can_grow (bool): Whether steps may be added. Otherwise some may be cut.
-    RETURNS (EvaluationSteps): The frequency and the last step.
     """
     longest = max(1, min(eval_frequency, steps_per_epoch))
     if n_steps <= 0:
@@ -70,7 +65,6 @@ def count_batches(
 ) -> tuple[int, int | None]:
     """Count the batches, by making them as spaCy's training loop does.
 
-    examples (Sequence[Example]): The training data.
     make_batcher (Callable): Makes the batcher of [training.batcher], whose size may be
         a schedule that continues from epoch to epoch.
     max_steps (int): The last step; 0 for no limit.
@@ -79,39 +73,24 @@ def count_batches(
         batcher makes none; and those of all epochs, a low estimate where batches go by
         words, or None if the epochs are not limited.
     """
-    orders = [
-        _epochs(examples, make_batcher(), max_steps, max_epochs, seed)
-        for seed in range(_N_ORDERS)
-    ]
+    orders = []
+    for seed in range(_N_ORDERS):
+        batcher, shuffled = make_batcher(), list(examples)
+        sizes: list[int] = []
+        # Its own generator: training draws the same numbers with and without the count.
+        shuffle = random.Random(seed).shuffle
+        while len(sizes) < min(max_epochs or _MAX_EPOCHS, _MAX_EPOCHS):
+            shuffle(shuffled)
+            sizes.append(sum(1 for _ in batcher(shuffled)))
+            if not sizes[-1] or 0 < max_steps < sum(sizes):
+                break
+        orders.append(sizes)
     per_epoch = min(min(sizes) for sizes in orders)
     if max_epochs < 1:
         return per_epoch, None
     totals = [sum(s) + (max_epochs - len(s)) * per_epoch for s in orders]
     spread = max(totals) - min(totals)
     return per_epoch, max(1, min(totals) - spread)
-
-
-def _epochs(
-    examples: Sequence[Example],
-    batcher: Batcher,
-    max_steps: int,
-    max_epochs: int,
-    seed: int,
-) -> list[int]:
-    """Count the batches of each epoch, up to the end of training."""
-    shuffled = list(examples)
-    # Its own generator: training draws the same numbers with and without the count.
-    shuffle = random.Random(seed).shuffle
-    sizes: list[int] = []
-    for epoch in count():
-        is_over = 0 < max_steps < sum(sizes) or 0 < max_epochs == epoch
-        if is_over or epoch == _MAX_EPOCHS:
-            break
-        shuffle(shuffled)
-        sizes.append(sum(1 for _ in batcher(shuffled)))
-        if not sizes[-1]:
-            break
-    return sizes
 
 
 def warmup_linear(
@@ -129,7 +108,6 @@ def warmup_linear(
     start_share (float): The share of all steps before the schedule begins. The rate is
         0 there, as while `spacy-spanft.freeze_transformer.v1` freezes (with the same
         until_share).
-    RETURNS (Iterator[float]): The rate of each step.
     """
     for name, share in (("warmup_share", warmup_share), ("start_share", start_share)):
         expected = "a number from 0 to 1, and less than 1"

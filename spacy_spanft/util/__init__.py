@@ -1,5 +1,6 @@
 """What several rooms share: names, extras, files, pipelines and GPUs."""
 
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
@@ -39,15 +40,10 @@ def require(feature: str, *packages: str) -> None:
     *packages (str): Names of EXTRAS.
     """
     for name in packages:
-        if not _is_installed(name):
-            raise ExtraError(
-                f"{feature} needs {name}, which is not installed: pip install "
-                f'"spacy-spanft[{EXTRAS[name]}]"'
-            )
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        return find_spec(name.replace("-", "_")) is not None
-    except ValueError:  # something without a spec stands in its place
-        return False
+        with suppress(ValueError):  # something without a spec stands in its place
+            if find_spec(name.replace("-", "_")) is not None:
+                continue
+        raise ExtraError(
+            f"{feature} needs {name}, which is not installed: pip install "
+            f'"spacy-spanft[{EXTRAS[name]}]"'
+        )

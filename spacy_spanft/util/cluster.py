@@ -11,14 +11,12 @@ from . import require
 
 @contextmanager
 def connect_ray(address: str | None, n_cpus: int) -> Iterator[Any]:
-    """Connect to a Ray cluster, or start one that ends with the block.
+    """Yield `ray`, connected to a cluster, or to a new one that ends with the block.
 
     An error in a task is raised as it was there, and a lost task as a SpanftError.
 
     address (Optional[str]): The cluster (HOST:PORT); None for the one that this process
-        is connected to, that in $RAY_ADDRESS, or a new one.
-    n_cpus (int): The number of CPUs of a new one.
-    YIELDS (ModuleType): The module `ray`.
+        is connected to, that in $RAY_ADDRESS, or a new one of n_cpus.
     """
     require("Working on a cluster", "ray")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -71,23 +71,15 @@ def check_target(
     sources (Iterable[Optional[Union[str, Path]]]): The files that are read, if given.
     force (bool): Whether an existing file may be overwritten.
     """
-    if Path(path).is_dir():
-        raise SpanftError(
-            f"The output {shown(str(path))} is a folder. Name a file in it."
-        )
-    for source in sources:
-        if source is None:
-            continue
-        both_exist = os.path.exists(source) and os.path.exists(path)
-        if both_exist and os.path.samefile(source, path):
-            raise SpanftError(
-                f"{shown(str(path))} is both read and written. Name another output."
-            )
-    if os.path.isfile(path) and not force:
-        raise SpanftError(
-            f"{shown(str(path))} already exists. To overwrite it, add --force (-F)."
-        )
-    if os.path.isfile(path) or not os.path.exists(path):  # no device such as /dev/null
+    name, is_file = shown(str(path)), os.path.isfile(path)
+    if os.path.isdir(path):
+        raise SpanftError(f"The output {name} is a folder. Name a file in it.")
+    read = [x for x in sources if x is not None and os.path.exists(x)]
+    if is_file and any(os.path.samefile(source, path) for source in read):
+        raise SpanftError(f"{name} is both read and written. Name another output.")
+    if is_file and not force:
+        raise SpanftError(f"{name} already exists. To overwrite it, add --force (-F).")
+    if is_file or not os.path.exists(path):  # no device such as /dev/null
         _check_writable(path, Path(os.path.realpath(path)).parent)
 
 
@@ -112,28 +104,28 @@ def _check_writable(path: str | Path, folder: Path) -> None:
     """Raise if nothing can be written to a folder, which need not exist yet."""
     # Not Path.exists, which may raise for what is in a folder that nobody may enter.
     above = next(f for f in (folder, *folder.parents) if os.path.exists(f))
+    reason = None
     if not above.is_dir():
+        reason = f"{shown(str(above))} is a file."
+    elif not os.access(above, os.W_OK | os.X_OK):
+        reason = f"you are not allowed to write to the folder {shown(str(above))}."
+    if reason is not None:
         raise SpanftError(
-            f"{shown(str(path))} cannot be written: {shown(str(above))} is a file. "
-            "Name another output."
-        )
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise SpanftError(
-            f"{shown(str(path))} cannot be written: you are not allowed to write to "
-            f"the folder {shown(str(above))}. Name another output."
+            f"{shown(str(path))} cannot be written: {reason} Name another output."
         )
 
 
 def check_source(path: str | Path) -> None:
     """Raise for a path that is not a file, which can be read several times."""
+    name = shown(str(path))
     if not os.path.exists(path):
         raise SpanftError(
-            f"There is no file {shown(str(path))}. Paths are relative to the current "
-            f"folder, {shown(os.getcwd())}."
+            f"There is no file {name}. Paths are relative to the current folder, "
+            f"{shown(os.getcwd())}."
         )
     if not os.path.isfile(path):
         kind = "a folder" if os.path.isdir(path) else "a pipe or a device"
-        raise SpanftError(f"{shown(str(path))} is {kind}, not a file.")
+        raise SpanftError(f"{name} is {kind}, not a file.")
 
 
 def read_whole(path: str | Path) -> bytes:

@@ -4,7 +4,7 @@ import sys
 from importlib.util import find_spec
 from textwrap import shorten
 
-from ..errors import SpanftError, check_setting
+from ..errors import SpanftError
 
 CPU = -1
 
@@ -13,8 +13,6 @@ def select_gpu(gpu_id: int) -> None:
     """Compute on a GPU from now on, or raise with what is missing; -1 is the CPU."""
     if gpu_id == CPU:
         return
-    expected = f"the number of a GPU, or {CPU} for the CPU"
-    check_setting("--gpu-id", gpu_id, gpu_id > CPU, expected)
     from thinc.api import require_gpu
 
     try:

@@ -1,6 +1,5 @@
 """Pipelines by their names or paths."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -35,40 +34,14 @@ def check_pipeline(path: str) -> None:
     if not is_there(name):
         reason = "there is no such folder, and no such package is installed."
     elif not folder.is_dir():
-        raise ComparisonError(
-            f"{shown(name)} is a file. A pipeline is a folder, such as "
-            "training/model-best."
-        )
+        reason = "it is a file. A pipeline is a folder, such as training/model-best."
     elif missing := [name for name in _FILES if not (folder / name).is_file()]:
         best = folder / "model-best"
         hint = f" Is '{best}' meant?" if best.is_dir() else ""
         reason = f"the folder has no {' and no '.join(missing)}.{hint}"
     else:
-        meta = folder / _FILES[0]  # spaCy does not say what it could not read
-        to_object(meta, read_text(meta))
         return
-    raise ComparisonError(f"The pipeline {name!r} cannot be loaded: {reason}")
-
-
-def read_text(path: Path) -> str:
-    """Read a text file of a pipeline or a run."""
-    try:
-        return path.read_text("utf8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ComparisonError(f"{path} is damaged: {reason}.") from error
-
-
-def to_object(path: Path, text: str) -> dict[str, Any]:
-    """Read a JSON object; its path is for errors."""
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ComparisonError(f"{path} is damaged: {error}.") from error
-    if not isinstance(values, dict):
-        reason = f"{text.strip()[:40]!r} is not a JSON object"
-        raise ComparisonError(f"{path} is damaged: {reason}.")
-    return values
+    raise ComparisonError(f"The pipeline {shown(name)} cannot be loaded: {reason}")
 
 
 def blank(lang: str, config: dict[str, Any] | None = None) -> Language:
@@ -78,12 +51,9 @@ def blank(lang: str, config: dict[str, Any] | None = None) -> Language:
     try:
         return spacy.blank(lang, config=config or {})
     except ImportError as error:
-        if "[E048]" in str(error):
-            raise SpanftError(
-                f"{shown(lang)} is not the code of a language that spaCy knows, such "
-                "as 'en' or 'de'."
-            ) from error
         reason = str(error).partition("\n")[0]
+        if "[E048]" in reason:
+            reason = "it is not the code of a language that spaCy knows, such as 'en'."
         raise SpanftError(
             f"There is no tokenizer of the language {shown(lang)}: {reason}"
         ) from error

@@ -23,13 +23,7 @@ def n_cores() -> int:
 def results_in_order(
     submit: Callable[[T], "Future[U]"], items: Iterable[T], n_ahead: int
 ) -> Iterator[U]:
-    """Submit items a few ahead of what is asked for.
-
-    submit (Callable): Starts the work on an item.
-    items (Iterable): The items, read in this thread.
-    n_ahead (int): The number of items to submit before a result is waited for.
-    YIELDS (Any): The results.
-    """
+    """Yield the results of items, of which n_ahead are submitted before they are."""
     ahead: deque[Future[U]] = deque()
     for item in items:
         ahead.append(submit(item))
@@ -42,12 +36,10 @@ def results_in_order(
 def map_threaded(
     function: Callable[[T], U], items: Iterable[T], n_threads: int
 ) -> Iterator[U]:
-    """Call a function in threads: NumPy and Arrow leave Python free.
+    """Yield a function's results in order; NumPy and Arrow let threads run at once.
 
-    function (Callable): What is called.
     items (Iterable): What it is called with; read in this thread.
     n_threads (int): How many threads; 1 stays in this one.
-    YIELDS (Any): The results, in order.
     """
     if n_threads == 1:
         yield from map(function, items)

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import pytest
 
-from benchmarks import counting, encoder, harness, head
+from benchmarks import counting, encoder, harness
 
 LINES = "the new york times of the united states wrote it in new york city .\n"
 
@@ -57,14 +57,6 @@ def test_counting_without_polars(here, monkeypatch, text, capsys):
     ]
     assert "the same as ours: True" in output
     assert "polars_group_by:" not in output
-
-
-def test_the_head(here, capsys):
-    head.main(n_docs=2, n_rows=4, width=4, repeat=1)
-    rows = rows_of(capsys.readouterr().out, "step")
-    assert [*rows] == ["ours", "padded", "padded by loops"]
-    head.main(n_docs=2, n_rows=4, width=4, repeat=1, memory=True)
-    assert rows_of(capsys.readouterr().out, "memory of a step")["ours"]
 
 
 def test_the_encoder_against_a_plain_loop(bert, tmp_path, monkeypatch, capsys):

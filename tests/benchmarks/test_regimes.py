@@ -31,10 +31,8 @@ def test_the_type_of_the_first_entity(data):
 @pytest.mark.parametrize(
     ("pipeline", "regime", "segmentation", "rate"),
     [
-        ("textcat", "everything", regimes.NO_SPANS, 1e-4),
         ("types", "head-first", "spans", regimes.RATE),
         ("score", "everything", "spans", 2e-5),
-        ("tagger", "head-first", "none", regimes.RATE),
         ("spancat", "head-first", "none", regimes.RATE),
     ],
 )

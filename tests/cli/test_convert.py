@@ -126,59 +126,51 @@ def test_pairs_come_back_exactly(pair_nlp, tmp_path):
     """Whatever stands in them: white space at both ends, and the separator."""
     chance = random.Random(0)
     parts = ["a", "b.", " ", "  ", "\t", "\n", "é", "don't", "[SEP]", "\u3000"]
-    rows = []
-    for _ in range(200):
-        first = "".join(chance.choices(parts, k=6))
-        second = "".join(chance.choices([*parts, " <> "], k=6))
-        rows.append({"a": f"{first}x", "b": f"{second}x", "label": "y"})
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    (tmp_path / "x.jsonl").write_text(text)
+    pairs = [
+        (
+            "".join(chance.choices(parts, k=6)),
+            "".join(chance.choices([*parts, " <> "], k=6)),
+        )
+        for _ in range(200)
+    ]
+    pairs = [(f"{first}x", f"{second}x") for first, second in pairs]
+    rows = [{"a": first, "b": second, "label": "y"} for first, second in pairs]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(x) + "\n" for x in rows))
     options = ["--text", "a", "--text-pair", "b", "--separator", "<>"]
     convert(tmp_path / "x.jsonl", tmp_path / "x.spacy", *options)
-    pairs = [
-        split_pair(example.predicted, "<>")[:2]
-        for example in Corpus(tmp_path / "x.spacy")(pair_nlp)
-    ]
-    assert pairs == [(row["a"], row["b"]) for row in rows]
+    docs = [example.predicted for example in Corpus(tmp_path / "x.spacy")(pair_nlp)]
+    assert [split_pair(doc, "<>")[:2] for doc in docs] == pairs
 
 
 def test_texts_with_nothing_in_them_are_left_out(nlp, tmp_path):
     (tmp_path / "x.tsv").write_text("text\tlabel\na\tx\n\ty\n \ty\n")
-    first, last = convert(tmp_path / "x.tsv", tmp_path / "x.spacy").split("\n")
-    assert re.match(r"⚠ 2 of 3 rows have no text .* Line 3 of .* is the first", first)
-    assert ": 2 texts of 1 to 1 words" in last
+    printed = convert(tmp_path / "x.tsv", tmp_path / "x.spacy")
+    assert ": 2 texts of 1 to 1 words" in printed
     docs = list(DocBin().from_disk(tmp_path / "x.spacy").get_docs(nlp.vocab))
     assert [doc.text for doc in docs] == ["a", " "]
     assert all(set(doc.cats) == {"x", "y"} for doc in docs)
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "expected"),
+    ("name", "output", "options", "expected"),
     [
-        ("x.csv", "--text words", "no column 'words'"),
-        ("x.csv", "--text-pair text", "is named twice"),
-        ("x.txt", "", r'Rename it, or set format = "tsv" \(--format tsv, where'),
-        ("x.csv", "--labels good", "must be like 0=bad,1=good"),
-        ("x.csv", "--lang qq", "'qq' is not the code of a language"),
-        ("x.csv", "--format jsonl", "Line 1 of .* is not a JSON object"),
-        ("x.conll", "", "Line 1 of .* must be a token and its tag"),
-        ("empty.tsv", "", r"All texts for .* are empty"),
-        ("none.csv", "", "no file"),
+        ("x.csv", "old.spacy", "--text words", "no column 'words'"),
+        ("x.csv", "old.spacy", "--labels good", "must be like 0=bad,1=good"),
+        ("x.csv", "old.spacy", "--lang qq", "language 'qq': it is not the code"),
+        ("x.csv", "x.bin", "", "does not end in .spacy"),
+        ("x.csv", "folder.spacy", "", "is a folder"),
+        ("x.txt", "old.spacy", "", r"Rename it, or set format = .*--format tsv"),
+        ("x.conll", "old.spacy", "", "Line 1 of .* must be a token and its tag"),
+        ("empty.tsv", "old.spacy", "", r"All texts of .*empty\.tsv' are empty"),
+        ("none.csv", "old.spacy", "", "no file"),
     ],
 )
-def test_errors_leave_the_file_as_it_was(tmp_path, name, options, expected):
+def test_errors_leave_the_file_as_it_was(tmp_path, name, output, options, expected):
     for table in ("x.csv", "x.conll", "x.txt"):
         (tmp_path / table).write_bytes(CSV)
     (tmp_path / "empty.tsv").write_text("text\tlabel\n\tx\n\ty\n")
     (tmp_path / "old.spacy").write_text("old")
-    args = (tmp_path / name, tmp_path / "old.spacy", *options.split())
+    (tmp_path / "folder.spacy").mkdir()
+    args = (tmp_path / name, tmp_path / output, *options.split())
     assert re.search(f"✘ .*{expected}", convert(*args, ok=False))
     assert (tmp_path / "old.spacy").read_text() == "old"
-
-
-def test_outputs_that_cannot_be_meant(tmp_path):
-    (tmp_path / "x.csv").write_bytes(CSV)
-    for name, expected in (("x.bin", "end in .spacy"), ("y.spacy", "is a folder")):
-        (tmp_path / "y.spacy").mkdir(exist_ok=True)
-        printed = convert(tmp_path / "x.csv", tmp_path / name, ok=False)
-        assert expected in printed

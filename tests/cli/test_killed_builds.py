@@ -3,15 +3,15 @@
 import os
 import random
 import signal
-import sys
 import time
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.cli.dictionaries import build_cli
-from spacy_spanft.cli.util import short_errors
+
+from ..interpreter import Interpreter
 
 N_MOMENTS = 20
 
@@ -26,83 +26,51 @@ def text(tmp_path_factory):
     """Enough different chunks that several processes tokenize them."""
     rng = random.Random(0)
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
-    with path.open("w", encoding="utf8") as file:
-        for _ in range(20_000):
-            words = (f"w{rng.randrange(100_000)}" for _ in range(8))
-            file.write(f"of the {' '.join(words)} in the end\n")
+    lines = (
+        " ".join(f"w{rng.randrange(100_000)}" for _ in range(8)) for _ in range(4_000)
+    )
+    path.write_text("".join(f"of the {line} in the end\n" for line in lines))
     return path
 
 
-class Build:
-    """A build in a process that has imported everything: it begins in a moment."""
-
-    def __init__(self, text, output, **how):
-        read, write = os.pipe()
-        # Not before the child is where it exits whatever happens.
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        self.id = os.fork()
-        if self.id:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-            os.close(write)
-            self.printed = os.fdopen(read, "rb")
-            return
-        os.dup2(write, 1)
-        os.dup2(write, 2)
-        os.close(write)
-        code = 99
-        try:
-            sys.stdout, sys.stderr = (os.fdopen(n, "w", 1) for n in (1, 2))
-            # pytest has its own for Ctrl-C.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-            how = {"n_process": 2, "quiet": True, "min_count": 2, **how}
-            with short_errors():
-                build_cli([str(text)], output=output, **how)
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        except KeyboardInterrupt:  # before or after the command
-            code = 100
-        finally:
-            os._exit(code)
-
-    def wait(self):
-        """Wait for the process and its workers: they have the same output."""
-        errors = self.printed.read()
-        self.printed.close()
-        _, status = os.waitpid(self.id, 0)
-        return os.waitstatus_to_exitcode(status), errors.decode()
-
-
-@pytest.mark.parametrize("memory", [None, "1GB"])
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GB", "--work", "work"]])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_killed_builds(text, tmp_path, number, memory):
     folder, work = tmp_path / "output", tmp_path / "work"
     folder.mkdir()
     output = folder / "a.tsv.gz"
-    how = {"memory": memory, "work": work if memory else None}
+    command = ("-m", "spacy", "spanft", "dictionary", "build", text, "-o", output)
+    how = ("--quiet", "--min-count", 2, "--n-process", 2, *memory)
+
+    def build(killed_after=None):
+        """Return the exit code of a build, and what it and its workers printed."""
+        process = Interpreter(*command, *how, cwd=tmp_path)
+        if killed_after is not None:
+            time.sleep(killed_after)
+            with suppress(ProcessLookupError):  # it has ended
+                process.send_signal(number)
+        _, errors = process.communicate()
+        return process.returncode, errors
+
+    assert build() == (0, "")  # the first waits for the server
     begin = time.monotonic()
-    assert Build(text, output, **how).wait() == (0, "")
+    assert build() == (0, "")
     takes = time.monotonic() - begin
-    new = output.read_bytes()
-    old = NgramDictionary({"a b": 1}).to_bytes()
-    rng = random.Random(number)
-    codes = Counter()
+    new, old = output.read_bytes(), NgramDictionary({"a b": 1}).to_bytes()
+    rng, codes = random.Random(number), Counter()
     for _ in range(N_MOMENTS):
         output.write_bytes(old)
-        build = Build(text, output, **how)
-        time.sleep(rng.uniform(0.0, takes))
-        os.kill(build.id, number)
-        code, printed = build.wait()
+        code, errors = build(killed_after=rng.uniform(0.2, 0.9) * takes)
         codes[code] += 1
         assert output.read_bytes() in (old, new)
         if number != signal.SIGKILL:
             assert os.listdir(folder) == [output.name]
         if code == 128 + number:
-            assert printed == "✘ Stopped. No file is half written.\n"
-        assert code in (0, 100, 128 + number, -number)
-    assert codes[-number if number == signal.SIGKILL else 128 + number] > N_MOMENTS // 3
-    assert Build(text, output, **how).wait() == (0, "")
+            assert errors.endswith("✘ Stopped. No file is half written.\n")
+        assert code in (0, 128 + number, -number)
+    killed = codes[-number] + codes[128 + number]
+    assert killed > N_MOMENTS // 3
+    assert build() == (0, "")
     assert output.read_bytes() == new
     assert os.listdir(folder) == [output.name]
     assert not work.exists() or os.listdir(work) == []

@@ -32,13 +32,13 @@ FILES = {
     "Éva B-PER\nlikes O\nBonn B-LOC\n",
 }
 BYTES = [
-    *(b"\0", b"\xff", b"\xe9", b"\r", b"\n", b"\t", b",", b'"', b"{", b"}", b"\\"),
-    *(b"[" * 1500, b"\xef\xbb\xbf", b"\xff\xfe", b" ", b"B-", b"#", b":", b"1"),
+    *(b"\0", b"\xff", b"\r", b"\n", b"\t", b",", b'"', b"}", b"\\", b"#", b":"),
+    *(b"[" * 1500, b"\xef\xbb\xbf", b"\xff\xfe", b" ", b"B-"),
 ]
 FIELDS = [
-    *("", " ", "null", "NaN", "true", "9" * 400, "\\ud800", "x" * 2000),
-    *('"', '""', "text", "label", "-", "O", "o", "b-per", "I-", "#", "-DOCSTART-"),
-    *('["x", "y"]', '{"text": "a"}', "[" * 1500, "\ufeff", "a\tb", "a,b", "\r"),
+    *("", " ", "null", "NaN", "9" * 400, "\\ud800", "x" * 2000, '"', '""', "\r"),
+    *("text", "label", "-", "o", "b-per", "I-", "#", "-DOCSTART-", "a\tb", "a,b"),
+    *('["x", "y"]', '{"text": "a"}', "[" * 1500, "\ufeff"),
 ]
 
 
@@ -46,19 +46,18 @@ def mutate(data, chance):
     """Make one to three faults: of bytes, of fields, or of lines."""
     for _ in range(chance.randint(1, 3)):
         at = chance.randrange(len(data) + 1)
-        kind = chance.randrange(6)
         fields = re.split(rb"([\t,: \n\"]+)", data)
-        if kind == 0:
+        kind = chance.choice(["insert", "delete", "field", "repeat", "lines", "ends"])
+        if kind == "insert":
             data = data[:at] + chance.choice(BYTES) + data[at:]
-        elif kind == 1:
+        elif kind == "delete":
             data = data[:at] + data[at + chance.choice([1, 1, 5, 50]) :]
-        elif kind == 2:
-            fields[chance.randrange(len(fields))] = chance.choice(FIELDS).encode()
+        elif kind in ("field", "repeat"):
+            new = chance.choice(FIELDS).encode()
+            new = new if kind == "field" else chance.choice(fields)
+            fields.insert(chance.randrange(len(fields)), new)
             data = b"".join(fields)
-        elif kind == 3:
-            fields.insert(chance.randrange(len(fields)), chance.choice(fields))
-            data = b"".join(fields)
-        elif kind == 4:
+        elif kind == "lines":
             lines = data.split(b"\n")
             chance.shuffle(lines)
             data = b"\n".join(lines[: chance.choice([1, 3, 99])])

@@ -1,8 +1,7 @@
 """The configs: each one is whole, trains, and differs from its peer in one thing."""
 
-import subprocess
-import sys
 import warnings
+from zipfile import ZipFile
 
 import pytest
 import spacy
@@ -15,6 +14,7 @@ from spacy_spanft.errors import SpanftError
 from .. import interpreter
 from ..commands import run
 from ..made_configs import CONFIGS
+from ..scale.trained import wheel_of
 from ..training.regimes import encoders, hash_of
 from .conftest import flat
 
@@ -89,7 +89,7 @@ def test_two_phases_differ_in_the_regime_only():
     assert two_phases["training.optimizer.head_rate.initial_rate"] == 1e-3
 
 
-@pytest.mark.parametrize("name", ["textcat_spanft", "pair_windows", "ner_two_phase"])
+@pytest.mark.parametrize("name", ["pair_windows", "ner_two_phase"])
 def test_spacys_own_commands_fill_and_check_it(name, tmp_path):
     path = CONFIGS / f"{name}.cfg"
     run("init", "fill-config", path, "full.cfg", cwd=tmp_path)
@@ -111,20 +111,16 @@ def check_package(nlp, folder):
     """Package a pipeline as a user gets it, and load it in another folder."""
     expected = nlp("a very good film in new york").cats
     run("package", "out/model-best", ".", "--build", "none", "--name", "x", cwd=folder)
-    source = next(folder.glob("en_x-*"))
-    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps")
-    more = ("--no-build-isolation", "--target", folder / "elsewhere")
-    subprocess.run([*pip, *more, source], check=True, capture_output=True)
+    with ZipFile(wheel_of(next(folder.glob("en_x-*")))) as wheel:
+        wheel.extractall(folder / "elsewhere")
     (folder / "out").rename(folder / "gone")
-    source.rename(folder / "gone too")
     code = "import en_x; print(en_x.load()('a very good film in new york').cats['A'])"
     done = interpreter.run("-c", code, cwd=folder / "elsewhere")
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == pytest.approx(expected["A"], abs=1e-5)
 
 
-@pytest.mark.parametrize("arm", ["spanft", "baseline"])
-@pytest.mark.parametrize("task", ["pair", "score"])
+@pytest.mark.parametrize(("task", "arm"), [("pair", "baseline"), ("score", "spanft")])
 def test_pairs_and_scores_train(task, arm, paired, bert, tmp_path):
     config = CONFIGS / f"{task}_{arm}.cfg"
     low = () if task == "pair" else ("--components.text_regressor.low", -1)
@@ -139,21 +135,17 @@ def test_pairs_and_scores_train(task, arm, paired, bert, tmp_path):
         assert performance["cats_accuracy"] == 1.0
         assert cats["1"] > 0.5 < other["0"]
     else:
-        assert "CATS_PEARS" in log
         assert performance["cats_pearson"] > 0.9
         assert cats["score"] > 0.5 > other["score"]
 
 
 @pytest.mark.parametrize(
     ("head", "arm"),
-    [
-        *(("ner", "spanft"), ("ner", "windows"), ("ner", "baseline")),
-        *(("bilou_ner", "windows"), ("bilou_ner", "baseline"), ("spancat", "spanft")),
-    ],
+    [("ner", "windows"), ("bilou_ner", "baseline"), ("spancat", "spanft")],
 )
 def test_entities_and_spans_train(head, arm, entities, bert, tmp_path):
     config = CONFIGS / f"{head}_{arm}.cfg"
-    nlp, _ = train(config, entities, bert, tmp_path, n_steps=150)
+    nlp, _ = train(config, entities, bert, tmp_path, n_steps=100)
     is_spancat = head == "spancat"
     score = "spans_sc_f" if is_spancat else "ents_f"
     assert nlp.meta["performance"][score] == 1.0
@@ -185,17 +177,10 @@ def test_two_phases_train(entities, bert, tmp_path):
     assert hash_of(again) == hash_of(nlp)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("textcat_spanft", "pair_spanft", "score_spanft"),
-        *("ner_two_phase", "bilou_ner_spanft", "spancat_spanft", "spancat_baseline"),
-    ],
-)
-def test_training_is_prepared(name, bert, single, paired, entities):
+@pytest.mark.parametrize("name", ["pair_spanft", "ner_two_phase", "spancat_baseline"])
+def test_training_is_prepared(name, bert, paired, entities):
     """Each epoch, which is one step here, is evaluated."""
-    of_texts = {"textcat": single, "pair": paired, "score": paired}
-    data = str(of_texts.get(name.split("_")[0], entities))
+    data = str(paired if name == "pair_spanft" else entities)
     paths = {"train": data, "dev": data, "transformer": str(bert)}
     overrides = {f"paths.{key}": value for key, value in paths.items()}
     config = load_config(CONFIGS / f"{name}.cfg", overrides)

@@ -31,36 +31,31 @@ OVER_SPANS = {
 
 def save_all(folder):
     """Save data, pipelines and runs."""
-    (folder / "packages").mkdir()
-    for name in ("train.tsv", "dev.tsv"):
-        pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
-        (folder / name).write_text(pairs, encoding="utf8")
-    for name in ("corpus.txt", "texts.txt"):
-        (folder / name).write_text(LINE * 15, encoding="utf8")
-    NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
-    (folder / "wikitext").mkdir()  # as the hub has it
-    (folder / "wikitext" / "README.md").write_text(DATASET, encoding="utf8")
-    row = json.dumps({"text": f" {LINE}"}) + "\n"
-    (folder / "wikitext" / "data.jsonl").write_text(row * 12, encoding="utf8")
-    save_classifiers(folder)
-    save_tagger(folder / "training" / "entities" / "model-best")
-    save_runs(folder)
-    # As long as what init lets it read.
-    encoder = save_encoder(folder / "bert-base-uncased", n_positions=128)
-    save_pair_pipeline(folder / "training" / "model-best", encoder)
+    pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
+    texts = {"train.tsv": pairs, "dev.tsv": pairs}
+    texts |= {"corpus.txt": LINE * 15, "texts.txt": LINE * 15}
+    # As the hub has it.
+    texts["wikitext/README.md"] = DATASET
+    texts["wikitext/data.jsonl"] = (json.dumps({"text": f" {LINE}"}) + "\n") * 12
     for snippet in snippets("docs/quickstart.md"):
         if snippet.note == "file":  # other pages name them, too
-            (folder / snippet.value).write_text(snippet.code, encoding="utf8")
-
-
-def save_pair_pipeline(folder, encoder):
+            texts[snippet.value] = snippet.code
+    for name in ("packages", "wikitext"):
+        (folder / name).mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf8")
+    NgramDictionary({"new york": 1}).to_disk(folder / "ngrams.tsv.gz")
+    save_classifiers(folder)
+    save_tagger(folder / "training" / "entities" / "model-best")
+    save_tasks(folder)
+    # As long as what init lets it read.
+    encoder = save_encoder(folder / "bert-base-uncased", n_positions=128)
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
     model = {"name": str(encoder)}
     nlp.add_pipe("spanft_encoder", "transformer", config={"model": model})
-    textcat = nlp.add_pipe("textcat")
-    add_labels(textcat, nlp)
-    nlp.to_disk(folder)
+    add_labels(nlp.add_pipe("textcat"), nlp)
+    nlp.to_disk(folder / "training" / "model-best")
 
 
 def add_labels(textcat, nlp):
@@ -70,7 +65,7 @@ def add_labels(textcat, nlp):
 
 
 def save_classifiers(folder):
-    """Save two arms of three seeds each, and a test set with predictions."""
+    """Save two arms of three seeds each, and a test set."""
     for arm, settings in (("base", {}), ("spans", {"model": OVER_SPANS})):
         nlp = spacy.blank("en")
         segmenter = nlp.add_pipe("span_segmenter")
@@ -88,8 +83,6 @@ def save_classifiers(folder):
     doc = nlp.make_doc("New York")
     doc.cats = {"same": 1.0, "other": 0.0}
     DocBin(docs=[doc] * 3).to_disk(folder / "test.spacy")
-    row = json.dumps({"text": doc.text, "label": "same"}) + "\n"
-    (folder / "predictions.jsonl").write_text(row * 3, encoding="utf8")
 
 
 def save_tagger(folder):
@@ -118,8 +111,8 @@ def save_tagger(folder):
     nlp.to_disk(folder)
 
 
-def save_runs(folder):
-    """Save the data of two tasks, and one run of an experiment."""
+def save_tasks(folder):
+    """Save the data of two tasks."""
     shutil.copytree(ROOT / "configs", folder / "configs")
     cola, reviews = folder / "corpus" / "cola", folder / "corpus" / "reviews"
     cola.mkdir(parents=True)
@@ -128,12 +121,3 @@ def save_runs(folder):
     for part in ("train", "dev", "test"):
         shutil.copy(folder / "test.spacy", cola / f"{part}.spacy")
         (reviews / f"{part}.csv").write_text(rows, encoding="utf8")
-    task = folder / "training" / "cola"
-    run_folder = task / "encoder" / "0"
-    shutil.copytree(folder / "training" / "base" / "model-best", run_folder / "model")
-    arms = {"arms": ["encoder"], "notes": {}, "runs": {"encoder/0": "x"}}
-    (task / "arms.json").write_text(json.dumps(arms))
-    facts = {"fingerprint": "x", "arm": "encoder", "seed": 0, "seconds": 1.0}
-    facts |= {"words_per_second": 2.0, "peak_memory": None}
-    (run_folder / "run.json").write_text(json.dumps(facts))
-    (run_folder / "log.jsonl").write_text('{"step": 0, "score": 0.5}\n')

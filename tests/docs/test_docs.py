@@ -1,19 +1,14 @@
 """Every snippet of the documentation runs, and says what the documentation says."""
 
 import io
-import json
 import re
 import shlex
 import shutil
 from contextlib import redirect_stdout
 
 import pytest
-from spacy.training import Example
 
 from spacy_spanft.experiments import comparison, read_arms
-from spacy_spanft.experiments.metrics import Metric
-from spacy_spanft.experiments.written import annotate
-from spacy_spanft.training.readers.rows import Row
 
 from ..commands import run
 from ..scale.fake_hub import fake_hub
@@ -25,7 +20,6 @@ SNIPPETS = [(page, snippet) for page in pages() for snippet in snippets(page)]
 # What they do needs the extra: its encoder, or configs/, which have it.
 OVER_SPACY_TRANSFORMERS = (
     "docs/guides/encoders.md",
-    "docs/guides/experiments.md",
     "docs/guides/text_classification.md",
 )
 
@@ -100,17 +94,6 @@ def test_arms_can_be_read(snippet, tmp_path):
     path = tmp_path / "arms.yml"
     path.write_text(snippet.code, encoding="utf8")
     assert read_arms(path)[0].config == "baseline"
-
-
-@each("json")
-def test_predictions_are_read_as_annotations(snippet, nlp):
-    for cells in map(json.loads, snippet.code.splitlines()):
-        doc = nlp.make_doc(cells["text"])
-        key = "cats" if "label" in cells else "ents"
-        metric = {"cats": "cats_accuracy", "ents": "ents_f"}[key]
-        example = Example(doc, doc.copy())
-        annotate(example, Row("Line 1", cells), "", Metric(metric, None, None, None))
-        assert doc.to_json()[key] == cells.get(key, {cells.get("label"): 1.0})
 
 
 def test_the_readme_is_short_and_its_links_work_anywhere():

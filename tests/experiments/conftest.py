@@ -1,12 +1,15 @@
 """Fixtures of experiments."""
 
+import functools
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+import spacy
 
 from spacy_spanft.experiments import comparison, running
+from spacy_spanft.util import pipelines
 
 
 @pytest.fixture
@@ -32,3 +35,12 @@ def at_once(monkeypatch):
     monkeypatch.setattr(
         comparison, "run_in_subprocess", lambda function, *args: function(*args)
     )
+
+
+@pytest.fixture
+def loaded_once(monkeypatch):
+    """Load each pipeline once: that takes longer than whatever is tested."""
+    monkeypatch.setattr(pipelines, "load_model", load)
+
+
+load = functools.cache(lambda path: spacy.load(str(path)))

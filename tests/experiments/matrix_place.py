@@ -1,4 +1,6 @@
-"""A folder with configs, arms and data that a matrix trains in a moment."""
+"""A folder with configs, arms and data of an experiment that takes a moment."""
+
+from pathlib import Path
 
 import spacy
 from confection import Config
@@ -6,6 +8,8 @@ from spacy.tokens import DocBin
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.experiments import plan_runs, read_arms
+
+from .measured import BOW
 
 TOK2VEC = {
     "@architectures": "spacy.HashEmbedCNN.v2",
@@ -19,32 +23,22 @@ SPAN_MODEL = {
     "doc_pooling": {"@architectures": "spacy-spanft.MaxPooling.v1"},
     "tok2vec": TOK2VEC,
 }
-BASE_MODEL = {
-    **{"@architectures": "spacy.TextCatReduce.v1", "exclusive_classes": True},
-    **{"use_reduce_mean": True, "use_reduce_first": False},
-    **{"use_reduce_last": False, "use_reduce_max": False},
-    "tok2vec": TOK2VEC,
-}
 SEGMENTER = {
     "factory": "span_segmenter",
     "segmenter": {"@segmenters": "spacy-spanft.NgramSegmenter.v1"},
 }
-RATE = {"initial_rate": 0.01, "warmup_steps": 1, "total_steps": 1}
 TRAINING = {
     **{"accumulate_gradient": 1, "annotating_components": []},
     **{"train_corpus": "corpora.train", "dev_corpus": "corpora.dev"},
     **{"seed": "${system.seed}", "gpu_allocator": "${system.gpu_allocator}"},
     "batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 4},
-    "optimizer": {
-        "@optimizers": "Adam.v1",
-        "learn_rate": {"@schedules": "warmup_linear.v1", **RATE},
-    },
+    "optimizer": {"@optimizers": "Adam.v1"},
 }
 BASELINE = {
     "paths": {"train": None, "dev": None},
     "system": {"seed": 0, "gpu_allocator": None},
     "nlp": {"lang": "en", "pipeline": ["textcat"]},
-    "components": {"textcat": {"factory": "textcat", "model": BASE_MODEL}},
+    "components": {"textcat": {"factory": "textcat", "model": BOW}},
     **{"corpora": {}, "training": TRAINING, "initialize": {}},
 }
 SPANFT = {
@@ -58,24 +52,27 @@ SPANFT = {
     # The default one has 100,000 n-grams, and is written with each checkpoint.
     "initialize": {"components": {"span_segmenter": {"dictionary": "tiny.tsv.gz"}}},
 }
-ARMS = """
+BASE, SPANS = "config: tiny_baseline.cfg", "config: tiny_spanft.cfg"
+ARMS = f"""
 arms:
-  baseline: {config: baseline}
+  baseline: {{{BASE}}}
   random:
-    segmenter: {"@segmenters": spacy-spanft.RandomSegmenter.v1, seed: 3}
+    {SPANS}
+    segmenter: {{"@segmenters": spacy-spanft.RandomSegmenter.v1, seed: 3}}
     note: cut at random
   ngrams:
-    block: {use_cls: false}
-    set: {training.dropout: 0.25}
+    {SPANS}
+    block: {{use_cls: false}}
+    set: {{training.dropout: 0.25}}
 """
 
 
-def save_docs(folder, n=10):
+def save_docs(folder, n=10, word="film"):
     nlp = spacy.blank("en")
     folder.mkdir(parents=True)
     for part in ("train", "dev"):
         docs = [
-            nlp.make_doc(f"{'good' if i % 2 else 'bad'} film {i}") for i in range(n)
+            nlp.make_doc(f"{'good' if i % 2 else 'bad'} {word} {i}") for i in range(n)
         ]
         for i, doc in enumerate(docs):
             doc.cats = {"A": float(i % 2), "B": float(1 - i % 2)}
@@ -84,9 +81,8 @@ def save_docs(folder, n=10):
 
 def write_place(folder):
     """Write configs, arms, and the data of two tasks."""
-    (folder / "configs").mkdir()
     for name, config in (("baseline", BASELINE), ("spanft", SPANFT)):
-        path = folder / "configs" / f"tiny_{name}.cfg"
+        path = folder / f"tiny_{name}.cfg"
         Config(config).to_disk(path, interpolate=False)
     (folder / "arms.yml").write_text(ARMS)
     NgramDictionary({"good film": 2, "bad film": 2}).to_disk(folder / "tiny.tsv.gz")
@@ -94,7 +90,8 @@ def write_place(folder):
     save_docs(folder / "data" / "two", n=7)
 
 
-def plan(*data, arms="arms.yml", configs="configs/tiny", **settings):
-    """Plan a matrix in the folder."""
-    settings = {"epochs": 3, "configs": configs, **settings}
-    return plan_runs(read_arms(arms), data, "out", **settings)
+def plan(*data, arms=None, epochs=3, **settings):
+    """Plan an experiment in the folder; `arms` is what stands in its file."""
+    if arms is not None:
+        Path("arms.yml").write_text(f"arms: {arms}")
+    return plan_runs(read_arms("arms.yml"), data, "out", epochs=epochs, **settings)

@@ -59,25 +59,22 @@ class Page(HTMLParser):
         return [[" ".join(cell.split()) for cell in row] for row in self.tables[number]]
 
 
-def labeled(right, texts=None, **settings):
+def labeled(right, texts=None, spans=None, **settings):
     """Return the results of a classifier that gets these texts right."""
     right = np.array(right, np.bool_)
     rows = np.stack([np.zeros(len(right)), ~right], axis=1).astype(np.int64)
-    usual = {
-        **{"n_parameters": 1_000_000, "words_per_second": 1234.0},
-        **{"peak_memory": 567.0, "n_ngrams": None},
-        **{"spans_per_doc": 1.0, "spans": [[(0, 4)]] * len(right)},
-    }
+    usual = {"n_parameters": 1_000_000, "words_per_second": 1234.0}
     return Measured(
         metric="cats_accuracy",
+        meaning="",
         score=accuracy(rows),
         rows=rows,
         score_of=accuracy,
-        wrong=rows[:, 0] != rows[:, 1],
         texts=texts or [f"text number {i}" for i in range(len(right))],
         answers=["yes" if r else "no" for r in right],
         gold=["yes"] * len(right),
-        **{**usual, **settings},
+        spans=spans or [[(0, 4)]] * len(right),
+        **{**usual, "peak_memory": 567.0, **settings},
     )
 
 
@@ -90,7 +87,6 @@ def scored(gold, guess):
         score=correlation(rows),
         rows=rows,
         score_of=correlation,
-        wrong=None,
         answers=words[1],
         gold=words[0],
     )
@@ -101,7 +97,8 @@ def against(arms, monkeypatch, data="test.spacy", **settings):
     paths = {name: [f"{name}/{i}" for i in range(len(arms[name]))] for name in arms}
     runs = {path: arms[n][i] for n in arms for i, path in enumerate(paths[n])}
     monkeypatch.setattr(
-        comparison, "run_in_subprocess", lambda _, paths, setup: runs[paths[0]]
+        comparison, "run_in_subprocess", lambda _, path, setup: runs[path]
     )
-    monkeypatch.setattr(comparison, "check_pipeline", lambda path: None)
+    for check in ("check_pipeline", "check_data"):
+        monkeypatch.setattr(comparison, check, lambda path: None)
     return comparison.compare(paths, data, n_resamples=50, **settings)

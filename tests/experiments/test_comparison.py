@@ -1,11 +1,12 @@
-"""Comparing pipelines: the tests of significance, the metrics, and the command."""
+"""Comparing pipelines, and files of predictions."""
 
 import json
 import os
 
+import numpy as np
 import pytest
 import spacy
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
@@ -13,15 +14,18 @@ from spacy_spanft.errors import ComparisonError, SpanftError
 from spacy_spanft.experiments import comparison
 from spacy_spanft.experiments.comparison import compare
 from spacy_spanft.experiments.measuring import (
-    Predictions,
     Setup,
+    elect,
     measure,
     run_in_subprocess,
 )
 from spacy_spanft.experiments.result_tables import to_markdown
 
 from ..commands import run
+from .conftest import load
 from .measured import BOW, against, labeled
+
+pytestmark = pytest.mark.usefixtures("at_once", "loaded_once")
 
 TRAIN = [("good film", "A"), ("bad city", "B"), ("very good", "A"), ("so bad", "B")]
 TEST = TRAIN * 5
@@ -50,18 +54,24 @@ def train(folder, seed, texts=TRAIN, steps=20):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs that learned it, and two that learned the opposite."""
+    """Two runs that learned it, two that learned the opposite, and predictions."""
     folder = tmp_path_factory.mktemp("pipelines")
     wrong = [(text, "B" if cat == "A" else "A") for text, cat in TRAIN]
-    (folder / "nothing").mkdir()
-    (folder / "none.spacy").write_bytes(b"")
+    (folder / "run" / "model-best").mkdir(parents=True)
     for seed in (0, 1):
         train(folder / f"right{seed}", seed)
         train(folder / f"wrong{seed}", seed, wrong)
-    save(folder / "test.spacy", [(t, {c: c == cat for c in "AB"}) for t, cat in TEST])
+    gold = [(text, {c: c == cat for c in "AB"}) for text, cat in TEST]
+    save(folder / "test.spacy", gold)
     save(folder / "empty.spacy", [])
     save(folder / "bare.spacy", [("good film", {})])
     save(folder / "other.spacy", [("so bad", {"C": 1})])
+    save(folder / "new.spacy", [(text, {"X": 1}) for text, _ in gold])
+    save(folder / "short.spacy", gold[:-1])
+    save(folder / "long.spacy", [*gold, gold[0]])
+    DocBin(docs=load(folder / "right0").pipe(text for text, _ in TEST)).to_disk(
+        folder / "own.spacy"
+    )
     (folder / "broken.spacy").write_bytes(b"nothing")
     (folder / "test.tsv").write_text("text\tlabel\ngood film\tA\n")
     return folder
@@ -74,7 +84,6 @@ def save(path, rows):
     DocBin(docs=docs).to_disk(path)
 
 
-@pytest.mark.usefixtures("at_once")
 def test_arms(folder):
     arms = {
         kind: [folder / f"{kind}{i}" for i in (0, 1)] for kind in ("wrong", "right")
@@ -94,48 +103,62 @@ def test_arms(folder):
     run = right.runs[0]
     assert run.n_parameters == wrong.runs[0].n_parameters > 1000
     assert run.words_per_second > 0
-    assert run.spans_per_doc is not None
     assert run.answers[:2] == run.gold[:2] == ["A", "B"]
     assert wrong.runs[0].answers[:2] == ["B", "A"]
-    assert wrong.runs[0].gold == right.runs[0].gold
     assert run.spans[:4] == [[], [], [(0, 9)], []]
-    assert run.spans_per_doc == 0.25
-    assert run.n_ngrams == len(NGRAMS)
-    values = json.loads(json.dumps(compared.to_json()))
-    assert values["arms"][1]["parameters_added"] == 0.0
+    assert json.loads(json.dumps(compared.to_json()))["arms"][1]["mean"] == 1.0
 
 
-@pytest.mark.parametrize("metric", ["cats_matthews", "cats_macro_f", "cats_f1"])
-def test_batches_change_nothing(folder, tmp_path, metric):
+def test_a_file_of_predictions_is_scored_as_its_pipeline(folder):
+    arms = {"file": [folder / "own.spacy"], "pipeline": [folder / "right0"]}
+    compared = compare(arms, folder / "test.spacy", metric="cats_macro_f")
+    file, pipeline = (arm.runs[0] for arm in compared.arms)
+    assert np.array_equal(file.rows, pipeline.rows)
+    assert (file.answers, file.score) == (pipeline.answers, pipeline.score)
+    assert file.n_parameters is file.words_per_second is file.peak_memory is None
+    assert file.seed is None
+    rows = [line.split(" | ") for line in to_markdown(compared).split("\n")[2:4]]
+    assert rows[0][-3:-1] == ["", ""]
+    assert "" not in rows[1][-3:]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("short.spacy", "Text 20 of 'short.spacy' is None, .* the data, 'so bad'"),
+        ("long.spacy", "Text 21 of 'long.spacy' is 'good film', .* the data, None"),
+        ("new.spacy", "predicts 'X', and the data has none of these .* 'A', 'B'"),
+    ],
+)
+def test_predictions_that_do_not_fit_the_data(folder, monkeypatch, path, expected):
+    monkeypatch.chdir(folder)
+    with pytest.raises(ComparisonError, match=expected):
+        measure(path, Setup("test.spacy", reference="right0"))
+    with pytest.raises(ComparisonError, match="there is none"):
+        compare({"a": [path]}, "test.spacy")
+
+
+def test_batches_change_nothing(folder, tmp_path, monkeypatch):
     """Nothing but what is scored is kept of a batch, labels of the data's own too."""
     labels = [["C", "D"][i % 2] if i in (4, 9, 18) else TEST[i][1] for i in range(20)]
     rows = [(text, {label: 1}) for (text, _), label in zip(TEST, labels, strict=True)]
     save(tmp_path / "test.spacy", rows)
-    setup = Setup(str(tmp_path / "test.spacy"), metric, "A")
-    whole = measure([str(folder / "right0")], setup)
-    few = tmp_path / "few"
-    nlp = spacy.load(folder / "right0")
-    nlp.config["nlp"]["batch_size"] = 3
-    nlp.to_disk(few)
-    batches = [len(batch) for batch in Predictions(str(few), setup)]
-    assert batches == [3] * 6 + [2]
-    in_batches = measure([str(few)], setup)
-    assert in_batches.score == whole.score
-    for name in ("texts", "answers", "spans"):
+    setup = Setup(str(tmp_path / "test.spacy"), "cats_matthews")
+    whole = measure(str(folder / "right0"), setup)
+    monkeypatch.setattr(load(str(folder / "right0")), "batch_size", 3)
+    in_batches = measure(str(folder / "right0"), setup)
+    for name in ("score", "texts", "answers", "spans"):
         assert getattr(in_batches, name) == getattr(whole, name)
-    assert in_batches.wrong.tolist() == whole.wrong.tolist()
+    assert in_batches.rows.tolist() == whole.rows.tolist()
 
 
 def test_in_a_process_of_its_own(folder):
-    args = ([str(folder / "right0")], Setup(str(folder / "test.spacy")))
+    args = (str(folder / "right0"), Setup(str(folder / "test.spacy")))
     alone, here = run_in_subprocess(measure, *args), measure(*args)
     assert (alone.metric, alone.meaning, alone.score) == ("cats_score", "macro F", 1.0)
     assert (alone.answers, alone.texts) == (here.answers, here.texts)
     assert alone.score_of(alone.rows[:3]) == here.score_of(here.rows[:3])
     assert alone.peak_memory != here.peak_memory
-
-
-def test_a_killed_process_is_named():
     with pytest.raises(ComparisonError, match="The process of 1 was killed"):
         run_in_subprocess(os._exit, 1)
 
@@ -145,35 +168,35 @@ def test_a_killed_process_is_named():
     [
         ("empty.spacy", None, "There are no rows in 'empty.spacy'"),
         ("a\0b", None, "There is no file 'a"),
-        ("nothing", None, r"no \.spacy file in the folder 'nothing'"),
         ("test.tsv", None, r"does not end in \.spacy"),
         ("broken.spacy", None, "'broken.spacy' cannot be read"),
         ("bare.spacy", None, "nothing to find in 'bare.spacy'"),
         ("other.spacy", None, "labels 'C', and .* 'right0' knows none .*: 'A', 'B'"),
-        ("test.spacy", "ents_f", "'right0' has no metric 'ents_f'. .*: cats_score, "),
+        ("test.spacy", "ents_f", "'right0' has no metric 'ents_f' .*: cats_score, "),
         ("test.spacy", "cats_f1", "is 'C', but the labels of 'right0' are: 'A', 'B'"),
     ],
 )
 def test_errors(folder, monkeypatch, data, metric, expected):
     monkeypatch.chdir(folder)
     with pytest.raises(SpanftError, match=expected):
-        measure(["right0"], Setup(data, metric, "C" if metric == "cats_f1" else None))
+        measure("right0", Setup(data, metric, "C" if metric == "cats_f1" else None))
 
 
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
         (["right0", "nowhere"], "no such folder, and no such package is installed."),
-        (["right0", "none.jsonl"], "There is no file 'none.jsonl'"),
+        (["right0", "none.spacy"], "There is no file 'none.spacy'"),
         (["right0", "run"], "config.cfg. Is 'run/model-best' meant?"),
         (["right0", "test.tsv"], "A pipeline is a folder, such as training/model-best"),
+        (["a= "], "names no pipeline"),
+        (["a=right0", "b=right1", "b=right1"], "'b' has the same run twice"),
     ],
 )
 def test_errors_are_short(folder, monkeypatch, args, expected):
     """And come before anything is measured."""
     monkeypatch.chdir(folder)
     monkeypatch.delattr(comparison, "run_in_subprocess")
-    (folder / "run" / "model-best").mkdir(parents=True, exist_ok=True)
     done = run("spanft", "compare", *args, "--data", "test.spacy", ok=False)
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
@@ -192,3 +215,51 @@ def test_runs_that_cannot_be_compared(monkeypatch, changes, expected):
         against({"a": [run], "b": [run._replace(**changes)]}, monkeypatch)
     with pytest.raises(ComparisonError, match="at least one pipeline"):
         compare({"a": []}, "test.spacy")
+
+
+def test_an_ensemble_of_each_arm(folder):
+    arms = {
+        "one": [folder / "right0"],
+        "both": [folder / "right0", folder / "wrong1"],
+    }
+    compared = compare(arms, folder / "test.spacy", ensemble=True)
+    *_, joint = compared.arms
+    assert [arm.name for arm in compared.arms] == ["one", "both", "both (ensemble)"]
+    members = [load(path).pipe(text for text, _ in TEST) for path in arms["both"]]
+    means = [
+        {label: (a.cats[label] + b.cats[label]) / 2 for label in "AB"}
+        for a, b in zip(*members, strict=True)
+    ]
+    assert joint.runs[0].answers == [max(cats, key=cats.get) for cats in means]
+    with pytest.raises(ComparisonError, match="No arm has several pipelines"):
+        compare({"one": arms["one"]}, folder / "test.spacy", ensemble=True)
+
+
+def test_the_predictions_of_an_ensemble(nlp):
+    words = list("abcd")
+    votes = [
+        ([(0, 1, "X"), (2, 4, "X")], [(0, 2, "S"), (1, 3, "S")], "NNN"),
+        ([(0, 1, "X"), (2, 3, "X")], [(0, 2, "S"), (1, 3, "S")], "NVN"),
+        ([(0, 1, "Y"), (2, 4, "X")], [(0, 2, "T")], "VVN"),
+    ]
+    docs = []
+    for i, (ents, spans, tags) in enumerate(votes):
+        doc = Doc(nlp.vocab, words=words, tags=[*tags, "Z"])
+        doc.ents = [Span(doc, *span) for span in ents]
+        doc.spans["sc"] = [Span(doc, *span) for span in spans]
+        doc.cats = {"yes": i / 2, "no": 1 - i / 2}
+        docs.append(doc)
+    docs[2].cats.pop("no")
+
+    def keys(spans):
+        return [(span.start, span.end, span.label_) for span in spans]
+
+    joint = elect(docs)
+    assert keys(joint.ents) == [(0, 1, "X"), (2, 4, "X")]
+    assert keys(joint.spans["sc"]) == [(0, 2, "S"), (1, 3, "S")]
+    assert joint.cats == {"yes": 0.5, "no": 0.5}
+    assert [token.tag_ for token in joint] == [*"NVNZ"]
+    # Half of the votes are not enough, or spans that overlap could win.
+    assert keys(elect(docs[:2]).ents) == [(0, 1, "X")]
+    with pytest.raises(ComparisonError, match="into other tokens: 'a b c d"):
+        elect([docs[0], Doc(nlp.vocab, words=["a b", "c", "d"])])

@@ -8,12 +8,10 @@ from benchmarks.null_simulation import Setting, simulate
 from spacy_spanft.experiments.row_scores import accuracy, count_score, matthews
 from spacy_spanft.experiments.significance import (
     Scores,
-    almost_stochastic_order,
     holm_adjusted,
     method_difference,
     models_difference,
     resample,
-    violation,
 )
 
 
@@ -152,26 +150,6 @@ def test_without_texts_it_is_the_usual_t():
     assert (difference.low, difference.high) == ends
     for seeds in ([*range(5), 9], [0, 0, 1, 2, 3, 4], None):
         assert not method_difference(one, two._replace(seeds=seeds)).is_paired
-
-
-def test_how_many_runs_are_needed():
-    """With so many runs, t shows the difference in four of five experiments."""
-    still = np.zeros((50, 4))
-    base = Scores(np.array([0.0, 1, 2, 3]), still, 9, [*range(4)])
-    other = Scores(np.array([1.6, 1, 3.5, 3.5]), still, 9, [*range(4)])
-    n_runs = method_difference(base, other).runs_needed
-    gaps = other.observed - base.observed
-    chance = np.random.default_rng(0)
-    shares = []
-    for n in (n_runs - 1, n_runs):
-        drawn = chance.normal(gaps.mean(), gaps.std(ddof=1), (n, 20_000))
-        shares.append(np.mean(stats.ttest_1samp(drawn, 0).pvalue < 0.05))
-    assert shares[0] < 0.8 < shares[1] + 0.01
-    # Where the texts alone leave it open, no number of runs would help.
-    loud = chance.normal(0, 9, (50, 1)) + still
-    both = base._replace(drawn=still), other._replace(drawn=loud)
-    assert method_difference(*both).runs_needed is None
-    assert method_difference(base, base).runs_needed is None
 
 
 def score_all(weights, gold, right, metric):
@@ -324,38 +302,9 @@ def test_the_power_of_more_runs_and_texts(points, shift, n_runs, n_docs):
     assert mean == pytest.approx(points / 100, abs=0.003)
 
 
-def test_the_violation_of_two_normals_is_that_of_their_quantiles():
-    """Del Barrio and others: between normals the ratio has a closed form."""
-    z = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
-    for mean, deviation in ((0.5, 2.0), (1.0, 1.0), (0.2, 0.5)):
-        gap = mean + (deviation - 1) * z
-        expected = (np.minimum(gap, 0) ** 2).sum() / (gap**2).sum()
-        share = violation(mean + deviation * z, z)
-        assert share == pytest.approx(expected, abs=0.02)
-    assert violation(z, z) == 0.5
-    assert violation(z, z + 1) == 1.0
-
-
-def test_almost_stochastic_order():
-    chance = np.random.default_rng(7)
-    base = chance.normal(0, 1, 5)
-    assert almost_stochastic_order(base + 9, base) == 0.0
-    assert almost_stochastic_order(base, base + 9) == 1.0
-    # Where nothing is there, it is seldom said to be clearly better.
-    bounds = [almost_stochastic_order(*chance.normal(0, 1, (2, 5))) for _ in range(200)]
-    assert np.mean(np.array(bounds) < 0.2) <= 0.06
-
-
 @pytest.mark.parametrize(("n_texts", "least"), [(2, 0.5), (3, 0.25), (6, 0.03125)])
 def test_a_few_texts_that_agree_prove_little(n_texts, least):
     right, wrong = np.ones(n_texts), np.zeros(n_texts)
     scores = resample({"base": [wrong] * 2, "other": [right] * 2}, np.mean)
     both = [arm._replace(seeds=(0, 1)) for arm in scores.values()]
     assert models_difference(*both).p == method_difference(*both).p == least
-
-
-def test_a_difference_that_is_almost_certain_needs_two_runs():
-    texts = np.ones(50)
-    runs = {"base": [0.6 * texts, 0.7 * texts], "other": [0.7 * texts, 0.8 * texts]}
-    both = [s._replace(seeds=(0, 1)) for s in resample(runs, np.mean).values()]
-    assert method_difference(*both).runs_needed == 2

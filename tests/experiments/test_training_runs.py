@@ -1,7 +1,6 @@
-"""The runs of an experiment: resumed, failed, stopped, and in one folder."""
+"""The runs of an experiment: resumed, failed, stopped, compared, in one folder."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -17,12 +16,13 @@ from spacy_spanft.experiments import run_matrix, running
 from spacy_spanft.experiments.running import read_gpus
 
 from ..commands import run as spacy_command
-from .matrix_place import plan
+from .matrix_place import BASE, SPANS, plan
+from .measured import Page
 
-COMMAND = ["spanft", "experiment", "arms.yml", "-c", "configs/tiny", "-d", "data/one"]
-COMMAND += ["-o", "out"]
+COMMAND = ["spanft", "experiment", "arms.yml", "-d", "data/one", "-o", "out"]
 # A dictionary that cannot be read.
-BAD_ARM = "arms: {bad: {dictionary: arms.yml}, good: {config: baseline}}"
+BAD = f"bad: {{{SPANS}, dictionary: arms.yml}}"
+BAD_ARM = f"{{{BAD}, good: {{{BASE}}}}}"
 
 
 LOCK = """
@@ -42,61 +42,72 @@ def plan_two(**settings):
 @pytest.mark.usefixtures("in_this_process")
 def test_done_runs_are_not_repeated(place):
     runs = plan_two()
-    assert [run.state for run in runs] == ["new", "new"]
+    assert [run.is_done for run in runs] == [False, False]
     assert run_matrix(runs) == []
-    assert [run.state for run in runs] == ["done", "done"]
+    assert [run.is_done for run in runs] == [True, True]
     folder = place / "out" / "one" / "random" / "0"
-    facts = json.loads((folder / "run.json").read_text())
-    assert (facts["task"], facts["arm"], facts["seed"]) == ("one", "random", 0)
-    assert facts["seconds"] > 0
-    lines = (folder / "log.jsonl").read_text().splitlines()
-    assert json.loads(lines[-1])["step"] == 3
+    assert json.loads((folder / "run.json").read_text())["seconds"] > 0
     assert spacy.load(folder / "model")("good film").cats.keys() == {"A", "B"}
     assert not (folder / "model-last").exists()
-    arms = json.loads((place / "out" / "one" / "arms.json").read_text())
-    assert arms["arms"] == ["baseline", "random"]
-    assert arms["notes"] == {"random": "cut at random"}
-    before = os.stat(folder / "run.json").st_mtime_ns
+    before = (folder / "run.json").stat().st_mtime_ns
+    weights = (folder / "model" / "textcat" / "model").read_bytes()
     assert run_matrix(runs) == []
-    assert os.stat(folder / "run.json").st_mtime_ns == before
+    assert (folder / "run.json").stat().st_mtime_ns == before
     # Other settings make another run; so does a pipeline that is gone.
     other = plan_two(overrides={"training.dropout": 0.3})
-    assert [run.state for run in other] == ["changed", "changed"]
+    assert [run.is_done for run in other] == [False, False]
     shutil.rmtree(folder / "model")
-    assert runs[1].state == "new"
+    assert not runs[1].is_done
     assert run_matrix(runs) == []
-    assert runs[1].state == "done"
-    # The same seed gives the same scores.
-    assert (folder / "log.jsonl").read_text().splitlines() == lines
+    assert runs[1].is_done
+    # The same seed gives the same pipeline.
+    assert (folder / "model" / "textcat" / "model").read_bytes() == weights
 
 
-@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.usefixtures("in_this_process", "at_once")
 def test_a_failed_run_does_not_stop_the_others(place):
-    Path("arms.yml").write_text(BAD_ARM)
-    bad, good = plan("data/one", seeds=[0], epochs=1)
     shutil.copy("data/one/dev.spacy", "data/one/test.spacy")
-    args = ["--arm", "bad", "--seeds", "2", "--epochs", "1"]
-    for more in (["--train-only"], ["--metrics", "metrics"]):
-        result = spacy_command(*COMMAND, *args, *more, ok=False)
-        # Each reason is named once.
-        *_, reason, last = result.stderr.splitlines()
-        assert reason.startswith("✘ out/one/bad/1: ")
-        assert "arms.yml is not an n-gram dictionary" in reason
-        assert last == "✘ 2 of 2 runs failed."
-    listed = spacy_command(*COMMAND, *args, "--train-only", "--dry-run").stdout
+    good, bad = plan("data/one", arms=f"{{good: {{{BASE}}}, {BAD}}}", seeds=[0])
+    args = ["--seeds", "1", "--epochs", "3"]
+    listed = spacy_command(*COMMAND, *args, "--dry-run").stdout
     assert [line.split()[-1] for line in listed.strip().splitlines()[2:]] == ["new"] * 2
-    (failure,) = run_matrix([bad, good])
-    assert failure.run is bad
-    assert "arms.yml is not an n-gram dictionary" in failure.reason
-    assert str(failure).endswith(f"({Path('out/one/bad/0.failed/log.txt')})")
-    assert "Traceback" in failure.log.read_text()
-    assert [run.state for run in (bad, good)] == ["new", "done"]
+    result = spacy_command(*COMMAND, *args, "--metrics", "metrics", ok=False)
+    *_, reason, last = result.stderr.splitlines()
+    assert reason.startswith("✘ out/one/bad/0: ")
+    assert "arms.yml is not an n-gram dictionary" in reason
+    assert str(Path("out/one/bad/0.failed/log.txt")) in reason
+    assert last == "✘ 1 of 2 runs failed."
+    assert [run.is_done for run in (bad, good)] == [False, True]
     assert not list(Path("out").glob("*/*/*.going*"))
+    log = Path("out/one/bad/0.failed/log.txt").read_text()
+    assert "Traceback" in log
+    # What is done is compared, and what is missing is named.
+    assert r"Missing bad/0: failed: " in result.stdout
+    comparison = json.loads(Path("metrics/comparison.json").read_text())["tasks"]["one"]
+    assert [arm["name"] for arm in comparison["arms"]] == ["good"]
+    assert comparison["trainings"][0]["seconds"] > 0
+    assert "Missing bad/0" in Page(Path("metrics/comparison.html").read_text()).text
     # A run that is done stays until it is done with other settings.
-    Path("arms.yml").write_text("arms: {good: {dictionary: arms.yml}}")
-    (changed,) = plan("data/one", seeds=[0], epochs=1)
+    (changed,) = plan_bad(arms="{good: {SPANS, dictionary: arms.yml}}")
     assert len(run_matrix([changed])) == 1
-    assert [run.state for run in (changed, good)] == ["changed", "done"]
+    assert [run.is_done for run in (changed, good)] == [False, True]
+
+
+def plan_bad(arms):
+    return plan("data/one", arms=arms.replace("SPANS", SPANS), seeds=[0], epochs=1)
+
+
+@pytest.mark.usefixtures("in_this_process", "at_once")
+def test_without_the_first_arm_nothing_is_compared(place):
+    Path("arms.yml").write_text(f"arms: {BAD_ARM}")
+    shutil.copy("data/one/dev.spacy", "data/one/test.spacy")
+    args = ["--seeds", "2", "--epochs", "1", "--metrics", "metrics"]
+    result = spacy_command(*COMMAND, *args, ok=False)
+    # The reason is the same for both seeds, and named once.
+    *_, reason, last = result.stderr.splitlines()
+    assert "arms.yml is not an n-gram dictionary" in reason
+    assert last == "✘ 2 of 4 runs failed."
+    assert not Path("metrics").exists()
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -124,28 +135,26 @@ def test_tables_are_read_by_their_columns(place):
 
 
 @pytest.mark.parametrize(
-    ("gpu_ids", "expected"),
-    [("0,1", [0, 1]), ("5,5", [5, 5]), ("3", [3]), ("-1", [-1, -1])],
+    ("gpu_id", "n_runs"), [("0,1", 2), ("5,5", 2), ("3", 1), ("-1", 2)]
 )
-def test_each_run_has_a_gpu_of_its_own(monkeypatch, gpu_ids, expected):
+def test_each_run_has_a_gpu_of_its_own(place, monkeypatch, gpu_id, n_runs):
     in_use, seen, lock = [], [], threading.Lock()
 
     def train(arguments, stopped):
         with lock:
             in_use.append(arguments["gpu_id"])
             seen.append(sorted(in_use))
-        time.sleep(0.01)
+        time.sleep(0.1)
         with lock:
             in_use.remove(arguments["gpu_id"])
-        return 0
+        return 1
 
     monkeypatch.setattr(running, "train_in_process", train)
-    with running.in_processes(read_gpus(gpu_ids), 2) as start:
-        assert [start({}) and 0 for _ in range(9)] == [0] * 9
-        while len(seen) < 9:
-            time.sleep(0.01)
-    assert max(seen, key=len) == expected
-    assert all(set(gpus) <= set(expected) for gpus in seen)
+    gpu_ids = read_gpus(gpu_id)
+    runs = plan("data/one", arms=f"{{a: {{{BASE}}}}}", seeds=range(6))
+    assert len(run_matrix(runs, gpu_id=gpu_ids, n_jobs=2)) == len(seen) == 6
+    assert max(seen, key=len) == (gpu_ids * 2 if gpu_id == "-1" else gpu_ids)
+    assert max(map(len, seen)) == n_runs
 
 
 def test_a_killed_training_and_a_second_experiment(place, monkeypatch):
@@ -163,17 +172,16 @@ def test_a_killed_training_and_a_second_experiment(place, monkeypatch):
         process.kill()
 
 
-def test_ray_trains_as_processes_do(place):
-    """To the same scores, in the same folders; failures are named, too."""
+def test_ray_trains_as_this_process_does(place):
+    """To the same weights; failures are named, too."""
     pytest.importorskip("ray")
-    Path("arms.yml").write_text(BAD_ARM)
-    logs = {}
-    for engine in ("local", "ray"):
-        bad, good = plan("data/one", seeds=[0], epochs=1)
-        ((failed, reason, _),) = run_matrix([bad, good], engine=engine)
-        assert failed is bad
-        assert "arms.yml is not an n-gram dictionary" in reason
-        assert good.state == "done"
-        logs[engine] = (good.folder / "log.jsonl").read_text()
-        shutil.rmtree("out")
-    assert logs["local"] == logs["ray"]
+    bad, good = plan("data/one", arms=BAD_ARM, seeds=[0], epochs=1)
+    Path("here").mkdir()
+    good.config.to_disk("here/config.cfg", interpolate=False)
+    running.train_run("here", "", -1, 1, ".")
+    ((failed, reason, _),) = run_matrix([bad, good], engine="ray", n_jobs=2)
+    assert failed is bad
+    assert "arms.yml is not an n-gram dictionary" in reason
+    assert good.is_done
+    here, there = (Path(x, "model/textcat/model") for x in ("here", good.folder))
+    assert here.read_bytes() == there.read_bytes()

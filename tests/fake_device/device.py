@@ -112,10 +112,6 @@ class ndarray:
         same = not copy and self.dtype == np.dtype(dtype)
         return self if same else wrapped(self._memory.astype(dtype))
 
-    def nonzero(self):
-        note(WAIT, "how many are not zero")
-        return wrapped(self._memory.nonzero())
-
     def toDlpack(self):
         import torch
         from torch.utils.dlpack import to_dlpack

@@ -61,10 +61,6 @@ def _reduce_max(maxes, which, X, lengths, B, T, width):
         maxes[i] = X[a:b].max(axis=0)
 
 
-def _backprop_reduce_sum(dX, d_sum, lengths, B, T, width):
-    dX[...] = np.repeat(d_sum, lengths, axis=0)
-
-
 def _backprop_reduce_mean(dX, d_mean, lengths, B, T, width):
     full = np.maximum(lengths, 1)[:, None].astype(dX.dtype)
     dX[...] = np.repeat(d_mean / full, lengths, axis=0)
@@ -88,7 +84,6 @@ def _backprop_maxout(dX, dY, which, B, width, P):
 _KERNELS = {
     "reduce_sum": _reduce_sum,
     "reduce_max": _reduce_max,
-    "backprop_reduce_sum": _backprop_reduce_sum,
     "backprop_reduce_mean": _backprop_reduce_mean,
     "backprop_reduce_max": _backprop_reduce_max,
     "maxout": _maxout,

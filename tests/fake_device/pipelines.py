@@ -44,8 +44,6 @@ MULTILABEL = {
 }
 WEIGHTED = textcat(pooler=True, class_weights={"A": 2.0}, label_smoothing=0.1)
 ATTENTION = pooled("architectures", "spacy-spanft.AttentionPooling.v1")
-MAX = pooled("architectures", "spacy-spanft.MaxPooling.v1")
-TWO_PHASES = {**THAWED, "training.optimizer.layer_decay": 0.5}
 # What each arm changes in which config, and how much our own code may bring to the
 # device and how often it may wait for it: in a training step, and in the prediction of
 # a batch. What thinc's kernels ask to check the lengths that they are given is among
@@ -55,18 +53,10 @@ ARMS: dict[str, Any] = {
     "textcat weighted pooler": ("textcat_baseline", WEIGHTED, (2, 0), (1, 0)),
     "textcat cnn": ("textcat_spanft", {}, (5, 12), (5, 4)),
     "textcat attention": ("textcat_spanft", ATTENTION, (5, 16), (5, 12)),
-    "textcat max": ("textcat_spanft", MAX, (3, 12), (3, 4)),
-    "textcat mean": (
-        *("textcat_spanft", pooled("layers", "reduce_mean.v1"), (2, 10), (2, 4)),
-    ),
-    "textcat mean summary": (
-        *("textcat_spanft", textcat(summary="mean"), (5, 17), (5, 6)),
-    ),
     "textcat without spans": (
         *("textcat_spanft", textcat(segmentation="none"), (5, 6), (5, 2)),
     ),
     "textcat multilabel": ("textcat_spanft", MULTILABEL, (5, 12), (5, 4)),
-    "textcat two phases": ("textcat_two_phase", TWO_PHASES, (5, 12), (5, 4)),
     # Over spanft_encoder, whose loss is one more.
     "pair baseline": ("pair_baseline", {}, (1, 1), (1, 0)),
     "pair cnn": ("pair_spanft", {}, (4, 13), (4, 4)),
@@ -74,11 +64,8 @@ ARMS: dict[str, Any] = {
         *("pair_spanft", textcat(pair_separator="[SEP]"), (6, 23), (6, 8)),
     ),
     "score cnn": ("score_spanft", {}, (7, 23), (6, 9)),
-    "ner baseline": ("ner_baseline", THAWED, (0, 3), (0, 3)),
     "ner": ("ner_spanft", THAWED, (3, 9), (3, 8)),
-    "bilou_ner baseline": ("bilou_ner_baseline", THAWED, (2, 4), (0, 4)),
     "bilou_ner": ("bilou_ner_spanft", THAWED, (5, 10), (3, 9)),
-    "spancat baseline": ("spancat_baseline", THAWED, (0, 3), (0, 3)),
     "spancat": (
         *("spancat_spanft", {"components.spancat.suggester": SUGGESTER, **THAWED}),
         *((6, 16), (6, 13)),

@@ -62,36 +62,11 @@ def pytest_configure(config):
     import torch
     from thinc.api import get_current_ops
 
-    autocast, layer_norm = torch.autocast, torch.nn.functional.layer_norm
-
-    def is_on_device(tensor=None):
-        return get_current_ops().name == "cupy"
-
-    class HalfPrecision(autocast):
-        """float16 on the CPU, where thinc asks for CUDA's mixed precision."""
-
-        def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
-            super().__init__("cpu", torch.float16, enabled and is_on_device())
-
-    def full_layer_norm(input, *args, **kwargs):
-        """Compute it in float32, as CUDA's autocast does, and that of the CPU not."""
-        if not torch.is_autocast_enabled("cpu"):
-            return layer_norm(input, *args, **kwargs)
-        with autocast("cpu", enabled=False):
-            return layer_norm(input.float(), *args, **kwargs)
-
-    def scale(self, tensor, scale_per_device, inplace):
-        return tensor.mul_(self._scale) if inplace else tensor * self._scale
-
     # What asks for it has imported it by its name already, from several modules.
     thinc.util.get_torch_default_device.__code__ = _device.__code__
-    torch.Tensor.is_cuda = property(is_on_device)
+    torch.Tensor.is_cuda = property(lambda tensor: get_current_ops().name == "cupy")
     torch.cuda.current_device = lambda: 0
     torch.cuda.synchronize = lambda device=None: None
-    torch.autocast = HalfPrecision
-    torch.nn.functional.layer_norm = full_layer_norm
-    scaler = sys.modules["thinc.shims.pytorch_grad_scaler"].PyTorchGradScaler
-    scaler._scale_tensor = scale
 
 
 def _device():
@@ -137,9 +112,6 @@ class _Device:
 
     def use(self):
         pass
-
-    def synchronize(self):
-        note(WAIT, "a device")
 
 
 class _Stream:

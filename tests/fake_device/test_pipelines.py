@@ -1,12 +1,10 @@
 """Every kind of pipeline: the same on the device as on the CPU, with few transfers."""
 
-from importlib import import_module
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from spacy_spanft.explanation import explain_pipe
+from spacy_spanft.ml.layers import span_window
 
 from .device import ours
 from .pipelines import ARMS, make, outcome_of
@@ -32,9 +30,8 @@ def check(arm, outcome, on_cpu):
         assert counts[1] <= ceiling[1], f"too many downloads: {counts} {transfers}"
 
 
-CLASSIFIERS = ["textcat cnn", "textcat attention", "textcat without spans"]
-CLASSIFIERS += ["pair compared"]
-LABELERS = ["bilou_ner baseline", "bilou_ner", "spancat baseline", "spancat"]
+CLASSIFIERS = ["textcat cnn", "textcat attention", "pair compared"]
+LABELERS = ["bilou_ner", "spancat"]
 
 
 @pytest.mark.parametrize("arm", CLASSIFIERS + LABELERS)
@@ -59,39 +56,8 @@ def test_explanations_are_the_same(arm, bert):
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-5)
 
 
-# Mistakes that only a GPU shows, planted in the code: in which module of which arm what
-# becomes what, and what the arm fails with then.
-BUGS = {
-    "indices on the host": (
-        *("ml.layers.span_window", "textcat cnn", "upload(model.ops, *rows)", "rows"),
-        "too many uploads",
-    ),
-    "float() in a loop": (
-        *("pipeline.text_regressor", "score cnn", "scores[:, 0].tolist()"),
-        "[float(score) for score in scores[:, 0]]",
-        "too many downloads",
-    ),
-    "memory that is never written": (
-        *("ml.layers.span_window", "textcat cnn", "dW[center] = matmul(d.T, rows)"),
-        *("pass", "nan"),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BUGS)
-def test_planted_bugs_are_shown(name, bert, on_cpu):
-    module, arm, right, wrong, message = BUGS[name]
-    expected = on_cpu(arm)
-    # Whoever has imported a function calls one whose globals are the module's.
-    members = vars(import_module(f"spacy_spanft.{module}"))
-    source = Path(members["__file__"]).read_text(encoding="utf8")
-    assert source.count(right) == 1, "the code has moved on: so must the bug"
-    code = compile(source.replace(right, wrong), members["__file__"], "exec")
-    before = dict(members)
-    try:
-        exec(code, members)
-        with pytest.raises((AssertionError, TypeError, AttributeError), match=message):
-            check(arm, outcome_of(arm, bert, 0), expected)
-    finally:
-        members.clear()
-        members.update(before)
+def test_a_planted_bug_is_shown(bert, on_cpu, monkeypatch):
+    """Of indices that stay on the host, each is uploaded when it is used."""
+    monkeypatch.setattr(span_window, "upload", lambda ops, *rows: rows)
+    with pytest.raises(AssertionError, match="too many uploads"):
+        check("textcat cnn", outcome_of("textcat cnn", bert, 0), on_cpu("textcat cnn"))

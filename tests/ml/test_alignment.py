@@ -90,6 +90,29 @@ def test_equals_looking_at_each_row(case, max_pieces, max_rows):
     assert len(np.unique(actual.rows)) == len(actual.rows)
 
 
+@given(
+    tokens=st.lists(
+        st.tuples(st.lists(st.integers(0, 6), unique=True, max_size=3), st.booleans()),
+        max_size=5,
+    )
+)
+def test_only_space_keeps_tokens_from_sharing(tokens):
+    """Of a word cut in two, both have the wordpiece."""
+    rows = [sorted(of_token) for of_token, _ in tokens]
+    expected = [
+        [row for row in rows[i] if not (is_apart and row in [*rows, []][i + 1])]
+        for i, (_, is_apart) in enumerate(tokens)
+    ]
+    encoding = encoding_of_wordpieces(
+        [row for of_token in rows for row in of_token],
+        [len(of_token) for of_token in rows],
+        *([7], 7),
+        np.array([is_apart for _, is_apart in tokens], bool),
+    )
+    assert encoding.rows.tolist() == [row for of_token in expected for row in of_token]
+    assert encoding.n_rows.tolist() == [len(of_token) for of_token in expected]
+
+
 def test_spans_that_overlap(nlp):
     doc = nlp("the united states of america")
     doc.spans["sc"] = [doc[3:5], doc[0:3], doc[1:4]]

@@ -15,7 +15,7 @@ from spacy.training import Example
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 
-from ..tiny import OWN_LISTENER, encoder_config
+from ..tiny import OWN_LISTENER, encoder_config, make_pipeline
 from .test_textcat import MODELS, TOKENS
 
 TEXTS = [
@@ -80,6 +80,7 @@ HEADS = {
         f"multilabel-{x}": Head("textcat_multilabel", MODELS[x] | MULTILABEL)
         for x in ("cls", "cnn-cnn")
     },
+    "pooler": Head("textcat", {**MODELS["cls"], "pooler": True}),
     "regressor": Head("text_regressor", MODELS["cnn-cnn"] | MULTILABEL),
     "textcat-listener": Head(
         "textcat", MODELS["cnn-cnn"] | {"tok2vec": TOK2VEC}, grows=True
@@ -100,19 +101,19 @@ HEADS = {
 
 def make(bert, head):
     """Make a pipeline whose windows are small, so that they overlap."""
-    spacy.util.fix_random_seed(0)
     model = head.model
     if "TransformerListener" in str(model["tok2vec"]["@architectures"]):
         model = {**model, "tok2vec": OWN_LISTENER}
-    nlp = spacy.blank("en")
-    config = encoder_config(bert, window=8, stride=4)
-    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
-    segmenter = nlp.add_pipe("span_segmenter")
-    if model["tok2vec"] == TOK2VEC:
-        nlp.add_pipe("tok2vec", config={"model": TOKENS})
-    nlp.add_pipe(head.factory, "head", config={"model": model, **head.settings})
+    components = {
+        "transformer": encoder_config(bert, window=8, stride=4),
+        "span_segmenter": {},
+        **({"tok2vec": {"model": TOKENS}} if model["tok2vec"] == TOK2VEC else {}),
+        "head": {"factory": head.factory, "model": model, **head.settings},
+    }
+    nlp = make_pipeline(components)
     nlp.initialize(lambda: examples_of(nlp, head))
-    segmenter.initialize(dictionary=NgramDictionary(NGRAMS))
+    dictionary = NgramDictionary(NGRAMS)
+    nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
     return nlp
 
 

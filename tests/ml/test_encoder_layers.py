@@ -1,7 +1,6 @@
 """Which layer of an encoder a parameter belongs to, in one family after the other."""
 
 import pytest
-import torch
 from transformers import AutoConfig, AutoModel
 
 from spacy_spanft.ml.optimizers.groups import is_bias_or_norm, parameter_depths
@@ -84,9 +83,3 @@ def test_decoders_are_on_top_of_encoders():
     assert depths["encoder.layers.0.fc1.weight"] == 3
     for name in ("shared.weight", "decoder.embed_positions.weight"):
         assert depths[name] == 4
-
-
-def test_without_layers():
-    assert parameter_depths(torch.nn.Sequential(torch.nn.Linear(2, 2))) == {}
-    embeddings = torch.nn.ModuleList([torch.nn.Embedding(2, 2)] * 3)
-    assert parameter_depths(torch.nn.ModuleDict({"many": embeddings})) == {}

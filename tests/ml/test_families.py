@@ -6,11 +6,8 @@ The vector that stands for a text is at the beginning, at the end, or nowhere.
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.alignment import encoding_of_wordpieces
 
 from ..tiny import FAMILIES, OTHERS, save_encoder
 from .families import DOCS, assert_aligned
@@ -51,39 +48,16 @@ def rows_of(nlp, texts):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_token_has_its_wordpieces(folder, family):
     docs, rows, tokenizer = rows_of(pipeline(folder(family), window=60), DOCS)
-    for doc, encoding in zip(docs, rows.encodings, strict=True):
+    for doc, encoding, row in zip(docs, rows.encodings, rows.cls, strict=True):
         text = doc[:].text  # without space at its end, as the encoder gets it
         offsets = tokenizer(text, return_offsets_mapping=True).offset_mapping
         assert_aligned(doc, text, offsets, encoding)
-
-
-@given(
-    tokens=st.lists(
-        st.tuples(st.lists(st.integers(0, 6), unique=True, max_size=3), st.booleans()),
-        max_size=5,
-    )
-)
-def test_only_space_keeps_tokens_from_sharing(tokens):
-    """Against a plain loop: of a word cut in two, both have the wordpiece."""
-    rows = [sorted(of_token) for of_token, _ in tokens]
-    expected = [
-        [row for row in rows[i] if not (is_apart and row in [*rows, []][i + 1])]
-        for i, (_, is_apart) in enumerate(tokens)
-    ]
-    encoding = encoding_of_wordpieces(
-        np.array([row for of_token in rows for row in of_token], np.int64),
-        np.array([len(of_token) for of_token in rows], np.int64),
-        *([7], 7),
-        np.array([is_apart for _, is_apart in tokens], bool),
-    )
-    assert encoding.rows.tolist() == [row for of_token in expected for row in of_token]
-    assert encoding.n_rows.tolist() == [len(of_token) for of_token in expected]
+        assert row == (0 if len(doc) else -1)
 
 
 @pytest.mark.parametrize(
     ("family", "summary"),
-    [(family, "cls") for family in (*FAMILIES, *OTHERS)]
-    + [(family, "mean") for family in ("bert", "roberta", "xlnet", "gpt2", "llama")],
+    [*((family, "cls") for family in (*FAMILIES, *OTHERS)), ("gpt2", "mean")],
 )
 def test_scores_do_not_change_with_the_batch(folder, family, summary):
     nlp = pipeline(folder(family), window=12, summary=summary)
@@ -100,20 +74,17 @@ def test_scores_do_not_change_with_the_batch(folder, family, summary):
         for weight in nlp.get_pipe("transformer").model.transformer.parameters():
             if weight.dim() > 1:
                 weight.normal_(0, 0.4)
-    scores = [doc.cats["A"] for doc in nlp.pipe(TEXTS * 2, batch_size=16)]
-    assert np.ptp([s for s, text in zip(scores, TEXTS * 2, strict=True) if text]) > 0.01
-    for text, score in zip(TEXTS, scores, strict=False):
+    scores = [doc.cats["A"] for doc in nlp.pipe(TEXTS, batch_size=16)]
+    assert np.ptp([s for s, text in zip(scores, TEXTS, strict=True) if text]) > 0.01
+    for text, score in zip(TEXTS, scores, strict=True):
         if text:
             assert nlp(text).cats["A"] == pytest.approx(score, abs=1e-5)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "xlnet"])
-def test_the_row_of_a_text_is_that_of_the_tokenizers_cls(folder, family):
-    docs, rows, tokenizer = rows_of(pipeline(folder(family), window=12), TEXTS)
+def test_xlnets_row_of_a_text_is_the_last(folder):
+    docs, rows, tokenizer = rows_of(pipeline(folder("xlnet"), window=12), TEXTS)
     for doc, row in zip(docs, rows.cls, strict=True):
         if len(doc):
             ids = doc._.trf_data.wordpieces.input_ids.ravel()
             assert ids[row] == tokenizer.cls_token_id
-            assert (row == 0) == (family != "xlnet")
-        else:
-            assert row == -1
+            assert row > 0

@@ -12,7 +12,7 @@ from spacy.training.initialize import init_nlp
 from thinc.api import Logistic, Softmax, chain
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.cross_entropy import label_targets, set_weights
+from spacy_spanft.ml.cross_entropy import label_targets
 from spacy_spanft.training.prepare import balanced
 
 from .test_textcat import TOKENS
@@ -31,7 +31,7 @@ def test_exclusive_is_pytorchs_cross_entropy():
     softmax.initialize()
     softmax.set_param("W", RANDOM.normal(size=(4, 4)).astype("f"))
     targets = label_targets(True, NAMES, SMOOTHING)
-    set_weights(targets, WEIGHTS)
+    targets.attrs["weights"] = WEIGHTS
     scores, backprop = chain(softmax, targets)(X, True)
     x = torch.tensor(X, requires_grad=True)
     logits = x @ torch.tensor(softmax.get_param("W")).T
@@ -45,7 +45,7 @@ def test_exclusive_is_pytorchs_cross_entropy():
 def test_several_labels_are_pytorchs_squared_error():
     """spaCy's scores learn by that; what holds counts more, as with pos_weight."""
     targets = label_targets(False, NAMES, SMOOTHING)
-    set_weights(targets, WEIGHTS)
+    targets.attrs["weights"] = WEIGHTS
     scores, backprop = chain(Logistic(), targets)(X, True)
     truths = RANDOM.integers(0, 2, X.shape).astype("f")
     actual = backprop(scores - truths)
@@ -70,7 +70,7 @@ def test_what_is_not_annotated_teaches_nothing(exclusive):
 
 def test_a_label_added_later_counts_once():
     targets = label_targets(True, {"A": 5.0}, 0.0)
-    set_weights(targets, [5.0, 5.0])
+    targets.attrs["weights"] = [5.0, 5.0]
     scores, backprop = targets(np.full((1, 3), 1 / 3, "f"), True)
     dY = scores - np.array([[0, 0, 1]], "f")
     np.testing.assert_allclose(backprop(dY), dY, atol=1e-6)
@@ -97,17 +97,16 @@ def test_balanced_of_several_labels_is_pos_weight():
 
 
 @spacy.registry.readers("few_of_b")
-def few_of_b(with_score):
+def few_of_b(label="A"):
     def read(nlp):
-        for text, label in [("good film", "A")] * 6 + [("bad film", "B")] * 2:
-            cats = {name: float(name == label) for name in "AB"}
-            cats = {"score": 0.5} if with_score else cats
+        for text, cat in [("good film", "A")] * 6 + [("bad film", "B")] * 2:
+            cats = {name: float(name == cat) for name in (label, "B")}
             yield Example.from_dict(nlp.make_doc(text), {"cats": cats})
 
     return read
 
 
-def make(class_weights=None, label_smoothing=0.0, factory="textcat", after=True):
+def make(class_weights=None, label_smoothing=0.0, factory="textcat"):
     """Make a pipeline over tokens, initialized as `spacy train` does it."""
     model = {
         "@architectures": "spacy-spanft.ClsTextCat.v1",
@@ -119,15 +118,14 @@ def make(class_weights=None, label_smoothing=0.0, factory="textcat", after=True)
     config = Config(spacy.blank("en").config)
     config["nlp"]["pipeline"] = ["textcat"]
     config["components"] = {"textcat": {"factory": factory, "model": model}}
-    reader = {"@readers": "few_of_b", "with_score": factory == "text_regressor"}
+    label = "A" if factory == "textcat" else "score"
+    reader = {"@readers": "few_of_b", "label": label}
     config["corpora"] = dict.fromkeys(("train", "dev"), reader)
     config["training"]["score_weights"] = {"cats_score": 1.0}
-    if after:
-        callback = {"@callbacks": "spacy-spanft.prepare_training.v1"}
-        config["initialize"]["after_init"] = callback
-    spacy.util.fix_random_seed(0)
+    callback = {"@callbacks": "spacy-spanft.prepare_training.v1"}
+    config["initialize"]["after_init"] = callback
     nlp = init_nlp(config)
-    return nlp, list(few_of_b(with_score=False)(nlp))
+    return nlp, list(few_of_b()(nlp))
 
 
 def weights_of(nlp):
@@ -143,14 +141,8 @@ def test_the_callback_finds_the_labels(tmp_path):
     nlp.to_disk(tmp_path)
     again = spacy.load(tmp_path)
     assert weights_of(again) == weights_of(nlp)
-    losses = [again.update(examples)["textcat"] for _ in range(2)]
-    assert all(np.isfinite(losses))
-
-
-@pytest.mark.parametrize("weights", [{"B": 4.0}, [["B", 4.0]]])
-def test_named_weights(weights):
-    nlp, _ = make(weights)
-    labels = nlp.get_pipe("textcat").labels
+    assert np.isfinite(again.update(examples)["textcat"])
+    nlp, _ = make([["B", 4.0]])
     assert weights_of(nlp) == [4.0 if label == "B" else 1.0 for label in labels]
 
 
@@ -162,9 +154,6 @@ def test_named_weights(weights):
         ({"class_weights": ["A", 2.0]}, "has 'A', which must be a pair"),
         ({"class_weights": [["B", "x"]]}, r"class_weights\.B is 'x'"),
         ({"label_smoothing": 1.0}, r"label_smoothing is 1\.0"),
-        ({"label_smoothing": -0.1}, r"label_smoothing is -0\.1"),
-        ({"label_smoothing": "0.1"}, "label_smoothing is '0.1'"),
-        ({"class_weights": {"B": 1e30}}, r"class_weights\.B is 1e\+30"),
         ({"label_smoothing": 0.1, "factory": "text_regressor"}, "learns a score"),
     ],
 )

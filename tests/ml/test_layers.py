@@ -13,7 +13,7 @@ from spacy_spanft.ml.alignment import (
     encoding_of_wordpieces,
     get_spans,
 )
-from spacy_spanft.ml.layers.doc_rows import DocRows
+from spacy_spanft.ml.layers.encoder_rows import DocRows
 from spacy_spanft.ml.layers.pooling import (
     attention_pooling,
     boundary_attention_reducer,

@@ -11,10 +11,11 @@ from spacy.training import Example
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import explain
 from spacy_spanft.ml.alignment import encoding_of_tokens, encoding_of_wordpieces
-from spacy_spanft.ml.layers.doc_rows import DocRows
+from spacy_spanft.ml.layers.encoder_rows import DocRows
 from spacy_spanft.ml.layers.pair_match import pair_match
 
-from .test_textcat import TOKENS
+from ..tiny import make_pipeline
+from .test_textcat import CNN, TOKENS
 from .torch_twins import assert_equal
 
 torch = pytest.importorskip("torch")
@@ -60,32 +61,22 @@ def make_rows(kind, seed=0, dtype="f8"):
 def slow(X, vectors, spans_key):
     """Compare the texts of each Doc with loops over tokens and pieces."""
     actual = []
-    bounds = list(pairwise(X.starts))
+    bounds = pairwise(X.starts)
     for doc, encoding, (begin, end) in zip(X.docs, X.encodings, bounds, strict=True):
-        own = vectors[begin:end]
-        words = [token.text for token in doc]
-        if "[SEP]" not in words:
-            actual.append(vectors.new_zeros(()))
-            continue
         ends = np.cumsum(encoding.n_rows)
-        of_token = [
-            encoding.rows[end - n : end].tolist()
-            for n, end in zip(encoding.n_rows, ends, strict=True)
-        ]
-        at_row = words.index("[SEP]")
-        texts = range(at_row), range(at_row + 1, len(words))
+        own = vectors[begin:end]
+        of_token = [own[rows] for rows in np.split(encoding.rows, ends[:-1])]
+        words = [token.text for token in doc]
+        separator = words.index("[SEP]") if "[SEP]" in words else len(words)
         pieces = []
-        for text in texts:
-            if spans_key is None:
-                groups = [list(text)]
-            else:
-                ends_of = {s.start: s.end for s in doc.spans[spans_key]}
-                groups, i = [], text.start
-                while i < text.stop:
-                    groups.append(list(range(i, ends_of.get(i, i + 1))))
-                    i = groups[-1][-1] + 1
-            rows = [[r for i in group for r in of_token[i]] for group in groups]
-            pieces.append([own[group].mean(dim=0) for group in rows if group])
+        for text in (range(separator), range(separator + 1, len(words))):
+            groups, i = [list(text)] if spans_key is None else [], text.start
+            ends_of = {span.start: span.end for span in doc.spans["ngrams"]}
+            while spans_key and i < text.stop:
+                groups.append(list(range(i, ends_of.get(i, i + 1))))
+                i = groups[-1][-1] + 1
+            rows = [[row for i in group for row in of_token[i]] for group in groups]
+            pieces.append([torch.stack(group).mean(dim=0) for group in rows if group])
         if not all(pieces):
             actual.append(vectors.new_zeros(()))
             continue
@@ -98,7 +89,7 @@ def slow(X, vectors, spans_key):
 
 @pytest.mark.parametrize("spans_key", [None, "ngrams"])
 @pytest.mark.parametrize("kind", ["tokens", "wordpieces"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_against_loops(kind, spans_key, seed):
     X = make_rows(kind, seed)
     layer = pair_match("[SEP]", spans_key)
@@ -126,20 +117,17 @@ def test_the_same_text_twice_is_as_similar_as_can_be():
 
 def pipeline(head, **settings):
     """Make a pipeline of pairs, where the label says whether both are the same."""
-    spacy.util.fix_random_seed(0)
-    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
-    nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
-    tok2vec = {**TOKENS, "width": 32, "embed_size": 200}
-    model = {"@architectures": f"spacy-spanft.{head}.v1", "tok2vec": tok2vec}
-    model |= {"exclusive_classes": True, "pair_separator": "[SEP]", **settings}
+    model = {
+        "@architectures": f"spacy-spanft.{head}.v1",
+        "tok2vec": {**TOKENS, "width": 32, "embed_size": 200},
+        "exclusive_classes": True,
+        **settings,
+    }
+    segmenter = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
+    components = {"span_segmenter": {"segmenter": segmenter, "separator": "[SEP]"}}
     if head == "SpanTextCat":
-        pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
-        model |= {"span_pooling": pooling, "doc_pooling": pooling}
-        segmenter = {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
-        settings = {"segmenter": segmenter, "separator": "[SEP]"}
-        nlp.add_pipe("span_segmenter", config=settings)
-    nlp.add_pipe("textcat", config={"model": model})
-    return nlp
+        model |= {"span_pooling": CNN, "doc_pooling": CNN}
+    return make_pipeline({**components, "textcat": {"model": model}}, (), "[SEP]")
 
 
 def pairs(nlp, n, seed):
@@ -163,11 +151,14 @@ def test_what_a_pair_has_in_common_is_learned(head):
     scores = {}
     for separator in (None, "[SEP]"):
         nlp = pipeline(head, pair_separator=separator)
-        train, test = pairs(nlp, 200, 0), pairs(nlp, 100, 1)
-        if head == "SpanTextCat":
-            for example in train:
-                nlp.get_pipe("span_segmenter")(example.predicted)
+        train, test = pairs(nlp, 160, 0), pairs(nlp, 60, 1)
+        for example in train:
+            nlp.get_pipe("span_segmenter")(example.predicted)
         optimizer = nlp.initialize(lambda examples=train: examples)
+        output = nlp.get_pipe("textcat").model.get_ref("output_layer")
+        # It begins as if nothing were compared.
+        n_new = 0 if separator is None else 32 if head == "ClsTextCat" else 64
+        assert n_new == (~output.get_param("W").any(axis=0)).sum()
         for _ in range(8):
             for start in range(0, len(train), 20):
                 nlp.update(train[start : start + 20], sgd=optimizer)
@@ -177,7 +168,8 @@ def test_what_a_pair_has_in_common_is_learned(head):
     text = "a b c d e [SEP] e d c b a"
     cats = nlp(text).cats
     assert cats["same"] > 0.5
-    assert pipeline(head).from_bytes(nlp.to_bytes())(text).cats == cats
+    again = pipeline(head, pair_separator="[SEP]").from_bytes(nlp.to_bytes())
+    assert again(text).cats == cats
     if head == "SpanTextCat":
         reasons = explain(nlp, text).of("same")
         parts = sum(added for _, added in reasons.parts)
@@ -186,19 +178,6 @@ def test_what_a_pair_has_in_common_is_learned(head):
         assert reasons.similarity > 0
 
 
-def test_it_begins_as_if_nothing_were_compared():
-    actual = []
-    for separator in (None, "[SEP]"):
-        nlp = pipeline("ClsTextCat", pair_separator=separator)
-        nlp.initialize(lambda nlp=nlp: pairs(nlp, 4, 0))
-        output = nlp.get_pipe("textcat").model.get_ref("output_layer")
-        W = output.get_param("W").copy()
-        W[:, :32] = np.linspace(-1, 1, 32)
-        output.set_param("W", W)
-        docs = nlp.pipe(["a b [SEP] a b", "a [SEP] c d e", "a b"])
-        actual.append([doc.cats["same"] for doc in docs])
-        assert not W[:, 32:].any()
-    assert actual[0] == pytest.approx(actual[1], abs=1e-6)
-    for separator in ("", "a b"):
-        with pytest.raises(SpanftError, match="separator"):
-            pipeline("ClsTextCat", pair_separator=separator)
+def test_a_separator_is_a_word():
+    with pytest.raises(SpanftError, match="The separator is 'a b'"):
+        pipeline("ClsTextCat", pair_separator="a b")

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from thinc.types import Ragged
 
-from spacy_spanft.ml.layers.doc_rows import DocRows
+from spacy_spanft.ml.layers.encoder_rows import DocRows
 
 WIDTH = 5
 

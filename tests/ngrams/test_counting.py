@@ -127,9 +127,9 @@ def test_words_and_tokens_are_counted_and_lines_may_be_long():
     assert dict(dictionary.words) == {"a": 3, "b": 3}
     origin = dictionary.provenance
     assert (origin.n_tokens, origin.min_count, origin.sources) == (8, 2, ("texts",))
-    dictionary = NgramDictionary.from_texts(["to be or not " * 250_000], min_count=1)
-    assert dictionary["to be or not"] == 250_000
-    assert dictionary["not to be or not"] == 249_999
+    dictionary = NgramDictionary.from_texts(["to be or not " * 100_000], min_count=1)
+    assert dictionary["to be or not"] == 100_000
+    assert dictionary["not to be or not"] == 99_999
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,7 @@ def test_words_and_tokens_are_counted_and_lines_may_be_long():
         ({"attr": "LEMMA"}, "attr is 'LEMMA', but must be 'LOWER' or 'ORTH'"),
         ({"n_process": 0}, "n_process is 0"),
         ({"tokenizer": "klingon"}, "no spaCy tokenizer for 'klingon'"),
+        ({"address": "host:1"}, "'host:1' is that of a Ray cluster: add"),
     ],
 )
 def test_wrong_settings(settings, message):
@@ -165,7 +166,7 @@ def test_a_worker_that_is_killed_is_an_error():
         NgramDictionary.from_blocks(blocks, ["test"], **how)
 
 
-@pytest.mark.parametrize("lang", ["en", "de", "tr", "hu", "xx", "el", "zh"])
+@pytest.mark.parametrize("lang", ["en", "de", "tr", "el", "zh"])
 def test_tokenizer_of_a_language(lang):
     """It is that of an empty pipeline, which takes seconds to make."""
     text = (
@@ -179,7 +180,7 @@ def test_tokenizer_of_a_language(lang):
             assert (token.lower_, token.is_space) == (other.lower_, other.is_space)
 
 
-def test_a_lean_tokenizer_has_the_rules_of_its_own():
+def test_a_lean_tokenizer_keeps_the_rules():
     tokenizer = spacy.blank("en").tokenizer
     tokenizer.add_special_case("gimme", [{ORTH: "gim"}, {ORTH: "me"}])
     tokenizer.infix_finditer = re.compile("~").finditer

@@ -2,7 +2,6 @@
 
 import gzip
 import math
-import os
 import random
 import subprocess
 import sys
@@ -39,12 +38,10 @@ def counted(text, **settings):
 
 def test_is_a_mapping(dictionary):
     assert len(dictionary) == 5
-    assert dictionary["united states"] == 25
     assert dictionary["United STATES"] == 25  # case is folded
     assert "New York" in dictionary
     assert "york new" not in dictionary
     assert 3 not in dictionary
-    assert dictionary.get("no such") is None
     with pytest.raises(KeyError, match="no such"):
         dictionary["no such"]
     ngrams = NgramDictionary({"New York": 3, "new york": 2}, attr="ORTH")
@@ -58,8 +55,7 @@ def test_is_a_mapping(dictionary):
 
 def test_top_and_filter(dictionary):
     assert list(dictionary.top(2)) == ["new york", "united states"]
-    assert len(dictionary.top(0)) == 0
-    assert len(dictionary.top(99)) == 5
+    assert [len(dictionary.top(k)) for k in (0, 99)] == [0, 5]
     frequent = dictionary.filter(min_count=12, max_n=2)
     assert list(frequent) == ["new york", "united states"]
     assert dictionary.sizes() == {2: 3, 3: 1, 5: 1}
@@ -86,7 +82,7 @@ def test_top_holds_the_pieces_of_its_ngrams():
         (lambda d: d.top(-1), "k is -1"),
         (lambda d: d.filter(max_n=1), "max_n is 1"),
         (lambda d: d.ranked("tfidf"), "by is 'tfidf'"),
-        (lambda d: d.diff(NgramDictionary({}, attr="ORTH")), "the other over 'ORTH'"),
+        (lambda d: d.merge(NgramDictionary({}, attr="ORTH")), "the other over 'ORTH'"),
     ],
 )
 def test_wrong_arguments(dictionary, call, message):
@@ -94,58 +90,46 @@ def test_wrong_arguments(dictionary, call, message):
         call(dictionary)
 
 
-class TestPmi:
-    text = "new york city is big\nnew york is new\nthe city of new york\nbig city"
-
-    def test_as_nltk_and_against_the_best_segmentation(self):
-        ngrams = counted(self.text)
-        n = ngrams.provenance.n_tokens
-        assert n == 16
-        parts = (ngrams.words["new"], ngrams.words["york"])
-        expected = BigramAssocMeasures.pmi(ngrams["new york"], parts, n)
-        assert ngrams.pmi("New York") == pytest.approx(expected)
-        p = {text: count / n for text, count in {**ngrams, **ngrams.words}.items()}
-        best = max(
-            p["new york"] * p["city"],
-            p["new"] * p["york city"],
-            p["new"] * p["york"] * p["city"],
-        )
-        expected = math.log2(p["new york city"] / best)
-        assert ngrams.pmi("new york city") == pytest.approx(expected)
-
-    def test_ranking(self):
-        ngrams = counted(self.text)
-        ranked = ngrams.ranked("pmi")
-        scores = [score for _, score in ranked]
-        assert scores == sorted(scores, reverse=True)
-        assert dict(ranked) == pytest.approx({g: ngrams.pmi(g) for g in ngrams})
-        assert set(ngrams.top(3, by="pmi")) == {ngram for ngram, _ in ranked[:3]}
-        assert [n for _, n in ngrams.ranked()] == list(ngrams.values())
-
-    def test_counts_of_your_own(self, dictionary):
-        words = {"new": 5, "york": 4}
-        origin = Provenance(n_tokens=100)
-        ngrams = NgramDictionary({"new york": 3}, words=words, provenance=origin)
-        assert ngrams.pmi("new york") == pytest.approx(math.log2(0.03 / (0.05 * 0.04)))
-        with pytest.raises(SpanftError, match=r"counts of the single words .*'new'"):
-            dictionary.pmi("new york")
-        with pytest.raises(SpanftError, match=r"number of tokens \(0\)"):
-            NgramDictionary({"new york": 3}, words=words).pmi("new york")
-        with pytest.raises(KeyError):
-            dictionary.pmi("not there")
+def test_pmi_is_that_of_nltk_and_against_the_best_segmentation(dictionary):
+    ngrams = counted(
+        "new york city is big\nnew york is new\nthe city of new york\nbig city"
+    )
+    n = ngrams.provenance.n_tokens
+    assert n == 16
+    parts = (ngrams.words["new"], ngrams.words["york"])
+    expected = BigramAssocMeasures.pmi(ngrams["new york"], parts, n)
+    assert ngrams.pmi("New York") == pytest.approx(expected)
+    p = {text: count / n for text, count in {**ngrams, **ngrams.words}.items()}
+    best = max(
+        p["new york"] * p["city"],
+        p["new"] * p["york city"],
+        p["new"] * p["york"] * p["city"],
+    )
+    expected = math.log2(p["new york city"] / best)
+    assert ngrams.pmi("new york city") == pytest.approx(expected)
+    ranked = ngrams.ranked("pmi")
+    scores = [score for _, score in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert dict(ranked) == pytest.approx({g: ngrams.pmi(g) for g in ngrams})
+    assert set(ngrams.top(3, by="pmi")) == {ngram for ngram, _ in ranked[:3]}
+    assert [n for _, n in ngrams.ranked()] == list(ngrams.values())
+    words = {"new": 5, "york": 4}
+    origin = Provenance(n_tokens=100)
+    ngrams = NgramDictionary({"new york": 3}, words=words, provenance=origin)
+    assert ngrams.pmi("new york") == pytest.approx(math.log2(0.03 / (0.05 * 0.04)))
+    with pytest.raises(SpanftError, match=r"counts of the single words .*'new'"):
+        dictionary.pmi("new york")
+    with pytest.raises(SpanftError, match=r"number of tokens \(0\)"):
+        NgramDictionary({"new york": 3}, words=words).pmi("new york")
 
 
-def test_merge_adds_counts_and_diff_compares():
+def test_merge_adds_counts():
     both = counted("a b\na b c").merge(counted("a b\nc d"))
     assert dict(both) == {"a b": 3, "a b c": 1, "b c": 1, "c d": 1}
     assert dict(both.words) == {"a": 3, "b": 3, "c": 2, "d": 1}
     assert both.provenance.n_tokens == 9
     assert both.provenance.sources == ("texts", "texts")
     assert both.pmi("a b") == pytest.approx(math.log2((3 / 9) / (3 / 9) ** 2))
-    diff = both.diff(NgramDictionary({"a b": 2, "d e": 4}))
-    assert diff.only_left == ["b c", "c d", "a b c"]
-    assert diff.only_right == ["d e"]
-    assert diff.common == {"a b": (3, 2)}
 
 
 @pytest.mark.parametrize(
@@ -206,11 +190,10 @@ def test_round_trip_is_bit_identical(dictionary):
     assert again.to_bytes() == data
 
 
-def test_disk(corpus, tmp_path):
+def test_other_tools_read_and_write_its_file(corpus, tmp_path):
     path = tmp_path / "new" / "folder" / "a.tsv.gz"
     ngrams = NgramDictionary.from_files(corpus)
     ngrams.to_disk(path)
-    # Other tools read it, too.
     header, columns, *rows = gzip.decompress(path.read_bytes()).decode().splitlines()
     assert (header.startswith(f"{MAGIC} {{"), columns) == (True, "ngram\tcount")
     table = dict(row.split("\t") for row in rows)
@@ -220,7 +203,6 @@ def test_disk(corpus, tmp_path):
     assert again.provenance.sources == (str(corpus),)
     assert again.provenance.tokenizer == "en"
     assert "spacy-spanft" in again.provenance.made_with
-    # So do they write it.
     header = f'{MAGIC} {{"format_version": 1}}\nngram\tcount\n'
     ngrams = read("b c\t1\na b\t99\na\t100\nb\t100", header)
     assert list(ngrams.items()) == [("a b", 99), ("b c", 1)]
@@ -245,15 +227,10 @@ def test_every_cut_and_flipped_byte_is_noticed_or_harmless():
                 assert NgramDictionary.from_bytes(bytes(broken)) == ngrams
 
 
-def test_damage_is_one_clear_error(tmp_path):
+def test_damaged_and_missing_files_are_named(tmp_path):
     path = tmp_path / "a.tsv.gz"
-    data = bytearray(default_dictionary().to_bytes())
-    data[300_000] ^= 0x10
-    path.write_bytes(data)
-    with pytest.raises(SpanftError, match=r"a\.tsv\.gz is not .* damaged: .*Copy it"):
-        NgramDictionary.from_disk(path)
     path.write_text("hello")
-    with pytest.raises(SpanftError, match=r"a\.tsv\.gz is not an n-gram dictionary"):
+    with pytest.raises(SpanftError, match=r"a\.tsv\.gz is not .* damaged: .*Copy it"):
         NgramDictionary.from_disk(path)
     with pytest.raises(SpanftError, match=r"no file .*missing"):
         NgramDictionary.from_disk(tmp_path / "missing")
@@ -299,32 +276,22 @@ def test_rows_that_are_refused(rows, message):
     assert "\n" not in str(caught.value)
 
 
-def edited(text, rng):
-    """Edit a text as somebody might who does not know the format."""
-    for _ in range(rng.randrange(1, 3)):
-        at = rng.randrange(len(text))
-        more = ["", " ", "\t", "\n", "A", "a", "7", "0", "-", "\xa0", "\r", "\0", '"']
-        more = [*more, "\u2028", "}", text[:at]]
-        text = text[:at] + rng.choice(more) + text[at + rng.randrange(2) :]
-    return text
-
-
 def test_edited_rows_are_read_as_they_are_or_refused():
-    rng = random.Random(1)
+    """Whatever somebody writes who does not know the format."""
+    rng, n_read = random.Random(1), 0
     table = "new york\t30\nthe united states\t7\nüber uns\t5\n中 文\t4\nnew\t40\n"
-    n_read = 0
-    for _ in range(400):
-        text = edited(table, rng)
+    more = ["", " ", "\t", "\n", "A", "a", "7", "0", "-", "\xa0", "\r", "\0", '"', "}"]
+    for _ in range(200):
+        text = table
+        for _ in range(rng.randrange(1, 3)):
+            at = rng.randrange(len(text))
+            text = text[:at] + rng.choice(more) + text[at + rng.randrange(2) :]
         with suppress(SpanftError):
             ngrams = read(text)
             n_read += 1
             rows = [row.split("\t") for row in text.removesuffix("\n").split("\n")]
             assert {**ngrams, **ngrams.words} == {k: int(v) for k, v in rows}
-            assert NgramDictionary(ngrams, words=ngrams.words) == NgramDictionary(
-                {k: int(v) for k, v in rows if " " in k},
-                words={k: int(v) for k, v in rows if " " not in k},
-            )
-    assert 20 < n_read < 300
+    assert 10 < n_read < 150
 
 
 def test_bombs_stay_small_and_large_files_are_none(monkeypatch):
@@ -342,19 +309,3 @@ def test_bombs_stay_small_and_large_files_are_none(monkeypatch):
     monkeypatch.setattr(file_format, "ALWAYS_ALLOWED", 0)
     ngrams = NgramDictionary({f"word{i} word{i + 1}": 1 for i in range(50_000)})
     assert NgramDictionary.from_bytes(ngrams.to_bytes()) == ngrams
-
-
-def test_failed_write_leaves_the_old_file(dictionary, tmp_path, monkeypatch):
-    path = tmp_path / "a.tsv.gz"
-    dictionary.to_disk(path)
-    before = path.read_bytes()
-
-    def fail(*args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="No space left") as caught:
-        dictionary.top(1).to_disk(path)
-    assert caught.value.filename == str(path)
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["a.tsv.gz"]

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 from filelock import FileLock
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary
@@ -42,7 +41,7 @@ class Spaces:
 @pytest.fixture
 def small_shards(monkeypatch):
     """Shards of so few bytes as no memory is small enough for."""
-    monkeypatch.setattr(bounded, "shard_size", lambda *_: 4000)
+    monkeypatch.setattr(bounded, "shard_size", lambda *_: 2000)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +52,7 @@ def text(tmp_path_factory):
     weights = [1 / (i + 1) for i in range(len(words))]
     path = tmp_path_factory.mktemp("text") / "text.txt"
     lines = [
-        " ".join(rng.choices(words, weights, k=rng.randrange(12))) for _ in range(900)
+        " ".join(rng.choices(words, weights, k=rng.randrange(12))) for _ in range(400)
     ]
     path.write_text("\n".join(lines), encoding="utf8")
     return path
@@ -62,7 +61,7 @@ def text(tmp_path_factory):
 @pytest.fixture(scope="module")
 def expected(text):
     dictionary = NgramDictionary.from_files(text, **HOW)
-    assert len(dictionary) > 200
+    assert len(dictionary) > 100
     return dictionary.to_bytes()
 
 
@@ -83,7 +82,6 @@ def count_lines(lines, block_size=500, source="text", **how):
 
 
 @pytest.mark.filterwarnings("ignore:N")  # that there are no n-grams
-@hypothesis_settings(max_examples=40)
 @given(
     text=texts,
     size=st.integers(1, 120),

@@ -22,6 +22,7 @@ LINES = ["new york", "", "naïve \u2028 🙂 text", "two\nlines", "end"]
 JSONL = "".join(
     json.dumps({"id": i, "text": line}) + "\n" for i, line in enumerate(LINES)
 )
+PACKED = gzip.compress(b"ab\xff", mtime=0)
 PACKERS = [
     (".gz", gzip.compress),
     (".bz2", bz2.compress),
@@ -162,23 +163,20 @@ def saved(tmp_path_factory):
 
 
 def test_saved_datasets(saved):
-    for name in (saved, saved.replace("dataset", "rows")):
-        ngrams = NgramDictionary.from_dataset(name, min_count=2)
+    rows = saved.replace("dataset", "rows")
+    for name, split in ((saved, "train"), (saved, "dev"), (rows, "train")):
+        ngrams = NgramDictionary.from_dataset(name, split=split, min_count=2)
         assert dict(ngrams) == {"new york": 2}
-        assert ngrams.provenance.sources == (f"{name}/train",)
-    ngrams = NgramDictionary.from_dataset(saved, split="dev", min_count=2)
-    assert ngrams.provenance.sources == (f"{saved}/dev",)
+        assert ngrams.provenance.sources == (f"{name}/{split}",)
 
 
 @pytest.mark.parametrize("streaming", [True, False])
 def test_datasets_of_files(streaming, tmp_path, monkeypatch):
-    folder = tmp_path / "jsonl"
-    folder.mkdir()
     lines = [json.dumps({"sentence": row}) for row in ROWS]
-    (folder / "train.jsonl").write_text("\n".join(lines))
+    (tmp_path / "train.jsonl").write_text("\n".join(lines))
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     how = {"column": "sentence", "streaming": streaming, "min_count": 2}
-    ngrams = NgramDictionary.from_dataset(str(folder), **how)
+    ngrams = NgramDictionary.from_dataset(str(tmp_path), **how)
     assert dict(ngrams) == {"new york": 2}
 
 
@@ -188,20 +186,17 @@ def test_datasets_of_files(streaming, tmp_path, monkeypatch):
         ({"column": "body"}, r"no column 'body'.*'text', 'id'"),
         ({"column": "id"}, r"Row 1 of .* has 1 in column 'id'"),
         ({"split": "test"}, r"no split 'test' .* It has: 'train'"),
-        ({"source": __file__}, "is a file, not a dataset"),
+        ({"name": __file__}, "is a file, not a dataset"),
     ],
 )
 def test_wrong_settings_of_datasets(saved, settings, message):
-    source = settings.pop("source", saved)
     with pytest.raises(CorpusError, match=message):
-        NgramDictionary.from_dataset(source, **settings)
+        NgramDictionary.from_dataset(**{"name": saved, **settings})
 
 
 def test_wrong_arguments():
     with pytest.raises(SpanftError, match="paths is empty"):
         NgramDictionary.from_files([])
-    with pytest.raises(SpanftError, match="'host:1' is that of a Ray cluster: add"):
-        NgramDictionary.from_files(__file__, address="host:1")
     with pytest.raises(CorpusError, match="texts is a single string"):
         NgramDictionary.from_texts("a b c")
     with pytest.raises(CorpusError, match="Text 1 is nan, not a string"):

@@ -1,7 +1,6 @@
 """BILUO tags: the best sequence against all sequences, and the component's contract."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -143,11 +142,6 @@ def trained():
     return learned(nlp, examples_for(nlp))
 
 
-@pytest.fixture(scope="module")
-def data(trained):
-    return trained.to_bytes()
-
-
 def ents(doc):
     return [(ent.text, ent.label_) for ent in doc.ents]
 
@@ -206,33 +200,25 @@ def test_loss_and_gradient_are_pytorchs(settings):
     np.testing.assert_allclose(np.concatenate(gradient), rows.grad, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_predictions_of_untrained_pipelines_are_valid(seed):
     """No entity begins or ends with white space, whatever the weights are."""
     random = np.random.default_rng(seed)
     nlp, ner = make()
     nlp.initialize(lambda: examples_for(nlp))
-    for node in ner.model.walk():
-        for name in node.param_names:
-            if node.has_param(name) and name in ("W", "b"):
-                shape = node.get_param(name).shape
-                node.set_param(name, random.normal(size=shape).astype("f"))
-    pieces = ["a", "New York", " ", "  ", "\n", "\t", ".", "\u00a0", "Ünïc", "9", ""]
-    texts = [
-        "".join(f"{p} " if random.random() < 0.7 else p for p in picked)
-        for picked in (
-            random.choice(pieces, size=random.integers(0, 20)) for _ in range(30)
-        )
+    output = ner.model.get_ref("output_layer")
+    for name in output.param_names:
+        weights = random.normal(size=output.get_param(name).shape)
+        output.set_param(name, weights.astype("f"))
+    pieces = ["a", "New York", " ", "  ", "\n", "\t ", ". ", "\u00a0", "Ünïc ", "9", ""]
+    texts = ["".join(random.choice(pieces, size=n)) for n in range(60)]
+    ends = [
+        (ent.start, ent.end, ent[0].is_space or ent[-1].is_space)
+        for doc in nlp.pipe(texts)
+        for ent in doc.ents
     ]
-    actual = list(nlp.pipe(texts))
-    assert any(doc.ents for doc in actual)
-    for doc in actual:
-        end = 0
-        for ent in doc.ents:
-            assert ent.start >= end
-            assert not ent[0].is_space
-            assert not ent[-1].is_space
-            end = ent.end
+    assert len(ends) > 20
+    assert not any(is_space for _, _, is_space in ends)
 
 
 def test_entities_that_cannot_be_found_are_not_learnt():
@@ -253,14 +239,12 @@ def test_wrong_labels(trained):
     with pytest.raises(SpanftError, match="weight of 'GPE'"):
         nlp.initialize(lambda: examples_for(nlp))
     nlp, ner = make()
-    examples = examples_for(nlp, [("nothing", [])])
     with pytest.raises(SpanftError, match="not one example"):
-        nlp.initialize(lambda: examples)
-    for label in ("", None):
-        with pytest.raises(SpanftError, match="cannot be a label of 'bilou_ner'"):
-            ner.add_label(label)
+        nlp.initialize(lambda: examples_for(nlp, [("nothing", [])]))
+    with pytest.raises(SpanftError, match="'' cannot be a label of 'bilou_ner'"):
+        ner.add_label("")
     with pytest.raises(SpanftError, match="'PER', but must be a list"):
-        ner.initialize(lambda: examples, labels="PER")
+        ner.initialize(lambda: examples_for(nlp), labels="PER")
     examples = examples_for(trained, [("Bob", [(0, 3, "HERO")])])
     with pytest.raises(SpanftError, match=r"no label 'HERO'.*'LOC', 'ORG', 'PER'"):
         trained.get_pipe("bilou_ner").update(examples)
@@ -272,29 +256,18 @@ def test_the_model_has_as_many_tags_as_the_labels_need():
     expected = r"nO = 7, but 3 labels need 13 .*\[components\.bilou_ner\.model\]"
     with pytest.raises(SpanftError, match=expected):
         nlp.initialize(lambda: examples)
-    assert ner.labels == ()
-    nlp, ner = make(model={"nO": 13})
-    nlp.initialize(lambda: examples)
-    assert ner.model.get_dim("nO") == 13
     labels = ["LOC", "ORG", "PER", "MORE"]
-    nlp, ner = make()
+    nlp, ner = make(model={"nO": 17})
     ner.initialize(lambda: examples, labels=labels)
     assert ner.label_data == tuple(labels)
-    assert ner.model.get_dim("nO") == 17
+    data = ner.to_bytes(exclude=["cfg"])  # a pipeline whose labels are of another
+    with pytest.raises(SpanftError, match="nO = 17, but 0 labels need 1 "):
+        make()[1].from_bytes(data)
 
 
-@pytest.mark.parametrize("labels", [[], ["ORG"]])
-def test_a_saved_pipeline_with_other_labels(trained, labels, tmp_path):
-    trained.to_disk(tmp_path)
-    path = tmp_path / "bilou_ner" / "cfg"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "labels": labels}))
-    with pytest.raises(SpanftError, match=f"nO = 13, but {len(labels)} labels need"):
-        spacy.load(tmp_path)
-
-
-def test_entities_have_their_probabilities(trained, data):
+def test_entities_have_their_probabilities(trained):
     nlp, ner = make(scores_key="probable")
-    nlp.from_bytes(data)
+    nlp.from_bytes(trained.to_bytes())
     for doc in nlp.pipe(TEXTS):
         entities, group = [*doc.ents], doc.spans["probable"]
         scores = group.attrs["scores"]
@@ -306,21 +279,18 @@ def test_entities_have_their_probabilities(trained, data):
         doc = ner(doc)  # a second run keeps them
         assert [*doc.ents] == [*doc.spans["probable"]] == entities
         assert doc.spans["probable"].attrs["scores"] == scores
-        doc.ents = doc.ents[1:]  # what somebody removes is found again
-        assert [*ner(doc).spans["probable"]] == entities
-        np.testing.assert_allclose(doc.spans["probable"].attrs["scores"], scores)
     assert "probable" not in trained(TEXTS[0]).spans
 
 
-def test_entities_below_the_threshold_are_left_out(trained, data, tmp_path):
-    trained.to_disk(tmp_path)
-    nlp = spacy.load(tmp_path, config={"components.bilou_ner.scores_key": "all"})
-    docs = list(nlp.pipe(TEXTS))
-    known = sorted(score for doc in docs for score in doc.spans["all"].attrs["scores"])
-    kept = list(make(threshold=known[2])[0].from_bytes(data).pipe(TEXTS))
-    assert sum(len(doc.ents) for doc in kept) == len(known) - 2
-    for doc, other in zip(docs, kept, strict=True):
-        pairs = zip(doc.ents, doc.spans["all"].attrs["scores"], strict=True)
-        expected = [(one.start, one.end) for one, score in pairs if score >= known[2]]
-        assert [(one.start, one.end) for one in other.ents] == expected
-        assert not other.spans
+def test_entities_below_the_threshold_are_left_out(trained):
+    everything = list(
+        make(scores_key="all")[0].from_bytes(trained.to_bytes()).pipe(TEXTS)
+    )
+    scores = [score for doc in everything for score in doc.spans["all"].attrs["scores"]]
+    threshold = sorted(scores)[2]
+    nlp = make(threshold=threshold)[0].from_bytes(trained.to_bytes())
+    for doc, full in zip(nlp.pipe(TEXTS), everything, strict=True):
+        pairs = zip(full.ents, full.spans["all"].attrs["scores"], strict=True)
+        expected = [(e.start, e.end) for e, score in pairs if score >= threshold]
+        assert [(ent.start, ent.end) for ent in doc.ents] == expected
+        assert not doc.spans

@@ -6,15 +6,13 @@ import warnings
 import numpy as np
 import pytest
 import spacy
-from hypothesis import given
-from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, DocBin
 from spacy.util import registry as spacy_registry
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.pipeline.span_segmenter import SpanSegmenter
 from spacy_spanft.segmenters import registry
-from spacy_spanft.segmenters.writing import with_singletons, write_spans
+from spacy_spanft.segmenters.writing import with_singletons
 
 EXPECTED = {
     "New York City is in the United States.": ["New York City", "United States"],
@@ -63,27 +61,6 @@ def test_call_and_pipe(pipeline):
     assert texts_of(pipeline.pipe(TEXTS, n_process=2, batch_size=4)) == SPANS
 
 
-spans_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)
-
-
-@given(steps=spans_lists, labels=st.lists(st.sampled_from(["", "NP"]), min_size=6))
-def test_fast_writing_equals_slicing(nlp, steps, labels):
-    segments, at = [], 0
-    for (gap, length), label in zip(steps, labels, strict=False):
-        segments.append((at + gap, at + gap + length, *[label] * bool(label)))
-        at += gap + length
-    words = ["wörd🙂"[: 1 + i % 6] for i in range(at + 1)]
-    doc = Doc(nlp.vocab, words=words, spaces=[i % 3 > 0 for i in range(len(words))])
-    plain = [Span(doc, s, e, *label) for s, e, *label in segments]
-    write_spans(doc, segments, key="x", writer="me")
-    names = "start", "end", "start_char", "end_char", "label_", "kb_id", "id", "text"
-    written, sliced = (
-        [[getattr(span, name) for name in names] for span in spans]
-        for spans in (doc.spans["x"], plain)
-    )
-    assert written == sliced
-
-
 def test_with_singletons(dictionary):
     expected = [(0, 1), (1, 3), (3, 5, "x"), (5, 6), (6, 7)]
     assert with_singletons([(1, 3), (3, 5, "x")], 7) == expected
@@ -118,25 +95,10 @@ def test_own_spans_are_written_again(pipeline):
     assert texts_of(map(pipeline, again)) == expected
 
 
-def test_two_of_them(dictionary):
-    nlp = make(dictionary, name="one", spans_key="one")
-    two = nlp.add_pipe("span_segmenter", name="two", config={"spans_key": "two"})
-    two.initialize(nlp=nlp, dictionary=dictionary)
-    doc = nlp("new york")
-    assert texts_of([doc], "one") == texts_of([doc], "two") == [["new york"]]
-    two.spans_key = "one"
-    with pytest.raises(SpanftError, match="not written by 'two' but by 'one'"):
-        nlp("new york")
-
-
 def initialized(dictionary):
-    blocks = {"components": {"span_segmenter": {"dictionary": dictionary}}}
-    config = {
-        "nlp": {"lang": "en", "pipeline": ["span_segmenter"]},
-        "components": {"span_segmenter": {"factory": "span_segmenter"}},
-        "initialize": blocks,
-    }
-    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    nlp = make()
+    blocks = {"span_segmenter": {"dictionary": dictionary}}
+    nlp.config["initialize"]["components"] = blocks
     nlp.initialize()
     return nlp
 
@@ -211,8 +173,7 @@ class TestCustomSegmenters:
         "spans",
         [
             *([(0, 3), (2, 4)], [(2, 3), (0, 1)], [(0, 5)], [(-1, 2)], [(1, 1)]),
-            *([(2, 1)], [(0,)], [0, 2], [(0, 2, "A", "B")], [(0, 2, None)]),
-            *([(0.0, 2.7)], [None], ["ab"]),
+            *([0, 2], [(0, 2, "A", "B")], [(0, 2, None)], [(0.0, 2.7)], ["ab"]),
         ],
     )
     def test_wrong_spans(self, spans):
@@ -225,12 +186,11 @@ class TestCustomSegmenters:
         cut = self.make(lambda docs: [[tuple(np.array([1, 3]))] for _ in docs])
         assert texts_of([cut("a b c d")]) == [["b c"]]
 
-    @pytest.mark.parametrize("result", [None, (x for x in ())])
-    def test_no_list(self, result):
+    def test_no_list(self):
         with pytest.raises(SpanftError, match="It must return a list"):
-            self.make(lambda docs: result)("a b")
+            self.make(lambda docs: None)("a b")
         with pytest.raises(SpanftError, match="It must give a list"):
-            self.make(lambda docs: [result])("a b")
+            self.make(lambda docs: [None])("a b")
 
     def test_data_is_saved(self, tmp_path):
         class Remembering:
@@ -251,14 +211,9 @@ class TestCustomSegmenters:
         nlp = make(**settings)
         nlp.get_pipe("span_segmenter").segmenter.data = b"DATA"
         nlp.to_disk(tmp_path)
-        for other in (
-            spacy.load(tmp_path),
-            make(**settings).from_bytes(nlp.to_bytes()),
-        ):
+        again = make(**settings).from_bytes(nlp.to_bytes())
+        for other in (spacy.load(tmp_path), again):
             assert other.get_pipe("span_segmenter").segmenter.data == b"DATA"
-        (tmp_path / "span_segmenter" / "segmenter").unlink()
-        with pytest.raises(FileNotFoundError, match="span_segmenter"):
-            spacy.load(tmp_path)
 
 
 def test_registered_names_stay():

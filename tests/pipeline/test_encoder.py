@@ -5,18 +5,24 @@ import pickle
 
 import numpy as np
 import pytest
-import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import Adam
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.encoder import sharing
 from spacy_spanft.ml.encoder.hf_encoder import EncoderShim
 from spacy_spanft.ml.encoder.sharing import EncoderListener
 from spacy_spanft.training.regimes import freeze_transformer
 
-from ..tiny import LISTENER, OWN_LISTENER, encoder_config, transformer_config
+from ..tiny import (
+    LISTENER,
+    OWN_LISTENER,
+    encoder_config,
+    make_pipeline,
+    transformer_config,
+)
 
 torch = pytest.importorskip("torch")
 
@@ -43,21 +49,31 @@ TEXTS = [
 ]
 
 
+NGRAMS = "new york", "united states", "the film"
+
+
 def make(folder, *heads, listener=OWN_LISTENER, encoder=None, **settings):
     """Make a pipeline of an encoder and heads, all with the same weights."""
-    nlp = spacy.blank("en")
-    config = dict(encoder or encoder_config(folder))
-    factory = config.pop("factory")
-    nlp.add_pipe(factory, "transformer", config={**config, **settings})
-    nlp.add_pipe("span_segmenter")
-    for name in heads or HEADS:
-        nlp.add_pipe(name, config={"model": {**MODELS[name], "tok2vec": listener}})
+    encoder = encoder or encoder_config(folder)
+    models = {name: {**MODELS[name], "tok2vec": listener} for name in heads or HEADS}
+    nlp = make_pipeline(
+        {
+            "transformer": {**encoder, **settings},
+            "span_segmenter": {},
+            **{name: {"model": model} for name, model in models.items()},
+        }
+    )
     examples = examples_of(nlp)
-    spacy.util.fix_random_seed(0)
     nlp.initialize(lambda: examples)
-    dictionary = NgramDictionary({"new york": 2, "united states": 2, "the film": 2})
+    dictionary = NgramDictionary(dict.fromkeys(NGRAMS, 2))
     nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
     return nlp
+
+
+@pytest.fixture(scope="module")
+def pipeline(bert):
+    """A pipeline of an encoder and two heads that no test changes."""
+    return make(bert)
 
 
 def examples_of(nlp):
@@ -155,55 +171,51 @@ def test_gradients_of_heads_add_up(bert):
         np.testing.assert_allclose(gradient, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 5, 64])
 @pytest.mark.parametrize("n_sorted", [1, 8])
-def test_a_stream_is_in_order(bert, batch_size, n_sorted):
-    nlp = make(bert, n_sorted=n_sorted)
+def test_a_stream_is_in_order(pipeline, monkeypatch, n_sorted):
+    monkeypatch.setitem(pipeline.get_pipe("transformer").cfg, "n_sorted", n_sorted)
     texts = [text[:n] for text in TEXTS for n in (3, 9, 40, 200)]
-    docs = list(nlp.pipe(texts, batch_size=batch_size))
-    assert [doc.text for doc in docs] == texts
-    assert_close(answers(docs), answers(map(nlp, texts)))
+    expected = answers(map(pipeline, texts))
+    for batch_size in (1, 2, 5, 64):
+        docs = list(pipeline.pipe(texts, batch_size=batch_size))
+        assert [doc.text for doc in docs] == texts
+        assert_close(answers(docs), expected)
 
 
-def test_processes(bert):
-    nlp = make(bert)
-    docs = nlp.pipe(TEXTS, n_process=2, batch_size=2)
-    assert_close(answers(docs), answers(nlp.pipe(TEXTS)))
+def test_processes(pipeline):
+    docs = pipeline.pipe(TEXTS, n_process=2, batch_size=2)
+    assert_close(answers(docs), answers(pipeline.pipe(TEXTS)))
 
 
-def test_each_text_is_encoded_once_and_its_vectors_are_not_kept(bert, encoded):
-    """Whatever the batches are, as long as the heads follow the encoder."""
-    nlp = make(bert)
-    encoded.clear()
-    docs = list(nlp.pipe([f"the film {n}" for n in range(300)], batch_size=7))
+def test_each_text_is_encoded_once_and_its_vectors_are_not_kept(pipeline, encoded):
+    docs = list(pipeline.pipe([f"the film {n}" for n in range(300)], batch_size=7))
     assert len(encoded) == 300
-    unread = nlp.get_pipe("transformer").shared._unread
+    unread = pipeline.get_pipe("transformer").shared._unread
     assert not unread
     assert all(not doc.user_data and not doc.tensor.size for doc in docs)
-    with nlp.select_pipes(disable=["tagger"]):  # which never reads its part
-        docs = list(nlp.pipe(["the film", "a"]))
+    with pipeline.select_pipes(disable=["tagger"]):  # which never reads its part
+        docs = list(pipeline.pipe(["the film", "a"]))
     assert len(unread) == 2
     del docs
     assert not unread
 
 
-def test_vectors_for_others(bert):
-    nlp = make(bert, set_tensor=True)
-    doc = nlp("the film is good")
+def test_vectors_for_others(pipeline, monkeypatch):
+    monkeypatch.setitem(pipeline.get_pipe("transformer").cfg, "set_tensor", True)
+    doc = pipeline("the film is good")
     assert doc.tensor.shape == (4, 16)
-    listened = nlp.get_pipe("tagger").model.get_ref("tok2vec").predict([doc])
+    listened = pipeline.get_pipe("tagger").model.get_ref("tok2vec").predict([doc])
     np.testing.assert_array_equal(doc.tensor, listened[0])
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 5, 64])
-def test_the_same_doc_twice(bert, batch_size):
-    nlp = make(bert)
-    encoder = nlp.get_pipe("transformer")
-    doc = nlp.make_doc("the film is good")
-    others = [nlp.make_doc(f"a film {i}") for i in range(5)]
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_the_same_doc_twice(pipeline, batch_size):
+    encoder = pipeline.get_pipe("transformer")
+    doc = pipeline.make_doc("the film is good")
+    others = [pipeline.make_doc(f"a film {i}") for i in range(5)]
     docs = [doc, doc] * 3 + others + [doc]
-    assert list(nlp.pipe(docs, batch_size=batch_size)) == docs
-    assert doc.cats == pytest.approx(nlp("the film is good").cats, abs=1e-6)
+    assert list(pipeline.pipe(docs, batch_size=batch_size)) == docs
+    assert doc.cats == pytest.approx(pipeline("the film is good").cats, abs=1e-6)
     assert not encoder.shared._unread
     rows = encoder.rows_of([doc, others[0], doc])
     expected = encoder.predict([doc, others[0], doc])
@@ -226,7 +238,7 @@ def test_wrong_pipelines(bert):
 
 
 @pytest.mark.parametrize("how", ["excluded", "annotating", "frozen for a while"])
-def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how):
+def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, monkeypatch, how):
     """And the head learns the same, also where there is room for few of its vectors."""
     settings = {"annotates": ["span_segmenter"], "exclude": ["transformer"]}
     if how == "annotating":
@@ -235,8 +247,8 @@ def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, how):
         del settings["exclude"]
     trained = set()
     for max_bytes in (2**30, 700, 0):
+        monkeypatch.setattr(sharing, "MAX_FROZEN_BYTES", max_bytes)
         nlp = make(bert, "textcat")
-        nlp.get_pipe("transformer").shared.frozen_rows.max_bytes = max_bytes
         freeze = freeze_transformer(until_step=100)
         encoded.clear()
         for _ in range(3):
@@ -275,70 +287,57 @@ def test_frozen_rows_are_forgotten_in_time(bert, encoded):
 
 
 @pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))]
+    "copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
 def test_copies_of_a_pipeline_that_was_used(bert, copied):
     """What it keeps of Docs is of no use to a copy, whose Docs are others."""
     nlp = make(bert)
-    encoder = nlp.get_pipe("transformer")
     module_of(nlp).requires_grad_(False)
-    encoder.update(examples_of(nlp))  # what is frozen remembers its texts
+    nlp.get_pipe("transformer").update(examples_of(nlp))  # which remembers its texts
     expected = answers(nlp.pipe(TEXTS))
-    other = copied(nlp)
-    for _ in range(3):
-        assert_close(answers(other.pipe(TEXTS, batch_size=2)), expected)
+    assert_close(answers(copied(nlp).pipe(TEXTS, batch_size=2)), expected)
 
 
-def test_a_doc_that_is_retokenized(bert):
+def test_a_doc_that_is_retokenized(pipeline):
     """Its rows are computed again, also where it has as many tokens as before."""
-    nlp = make(bert)
-    encoder = nlp.get_pipe("transformer")
-    (doc,) = encoder.pipe([nlp.make_doc("New York City today")])
+    encoder = pipeline.get_pipe("transformer")
+    (doc,) = encoder.pipe([pipeline.make_doc("New York City today")])
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[0:2])
         retokenizer.split(doc[3], ["to", "day"], [doc[2], doc[2]])
-    fresh = Doc(
-        nlp.vocab, [token.text for token in doc], [bool(t.whitespace_) for t in doc]
-    )
+    words, spaces = zip(*((t.text, bool(t.whitespace_)) for t in doc), strict=True)
+    fresh = Doc(pipeline.vocab, words, spaces)
     (actual,), (expected,) = (encoder.rows_of([one]).encodings for one in (doc, fresh))
     assert actual.n_rows.tolist() == expected.n_rows.tolist()
 
 
 def test_an_update_with_an_optimizer(bert):
     """nlp.update steps before listeners have learned; the encoder's step waits."""
-    moved = {}
-    for how in ("at once", "by the loop"):
-        nlp = make(bert)
-        module = module_of(nlp)
-        sgd, losses = Adam(0.01), []
+    moved = []
+    for sgd in (Adam(0.01), False):
+        nlp, losses = make(bert), []
+        by_the_loop = Adam(0.01)
         for _ in range(3):
-            actual = nlp.update(
-                examples_of(nlp),
-                sgd=sgd if how == "at once" else False,
-                annotates=["span_segmenter"],
-            )
-            losses.append(actual["textcat"])
-            if how != "at once":
+            settings = {"sgd": sgd, "annotates": ["span_segmenter"]}
+            losses.append(nlp.update(examples_of(nlp), **settings)["textcat"])
+            if not sgd:
                 for name in ("transformer", *HEADS):
-                    nlp.get_pipe(name).finish_update(sgd)
-        moved[how] = losses, [weight.detach().clone() for weight in module.parameters()]
-    (losses, weights), (expected, others) = moved.values()
+                    nlp.get_pipe(name).finish_update(by_the_loop)
+        moved.append((losses, dict(module_of(nlp).named_parameters())))
+    (losses, weights), (expected, others) = moved
     assert losses == pytest.approx(expected, rel=1e-4)
     assert len(set(losses)) == 3
-    names = [name for name, _ in module.named_parameters()]
-    for name, one, other in zip(names, weights, others, strict=True):
+    for name, weight in weights.items():
         if not name.endswith("key.bias"):  # which has no gradient but rounding
-            torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
+            torch.testing.assert_close(weight, others[name], atol=1e-4, rtol=1e-3)
 
 
 def test_frozen_from_the_beginning(bert):
     """spaCy initializes nothing that is frozen; the encoder is loaded all the same."""
-    nlp = spacy.blank("en")
-    config = encoder_config(bert)
-    nlp.add_pipe(config.pop("factory"), "transformer", config=config)
     model = {**MODELS["tagger"], "tok2vec": OWN_LISTENER}
-    nlp.add_pipe("tagger", config={"model": model})
-    nlp = spacy.util.load_model_from_config(nlp.config, auto_fill=True)
+    nlp = make_pipeline(
+        {"transformer": encoder_config(bert), "tagger": {"model": model}}
+    )
     examples = examples_of(nlp)
     with nlp.select_pipes(disable=["transformer"]):
         sgd = nlp.initialize(lambda: examples)
@@ -349,6 +348,4 @@ def test_frozen_from_the_beginning(bert):
         for _ in range(9)
     ]
     assert losses[-1] < losses[0]
-    for one, other in zip(before, module.parameters(), strict=True):
-        assert torch.equal(one, other)
-    assert [token.tag_ for token in nlp("New York")]
+    assert all(map(torch.equal, before, module.parameters()))

@@ -67,17 +67,12 @@ def test_suggester_gives_each_ngram_and_segment_once(
         assert {next(rows) for _ in one} == one
 
 
-def test_settings_of_the_suggester():
-    with pytest.raises(SpanftError, match="spans_key is ''"):
-        segment_suggester(spans_key="")
+def test_settings_of_the_suggester(nlp):
     with pytest.raises(SpanftError, match="min_size is 0"):
         segment_suggester(min_size=0)
     with pytest.raises(SpanftError, match="max_size is 2, but must be 0, or min_size"):
         segment_suggester(min_size=3, max_size=2)
     with pytest.raises(SpanftError, match="hidden_size is 0"):
         boundary_attention_reducer(0)
-
-
-def test_suggester_without_segmenter(nlp):
     with pytest.raises(SpanftError, match="annotating_components"):
         segment_suggester()([nlp.make_doc("no spans here")])

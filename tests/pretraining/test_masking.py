@@ -20,7 +20,7 @@ from spacy_spanft.pretraining.collator import (
     IGNORED,
     NO_WORD,
     tells_words,
-    word_starts,
+    words_in,
     words_of,
 )
 from spacy_spanft.pretraining.collator import _draw_fates as draw_fates
@@ -72,7 +72,7 @@ def assert_mean(values, expected):
     assert np.mean(values) == pytest.approx(expected, abs=error)
 
 
-def drawn_spans(n_words, n=12_000):
+def drawn_spans(n_words, n=6_000):
     random = np.random.default_rng(0)
     return [choose_spans(n_words, 0.15, random).lengths for _ in range(n)]
 
@@ -83,7 +83,7 @@ class TestLengths:
         assert span_lengths() @ np.arange(1, 11) == pytest.approx(3.8, abs=0.005)
 
     # The shortest run that has room for all lengths, and a long one.
-    @pytest.mark.parametrize("n_words", [13, 30, 97])
+    @pytest.mark.parametrize("n_words", [13, 97])
     def test_neither_the_budget_nor_the_ends_bias_them(self, n_words):
         drawn = drawn_spans(n_words)
         lengths = np.concatenate(drawn)
@@ -93,7 +93,7 @@ class TestLengths:
         assert (np.abs(shares - TRUE_LENGTHS) < error).all()
         assert_mean([sum(lengths) for lengths in drawn], 0.15 * n_words)
 
-    @pytest.mark.parametrize("n_words", [1, 2, 5, 9, 12])
+    @pytest.mark.parametrize("n_words", [1, 5, 12])
     def test_the_share_of_short_runs_is_exact(self, n_words):
         words = [sum(lengths) for lengths in drawn_spans(n_words)]
         assert_mean(words, 0.15 * n_words)
@@ -202,9 +202,9 @@ class TestWords:
         assert not tells_words(tokenizer)
         encoding = tokenizer("new york  cinema", add_special_tokens=False).encodings[0]
         assert set(encoding.word_ids) == {0}
-        starts = word_starts(encoding, "new york  cinema", by_space=True)
-        tokens = np.split(np.array(encoding.tokens), np.flatnonzero(starts)[1:])
-        joined = ["".join(some).replace("▁", "") for some in tokens]
+        words = words_in(encoding, tokenizer, has_words=False)
+        pieces = np.split(np.array(encoding.tokens), np.flatnonzero(np.diff(words)) + 1)
+        joined = ["".join(some).replace("▁", "") for some in pieces]
         assert [word for word in joined if word] == ["new", "york", "cinema"]
         # The collator gets the whole text as one word.
         text = "new york city is big " * 20
@@ -251,12 +251,12 @@ def runs(mask):
     return edges.reshape(-1, 2)
 
 
-def test_a_million_tokens(bert):
+def test_hundreds_of_thousands_of_tokens(bert):
     random = np.random.default_rng(0)
     collator = SpanMaskingCollator(bert, seed=1)
     total, fates, by_token = Counter(), Counter(), Counter()
     for number in itertools.count():
-        if total["tokens"] >= 1_000_000:
+        if total["tokens"] >= 400_000:
             break
         feature = example(random, bert, int(random.integers(40, 110)), most=3)
         masked = collator.mask({**feature, "key": (1, number)})
@@ -407,8 +407,6 @@ class TestCollator:
             SpanMaskingCollator(bert, masking="chance")
         with pytest.raises(SpanftError, match=r"share is 0\.5, but must be over 0"):
             SpanMaskingCollator(bert, share=0.5)
-        with pytest.raises(SpanftError, match="segment_ids"):
-            SpanMaskingCollator(bert, "ngrams")([bert(TEXT)])
         feature = {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1]}
         with pytest.raises(SpanftError, match=r"only \['input_ids', 'attention_m"):
             SpanMaskingCollator(bert)([feature])

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:mtime may not be reliable")
 
 # Four examples a step, of some twenty sequences: the second pass begins at step 6.
 TINY = {"batch_size": 4, "learning_rate": 1e-2, "save_every": 3}
-TINY |= {"accumulate": 1, "eval_share": 0.2, "log_every": 1}
+TINY |= {"accumulate": 1, "eval_share": 0.2}
 
 
 @pytest.fixture(autouse=True)
@@ -109,9 +109,9 @@ def interrupt(monkeypatch, at):
     monkeypatch.setattr(SpanObjective, "forward", stop)
 
 
-def words_of(tokenizer, lines, length=12, **settings):
+def words_of(tokenizer, lines, length=12):
     """Return the words of each sequence."""
-    columns = Packer(tokenizer, length, **settings)({"text": lines})
+    columns = Packer(tokenizer, length)({"text": lines})
     sequences = []
     for ids, numbers in zip(columns["input_ids"], columns["word_ids"], strict=True):
         assert len(ids) <= length
@@ -148,8 +148,6 @@ class TestPacking:
         lines = ["the new", "city", "", "is it", "", "", "good"]
         words = [["the", "new", "city"], ["is", "it"], ["good"]]
         assert words_of(tokenizer, lines) == words
-        words = [["the", "new"], ["city"], ["is", "it"], ["good"]]
-        assert words_of(tokenizer, lines, pack=False) == words
 
     def test_a_word_that_is_too_long_is_cut(self, tokenizer):
         lines = ["new " + "x" * 35 + " york", "y" * 25]
@@ -265,22 +263,12 @@ class TestTraining:
         assert has_sbo == ("--no-sbo" not in options)
         assert any("eval_sbo_loss" in line for line in log(tmp_path / "o")) == has_sbo
 
-    @pytest.mark.parametrize("kind", ["bert", "roberta"])
-    def test_from_scratch(self, kind, text, tmp_path):
-        model = save_encoder(tmp_path / "m", kind, max_length=40)
+    def test_from_scratch(self, text, tmp_path):
+        model = save_encoder(tmp_path / "m", "roberta", max_length=40)
         (model / "model.safetensors").unlink()  # only its shape is needed
-        size = {"bert": 120, "roberta": 340}[kind]
-        options = ["--from-scratch", "--layers=3", "--width=24", f"--vocab-size={size}"]
-        train(model, text, tmp_path / "o", *options, "--steps=1")
-        encoder = AutoModelForMaskedLM.from_pretrained(tmp_path / "o")
-        tokenizer = AutoTokenizer.from_pretrained(tmp_path / "o")
-        config = encoder.config
-        assert (config.num_hidden_layers, config.hidden_size) == (3, 24)
-        assert config.intermediate_size == 96
-        assert config.vocab_size == len(tokenizer) <= size
-        assert config.pad_token_id == tokenizer.pad_token_id
-        whole = tokenizer("new york city unbelievable")
-        assert len(whole["input_ids"]) - 2 <= 10  # it has 23 letters
+        train(model, text, tmp_path / "o", "--from-scratch", "--steps=1")
+        config = AutoModelForMaskedLM.from_pretrained(tmp_path / "o").config
+        assert (config.num_hidden_layers, config.hidden_size) == (1, 16)
 
     def test_epochs_of_a_compressed_file(self, model, text, tmp_path):
         settings = Settings(**{**TINY, "batch_size": 8, "epochs": 1.5})
@@ -296,7 +284,7 @@ class TestTraining:
 
 class TestResume:
     # In the first pass over the text and in the second, in mid-step.
-    @pytest.mark.parametrize("at", [2, 5, 10])
+    @pytest.mark.parametrize("at", [2, 10])
     def test_a_resumed_training_ends_where_it_would_have(
         self, model, text, whole, tmp_path, monkeypatch, at
     ):
@@ -323,16 +311,14 @@ class TestResume:
         assert same(weights(tmp_path / "a"), weights(whole[0]))
         assert log(tmp_path / "a")[-1]["step"] == 11  # its state is whole again
 
-    def test_after_the_last_step(self, model, text, tmp_path):
+    def test_after_the_last_step(self, model, text, whole, tmp_path):
         """Killed before the output was written, or run again: nothing more is done."""
-        options = ("--from-scratch", "--vocab-size=60", "--layers=1", "--steps=4")
-        train(model, text, tmp_path / "a", *options)
-        expected = weights(tmp_path / "a")
+        shutil.copytree(whole[0], tmp_path / "a")
         for name in ("config.json", "model.safetensors", "tokenizer.json"):
             (tmp_path / "a" / name).unlink()
-        train(model, text, tmp_path / "a", *options)
-        assert same(weights(tmp_path / "a"), expected)
-        assert len(AutoTokenizer.from_pretrained(tmp_path / "a")) <= 60
+        train(model, text, tmp_path / "a", *LONG)
+        assert same(weights(tmp_path / "a"), weights(whole[0]))
+        assert AutoTokenizer.from_pretrained(tmp_path / "a").is_fast
 
     def test_other_settings_and_models_within_need_to_be_asked_for(
         self, model, text, whole, tmp_path
@@ -349,12 +335,11 @@ class TestResume:
         train(model, text, output, "--steps=3", "--share=0.2", "--overwrite")
         assert not same(weights(output), expected)
 
-    @pytest.mark.parametrize("option", ["--sbo", "--overwrite"])
-    def test_nothing_of_others_is_touched(self, model, text, tmp_path, option):
+    def test_nothing_of_others_is_touched(self, model, text, tmp_path):
         theirs = tmp_path / "a" / CHECKPOINTS / "checkpoint-3"
         theirs.mkdir(parents=True)
         (theirs / "weights.pt").write_bytes(b"mine")
-        printed = train(model, text, tmp_path / "a", option, ok=False)
+        printed = train(model, text, tmp_path / "a", "--overwrite", ok=False)
         assert "no training was begun in it" in printed.stderr
         assert (theirs / "weights.pt").read_bytes() == b"mine"
 
@@ -382,19 +367,6 @@ class TestWrongInput:
         (line,) = (x for x in printed.stderr.splitlines() if x.startswith("✘"))
         return line
 
-    def test_slow_tokenizer(self, text, tmp_path):
-        from transformers import CTRLTokenizer
-
-        model = save_bert(tmp_path / "m")
-        for name in ("tokenizer.json", "vocab.txt", "tokenizer_config.json"):
-            (model / name).unlink()
-        (tmp_path / "vocab.json").write_text('{"<unk>": 0, "a</w>": 1}')
-        (tmp_path / "merges.txt").write_text("#version: 0.2\n\n")
-        files = (tmp_path / "vocab.json", tmp_path / "merges.txt")
-        CTRLTokenizer(*map(str, files)).save_pretrained(model)
-        line = self.error(model, text, tmp_path / "o")
-        assert "class 'CTRLTokenizer', for which" in line
-
     def test_no_masked_language_model(self, text, tokenizer, tmp_path):
         tokenizer.save_pretrained(tmp_path)
         (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
@@ -411,19 +383,12 @@ class TestWrongInput:
         file.write_bytes(b"caf\xe9\n")
         assert "--errors replace" in self.error(model, file, tmp_path / "q")
 
-    def test_no_accelerate(self, model, text, tmp_path, monkeypatch):
-        monkeypatch.setitem(sys.modules, "accelerate", None)
-        line = self.error(model, text, tmp_path / "o")
-        assert 'pip install "spacy-spanft[pretrain]"' in line
-
     @pytest.mark.parametrize(
         ("options", "message"),
         [
             (("--share=0.5",), "share is 0.5, but must be over 0, up to 0.4"),
             (("--max-length=65",), "max_length is 65, but must be from 3 to 40"),
-            (("--layers=2",), "can only be set from scratch"),
             (("--dictionary=x",), "masking is 'spans', which has no use for"),
-            (("--from-scratch", "--width=100"), "must be a multiple of 64"),
         ],
     )
     def test_settings(self, model, text, tmp_path, options, message):

@@ -16,7 +16,6 @@ TASKS = importlib.import_module("tasks").TASKS
 
 PLAIN = [word for word in WORDS if word.isalpha()]
 PART_SIZES = {"train": 40, "dev": 7, "test": 6, "test_mismatched": 5, "whole": 60}
-TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 
 
 def rows_of(task, part):
@@ -67,40 +66,23 @@ def content_of(task, doc):
     return " ".join(token.text for token in doc), spans
 
 
-def tsv(named=(), *broken, header=True, **columns):
-    """Write columns: a function of text, pair and label for each.
+def tsv(columns, *broken, header=True, **more):
+    """Write columns: what each holds of the texts a and b, the label and its number.
 
     Broken lines are put behind the first row.
     """
-    columns = {**dict(named), **columns}
+    columns = {**columns, **more}
 
     def write(task, part):
-        rows = rows_of(task, part)
+        labels = TASKS[task].labels
         lines = ["\t".join(columns)] if header else []
-        lines += ["\t".join(make(*row) for make in columns.values()) for row in rows]
+        for a, b, label in rows_of(task, part):
+            number = labels.index(label) if labels else None
+            row = "\t".join(columns.values())
+            lines.append(row.format(a=a, b=b, label=label, number=number))
         return "\n".join([*lines[:2], *broken, *lines[2:]]) + "\n"
 
     return write
-
-
-def number(task):
-    return lambda a, b, label: str(TASKS[task].labels.index(label))
-
-
-def first(a, b, label):
-    return a
-
-
-def second(a, b, label):
-    return b
-
-
-def name(a, b, label):
-    return str(label)
-
-
-def some(a, b, label):
-    return "x"
 
 
 def jsonl(task, part):
@@ -124,12 +106,12 @@ def parts(train, dev, test):
     return {"train": train, "dev": dev, "test": test}
 
 
-PAIR = {"sentence1": first, "sentence2": second}
-QQP = {"id": some, "question1": first, "question2": second}
-QQP["is_duplicate"] = number("qqp")
-COLA_RAW = {"0": some, "1": number("cola"), "2": some, "3": first}
-MRPC_RAW = {"\ufeffQuality": number("mrpc"), "#1 ID": some, "#2 ID": some}
-MRPC_RAW |= {"#1 String": first, "#2 String": second}
+PAIR = {"sentence1": "{a}", "sentence2": "{b}"}
+QQP = {"id": "x", "question1": "{a}", "question2": "{b}"}
+QQP["is_duplicate"] = "{number}"
+COLA_RAW = {"0": "x", "1": "{number}", "2": "x", "3": "{a}"}
+MRPC_RAW = {"\ufeffQuality": "{number}", "#1 ID": "x", "#2 ID": "x"}
+MRPC_RAW |= {"#1 String": "{a}", "#2 String": "{b}"}
 GLUE = {"train": "train.tsv", "test": "dev.tsv"}
 MNLI = {"train": "train.tsv", "test": "dev_matched.tsv"}
 MNLI["test_mismatched"] = "dev_mismatched.tsv"
@@ -139,21 +121,29 @@ SNLI = [
 ]
 LAYOUTS = {
     "cola-raw": ("CoLA", GLUE, tsv(COLA_RAW, header=False)),
-    "cola": ("CoLA", GLUE, tsv(sentence=first, label=number("cola"))),
-    "sst2": ("SST-2", GLUE, tsv(sentence=first, label=number("sst2"))),
+    "cola": ("CoLA", GLUE, tsv({"sentence": "{a}", "label": "{number}"})),
+    "sst2": ("SST-2", GLUE, tsv({"sentence": "{a}", "label": "{number}"})),
     "mrpc-raw": ("MRPC", GLUE, tsv(MRPC_RAW)),
-    "mrpc": ("MRPC", GLUE, tsv(PAIR, label=number("mrpc"))),
+    "mrpc": ("MRPC", GLUE, tsv(PAIR, label="{number}")),
     "qqp": ("QQP", GLUE, tsv(QQP, "1\tonly a part of", "2\tno\tlabel\t")),
-    "stsb": ("STS-B", GLUE, tsv(index=some, **PAIR, score=name)),
-    "stsb-label": ("STS-B", GLUE, tsv(PAIR, label=name)),
-    "mnli": ("MNLI", MNLI, tsv(index=some, **PAIR, label1=some, gold_label=name)),
-    "qnli": ("QNLI", GLUE, tsv(i=some, question=first, sentence=second, label=name)),
-    "rte": ("RTE", GLUE, tsv(index=some, **PAIR, label=name)),
-    "wnli": ("WNLI", GLUE, tsv(PAIR, label=number("wnli"))),
+    "stsb": ("STS-B", GLUE, tsv({"index": "x", **PAIR, "score": "{label}"})),
+    "stsb-label": ("STS-B", GLUE, tsv(PAIR, label="{label}")),
+    "mnli": (
+        "MNLI",
+        MNLI,
+        tsv({"index": "x", **PAIR}, label1="x", gold_label="{label}"),
+    ),
+    "qnli": (
+        "QNLI",
+        GLUE,
+        tsv({"i": "x"}, question="{a}", sentence="{b}", label="{label}"),
+    ),
+    "rte": ("RTE", GLUE, tsv({"index": "x", **PAIR}, label="{label}")),
+    "wnli": ("WNLI", GLUE, tsv(PAIR, label="{number}")),
     "snli": (
         "SNLI",
         parts("train.tsv", "dev.tsv", "test.tsv"),
-        tsv({"index": some, **PAIR, "gold_label": name}, "0\tno\tlabel\t-"),
+        tsv({"index": "x", **PAIR, "gold_label": "{label}"}, "0\tno\tlabel\t-"),
     ),
     "snli-jsonl": ("SNLI", SNLI[0], jsonl),
     "snli-raw": ("snli_1.0", SNLI[1], jsonl),

@@ -1,5 +1,4 @@
 import json
-from functools import cache
 
 import pytest
 import spacy
@@ -9,7 +8,8 @@ from spacy.training import Example
 from spacy_spanft import NgramDictionary
 from spacy_spanft.scale import row_files
 
-from .trained import train
+from ..tiny import OWN_LISTENER, encoder_config
+from .trained import save
 
 LABELS = ("good", "bad")
 
@@ -44,16 +44,26 @@ def examples(nlp):
 
 
 @pytest.fixture(scope="session")
-def trained(bert, tmp_path_factory):
-    @cache
-    def trained(task):
-        folder = tmp_path_factory.mktemp(task)
-        dictionary = NgramDictionary({f"new york {word}": 1 for word in "abcde"})
-        dictionary.to_disk(folder / "ngrams.tsv.gz")
-        settings = {"dictionary": str(folder / "ngrams.tsv.gz")}
-        return train(folder, task, bert, segmentation="spans", **settings)
-
-    return trained
+def encoded(bert, tmp_path_factory):
+    """A text classifier over spans of an encoder, with what the config of one holds."""
+    pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
+    model = {"@architectures": "spacy-spanft.SpanTextCat.v1", "tok2vec": OWN_LISTENER}
+    model |= {
+        "exclusive_classes": True,
+        "span_pooling": pooling,
+        "doc_pooling": pooling,
+    }
+    encoder = encoder_config(bert)
+    components = [(encoder.pop("factory"), encoder), ("span_segmenter", {})]
+    components.append(("textcat", {"model": model}))
+    block = {"@readers": "spacy.Corpus.v1", "path": "/home/me/data.spacy"}
+    config = {"corpora": {"train": block, "dev": block}}
+    performance = {"cats_macro_f": 0.5, "textcat_loss": 3.0}
+    folder = tmp_path_factory.mktemp("encoded") / "model"
+    save(folder, *components, config=config, performance=performance)
+    dictionary = NgramDictionary({f"new york {word}": 1 for word in "abcde"})
+    dictionary.to_disk(folder / "span_segmenter" / "segmenter" / "dictionary.tsv.gz")
+    return folder
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_rows_of_all_formats_keep_their_order_and_cells(
     model, source, ending, tmp_path
 ):
     path, output = write(tmp_path / source, ROWS), tmp_path / f"out.{ending}"
-    assert predict(str(model), path, output) == (11, 0, None)
+    assert predict(str(model), path, output) == (11, 0)
     rows = [{"text": row["text"]} for row in ROWS] if source == "in.txt" else ROWS
     assert read(output) == expected(model, rows)
     files = sorted(file.name for file in tmp_path.iterdir())
@@ -82,20 +82,19 @@ def test_other_processes_write_the_same_bytes(model, engine, tmp_path, monkeypat
 def test_each_gpu_has_one_process(monkeypatch):
     monkeypatch.setattr(prediction, "get_context", lambda method: CONTEXT)
     monkeypatch.setattr(prediction, "annotate", process_of)
-    pipelines = [prediction.Pipeline("nlp", None, gpu_id) for gpu_id in (3, 5)]
-    with prediction._workers("local", pipelines, None) as annotated:
-        processes = set(annotated([["a"]] * 4))
+    with prediction._workers("local", "nlp", None, [3, 5], None) as annotated:
+        processes = set(annotated([(0, [("a", "")])] * 4))
     assert sorted(gpu_id for gpu_id, _ in processes) == [3, 5]
     assert len({*dict(processes).values(), os.getpid()}) == 3
 
 
-def process_of(pipeline, texts):
-    return pipeline.gpu_id, os.getpid()
+def process_of(model, code, gpu_id, batch):
+    return gpu_id, os.getpid()
 
 
-def test_an_encoder_predicts_the_same_in_parts(trained, tmp_path, monkeypatch):
+def test_an_encoder_predicts_the_same_in_parts(encoded, tmp_path, monkeypatch):
     monkeypatch.setattr(row_files, "MOST_ROWS", 5)
-    model, output = str(trained("textcat")), tmp_path / "out.jsonl"
+    model, output = str(encoded), tmp_path / "out.jsonl"
     predict(model, write_lines(tmp_path / "in.jsonl", ROWS * 3), output)
     docs = spacy.load(model).pipe(row["text"] for row in ROWS * 3)
     for row, doc in zip(read(output), docs, strict=True):
@@ -106,9 +105,9 @@ def test_the_vocabulary_does_not_grow(model, tmp_path, monkeypatch):
     """A million texts have millions of words, which spaCy would keep for ever."""
     annotate, sizes = prediction.annotate, []
 
-    def watched(pipeline, batch):
-        results = annotate(pipeline, batch)
-        sizes.append(len(prediction.load_once(pipeline).vocab.strings))
+    def watched(*args):
+        results = annotate(*args)
+        sizes.append(len(prediction.load_once(*args[:-1]).vocab.strings))
         return results
 
     monkeypatch.setattr(prediction, "annotate", watched)
@@ -142,32 +141,39 @@ def test_types_of_parquet_are_kept(model, tmp_path):
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_rows_that_fail_go_to_a_side_file(model, ending, tmp_path):
+def test_rows_without_a_prediction_have_the_reason(model, tmp_path):
     reasons = {
         '{"id": "0", "text": null}': "has None in column 'text'",
         '{"id": "1", "text": " "}': "has no text",
         '{"id": "2"}': "has nothing in column 'text'.*: 'id'",
         "{oops": "not a JSON object",
         "[1]": r"not a JSON object: \[1\]",
-        '{"id": "8", "text": "a", "cats": 3}': "--prefix",
+        '{"id": "8", "text": "a", "cats": 3}': "'cats' .*--prefix",
     }
     failing = dict(zip((0, 2, 5, 6, 7, 8), reasons, strict=True))
     lines = [failing.get(n, json.dumps(row)) for n, row in enumerate(ROWS)]
-    path, output = tmp_path / "in.jsonl", tmp_path / f"out.{ending}"
+    path, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     path.write_text("\n".join(lines), "utf8")
-    predicted = predict(str(model), str(path), output)
-    assert predicted == (11, 6, tmp_path / f"out.{ending}.failed.jsonl")
+    assert predict(str(model), str(path), output) == (11, 6)
+    written = read(output)
     right = [row for n, row in enumerate(ROWS) if n not in failing]
-    assert read(output) == expected(model, right)
-    failures = read_lines(predicted.failures)
-    assert [row["row"] for row in failures] == [n + 1 for n in failing]
-    for row, pattern in zip(failures, reasons.values(), strict=True):
-        assert re.search(pattern, row["reason"])
-    assert failures[-1]["cells"] == {"id": "8", "text": "a", "cats": 3}
-    # Failures of an output that is overwritten are none of the new one's.
-    predict(str(model), write_lines(path, ROWS), output, force=True)
-    assert not predicted.failures.exists()
+    assert [row for row in written if "error" not in row] == expected(model, right)
+    for number, pattern in zip(failing, reasons.values(), strict=True):
+        assert re.search(pattern, written[number].pop("error"))
+    assert [written[n] for n in (0, 6, 8)] == [
+        *({"id": "0", "text": None}, {}, {"id": "8", "text": "a", "cats": 3})
+    ]
+
+
+def test_columns_of_parquet_are_those_of_all_rows(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(row_files, "MOST_ROWS", 1)
+    path = tmp_path / "in.csv"
+    path.write_text("id,text\n1,New York\n2\n3,b,c\n", "utf8")
+    assert predict(str(model), str(path), tmp_path / "out.parquet") == (3, 2)
+    first, second, third = read(tmp_path / "out.parquet")
+    assert (first["text"], first["error"]) == ("New York", None)
+    assert (second["id"], second["text"], second["cats"]) == ("2", None, None)
+    assert "more cells" in second["error"] == third["error"]
 
 
 @Language.component("spanft_test_refuses")
@@ -185,40 +191,20 @@ def test_texts_that_a_component_refuses_fail_alone(model, tmp_path):
     rows = [{"text": "refuse" if n in (0, 1, 6) else "a"} for n in range(9)]
     rows[7] = {"text": "a" * 1_000_001}
     path = write_lines(tmp_path / "in.jsonl", rows)
-    predicted = predict(str(tmp_path / "nlp"), path, tmp_path / "out.jsonl")
-    assert (predicted.n_rows, predicted.n_failures) == (9, 4)
+    assert predict(str(tmp_path / "nlp"), path, tmp_path / "out.jsonl") == (9, 4)
+    written = read_lines(tmp_path / "out.jsonl")
     # A pipeline that looks for no entities does not say that there are none.
-    assert [*read_lines(tmp_path / "out.jsonl")[0]] == ["text", "label", "cats"]
-    failures = read_lines(predicted.failures)
-    assert [row["row"] for row in failures] == [1, 2, 7, 8]
-    reasons = [row["reason"] for row in failures]
-    assert reasons[:3] == ["RuntimeError: this one"] * 3
-    assert "1000001" in reasons[3]
+    assert [*written[2]] == ["text", "label", "cats"]
+    errors = [row.get("error", "") for row in written]
+    assert [n for n, error in enumerate(errors) if error] == [0, 1, 6, 7]
+    assert errors[0] == errors[1] == errors[6] == "RuntimeError: this one"
+    assert "1000001" in errors[7]
     write_lines(tmp_path / "in.jsonl", rows[:2])
     with pytest.raises(SpanftError, match=r"None of the first 2 .* 1: RuntimeError"):
         predict(str(tmp_path / "nlp"), path, tmp_path / "none.jsonl")
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(SpanftError, match=r"no categories, entities or spans"):
         predict(str(tmp_path / "blank"), path, tmp_path / "o.jsonl")
-
-
-def test_types_of_json_are_widened_or_refused_before_predicting(
-    model, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(row_files, "MOST_ROWS", 1)
-    rows = [{"text": "a", "n": 1}, {"text": "b", "n": 1.5, "m": "x"}, {"text": "c"}]
-    rows.append({"text": " ", "n": "one"})  # which fails, and so does not count
-    path = write_lines(tmp_path / "in.jsonl", rows)
-    predict(str(model), path, tmp_path / "out.parquet")
-    written = parquet.read_table(tmp_path / "out.parquet").to_pylist()
-    cells = [(row["n"], row["m"]) for row in written]
-    assert cells == [(1.0, None), (1.5, "x"), (None, None)]
-    monkeypatch.setattr(prediction, "annotate", None)
-    for value in ({"n": "five"}, {"meta": {}}, {"id": "\ud800"}, {"n": 2**70}):
-        write_lines(tmp_path / "in.jsonl", [*rows, {"text": "d", **value}])
-        with pytest.raises(SpanftError, match=r"written as Parquet.*\.jsonl"):
-            predict(str(model), path, tmp_path / "other.parquet")
-    assert not (tmp_path / "other.parquet.parts").exists()
 
 
 def test_pairs(tmp_path):
@@ -231,8 +217,7 @@ def test_pairs(tmp_path):
     rows = [{"a": "one text", "b": "another"}, {"a": " ", "b": ""}, {"a": "a", "b": ""}]
     path, output = write(tmp_path / "in.csv", rows), tmp_path / "out.jsonl"
     pair = {"text": "a", "text_pair": "b"}
-    predicted = predict(str(tmp_path / "nlp"), path, output, **pair)
-    assert (predicted.n_rows, predicted.n_failures) == (3, 1)
+    assert predict(str(tmp_path / "nlp"), path, output, **pair) == (3, 1)
     cats = nlp(join_pair("one text", "another")).cats
     assert read_lines(output)[0] == {**rows[0], "cats": pytest.approx(cats)}
     for name, options, message in (
@@ -255,6 +240,8 @@ def test_pairs(tmp_path):
         ("in.csv", 'id,text\n1,"a\n', {}, "cannot be read as csv"),
         ("in.csv", "id,text\n1,a,b\n", {}, "more cells"),
         ("in.txt", b"\xff\n", {}, "--errors replace"),
+        ("in.jsonl", "{}", {"output": "out.parquet"}, r"Name a \.jsonl output"),
+        ("in.txt", "a\n", {"text": "label"}, "--prefix"),
         ("in.txt", "a\n", {"code": "no.py"}, "There is no file 'no.py'"),
         ("in.txt", "a\n", {"output": "out.csv"}, "must end in .parquet or .jsonl"),
         ("in.txt", "a\n", {"output": "in.txt/out.jsonl"}, "is a file"),
@@ -266,8 +253,7 @@ def test_wrong_inputs_leave_nothing_behind(
     model, source, data, how, message, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    for name in ("there.jsonl", "there.jsonl.failed.jsonl"):
-        (tmp_path / name).write_text("precious")
+    (tmp_path / "there.jsonl").write_text("precious")
     if data is not None:
         data = data if isinstance(data, bytes) else data.encode()
         (tmp_path / source).write_bytes(data)
@@ -279,13 +265,10 @@ def test_wrong_inputs_leave_nothing_behind(
 
 
 def test_command(model, tmp_path):
-    lines = '{"text": "New York", "label": "bad"}\n{}\n'
-    (tmp_path / "in.jsonl").write_text(lines, "utf8")
+    (tmp_path / "in.jsonl").write_text('{"text": "New York", "label": "bad"}\n{}\n')
     args = ("spanft", "predict", model, "in.jsonl", "out.jsonl")
-    done = run(*args, cwd=tmp_path, ok=False)
-    assert re.search(r"columns of these\s+names: 'label'.*--prefix", done.stderr, re.S)
     done = run(*args, "--prefix", "p_", cwd=tmp_path)
-    assert "1 of 2 rows. See out.jsonl.failed.jsonl" in done.stderr
+    assert "1 of 2 rows. See the column p_error" in done.stderr
     names = ["text", "label", "p_label", "p_cats", "p_ents", "p_spans"]
     assert [*read_lines(tmp_path / "out.jsonl")[0]] == names
     assert "--gpu-id" in run(*args, "-F", "-g", "x", cwd=tmp_path, ok=False).stderr

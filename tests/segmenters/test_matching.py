@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
-from spacy_spanft import NgramDictionary, default_dictionary
+from spacy_spanft import NgramDictionary
 from spacy_spanft.segmenters.matcher import HashTable
 from spacy_spanft.segmenters.ngram import NgramSegmenter
 
@@ -43,15 +43,6 @@ def test_equals_greedy_longest_match(nlp, dictionary, batch, attr):
         if attr == "LOWER":
             words = [word.lower() for word in words]
         assert spans == greedy_longest(words, set(ngrams), 6)
-
-
-def test_default_dictionary_on_text(nlp):
-    words = (
-        "the united states of america and new york city in the end of " * 50
-    ).split()
-    spans = NgramSegmenter()([Doc(nlp.vocab, words=words)])[0]
-    assert spans == greedy_longest(words, default_dictionary(), 5)
-    assert len(spans) > 100
 
 
 @pytest.mark.parametrize("word", ["mark", "root", "number", "IS_ALPHA", "LOWER"])

@@ -18,9 +18,8 @@ from spacy_spanft.segmenters.nltk_chunk import (
     NltkChunkSegmenter,
     PhraseChunker,
     has_phrase_data,
-    make_nltk_chunk_segmenter,
 )
-from spacy_spanft.segmenters.random import RandomSegmenter, make_random_segmenter
+from spacy_spanft.segmenters.random import RandomSegmenter
 
 TEXT = "The United Kingdom is made of England, Scotland, Wales and Northern Ireland."
 
@@ -29,18 +28,18 @@ class TestRandom:
     @given(words=st.lists(st.sampled_from("abc "), max_size=30), seed=st.integers())
     def test_spans_are_disjoint_in_order_and_in_bounds(self, nlp, words, seed):
         doc = Doc(nlp.vocab, words=words)
-        behind = 0
+        after = 0
         for start, end in RandomSegmenter([1, 1, 1, 1], seed)([doc])[0]:
-            assert behind <= start < end - 1 < len(doc)
-            behind = end
+            assert after <= start < end - 1 < len(doc)
+            after = end
 
     def test_the_same_doc_always_the_same_way(self, nlp):
-        segmenter = make_random_segmenter(seed=3)
+        segmenter = RandomSegmenter(seed=3)
         alone = segmenter([nlp(TEXT)])[0]
         assert segmenter([nlp("x"), nlp(TEXT), nlp("")])[1] == alone
         # In every process, whatever its hash seed, and in every version.
         assert alone == [(1, 3), (4, 6), (10, 12)]
-        cuts = {str(make_random_segmenter(seed=s)([nlp(TEXT)])) for s in range(-1, 5)}
+        cuts = {str(RandomSegmenter(seed=s)([nlp(TEXT)])) for s in range(-1, 5)}
         assert len(cuts) > 3
 
     def test_lengths_are_those_asked_for(self, nlp):
@@ -71,34 +70,36 @@ TREES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def chunker():
-    """NLTK's own tagger and chunker, trained on a few sentences of ours."""
-    tagger = nltk.UnigramTagger(TAGGED, backoff=nltk.DefaultTagger("NN"))
-    phrases = PhraseChunker(TREES * 5)
-    return NltkChunkSegmenter(lambda: tagger, lambda: phrases)
+@pytest.fixture
+def segmenter_of(monkeypatch):
+    """Return what makes a segmenter of any tagger and chunker of NLTK's."""
+
+    def make(tagger, chunker):
+        monkeypatch.setattr(nltk_chunk, "load_tagger", lambda: tagger)
+        monkeypatch.setattr(nltk_chunk, "load_entity_chunker", lambda: chunker)
+        return NltkChunkSegmenter()
+
+    return make
 
 
 class TestNltk:
-    def test_chunks_with_labels(self, nlp, chunker):
-        doc = nlp("the old dog has seen a man")
-        assert chunker([nlp(""), doc, nlp("  ")]) == [
-            [],
-            [(0, 3, "NP"), (3, 5, "VP"), (5, 7, "NP")],
-            [],
-        ]
+    def test_chunks_with_labels(self, nlp, segmenter_of):
+        tagger = nltk.UnigramTagger(TAGGED, backoff=nltk.DefaultTagger("NN"))
+        segmenter = segmenter_of(tagger, PhraseChunker(TREES * 5))
+        expected = [(0, 3, "NP"), (3, 5, "VP"), (5, 7, "NP")]
+        docs = [nlp(""), nlp("the old dog has seen a man"), nlp("  ")]
+        assert segmenter(docs) == [[], expected, []]
         doc = nlp("  the old \n dog")
-        spans = [doc[start:end].text for start, end, _ in chunker([doc])[0]]
+        spans = [doc[start:end].text for start, end, _ in segmenter([doc])[0]]
         assert spans == ["the old \n dog"]
 
-    def test_chunks_stay_inside_sentences(self, nlp):
+    def test_chunks_stay_inside_sentences(self, nlp, segmenter_of):
         words = ["the", "old", "man"]
-        doc = Doc(nlp.vocab, words=words, sent_starts=[True, True, False])
+        cut = Doc(nlp.vocab, words=words, sent_starts=[True, True, False])
         all_np = nltk.RegexpParser("NP: {<.*>+}")
-        segmenter = NltkChunkSegmenter(lambda: nltk.DefaultTagger("NN"), lambda: all_np)
-        assert segmenter([doc]) == [[(1, 3, "NP")]]
-        whole = Doc(nlp.vocab, words=words)
-        assert segmenter([whole]) == [[(0, 3, "NP")]]
+        segmenter = segmenter_of(nltk.DefaultTagger("NN"), all_np)
+        docs = [cut, Doc(nlp.vocab, words=words)]
+        assert segmenter(docs) == [[(1, 3, "NP")], [(0, 3, "NP")]]
 
     def test_training_leaves_the_global_random_numbers_alone(self):
         random.seed(5)
@@ -148,6 +149,6 @@ def test_chunks_by_nltks_data(nlp, chunker, text):
     if not has_phrase_data():
         pytest.skip("NLTK's data is not here")
     doc = nlp(re.sub(r"\[.. |\]", "", text))
-    spans = make_nltk_chunk_segmenter(chunker)([doc])[0]
+    spans = NltkChunkSegmenter(chunker)([doc])[0]
     expected = re.findall(r"\[(..) (.*?)\]", text)
     assert [(label, doc[s:e].text) for s, e, label in spans] == expected

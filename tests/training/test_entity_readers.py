@@ -98,7 +98,7 @@ class TestColumns:
         [
             ("a O\nb PER\n", r"Line 2 of '.*x' has the tag 'PER', but tags must be O"),
             ("a B-PER,B-LOC\n", "has the tag 'B-PER,B-LOC'"),
-            ("# id = 5\na O\n", "Line 1 .* begin with # are not comments"),
+            ("# id = 5\na O\n", "Line 1 .* with # are not comments"),
             ("1\ta\tO\n2\tb\tO\n", "first column of .* numbers the tokens"),
             ("a\t\n", "Line 1 of .* must be a token and its tag"),
             ("a NN O\nb c NN O\n", "Line 2 of .* 4 columns, but the first line has 3"),
@@ -258,8 +258,10 @@ class TestOffsets:
     def test_errors_name_the_row_and_the_span(self, nlp, write, label, expected):
         with pytest.raises(SpanftError, match=expected):
             ents(conll_corpus(write({"text": TEXT, "label": label})), nlp)
+
+    def test_files_of_something_else(self, nlp, write):
         with pytest.raises(SpanftError, match=r'Line 1 .* no "text"'):
             ents(conll_corpus(write({"txt": TEXT, "label": SPANS})), nlp)
-        write().with_suffix(".json").write_text("[")
-        with pytest.raises(SpanftError, match="is not valid JSON"):
-            ents(conll_corpus(write().with_suffix(".json")), nlp)
+        (path := write().with_suffix(".json")).write_text("[")
+        with pytest.raises(SpanftError, match="is not a JSON list of objects"):
+            ents(conll_corpus(path), nlp)

@@ -1,9 +1,7 @@
 """Training in two processes: what one process would learn from the same batches."""
 
-import os
 import random
 import socket
-import subprocess
 import sys
 from contextlib import ExitStack
 from itertools import count
@@ -25,10 +23,11 @@ from spacy_spanft.training.parallel import in_group, share_of, with_own_random_s
 from spacy_spanft.util._compat import torch_module
 
 from ..commands import run
+from ..interpreter import Interpreter
 from ..tiny import OWN_LISTENER, encoder_config
 
 ROOT = Path(__file__).parents[2]
-N_STEPS = 20
+N_STEPS = 10
 ACCUMULATE = (1, 2)
 POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 HEADS = {
@@ -187,27 +186,26 @@ def main(bert, output):
     distributed.destroy_process_group()
 
 
-@pytest.fixture(scope="module")
-def group(bert, tmp_path_factory):
-    """What two processes leave, which begin as torchrun starts them."""
-    folder = tmp_path_factory.mktemp("group")
+def run_group(*args, cwd):
+    """Run Python in two processes, with what torchrun tells each of them."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    shared = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    shared |= {"WORLD_SIZE": "2", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "ignore", "-m", __name__, str(bert), str(folder)]
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
     processes = [
-        subprocess.Popen(
-            command,
-            env={**shared, "RANK": rank, "LOCAL_RANK": rank},
-            text=True,
-            stderr=subprocess.PIPE,
-        )
+        Interpreter(*args, cwd=cwd, RANK=rank, LOCAL_RANK=rank, **shared)
         for rank in "01"
     ]
-    errors = [process.communicate(timeout=300)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], errors
+    outputs = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], outputs
+    return outputs
+
+
+@pytest.fixture(scope="module")
+def group(bert, tmp_path_factory):
+    """What two processes leave."""
+    folder = tmp_path_factory.mktemp("group")
+    run_group("-m", __name__, bert, folder, cwd=ROOT)
     return folder
 
 
@@ -273,7 +271,7 @@ def test_batches_are_the_same_whatever_else_draws_numbers():
 
 
 def test_command(bert, tmp_path):
-    """With torchrun itself: one log, one score, a pipeline like that of one process."""
+    """One log, one score, a pipeline like that of one process."""
     lines = [
         f'{{"text": "the film was {word} {i}", "label": "{word}"}}\n'
         for i, word in enumerate(["good", "bad"] * 9)
@@ -285,19 +283,10 @@ def test_command(bert, tmp_path):
     more += ["0.01", "--components.textcat.model.dropout", "0.0"]
     # Of each second batch a process has nothing to learn from, and no loss to show.
     more += ["--training.batcher.size", "17"]
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    train = ["-m", "spacy", "spanft", "train", "c.cfg", "--output", "two", *more]
-    done = subprocess.run(
-        [sys.executable, *torchrun, *train],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("LOSS TRANS") == 1
-    assert done.stderr.count("eval_frequency") == 1
+    train = ("-m", "spacy", "spanft", "train", "c.cfg", "--output", "two", *more)
+    stdout, stderr = map("".join, zip(*run_group(*train, cwd=tmp_path), strict=True))
+    assert stdout.count("LOSS TRANS") == 1
+    assert stderr.count("eval_frequency") == 1
     run("train", "c.cfg", "--output", "one", *more, cwd=tmp_path)
     alone, group = (spacy.load(tmp_path / n / "model-last") for n in ("one", "two"))
     assert alone.config == group.config

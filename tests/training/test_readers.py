@@ -11,7 +11,6 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.pairs import split_pair
 from spacy_spanft.training.checks import check_config
 from spacy_spanft.training.readers.classification import dataset_corpus, table_corpus
 from spacy_spanft.training.readers.held_out import held_out_corpus
@@ -149,19 +148,6 @@ def test_pairs_and_scores_through_the_registry(pair_nlp, write):
     ]
 
 
-def test_rows_without_text_are_warned_about(nlp, pair_nlp, write):
-    path = write("x.tsv", "text\tlabel\na\tx\n\tx\n \u3000\ty\n")
-    expected = r"2 of 3 rows have no text in column 'text': Line 3 of .*x\.tsv' is the"
-    with pytest.warns(UserWarning, match=expected):
-        examples = read(table_corpus(path), nlp)
-    assert [text for text, _ in examples] == ["a", "", " \u3000"]
-    path = write("y.tsv", "a\tb\tlabel\nx\t\t1\ny\tz\t2\n")
-    with pytest.warns(UserWarning, match="column 'b': Line 2 of .* is the first"):
-        examples = list(table_corpus(path, text="a", text_pair="b")(pair_nlp))
-    pairs = [split_pair(example.reference)[:2] for example in examples]
-    assert pairs == [("x", ""), ("y", "z")]
-
-
 def test_folders_of_spacys_files(nlp, tmp_path):
     for name, texts in {"a": "ab", "deep/c": "c"}.items():
         docs = [nlp.make_doc(text) for text in texts]
@@ -216,21 +202,18 @@ def test_scores_and_secret_labels_of_datasets(nlp, pair_nlp, save):
         ("x.tsv", "text\tb\n1\t2\n", {"label": "gold"}, "no column 'gold'.* label = "),
         ("x.tsv", "text\tlabel\n1\t2\n", {"labels": {"1": "x"}}, "Line 2 .* label '2'"),
         ("x.tsv", "text\tlabel\n1\ta\n", {"score": "label"}, "not a finite number"),
-        ("x.tsv", "text\tlabel\n1\ta\n", {"text": "label"}, "'label' is named twice"),
         ("x.tsv", "text\tlabel\na\tb\tc\n", {}, "Line 2 .* 3 cells, .* has 2 columns"),
         ("x.csv", "text,label\na,b,c\n", {}, 'must be quoted: "one, two".$'),
         ("x.tsv", "", {}, "no rows in"),
         ("x.tsv", "text\ttext\na\tb\n", {}, "header of .* 'text' twice"),
         ("x.tsv", "text\tlabel\na\t \n", {}, "Line 2 .* no label: .* holds ' '"),
         ("x.csv", 'text,label\na,b\n"open\n', {}, "Line 3 .* never closed"),
-        ("x.csv", 'text,label\n"open,b\n"c",d\n', {}, "Line 2 .* is not valid CSV"),
         ("x.jsonl", '{"text": 3, "label": "x"}', {}, "has 3 .* not a text"),
         ("x.jsonl", '{"text": "a", "label": ["x", null]}', {}, "None for a label"),
         ("x.jsonl", '{"text": "a"}\n' + 100_000 * "[", {}, "Line 2 .* not a JSON"),
         ("x.jsonl", '{"text": "a", "label": 1}\n{"label": 1}', {}, "in line 2 of"),
         ("x.jsonl", '{"text": "a", "n": true}', {"score": "n"}, "Line 1 .* column 'n'"),
         ("x.jsonl", '{"text": "a", "n": NaN}', {"score": "n"}, "Line 1 .* column 'n'"),
-        ("x.jsonl", f'{{"text": "a", "n": {400 * "9"}}}', {"score": "n"}, "column 'n'"),
         ("x.csv", f"text,label\n{'long ' * 9},1\n", {}, "Line 2 .* 45 characters of"),
         ("x.txt", "text\tlabel\n", {}, 'format = "tsv"'),
         ("x.csv", "text,label\na,b\n", {"format": "jsonl"}, "Line 1 .* not a JSON obj"),
@@ -315,25 +298,14 @@ def test_what_is_there_often_is_left_to_training():
     examples += [Example(NLP(often.text), often)] * 40
     for seed in range(20):
         train, dev = parts(examples, seed=seed)
-        assert len(train) + len(dev) == 100
-        assert train.count("again") == 40
-        assert len(dev) == 20
+        assert (train.count("again"), len(train), len(dev)) == (40, 80, 20)
     # Pairs of rows are held out together, as near to the share as they can be.
     train, dev = parts([example for example in of_labels("a" * 23) for _ in range(2)])
     assert not {*train} & {*dev}
     assert len(dev) in (8, 10)
-    twice, rare = examples[-1], of_labels("a")
-    train, dev = parts([twice] * 9 + rare * 2)
-    assert dev == ["text 0"] * 2
 
 
-def test_scores_are_spread_and_entities_are_by_the_rarest():
-    examples = of_labels("a" * 40)
-    for i, example in enumerate(examples):
-        example.reference.cats = {"score": i / 10}
-    _, dev = parts(examples)
-    quarters = Counter(int(text.split()[1]) // 10 for text in dev)
-    assert quarters == {0: 2, 1: 2, 2: 2, 3: 2}
+def test_entities_are_held_out_by_the_rarest():
     examples = []
     for i in range(20):
         doc = Doc(NLP.vocab, ["in", "Paris", f"{i}"])
@@ -360,6 +332,5 @@ def test_parts_that_overlap(change):
 def test_parts_that_cannot_be():
     with pytest.raises(SpanftError, match=r"has 1 \(3 rows\)"):
         parts(of_labels("a") * 3)
-    for share in (0, 1, float("nan")):
-        with pytest.raises(SpanftError, match=f"share is {share}, but must be a numb"):
-            held_out_corpus(lambda nlp: iter([]), "dev", share)
+    with pytest.raises(SpanftError, match="share is 1, but must be a number"):
+        held_out_corpus(lambda nlp: iter([]), "dev", 1)

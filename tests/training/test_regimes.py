@@ -297,19 +297,10 @@ class TestThaw:
 
 
 class TestErrors:
-    @pytest.mark.parametrize(
-        ("settings", "expected"),
-        [
-            ({}, "exactly one of .* and has none"),
-            ({"until_step": 1, "until_epoch": 2}, "has until_step, until_epoch"),
-            ({"until_step": -1}, "until_step is -1, but must be a number of 0"),
-            ({"until_share": float("nan")}, "until_share is nan"),
-            ({"until_step": 1, "steps_per_layer": 0}, "steps_per_layer is 0"),
-        ],
-    )
-    def test_settings(self, settings, expected):
+    def test_exactly_one_limit(self):
+        expected = "exactly one of .* has until_step, until_epoch"
         with pytest.raises(SpanftError, match=expected):
-            freeze_transformer(**settings)
+            freeze_transformer(until_step=1, until_epoch=2)
 
     def test_pipelines(self, bert, monkeypatch):
         nlp = spacy.blank("en")

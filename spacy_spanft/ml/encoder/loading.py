@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -36,11 +36,9 @@ _UNLIMITED = 512
 
 
 class Encoder(NamedTuple):
-    """An encoder and its tokenizer.
+    """A PyTorch module and its fast tokenizer.
 
-    module (Any): The PyTorch module.
-    tokenizer (Any): A fast tokenizer.
-    config (Any): The config of the whole model, of which the module may be a part.
+    The config is that of the whole model, of which the module may be a part.
     """
 
     module: Any
@@ -73,13 +71,6 @@ class EncoderSettings:
             check_separator(self.separator)
         check_settings("tokenizer_config", self.tokenizer_config)
         check_settings("transformer_config", self.transformer_config)
-        for name in ("dtype", "torch_dtype"):
-            if name in self.transformer_config:
-                raise SpanftError(
-                    f"transformer_config has {name!r}, but fine-tuning needs weights "
-                    'in single precision. To compute in another, set precision: "bf16" '
-                    'or "fp16".'
-                )
         expected = "a number of 1 or more"
         check_number("max_batch_rows", self.max_batch_rows, lambda n: n >= 1, expected)
 
@@ -118,14 +109,12 @@ def _longest_window(encoder: Encoder) -> int | None:
 
 def load_encoder(settings: EncoderSettings) -> Encoder:
     """Load an encoder, or that of an encoder-decoder, from the hub or a folder."""
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoModel
 
     name, given = settings.name, settings.transformer_config
     where = {key: given[key] for key in WHERE & set(given)}
     try:
-        config, unused = AutoConfig.from_pretrained(
-            name, **SAFE, **given, return_unused_kwargs=True
-        )
+        config = _read_config(name, given)
         _check_plain(config, name, where)
         remove_code(config)
         tokenizer = load_tokenizer(name, config, **settings.tokenizer_config)
@@ -134,7 +123,6 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
         raise
     except Exception as error:  # safetensors and tokenizers raise errors of no class
         raise _not_loaded(name, error) from error
-    _check_known(config, set(unused) & set(given) - WHERE)
     # Of a folder without any, transformers makes a tokenizer that knows no word.
     if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
         raise SpanftError(
@@ -170,7 +158,7 @@ def encoder_to_bytes(encoder: Encoder) -> bytes:
 def encoder_from_bytes(data: bytes, settings: EncoderSettings) -> Encoder:
     """Make an encoder of its bytes, which may come from anybody: none is run."""
     from safetensors.torch import load
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoModel
 
     message = srsly.msgpack_loads(data)
     saved_config = json.loads(message["config"])
@@ -180,15 +168,10 @@ def encoder_from_bytes(data: bytes, settings: EncoderSettings) -> Encoder:
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             (Path(folder) / name).write_bytes(content)
-        given = _without(WHERE, settings.transformer_config)
-        config, unused = AutoConfig.from_pretrained(
-            folder, **SAFE, **given, return_unused_kwargs=True
-        )
+        config = _read_config(folder, _without_where(settings.transformer_config))
         remove_code(config)
-        tokenizer = load_tokenizer(
-            folder, config, **_without(WHERE, settings.tokenizer_config)
-        )
-    _check_known(config, set(unused) & set(given))
+        given = _without_where(settings.tokenizer_config)
+        tokenizer = load_tokenizer(folder, config, **given)
     module = _encoder_of(AutoModel.from_config(config, **SAFE))
     try:
         module.load_state_dict(load(message["weights"]))
@@ -200,6 +183,20 @@ def encoder_from_bytes(data: bytes, settings: EncoderSettings) -> Encoder:
             f"{reason[:500]}"
         ) from error
     return _checked(module, tokenizer, config)
+
+
+def _read_config(folder: str, given: Mapping[str, Any]) -> Any:
+    from transformers import AutoConfig
+
+    config, unused = AutoConfig.from_pretrained(
+        folder, **SAFE, **given, return_unused_kwargs=True
+    )
+    for name in sorted(set(unused) & set(given) - WHERE):
+        raise SpanftError(
+            f"transformer_config has {name!r}, which a {type(config).__name__} does "
+            "not know. Is it misspelled?"
+        )
+    return config
 
 
 def _check_plain(config: Any, name: str, where: Mapping[str, Any]) -> None:
@@ -232,24 +229,13 @@ def _not_loaded(name: str, error: Exception) -> SpanftError:
     )
 
 
-def _check_known(config: Any, unknown: Iterable[str]) -> None:
-    for name in sorted(unknown):
-        raise SpanftError(
-            f"transformer_config has {name!r}, which a {type(config).__name__} does "
-            "not know. Is it misspelled?"
-        )
-
-
-def _without(names: Collection[str], settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: settings[name] for name in settings if name not in names}
+def _without_where(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: settings[name] for name in settings if name not in WHERE}
 
 
 def _encoder_of(module: Any) -> Any:
-    """Return the encoder alone.
-
-    In single precision: half tells no such small steps apart as those of fine-tuning.
-    """
     encoder = module.get_encoder() if module.config.is_encoder_decoder else module
+    # Half precision tells no such small steps apart as those of fine-tuning.
     return encoder.float()
 
 

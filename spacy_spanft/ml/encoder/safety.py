@@ -32,11 +32,7 @@ _TOKENIZER_FILE = re.compile(r"[\w.-]+\.(json|txt|model)")
 
 
 def check_settings(block: str, settings: Mapping[str, Any]) -> None:
-    """Raise for a setting that decides which code transformers runs.
-
-    block (str): The name of the settings in the config.
-    settings (Mapping[str, Any]): The settings, which may be nested.
-    """
+    """Raise for a setting, nested or not, that decides which code transformers runs."""
     for name, value in _nested(settings):
         if str(name).startswith("_") or _decides_code(name, value):
             raise SpanftError(
@@ -73,9 +69,7 @@ def remove_code(config: Any) -> None:
 def tokenizer_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files that a tokenizer reads, without what would run code.
 
-    files (Mapping[str, bytes]): The content of each file. Only plain names of JSON,
-        text and sentencepiece files are kept.
-    RETURNS (dict[str, bytes]): The files to save, or to write into a folder.
+    Only plain names of JSON, text and sentencepiece files are kept.
     """
     kept = {name: files[name] for name in files if _TOKENIZER_FILE.fullmatch(name)}
     config = json.loads(kept.get("tokenizer_config.json", "{}"))
@@ -88,11 +82,6 @@ def load_tokenizer(name: str, config: Any, **settings: Any) -> Any:
     """Load a tokenizer of a class that transformers has itself.
 
     Whatever else it has of the name that a file gives would be loaded in its place.
-
-    name (str): The name of the encoder on the hub, or its folder.
-    config (PretrainedConfig): The config of the encoder.
-    **settings: Settings of the tokenizer, or of where it is.
-    RETURNS (PreTrainedTokenizerBase): The tokenizer.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
     from transformers.models.auto import tokenization_auto as auto
@@ -122,8 +111,6 @@ def load_model(model_class: Any, name: str, **settings: Any) -> Any:
 
     Classes that generate text run what a folder has in custom_generate as soon as they
     are loaded, and ask nobody.
-
-    RETURNS (Any): What from_pretrained returns.
     """
     folder = Path(name, settings.get("subfolder", ""))
     if any((at / "custom_generate").exists() for at in (folder, Path(name))):

@@ -1,19 +1,20 @@
 """One encoder for several components: each text is encoded once."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc
-from thinc.api import Model
-from thinc.types import Floats2d
+from thinc.api import Model, chain
+from thinc.types import Floats2d, Ragged
 
 from ...errors import SpanftError
-from ..layers.doc_rows import DocRows, join_rows
+from ..layers.encoder_rows import DocRows, join_rows, rows_to_tokens
 
 EncoderModel = Model[list[Doc], DocRows]
+Tok2Vec = Model[list[Doc], list[Floats2d]]
 Backprop = Callable[[Floats2d], Any]
 # The rows of a batch, and which of its Docs is meant.
 Known = tuple[DocRows, int]
@@ -34,12 +35,18 @@ class SharedEncoder:
 
     They belong to their Doc as an attribute would (the table holds it weakly), until
     the last component has read them: a Doc that is kept does not keep its vectors.
+
+    While the encoder is frozen, the vectors of texts that components learn from are
+    remembered; of those that are predicted in between at their second time, so that
+    those of an evaluation are, and those of a stream are not.
     """
 
     def __init__(self, model: EncoderModel) -> None:
         """Share an encoder."""
         self.model = model
-        self.frozen_rows = FrozenRows()
+        self._n_bytes_left = MAX_FROZEN_BYTES
+        self.frozen_rows: dict[tuple[str, bytes], DocRows] = {}
+        self._seen: set[int] = set()
         self._unread: WeakKeyDictionary[Doc, _Unread] = WeakKeyDictionary()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -59,20 +66,34 @@ class SharedEncoder:
     def rows_of(self, docs: Sequence[Doc], learn: bool = False) -> DocRows:
         """Return the vectors of Docs, which need not have been in the pipeline.
 
-        docs (Sequence[Doc]): The Docs.
         learn (bool): Whether a component learns from them while the encoder is frozen,
             so that it will ask for the same texts again.
-        RETURNS (DocRows): Their vectors, as in prediction.
         """
-        ops, known = self.model.ops, list(map(self._take, docs))
-        missing = [doc for doc, part in zip(docs, known, strict=True) if part is None]
-        encoded = None
-        if missing or not docs:
-            encoded = self.frozen_rows.encode(self.model, missing)
-        rows = _completed(ops, docs, known, encoded)
+        rows = self._completed(docs, list(map(self._take, docs)), self.encode)
         if learn:
-            self.frozen_rows.add(ops, rows)
+            self._remember(rows)
         return rows
+
+    def encode(self, docs: list[Doc]) -> DocRows:
+        """Encode Docs, but for texts that are remembered."""
+        if not self.frozen_rows:
+            return self.model.predict(docs)
+        keys = list(map(_key_of, docs))
+        remembered = map(self.frozen_rows.get, keys)
+        known = [None if part is None else (part, 0) for part in remembered]
+        rows = self._completed(docs, known, self.model.predict)
+        self._remember(rows, [hash(key) in self._seen for key in keys])
+        if len(self._seen) > _MAX_SEEN:
+            self._seen.clear()
+        self._seen.update(map(hash, keys))
+        return rows
+
+    def forget(self) -> None:
+        """Forget all vectors: another encoder gives others."""
+        self._unread.clear()
+        self.frozen_rows.clear()
+        self._seen.clear()
+        self._n_bytes_left = MAX_FROZEN_BYTES
 
     def _take(self, doc: Doc) -> Known | None:
         """Return the vectors of a Doc, unless it was read or retokenized since."""
@@ -83,82 +104,32 @@ class SharedEncoder:
             self._unread[doc] = unread._replace(n_readers=unread.n_readers - 1)
         return unread.known
 
-    def forget(self) -> None:
-        """Forget all vectors: another encoder gives others."""
-        self._unread.clear()
-        self.frozen_rows.clear()
+    def _completed(
+        self,
+        docs: Sequence[Doc],
+        known: list[Known | None],
+        encode: Callable[[list[Doc]], DocRows],
+    ) -> DocRows:
+        """Join the rows that are known with those of the other Docs."""
+        missing = [doc for doc, part in zip(docs, known, strict=True) if part is None]
+        if len(missing) == len(docs):
+            return encode(missing)
+        encoded = encode(missing) if missing else None
+        new = iter(range(len(missing)))
+        parts: Any = [part or (encoded, next(new)) for part in known]
+        return join_rows(self.model.ops, docs, parts)
 
-
-class FrozenRows:
-    """The vectors of the texts that others learn from while the encoder is frozen.
-
-    Texts that are predicted in between are remembered at their second time, so that
-    those of an evaluation are, and those of a stream are not.
-    """
-
-    def __init__(self, max_bytes: int = MAX_FROZEN_BYTES) -> None:
-        """Begin with none; `max_bytes` is the size of all vectors together."""
-        self.max_bytes = max_bytes
-        self._rows: dict[tuple[str, bytes], DocRows] = {}
-        self._seen: set[int] = set()
-        self._n_bytes = 0
-
-    def __len__(self) -> int:
-        """Return the number of texts."""
-        return len(self._rows)
-
-    def encode(self, model: EncoderModel, docs: list[Doc]) -> DocRows:
-        """Encode Docs; `model` is always the same, and sees those that are new."""
-        if not self._rows:
-            return model.predict(docs)
-        rows = [self._rows.get(_key_of(doc)) for doc in docs]
-        missing = [doc for doc, part in zip(docs, rows, strict=True) if part is None]
-        encoded = model.predict(missing)
-        hashes = {hash(_key_of(doc)) for doc in missing}
-        self.add(model.ops, encoded, only=self._seen & hashes)
-        if len(self._seen) > _MAX_SEEN:
-            self._seen.clear()
-        self._seen |= hashes
-        known = [None if part is None else (part, 0) for part in rows]
-        return _completed(model.ops, docs, known, encoded)
-
-    def add(self, ops: Any, rows: DocRows, only: Container[int] | None = None) -> None:
-        """Remember the vectors of a batch, as far as there is room.
-
-        ops (Ops): The operations of the encoder's device.
-        rows (DocRows): The vectors.
-        only (Optional[Container[int]]): The hashes of the texts to remember; None
-            remembers all.
-        """
+    def _remember(self, rows: DocRows, wanted: Sequence[bool] | None = None) -> None:
+        """Remember the vectors of texts, or of those wanted, while there is room."""
         for index, doc in enumerate(rows.docs):
             key = _key_of(doc)
-            if key in self._rows or not (only is None or hash(key) in only):
+            if key in self.frozen_rows or not (wanted is None or wanted[index]):
                 continue
-            part = join_rows(ops, [], [(rows, index)])
-            if self._n_bytes + part.vectors.nbytes <= self.max_bytes:
-                self._n_bytes += part.vectors.nbytes
+            part = join_rows(self.model.ops, [], [(rows, index)])
+            if part.vectors.nbytes <= self._n_bytes_left:
+                self._n_bytes_left -= part.vectors.nbytes
                 # A slice would keep all of the batch.
-                self._rows[key] = part._replace(vectors=part.vectors.copy())
-
-    def clear(self) -> None:
-        """Forget all of them."""
-        self._rows.clear()
-        self._seen.clear()
-        self._n_bytes = 0
-
-
-def _completed(
-    ops: Any,
-    docs: Sequence[Doc],
-    known: Sequence[Known | None],
-    encoded: DocRows | None,
-) -> DocRows:
-    """Join the rows that are known with those that were encoded for the other Docs."""
-    if encoded is not None and not any(known):
-        return encoded
-    new = iter(range(len(docs)))
-    places: Any = [part or (encoded, next(new)) for part in known]
-    return join_rows(ops, docs, places)
+                self.frozen_rows[key] = part._replace(vectors=part.vectors.copy())
 
 
 def _tokens_of(doc: Doc) -> bytes:
@@ -199,7 +170,7 @@ class EncoderListener(Model[list[Doc], DocRows]):
 
     @property
     def shared(self) -> SharedEncoder:
-        """The encoder."""
+        """The encoder, or an error where there is none to listen to."""
         if self.encoder is None:
             raise SpanftError(
                 f"A component listens to the encoder {self.upstream_name!r}, and none "
@@ -226,3 +197,48 @@ def init(model: EncoderListener, X: list[Doc] | None = None, Y: Any = None) -> N
 def no_gradient(d_rows: Floats2d) -> list[Doc]:
     """Drop the gradient of an encoder that is not trained."""
     return []
+
+
+def encoder_listener(
+    pooling: Model[Ragged, Floats2d], upstream: str = "*", grad_factor: float = 1.0
+) -> Tok2Vec:
+    """Build `spacy-spanft.EncoderListener.v1`: a `spanft_encoder` as a tok2vec.
+
+    pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces, such
+        as reduce_mean.v1. Layers that pool spans ignore it.
+    upstream (str): The name of the encoder's component; "*" for any.
+    grad_factor (float): The factor of the gradients.
+    """
+    model: Any = chain(EncoderListener(upstream), rows_to_tokens(pooling, grad_factor))
+    return model
+
+
+def tok2vec_encoder(
+    encoder: Model[list[Doc], DocRows],
+    pooling: Model[Ragged, Floats2d],
+    grad_factor: float = 1.0,
+) -> Tok2Vec:
+    """Build `spacy-spanft.Tok2VecEncoder.v1`: an encoder of a component's own.
+
+    `nlp.replace_listeners` puts it in the place of a listener.
+
+    encoder (Model[List[Doc], DocRows]): The encoder.
+    pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces.
+    grad_factor (float): The factor of the gradients.
+    """
+    model: Any = chain(encoder, rows_to_tokens(pooling, grad_factor))
+    return model
+
+
+def replace_listener_cfg(
+    encoder: dict[str, Any], listener: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the config of what a listener is replaced with."""
+    while "pooling" not in listener:  # spaCy gives what stands in model.tok2vec
+        listener = listener["tok2vec"]
+    return {
+        "@architectures": "spacy-spanft.Tok2VecEncoder.v1",
+        "encoder": encoder,
+        "pooling": listener["pooling"],
+        "grad_factor": listener.get("grad_factor", 1.0),
+    }

@@ -5,7 +5,6 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.attrs import IDX, LENGTH, SPACY
 from spacy.tokens import Doc
 
@@ -17,18 +16,13 @@ _TRUNCATING = Lock()
 
 
 class Window(NamedTuple):
-    """Wordpieces that an encoder reads at once.
-
-    ids (list[int]): The wordpieces, [CLS] and the like among them.
-    type_ids (list[int]): The text of a pair that each is of; [] if the tokenizer has
-        none.
-    offsets (Ints): The characters of each in its Doc, (n_wordpieces, 2); the same twice
-        where it has none.
-    """
+    """Wordpieces that an encoder reads at once, [CLS] and the like among them."""
 
     ids: list[int]
-    type_ids: list[int]
-    offsets: Ints
+    type_ids: list[int]  # the text of a pair that each is of; [] for no types
+    offsets: (
+        Ints  # the characters of each in its Doc, (n_wordpieces, 2); none is (i, i)
+    )
 
 
 def cut_windows(
@@ -40,7 +34,6 @@ def cut_windows(
 ) -> list[list[Window]]:
     """Encode Docs as Hugging Face does, and return the windows of each.
 
-    tokenizer (PreTrainedTokenizerFast): The tokenizer of the encoder.
     size (int): The most wordpieces of a window.
     overlap (int): The number of wordpieces of a text that two windows share.
     separator (Optional[str]): The separator between the texts of a pair. A Doc with
@@ -85,8 +78,10 @@ def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
     """
     sizes = [len(window.ids) for window in windows]
     width = max(sizes, default=1)
+    columns = doc.to_array([IDX, LENGTH, SPACY]).astype(np.int64)
+    begins, ends = columns[:, 0], columns.sum(axis=1)
     pairs = [
-        _tokens_of(doc, window.offsets, number * width)
+        _pair_up(begins, ends, window.offsets, number * width)
         for number, window in enumerate(windows)
     ]
     tokens, rows = map(np.concatenate, zip(*pairs, strict=True))
@@ -126,20 +121,16 @@ def _place_in_doc(
     window.offsets[special] = (token.idx, token.idx + len(token))
 
 
-def _tokens_of(
-    doc: Doc, offsets: Ints, first_row: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pair_up(
+    begins: Ints, ends: Ints, offsets: Ints, first_row: int
+) -> tuple[Ints, Ints]:
     """Pair tokens with the wordpieces that share a character with them."""
-    columns = doc.to_array([IDX, LENGTH, SPACY]).astype(np.int64)
-    begins, ends = columns[:, 0], columns.sum(axis=1)
     pieces = np.flatnonzero(offsets[:, 1] > offsets[:, 0])
     first = np.searchsorted(ends, offsets[pieces, 0], side="right")
     last = np.searchsorted(begins, offsets[pieces, 1], side="left")
     n_tokens = np.maximum(last - first, 0)
-    inside = np.arange(n_tokens.sum()) - np.repeat(
-        np.cumsum(n_tokens) - n_tokens, n_tokens
-    )
-    tokens = np.repeat(first, n_tokens) + inside
+    tokens = np.repeat(first - (np.cumsum(n_tokens) - n_tokens), n_tokens)
+    tokens += np.arange(len(tokens))
     return tokens, first_row + np.repeat(pieces, n_tokens)
 
 

@@ -9,7 +9,7 @@ from thinc.types import Floats2d
 
 from ..alignment import NO_SPANS, Encoding, Ints, align_pieces, get_spans
 from ..pairs import check_separator, split_pair
-from .doc_rows import DocRows
+from .encoder_rows import DocRows
 from .sequences import upload
 
 InT = DocRows
@@ -22,18 +22,12 @@ _SHRINK = 0.999
 
 
 class Sides(NamedTuple):
-    """The pieces of the two texts of each pair, one pair after the other.
+    """The pieces of the two texts of each pair, one pair after the other."""
 
-    docs (Ints): The Docs that are pairs with rows on both sides, (n_pairs,).
-    rows (Ints): The rows of the pieces.
-    lengths (Ints): The number of rows of each piece, (n_pieces,).
-    counts (Ints): The number of pieces of the first and the second text, (n_pairs, 2).
-    """
-
-    docs: Ints
-    rows: Ints
-    lengths: Ints
-    counts: Ints
+    docs: Ints  # those that are pairs with rows on both sides, (n_pairs,)
+    rows: Ints  # of the pieces
+    lengths: Ints  # the number of rows of each piece, (n_pieces,)
+    counts: Ints  # of the pieces of the first and the second text, (n_pairs, 2)
 
 
 def pair_match(separator: str, spans_key: str | None = None) -> Model[InT, OutT]:
@@ -43,12 +37,10 @@ def pair_match(separator: str, spans_key: str | None = None) -> Model[InT, OutT]
     highest cosine with a piece of the other counts; the result is the mean over the
     pieces of a text, and over both texts.
 
-    It becomes Fisher's z = artanh(cosine): an encoder of pairs gives both texts much
-    the same vector, and what tells pairs apart is how near to 1 the cosine is. It is
-    repeated as often as the encoder is wide. Optimizers such as Adam move each weight
+    It becomes Fisher's z = artanh(cosine): what tells pairs apart is how near to 1 the
+    cosine is. It is repeated as often as the encoder is wide: Adam moves each weight
     equally far, and a single one beside the hundreds of [CLS] would hardly learn.
 
-    separator (str): The separator between the two texts.
     spans_key (Optional[str]): The key in doc.spans of the pieces; None compares the two
         texts as wholes, by the cosine of their means.
     """
@@ -101,7 +93,6 @@ def _match(
 
     units (Floats2d): The pieces' vectors, of length 1.
     indices (tuple[list[Ints1d], list[Ints1d]]): The `_indices` of both sides.
-    longest (list[int]): The most pieces of a first, and of a second text.
     """
     xp = ops.xp
     padded, filled = [], []

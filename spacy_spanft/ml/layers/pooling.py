@@ -43,8 +43,7 @@ def cnn_pooling(kernel_size: int = 3) -> Pooling:
 
 def attention_pooling() -> Pooling:
     """Average each sequence by softmax(w · tanh(W t + b)) (Lin et al., 2017)."""
-    pooling: Pooling = finite(with_nonempty(attention_sum()))
-    return pooling
+    return finite(with_nonempty(attention_sum()))
 
 
 def max_pooling() -> Pooling:
@@ -53,20 +52,15 @@ def max_pooling() -> Pooling:
 
 
 def first_pooling() -> Pooling:
-    """Take the first row of each sequence, as BERT does for the tokens of NER.
-
-    Tokens without wordpieces, such as a line break, become zeros; thinc's own
-    reduce_first raises an error.
-    """
+    """Take the first row of each sequence; a token without wordpieces becomes zeros."""
     return with_nonempty(reduce_first())
 
 
 def boundary_attention_reducer(hidden_size: int = 128) -> Pooling:
     """Build `spacy-spanft.BoundaryAttentionReducer.v1`: [s; e; g] of each span.
 
-    s and e come from its first and its last token, each through its own feed-forward
-    network, and g is the attention over all of its tokens (Jurafsky and Martin, Speech
-    and Language Processing, chapter 11).
+    s and e come from its first and its last token, each through a feed-forward network,
+    and g is the attention over all of its tokens (Jurafsky and Martin, chapter 11).
 
     hidden_size (int): The width of s, of e, and of the attention's hidden layer.
     """
@@ -74,22 +68,20 @@ def boundary_attention_reducer(hidden_size: int = 128) -> Pooling:
     start: Pooling = chain(reduce_first(), feed_forward(hidden_size))
     end: Pooling = chain(reduce_last(), feed_forward(hidden_size))
     parts = start, end, attention_sum(hidden_size)
-    pooling: Pooling = finite(with_nonempty(concatenate(*parts)))
-    return pooling
+    return finite(with_nonempty(concatenate(*parts)))
 
 
 def attention_sum(hidden_size: int | None = None) -> Pooling:
     """Make the layer: the sum of a_j t_j, a = softmax(w · tanh(W t + b)).
 
-    No sequence may be empty: see `with_nonempty`.
-
     hidden_size (Optional[int]): The number of rows of W; None takes the width.
     """
-    dims = {"nO": None, "nI": None, "nH": hidden_size}
-    params: dict[str, Any] = {"W": None, "b": None, "w": None}
-    init = init_attention
     return Model(
-        "attention_sum", forward_attention, init=init, dims=dims, params=params
+        "attention_sum",
+        forward_attention,
+        init=init_attention,
+        dims={"nO": None, "nI": None, "nH": hidden_size},
+        params={"W": None, "b": None, "w": None},
     )
 
 
@@ -148,9 +140,8 @@ def init_attention(model: Pooling, X: Ragged | None = None, Y: Any = None) -> No
         model.set_dim("nI", get_width(X))
     width = model.get_dim("nI")
     model.set_dim("nO", width)
-    if model.has_dim("nH") is None:
-        model.set_dim("nH", width)
-    hidden_size = model.get_dim("nH")
+    hidden_size = model.maybe_get_dim("nH") or width
+    model.set_dim("nH", hidden_size)
     model.set_param("W", glorot_uniform_init(model.ops, (hidden_size, width)))
     model.set_param("b", model.ops.alloc1f(hidden_size))
     w: Any = glorot_uniform_init(model.ops, (1, hidden_size))
@@ -158,10 +149,7 @@ def init_attention(model: Pooling, X: Ragged | None = None, Y: Any = None) -> No
 
 
 def pooler() -> Dense:
-    """Make BERT's pooler, tanh(W x + b), as wide as its input.
-
-    It stands between [CLS] and the layer that classifies it.
-    """
+    """Make BERT's pooler, tanh(W x + b), as wide as its input."""
     dims: dict[str, int | None] = {"nO": None, "nI": None}
     params: dict[str, Any] = {"W": None, "b": None}
     return Model(POOLER, forward_pooler, init=init_dense, dims=dims, params=params)
@@ -177,10 +165,7 @@ def forward_pooler(
 
 
 def feed_forward(hidden_size: int) -> Dense:
-    """Make the layer V ReLU(W x + b) + c, as `chain(Relu(n), Linear(n))` in thinc.
-
-    hidden_size (int): The width of the hidden layer, and of the output.
-    """
+    """Make the layer V ReLU(W x + b) + c, as `chain(Relu(n), Linear(n))` in thinc."""
     dims: dict[str, int | None] = {"nO": hidden_size, "nI": None}
     params: dict[str, Any] = dict.fromkeys(["W", "b", "V", "c"])
     init = init_dense

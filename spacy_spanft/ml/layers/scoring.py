@@ -18,13 +18,10 @@ _UNLIKELY = -10.0
 
 
 def fixed_dropout(rate: float) -> Layer:
-    """Make a dropout layer that `[training] dropout` does not change.
-
-    spaCy sets every attribute called dropout_rate before each update, so that thinc's
-    Dropout forgets its own.
-    """
+    """Make a dropout layer that `[training] dropout` does not change, as thinc's."""
     expected = "0 or more, and less than 1"
     check_number("dropout", rate, lambda x: 0 <= x < 1, expected)
+    # Not called dropout_rate, which spaCy sets before each update.
     return Model("fixed_dropout", forward_dropout, attrs={"rate": rate})
 
 
@@ -42,13 +39,15 @@ def forward_dropout(
 def zeros_for_nothing(scores: Layer) -> Layer:
     """Wrap a layer so that rows of zeros are scored 0, and nothing learns from them.
 
-    An empty text has such features. spaCy scores a batch of empty texts 0 without
-    asking the model, so an empty text among others is scored 0, too.
+    So are empty texts among others, as a batch of nothing but such is by spaCy.
     """
-    dims: dict[str, int | None] = {"nI": None, "nO": None}
-    layers = [scores]
-    name = "zeros_for_nothing"
-    return Model(name, forward_zeros, init=init_zeros, layers=layers, dims=dims)
+    return Model(
+        "zeros_for_nothing",
+        forward_zeros,
+        init=init_zeros,
+        layers=[scores],
+        dims={"nI": None, "nO": None},
+    )
 
 
 def forward_zeros(
@@ -68,8 +67,6 @@ def init_zeros(model: Layer, X: Floats2d | None = None, Y: Any = None) -> None:
 def resizable_output(exclusive: bool, nO: int | None = None) -> tuple[Layer, Layer]:
     """Make a softmax, or a linear layer whose scores are independent.
 
-    exclusive (bool): Whether there is exactly one class.
-    nO (Optional[int]): The number of classes.
     RETURNS (tuple[Model, Model]): The layer with the weights, and the one around it
         that can be resized.
     """
@@ -82,11 +79,7 @@ def resizable_output(exclusive: bool, nO: int | None = None) -> tuple[Layer, Lay
 
 
 def small_normal_init(ops: Any, shape: tuple[int, ...]) -> Any:
-    """Draw the weights as BERT's own heads do, N(0, 0.02).
-
-    With zeros, as in spaCy's own models, the encoder learns nothing at first, and less
-    in the end.
-    """
+    """Draw the weights as BERT's heads do; from zeros, the encoder learns less."""
     return ops.asarray(np.random.normal(0, 0.02, shape), dtype="f")
 
 
@@ -94,17 +87,15 @@ def linear_cross_entropy(nO: int | None = None, nI: int | None = None) -> Layer:
     """Build `spacy-spanft.LinearCrossEntropy.v1`: a linear layer, a logistic function.
 
     It replaces spacy.LinearLogistic.v1 in `spancat`, and predicts as that does. Its
-    gradient is that of the cross-entropy. spaCy's is that of the squared error, which
-    vanishes where all scores are small: as hardly any candidate is a span, the first
-    steps can lead to where it learns no more.
+    gradient is that of the cross-entropy; that of the squared error vanishes where all
+    scores are small, and as hardly any candidate is a span, they soon are.
 
     nO (Optional[int]): The number of labels.
     nI (Optional[int]): The width.
     """
     linear: Layer = Linear(nO, nI, init_W=small_normal_init)
     logistic: Layer = Model("logistic_cross_entropy", forward_logistic)
-    scorer: Layer = finite(chain(linear, logistic))
-    return scorer
+    return finite(chain(linear, logistic))
 
 
 def forward_logistic(

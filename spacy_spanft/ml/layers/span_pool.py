@@ -20,7 +20,7 @@ from ..alignment import (
     get_spans,
     rows_of_windows,
 )
-from .doc_rows import DocRows
+from .encoder_rows import DocRows
 from .pooling import Pooling, pooler
 from .scoring import zeros_for_nothing
 from .sequences import Sequences, upload
@@ -47,10 +47,7 @@ def span_pool(
 
 
 def text_pool(span_pooling: Pooling, doc_pooling: Pooling) -> Pool:
-    """Make the layer: two convolutions over the whole text, then the maximum.
-
-    The windows of `span_pooling` are the first convolution.
-    """
+    """Make the layer: the windows of `span_pooling` over the whole text, pooled."""
     if not span_pooling.has_ref("window"):
         raise SpanftError(
             'Without segmentation (segmentation = "none"), the windows of the span '
@@ -126,7 +123,7 @@ def init(model: Pool, X: Ragged | None = None, Y: Floats2d | None = None) -> Non
 
 
 def text_vector(summary: Summary = "cls", has_pooler: bool = False) -> Pool:
-    """Make the layer, followed by a pooler if there is one."""
+    """Make a `doc_summary`, followed by a pooler if there is one."""
     if not has_pooler:
         return doc_summary(summary)
     model: Model[Any, Any] = chain(doc_summary(summary), zeros_for_nothing(pooler()))
@@ -142,9 +139,8 @@ def init_pooler(model: Pool, X: Ragged | None = None, Y: Any = None) -> None:
 def doc_summary(summary: Summary = "cls") -> Pool:
     """Make the layer. A Doc without any row becomes zeros.
 
-    summary (Literal["cls", "mean"]): "cls" takes the row that stands for the text, and
-        the mean where the encoder has none (curated transformers, tok2vec); "mean"
-        takes that of all wordpieces, [CLS] and [SEP] among them.
+    summary (Literal["cls", "mean"]): "mean" takes that of all wordpieces, [CLS] among
+        them, and so does "cls" where no row stands for the text (curated, tok2vec).
     """
     return Model(SUMMARY, forward_summary, attrs={"summary": summary})
 

@@ -15,19 +15,18 @@ from thinc.util import get_width
 from ..alignment import (
     Ints,
     align_tokens,
-    check_spans_key,
     get_spans,
     lengths_of_pieces,
     mark_sample,
 )
-from .doc_rows import DocRows
-from .encoder_rows import encoder_rows
+from .encoder_rows import DocRows, encoder_rows
 from .pooling import Pooling
 from .scoring import finite
 from .sequences import Sequences, upload, with_nonempty
-from .span_window import check_kernel_size, span_window
+from .span_window import span_window
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
+SpanTokens = Model[DocRows, list[Floats2d]]
 
 
 def span_tok2vec(
@@ -52,8 +51,8 @@ def span_tok2vec(
     keep_tokens (bool): Whether a token's own vector stands beside the others.
     """
     key = spans_key if segmentation == "spans" else None
-    settings = tok2vec, token_pooling, spans_key, kernel_size, keep_tokens
-    return _build(*settings, window_key=key, pooled_key=None)
+    tokens = span_tokens(token_pooling, kernel_size, key, keep_tokens)
+    return _tok2vec(tok2vec, tokens, spans_key)
 
 
 def span_beside_tok2vec(
@@ -66,31 +65,18 @@ def span_beside_tok2vec(
 ) -> Tok2Vec:
     """Build `spacy-spanft.SpanTok2Vec.v2`: each token beside its window and its span.
 
-    The window is that of v1, but it goes over the whole text: it sees what is around a
-    span. The span is the maximum over the windows of its tokens. The settings are those
-    of `spacy-spanft.SpanTok2Vec.v1`.
+    The window goes over the whole text: it sees what is around a span. The span is the
+    maximum over the windows of its tokens. The settings are those of
+    `spacy-spanft.SpanTok2Vec.v1`.
 
     segmentation (Literal["spans", "none"]): "none" leaves out the spans.
     """
     key = spans_key if segmentation == "spans" else None
-    settings = tok2vec, token_pooling, spans_key, kernel_size, keep_tokens
-    return _build(*settings, window_key=None, pooled_key=key)
+    tokens = span_tokens(token_pooling, kernel_size, None, keep_tokens, key)
+    return _tok2vec(tok2vec, tokens, spans_key)
 
 
-def _build(
-    tok2vec: Tok2Vec,
-    token_pooling: Pooling,
-    spans_key: str,
-    kernel_size: int,
-    keep_tokens: bool,
-    window_key: str | None,
-    pooled_key: str | None,
-) -> Tok2Vec:
-    check_spans_key(spans_key)
-    check_kernel_size(kernel_size)
-    window = span_window(kernel_size, before=kernel_size // 2)
-    pooling = with_nonempty(token_pooling)
-    tokens = span_tokens(pooling, window, window_key, keep_tokens, pooled_key)
+def _tok2vec(tok2vec: Tok2Vec, tokens: SpanTokens, spans_key: str) -> Tok2Vec:
     rows = encoder_rows(tok2vec)
     model = finite(chain(rows, tokens))
     model.init = partial(init_tok2vec, rows, tokens, spans_key)
@@ -114,13 +100,10 @@ def init_tok2vec(
     model.set_dim("nO", tokens.get_dim("nO"))
 
 
-SpanTokens = Model[DocRows, list[Floats2d]]
-
-
 def span_tokens(
     token_pooling: Pooling,
-    window: Model[Ragged, Ragged],
-    spans_key: str | None = "ngrams",
+    kernel_size: int = 3,
+    spans_key: str | None = None,
     keep_tokens: bool = True,
     pooled_key: str | None = None,
 ) -> SpanTokens:
@@ -131,17 +114,16 @@ def span_tokens(
     pooled_key (Optional[str]): The key of spans whose maximum over the windows of their
         tokens stands beside each of these; None for no maximum.
     """
+    window = span_window(kernel_size, before=kernel_size // 2)
+    layers: list[Model[Any, Any]] = [with_nonempty(token_pooling), window]
+    attrs = {"spans_key": spans_key, "keep_tokens": keep_tokens}
     return Model(
         "span_tokens",
         forward,
         init=init,
-        layers=[token_pooling, window, *([reduce_max()] if pooled_key else [])],
+        layers=[*layers, reduce_max()] if pooled_key else layers,
         dims={"nO": None, "nI": None},
-        attrs={
-            "spans_key": spans_key,
-            "keep_tokens": keep_tokens,
-            "pooled_key": pooled_key,
-        },
+        attrs={**attrs, "pooled_key": pooled_key},
     )
 
 
@@ -224,11 +206,7 @@ def tokens_of(model: SpanTokens, X: DocRows) -> Sequences:
 
 
 def lengths_of(docs: list[Doc], key: str | None, is_train: bool = False) -> Ints:
-    """Return the length of each piece of Docs.
-
-    key (Optional[str]): The key in doc.spans; without one a Doc is a piece.
-    is_train (bool): Whether a model learns from them, see `get_spans`.
-    """
+    """Return the length of each piece of Docs; without a key, a Doc is a piece."""
     if key is None:
         return np.array([len(doc) for doc in docs if len(doc)], np.int64)
     spans = [get_spans(doc, key, is_train=is_train) for doc in docs]
@@ -237,10 +215,7 @@ def lengths_of(docs: list[Doc], key: str | None, is_train: bool = False) -> Ints
 
 
 def _warn_of_cut(doc: Doc, counts: Ints) -> None:
-    """Warn if the encoder read only the beginning of a text.
-
-    White space and control characters have no wordpieces, words always have.
-    """
+    """Warn if the encoder read only the beginning of a text: words have wordpieces."""
     tokens = (doc[i] for i in np.flatnonzero(counts == 0).tolist())
     if any(map(str.isalnum, (char for token in tokens for char in token.text))):
         warnings.warn(

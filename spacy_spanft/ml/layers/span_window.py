@@ -9,7 +9,7 @@ from thinc.api import Model, glorot_uniform_init
 from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
-from ...errors import SpanftError, check_setting
+from ...errors import check_number
 from ..alignment import Ints
 from .sequences import known, matmul, upload
 
@@ -38,9 +38,7 @@ def span_window(
         the beginning.
     RETURNS (Model[Ragged, Ragged]): Sequences (n_rows, nI) to sequences (n_rows, nO).
     """
-    check_kernel_size(kernel_size)
-    if not 0 <= before < kernel_size:
-        raise SpanftError(f"before is {before}, not below {kernel_size = }.")
+    check_number("kernel_size", kernel_size, lambda k: k >= 1, "1 or more")
     return Model(
         "span_window",
         forward,
@@ -49,13 +47,6 @@ def span_window(
         params={"W": None, "b": None},
         attrs={"kernel_size": kernel_size, "before": before},
     )
-
-
-def check_kernel_size(kernel_size: int) -> None:
-    """Raise for a size that no window has, or that is no number."""
-    is_whole = isinstance(kernel_size, int) and not isinstance(kernel_size, bool)
-    expected = "a whole number of 1 or more"
-    check_setting("kernel_size", kernel_size, is_whole and kernel_size >= 1, expected)
 
 
 def forward(

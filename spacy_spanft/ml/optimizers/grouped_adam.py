@@ -13,7 +13,7 @@ from thinc.types import FloatsXd
 from torch.optim.adamw import adamw
 
 from ...errors import SpanftError, check_number, listed
-from .groups import Key, ParameterGroup, Part, groups_with
+from .groups import Key, ParameterGroup, groups_with
 
 
 def grouped_adam(
@@ -35,8 +35,7 @@ def grouped_adam(
 
     It must know the pipeline: `spacy-spanft.freeze_transformer.v1` or
     `spacy-spanft.group_parameters.v1`, as [training.before_update], shows it. All rates
-    may be schedules, which advance with each step. Everything else is as in thinc's
-    Adam.v1, to the last bit.
+    may be schedules. Everything else is as in thinc's Adam.v1, to the last bit.
 
     learn_rate (FloatOrSeq): The rate of all that has none of its own below.
     transformer_rate (Optional[FloatOrSeq]): The rate inside transformers: of the top
@@ -55,13 +54,12 @@ def grouped_adam(
     """
     expected = "above 0, and 1 at most"
     check_number("layer_decay", layer_decay, lambda x: 0 < x <= 1, expected)
-    rates: dict[Part, FloatOrSeq | None]
-    rates = {"transformer": transformer_rate, "head": head_rate}
-    for name, rate in [("learn", learn_rate), *rates.items()]:
-        if isinstance(rate, int | float):
-            check_number(f"{name}_rate", rate, lambda x: x >= 0, "0 or more")
-    optimizer = GroupedAdam(
+    return GroupedAdam(
         learn_rate,
+        transformer_rate=transformer_rate,
+        head_rate=head_rate,
+        layer_decay=layer_decay,
+        decay_biases_and_norms=decay_biases_and_norms,
         beta1=beta1,
         beta2=beta2,
         eps=eps,
@@ -70,12 +68,6 @@ def grouped_adam(
         grad_clip=grad_clip,
         use_averages=use_averages,
     )
-    optimizer.layer_decay = layer_decay
-    optimizer.decay_biases_and_norms = decay_biases_and_norms
-    for part, rate in rates.items():
-        if rate is not None:
-            optimizer.set_rate(part, rate)
-    return optimizer
 
 
 class GroupedAdam(Optimizer):
@@ -91,18 +83,25 @@ class GroupedAdam(Optimizer):
         "transformer_rate",
     ]
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        """Make an optimizer in which all groups are alike."""
-        super().__init__(*args, **settings)
-        self.layer_decay = 1.0
-        self.decay_biases_and_norms = False
-        self._own_rates: list[Part] = []
+    def __init__(
+        self,
+        learn_rate: FloatOrSeq,
+        *,
+        transformer_rate: FloatOrSeq | None,
+        head_rate: FloatOrSeq | None,
+        layer_decay: float,
+        decay_biases_and_norms: bool,
+        **settings: Any,
+    ) -> None:
+        """Make the optimizer; see `grouped_adam`."""
+        super().__init__(learn_rate, **settings)
+        self.layer_decay = layer_decay
+        self.decay_biases_and_norms = decay_biases_and_norms
+        rates = {"transformer": transformer_rate, "head": head_rate}
+        self._own_rates = [part for part, rate in rates.items() if rate is not None]
+        for part in self._own_rates:
+            self._set_attr_or_schedule(f"{part}_rate", rates[part])
         self._groups: dict[Key, ParameterGroup] = {}
-
-    def set_rate(self, part: Part, rate: Any) -> None:
-        """Set the rate of "transformer" or "head", a number or a schedule."""
-        self._set_attr_or_schedule(f"{part}_rate", rate)
-        self._own_rates.append(part)
 
     def __call__(
         self,
@@ -154,7 +153,7 @@ class GroupedAdam(Optimizer):
             self._groups.update(groups)
         return self._groups[key]
 
-    def _warn_unused(self, parts: set[Part]) -> None:
+    def _warn_unused(self, parts: set[str]) -> None:
         settings = {f"{part}_rate": part for part in self._own_rates}
         if self.layer_decay != 1.0:
             settings["layer_decay"] = "transformer"
@@ -172,11 +171,7 @@ Named = Iterable[tuple[str, torch.nn.Parameter]]
 
 
 def can_fuse(optimizer: Any, module: torch.nn.Module) -> bool:
-    """Whether `fused_step` can do a step of an optimizer.
-
-    It can for an Adam of thinc's without averages, with weight decay in place of L2 in
-    the gradients, if all weights are plain ones on a CPU.
-    """
+    """Whether `fused_step` can do a step: of Adam without averages, on a CPU."""
     if type(optimizer) not in (Optimizer, GroupedAdam):
         return False
     is_adam = not optimizer.use_radam and optimizer.b1 > 0 and optimizer.b2 > 0
@@ -188,12 +183,7 @@ def can_fuse(optimizer: Any, module: torch.nn.Module) -> bool:
 
 
 def fused_step(optimizer: Optimizer, owner: int, named: Named) -> None:
-    """Update weights that have a gradient.
-
-    optimizer (Optimizer): An optimizer that `can_fuse`.
-    owner (int): The id of the shim that holds the weights.
-    named (Iterable[tuple[str, Parameter]]): The weights.
-    """
+    """Update the weights of the shim with the id `owner` that have a gradient."""
     alike: dict[tuple[float, float, int], list[tuple[Key, Any]]] = defaultdict(list)
     for name, parameter in named:
         if parameter.grad is None or not parameter.numel():

@@ -26,10 +26,7 @@ _bound: WeakSet[Language] = WeakSet()
 
 
 class ParameterGroup(NamedTuple):
-    """Where a parameter is: `depth` layers below the top of its transformer.
-
-    None is the depth in one whose layers are unknown.
-    """
+    """Where a parameter is: `depth` layers below its transformer's top, if known."""
 
     part: Part
     depth: int | None
@@ -127,10 +124,9 @@ def is_bias_or_norm(encoder: Any) -> dict[str, bool]:
 def parameter_depths(encoder: Any) -> dict[str, int]:
     """Return how far below the top of an encoder each of its parameters lies, by name.
 
-    Layers are known by the structure of the encoder, not by the names of one family:
-    they are the numbered modules that are not inside others. Lists side by side, as
-    XLM's, hold parts of the same layers; lists elsewhere, as those of a decoder, hold
-    more layers on top.
+    Layers are the numbered modules that are not inside others, whatever their names.
+    Lists side by side, as XLM's, hold parts of the same layers; lists elsewhere, as
+    those of a decoder, more layers on top.
 
     RETURNS (dict[str, int]): 0 for the top layer and all above it, the number of layers
         for the embeddings and all below the layers. Empty without numbered layers.
@@ -140,7 +136,7 @@ def parameter_depths(encoder: Any) -> dict[str, int]:
         return {}
     n_layers = 1 + max(layers.values())
     modules = encoder.named_modules()
-    embeddings = {name for name, module in modules if _is_embedding(module)}
+    embeddings = {name for name, part in modules if isinstance(part, nn.Embedding)}
     depths: dict[str, int] = {}
     default = n_layers  # what is registered before the layers is below them
     late: set[str] = set()  # modules with embeddings that are registered after those
@@ -182,12 +178,8 @@ def _outer_lists(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, child in module.named_children():
         if not isinstance(child, nn.ModuleList):
             yield from _outer_lists(child, f"{prefix}{name}.")
-        elif not all(map(_is_embedding, child)):
+        elif not all(isinstance(part, nn.Embedding) for part in child):
             yield f"{prefix}{name}", child
-
-
-def _is_embedding(module: Any) -> bool:
-    return isinstance(module, nn.Embedding)
 
 
 def _prefixes(name: str) -> Iterator[str]:

@@ -63,11 +63,7 @@ def count_in_shards(blocks: Iterable[bytes], settings: Settings) -> NgramCounts:
 
 
 def shard_size(memory: int | None, n_workers: int) -> int:
-    """Return the bytes of text of a shard so that counting fits into memory.
-
-    memory (Optional[int]): The bytes of memory; None for no bound.
-    n_workers (int): The number of shards that are worked on at a time.
-    """
+    """Return the bytes of text of a shard so that counting fits into memory."""
     if memory is None:
         return _LARGEST
     size = (memory - _BASE) // (n_workers * _PER_BYTE)

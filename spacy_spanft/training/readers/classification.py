@@ -1,7 +1,6 @@
 """Corpora for text classification: single texts or pairs, with labels or scores."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -81,7 +80,6 @@ def table_corpus(
     limit (int): Read only so many rows; 0 reads all.
     incomplete (Literal["error", "skip"]): Whether to raise for a row that lacks cells
         or its label, or to skip it, as needed with QQP and SNLI.
-    RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
     if path is None:
         raise SpanftError(NO_PATH)
@@ -108,20 +106,13 @@ def dataset_corpus(
 ) -> Corpus:
     """Build `spacy-spanft.DatasetCorpus.v1`: Examples from a `datasets` dataset.
 
-    Class labels that are stored as numbers become their names.
+    Class labels that are stored as numbers become their names. The other settings are
+    those of `spacy-spanft.TableCorpus.v1`.
 
     name (str): Its name on the hub ("glue"), or a local folder.
     config (Optional[str]): Its configuration ("mrpc").
     split (str): The split.
-    text (str): The column of the text, or of the first text of a pair.
-    text_pair (Optional[str]): The column of the second text; None for single texts.
-    label (Optional[str]): The column of the label, or of a list of labels.
-    labels (Optional[dict[str, str]]): New names of the labels, in their order.
-    score (Optional[str]): The column of a number, in place of labels.
-    separator (str): Stands between two texts; that of the pipeline's tokenizer.
     limit (int): Read only so many rows; 0 reads all.
-    incomplete (Literal["error", "skip"]): Whether to raise for a row without a label.
-    RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
     columns = _Columns(text, text_pair, label, labels, score, separator, incomplete)
     read = partial(rows_from_dataset, name, config, split)
@@ -139,7 +130,11 @@ def is_docbins(path: str | Path) -> bool:
 def _corpus(
     read: Callable[[], Iterator[Row]], source: str, columns: _Columns, limit: int
 ) -> Corpus:
-    _check_columns(columns)
+    names = [columns.text, columns.text_pair, columns.score or columns.label]
+    if twice := next((n for n in names if n is not None and names.count(n) > 1), None):
+        raise SpanftError(f"The column {shown(twice)} is named twice.")
+    if columns.text_pair is not None:
+        check_separator(columns.separator)
 
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
@@ -154,26 +149,13 @@ def _corpus(
         texts = [_text_of(row, columns) for row in rows]
         for row, text in zip(rows, texts, strict=True):
             check_length(nlp, text, row.place)
-        all_cats = _cats_of(rows, columns)
-        _warn_no_text(rows, columns)
-        for text, cats in zip(texts, all_cats, strict=True):
+        for text, cats in zip(texts, _cats_of(rows, columns), strict=True):
             predicted = nlp.make_doc(text)
             reference = predicted.copy()
             reference.cats = cats
             yield Example(predicted, reference)
 
     return corpus
-
-
-def _check_columns(columns: _Columns) -> None:
-    names = [columns.text, columns.text_pair, columns.score or columns.label]
-    if twice := next((n for n in names if n is not None and names.count(n) > 1), None):
-        raise SpanftError(
-            f"The column {shown(twice)} is named twice: texts and labels must be in "
-            "different columns."
-        )
-    if columns.text_pair is not None:
-        check_separator(columns.separator)
 
 
 def _check_pipeline(nlp: Language, separator: str) -> None:
@@ -203,36 +185,23 @@ def _is_left_out(row: Row, columns: _Columns) -> bool:
 
 def _text_of(row: Row, columns: _Columns) -> str:
     """Return the text of a row, or its two texts joined."""
-    first = _string(row, "text", columns.text)
+    names = {"text": columns.text, "text_pair": columns.text_pair}
+    texts = []
+    for setting, column in names.items():
+        if column is None:
+            continue
+        texts.append(cell_of(row, setting, column))
+        if not isinstance(texts[-1], str):
+            raise SpanftError(
+                f"{row.place} has {shown(texts[-1])} in column {shown(column)}, which "
+                "is not a text."
+            )
     if columns.text_pair is None:
-        return first
-    second = _string(row, "text_pair", columns.text_pair)
+        return str(texts[0])
     try:
-        return join_pair(first, second, columns.separator)
+        return join_pair(texts[0], texts[1], columns.separator)
     except SpanftError as error:
         raise SpanftError(f"{row.place}: {error}") from error
-
-
-def _string(row: Row, setting: str, column: str) -> str:
-    value = cell_of(row, setting, column)
-    if not isinstance(value, str):
-        raise SpanftError(
-            f"{row.place} has {shown(value)} in column {shown(column)}, which is not a "
-            "text."
-        )
-    return value
-
-
-def _warn_no_text(rows: Sequence[Row], columns: _Columns) -> None:
-    for name in filter(None, (columns.text, columns.text_pair)):
-        blank = [row.place for row in rows if not row.cells[name].strip()]
-        if blank:
-            warnings.warn(
-                f"{len(blank):,} of {len(rows):,} rows have no text in column "
-                f"{shown(name)}: {blank[0]} is the first. A model can only guess their "
-                "labels: remove them unless they are intended.",
-                stacklevel=3,
-            )
 
 
 def _cats_of(rows: Sequence[Row], columns: _Columns) -> list[dict[str, float]]:
@@ -276,12 +245,12 @@ def _labels_of(row: Row, column: str, new_names: dict[str, str] | None) -> set[s
     value = _label_cell(row, "label", column)
     names = set()
     for label in value if isinstance(value, list) else [value]:
-        name = str(label) if isinstance(label, str | int | float) else ""
-        if not name.strip():
+        if not isinstance(label, str | int | float) or not str(label).strip():
             raise SpanftError(
                 f"{row.place} has {shown(label)} for a label. Labels are strings or "
                 "numbers, or lists of them."
             )
+        name = str(label)
         if new_names is not None and name not in new_names:
             raise SpanftError(
                 f"{row.place} has the label {shown(name)}, but labels names only: "

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spacy.language import Language
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob, iob_to_biluo
 from spacy.vocab import Vocab
 
@@ -72,7 +72,6 @@ def conll_corpus(
         Doc whose spans overlap has no entities then.
     errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
     limit (int): Read only so many Docs; 0 reads all.
-    RETURNS (Callable[[Language], Iterator[Example]]): The corpus.
     """
     if path is None:
         raise SpanftError(NO_PATH)
@@ -121,15 +120,11 @@ def ner_dataset_corpus(
     """Build `spacy-spanft.NerDataset.v1`: Examples from a `datasets` dataset.
 
     The pipeline gets the dataset's own tokens, as for published scores. Rows without
-    tokens are skipped.
+    tokens are skipped. The other settings are those of `spacy-spanft.DatasetCorpus.v1`.
 
-    name (str): Its name on the hub ("lhoestq/conll2003"), or a local folder.
-    config (Optional[str]): Its configuration.
-    split (str): The split.
     tokens (str): The column with the tokens of each sentence.
     tags (str): The column with their tags, as strings or as class labels.
     spans_key (Optional[str]): A key in doc.spans for the entities too, for spancat.
-    limit (int): Read only so many rows; 0 reads all.
     """
     source = f"split {split!r} of {name!r}"
 
@@ -170,8 +165,7 @@ def _strings(row: Row, setting: str, column: str) -> list[str]:
     if not isinstance(cells, list) or not all(isinstance(c, str) and c for c in cells):
         raise SpanftError(
             f"{row.place} has {shown(cells)} in column {column!r}, but must have a "
-            "list of strings, none of them empty. Tags may be numbers if they are "
-            "class labels (ClassLabel)."
+            "list of strings, or of class labels (ClassLabel)."
         )
     return cells
 
@@ -220,8 +214,7 @@ def _check_tag(tag: str, where: str) -> None:
     if not _TAG.fullmatch(tag):
         raise SpanftError(
             f"{where} has the tag {shown(tag)}, but tags must be O, or B- or I- and a "
-            "label, such as B-PER, in the last column (IOB1, IOB2, BILUO or BIOES). "
-            "Lines that begin with # are not comments."
+            "label (IOB1, IOB2, BILUO or BIOES). Lines with # are not comments."
         )
 
 
@@ -254,18 +247,16 @@ def _example(
 
 def _annotated_rows(path: Any, source: str, errors: ErrorHandling) -> Iterator[Row]:
     """Yield the rows that no annotator has rejected."""
-    rows: Iterator[Row]
-    if ".json" in Path(path).suffixes:
+    rows: Iterable[Row] = ()
+    if ".json" not in Path(path).suffixes:
+        rows = rows_from_file(path, format="jsonl", errors=errors)
+    else:
         try:
             items = json.loads("".join(lines_of(path, errors)))
-        except (ValueError, RecursionError) as error:
-            raise SpanftError(f"{source} is not valid JSON: {error}") from error
-        if not isinstance(items, list) or not all(isinstance(i, dict) for i in items):
-            raise SpanftError(f"{source} is not a JSON list of objects.")
-        numbered = enumerate(items, 1)
-        rows = (Row(f"Item {number}", item) for number, item in numbered)
-    else:
-        rows = rows_from_file(path, format="jsonl", errors=errors)
+            rows = [Row(f"Item {n}", dict(item)) for n, item in enumerate(items, 1)]
+        except (ValueError, TypeError, RecursionError) as error:
+            message = f"{source} is not a JSON list of objects: {error}"
+            raise SpanftError(message) from error
     for place, cells in rows:
         if cells.get("answer", "accept") == "accept":
             yield Row(f"{place} of {source}", cells)
@@ -288,7 +279,17 @@ def _docs_of_offsets(
                 before, after = shown(text[start:end]), shown(span.text)
                 widened.append(f"{before} ({row.place}), read as {after}")
             spans.append(span)
-        _annotate(doc, spans, spans_key, row.place)
+        if spans_key is not None:
+            doc.spans[spans_key] = spans
+        tokens = [token.i for span in spans for token in span]
+        if len(set(tokens)) == len(tokens):
+            doc.set_ents(spans)
+        elif spans_key is None:
+            raise SpanftError(
+                f"{row.place} has spans that overlap, which entities cannot: "
+                f"{listed([span.text for span in spans])}. Remove some, or set "
+                'spans_key = "sc" to train spancat.'
+            )
         yield doc
     if widened:
         warnings.warn(
@@ -333,18 +334,3 @@ def _spans_of(row: Row, text: str) -> Iterator[tuple[int, int, str]]:
         end -= len(chars) - len(chars.rstrip())
         for label in labels:
             yield start, end, label
-
-
-def _annotate(doc: Doc, spans: list[Span], key: str | None, where: str) -> None:
-    """Set the spans as entities, and in a group; overlapping ones only in a group."""
-    if key is not None:
-        doc.spans[key] = spans
-    tokens = [token.i for span in spans for token in span]
-    if len(set(tokens)) == len(tokens):
-        doc.set_ents(spans)
-    elif key is None:
-        raise SpanftError(
-            f"{where} has spans that overlap, which entities cannot: "
-            f"{listed([span.text for span in spans])}. Remove some, or set "
-            'spans_key = "sc" to train spancat.'
-        )

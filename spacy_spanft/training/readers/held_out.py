@@ -9,12 +9,10 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ...errors import SpanftError, check_setting
-from ..gold import SCORE, labels_in
+from ..gold import labels_in
 from .classification import Corpus
 
 SHARE = 0.2
-# Scores are stratified by quarters of the texts.
-_N_QUANTILES = 4
 
 
 def held_out_corpus(
@@ -30,7 +28,6 @@ def held_out_corpus(
     part (Literal["train", "dev"]): "dev" is held out, "train" is the rest.
     share (float): How much is held out.
     seed (int): The seed of the draw.
-    RETURNS (Callable[[Language], Iterator[Example]]): The part.
     """
     check_setting("share", share, 0 < share < 1, "a number above 0 and below 1")
 
@@ -56,7 +53,7 @@ def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]
     texts = [example.reference.text for example in examples]
     left = set(texts)
     strata: dict[str, list[str]] = defaultdict(list)
-    for text, stratum in zip(texts, _strata(examples, share), strict=True):
+    for text, stratum in zip(texts, _strata(examples), strict=True):
         strata[stratum].append(text)
     chance, n_rows = random.Random(seed), Counter(texts)
     drawn: set[str] = set()
@@ -88,15 +85,9 @@ def _draw(
     return drawn
 
 
-def _strata(examples: Sequence[Example], share: float) -> list[str]:
-    """Return the stratum of each example: its rarest label, or a quantile of scores."""
-    scores = [example.reference.cats.get(SCORE) for example in examples]
+def _strata(examples: Sequence[Example]) -> list[str]:
+    """Return the rarest label of each example, or "" if it has none."""
     labels = [set(labels_in(example.reference)) for example in examples]
-    if not any(labels) and None not in scores:
-        ranks = sorted(range(len(scores)), key=lambda i: (scores[i], i))
-        n_parts = max(1, min(_N_QUANTILES, int(share * len(scores))))
-        quantiles = {i: rank * n_parts // len(scores) for rank, i in enumerate(ranks)}
-        return [str(quantiles[i]) for i in range(len(scores))]
     counts = Counter(label for names in labels for label in names)
     return [
         min(names, key=lambda label: (counts[label], label), default="")

@@ -43,19 +43,10 @@ def rows_from_file(
     errors: ErrorHandling = "strict",
     incomplete: Incomplete = "error",
 ) -> Iterator[Row]:
-    """Read a table, which may be compressed (.gz, .bz2, .zst).
+    """Read a table, which may be compressed (.gz, .bz2, .zst). See `table_corpus`.
 
     All cells of TSV and CSV are strings. In TSV every tab separates and a quotation
     mark is an ordinary character, as in GLUE's files; CSV has quoted cells.
-
-    path (Union[str, Path]): The file.
-    format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
-    header (Optional[Sequence[str]]): The names of the columns, for a table without a
-        header; only for TSV and CSV.
-    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
-    incomplete (Literal["error", "skip"]): Whether to raise for lines with another
-        number of cells than the header, or to skip them.
-    YIELDS (Row): The rows, as the file is read.
     """
     format, source = _format_of(path, format), shown(str(path))
     lines = lines_of(path, errors)
@@ -65,10 +56,7 @@ def rows_from_file(
 
 
 def columns_of(path: str | Path) -> list[str]:
-    """Return the header of a table, or the keys of its first JSON object.
-
-    RETURNS (list[str]): The names of the columns; none of an empty file.
-    """
+    """Return the header of a table, or the keys of its first JSON object."""
     # Invalid UTF-8 raises when the rows are read.
     lines, source = lines_of(path, "replace"), shown(str(path))
     if (format := _format_of(path, None)) == "jsonl":
@@ -79,13 +67,7 @@ def columns_of(path: str | Path) -> list[str]:
 def rows_from_dataset(
     name: str, config: str | None = None, split: str = "train"
 ) -> Iterator[Row]:
-    """Read a dataset. Class labels that it stores as numbers become their names.
-
-    name (str): Its name on the hub, or a local folder.
-    config (Optional[str]): Its configuration.
-    split (str): The split.
-    YIELDS (Row): The rows.
-    """
+    """Read a dataset. Class labels that it stores as numbers become their names."""
     dataset = load_split(name, config, split, streaming=False)
     # ClassLabel has names, alone or as the feature of a list.
     features = {
@@ -111,9 +93,8 @@ def cell_of(row: Row, setting: str, column: str) -> Any:
         where = row.place[0].lower() + row.place[1:]
         raise SpanftError(
             f"There is no column {shown(column)} in {where}. It has: "
-            f"{listed(row.cells)}. Name the right one: --{setting.replace('_', '-')} "
-            f'NAME where a command has it, {setting} = "..." in a config, or '
-            '"columns" in the task.json of an experiment.'
+            f"{listed(row.cells)}. Name the right one: {setting} = in a config, "
+            f'--{setting.replace("_", "-")} of a command, or "columns" in a task.json.'
         )
     return row.cells[column]
 
@@ -123,8 +104,7 @@ def check_length(nlp: Language, text: str, place: str) -> None:
     if len(text) > nlp.max_length:
         raise SpanftError(
             f"{place} has {len(text):,} characters of text, and the pipeline takes "
-            f"{nlp.max_length:,} (nlp.max_length). Split it into several texts, or "
-            "raise that number in a callback of the config's [nlp] after_creation."
+            f"{nlp.max_length:,} (nlp.max_length). Split it into several texts."
         )
 
 
@@ -134,8 +114,6 @@ def _format_of(path: str | Path, format: Format | None) -> Format:
     file = Path(path)
     ending = file.with_suffix("").suffix if file.suffix in PACKED else file.suffix
     if ending.lower() not in FORMATS:
-        if not file.exists():
-            raise SpanftError(f"There is no file {shown(str(path))}.")
         raise SpanftError(
             f"{str(path)!r} does not end in .tsv, .csv or .jsonl. Rename it, or set "
             'format = "tsv" (--format tsv, where a command has it).'
@@ -150,19 +128,17 @@ def _split(
     csv.field_size_limit(_LONGEST_CELL)
     style: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
     reader = csv.reader(lines, strict=True, **(style if format == "tsv" else {}))
-    while True:
-        where = f"Line {reader.line_num + 1}"
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise SpanftError(
-                f"{where} of {source} is not valid CSV: {error}. Is a quotation mark "
-                "in it never closed?"
-            ) from error
-        if cells:
-            yield where, cells
+    line = 1
+    try:
+        for cells in reader:
+            if cells:
+                yield f"Line {line}", cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise SpanftError(
+            f"Line {line} of {source} is not valid CSV: {error}. Is a quotation mark "
+            "in it never closed?"
+        ) from error
 
 
 def _table_rows(

@@ -1,0 +1,236 @@
+"""`python -m spacy spanft segment | explain | phrases`: what read and print texts."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from itertools import chain
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from typer import Option
+from wasabi.tables import table
+
+from ..errors import LAYOUT, SpanftError, listed, shown, visible
+from . import options as opt
+from .util import report
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+    from ..explanation import Phrase
+
+T = TypeVar("T")
+_KEY = "ngrams"  # in doc.spans
+# spaCy's own limit is there for parsers, which need much memory.
+_LONGEST_TEXT = 100_000_000
+Segmenter = Literal["ngrams", "random", "entities", "phrases"]
+_NLTK = "spacy-spanft.NltkChunkSegmenter.v1"
+# The block of each segmenter in a config.
+_SEGMENTERS: dict[Segmenter, dict[str, Any]] = {
+    "ngrams": {"@segmenters": "spacy-spanft.NgramSegmenter.v1"},
+    "random": {"@segmenters": "spacy-spanft.RandomSegmenter.v1"},
+    "entities": {"@segmenters": _NLTK, "chunker": "entities"},
+    "phrases": {"@segmenters": _NLTK, "chunker": "phrases"},
+}
+
+# fmt: off
+Component = Annotated[str | None, Option("--component", "-c", help="The component. Default: the first text classifier over spans, or else the first bilou_ner or spancat")]  # noqa: E501
+# fmt: on
+
+
+def segment_cli(
+    texts: opt.Texts = None,
+    file: opt.File = None,
+    dictionary: opt.DictionaryFile = None,
+    segmenter: Annotated[Segmenter, Option("--segmenter", "-s", help="Segment with n-grams, at random, or with NLTK's chunkers")] = "ngrams",  # noqa: E501
+    lang: opt.Lang = "en",
+    errors: opt.BadBytes = "strict",
+    html: opt.Html = None,
+    jsonl: opt.Jsonl = False,
+) -> None:  # fmt: skip
+    """Segment texts into spans, and show them."""
+    from ..util.files import check_page
+    from ..util.pipelines import blank
+
+    if html is not None:
+        check_page(html, [file] if file else [])
+    if dictionary and segmenter != "ngrams":
+        raise SpanftError(
+            "--dictionary is for the n-gram segmenter. Remove it, or use "
+            "--segmenter ngrams."
+        )
+    read = _read_texts(texts, file, errors)
+    nlp = blank(lang)
+    nlp.max_length = _LONGEST_TEXT
+    config = {"segmenter": _SEGMENTERS[segmenter], "spans_key": _KEY}
+    component: Any = nlp.add_pipe("span_segmenter", config=config)
+    if dictionary is not None:
+        component.initialize(nlp=nlp, dictionary=dictionary)
+    _show(nlp.pipe(read), html, jsonl, in_brackets, _in_json, on_page)
+
+
+def explain_cli(
+    model: opt.Model,
+    texts: opt.Texts = None,
+    file: opt.File = None,
+    label: Annotated[str | None, Option("--label", "-l", help="The label to explain, instead of the predicted ones")] = None,  # noqa: E501
+    against: Annotated[str | None, Option("--against", "-a", help="The label to compare it with, instead of the second best")] = None,  # noqa: E501
+    component: Component = None,
+    gpu_id: opt.GpuId = -1,
+    errors: opt.BadBytes = "strict",
+    html: opt.Html = None,
+    jsonl: opt.Jsonl = False,
+) -> None:  # fmt: skip
+    """Explain a text's label, entities or spans as a sum of what each part adds."""
+    from ..explanation import explain_pipe
+    from ..explanation.display import to_html, to_json, to_terminal
+    from ..util.files import check_page
+    from ..util.pipelines import load
+
+    if html is not None:
+        check_page(html, [file] if file else [])
+    read = _read_texts(texts, file, errors)
+    nlp = load(model, gpu_id)
+    explained = explain_pipe(nlp, read, component=component)
+    _show(
+        ((text, text.reasons(label, against)) for text in explained),
+        html,
+        jsonl,
+        lambda pair: to_terminal(*pair) + "\n",
+        lambda pair: to_json(*pair),
+        to_html,
+    )
+
+
+def phrases_cli(
+    model: opt.Model,
+    texts: opt.Texts = None,
+    file: opt.File = None,
+    label: Annotated[str | None, Option("--label", "-l", help="Only the phrases of this label")] = None,  # noqa: E501
+    number: Annotated[int, Option("--number", "-n", min=1, help="The number of phrases to list for each label")] = 10,  # noqa: E501
+    min_count: Annotated[int, Option("--min-count", "-m", min=1, help="Leave out phrases that occur less often")] = 3,  # noqa: E501
+    component: Component = None,
+    gpu_id: opt.GpuId = -1,
+    errors: opt.BadBytes = "strict",
+    jsonl: opt.Jsonl = False,
+) -> None:  # fmt: skip
+    """List the phrases of many texts that speak most for each label."""
+    from ..explanation import explain_pipe, phrases
+    from ..util.pipelines import load
+
+    read = _read_texts(texts, file, errors)
+    nlp = load(model, gpu_id)
+    explained = explain_pipe(nlp, read, component=component)
+    first = next(explained)
+    if label not in (None, *first.labels):  # before all texts are explained
+        raise SpanftError(
+            f"label is {shown(label)}, but must be one of {listed(first.labels)}."
+        )
+    of_labels = phrases(chain([first], explained), min_count=min_count)
+    for name in of_labels if label is None else [label]:
+        best = of_labels[name][:number]
+        if not jsonl:
+            print(_table(name, best, min_count))
+        for phrase in best if jsonl else ():
+            print(json.dumps({"label": name, **phrase._asdict()}, ensure_ascii=False))
+
+
+def _table(label: str, best: "list[Phrase]", min_count: int) -> str:
+    if not best:
+        return f"{visible(label)}: no phrase that occurs {min_count} times or more.\n"
+    rows = [(f"{added:+.2f}", f"{n:,}", visible(text)) for text, n, added in best]
+    header = ("adds", "n", visible(label))
+    return table(rows, header=header, divider=True, aligns=("r", "r", "l"))
+
+
+def _show(
+    results: Iterable[T],
+    html: Path | None,
+    jsonl: bool,
+    to_text: Callable[[T], str],
+    to_json: Callable[[T], str],
+    to_html: Callable[[list[T]], str],
+) -> None:
+    """Print results one by one, and write a page of all of them if there is to be one.
+
+    With a page, only JSON is printed.
+    """
+    from ..util.files import write_whole
+
+    on_page = []
+    for result in results:
+        if jsonl:
+            print(to_json(result))
+        elif html is None:
+            print(to_text(result))
+        if html is not None:
+            on_page.append(result)
+    if html is not None:
+        write_whole(html, to_html(on_page).encode("utf8"))
+        report(f"✔ Wrote {html}")
+
+
+def _read_texts(
+    texts: list[str] | None, file: str | None, errors: opt.OnBadBytes
+) -> Iterator[str]:
+    """Read texts from the command line, from the lines of a file, or standard input."""
+    from ..training.readers.rows import FORMATS, lines_of
+
+    if texts and file:
+        raise SpanftError("Pass texts or --file, not both.")
+    if texts:
+        return iter(texts)
+    if file is not None and FORMATS.keys() & {*PurePath(file.lower()).suffixes}:
+        raise SpanftError(
+            f"{file!r} is a table, but --file takes one text per line. Write its "
+            "column of texts to a text file."
+        )
+    is_silent = file is None and sys.stdin.isatty()
+    read = () if is_silent else lines_of(file or "-", errors)
+    lines = (line.rstrip("\r\n") for line in read if line.strip())
+    first = next(lines, None)
+    if first is None:
+        raise SpanftError(
+            f"There is no text{f' in {file!r}' if file else ''}. Give it as arguments, "
+            "with --file, or on standard input."
+        )
+    return chain([first], lines)
+
+
+def in_brackets(doc: "Doc") -> str:
+    """Return a text with brackets around its spans."""
+    parts = []
+    after = 0
+    for span in doc.spans[_KEY]:
+        parts += [doc.text[after : span.start_char], f"[{span.text}]"]
+        after = span.end_char
+    return visible("".join([*parts, doc.text[after:]]), LAYOUT)
+
+
+def _in_json(doc: "Doc") -> str:
+    names = ("start", "end", "start_char", "end_char", "text")
+    spans = [
+        {**{name: getattr(span, name) for name in names}, "label": span.label_}
+        for span in doc.spans[_KEY]
+    ]
+    return json.dumps({"text": doc.text, "spans": spans}, ensure_ascii=False)
+
+
+def on_page(docs: "Sequence[Doc]") -> str:
+    """Return a page with the spans, labeled by the chunker, or with their lengths."""
+    from ..explanation.display import marked_page
+
+    return marked_page([{"text": doc.text, "ents": _marks(doc)} for doc in docs], {})
+
+
+def _marks(doc: "Doc") -> list[dict[str, Any]]:
+    # displaCy writes labels, unlike texts, into the page as they are.
+    return [
+        {
+            "start": span.start_char,
+            "end": span.end_char,
+            "label": escape(span.label_ or str(len(span))),
+        }
+        for span in doc.spans[_KEY]
+    ]
