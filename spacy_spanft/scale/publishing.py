@@ -47,7 +47,8 @@ def push(
 ) -> str:
     """Upload a pipeline to the Hugging Face hub, in one commit.
 
-    It gets a model card, unless its author wrote a README.md. Hidden files stay here.
+    It gets a model card, unless its author wrote a README.md. Hidden files stay here,
+    and so do links, which could lead to anything.
 
     model (str): The pipeline, by name or path.
     repo (str): The repository, USER/NAME, which is created if necessary.
@@ -61,7 +62,8 @@ def push(
     files: dict[str, bytes | Path] = {}
     for path in sorted(saved.folder.rglob("*")):
         name = path.relative_to(saved.folder).as_posix()
-        if path.is_file() and "/." not in f"/{name}":
+        is_plain = path.is_file() and not path.is_symlink()
+        if is_plain and "/." not in f"/{name}":
             files[name] = path
     message = message or f"Upload {saved.name} {saved.meta['version']}"
     try:

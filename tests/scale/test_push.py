@@ -65,11 +65,12 @@ def test_a_folder_arrives_whole_and_loads_as_its_card_says(hub, model):
     assert hub.messages == ["Upload en_reviews 1.2.0", "Better: é"]
 
 
-def test_an_authors_readme_is_kept_and_hidden_files_stay_here(hub, tmp_path):
+def test_an_authors_readme_is_kept_and_hidden_files_and_links_stay_here(hub, tmp_path):
     model = save(tmp_path / "model", *PARTS, **META)
     (model / ".cache").mkdir()
-    for secret in (model / ".env", model / ".cache" / "x"):
+    for secret in (model / ".env", model / ".cache" / "x", tmp_path / "key"):
         secret.write_text("secret")
+    (model / "link").symlink_to(tmp_path / "key")
     for text in ("---\nlicense: mit\n---\n# Mine\n", "# Mine é\n\nText.\n"):
         (model / "README.md").write_text(text, encoding="utf8")
         push(model)
@@ -77,7 +78,7 @@ def test_an_authors_readme_is_kept_and_hidden_files_stay_here(hub, tmp_path):
         assert pushed.endswith(text)
         assert ModelCard(pushed).data.license == "mit"
         assert pushed.count("---\n") == 2
-    assert not any(name.startswith(".") for name in hub.repos[REPO])
+    assert not any(name.startswith((".", "link")) for name in hub.repos[REPO])
 
 
 def test_what_is_to_be_private_is_never_where_anybody_sees_it(hub, model):
