@@ -172,6 +172,7 @@ def test_a_killed_training_and_a_second_experiment(place, monkeypatch):
         process.kill()
 
 
+@pytest.mark.slow
 def test_ray_trains_as_this_process_does(place):
     """To the same weights; failures are named, too."""
     pytest.importorskip("ray")

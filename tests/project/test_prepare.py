@@ -202,7 +202,7 @@ def test_columns_and_encoders_that_do_not_fit(tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(bert)
     tokenizer.sep_token = None
     tokenizer.save_pretrained(bert)
-    assert "has no separator" in run("rte", tmp_path / "out", *options, ok=False)
+    assert "has no sep_token" in run("rte", tmp_path / "out", *options, ok=False)
     run("sst2", tmp_path / "single", *options)
 
 

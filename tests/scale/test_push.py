@@ -103,7 +103,7 @@ def test_what_is_no_repository_or_no_pipeline(hub, model, tmp_path):
     for path, message in {
         tmp_path / "none": "there is no such folder",
         model / "vocab": "has no meta.json and no config.cfg.",
-        tmp_path / "bad": "is not a JSON object",
+        tmp_path / "bad": "is not a pipeline: [E054]",
     }.items():
         for command in (("push", path, "--repo", REPO), ("card", path)):
             assert message in run("spanft", *command, ok=False).stderr
