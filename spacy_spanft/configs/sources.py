@@ -9,7 +9,6 @@ from typing import Any, Literal
 import spacy
 from confection import Config
 from spacy.language import Language
-from spacy.training import Corpus
 from spacy.util import registry
 
 from ..errors import SpanftError, listed, shown
@@ -17,7 +16,7 @@ from ..ml.pairs import SEPARATOR
 from ..training.gold import LEARNED, SCORE, DataSummary, has_score
 from ..training.readers.classification import is_docbins
 from ..training.readers.entities import CONLL_ENDING, has_offsets
-from ..training.readers.rows import columns_of
+from ..training.readers.rows import DocBins, columns_of
 from .templates import REGRESSOR, TASKS, base
 
 DOCBINS = "spacy.Corpus.v1"
@@ -143,7 +142,7 @@ def tokenizer_of(config: Config) -> Language:
 def _corpus_of(block: dict[str, Any]) -> Any:
     """Make a corpus of a block that spaCy has not filled in yet."""
     if block["@readers"] == DOCBINS:
-        return Corpus(block["path"])
+        return DocBins(block["path"])
     return registry.resolve({"corpus": block})["corpus"]
 
 
@@ -182,7 +181,7 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
 
 def _task_of_docs(path: str, lang: str) -> str:
     """Return the task that the annotations in spaCy's binary data are for."""
-    examples = islice(Corpus(path)(spacy.blank(lang)), _N_DOCS)
+    examples = islice(DocBins(path)(spacy.blank(lang)), _N_DOCS)
     docs = [example.reference for example in examples]
     if any(doc.cats for doc in docs):
         if all(set(doc.cats) <= {SCORE} for doc in docs):

@@ -135,7 +135,7 @@ class SpanftEncoder(TrainablePipe):
             if isinstance(node, EncoderListener) and node.upstream_name in names:
                 self.add_listener(node, component.name)
             for name in node.param_names:
-                check_weight(node, name, node.maybe_get_param(name))
+                check_weight(node, name, node.maybe_get_param(name), component.name)
 
     def rows_of(self, docs: Sequence[Doc]) -> DocRows:
         """Return the vectors of Docs, which need not have been in the pipeline."""

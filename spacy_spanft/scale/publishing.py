@@ -13,6 +13,8 @@ from .. import NgramDictionary, default_dictionary
 from ..errors import SpanftError, visible
 from ..util import SEGMENTER
 from ..util._compat import readme_of_spacy
+from ..util.gpu import CPU
+from ..util.pipelines import load
 from .saved_pipeline import Saved, read_saved
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ def push(
     from huggingface_hub import CommitOperationAdd, HfApi
 
     api, saved = HfApi(), read_saved(model)
+    load(str(saved.folder), CPU)  # for the errors of what is damaged
     files: dict[str, bytes | Path] = {}
     for path in sorted(saved.folder.rglob("*")):
         name = path.relative_to(saved.folder).as_posix()

@@ -334,3 +334,11 @@ def test_parts_that_cannot_be():
         parts(of_labels("a") * 3)
     with pytest.raises(SpanftError, match="share is 1, but must be a number"):
         held_out_corpus(lambda nlp: iter([]), "dev", 1)
+
+
+def test_damaged_binary_data_is_named(nlp, tmp_path):
+    (tmp_path / "bad.spacy").write_bytes(b"nothing")
+    with pytest.raises(
+        SpanftError, match=r"bad\.spacy' cannot be read: it is no DocBin"
+    ):
+        list(table_corpus(tmp_path / "bad.spacy")(nlp))

@@ -130,10 +130,14 @@ def finite(model: Any) -> Any:
     return model
 
 
-def check_weight(layer: Model[Any, Any], name: str, value: Any) -> None:
+def check_weight(
+    layer: Model[Any, Any], name: str, value: Any, component: str = ""
+) -> None:
     """Raise for a weight that is not a number, or infinite."""
+    of_component = f" of {component!r}" if component else ""
     if value is not None and not np.isfinite(layer.ops.to_numpy(value)).all():
         raise SpanftError(
-            f"The weights {name} of the layer {layer.name!r} are NaN or infinite: "
-            "the training diverged, or the file is damaged. Use another checkpoint."
+            f"The weights {name} of the layer {layer.name!r}{of_component} are NaN or "
+            "infinite: the training diverged, or the file is damaged. Use another "
+            "checkpoint."
         )

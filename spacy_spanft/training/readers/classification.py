@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spacy.language import Language
-from spacy.training import Corpus as DocBins
 from spacy.training import Example
 
 from ...errors import SpanftError, listed, shown
@@ -17,6 +16,7 @@ from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
 from ...ngrams.text import ErrorHandling
 from ..gold import SCORE
 from .rows import (
+    DocBins,
     Format,
     Incomplete,
     Row,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from spacy.language import Language
+from spacy.training import Corpus, Example
 
 from ...errors import SpanftError, counted, listed, shown
 from ...ngrams.text import PACKED, ErrorHandling, blocks_from_files, load_split
@@ -33,6 +34,19 @@ class Row(NamedTuple):
 
     place: str
     cells: dict[str, Any]
+
+
+class DocBins(Corpus):
+    """spaCy's reader of its binary data, with an error that names the file."""
+
+    def __call__(self, nlp: Language) -> Iterator[Example]:
+        """Read the Examples."""
+        try:
+            yield from super().__call__(nlp)
+        except Exception as error:  # zlib and msgpack raise various ones
+            raise SpanftError(
+                f"{shown(str(self.path))} cannot be read: it is no DocBin, or damaged."
+            ) from error
 
 
 def rows_from_file(
