@@ -16,6 +16,7 @@ from . import options as opt
 from .util import report
 
 if TYPE_CHECKING:
+    from spacy.language import Language
     from spacy.tokens import Doc
 
     from ..explanation import Phrase
@@ -92,7 +93,7 @@ def explain_cli(
         check_page(html, [file] if file else [])
     read = _read_texts(texts, file, errors)
     nlp = load(model, gpu_id)
-    explained = explain_pipe(nlp, read, component=component)
+    explained = explain_pipe(nlp, _short_enough(nlp, read), component=component)
     _show(
         ((text, text.reasons(label, against)) for text in explained),
         html,
@@ -121,7 +122,7 @@ def phrases_cli(
 
     read = _read_texts(texts, file, errors)
     nlp = load(model, gpu_id)
-    explained = explain_pipe(nlp, read, component=component)
+    explained = explain_pipe(nlp, _short_enough(nlp, read), component=component)
     first = next(explained)
     if label not in (None, *first.labels):  # before all texts are explained
         raise SpanftError(
@@ -169,6 +170,17 @@ def _show(
     if html is not None:
         write_whole(html, to_html(on_page).encode("utf8"))
         report(f"✔ Wrote {html}")
+
+
+def _short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
+    """Yield texts, and raise for one that the pipeline would refuse."""
+    for text in texts:
+        if len(text) > nlp.max_length:
+            raise SpanftError(
+                f"The text {shown(text)} has {len(text):,} characters, and the "
+                f"pipeline reads at most {nlp.max_length:,}. Split it."
+            )
+        yield text
 
 
 def _read_texts(

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -83,7 +84,11 @@ def digest_of(path: Path) -> str:
     It reads them whole: sizes and time stamps can be the same after a change.
     """
     digest = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+    files = [path]
+    if path.is_dir():  # rglob would leave out folders that are links
+        walked = os.walk(path, followlinks=True)
+        files = [Path(folder, name) for folder, _, names in walked for name in names]
+    for file in sorted(files):
         if file.is_file():
             digest.update(f"{file.relative_to(path)} {file.stat().st_size}\n".encode())
             with open(file, "rb") as stream:

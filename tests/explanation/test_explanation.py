@@ -462,6 +462,9 @@ def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
     first = best["B"][0]
     assert heading.split() == ["adds", "n", "B"]
     assert row.split(None, 2) == [f"{first.added:+.2f}", str(first.n), first.text]
+    for command in ("explain", "phrases"):
+        long = run("spanft", command, saved, "a" * 1_000_001, ok=False)
+        assert "has 1,000,001 characters" in long.stderr
     done = run("spanft", "phrases", saved, "good")
     assert "no phrase that occurs 3 times or more" in done.stdout
 

@@ -199,3 +199,13 @@ def test_a_changed_pipeline_has_another_digest(tmp_path):
         (tmp_path / "x").write_text(text)
         digests.add(digest_of(tmp_path))
     assert len(digests) == 2
+
+
+def test_a_digest_has_what_links_lead_to(tmp_path):
+    for name in ("model", "elsewhere"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "model" / "textcat").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "weights").write_text("a")
+    before = digest_of(tmp_path / "model")
+    (tmp_path / "elsewhere" / "weights").write_text("b")
+    assert digest_of(tmp_path / "model") != before
