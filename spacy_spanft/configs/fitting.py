@@ -6,7 +6,8 @@ from confection import Config
 
 from ..errors import SpanftError, counted, listed, shown
 from ..training.gold import DataSummary
-from .sources import summarize
+from ..training.schedules import MOST_STEPS
+from .sources import count_rows, summarize, train_on_all
 from .templates import REGRESSOR, TASKS
 
 # The components that read [CLS] of the first window.
@@ -19,6 +20,12 @@ _SHARE_LONG = 0.05
 _EPOCHS = 3
 _MOST_EPOCHS = 20
 _FEWEST_STEPS = 200
+# With so few texts, all are trained on, for a fixed number of steps: those that would
+# be held out teach more than they tell. The rate is that of pairs.
+_FEW, _STEPS, _LOW_RATE = 500, 150, 2e-5
+# Up to so many texts, classifiers start from a probe.
+_MOST_PROBED = 2000
+_TOO_RARE = 2
 
 
 def fit_to_data(
@@ -30,21 +37,37 @@ def fit_to_data(
     RETURNS (tuple[list[str], list[str]]): What data hold and what was changed for them,
         and what may spoil a training.
     """
+    is_text = TASKS[task].component in _OF_TEXTS
+    is_few = is_text and count_rows(config, _FEW + 1) <= _FEW
     names = {"train": train, "dev": dev or ""}
-    if dev is None:
-        names = {"train": f"{train} (training part)", "dev": f"{train} (held-out part)"}
-    data = {part: summarize(config, task, part) for part in names}
+    if dev is None and is_few:
+        train_on_all(config)
+        data = dict.fromkeys(names, summarize(config, task, "train"))
+    else:
+        if dev is None:
+            parts = {"train": "training part", "dev": "held-out part"}
+            names = {part: f"{train} ({name})" for part, name in parts.items()}
+        data = {part: summarize(config, task, part) for part in names}
     _check_labels(data["train"], task, train)
-    notes = [data[part].describe(name) for part, name in names.items()]
+    is_seen = data["train"] is data["dev"]
+    notes = [data[part].describe(names[part]) for part in names if not is_seen]
+    notes = notes or [data["train"].describe(train)]
+    if is_text and len(data["train"].n_words) <= _MOST_PROBED:
+        config["initialize"]["after_init"]["probe"] = True
     changes = (
-        _fit_epochs(config, data["train"]),
+        _fit_steps(config, data["train"], is_few, dev),
         _fit_window(config, task, data["train"]),
         _fit_range(config, task, [*data["train"].scores, *data["dev"].scores]),
     )
     warnings = []
-    if n_both := len(data["train"].texts & data["dev"].texts - {""}):
+    if not is_seen and (n_both := len(data["train"].texts & data["dev"].texts - {""})):
         both = f"Texts of {names['dev']} that are also trained on"
         warnings.append(f"{both}: {n_both:,}. Its scores will be inflated.")
+    if rare := sorted(x for x, n in data["train"].labels.items() if n <= _TOO_RARE):
+        warnings.append(
+            f"Labels with one or two {'texts' if is_text else 'examples'}, which are "
+            f"too few to learn: {listed(rare)}."
+        )
     if unseen := sorted(data["dev"].labels.keys() - data["train"].labels.keys()):
         only = f"These labels occur only in {names['dev']} and cannot be learned"
         warnings.append(f"{only}: {listed(unseen)}.")
@@ -83,15 +106,30 @@ def _check_labels(data: DataSummary, task: str, path: str) -> None:
         )
 
 
-def _fit_epochs(config: Config, data: DataSummary) -> str | None:
-    """Train longer on few texts."""
-    n_texts = len(data.n_words)
-    epochs = fitting_epochs(config, n_texts)
-    if epochs == config["training"]["max_epochs"]:
-        return None
-    config["training"]["max_epochs"] = epochs
-    texts = counted(n_texts, "training text")
-    return f"With only {texts}, the config trains for {epochs} epochs."
+def _fit_steps(
+    config: Config, data: DataSummary, is_few: bool, dev: str | None
+) -> str:
+    """Set how long a config trains, and when it evaluates."""
+    training = config["training"]
+    texts = counted(len(data.n_words), "training text")
+    per_epoch = ceil(len(data.n_words) / training["batcher"]["size"])
+    if is_few:
+        steps, frequency = _STEPS, _STEPS if dev is None else _STEPS // 3
+        note = f"{texts}: the config trains for {steps} steps"
+        if dev is None:
+            note += (
+                ", and holds none out. Its scores are of the texts that it has seen; "
+                "add --dev for others"
+            )
+    else:
+        epochs = fitting_epochs(config, len(data.n_words))
+        frequency = ceil(per_epoch / ceil(per_epoch / MOST_STEPS))
+        steps = epochs * ceil(per_epoch / frequency) * frequency
+        training["patience"] = steps // 2
+        note = f"{texts}: the config trains for {counted(epochs, 'epoch')}"
+        note += f" ({steps:,} steps), and evaluates every {frequency:,} steps"
+    training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
+    return f"{note}."
 
 
 def _fit_window(config: Config, task: str, data: DataSummary) -> str | None:

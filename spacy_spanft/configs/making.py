@@ -13,7 +13,7 @@ from ..errors import SpanftError, visible
 from ..util import SEGMENTER
 from .adding import add_spans
 from .fitting import fit_to_data
-from .sources import guess_columns, guess_task, set_sources
+from .sources import guess_columns, guess_task, holds_out, set_sources
 from .templates import ENCODERS, REGIMES, TASKS, base
 
 _ENGLISH_ENCODER = "bert-base-uncased"  # the paper's
@@ -136,7 +136,7 @@ def make_config(task: str, *, name: str = "config.cfg", **settings: Any) -> str:
 def config_text(config: Config, task: str, name: str) -> str:
     """Write a config that `task_config` made, as `make_config` does."""
     notes = [TASKS[task].note, "For a GPU, add --gpu-id 0 to the command."]
-    if config["paths"]["train"] and not config["paths"]["dev"]:
+    if holds_out(config):
         notes.insert(1, "A fifth of the training data is held out as dev data.")
     command = indent(train_command(config, task, name), "  ")
     lines = [f"{TASKS[task].title}:", "", *command.split("\n"), ""]

@@ -133,6 +133,25 @@ def summarize(config: Config, task: str, part: str) -> DataSummary:
     return summary
 
 
+def count_rows(config: Config, most: int) -> int:
+    """Count the rows of the training data, held out or not, up to a number."""
+    plain = config.interpolate()
+    block = plain["corpora"]["train"]
+    corpus = _corpus_of(block["corpus"] if "corpus" in block else block)
+    return sum(1 for _ in islice(corpus(tokenizer_of(plain)), most))
+
+
+def train_on_all(config: Config) -> None:
+    """Hold nothing out: both corpora read all of the training data."""
+    whole = config["corpora"]["train"]["corpus"]
+    config["corpora"] |= {"train": dict(whole), "dev": dict(whole)}
+
+
+def holds_out(config: Config) -> bool:
+    """Whether a part of the training data is held out."""
+    return bool(config["corpora"]["train"]["@readers"] == _HELD_OUT)
+
+
 def tokenizer_of(config: Config) -> Language:
     """Make an empty pipeline with the tokenizer of a config without variables."""
     tokenizer = {k: v for k, v in config["nlp"].items() if k == "tokenizer"}

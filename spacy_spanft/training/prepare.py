@@ -1,9 +1,9 @@
 """What is set and checked between initialization and the first step."""
 
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from spacy.language import Language
@@ -19,24 +19,30 @@ from ..ml.optimizers.groups import listeners, models, shim_of, transformers
 from ..util._compat import torch_module
 from .checks import check_config, check_scores, warn_labels
 from .gold import cats_in, read_corpus
-from .schedules import count_batches, evaluation_steps, set_max_steps
+from .probe import start_from_probes
+from .schedules import MOST_STEPS, count_batches, evaluation_steps, set_max_steps
 
 
-def prepare_training() -> Callable[[Language], None]:
+def prepare_training(probe: bool = False) -> Callable[[Language], None]:
     """Build `spacy-spanft.prepare_training.v1`, for [initialize.after_init].
 
     spaCy evaluates step 0 and then every eval_frequency-th, so that a short training
-    has an untrained model-best. The callback sets eval_frequency and max_steps so that
-    each epoch and the last step are evaluated, and `spacy-spanft.warmup_linear.v1` ends
-    with that. A corpus that streams (max_epochs = -1) is left alone.
+    has an untrained model-best. With eval_frequency = 0, the callback sets it and
+    max_steps so that each epoch and the last step are evaluated; other values stay.
+    `spacy-spanft.warmup_linear.v1` ends with the training. A corpus that streams
+    (max_epochs = -1) is left alone.
 
     It also sets `class_weights`, copies the weights of pre-trained poolers, and checks
     for mistakes that would train a wrong model in silence.
+
+    probe (bool): Whether text classifiers start from a linear model that is fitted to
+        the vectors of the encoder as it is.
+    RETURNS (Callable[[Language], None]): The callback.
     """
-    return _prepare
+    return partial(_prepare, probe)
 
 
-def _prepare(nlp: Language) -> None:
+def _prepare(probe: bool, nlp: Language) -> None:
     config = nlp.config.interpolate()
     check_config(nlp, config)
     _take_pretrained_poolers(nlp)
@@ -47,13 +53,19 @@ def _prepare(nlp: Language) -> None:
     warn_labels(nlp, dev or ())
     if dev is not None:
         check_scores(nlp, config, dev)
-    if train:
-        _fit_steps(nlp, config["training"], train)
-    set_max_steps(nlp.config)
+    last = _last_step(nlp, config["training"], train) if train else 0
+    if is_stream and config.get("training", {}).get("eval_frequency") == 0:
+        nlp.config["training"]["eval_frequency"] = MOST_STEPS
+    set_max_steps(nlp.config, last)
+    if probe and train:
+        start_from_probes(nlp, train)
 
 
-def _fit_steps(nlp: Language, settings: Any, train: list[Example]) -> None:
-    """Let training end with its epochs, and evaluate each; print what changed."""
+def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
+    """Return the last step of a training, 0 if it has no limit.
+
+    If eval_frequency is 0, it is set, and max_steps to a step that is evaluated.
+    """
     max_steps, frequency = settings["max_steps"], settings["eval_frequency"]
     block = {"batcher": settings["batcher"]}
     per_epoch, total = count_batches(
@@ -67,24 +79,21 @@ def _fit_steps(nlp: Language, settings: Any, train: list[Example]) -> None:
             "[training.batcher] makes no batch of the training data. Raise its size, "
             "or keep texts that are longer (discard_oversize = false)."
         )
-    end = max_steps
+    last: int = max_steps
     if total is not None:
         # A single step is step 0, and max_steps = 0 would be no limit.
-        last = max(1, total - 1)
-        end = min(max_steps or last, last)
-    # Never more than the config asks for.
-    fitted = evaluation_steps(end, per_epoch, frequency, can_grow=False)
-    changes = []
-    for name, value in zip(("eval_frequency", "max_steps"), fitted, strict=True):
-        if settings[name] != value:
-            nlp.config["training"][name] = value
-            changes.append(f"{name} = {value} (it was {settings[name]})")
-    if changes:
-        print(
-            f"ℹ [training] {', '.join(changes)}, so that there is an evaluation at "
-            f"least once an epoch ({per_epoch} steps) and at the last step.",
-            file=sys.stderr,
+        last = min(max_steps or total, max(1, total - 1))
+    if frequency < 1:
+        frequency, last = evaluation_steps(last, per_epoch)
+        nlp.config["training"] |= {"eval_frequency": frequency, "max_steps": last}
+    elif 0 < last < frequency:
+        warnings.warn(
+            f"[training] eval_frequency is {frequency:,}, but the last step is {last:,}"
+            ": only step 0 is evaluated, so model-best is hardly trained. Set "
+            "eval_frequency = 0 to evaluate each epoch.",
+            stacklevel=3,
         )
+    return last
 
 
 def _set_class_weights(nlp: Language, train: Sequence[Example] | None) -> None:

@@ -14,6 +14,8 @@ WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
 # Batches by words differ with the order of the texts, so several orders are tried.
 _N_ORDERS = 3
 _MAX_EPOCHS = 100
+# From one evaluation to the next, however long an epoch is.
+MOST_STEPS = 100
 _NO_STEPS = (
     f"{WARMUP_LINEAR} ends with the training, but how many steps that has is not "
     "known. Set [training] max_steps, or count the steps of the epochs with "
@@ -31,28 +33,18 @@ class EvaluationSteps(NamedTuple):
     n_steps: int
 
 
-def evaluation_steps(
-    n_steps: int, steps_per_epoch: int, eval_frequency: int, *, can_grow: bool
-) -> EvaluationSteps:
-    """Choose a frequency that evaluates each epoch and the last step.
+def evaluation_steps(n_steps: int, steps_per_epoch: int) -> EvaluationSteps:
+    """Choose a frequency that evaluates each epoch, and the last step.
 
-    Evaluations never become rarer. As the frequency has to divide the last step, that
-    moves: by less than the number of evaluations if it can grow, and by as little as a
-    slightly higher frequency allows if it cannot.
+    As the frequency has to divide the last step, a few steps may be cut.
 
     n_steps (int): The last step; 0 if training has none.
-    eval_frequency (int): The most steps from one evaluation to the next.
-    can_grow (bool): Whether steps may be added. Otherwise some may be cut.
     """
-    longest = max(1, min(eval_frequency, steps_per_epoch))
+    longest = max(1, min(MOST_STEPS, steps_per_epoch))
     if n_steps <= 0:
         return EvaluationSteps(longest, 0)
     longest = min(longest, n_steps)
-    if can_grow:
-        n_evaluations = -(-n_steps // longest)
-        frequency = -(-n_steps // n_evaluations)
-        return EvaluationSteps(frequency, n_evaluations * frequency)
-    near = range(longest, max(1, longest * 3 // 4) - 1, -1)
+    near = range(longest, longest * 9 // 10 - (longest % 10 == 0), -1)
     frequency = min(near, key=lambda steps: n_steps % steps)
     return EvaluationSteps(frequency, n_steps - n_steps % frequency)
 
@@ -120,10 +112,13 @@ def first_step(share: float, max_steps: int) -> int:
     return round(share * (max_steps + 1))
 
 
-def set_max_steps(config: Config) -> None:
-    """Set max_steps of the schedules in a pipeline's config to that of [training]."""
+def set_max_steps(config: Config, last: int = 0) -> None:
+    """Set max_steps of the schedules in a pipeline's config.
+
+    last (int): The last step of the training; 0 for that of [training].
+    """
     limits = config.interpolate().get("training", {})
-    max_steps = limits.get("max_steps")
+    max_steps = last or limits.get("max_steps")
     for block in _schedules(config.get("training")):
         if block.get("max_steps"):
             continue

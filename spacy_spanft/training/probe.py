@@ -1,0 +1,198 @@
+"""A probe: the last layer of a classifier, fitted to the vectors of a frozen encoder.
+
+Fine-tuning that starts from one keeps more of what the encoder knows (Kumar et al.,
+2022, "Fine-Tuning can Distort Pretrained Features"), which counts with few texts.
+"""
+
+import sys
+from collections.abc import Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import minibatch
+from thinc.api import Model
+
+from ..errors import counted
+from ..ml.optimizers.groups import models
+
+Floats = NDArray[np.float32]
+# The inverse of the penalty, as scikit-learn's C.
+STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+# A probe of few texts is sure of each: too sure for the encoder to learn anything.
+SHARE = 0.2
+_MOST_TEXTS = 2000
+_N_FOLDS = 5
+_N_STEPS = 100
+
+
+class Probe(NamedTuple):
+    """A linear layer, and its scores of texts that it was not fitted to.
+
+    W (Floats2d): The weights, (n_labels, width).
+    b (Floats1d): The biases.
+    predictions (Floats2d): The scores of each text, by a layer of the other folds.
+    """
+
+    W: Floats
+    b: Floats
+    predictions: Floats
+
+
+def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
+    """Fit the last layer of each text classifier, and print how good it is.
+
+    The cross-validated score is kept in `nlp.meta["probe"]`, as a floor for the rest.
+    """
+    for name, model in models(nlp).items():
+        if not {"pooled", "output_layer"} <= set(model.ref_names):
+            continue
+        component: Any = nlp.get_pipe(name)
+        labeled = [eg for eg in examples if eg.reference.cats]
+        if len(labeled) > _MOST_TEXTS:
+            labeled = Random(0).sample(labeled, _MOST_TEXTS)
+        if len(labeled) < 2:
+            continue
+        cats = [example.reference.cats for example in labeled]
+        Y = np.array([[c.get(label, 0.0) for label in component.labels] for c in cats])
+        is_scored = hasattr(component, "low")
+        if is_scored:
+            Y = (Y - component.low) / (component.high - component.low)
+        exclusive = not model.attrs["multi_label"]
+        X = _features(nlp, name, [example.predicted for example in labeled])
+        probe = fit_probe(X, Y.astype("f"), exclusive=exclusive)
+        output = model.get_ref("output_layer")
+        for key, value in (("W", probe.W), ("b", probe.b)):
+            output.set_param(key, model.ops.asarray(SHARE * value, dtype="f"))
+        if is_scored:
+            pairs = probe.predictions[:, 0], Y[:, 0]
+            metric, score = "correlation", np.nan_to_num(np.corrcoef(*pairs)[0, 1])
+        else:
+            metric, score = "macro F1", macro_f(probe.predictions, Y, exclusive)
+        nlp.meta.setdefault("probe", {})[name] = {metric: round(float(score), 4)}
+        print(
+            f"ℹ {name!r} starts from a linear probe of the encoder: {metric} "
+            f"{100 * score:.1f} in cross-validation over "
+            f"{counted(len(labeled), 'training text')}.",
+            file=sys.stderr,
+        )
+
+
+def _features(nlp: Language, name: str, docs: list[Doc]) -> Floats:
+    """Return what the last layer of a classifier gets, with zeros for pooled spans.
+
+    Those come from random weights, and training decides about them.
+    """
+    component: Any = nlp.get_pipe(name)
+    model: Model[Any, Any] = component.model
+    rows, pooled = model.get_ref("rows"), model.get_ref("pooled")
+    stream: Any = docs
+    for other, before in nlp.pipeline:
+        if other == name:
+            break
+        if hasattr(before, "pipe"):
+            stream = before.pipe(stream, batch_size=nlp.batch_size)
+        else:
+            stream = map(before, stream)
+    parts = [pooled.predict(rows.predict(b)) for b in minibatch(stream, nlp.batch_size)]
+    X: Floats = model.ops.to_numpy(model.ops.xp.concatenate(parts))
+    layers = pooled.layers if pooled.name.startswith("concat") else [pooled]
+    width = X.shape[1] // len(layers)
+    for i, layer in enumerate(layers):
+        if layer.name in ("span_pool", "text_pool"):
+            X[:, i * width : (i + 1) * width] = 0.0
+    return X
+
+
+def fit_probe(X: Floats, Y: Floats, *, exclusive: bool) -> Probe:
+    """Fit a logistic regression, with a penalty chosen by cross-validation.
+
+    X (Floats2d): The features, (n_texts, width).
+    Y (Floats2d): The share of each label, (n_texts, n_labels), from 0 to 1.
+    exclusive (bool): Whether the labels of a text add up to 1.
+    """
+    mean, deviation = X.mean(axis=0), X.std(axis=0) + 1e-6
+    Z, axes = _reduced((X - mean) / deviation)
+    folds = _folds(Y)
+    held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
+    for fold in range(int(folds.max()) + 1):
+        rest = folds != fold
+        start = np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros(Y.shape[1], "f")
+        for strength in STRENGTHS:
+            start = _fit(Z[rest], Y[rest], strength, exclusive, start)
+            held_out[strength][~rest] = Z[~rest] @ start[0].T + start[1]
+    best = max(STRENGTHS, key=lambda c: _quality(held_out[c], Y, exclusive))
+    W, b = _fit(Z, Y, best, exclusive, (np.zeros_like(start[0]), start[1]))
+    W = W @ axes / deviation
+    return Probe(W, b - W @ mean, held_out[best])
+
+
+def _reduced(Z: Floats) -> tuple[Floats, Floats]:
+    """Return coordinates of at most as many dimensions as texts, and their axes."""
+    if len(Z) >= Z.shape[1]:
+        return Z, np.eye(Z.shape[1], dtype="f")
+    _, _, axes = np.linalg.svd(Z, full_matrices=False)
+    return Z @ axes.T, axes
+
+
+def _folds(Y: Floats) -> NDArray[np.int64]:
+    """Return the fold of each text, so that each has its share of each label."""
+    order = np.random.default_rng(0).permutation(len(Y))
+    by_label = order[np.argsort(Y[order].argmax(axis=1), kind="stable")]
+    folds = np.empty(len(Y), np.int64)
+    folds[by_label] = np.arange(len(Y)) % min(_N_FOLDS, len(Y))
+    return folds
+
+
+def _fit(
+    Z: Floats,
+    Y: Floats,
+    strength: float,
+    exclusive: bool,
+    start: tuple[Floats, Floats],
+) -> tuple[Floats, Floats]:
+    """Minimize the cross-entropy and the penalty of the weights."""
+    W, b = (torch.tensor(x, requires_grad=True) for x in start)
+    features, targets = torch.from_numpy(Z), torch.from_numpy(Y)
+    options: dict[str, Any] = {"max_iter": _N_STEPS, "line_search_fn": "strong_wolfe"}
+    optimizer = torch.optim.LBFGS([W, b], **options)
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        total = strength * _cross_entropy(features @ W.T + b, targets, exclusive).sum()
+        total = total + 0.5 * (W**2).sum()
+        total.backward()  # type: ignore[no-untyped-call]
+        return total
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    return W.detach().numpy(), b.detach().numpy()
+
+
+def _cross_entropy(scores: Any, targets: Any, exclusive: bool) -> torch.Tensor:
+    if exclusive:
+        return -(targets * torch.log_softmax(scores, dim=1)).sum(dim=1)
+    losses = torch.nn.functional.binary_cross_entropy_with_logits
+    return losses(scores, targets, reduction="none").sum(dim=1)
+
+
+def _quality(scores: Floats, Y: Floats, exclusive: bool) -> tuple[float, float]:
+    """Return the macro F1 of held-out texts, and their likelihood where that ties."""
+    tensors = map(torch.from_numpy, (scores, Y))
+    likelihood = -float(_cross_entropy(*tensors, exclusive).mean())
+    return (macro_f(scores, Y, exclusive) if exclusive else 0.0), likelihood
+
+
+def macro_f(scores: Floats, Y: Floats, exclusive: bool) -> float:
+    """Return the mean F1 of the labels: the best of a text, or all above 0."""
+    n = Y.shape[1]
+    if exclusive:
+        predicted, truth = np.eye(n)[scores.argmax(axis=1)], np.eye(n)[Y.argmax(axis=1)]
+    else:
+        predicted, truth = scores > 0, Y > 0.5
+    hits = (predicted * truth).sum(axis=0)
+    return float(np.mean(2 * hits / np.maximum(1, predicted.sum(0) + truth.sum(0))))
