@@ -54,6 +54,8 @@ def fit_to_data(
     notes = notes or [data["train"].describe(train)]
     if is_text and len(data["train"].n_words) <= _MOST_PROBED:
         config["initialize"]["after_init"]["probe"] = True
+        if task not in ("textcat", "textcat_multilabel"):
+            config["training"]["optimizer"]["learn_rate"]["initial_rate"] = _LOW_RATE
     changes = (
         _fit_steps(config, data["train"], is_few, dev),
         _fit_window(config, task, data["train"]),

@@ -177,9 +177,11 @@ def scores_of(saved: Saved) -> dict[str, float]:
     """Return the scores in meta.json.
 
     spaCy also writes 0 for what nothing computed, so a 0 counts only if the config
-    gives it a weight.
+    gives it a weight. Without any weight, the scores are of texts that were trained on.
     """
     weights = saved.config.get("training", {}).get("score_weights", {})
+    if not any(weights.values()):
+        return {}
     return {
         name: value
         for name, value in saved.meta.get("performance", {}).items()

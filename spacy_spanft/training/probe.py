@@ -24,9 +24,11 @@ from ..ml.optimizers.groups import models
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
-# A probe of few texts is sure of each: too sure for the encoder to learn anything.
+# A classifier of few texts is sure of each: too sure for the encoder to learn anything.
+# What tells pairs apart, and scores, is mostly known, and stays as it is.
 SHARE = 0.2
 _MOST_TEXTS = 2000
+_LEAST_DEVIATION = 1e-6
 _N_FOLDS = 5
 _N_STEPS = 100
 
@@ -66,9 +68,10 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
         exclusive = not model.attrs["multi_label"]
         X = _features(nlp, name, [example.predicted for example in labeled])
         probe = fit_probe(X, Y.astype("f"), exclusive=exclusive)
+        share = 1.0 if is_scored or "separator" in model.attrs else SHARE
         output = model.get_ref("output_layer")
         for key, value in (("W", probe.W), ("b", probe.b)):
-            output.set_param(key, model.ops.asarray(SHARE * value, dtype="f"))
+            output.set_param(key, model.ops.asarray(share * value, dtype="f"))
         if is_scored:
             pairs = probe.predictions[:, 0], Y[:, 0]
             metric, score = "correlation", np.nan_to_num(np.corrcoef(*pairs)[0, 1])
@@ -116,8 +119,9 @@ def fit_probe(X: Floats, Y: Floats, *, exclusive: bool) -> Probe:
     Y (Floats2d): The share of each label, (n_texts, n_labels), from 0 to 1.
     exclusive (bool): Whether the labels of a text add up to 1.
     """
-    mean, deviation = X.mean(axis=0), X.std(axis=0) + 1e-6
-    Z, axes = _reduced((X - mean) / deviation)
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    varies = deviation > _LEAST_DEVIATION
+    Z, axes = _reduced((X - mean)[:, varies] / deviation[varies])
     folds = _folds(Y)
     held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
     for fold in range(int(folds.max()) + 1):
@@ -127,8 +131,9 @@ def fit_probe(X: Floats, Y: Floats, *, exclusive: bool) -> Probe:
             start = _fit(Z[rest], Y[rest], strength, exclusive, start)
             held_out[strength][~rest] = Z[~rest] @ start[0].T + start[1]
     best = max(STRENGTHS, key=lambda c: _quality(held_out[c], Y, exclusive))
-    W, b = _fit(Z, Y, best, exclusive, (np.zeros_like(start[0]), start[1]))
-    W = W @ axes / deviation
+    reduced, b = _fit(Z, Y, best, exclusive, (np.zeros_like(start[0]), start[1]))
+    W = np.zeros((Y.shape[1], X.shape[1]), "f")
+    W[:, varies] = reduced @ axes / deviation[varies]
     return Probe(W, b - W @ mean, held_out[best])
 
 

@@ -168,12 +168,27 @@ def test_a_table_is_read_with_its_columns():
     assert f"⚠ These labels occur {unseen}" in done.stderr
     assert "--paths" not in done.stderr
     assert [doc.text for doc in corpus()] == [row["body"] for row in rows]
-    write("t.jsonl", texts(10))
-    done = init("y.cfg", "--train", "t.jsonl")
-    assert "t.jsonl (training part): 8 texts of 2 to 2 words" in done.stderr
-    assert "t.jsonl (held-out part): 2 texts of 2 to 2 words" in done.stderr
-    assert "With only 8 training texts, the config trains for 20 epochs." in done.stderr
-    assert (len(corpus(name="y.cfg")), len(corpus("dev", "y.cfg"))) == (8, 2)
+
+
+def test_few_texts_are_all_trained_on():
+    rows = [*texts(500), {"text": "text", "label": "rare"}]
+    for n_rows, n_dev, steps, frequency in ((500, 500, 150, 150), (501, 100, 208, 13)):
+        write("t.jsonl", rows[-n_rows:])
+        done = init("y.cfg", "--train", "t.jsonl", "--force")
+        is_few = n_rows == n_dev
+        assert ("holds none out" in done.stderr) == is_few
+        assert ("t.jsonl (held-out part): 100 texts" in done.stderr) != is_few
+        rare = "one or two texts, which are too few to learn: 'rare'"
+        assert rare in done.stderr
+        assert len(corpus("dev", "y.cfg")) == n_dev
+        config = load_config("y.cfg")
+        training = config["training"]
+        limits = [training[key] for key in ("max_epochs", "max_steps", "eval_frequency")]
+        assert limits == [0, steps, frequency]
+        assert training["score_weights"]["cats_score"] == (0.0 if is_few else 1.0)
+        assert config["initialize"]["after_init"]["probe"] is True
+    init("y.cfg", "--train", "t.jsonl", "--dev", "t.jsonl", "--force")
+    assert load_config("y.cfg")["training"]["eval_frequency"] == 16
 
 
 @pytest.mark.parametrize(
@@ -290,7 +305,7 @@ def test_spacy_checks_what_is_written(bert):
     init("x.cfg", "--train", "t.jsonl", "-t", bert)
     run("debug", "config", "x.cfg")
     printed = run("debug", "data", "x.cfg").stdout
-    assert "120 training docs" in printed
+    assert "150 training docs" in printed
     assert "30 evaluation docs" in printed
 
 

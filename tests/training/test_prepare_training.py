@@ -70,9 +70,7 @@ def test_model_best_is_that_of_the_best_evaluation(bert, tmp_path):
         *(f"--{RATE}.initial_rate", 0.04, "--gpu-id", -1),
     )
     per_epoch, n_steps = 4, 12
-    fitted = evaluation_steps(n_steps - 1, per_epoch, 100, can_grow=False)
-    frequency = f"eval_frequency = {fitted.eval_frequency} (it was 100)"
-    assert f"{frequency}, max_steps = {fitted.n_steps} (it was 0)" in done.stderr
+    fitted = evaluation_steps(n_steps - 1, per_epoch)
     rows = [line.split() for line in done.stdout.splitlines()]
     # spaCy's table: epoch, step, losses, scores
     logged = [row for row in rows if len(row) > 4 and "".join(row[:2]).isdigit()]
@@ -103,27 +101,31 @@ def test_unseen_labels_of_each_component(factory, nlp):
     ("limits", "expected"),
     [
         # Two batches an epoch; the last of three epochs is step 5.
-        ({"max_steps": 7, "max_epochs": 0}, (1, 7)),
+        ({"max_steps": 7, "max_epochs": 0}, (2, 6)),
         ({"max_steps": 4, "max_epochs": 3}, (2, 4)),
-        ({"max_steps": 99, "max_epochs": 3}, (1, 5)),
+        ({"max_steps": 99, "max_epochs": 3}, (2, 4)),
         # Five batches an epoch, so step 14; and a single step.
-        ({"max_steps": 0, "max_epochs": 3, "batcher.size": 8}, (4, 12)),
+        ({"max_steps": 0, "max_epochs": 3, "batcher.size": 8}, (5, 10)),
         ({"max_steps": 0, "max_epochs": 1, "batcher.size": 99}, (1, 1)),
         # Without an end.
         ({"max_steps": 0, "max_epochs": 0, "optimizer.learn_rate": 0.1}, (2, 0)),
         # A stream.
         ({"max_steps": 1000, "max_epochs": -1}, (100, 1000)),
-        # What fits stays, and nothing is printed.
-        ({"max_steps": 9, "max_epochs": 0, "eval_frequency": 1}, (1, 9)),
+        # What is typed stays.
+        ({"max_steps": 9, "max_epochs": 0, "eval_frequency": 3}, (3, 9)),
+        ({"max_steps": 9, "max_epochs": 0, "eval_frequency": 4}, (4, 9)),
     ],
 )
-def test_eval_frequency_and_max_steps_fit(data, limits, expected, capsys):
+def test_eval_frequency_and_max_steps(data, limits, expected):
     nlp = init_nlp(quick(data, **{f"training.{k}": v for k, v in limits.items()}))
     training = nlp.config.interpolate()["training"]
     assert (training["eval_frequency"], training["max_steps"]) == expected
-    given = limits.get("eval_frequency", 100)
-    is_printed = "eval_frequency = " in capsys.readouterr().err
-    assert is_printed == (training["eval_frequency"] != given)
+
+
+def test_a_training_that_is_hardly_evaluated(data):
+    limits = {"max_steps": 9, "max_epochs": 0, "eval_frequency": 10}
+    with pytest.warns(UserWarning, match="eval_frequency is 10, but the last step is 9"):
+        init_nlp(quick(data, **{f"training.{k}": v for k, v in limits.items()}))
 
 
 def test_numbers_are_drawn_as_without_it(data):
@@ -227,4 +229,4 @@ def test_without_corpora_labels_are_initialized(data):
     nlp = load_model_from_config(config, auto_fill=True)
     cats = {"cats": {"a": 1.0, "b": 0.0}}
     nlp.initialize(lambda: [Example.from_dict(nlp.make_doc(GOOD), cats)])
-    assert nlp.config["training"]["eval_frequency"] == 100
+    assert nlp.config["training"]["eval_frequency"] == 0

@@ -10,6 +10,7 @@ from thinc.schedules import warmup_linear as of_thinc
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.schedules import (
+    MOST_STEPS,
     count_batches,
     evaluation_steps,
     first_step,
@@ -19,25 +20,16 @@ from spacy_spanft.training.schedules import (
 from .test_prepare_training import RATE, quick, table
 
 
-@pytest.mark.parametrize("can_grow", [True, False])
-@pytest.mark.parametrize("eval_frequency", [1, 2, 3, 7, 16, 100])
-def test_every_epoch_and_the_last_step_are_evaluated(eval_frequency, can_grow):
-    for per_epoch in range(1, 41):
+def test_every_epoch_and_the_last_step_are_evaluated():
+    for per_epoch in range(1, 131):
         for n_steps in range(1, 121):
-            fitted = evaluation_steps(
-                n_steps, per_epoch, eval_frequency, can_grow=can_grow
-            )
+            fitted = evaluation_steps(n_steps, per_epoch)
             steps = [*range(0, fitted.n_steps + 1, fitted.eval_frequency)]
-            last = fitted.n_steps
-            case = (n_steps, per_epoch, eval_frequency, fitted)
-            assert steps[-1] == last > 0, case
-            gaps = [b - a for a, b in pairwise(steps)]
-            assert max(gaps) <= min(eval_frequency, per_epoch), case
-            moved = last - n_steps if can_grow else n_steps - last
-            assert 0 <= moved < (len(gaps) if can_grow else fitted.eval_frequency), case
-            # What needs no change is not changed.
-            if n_steps % eval_frequency == 0 and eval_frequency <= per_epoch:
-                assert fitted == (eval_frequency, n_steps), case
+            case = (n_steps, per_epoch, fitted)
+            assert steps[-1] == fitted.n_steps > 0, case
+            longest = min(per_epoch, MOST_STEPS, n_steps)
+            assert longest * 0.9 <= fitted.eval_frequency <= longest, case
+            assert 0 <= n_steps - fitted.n_steps < fitted.eval_frequency, case
 
 
 class TestCountBatches:

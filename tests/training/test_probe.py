@@ -1,0 +1,101 @@
+"""The last layer of a classifier before training: a fit to frozen vectors."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from spacy.training.initialize import init_nlp
+from spacy.util import load_config_from_str
+
+from spacy_spanft.configs import config_for_data, config_text
+from spacy_spanft.training.probe import STRENGTHS, fit_probe, macro_f
+
+
+def separated(n_texts, width, n_labels, distance, seed=0):
+    """Draw features around a center of each label, and columns that never vary."""
+    random = np.random.default_rng(seed)
+    y = np.arange(n_texts) % n_labels
+    X = random.normal(size=(n_texts, width)).astype("f")
+    X[:, 3], X[:, 5] = 0.0, 7.0
+    X[:, :3] += distance * random.normal(size=(n_labels, 3)).astype("f")[y]
+    return X, np.eye(n_labels, dtype="f")[y]
+
+
+@pytest.mark.parametrize("width", [8, 60])
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_the_fit_is_the_optimum(width, exclusive):
+    """The loss over the features as they are, by finite differences, in float64."""
+    X, Y = separated(40, width, 3, 1.0)
+    probe = fit_probe(X, Y, exclusive=exclusive)
+    deviation = X.std(axis=0)
+
+    def loss(W, b, strength):
+        scores, targets = torch.tensor(X @ W.T + b), torch.tensor(Y).double()
+        if exclusive:
+            total = -(targets * torch.log_softmax(scores, dim=1)).sum()
+        else:
+            bce = torch.nn.functional.binary_cross_entropy_with_logits
+            total = bce(scores, targets, reduction="sum")
+        return float(strength * total) + 0.5 * ((W * deviation) ** 2).sum()
+
+    W, b = probe.W.astype("d"), probe.b.astype("d")
+    slopes = []
+    for strength in STRENGTHS:  # one of them was chosen
+        size = 0.0
+        for direction in np.random.default_rng(1).normal(size=(5, *W.shape)):
+            step = 1e-4 * direction * (deviation > 1e-6)
+            ahead, behind = (loss(W + s * step, b, strength) for s in (1, -1))
+            size = max(size, abs(ahead - behind) / 2e-4)
+        slopes.append(size)
+    assert min(slopes) < 0.02 < sorted(slopes)[1]
+    assert (probe.W[:, [3, 5]] == 0).all()
+
+
+def test_cross_validation_sees_no_text_that_it_scores():
+    """Without anything to learn it is at chance, and with it far above."""
+    scores = []
+    for seed in range(20):
+        X, Y = separated(60, 40, 3, 0.0, seed)
+        scores.append(macro_f(fit_probe(X, Y, exclusive=True).predictions, Y, True))
+    assert np.mean(scores) == pytest.approx(1 / 3, abs=0.08)  # the best of six
+    X, Y = separated(60, 40, 3, 6.0)
+    assert macro_f(fit_probe(X, Y, exclusive=True).predictions, Y, True) > 0.9
+
+
+ROWS = {
+    "textcat": lambda i: {"text": f"text {i % 2}", "label": "ab"[i % 2]},
+    "textcat_multilabel": lambda i: {"text": f"t {i % 2}", "label": ["a", "b"][i % 2 :]},
+    "text_score": lambda i: {"text": f"text {i % 2}", "score": i % 2 + 0.5},
+    "pair": lambda i: {
+        "sentence1": f"text {i % 2}",
+        "sentence2": "other",
+        "label": "ab"[i % 2],
+    },
+}
+
+
+@pytest.mark.parametrize("task", ROWS)
+def test_a_pipeline_starts_from_it(task, bert, tmp_path, capsys):
+    file = tmp_path / "data.jsonl"
+    rows = [ROWS[task](i) for i in range(12)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    made = config_for_data(str(file), transformer=str(bert), task=task)
+    config = load_config_from_str(config_text(made.config, task, "x.cfg"))
+    nlp = init_nlp(config)
+    (name,) = nlp.meta["probe"]
+    assert f"{name!r} starts from a linear probe" in capsys.readouterr().err
+    assert 0.9 < next(iter(nlp.meta["probe"][name].values())) <= 1.0
+    docs = [nlp(" [SEP] ".join(str(x) for x in list(row.values())[:-1])) for row in rows]
+    if task == "text_score":
+        scores = [doc.cats["score"] for doc in docs]
+        assert np.corrcoef(scores, [row["score"] for row in rows])[0, 1] > 0.9
+        return
+    # Both labels of half of the texts, where there may be several.
+    right = [doc.cats["a"] > doc.cats["b"] for doc in docs]
+    if task != "textcat_multilabel":
+        assert right == [row["label"] == "a" for row in rows]
+    model = nlp.get_pipe(name).model
+    W = model.get_ref("output_layer").get_param("W")
+    width = model.get_ref("rows").get_dim("nO")
+    assert (W[:, :width] == 0).all() and (W[:, width : 2 * width] != 0).any()
