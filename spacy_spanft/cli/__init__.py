@@ -4,6 +4,8 @@ spaCy imports this module for each of its commands, so nothing heavy is imported
 here: a command imports what it needs when it runs.
 """
 
+from collections.abc import Callable
+
 import typer
 
 from ..util._compat import command_line
@@ -32,18 +34,23 @@ dictionary.command("info")(info_cli)
 dictionary.command("top")(top_cli)
 # For settings of a config, such as --training.dropout 0.2.
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
-spanft.command("init")(init_cli)
-spanft.command("segment")(segment_cli)
-spanft.command("add")(add_cli)
-spanft.command("convert")(convert_cli)
-spanft.command("compare")(compare_cli)
-spanft.command("experiment", context_settings=OVERRIDES)(experiment_cli)
-spanft.command("explain")(explain_cli)
-spanft.command("phrases")(phrases_cli)
-spanft.command("predict")(predict_cli)
-spanft.command("pretrain")(pretrain_cli)
-spanft.command("card")(card_cli)
-spanft.command("push")(push_cli)
-spanft.command("train", context_settings=OVERRIDES)(train_cli)
-spanft.add_typer(dictionary)
+# The panels of `spanft --help`, in their order.
+_PANELS: dict[str, dict[str, Callable[..., None]]] = {
+    "Start": {"init": init_cli, "add": add_cli, "train": train_cli},
+    "Use": {"predict": predict_cli, "explain": explain_cli, "segment": segment_cli},
+    "Compare": {"compare": compare_cli, "experiment": experiment_cli},
+    "More": {
+        "phrases": phrases_cli,
+        "convert": convert_cli,
+        "pretrain": pretrain_cli,
+        "card": card_cli,
+        "push": push_cli,
+    },
+}
+for panel, commands in _PANELS.items():
+    for name, command in commands.items():
+        settings = OVERRIDES if name in ("train", "experiment") else None
+        add = spanft.command(name, context_settings=settings, rich_help_panel=panel)
+        add(command)
+spanft.add_typer(dictionary, rich_help_panel="Dictionaries")
 command_line().add_typer(spanft)

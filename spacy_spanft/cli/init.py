@@ -36,7 +36,7 @@ def init_cli(
     score: opt.Score = None,
     force: opt.Force = False,
 ) -> None:  # fmt: skip
-    """Write a config that fine-tunes an encoder on your data.
+    """Write the config of a training, fitted to your data.
 
     The task and the columns are guessed from the data; texts are classified over the
     spans of a dictionary, or without any (--no-spans, the baseline).
@@ -97,7 +97,7 @@ def add_cli(
     segmentation: opt.Pooled = None,
     force: opt.Force = False,
 ) -> None:  # fmt: skip
-    """Add spans, or a Hugging Face encoder, to an existing config.
+    """Add spans, or an encoder, to a config that you have.
 
     Text classifiers get a model that pools spans; token-level components (ner, spancat)
     use context windows by default. All else stays as it is, except for comments, which

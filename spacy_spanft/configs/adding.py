@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from confection import Config
 
@@ -224,8 +224,8 @@ def _listener(name: str, plain: Config) -> Block:
     if encoder is None:
         raise SpanftError(
             f"The model of {name!r} has no tok2vec, and no transformer precedes it in "
-            "[nlp] pipeline, so there are no vectors to pool. Add --transformer NAME, which "
-            "puts one there; sourced components are not inspected."
+            "[nlp] pipeline, so there are no vectors to pool. Add one, for example by "
+            "--transformer NAME; sourced components are not inspected."
         )
     factory = blocks[encoder]["factory"]
     block = {"@architectures": LISTENERS[factory], **deepcopy(_LISTENER)}
