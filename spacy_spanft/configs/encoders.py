@@ -63,15 +63,14 @@ def describe_encoder(name: str) -> str:
         elif any(isinstance(try_to_load_from_cache(name, x), str) for x in _WEIGHTS):
             source, size = "in the cache", _count_parameters(name)
         else:
-            source, size = "downloaded from the Hugging Face hub", _ask_hub(name)
+            source, size = "from the Hugging Face hub", _ask_hub(name)
     except (HFValidationError, RepositoryNotFoundError) as error:
         raise SpanftError(
             f"The encoder {shown(name)} is neither a folder nor a public model of the "
             "Hugging Face hub. Is it misspelled?"
         ) from error
-    return (
-        f"{name} ({f'{size / 1e6:,.1f} million parameters, ' if size else ''}{source})"
-    )
+    millions = f"{size / 1e6:,.1f} million parameters, " if size else ""
+    return f"{name} ({millions}{source})"
 
 
 def _count_parameters(name: str) -> int:

@@ -163,11 +163,11 @@ def test_encoders_are_described(bert, monkeypatch):
     assert f"Encoder: {bert} ({size}, a folder).\n" in done.stderr
     name = "sentence-transformers/all-MiniLM-L6-v2"
     done = init("y.cfg")  # the hub does not answer
-    assert f"Encoder: {name} (downloaded from the Hugging Face hub)" in done.stderr
+    assert f"Encoder: {name} (from the Hugging Face hub)" in done.stderr
     assert "a larger one: --transformer bert-base-uncased" in done.stderr
     info = SimpleNamespace(safetensors=SimpleNamespace(total=22_713_728))
     monkeypatch.setattr("huggingface_hub.model_info", lambda *_, **__: info)
-    assert describe_encoder(name).startswith(f"{name} (22.7 million parameters, down")
+    assert describe_encoder(name).startswith(f"{name} (22.7 million parameters, from")
     with pytest.raises(SpanftError, match="'a b' is neither a folder nor a public"):
         describe_encoder("a b")
 
