@@ -4,8 +4,6 @@ spaCy imports this module for each of its commands, so nothing heavy is imported
 here: a command imports what it needs when it runs.
 """
 
-from collections.abc import Callable
-
 import typer
 
 from ..util._compat import command_line
@@ -34,23 +32,20 @@ dictionary.command("info")(info_cli)
 dictionary.command("top")(top_cli)
 # For settings of a config, such as --training.dropout 0.2.
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
-# The panels of `spanft --help`, in their order.
-_PANELS: dict[str, dict[str, Callable[..., None]]] = {
-    "Start": {"init": init_cli, "add": add_cli, "train": train_cli},
-    "Use": {"predict": predict_cli, "explain": explain_cli, "segment": segment_cli},
-    "Compare": {"compare": compare_cli, "experiment": experiment_cli},
-    "More": {
-        "phrases": phrases_cli,
-        "convert": convert_cli,
-        "pretrain": pretrain_cli,
-        "card": card_cli,
-        "push": push_cli,
-    },
-}
-for panel, commands in _PANELS.items():
-    for name, command in commands.items():
-        settings = OVERRIDES if name in ("train", "experiment") else None
-        add = spanft.command(name, context_settings=settings, rich_help_panel=panel)
-        add(command)
+spanft.command("init", rich_help_panel="Start")(init_cli)
+spanft.command("add", rich_help_panel="Start")(add_cli)
+spanft.command("train", context_settings=OVERRIDES, rich_help_panel="Start")(train_cli)
+spanft.command("predict", rich_help_panel="Use")(predict_cli)
+spanft.command("explain", rich_help_panel="Use")(explain_cli)
+spanft.command("segment", rich_help_panel="Use")(segment_cli)
+spanft.command("compare", rich_help_panel="Compare")(compare_cli)
+spanft.command("experiment", context_settings=OVERRIDES, rich_help_panel="Compare")(
+    experiment_cli
+)
+spanft.command("phrases", rich_help_panel="More")(phrases_cli)
+spanft.command("convert", rich_help_panel="More")(convert_cli)
+spanft.command("pretrain", rich_help_panel="More")(pretrain_cli)
+spanft.command("card", rich_help_panel="More")(card_cli)
+spanft.command("push", rich_help_panel="More")(push_cli)
 spanft.add_typer(dictionary, rich_help_panel="Dictionaries")
 command_line().add_typer(spanft)
