@@ -103,7 +103,7 @@ clean:
 # What spacy train is shown with, as init writes it.
 INIT = $(VENV)/bin/python -m spacy spanft init --force
 configs: $(VENV)/installed-dev
-	$(INIT) configs/textcat_baseline.cfg --pipeline textcat --encoder spacy-transformers --no-spans
-	$(INIT) configs/textcat_spanft.cfg --pipeline textcat --encoder spacy-transformers
-	$(INIT) configs/ner_baseline.cfg --pipeline ner --encoder spacy-transformers --no-spans
-	$(INIT) configs/ner_spanft.cfg --pipeline ner --encoder spacy-transformers
+	$(INIT) configs/textcat_baseline.cfg --pipeline textcat --encoder spacy-transformers --gpu --no-spans
+	$(INIT) configs/textcat_spanft.cfg --pipeline textcat --encoder spacy-transformers --gpu
+	$(INIT) configs/ner_baseline.cfg --pipeline ner --encoder spacy-transformers --gpu --no-spans
+	$(INIT) configs/ner_spanft.cfg --pipeline ner --encoder spacy-transformers --gpu

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .util import __version__
 
 if TYPE_CHECKING:
+    from .configs.fine_tuning import train
     from .explanation.explainers import explain, explain_pipe
     from .ml.pairs import join_pair, join_pairs
     from .ngrams.dictionary import NgramDictionary
@@ -25,6 +26,7 @@ __all__ = [
     "explain_pipe",
     "join_pair",
     "join_pairs",
+    "train",
 ]
 
 _MODULES = {
@@ -35,6 +37,7 @@ _MODULES = {
     "explain_pipe": "explanation.explainers",
     "join_pair": "ml.pairs",
     "join_pairs": "ml.pairs",
+    "train": "configs.fine_tuning",
 }
 
 

@@ -3,6 +3,8 @@ import shutil
 
 # All is tiny here: threads would only wait for each other, minutes on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Nothing is asked of the network.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import catalogue
 import pytest

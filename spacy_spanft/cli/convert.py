@@ -39,7 +39,10 @@ def convert_cli(
     limit: Annotated[int, Option(min=0, help="Read only so many Docs; 0 reads all")] = 0,  # noqa: E501
     lang: opt.Lang = "en",
 ) -> None:  # fmt: skip
-    """Convert a table, CoNLL's columns or annotated JSONL to spaCy's own format."""
+    """Convert a table or CoNLL's columns to .spacy.
+
+    JSONL with character offsets is read, too.
+    """
     from ..training.readers.classification import table_corpus
     from ..training.readers.entities import CONLL_ENDING, conll_corpus, has_offsets
     from ..util.files import check_target, write_whole

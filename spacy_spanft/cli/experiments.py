@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option
 from wasabi.tables import table
 
-from ..errors import ComparisonError, SpanftError, listed
+from ..errors import ComparisonError, SpanftError, counted, listed
 from ..util import require
 from ..util.files import check_folder, is_there
 from . import options as opt
@@ -26,7 +26,11 @@ def compare_cli(
     ensemble: Annotated[bool, Option("--ensemble", help="Also measure the runs of each arm as one pipeline: scores averaged, spans by majority")] = False,  # noqa: E501
     output: Annotated[Path | None, Option("--output", "-o", help="A folder for comparison.json, comparison.md and comparison.html")] = None,  # noqa: E501
 ) -> None:  # fmt: skip
-    """Compare trained pipelines on the same data: score, p, size, speed and memory."""
+    """Compare trained pipelines on test data.
+
+    By score, with p-values and intervals, size, speed and memory.
+    """
+    report(f"ℹ Comparing {counted(len(arms), 'pipeline')} on {data}")
     from ..experiments.comparison import compare
     from ..experiments.report import report as write_report
 
@@ -78,7 +82,9 @@ def experiment_cli(
     address: opt.Address = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only list the runs")] = False,
 ) -> None:  # fmt: skip
-    """Train every arm with every seed on every task, and compare them on the test data.
+    """Train and compare pipelines, with several seeds.
+
+    Every arm is trained with every seed on every task, and tested.
 
     Rerun it to resume. Settings for all configs are given as to `spacy train`, such
     as --training.max_steps 10.
@@ -91,6 +97,7 @@ def experiment_cli(
         require("An experiment", "scipy", "matplotlib")
         check_folder(metrics)
     check_folder(output)
+    report(f"ℹ Planning the runs of {arms}")
     from ..experiments.arms import read_arms
     from ..experiments.experiment import checked_data, run_experiment
     from ..experiments.plan import plan_runs

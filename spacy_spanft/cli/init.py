@@ -22,7 +22,8 @@ def init_cli(
     pipeline: Annotated[Pipeline | None, Option("--pipeline", "-p", help="The task. Detected from --train if omitted; textcat without it")] = None,  # noqa: E501
     lang: opt.Lang = "en",
     encoder: Annotated[Encoder, Option("--encoder", help="The component that encodes: our own, or that of spacy-transformers")] = "spanft",  # noqa: E501
-    transformer: Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: bert-base-uncased, or that of `spacy init config` for the language")] = None,  # noqa: E501
+    transformer: opt.Transformer = None,
+    gpu: Annotated[bool, Option("--gpu", "-G", help="Choose an encoder for a GPU, such as BERT-base, not a small one")] = False,  # noqa: E501
     dictionary: opt.DictionaryFile = None,
     regime: Annotated[Regime | None, Option("--regime", "-r", help="Train everything at one rate, the head at its own rate, or the head first; default: head-first for ner, bilou_ner, spancat and tagger, otherwise everything")] = None,  # noqa: E501
     segmentation: opt.Pooled = None,
@@ -35,11 +36,12 @@ def init_cli(
     score: opt.Score = None,
     force: opt.Force = False,
 ) -> None:  # fmt: skip
-    """Write a config that trains a pipeline with spans, with windows, or its baseline.
+    """Write the config of a training, fitted to your data.
 
-    With --train it inspects the data, and fits the config to them.
+    The task and the columns are guessed from the data; texts are classified over the
+    spans of a dictionary, or without any (--no-spans, the baseline).
     """
-    from ..configs import check_encoder, config_for_data, config_text, train_command
+    from .. import configs
     from ..util.pipelines import blank
 
     if no_spans and (dictionary is not None or segmentation is not None):
@@ -49,51 +51,67 @@ def init_cli(
         )
     # Before data are read for minutes.
     _check_files(output, [train, dev], dictionary, force)
-    if transformer is not None:
-        check_encoder(transformer)
     blank(lang)
+    name = transformer or configs.default_encoder(lang, gpu=gpu)
+    configs.check_encoder(name)
+    about = [f"Encoder: {configs.describe_encoder(name)}."]
+    if transformer is None and not gpu:
+        larger = configs.default_encoder(lang, gpu=True)
+        about.append(f"It is small, for a CPU; a larger one: --transformer {larger}.")
     columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
-    made = config_for_data(
+    made = configs.config_for_data(
         train,
         dev,
         task=pipeline,
         lang=lang,
         columns={key: name for key, name in columns.items() if name is not None},
         encoder=encoder,
-        transformer=transformer,
+        transformer=name,
         dictionary=dictionary,
         spans=not no_spans,
         segmentation=segmentation,
         regime=regime,
     )
-    for note in made.notes:
+    for note in (*made.notes, " ".join([*about, *made.changes])):
         report(f"ℹ {note}")
+    lacks = configs.lacks_dictionary(made.task, lang, dictionary, segmentation)
+    if lacks and not no_spans:
+        report(
+            f"ℹ Spans are left out: there is no dictionary of the language {lang!r}. "
+            "Build one (python -m spacy spanft dictionary build), and add --dictionary."
+        )
     for warning in made.warnings:
         report(f"⚠ {warning}")
-    name = "config.cfg" if output == "-" else output
-    command = indent(train_command(made.config, made.task, name), "  ")
+    file = "config.cfg" if output == "-" else output
+    command = indent(configs.train_command(made.config, made.task, file), "  ")
     next_step = f"Train it with (for a GPU, add --gpu-id 0):\n{command}"
-    _write(output, config_text(made.config, made.task, name), next_step)
+    _write(output, configs.config_text(made.config, made.task, file), next_step)
 
 
 def add_cli(
-    base: Annotated[str, Argument(help="A config with a textcat, ner or spancat, best over a transformer")],  # noqa: E501
+    base: Annotated[str, Argument(help="A config, such as one of `spacy init config`")],
     output: opt.ConfigOutput,
+    transformer: Annotated[str | None, Option("--transformer", "-t", help="Let all components use this encoder, by name or folder; default: the transformer or tok2vec of the config")] = None,  # noqa: E501
     dictionary: opt.DictionaryFile = None,
     component: Annotated[list[str] | None, Option("--component", "-c", help="A component with a tok2vec; can be repeated. Default: all text classifiers, entity recognizers and span categorizers")] = None,  # noqa: E501
     segmentation: opt.Pooled = None,
     force: opt.Force = False,
 ) -> None:  # fmt: skip
-    """Add spans to an existing config: the segmenter, and models that pool spans.
+    """Add spans, or an encoder, to a config that you have.
 
-    Token-level components (ner, spancat) use context windows by default. All else stays
-    as it is, except for comments, which spaCy does not keep.
+    Text classifiers get a model that pools spans; token-level components (ner, spancat)
+    use context windows by default. All else stays as it is, except for comments, which
+    spaCy does not keep.
     """
     from ..configs.adding import add_spans
+    from ..configs.encoders import check_encoder
     from ..configs.templates import read_config
 
     _check_files(output, [base], dictionary, force)
-    added = add_spans(read_config(base), dictionary, component or (), segmentation)
+    if transformer is not None:
+        check_encoder(transformer)
+    how = (dictionary, component or (), segmentation, transformer)
+    added = add_spans(read_config(base), *how)
     if output != "-":
         for change in added.changes:
             report(f"✔ {change}")

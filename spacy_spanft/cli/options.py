@@ -32,4 +32,5 @@ Separator = Annotated[str, Option(help="Stands between the texts of a pair, as i
 Text = Annotated[str | None, Option(help="The column of the text, or of the first of two")]  # noqa: E501
 TextPair = Annotated[str | None, Option(help="The column of the second text of a pair")]
 Texts = Annotated[list[str] | None, Argument(help="Texts")]
+Transformer = Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or folder; default: a small one for a CPU")]  # noqa: E501
 # fmt: on

@@ -32,7 +32,10 @@ def predict_cli(
     code: opt.Code = None,
     quiet: opt.Quiet = False,
 ) -> None:  # fmt: skip
-    """Predict all rows of a file, of any size. Rerun the command to resume it."""
+    """Predict all rows of a file, of any size.
+
+    Rerun the command to resume it.
+    """
     from ..experiments.running import read_gpus
     from ..scale import Parts, predict
 
@@ -73,7 +76,10 @@ def card_cli(
     repo: Annotated[str | None, Option("--repo", "-r", help="The repository on the hub (USER/NAME), for the code that loads the pipeline")] = None,  # noqa: E501
     force: opt.Force = False,
 ) -> None:  # fmt: skip
-    """Write the model card of a pipeline: its task, scores, data and dictionary."""
+    """Write the model card of a pipeline.
+
+    It has its task, scores, data and dictionary.
+    """
     from ..scale import model_card, read_saved
     from ..util.files import check_target, write_whole
 
@@ -94,7 +100,10 @@ def push_cli(
     private: Annotated[bool, Option("--private", help="Let nobody else see the repository")] = False,  # noqa: E501
     message: Annotated[str | None, Option("--message", "-m", help="The message of the commit")] = None,  # noqa: E501
 ) -> None:  # fmt: skip
-    """Upload a pipeline to the Hugging Face hub, with its model card."""
+    """Upload a pipeline to the Hugging Face hub.
+
+    Its model card goes with it.
+    """
     from ..scale import push
 
     url = push(model, repo, private=private, message=message)

@@ -83,7 +83,10 @@ def explain_cli(
     html: opt.Html = None,
     jsonl: opt.Jsonl = False,
 ) -> None:  # fmt: skip
-    """Explain a text's label, entities or spans as a sum of what each part adds."""
+    """Explain a prediction by the phrases of the text.
+
+    A label's, entity's or span's score is a sum of what each part adds.
+    """
     from ..explanation import explain_pipe
     from ..explanation.display import to_html, to_json, to_terminal
     from ..util.files import check_page
@@ -92,6 +95,7 @@ def explain_cli(
     if html is not None:
         check_page(html, [file] if file else [])
     read = _read_texts(texts, file, errors)
+    report(f"ℹ Loading {model}")
     nlp = load(model, gpu_id)
     explained = explain_pipe(nlp, _short_enough(nlp, read), component=component)
     _show(
@@ -116,7 +120,7 @@ def phrases_cli(
     errors: opt.BadBytes = "strict",
     jsonl: opt.Jsonl = False,
 ) -> None:  # fmt: skip
-    """List the phrases of many texts that speak most for each label."""
+    """List the phrases that speak most for each label."""
     from ..explanation import explain_pipe, phrases
     from ..util.pipelines import load
 

@@ -22,11 +22,13 @@ def train_cli(
     code: opt.Code = None,
     gpu_id: Annotated[int, Option("--gpu-id", "-g", min=-1, help="0 to give each process its own GPU; -1 for CPU")] = -1,  # noqa: E501
 ) -> None:  # fmt: skip
-    """Train as `spacy train` does, in several processes or on several GPUs.
+    """Train as `spacy train` does, on several GPUs.
 
     Started by torchrun --nproc-per-node 4 -m spacy spanft train CONFIG. Settings are
     given as to `spacy train`: --training.max_steps 10.
     """
+    from ..configs.overrides import change
+    from ..configs.templates import read_config
     from ..training.parallel import train_in_group
     from ..util._compat import import_code
     from ..util.files import check_folder, check_source
@@ -40,7 +42,9 @@ def train_cli(
         check_source(path)
     if output is not None:
         check_folder(output)
-    overrides = read_overrides(ctx.args)
+    overrides, config = read_overrides(ctx.args), read_config(config_path)
+    for name, value in overrides.items():
+        change(config, name, value, "The command line")
     import_code(code)
     train_in_group(config_path, output, overrides, on_gpus=gpu_id >= 0)
 
@@ -70,12 +74,12 @@ def pretrain_cli(
     save_every: Annotated[int, Option(min=1, help="The steps between two checkpoints, and two measurements")] = 500,  # noqa: E501
     seed: Annotated[int, Option(help="Of the weights, the order and the masks")] = 0,
 ) -> None:  # fmt: skip
-    """Pre-train an encoder on your own text, as SpanBERT was.
+    """Pre-train an encoder on your own text.
 
-    Spans of words are masked, and predicted from their context and from the two tokens
-    beside them. The output is a folder that spaCy takes as the name of a transformer.
-    Rerun the same command to resume. `torchrun -m spacy spanft pretrain ...` uses
-    several GPUs.
+    As in SpanBERT, spans of words are masked, and predicted from their context and from
+    the two tokens beside them. The output is a folder that spaCy takes as the name of a
+    transformer. Rerun the same command to resume. `torchrun -m spacy spanft pretrain
+    ...` uses several GPUs.
     """
     from ..pretraining import Settings, pretrain
 

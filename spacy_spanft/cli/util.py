@@ -16,6 +16,7 @@ from ..errors import SpanftError, visible
 
 # If set, errors are shown with their tracebacks.
 TRACEBACK = "SPANFT_TRACEBACK"
+_COLUMN = 10  # of the longest name, "experiment" or "dictionary"
 _DEFAULTS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
@@ -23,7 +24,19 @@ _DEFAULTS: dict[signal.Signals, Any] = {
 
 
 class CommandGroup(TyperGroup):
-    """Commands whose errors are printed in one line."""
+    """Commands in panels, whose errors are printed in one line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands of each panel; spaCy's help is plain, without Rich."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        limit = formatter.width - _COLUMN - 4
+        for name, command in self.commands.items():
+            panel = str(command.rich_help_panel)  # type: ignore[attr-defined]
+            about = command.get_short_help_str(limit)
+            panels.setdefault(panel, []).append((f"{name:{_COLUMN}}", about))
+        for panel in sorted(panels, key="More".__eq__):  # which is last
+            with formatter.section(panel):
+                formatter.write_dl(panels[panel])
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""

@@ -1,16 +1,18 @@
 """The configs of all tasks: templates, spans added to them, settings fitted to data."""
 
+from .encoders import ENCODERS, check_encoder, default_encoder, describe_encoder
 from .fitting import fitting_epochs
 from .making import (
     Made,
     config_for_data,
     config_text,
+    lacks_dictionary,
     make_config,
     task_config,
     train_command,
 )
 from .sources import guess_task, tokenizer_of
-from .templates import ENCODERS, LISTENERS, REGIMES, TASKS, check_encoder
+from .templates import LISTENERS, REGIMES, TASKS
 
 __all__ = [
     "ENCODERS",
@@ -21,8 +23,11 @@ __all__ = [
     "check_encoder",
     "config_for_data",
     "config_text",
+    "default_encoder",
+    "describe_encoder",
     "fitting_epochs",
     "guess_task",
+    "lacks_dictionary",
     "make_config",
     "task_config",
     "tokenizer_of",

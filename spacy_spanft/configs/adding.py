@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from confection import Config
-from spacy import blank
-from spacy.util import registry
 
 from ..errors import SpanftError
 from ..pipeline.span_segmenter import DEFAULT_CONFIG
 from ..util import SEGMENTER, SPAN_BLOCKS
+from .encoders import Block, model_of, put_encoder
 from .templates import CURATED, LISTENERS, check_blocks, interpolated
 
 PREPARE = "spacy-spanft.prepare_training.v1"
@@ -22,15 +21,13 @@ FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
 SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v2"
 
 # The factories whose models can pool spans, and whether their labels are exclusive.
-_CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
+CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
 # These are changed by default, too; other components with a tok2vec can be named.
 _TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 # The settings of our baseline that mean the same over spans.
 _OF_TEXTS = ("summary", "pooler", "pair_separator", "class_weights", "label_smoothing")
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 _LISTENER = {"grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}}
-
-Block = dict[str, Any]
 
 
 class Added(NamedTuple):
@@ -45,6 +42,7 @@ def add_spans(
     dictionary: str | Path | None = None,
     components: Sequence[str] = (),
     segmentation: str | None = None,
+    transformer: str | None = None,
 ) -> Added:
     """Add to components of a config the spans of a segmenter, or windows over the text.
 
@@ -58,27 +56,30 @@ def add_spans(
         recognizers and span categorizers.
     segmentation (Optional[str]): "spans" or "none"; None takes spans for texts, and
         windows for tokens.
+    transformer (Optional[str]): The name or folder of an encoder for all components;
+        None keeps the transformer or tok2vec that the config has.
     RETURNS (Added): The new config.
     """
+    check_blocks(interpolated(config))
+    config = config.copy()
+    changes = [] if transformer is None else put_encoder(config, transformer)
     plain = interpolated(config)
-    check_blocks(plain)
     blocks = plain.get("components", {})
-    heads = _heads_of(components, plain)
+    heads = _heads_of(components, plain, may_be_none=bool(changes))
     chosen = {
         # Entities are found better with windows alone (docs/explanation/results.md).
         name: segmentation or ("spans" if _is_classifier(blocks[name]) else "none")
         for name in heads
         if _can_change(blocks[name], segmentation)
     }
-    if not chosen:
+    if not chosen and not changes:
         what = "spans" if segmentation == "spans" else "spans or windows"
         raise SpanftError(f"Nothing to add: {', '.join(heads)} already uses {what}.")
-    config = config.copy()
     settings = {name: {"segmentation": value} for name, value in chosen.items()}
     with_spans = [name for name, value in chosen.items() if value == "spans"]
-    changes: list[str] = []
     if with_spans:
-        segmenter, changes = _add_segmenter(config, plain, with_spans[0], dictionary)
+        segmenter, more = _add_segmenter(config, plain, with_spans[0], dictionary)
+        changes += more
         key = f"${{components.{segmenter}.spans_key}}"
         for name in with_spans:
             settings[name] = {"spans_key": key, **settings[name]}
@@ -97,7 +98,7 @@ def add_spans(
     return Added(config, changes)
 
 
-def _heads_of(names: Sequence[str], plain: Config) -> list[str]:
+def _heads_of(names: Sequence[str], plain: Config, *, may_be_none: bool) -> list[str]:
     """Return the named components, or the usual ones, in the order of the pipeline."""
     pipeline = list(plain.get("nlp", {}).get("pipeline", []))
     blocks = plain.get("components", {})
@@ -105,12 +106,12 @@ def _heads_of(names: Sequence[str], plain: Config) -> list[str]:
         if name not in pipeline:
             there = ", ".join(pipeline)
             raise SpanftError(f"There is no {name!r} in [nlp] pipeline: {there}.")
-    factories = (*_CLASSIFIERS, *_TOKEN_HEADS)
+    factories = (*CLASSIFIERS, *_TOKEN_HEADS)
     if names:
         heads = [n for n in pipeline if n in names and _takes_spans(blocks[n])]
     else:
         heads = [n for n in pipeline if blocks[n].get("factory") in factories]
-    if len(heads) < max(1, len(names)):
+    if len(heads) < max(0 if may_be_none else 1, len(names)):
         raise SpanftError(
             f"Not all of these can use spans: {', '.join(names or pipeline) or 'none'}."
             f" It takes a component of {', '.join(factories)}, or, named by "
@@ -121,26 +122,12 @@ def _heads_of(names: Sequence[str], plain: Config) -> list[str]:
 
 
 def _takes_spans(block: Block) -> bool:
-    return _is_classifier(block) or "tok2vec" in _model_of(block)
+    return _is_classifier(block) or "tok2vec" in model_of(block)
 
 
 def _is_classifier(block: Block) -> bool:
     """Whether a component's model can pool the spans of a text."""
-    return block.get("factory") in _CLASSIFIERS
-
-
-def _model_of(component: Block) -> Block:
-    """Return a component's model block, or the default one of its factory."""
-    if component.get("model"):
-        model: Block = component["model"]
-        return model
-    nlp = blank("en")  # which registers spaCy's own factories
-    factory = component.get("factory", "")
-    if not nlp.has_factory(factory):
-        return {}
-    registry.get("factories", factory)  # imports those of other packages
-    default: Any = nlp.get_factory_meta(factory).default_config
-    return deepcopy(dict(default.get("model", {})))
+    return block.get("factory") in CLASSIFIERS
 
 
 def _span_block(component: Block) -> Block | None:
@@ -175,11 +162,11 @@ def _change(config: Config, plain: Config, name: str, settings: Block) -> str:
         model = component.get("model", {})
         before = model.get("@architectures", "spaCy's default")
         tok2vec = model.get("tok2vec") or _listener(name, plain)
-        exclusive = _CLASSIFIERS[known["factory"]]
+        exclusive = CLASSIFIERS[known["factory"]]
         new = _span_model(tok2vec, settings, exclusive)
         component["model"] = {**new, **_kept(model)}
         return f"{before} became {SPAN_TEXTCAT}{windows}"
-    model = component.setdefault("model", _model_of(known))
+    model = component.setdefault("model", model_of(known))
     model["tok2vec"] = _span_tok2vec(model["tok2vec"], settings)
     return f"its tok2vec was put into {SPAN_TOK2VEC}{windows}"
 
@@ -237,8 +224,8 @@ def _listener(name: str, plain: Config) -> Block:
     if encoder is None:
         raise SpanftError(
             f"The model of {name!r} has no tok2vec, and no transformer precedes it in "
-            "[nlp] pipeline, so there are no vectors to pool. Add one of them; sourced "
-            "components are not inspected."
+            "[nlp] pipeline, so there are no vectors to pool. Add one, for example by "
+            "--transformer NAME; sourced components are not inspected."
         )
     factory = blocks[encoder]["factory"]
     block = {"@architectures": LISTENERS[factory], **deepcopy(_LISTENER)}

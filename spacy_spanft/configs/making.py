@@ -11,22 +11,26 @@ from spacy.util import load_model_from_config
 
 from ..errors import SpanftError, visible
 from ..util import SEGMENTER
-from .adding import add_spans
+from .adding import CLASSIFIERS, add_spans
+from .encoders import ENCODERS, default_encoder
 from .fitting import fit_to_data
 from .sources import guess_columns, guess_task, holds_out, set_sources
-from .templates import ENCODERS, REGIMES, TASKS, base
+from .templates import REGIMES, TASKS, base
 
-_ENGLISH_ENCODER = "bert-base-uncased"  # the paper's
 _WIDTH = 86
 
 
 class Made(NamedTuple):
-    """A config, its task, what its data hold, and what may spoil a training."""
+    """A config, its task, what its data hold, and what may spoil a training.
+
+    The last are the settings that were changed for the data, in sentences.
+    """
 
     config: Config
     task: str
     notes: list[str]
     warnings: list[str]
+    changes: list[str]
 
 
 def config_for_data(
@@ -52,7 +56,7 @@ def config_for_data(
             raise SpanftError("--dev is given without --train: add the training data.")
         task = task or "textcat"
         config = task_config(task, lang=lang, columns=columns, **settings)
-        return Made(config, task, [], [])
+        return Made(config, task, [], [], [])
     if task in (None, "score", "text_score"):
         columns = guess_columns(train, columns)
     if task is None:
@@ -61,7 +65,8 @@ def config_for_data(
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
     notes, warnings = fit_to_data(config, task, train, dev)
-    return Made(config, task, [*detected, *notes], warnings)
+    # Two describe the data.
+    return Made(config, task, [*detected, *notes[:2]], warnings, notes[2:])
 
 
 def task_config(
@@ -76,31 +81,34 @@ def task_config(
     dictionary: str | Path | None = None,
     files: Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
+    gpu: bool = False,
 ) -> Config:
     """Make the config of a task, without spaCy's defaults.
 
     task (str): The name of one of TASKS.
     spans (bool): Whether the head uses spans or windows; False makes the baseline.
     segmentation (Optional[str]): "spans" for those of a segmenter, or "none" for
-        windows alone; None takes spans for texts, and windows for tokens.
+        windows alone; None takes spans for texts, and windows for tokens. Without a
+        dictionary of the language, it makes the baseline for texts.
     regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     lang (str): The code of the language.
     encoder (str): The name of one of ENCODERS.
-    transformer (Optional[str]): The name or folder of the encoder; None takes BERT's,
-        or for other languages than English the one of `spacy init config`.
+    transformer (Optional[str]): The name or folder of the encoder; None takes that of
+        `default_encoder`.
     dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the
         default dictionary, which is English.
     files (Optional[Mapping[str, str]]): The files of "train" and "dev", if known.
     columns (Optional[Mapping[str, str]]): The columns of a table: of "text",
         "text_pair", "label" or "score".
+    gpu (bool): Whether the encoder is chosen for a GPU.
     """
     config = base(task)
     config["nlp"]["lang"] = lang
-    config["paths"]["transformer"] = transformer or _encoder_of(lang)
+    config["paths"]["transformer"] = transformer or default_encoder(lang, gpu=gpu)
     set_sources(config, task, files or {}, columns or {})
     ENCODERS[encoder](config)
     REGIMES[regime or TASKS[task].regime](config)
-    if spans:
+    if spans and not lacks_dictionary(task, lang, dictionary, segmentation):
         component = TASKS[task].component
         config = add_spans(config, dictionary, [component], segmentation).config
     if SEGMENTER in config["components"] and dictionary is None and lang != "en":
@@ -112,15 +120,12 @@ def task_config(
     return config
 
 
-def _encoder_of(lang: str) -> str:
-    """Return the default encoder of a language."""
-    if lang == "en":
-        return _ENGLISH_ENCODER
-    from spacy.cli.init_config import RECOMMENDATIONS  # slow to import
-
-    default = RECOMMENDATIONS["__default__"]["transformer"]
-    models = RECOMMENDATIONS.get(lang, {}).get("transformer") or default
-    return str(models["accuracy"]["name"])
+def lacks_dictionary(
+    task: str, lang: str, dictionary: str | Path | None, segmentation: str | None
+) -> bool:
+    """Whether spans are left out, as the default dictionary is of another language."""
+    is_of_texts = TASKS[task].component in CLASSIFIERS
+    return is_of_texts and lang != "en" and dictionary is None and segmentation is None
 
 
 def make_config(task: str, *, name: str = "config.cfg", **settings: Any) -> str:

@@ -1,10 +1,10 @@
-"""The parts of a config: the template of a task, the encoder, and the regime.
+"""The parts of a config: the template of a task, and the regime.
 
 Configs that users name are read here, too.
 """
 
 import configparser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ from confection import Config
 from spacy.util import load_config
 
 from ..errors import SpanftError, check_setting
-from ..util import require
 from ..util.files import read_whole
 
 _FOLDER = Path(__file__).parent
@@ -24,7 +23,6 @@ LISTENERS = {
     "transformer": "spacy-transformers.TransformerListener.v1",
     CURATED: "spacy-curated-transformers.LastTransformerLayerListener.v1",
 }
-_ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
 _NAME = "transformer"
 _START_SHARE = "training.optimizer.learn_rate.start_share"
 _HEAD_RATE = 1e-3
@@ -120,44 +118,6 @@ def _merge(config: Any, updates: Any) -> None:
             config[name] = value
 
 
-def _spanft(config: Config) -> None:
-    """Put `spanft_encoder` in the place of the transformer, under its name."""
-    model = config["components"][_NAME]["model"]
-    settings = {key: model[key] for key in ("name", "separator") if key in model}
-    block = {"@architectures": _ENCODER, **settings}
-    config["components"][_NAME] = {"factory": "spanft_encoder", "model": block}
-    for listener in _listeners(config["components"]):
-        listener["@architectures"] = LISTENERS["spanft_encoder"]
-
-
-def _spacy_transformers(config: Config) -> None:
-    """Leave the base as it is, unless it takes pairs."""
-    if "separator" in config["components"][_NAME]["model"]:
-        raise SpanftError(
-            "--encoder spacy-transformers cannot encode pairs of texts. Leave it out: "
-            "spanft_encoder can."
-        )
-    require("--encoder spacy-transformers", "spacy-transformers")
-
-
-def _listeners(block: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(block, dict):
-        if block.get("@architectures") == LISTENERS["transformer"]:
-            yield block
-        for value in block.values():
-            yield from _listeners(value)
-
-
-def check_encoder(name: str) -> None:
-    """Raise for a folder that is not an encoder; names on the hub are not looked up."""
-    is_path = name.startswith((".", "~", "/")) or name.endswith("/")
-    if (is_path or Path(name).exists()) and not (Path(name) / "config.json").is_file():
-        raise SpanftError(
-            f"The encoder {name!r} cannot be loaded. Name a folder with a config.json, "
-            "or a model of the Hugging Face hub."
-        )
-
-
 def _everything(config: Config) -> None:
     """Leave the base as it is: everything learns at one rate."""
 
@@ -183,11 +143,7 @@ def _head_first(config: Config) -> None:
     training["optimizer"]["learn_rate"]["start_share"] = _FROZEN_SHARE
 
 
-# By the names of --encoder and --regime: what changes a config of `base`.
-ENCODERS: dict[str, Callable[[Config], None]] = {
-    "spanft": _spanft,
-    "spacy-transformers": _spacy_transformers,
-}
+# By the names of --regime: what changes a config of `base`.
 REGIMES: dict[str, Callable[[Config], None]] = {
     "everything": _everything,
     "grouped": _grouped,

@@ -14,27 +14,20 @@ The configs are those of `spanft init`, or files.
 """
 
 import re
-from collections.abc import Collection, Iterator
-from copy import deepcopy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import srsly
 from confection import Config
-from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 
 from ..configs import REGIMES, task_config
+from ..configs.overrides import change
 from ..configs.templates import read_config
 from ..errors import SpanftError, listed, meant, shown
 from ..util import SEGMENTER, SPAN_BLOCKS
 from ..util.files import read_whole
 
-# Settings of sections in which spaCy ignores a misspelled one.
-_KNOWN: dict[str, Collection[str]] = {
-    "paths": (),
-    "nlp": ConfigSchemaNlp.__annotations__,
-    "training": ConfigSchemaTraining.__annotations__,
-}
 NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
 # An arm or a task names a folder, on any file system.
 _FOLDER_NAME = re.compile(r"\w([\w .+-]{0,98}[\w+-])?")
@@ -178,26 +171,6 @@ def _base_config(arm: ArmConfig, pipeline: str) -> Config:
         segmentation="none" if is_bare else "spans",
         regime=arm.regime or None,
     )
-
-
-def change(config: Config, path: str, value: Any, who: str) -> None:
-    """Change a setting or a block of a config in place.
-
-    path (str): Where: "training.dropout".
-    who (str): Who changes it, for the error.
-    """
-    *sections, key = path.split(".")
-    block: Any = config
-    for section in sections:
-        if not isinstance(block.get(section), dict):
-            hint = meant(section, block)
-            raise SpanftError(f"{who} sets {path!r}, but there is no section.{hint}")
-        block = block[section]
-    known = {*block, *_KNOWN.get(".".join(sections), [key])}
-    if not sections or key not in known:
-        hint = f"{meant(key, known)} Known: {', '.join(sorted(known))}."
-        raise SpanftError(f"{who} sets {path!r}, which is not a known setting.{hint}")
-    block[key] = deepcopy(value)
 
 
 def _span_blocks(path: str, block: dict[str, Any]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from ..configs import (
     guess_task,
     tokenizer_of,
 )
+from ..configs.overrides import change
 from ..configs.sources import COLUMNS
 from ..configs.templates import interpolated
 from ..errors import SpanftError, listed, shown, visible
@@ -30,7 +31,7 @@ from ..ngrams.readers import default_dictionary
 from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.random import piece_lengths
 from ..util import SEGMENTER
-from .arms import ArmConfig, change, check_folder_names, config_of
+from .arms import ArmConfig, check_folder_names, config_of
 from .run_folder import fingerprint_of, is_done
 from .task_data import Data, find_data, read_examples, readers_of
 

@@ -31,6 +31,7 @@ DEFAULT_CONFIG = {
     "singletons": False,
     "overwrite": False,
     "separator": None,
+    "dictionary": None,
 }
 
 
@@ -45,6 +46,7 @@ def make_span_segmenter(
     singletons: bool,
     overwrite: bool,
     separator: str | None,
+    dictionary: str | Path | None,
 ) -> "SpanSegmenter":
     """Make the component.
 
@@ -55,6 +57,8 @@ def make_span_segmenter(
     singletons (bool): Also write the tokens that are in no span, each as its own.
     overwrite (bool): Replace spans that another component wrote under the key.
     separator (Optional[str]): The separator between two texts, which no span crosses.
+    dictionary (Optional[Union[str, Path]]): The file of the dictionary, which is read
+        when it is needed; a saved pipeline has it.
     """
     return SpanSegmenter(
         nlp,
@@ -64,6 +68,7 @@ def make_span_segmenter(
         singletons=singletons,
         overwrite=overwrite,
         separator=separator,
+        dictionary=dictionary,
     )
 
 
@@ -80,6 +85,7 @@ class SpanSegmenter(Pipe):
         singletons: bool = False,
         overwrite: bool = False,
         separator: str | None = None,
+        dictionary: str | Path | None = None,
     ) -> None:
         """Make the component; see `make_span_segmenter`."""
         if separator is not None:
@@ -90,6 +96,7 @@ class SpanSegmenter(Pipe):
         self.singletons = singletons
         self.overwrite = overwrite
         self.separator = separator
+        self._unread = dictionary
         self._segmenter_name = getattr(segmenter, "__name__", type(segmenter).__name__)
         self._lang = nlp.lang
         self._warned = nlp.lang == "en"
@@ -115,6 +122,7 @@ class SpanSegmenter(Pipe):
 
     def predict(self, docs: Sequence[Doc]) -> list[Segmentation]:
         """Return the spans of each Doc without writing anything."""
+        self._read_dictionary()
         if not self._warned:
             self._warn_of_default()
         spans = self._segment(docs)
@@ -168,6 +176,9 @@ class SpanSegmenter(Pipe):
         dictionary (Optional[Union[str, Path, NgramDictionary]]): The dictionary, or
             its file; None keeps what is there.
         """
+        if dictionary is None:
+            dictionary = self._unread
+        self._unread = None
         if isinstance(dictionary, str | Path):
             dictionary = NgramDictionary.from_disk(dictionary)
         if dictionary is not None and not isinstance(dictionary, NgramDictionary):
@@ -185,6 +196,11 @@ class SpanSegmenter(Pipe):
                 f"takes none. Remove [initialize.components.{self.name}], or use "
                 "@segmenters = 'spacy-spanft.NgramSegmenter.v1'."
             )
+
+    def _read_dictionary(self) -> None:
+        """Read the dictionary of the component's config, unless that is done."""
+        if self._unread is not None:
+            self.initialize(dictionary=self._unread)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Return the data of the segmenter; exclude "segmenter" to leave it out."""
@@ -211,6 +227,10 @@ class SpanSegmenter(Pipe):
 
     def _parts(self, method: str) -> dict[str, Callable[..., Any]]:
         """Return how the segmenter saves or reads its data, if it has any."""
+        if method.startswith("to"):
+            self._read_dictionary()
+        else:
+            self._unread = None
         segmenter: Any = self.segmenter
         if hasattr(segmenter, method):
             return {"segmenter": getattr(segmenter, method)}

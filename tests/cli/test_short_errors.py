@@ -16,6 +16,7 @@ from spacy_spanft.errors import SpanftError, visible
 from spacy_spanft.segmenters.writing import write_spans
 
 from ..commands import run, show_warning
+from ..made_configs import CONFIGS
 
 
 def stopped(number, raised):
@@ -113,3 +114,29 @@ def test_texts_and_labels_are_shown_and_never_obeyed():
     assert "&lt;img src=x" in page
     assert "<img" not in page
     assert "<b>" not in page
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("--training.max_epoch", "not a known setting. Is 'max_epochs' meant?"),
+        ("--trainin.dropout", "there is no section. Is 'training' meant?"),
+        ("--paths.trian", "Is 'train' meant?"),
+    ],
+)
+def test_a_misspelled_setting_is_refused(setting, expected):
+    """`spacy train` ignores the first one, and trains with another number."""
+    config = CONFIGS / "textcat_baseline.cfg"
+    done = run("spanft", "train", config, setting, 3, ok=False)
+    assert done.stderr.startswith(f"✘ The command line sets '{setting[2:]}'")
+    assert expected in done.stderr
+
+
+def test_each_command_has_one_line_of_help(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run("spanft", "--help").stdout.splitlines()
+    panels = [line for line in lines if line.endswith(":") and line[0] != " "]
+    expected = ["Options", "Start", "Use", "Compare", "Dictionaries", "More"]
+    assert panels == [f"{name}:" for name in expected]
+    commands = [line for line in lines if line.startswith("  ")][2:]
+    assert all(line[2] != " " and not line.endswith("...") for line in commands)

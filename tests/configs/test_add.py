@@ -2,7 +2,7 @@
 
 import pytest
 import spacy
-from spacy.util import load_config
+from spacy.util import load_config, load_model_from_config
 
 from spacy_spanft.configs.adding import PREPARE, SPAN_TOK2VEC, add_spans
 from spacy_spanft.errors import SpanftError
@@ -85,6 +85,43 @@ def test_classifiers_without_vectors(base):
     config["components"]["trf"] = {"source": "en_x"}
     with pytest.raises(SpanftError, match="sourced components are not inspected"):
         add_spans(config)
+
+
+@pytest.mark.parametrize("options", [(), ("-o", "accuracy"), ("--gpu",)])
+def test_an_encoder_takes_the_place_of_any_other(base, bert, single, options):
+    """Of none (a bag of words), of a tok2vec, and of spaCy's transformer."""
+    pipes = ("tagger", "ner", "textcat")
+    config = base(",".join(pipes), *options)
+    config["training"]["frozen_components"] = ["tok2vec"]
+    added = add_spans(config, transformer=str(bert)).config
+    pipeline = ["transformer", "tagger", "ner", "span_segmenter", "textcat"]
+    assert added["nlp"]["pipeline"] == pipeline
+    assert added["paths"]["vectors"] is None
+    nlp = load_model_from_config(added, auto_fill=True)
+    encoder = nlp.get_pipe("transformer")
+    assert type(encoder).__name__ == "SpanftEncoder"
+    assert {x.upstream_name for x in encoder.listeners} == {"transformer"}
+    assert set(encoder.listening_components) == set(pipes)
+    rate = added["training"]["optimizer"]["learn_rate"]["initial_rate"]
+    assert rate == 5e-5  # that of a tok2vec would destroy an encoder
+
+
+def test_a_bag_of_words_becomes_an_encoder(base, tmp_path, bert, single):
+    base("textcat")
+    options = ("--transformer", bert, "--segmentation", "spans")
+    run("spanft", "add", "base.cfg", "out.cfg", *options, cwd=tmp_path)
+    run(
+        *("train", "out.cfg", "--output", "trained", "--training.max_steps", 2),
+        *("--paths.train", single, "--paths.dev", single),
+        cwd=tmp_path,
+    )
+    nlp = spacy.load(tmp_path / "trained" / "model-last")
+    assert nlp.pipe_names == ["transformer", "span_segmenter", "textcat"]
+
+
+def test_a_tagger_gets_an_encoder_alone(base, bert):
+    added = add_spans(base("tagger"), transformer=str(bert)).config
+    assert added["nlp"]["pipeline"] == ["transformer", "tagger"]
 
 
 def test_an_existing_segmenter_is_used():

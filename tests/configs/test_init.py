@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -11,12 +12,14 @@ import spacy
 from confection import Config
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import load_config, load_model_from_config
+from transformers import AutoModel
 
 from spacy_spanft.cli.init import Encoder, Pipeline, Regime
 from spacy_spanft.configs import (
     ENCODERS,
     REGIMES,
     TASKS,
+    describe_encoder,
     fitting_epochs,
     guess_task,
     make_config,
@@ -146,13 +149,45 @@ def test_a_language_and_a_dictionary():
     assert config["paths"]["transformer"] == "x/y"
     segmenter = config["initialize"]["components"]["span_segmenter"]
     assert segmenter["dictionary"] == "mine.tsv.gz"
-    done = init("x.cfg", "--lang", "de", ok=False)
-    assert "default dictionary is English, and the language is 'de'" in done.stderr
-    config = task_config("ner", lang="de")
-    assert config["paths"]["transformer"] == "bert-base-german-cased"
+    with pytest.raises(SpanftError, match="is English, and the language is 'de'"):
+        task_config("textcat", lang="de", segmentation="spans")
     text = make_config("textcat", name="a\n[nlp]\nb.cfg")
     assert "[nlp]\nb" not in text
     assert read(text)["nlp"]["lang"] == "en"
+
+
+def test_encoders_are_described(bert, monkeypatch):
+    n_weights = sum(p.numel() for p in AutoModel.from_pretrained(bert).parameters())
+    size = f"{n_weights / 1e6:.1f} million parameters"
+    done = init("x.cfg", "--transformer", bert)
+    assert f"Encoder: {bert} ({size}, a folder).\n" in done.stderr
+    name = "sentence-transformers/all-MiniLM-L6-v2"
+    done = init("y.cfg")  # the hub does not answer
+    assert f"Encoder: {name} (from the Hugging Face hub)" in done.stderr
+    assert "a larger one: --transformer bert-base-uncased" in done.stderr
+    info = SimpleNamespace(safetensors=SimpleNamespace(total=22_713_728))
+    monkeypatch.setattr("huggingface_hub.model_info", lambda *_, **__: info)
+    assert describe_encoder(name).startswith(f"{name} (22.7 million parameters, from")
+    with pytest.raises(SpanftError, match="'a b' is neither a folder nor a public"):
+        describe_encoder("a b")
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ((), "sentence-transformers/all-MiniLM-L6-v2"),
+        (("--gpu",), "bert-base-uncased"),
+        (("--lang", "de"), "intfloat/multilingual-e5-small"),
+        (("--lang", "de", "--gpu"), "bert-base-german-cased"),
+    ],
+)
+def test_languages_without_a_dictionary_get_no_spans(options, name):
+    done = init("x.cfg", *options)
+    config = load_config("x.cfg")
+    assert config["paths"]["transformer"] == name
+    assert ("span_segmenter" in config["nlp"]["pipeline"]) == ("de" not in options)
+    lacks = "no dictionary of the language 'de'. Build one (python -m spacy spanft dict"
+    assert (lacks in done.stderr) == ("de" in options)
 
 
 def test_a_table_is_read_with_its_columns():

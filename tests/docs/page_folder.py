@@ -50,6 +50,7 @@ def save_all(folder):
     save_tasks(folder)
     # As long as what init lets it read.
     encoder = save_encoder(folder / "bert-base-uncased", n_positions=128)
+    shutil.copytree(encoder, folder / "sentence-transformers/all-MiniLM-L6-v2")
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
     model = {"name": str(encoder)}

@@ -1,0 +1,212 @@
+"""The encoder of a config: which one it is, and how components listen to it."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from confection import Config
+from spacy import blank
+from spacy.util import registry
+
+from ..errors import SpanftError, shown
+from ..ml.encoder.safety import SAFE
+from ..util import require
+from .templates import LISTENERS, base, interpolated
+
+ENGLISH = "bert-base-uncased"  # the paper's
+_SMALL = "sentence-transformers/all-MiniLM-L6-v2"
+_SMALL_MULTILINGUAL = "intfloat/multilingual-e5-small"
+_FACTORY = "spanft_encoder"
+_ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
+_POOLING = {"@layers": "reduce_mean.v1"}
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.safetensors.index.json")
+_LISTS = ("annotating_components", "frozen_components")
+
+Block = dict[str, Any]
+
+
+def default_encoder(lang: str, *, gpu: bool) -> str:
+    """Return the encoder of a language: a small one, unless there is a GPU."""
+    if not gpu:
+        return _SMALL if lang == "en" else _SMALL_MULTILINGUAL
+    if lang == "en":
+        return ENGLISH
+    from spacy.cli.init_config import RECOMMENDATIONS  # slow to import
+
+    default = RECOMMENDATIONS["__default__"]["transformer"]
+    models = RECOMMENDATIONS.get(lang, {}).get("transformer") or default
+    return str(models["accuracy"]["name"])
+
+
+def check_encoder(name: str) -> None:
+    """Raise for a folder that is not an encoder; names on the hub are not looked up."""
+    is_path = name.startswith((".", "~", "/")) or name.endswith("/")
+    if (is_path or Path(name).exists()) and not (Path(name) / "config.json").is_file():
+        raise SpanftError(
+            f"The encoder {name!r} cannot be loaded. Name a folder with a config.json, "
+            "or a model of the Hugging Face hub."
+        )
+
+
+def describe_encoder(name: str) -> str:
+    """Return an encoder's name, its number of parameters, and where it comes from.
+
+    Nothing is downloaded; the hub is asked for the size of an encoder that is not here.
+    """
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+
+    try:
+        if Path(name).is_dir():
+            source, size = "a folder", _count_parameters(name)
+        elif any(isinstance(try_to_load_from_cache(name, x), str) for x in _WEIGHTS):
+            source, size = "in the cache", _count_parameters(name)
+        else:
+            source, size = "from the Hugging Face hub", _ask_hub(name)
+    except (HFValidationError, RepositoryNotFoundError) as error:
+        raise SpanftError(
+            f"The encoder {shown(name)} is neither a folder nor a public model of the "
+            "Hugging Face hub. Is it misspelled?"
+        ) from error
+    millions = f"{size / 1e6:,.1f} million parameters, " if size else ""
+    return f"{name} ({millions}{source})"
+
+
+def _count_parameters(name: str) -> int:
+    """Count the parameters of an encoder without reading its weights, 0 if it fails."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    try:
+        config = AutoConfig.from_pretrained(name, local_files_only=True, **SAFE)
+        with torch.device("meta"):
+            module: Any = AutoModel.from_config(config, **SAFE)
+    except Exception:  # training will name the reason
+        return 0
+    module = module.get_encoder() if config.is_encoder_decoder else module
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def _ask_hub(name: str) -> int:
+    """Ask the hub for the parameters of an encoder; 0 if there is no answer."""
+    from huggingface_hub import model_info
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        tensors = model_info(name, timeout=5).safetensors
+    except RepositoryNotFoundError:
+        raise
+    except Exception:  # no network, which has other errors in other versions of the hub
+        return 0
+    return tensors.total if tensors else 0
+
+
+def put_encoder(config: Config, name: str) -> list[str]:
+    """Let all components that embed tokens listen to the built-in encoder.
+
+    It replaces the transformer or tok2vec of the config, if there is one.
+
+    config (Config): The config, which is changed.
+    name (str): The encoder's name on the hub, or its folder.
+    RETURNS (list[str]): A sentence for each change.
+    """
+    plain = interpolated(config)
+    blocks, known = config["components"], plain["components"]
+    pipeline = list(plain["nlp"]["pipeline"])
+    old = next((n for n in pipeline if _is_encoder(known[n])), None)
+    is_transformer = old is not None and known[old]["factory"] in LISTENERS
+    new = old if old is not None and is_transformer else "transformer"
+    model: Block = {"@architectures": _ENCODER, "name": name}
+    replaced = blocks[old].get("model", {}) if old is not None else {}
+    if "separator" in replaced:
+        model["separator"] = replaced["separator"]
+    training = config.setdefault("training", {})
+    untouched = {old, *plain.get("training", {}).get("frozen_components", ())}
+    for component in pipeline:
+        if component not in untouched and "factory" in known[component]:
+            _listen(blocks[component], known[component], new)
+    others = {name: block for name, block in blocks.items() if name != old}
+    block = {"factory": _FACTORY, "model": model}
+    config["components"] = {new: block, **others}
+    if old is None:
+        pipeline = [new, *pipeline]
+    config["nlp"]["pipeline"] = [new if n == old else n for n in pipeline]
+    for key in _LISTS:
+        if old in (names := training.get(key) or ()):
+            training[key] = [new if n == old else n for n in names]
+    instead = f" in the place of {old}" if old not in (None, new) else ""
+    changes = [f"{new}: the built-in encoder, {name}{instead}."]
+    return changes if is_transformer else [*changes, *_train_as_encoder(config)]
+
+
+def _is_encoder(component: Block) -> bool:
+    return component.get("factory") in (*LISTENERS, "tok2vec")
+
+
+def model_of(component: Block) -> Block:
+    """Return a component's model block, or the default one of its factory."""
+    if component.get("model"):
+        model: Block = component["model"]
+        return model
+    nlp = blank("en")  # which registers spaCy's own factories
+    factory = component.get("factory", "")
+    if not nlp.has_factory(factory):
+        return {}
+    registry.get("factories", factory)  # imports those of other packages
+    default: Any = nlp.get_factory_meta(factory).default_config
+    return deepcopy(dict(default.get("model", {})))
+
+
+def _listen(component: Block, known: Block, encoder: str) -> None:
+    """Replace the innermost tok2vec of a component by a listener to the encoder."""
+    inner = model_of(known)
+    if "tok2vec" not in inner:
+        return
+    block = component["model"] = component.get("model") or inner
+    while "tok2vec" in block["tok2vec"]:
+        block = block["tok2vec"]
+    before = block["tok2vec"]
+    block["tok2vec"] = {
+        "@architectures": LISTENERS[_FACTORY],
+        "grad_factor": before.get("grad_factor", 1.0),
+        "upstream": encoder,
+        "pooling": before.get("pooling", dict(_POOLING)),
+    }
+
+
+def _train_as_encoder(config: Config) -> list[str]:
+    """Set what trained a tok2vec to what fine-tunes an encoder."""
+    rate = deepcopy(base("textcat")["training"]["optimizer"]["learn_rate"])
+    optimizer = config["training"].setdefault("optimizer", {"@optimizers": "Adam.v1"})
+    optimizer["learn_rate"] = rate
+    config.setdefault("system", {})["gpu_allocator"] = "pytorch"
+    highest = f"{rate['initial_rate']:g}, after a warm-up and falling"
+    changes = [f"[training.optimizer] learn_rate: {highest}."]
+    paths, static = config.get("paths", {}), "include_static_vectors = true"
+    if paths.get("vectors") and static not in config.to_str(interpolate=False):
+        paths["vectors"] = None
+        changes.append("[paths] vectors: null, as nothing reads them now.")
+    return changes
+
+
+def _spanft(config: Config) -> None:
+    """Put the built-in encoder in the place of the transformer, under its name."""
+    put_encoder(config, "${paths.transformer}")
+
+
+def _spacy_transformers(config: Config) -> None:
+    """Leave the base as it is, unless it takes pairs."""
+    if "separator" in config["components"]["transformer"]["model"]:
+        raise SpanftError(
+            "--encoder spacy-transformers cannot encode pairs of texts. Leave it out: "
+            "spanft_encoder can."
+        )
+    require("--encoder spacy-transformers", "spacy-transformers")
+
+
+# By the names of --encoder: what changes a config of `base`.
+ENCODERS: dict[str, Callable[[Config], None]] = {
+    "spanft": _spanft,
+    "spacy-transformers": _spacy_transformers,
+}

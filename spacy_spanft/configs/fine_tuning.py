@@ -1,0 +1,106 @@
+"""Fine-tunes a pipeline from Python, as `spanft init` and `spacy train` do."""
+
+import json
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
+from operator import methodcaller
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+import spacy
+from confection import Config
+from spacy.language import Language
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train as run_training
+
+from ..errors import SpanftError, shown
+from ..util.files import write_whole
+from ..util.gpu import CPU, select_gpu
+from .encoders import check_encoder
+from .making import config_for_data, config_text
+from .overrides import change
+
+Row: TypeAlias = Mapping[str, Any] | tuple[str, Any]
+Data: TypeAlias = str | Path | Iterable[Row]
+
+
+def train(
+    data: Data,
+    *,
+    dev: Data | None = None,
+    transformer: str | Path | None = None,
+    spans: bool = True,
+    output: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    gpu_id: int = CPU,
+    **settings: Any,
+) -> Language:
+    """Fine-tune an encoder on rows, and return the best pipeline.
+
+    It is what `spanft init` and `spacy train` make of the same data: the same config,
+    and the same weights.
+
+    data (Union[str, Path, Iterable]): Rows, as dicts with columns or as pairs of a text
+        and its label; or a file or dataset, as for `spanft init --train`.
+    dev (Optional[Union[str, Path, Iterable]]): The data to evaluate on during training;
+        None holds out a fifth of the others.
+    transformer (Optional[Union[str, Path]]): The name or folder of the encoder; None
+        takes a small one, or with a GPU one as large as BERT.
+    spans (bool): Whether the head uses spans or windows; False makes the baseline.
+    output (Optional[Union[str, Path]]): A folder for config.cfg, the rows, model-best
+        and model-last; None keeps nothing.
+    overrides (Optional[Mapping[str, Any]]): Settings of the config:
+        {"training.max_epochs": 3}.
+    gpu_id (int): The GPU; -1 is the CPU.
+    **settings: What else `task_config` takes, such as lang or dictionary, and task.
+    RETURNS (Language): The best pipeline.
+    """
+    select_gpu(gpu_id)
+    if transformer is not None:
+        check_encoder(str(transformer))
+        settings["transformer"] = str(transformer)
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary if output is None else output)
+        rows = folder / "rows"
+        made = config_for_data(
+            _file_of(data, rows / "train.jsonl"),
+            None if dev is None else _file_of(dev, rows / "dev.jsonl"),
+            spans=spans,
+            gpu=gpu_id != CPU,
+            **settings,
+        )
+        for warning in made.warnings:
+            warnings.warn(warning, stacklevel=2)
+        text = config_text(made.config, made.task, "config.cfg")
+        config = Config().from_str(text, interpolate=False)
+        for path, value in (overrides or {}).items():
+            change(config, path, value, "overrides")
+        text = config.to_str(interpolate=False)
+        write_whole(folder / "config.cfg", text.encode())
+        nlp = init_nlp(config, use_gpu=gpu_id)
+        streams: Any = {"stdout": sys.stdout, "stderr": sys.stderr}
+        run_training(nlp, folder, use_gpu=gpu_id, **streams)
+        return spacy.load(folder / "model-best")
+
+
+def _file_of(data: Data, path: Path) -> str:
+    """Return the path of data, which is written if it is rows."""
+    if isinstance(data, str | Path):
+        return str(data)
+    lines = [json.dumps(_cells(row), default=methodcaller("item")) for row in data]
+    write_whole(path, "".join(f"{line}\n" for line in lines).encode())
+    return str(path)
+
+
+def _cells(row: Any) -> dict[str, Any]:
+    if isinstance(row, Mapping):
+        return dict(row)
+    if isinstance(row, tuple | list) and len(row) == 2:
+        return {"text": row[0], "label": row[1]}
+    raise SpanftError(
+        f"A row is {shown(row)}, but must be a dict such as {{'text': 'good', 'label': "
+        "'x'}, or a pair of a text and its label. Of a DataFrame, pass "
+        'frame.to_dict("records").'
+    )

@@ -1,0 +1,72 @@
+"""Training from Python does what the commands do."""
+
+import json
+
+import numpy as np
+import pytest
+import spacy
+from spacy.util import load_config
+
+from spacy_spanft import train
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.optimizers.groups import shim_of
+from spacy_spanft.util._compat import torch_module
+
+from ..commands import run
+from .conftest import flat
+
+ROWS = [(f"a {'good' if i % 2 else 'bad'} film {i}", "AB"[i % 2]) for i in range(20)]
+QUICK = {"training.max_epochs": 1}
+
+
+def weights(nlp):
+    nodes = list(nlp.get_pipe("textcat").model.walk())
+    state = torch_module(shim_of(nlp.get_pipe("transformer").model)).state_dict()
+    return [
+        *(node.get_param(name) for node in nodes for name in node.param_names),
+        *(tensor.numpy() for tensor in state.values()),
+    ]
+
+
+def test_rows_train_what_the_commands_train(bert, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    nlp = train(ROWS, transformer=bert, output="out", overrides=QUICK)
+    rows = [{"text": text, "label": label} for text, label in ROWS]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (tmp_path / "t.jsonl").write_text(lines)
+    run("spanft", "init", "x.cfg", "--train", "t.jsonl", "--transformer", bert)
+    run("train", "x.cfg", "--output", "by_hand", "--training.max_epochs", 1)
+    ours, theirs = (flat(load_config(x)) for x in ("out/config.cfg", "x.cfg"))
+    changed = {key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key)}
+    assert changed == {"paths.train", "training.max_epochs"}
+    by_hand = spacy.load("by_hand/model-best")
+    for mine, other in zip(weights(nlp), weights(by_hand), strict=True):
+        np.testing.assert_array_equal(mine, other)
+    assert set(nlp("a film").cats) == {"A", "B"}
+
+
+def test_other_forms_of_data(bert, tmp_path):
+    rows = [{"body": text, "kind": np.int64(label == "A")} for text, label in ROWS]
+    how = {"columns": {"text": "body", "label": "kind"}, "spans": False}
+    nlp = train(
+        iter(rows),
+        dev=[{"body": "good", "kind": 1}, {"body": "bad", "kind": 0}],
+        transformer=bert,
+        overrides=QUICK,
+        **how,
+    )
+    assert nlp.pipe_names == ["transformer", "textcat"]
+    assert set(nlp("a film").cats) == {"0", "1"}
+
+
+@pytest.mark.parametrize(
+    ("data", "overrides", "message"),
+    [
+        (["text"], {}, "A row is 'text', but must be a dict such as"),
+        (ROWS, {"training.max_epoch": 1}, "overrides sets .* Is 'max_epochs' meant?"),
+        ("none.csv", {}, "There is no file 'none.csv'"),
+    ],
+)
+def test_wrong_data_and_settings_are_refused(bert, data, overrides, message):
+    with pytest.raises(SpanftError, match=message):
+        train(data, transformer=bert, overrides=overrides)
