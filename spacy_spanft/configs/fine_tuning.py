@@ -45,7 +45,7 @@ def train(
     data (Union[str, Path, Iterable]): Rows, as dicts with columns or as pairs of a text
         and its label; or a file or dataset, as for `spanft init --train`.
     dev (Optional[Union[str, Path, Iterable]]): The data to evaluate on during training;
-        None holds out a fifth of the others.
+        None holds out a fifth of the others, or of few texts none.
     transformer (Optional[Union[str, Path]]): The name or folder of the encoder; None
         takes a small one, or with a GPU one as large as BERT.
     spans (bool): Whether the head uses spans or windows; False makes the baseline.

@@ -64,9 +64,8 @@ def config_for_data(
         detected = [f"Detected from the data: --pipeline {task}"]
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
-    notes, warnings = fit_to_data(config, task, train, dev)
-    # Two describe the data.
-    return Made(config, task, [*detected, *notes[:2]], warnings, notes[2:])
+    notes, changes, warnings = fit_to_data(config, task, train, dev)
+    return Made(config, task, [*detected, *notes], warnings, changes)
 
 
 def task_config(
