@@ -30,9 +30,9 @@ class Answer(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A text with its spans marked, its number from 1 on, and the answers to it."""
+    """A text with its spans marked, where it stands, and the answers to it."""
 
-    number: int
+    place: str
     marked: Markup
     gold: str
     answers: list[Answer]
@@ -80,7 +80,7 @@ def _example(comparison: Comparison, index: int) -> Example:
     run = comparison.arms[-1].runs[0]
     marked = _marked(run.texts[index], run.spans[index])
     answers = [_answer(arm, index) for arm in comparison.arms]
-    return Example(index + 1, marked, run.gold[index], answers)
+    return Example(run.places[index], marked, run.gold[index], answers)
 
 
 def _answer(arm: Arm, index: int) -> Answer:

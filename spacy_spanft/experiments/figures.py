@@ -44,9 +44,10 @@ def _label(name: str) -> str:
 
 
 def score_figure(comparison: Comparison, colors: Mapping[str, str]) -> Figure:
-    """Draw the score of each arm, and of each of its runs.
+    """Draw the score of each arm, of each of its runs, and how far it may be off.
 
-    The style is our own, whatever the user's is.
+    The interval of an arm's difference from the first is drawn from the first one's
+    mean on. The style is our own, whatever the user's is.
     """
     require("A report in HTML", "scipy", "matplotlib")
     from matplotlib import style
@@ -60,12 +61,17 @@ def score_figure(comparison: Comparison, colors: Mapping[str, str]) -> Figure:
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         canvas = Canvas(figsize=(5.6, 0.9 + 0.48 * len(arms)), layout="constrained")
         axes = canvas.add_subplot()
-        axes.axvline(100 * arms[0].mean, color="#59636e", linewidth=0.9, linestyle="--")
+        first = arms[0].mean
+        axes.axvline(100 * first, color="#59636e", linewidth=0.9, linestyle="--")
         for y, arm in enumerate(arms):
             color, scores = colors[arm.name], [100 * score for score in arm.scores]
             axes.plot(scores, [y + 0.2] * len(scores), ".", color=color)
-            error = None if arm.std is None else 100 * arm.std
-            axes.errorbar(100 * arm.mean, y, xerr=error, fmt="o", color=color)
+            axes.plot(100 * arm.mean, y, "o", color=color)
+            if difference := arm.method or arm.models:
+                ends = difference.low, difference.high
+                axes.plot(
+                    [100 * (first + end) for end in ends], [y, y], "|-", color=color
+                )
         names = [f"{_label(arm.name)}  {percent(arm.scores)}" for arm in arms]
         axes.set_yticks(range(len(arms)), names)
         axes.set_ylim(len(arms) - 0.4, -0.6)
@@ -76,8 +82,9 @@ def score_figure(comparison: Comparison, colors: Mapping[str, str]) -> Figure:
     svg = b64encode(buffer.getvalue()).decode()
     texts = "; ".join(f"{arm.name} {percent(arm.scores)}" for arm in arms)
     caption = (
-        f"{title}: mean and standard deviation, and a dot for each run. The dashed "
-        f"line is the mean of {arms[0].name}."
+        f"{title}: the mean, and a small dot for each run. The dashed line is the mean "
+        f"of {arms[0].name}; a bar is the 95% interval of the difference from it, and "
+        "one that crosses the line shows none."
     )
     alt = clean(f"{title}: {texts}.")
     return Figure(f"data:image/svg+xml;base64,{svg}", alt, caption)

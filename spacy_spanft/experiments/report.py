@@ -14,6 +14,7 @@ from . import result_tables as tables
 from .comparison import Comparison
 from .disagreements import disagreements
 from .figures import clean, score_figure
+from .label_tables import confusions, label_rows
 from .row_scores import OF_NUMBERS
 
 _PACKAGES = ("spacy", "torch", "transformers", "spacy-spanft")
@@ -64,6 +65,8 @@ def to_html(comparisons: Mapping[str, Comparison]) -> str:
             "name": name,
             "comparison": comparison,
             "rows": tables.rows_of(comparison),
+            "labels": label_rows(comparison),
+            "confusions": confusions(comparison),
             "figure": score_figure(comparison, colors),
             "sides": disagreements(comparison),
             "is_score": comparison.metric in OF_NUMBERS,

@@ -9,7 +9,8 @@ from .measured import Page, against, labeled, scored
 
 
 def numbers(sides):
-    return [[example.number for example in side.examples] for side in sides]
+    places = [[example.place for example in side.examples] for side in sides]
+    return [[int(place.removeprefix("Line ")) - 1 for place in row] for row in places]
 
 
 def test_disagreements_are_counted_and_ordered_by_rule(monkeypatch):
