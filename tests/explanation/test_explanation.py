@@ -216,7 +216,8 @@ def test_the_rest_is_spread_by_what_deleting_each_part_takes(nlp):
         rest = reasons.whole_text + reasons.others
         weights = np.maximum(np.array(lost) * np.sign(rest), 0)
         weights = weights if weights.any() else np.ones(len(lost))
-        spread = [x for x, (part, _) in zip(reasons.spread, reasons.parts) if part.text]
+        pairs = zip(reasons.spread, reasons.parts, strict=True)
+        spread = [more for more, (part, _) in pairs if part.text]
         expected = rest * weights / weights.sum()
         np.testing.assert_allclose(spread, expected, atol=1e-3)
         shares = sum(share for _, share in reasons.shares)
@@ -231,9 +232,9 @@ def test_nothing_is_spread_where_all_is_exact():
     nlp = spacy.blank("en")
     nlp.add_pipe("span_segmenter").initialize(dictionary=NgramDictionary({"a b": 2}))
     model = span_model(MAX, SUM, tok2vec=TOKENS, use_cls=False)
+    textcat = nlp.add_pipe("textcat", config={"model": model})
     for label in "AB":
-        nlp.add_pipe("textcat", config={"model": model}) if label == "A" else None
-        nlp.get_pipe("textcat").add_label(label)
+        textcat.add_label(label)
     nlp.initialize()
     reasons = explain(nlp, "a b c").of("A", "B")
     assert reasons.spread == [0.0, 0.0]
@@ -429,11 +430,11 @@ def test_a_page_escapes_and_is_as_dark_for_as_much(classifier):
     marks = re.findall(r'<mark class="(\w+)" style="--share: (\d+)%">', page)
     assert marks == [("for", "1"), ("for", "100"), ("for", "1")]
     sizes = re.findall(
-        r'<span class="\w+" style="--size: ([\d.]+)" title="(\w+) ', page
+        r'<span class="\w+" style="--size: ([\d.]+)" title="([^ (]+) ', page
     )
-    assert sizes == [("0.1200", "some"), ("9.0000", "other"), ("0.1200", "text")]
+    assert sizes == [("0.1200", "some"), ("9.0000", "&lt;"), ("0.1200", "text")]
     assert "not &amp;&lt;b&gt;" in page
-    assert "&lt;other&gt;" in page.replace("</mark>", "").replace("<small>", "")
+    assert "<other>" not in page
 
 
 def test_a_score_and_its_logit():
@@ -484,7 +485,9 @@ def test_the_command_lists_what_adds_up_or_writes_json_and_a_page(saved, tmp_pat
         assert re.fullmatch(r"B 0\.\d\d, not A \(difference of logits\): .*", title)
         assert title.endswith(f": {row['logit']:+.2f}")
         assert {"new york", "(bias)"} <= {*added}
-        assert sum(added.values()) == pytest.approx(row["logit"], abs=0.05)
+        lines = [line for line in block.split("\n")[1:] if line[:5] != "Exact"]
+        total = sum(float(line[:9]) for line in lines)
+        assert total == pytest.approx(row["logit"], abs=0.05)
         parts = sum(part["added"] for part in row["parts"])
         assert parts + row["bias"] == pytest.approx(row["logit"], abs=1e-4)
         spread = sum(part["spread"] for part in row["parts"])
