@@ -88,7 +88,7 @@ def experiment_cli(
             "Name the folder of the report with --metrics, or pass --train-only."
         )
     if metrics is not None:
-        require("An experiment", "scipy", "matplotlib")
+        require("An experiment", "scipy")
         check_folder(metrics)
     check_folder(output)
     from ..experiments.arms import read_arms
