@@ -24,12 +24,6 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _SIGNS = re.compile(r"[\\`*|~#\[\]$&<>]|(?<![^\W_])_|_(?![^\W_])")
 
 
-def corrected(comparison: Comparison) -> dict[str, float]:
-    """Return the methods' p-values, corrected for the number of compared arms."""
-    ps = {arm.name: arm.method.p for arm in comparison.arms if arm.method}
-    return dict(zip(ps, holm_adjusted(list(ps.values())), strict=True))
-
-
 def remarks(comparison: Comparison) -> list[str]:
     """Return what a single run cannot tell, which runs are missing, and the notes."""
     arms = comparison.arms
@@ -47,7 +41,8 @@ def remarks(comparison: Comparison) -> list[str]:
 
 def rows_of(comparison: Comparison) -> list[Row]:
     """Return a row of scores and costs for each arm."""
-    ps = corrected(comparison)
+    raw = {arm.name: arm.method.p for arm in comparison.arms if arm.method}
+    ps = dict(zip(raw, holm_adjusted(list(raw.values())), strict=True))
     rows = [_row(comparison, arm, ps.get(arm.name)) for arm in comparison.arms]
     if all(row["Runs"] == "1" for row in rows):
         rows = [row | {"Runs": ""} for row in rows]

@@ -10,8 +10,6 @@ from spacy.tokens import Doc
 from ..errors import LAYOUT, shown, visible
 from .explanation import Explanation, Part, Reasons
 
-_TITLE = "What speaks for each label"
-
 
 def to_terminal(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
     """List the text, and what adds up to each score, what adds or takes most first."""
@@ -30,29 +28,21 @@ def to_html(explained: Iterable[tuple[Explanation, Sequence[Reasons]]]) -> str:
     """Return a page with a bar of all shares for each text and each of its reasons."""
     blocks: list[dict[str, Any]] = []
     for explanation, reasons in explained:
-        text = explanation.doc.text
+        text = {"text": explanation.doc.text}
         if not reasons:
-            blocks.append({"text": text, "marks": [], "title": _nothing(explanation)})
+            blocks.append(text | {"marks": [], "title": _nothing(explanation)})
         for reason in reasons:
-            parts = _parts(explanation.doc, reason)
-            marks = [
-                part | {"share": part["added"], "label": signed(part["added"])}
-                for part in parts
-                if signed(part["added"]) != signed(0.0)
-            ]
-            shares = [(name, signed(x), x) for name, x in _rows(reason)]
-            shares = [share for share in shares if share[1] != signed(0.0)]
-            block = {"text": text, "marks": marks, "title": _title(reason)}
-            blocks.append(block | {"shares": shares, "remarks": _remarks(reason)})
-    return marked_page(_TITLE, blocks)
+            rows, marks = _rows(reason), _parts(explanation.doc, reason)
+            block = text | {"title": _title(reason), "marks": marks, "shares": rows}
+            blocks.append(block | {"remarks": _remarks(reason)})
+    return marked_page("What speaks for each label", blocks)
 
 
 def marked_page(title: str, blocks: Sequence[dict[str, Any]]) -> str:
     """Return a page of texts whose parts are marked.
 
-    blocks (Sequence[dict[str, Any]]): Texts: "text", and "marks" of "start", "end" and
-        "label"; perhaps also a "title", a "share" of each mark, which decides on its
-        color, and the "shares" of a bar: (name, number in words, number).
+    blocks (Sequence[dict[str, Any]]): Texts: "text", and "marks" of "start", "end", and
+        "added" or a "label"; perhaps also "title", and the "shares" of a bar by name.
     """
     from jinja2 import Environment, FileSystemLoader
 
@@ -60,11 +50,12 @@ def marked_page(title: str, blocks: Sequence[dict[str, Any]]) -> str:
     environment = Environment(
         loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    sizes = [abs(mark.get("share", 0)) for block in blocks for mark in block["marks"]]
+    added = [abs(mark.get("added", 0)) for block in blocks for mark in block["marks"]]
     return environment.get_template("explanation.html.jinja").render(
         title=title,
-        blocks=[block | {"pieces": _pieces(block)} for block in blocks],
-        highest=max(sizes, default=0.0) or 1.0,
+        blocks=[block | {"pieces": _pieces(**block)} for block in blocks],
+        highest=max(added, default=0.0) or 1.0,
+        signed=signed,
     )
 
 
@@ -125,14 +116,10 @@ def _remarks(reasons: Reasons) -> list[str]:
 
 def _parts(doc: Doc, reasons: Reasons) -> list[dict[str, Any]]:
     """Return the shares, and how much of each was spread."""
-    spread = (
-        more
-        for (part, _), more in zip(reasons.parts, reasons.spread, strict=True)
-        if part.text
-    )
     return [
-        _offsets(doc, part) | {"added": share, "spread": more}
-        for (part, share), more in zip(reasons.shares, spread, strict=True)
+        _offsets(doc, part) | {"added": added + more, "spread": more}
+        for (part, added), more in zip(reasons.parts, reasons.spread, strict=True)
+        if part.text
     ]
 
 
@@ -141,11 +128,14 @@ def _offsets(doc: Doc, part: Part) -> dict[str, Any]:
     return {"start": span.start_char, "end": span.end_char, "text": part.text}
 
 
-def _pieces(block: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _pieces(
+    text: str, marks: Sequence[dict[str, Any]], **_: Any
+) -> list[tuple[str, dict[str, Any]]]:
     """Cut a text into marked and other pieces, the latter with an empty mark."""
-    text, pieces, after = block["text"], [], 0
-    for mark in sorted(block["marks"], key=lambda mark: int(mark["start"])):
-        pieces += [(text[after : mark["start"]], {})]
-        pieces += [(text[max(after, mark["start"]) : mark["end"]], mark)]
-        after = max(after, mark["end"])
-    return [(words, mark) for words, mark in [*pieces, (text[after:], {})] if words]
+    pieces: list[tuple[str, dict[str, Any]]] = []
+    after = 0
+    for mark in sorted(marks, key=lambda mark: int(mark["start"])):
+        start, end = max(after, mark["start"]), max(after, mark["end"])
+        pieces += [(text[after:start], {}), (text[start:end], mark)]
+        after = end
+    return [*pieces, (text[after:], {})]
