@@ -10,6 +10,9 @@ from spacy.tokens import Doc
 from ..errors import LAYOUT, shown, visible
 from .explanation import Explanation, Part, Reasons
 
+# What a text is cut into, with the "start", "end" and more of the mark of each.
+Pieces = list[tuple[str, dict[str, Any]]]
+
 
 def to_terminal(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
     """List the text, and what adds up to each score, what adds or takes most first."""
@@ -53,7 +56,10 @@ def marked_page(title: str, blocks: Sequence[dict[str, Any]]) -> str:
     added = [abs(mark.get("added", 0)) for block in blocks for mark in block["marks"]]
     return environment.get_template("explanation.html.jinja").render(
         title=title,
-        blocks=[block | {"pieces": _pieces(**block)} for block in blocks],
+        blocks=[
+            block | {"pieces": pieces_of(block["text"], block["marks"])}
+            for block in blocks
+        ],
         highest=max(added, default=0.0) or 1.0,
         signed=signed,
     )
@@ -128,11 +134,9 @@ def _offsets(doc: Doc, part: Part) -> dict[str, Any]:
     return {"start": span.start_char, "end": span.end_char, "text": part.text}
 
 
-def _pieces(
-    text: str, marks: Sequence[dict[str, Any]], **_: Any
-) -> list[tuple[str, dict[str, Any]]]:
+def pieces_of(text: str, marks: Sequence[dict[str, Any]]) -> Pieces:
     """Cut a text into marked and other pieces, the latter with an empty mark."""
-    pieces: list[tuple[str, dict[str, Any]]] = []
+    pieces: Pieces = []
     after = 0
     for mark in sorted(marks, key=lambda mark: int(mark["start"])):
         start, end = max(after, mark["start"]), max(after, mark["end"])
