@@ -94,7 +94,7 @@ def experiment_cli(
             "Name the folder of the report with --metrics, or pass --train-only."
         )
     if metrics is not None:
-        require("An experiment", "scipy", "matplotlib")
+        require("An experiment", "scipy")
         check_folder(metrics)
     check_folder(output)
     report(f"ℹ Planning the runs of {arms}")

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from html import escape
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -237,16 +236,16 @@ def on_page(docs: "Sequence[Doc]") -> str:
     """Return a page with the spans, labeled by the chunker, or with their lengths."""
     from ..explanation.display import marked_page
 
-    return marked_page([{"text": doc.text, "ents": _marks(doc)} for doc in docs], {})
+    blocks = [{"text": doc.text, "marks": _marks(doc)} for doc in docs]
+    return marked_page("Spans", blocks)
 
 
 def _marks(doc: "Doc") -> list[dict[str, Any]]:
-    # displaCy writes labels, unlike texts, into the page as they are.
     return [
         {
             "start": span.start_char,
             "end": span.end_char,
-            "label": escape(span.label_ or str(len(span))),
+            "label": span.label_ or str(len(span)),
         }
         for span in doc.spans[_KEY]
     ]

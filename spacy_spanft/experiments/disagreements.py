@@ -2,19 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 from numpy.typing import NDArray
-from spacy import displacy
 
+from ..explanation.display import Pieces, pieces_of
 from .comparison import Arm, Comparison
-from .figures import clean
 from .row_scores import OF_NUMBERS
 
 _N_CHARACTERS, _N_SHOWN = 600, 6
-_MARK = '<mark class="{label}">{text}</mark>'
 
 
 class Answer(NamedTuple):
@@ -30,10 +27,10 @@ class Answer(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A text with its spans marked, its number from 1 on, and the answers to it."""
+    """A text with its spans marked, where it stands, and the answers to it."""
 
-    number: int
-    marked: Markup
+    place: str
+    pieces: Pieces
     gold: str
     answers: list[Answer]
 
@@ -78,9 +75,9 @@ def _errors(arm: Arm) -> NDArray[np.float64]:
 
 def _example(comparison: Comparison, index: int) -> Example:
     run = comparison.arms[-1].runs[0]
-    marked = _marked(run.texts[index], run.spans[index])
+    pieces = _pieces(run.texts[index], run.spans[index])
     answers = [_answer(arm, index) for arm in comparison.arms]
-    return Example(index + 1, marked, run.gold[index], answers)
+    return Example(run.places[index], pieces, run.gold[index], answers)
 
 
 def _answer(arm: Arm, index: int) -> Answer:
@@ -93,19 +90,13 @@ def _answer(arm: Arm, index: int) -> Answer:
     return Answer(arm.name, words, None if error == 0.5 else error < 0.5, remark)
 
 
-def _marked(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
+def _pieces(text: str, spans: Sequence[tuple[int, int]]) -> Pieces:
     """Mark the spans of a text; a long one ends early."""
     if len(text) > _N_CHARACTERS:
         text = f"{text[:_N_CHARACTERS]}…"
-    ents: list[dict[str, Any]] = []
-    for start, end in spans:
-        if end <= len(text):
-            label = "even" if len(ents) % 2 else "odd"
-            ents.append({"start": start, "end": end, "label": label})
-    # displaCy escapes the text.
-    doc = {"text": clean(text), "ents": ents, "settings": {"direction": "inherit"}}
-    options = {"template": _MARK}
-    html: Any = displacy.render(
-        doc, style="ent", manual=True, jupyter=False, options=options
-    )
-    return Markup(html)
+    ends = [span for span in spans if span[1] <= len(text)]
+    kinds = ("odd", "even")
+    marks = [
+        {"start": a, "end": b, "kind": kinds[i % 2]} for i, (a, b) in enumerate(ends)
+    ]
+    return pieces_of(text, marks)

@@ -1,34 +1,29 @@
-"""The figure of a comparison, as an SVG image for a page."""
+"""The figure of a comparison: where each arm stands on one scale."""
 
-import io
 import re
-import warnings
-from base64 import b64encode
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..util import require
 from .comparison import Comparison
 from .result_tables import metric_name, percent
 
-_STYLE = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "the same ids each time",
-    "text.parse_math": False,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": "#d8dee4",
-}
-# Characters that XML cannot hold.
+# Characters that a page cannot hold.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 class Figure(NamedTuple):
-    """An image as a data URL, which cannot affect the page, and two texts."""
+    """The arms on a scale, whose places are percentages of its width.
 
-    image: str
-    alt: str
+    arms (list[dict[str, Any]]): For each its name, its score in words, and the places
+        of its mean, its runs ("dots"), and the interval of its difference from the
+        first ("bar"), which begins at the first one's mean.
+    ticks (list[tuple[float, str]]): The places of numbers on the scale.
+    line (float): The place of the first arm's mean.
+    """
+
+    arms: list[dict[str, Any]]
+    ticks: list[tuple[float, str]]
+    line: float
     caption: str
 
 
@@ -37,47 +32,37 @@ def clean(text: str) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _label(name: str) -> str:
-    """Shorten a name; paths differ at both ends."""
-    name = clean(name).replace("\n", " ")
-    return name if len(name) <= 24 else f"{name[:10]}…{name[-13:]}"
+def score_figure(comparison: Comparison) -> Figure:
+    """Place the score of each arm, of each of its runs, and how far it may be off."""
+    arms, first = comparison.arms, comparison.arms[0].mean
+    known = {arm.name: arm.method or arm.models for arm in arms}
+    bars = {k: (first + d.low, first + d.high) for k, d in known.items() if d}
+    values = [score for arm in arms for score in arm.scores]
+    values += [end for bar in bars.values() for end in bar]
+    low, high = min(values), max(values)
+    margin = 0.05 * (high - low) or 0.01
+    low, width = low - margin, high - low + 2 * margin
 
+    def place(value: float) -> float:
+        return 100 * (value - low) / width
 
-def score_figure(comparison: Comparison, colors: Mapping[str, str]) -> Figure:
-    """Draw the score of each arm, and of each of its runs.
-
-    The style is our own, whatever the user's is.
-    """
-    require("A report in HTML", "scipy", "matplotlib")
-    from matplotlib import style
-    from matplotlib.figure import Figure as Canvas
-
-    arms, title = comparison.arms, f"{metric_name(comparison)} in percent"
-    styles: list[Any] = ["tableau-colorblind10", _STYLE]
-    buffer = io.BytesIO()
-    with style.context(styles, after_reset=True), warnings.catch_warnings():
-        # The reader's fonts may have the glyphs that the measuring font lacks.
-        warnings.filterwarnings("ignore", "Glyph .* missing from")
-        canvas = Canvas(figsize=(5.6, 0.9 + 0.48 * len(arms)), layout="constrained")
-        axes = canvas.add_subplot()
-        axes.axvline(100 * arms[0].mean, color="#59636e", linewidth=0.9, linestyle="--")
-        for y, arm in enumerate(arms):
-            color, scores = colors[arm.name], [100 * score for score in arm.scores]
-            axes.plot(scores, [y + 0.2] * len(scores), ".", color=color)
-            error = None if arm.std is None else 100 * arm.std
-            axes.errorbar(100 * arm.mean, y, xerr=error, fmt="o", color=color)
-        names = [f"{_label(arm.name)}  {percent(arm.scores)}" for arm in arms]
-        axes.set_yticks(range(len(arms)), names)
-        axes.set_ylim(len(arms) - 0.4, -0.6)
-        axes.grid(axis="x")
-        axes.set_xlabel(title)
-        metadata = {"Date": None, "Creator": None}  # the same bytes each time
-        canvas.savefig(buffer, format="svg", transparent=True, metadata=metadata)
-    svg = b64encode(buffer.getvalue()).decode()
-    texts = "; ".join(f"{arm.name} {percent(arm.scores)}" for arm in arms)
+    rows = [
+        {
+            "name": arm.name,
+            "score": percent(arm.scores),
+            "mean": place(arm.mean),
+            "dots": [place(score) for score in arm.scores],
+            "bar": [place(end) for end in bars.get(arm.name, ())],
+        }
+        for arm in arms
+    ]
+    step = next((step for step in _STEPS if 100 * width / step < 6), 1000)
+    start = int(100 * low // step) + 1
+    numbers = [step * i for i in range(start, int(100 * (low + width) // step) + 1)]
     caption = (
-        f"{title}: mean and standard deviation, and a dot for each run. The dashed "
-        f"line is the mean of {arms[0].name}."
+        f"{metric_name(comparison)} in percent: the mean, and a small dot for each "
+        f"run. The line is the mean of {arms[0].name}; a bar is the 95% interval of "
+        "the difference from it, and one that crosses the line shows none."
     )
-    alt = clean(f"{title}: {texts}.")
-    return Figure(f"data:image/svg+xml;base64,{svg}", alt, caption)
+    ticks = [(place(number / 100), f"{number:g}") for number in numbers]
+    return Figure(rows, ticks, place(first), caption)

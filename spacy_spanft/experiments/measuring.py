@@ -20,13 +20,13 @@ from spacy.util import minibatch
 
 from ..errors import ComparisonError, listed, shown
 from ..pipeline.span_segmenter import SpanSegmenter
-from ..training.gold import labels_in
+from ..training.gold import PLACE, labels_in
 from ..util._compat import torch_module
 from ..util.files import write_whole
 from ..util.pipelines import load
 from ..util.threads import exit_with_parent
 from .metrics import NOTHING, Metric, metric_of
-from .row_scores import Rows, Score
+from .row_scores import OF_NUMBERS, Rows, Score
 from .task_data import read_examples
 
 Result = TypeVar("Result")
@@ -55,6 +55,8 @@ class Measured(NamedTuple):
     rows (Rows): A row of numbers for each Doc, of which `score_of` computes scores.
     answers (list[str]): The prediction for each text, in words; `gold`: the right one.
     spans (list[list[tuple[int, int]]]): The segmenter's spans in characters, by text.
+    places (list[str]): Where each text stands in its file: "Line 5", or "Text 4".
+    labels (tuple[str, ...]): Those of a text classifier.
     n_parameters (Optional[int]): The number of weights. This and what follows is None
         where it is not known, as for predictions in a file.
     words_per_second (Optional[float]): The speed of prediction, without tokenizer.
@@ -70,6 +72,8 @@ class Measured(NamedTuple):
     answers: list[str]
     gold: list[str]
     spans: list[list[tuple[int, int]]]
+    places: list[str]
+    labels: tuple[str, ...] = ()
     n_parameters: int | None = None
     words_per_second: float | None = None
     peak_memory: float | None = None
@@ -110,7 +114,7 @@ def measure(path: str, setup: Setup) -> Measured:
         _predict(nlp, [example.predicted.copy() for example in first], setup.gpu_id)
         examples = chain(first, examples)
     segmenters = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SpanSegmenter)]
-    rows, texts, spans = [], [], []
+    rows, texts, spans, places = [], [], [], []
     answers: list[tuple[str, str]] = []
     labels: dict[str, set[str]] = {"gold": set(), "predicted": set()}
     n_words, seconds = 0, 0.0
@@ -126,6 +130,8 @@ def measure(path: str, setup: Setup) -> Measured:
         for example in batch:
             doc = example.predicted
             texts.append(doc.text)
+            place = example.reference.user_data.get(PLACE)
+            places.append(place or f"Text {len(texts):,}")
             group = doc.spans.get(segmenters[0].spans_key, []) if segmenters else []
             spans.append([(span.start_char, span.end_char) for span in group])
             labels["gold"].update(labels_in(example.reference))
@@ -144,6 +150,8 @@ def measure(path: str, setup: Setup) -> Measured:
         answers=[predicted for _, predicted in answers],
         gold=gold,
         spans=spans,
+        places=places,
+        labels=metric.labels if metric.name not in OF_NUMBERS else (),
     )
     if is_file:
         return measured

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from spacy.util import get_package_version
 
-from ..errors import ExtraError
-from ..util import require
 from ..util.files import write_whole
 from . import result_tables as tables
 from .comparison import Comparison
 from .disagreements import disagreements
 from .figures import clean, score_figure
+from .label_tables import confusions, label_rows
 from .row_scores import OF_NUMBERS
 
 _PACKAGES = ("spacy", "torch", "transformers", "spacy-spanft")
@@ -22,8 +21,8 @@ _PACKAGES = ("spacy", "torch", "transformers", "spacy-spanft")
 def report(comparisons: Mapping[str, Comparison], output: Path | None = None) -> str:
     """Return comparisons in Markdown, each under the name of its task.
 
-    output (Optional[Path]): A folder for comparison.json, comparison.md and, with
-        matplotlib, comparison.html.
+    output (Optional[Path]): A folder for comparison.json, comparison.md and
+        comparison.html.
     """
     text = "\n".join(
         f"## {tables.escape_markdown(name)}\n\n{tables.to_markdown(comparison)}"
@@ -36,17 +35,13 @@ def report(comparisons: Mapping[str, Comparison], output: Path | None = None) ->
         output / "comparison.json", f"{json.dumps(values, indent=2)}\n".encode()
     )
     write_whole(output / "comparison.md", text.encode())
-    try:
-        write_whole(output / "comparison.html", to_html(comparisons).encode())
-    except ExtraError as error:
-        print(f"⚠ {error}", file=sys.stderr)
+    write_whole(output / "comparison.html", to_html(comparisons).encode())
     print(f"✔ Written to {output}", file=sys.stderr)
     return text
 
 
 def to_html(comparisons: Mapping[str, Comparison]) -> str:
     """Return the comparisons of tasks, by their names, as one page."""
-    require("A report in HTML", "scipy", "matplotlib")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -57,14 +52,14 @@ def to_html(comparisons: Mapping[str, Comparison]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = dict.fromkeys(arm.name for c in comparisons.values() for arm in c.arms)
-    colors = {name: f"C{i % 10}" for i, name in enumerate(names)}
     tasks = [
         {
             "name": name,
             "comparison": comparison,
             "rows": tables.rows_of(comparison),
-            "figure": score_figure(comparison, colors),
+            "labels": label_rows(comparison),
+            "confusions": confusions(comparison),
+            "figure": score_figure(comparison),
             "sides": disagreements(comparison),
             "is_score": comparison.metric in OF_NUMBERS,
         }

@@ -1,7 +1,7 @@
 """The rows of a comparison, the sentences around them, and both as Markdown."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import mean, stdev
 
 from ..errors import visible
@@ -9,23 +9,19 @@ from .comparison import Arm, Comparison, of_known
 from .significance import Difference, holm_adjusted
 
 Row = dict[str, str]  # the cells by column, "" for unknown values
+SCORES = ("Runs", "Score", "Difference", "p", "These checkpoints")
+COSTS = ("Weights", "Words/s", "Memory", "Training time")
 MEANINGS = (
-    "Differences are from the first arm, with 95% intervals.",
-    "Is the method better? The difference and p take other seeds and other texts into "
-    "account. Runs with the same seed are paired; p is corrected for the number of "
-    "comparisons (Holm).",
-    "Do these models differ? “These models” is the interval for these very models on "
-    "other texts (paired bootstrap).",
+    "Difference: from the first arm, with a 95% interval over seeds and texts. Runs "
+    "with the same seed are paired. p is corrected for the number of comparisons "
+    "(Holm); from 0.05 on, the difference is not significant.",
+    "These checkpoints: the interval for the difference between the trained "
+    "checkpoints themselves (paired bootstrap over texts).",
 )
+_ALPHA = 0.05
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # Signs that mean something within a line, and underscores that are not inside a word.
 _SIGNS = re.compile(r"[\\`*|~#\[\]$&<>]|(?<![^\W_])_|_(?![^\W_])")
-
-
-def corrected(comparison: Comparison) -> dict[str, float]:
-    """Return the methods' p-values, corrected for the number of compared arms."""
-    ps = {arm.name: arm.method.p for arm in comparison.arms if arm.method}
-    return dict(zip(ps, holm_adjusted(list(ps.values())), strict=True))
 
 
 def remarks(comparison: Comparison) -> list[str]:
@@ -37,30 +33,37 @@ def remarks(comparison: Comparison) -> list[str]:
     if any(arm.method is None for arm in arms[1:]):
         texts.insert(
             0,
-            "One run of an arm cannot tell whether the method is better. Train at "
-            "least three seeds.",
+            "One run per arm cannot tell whether the method is better. Train at least "
+            "three seeds.",
         )
     return texts
 
 
 def rows_of(comparison: Comparison) -> list[Row]:
     """Return a row of scores and costs for each arm."""
-    ps = corrected(comparison)
-    return [_row(comparison, arm, ps.get(arm.name)) for arm in comparison.arms]
+    raw = {arm.name: arm.method.p for arm in comparison.arms if arm.method}
+    ps = dict(zip(raw, holm_adjusted(list(raw.values())), strict=True))
+    rows = [_row(comparison, arm, ps.get(arm.name)) for arm in comparison.arms]
+    if all(row["Runs"] == "1" for row in rows):
+        rows = [row | {"Runs": ""} for row in rows]
+    return rows
 
 
 def _row(comparison: Comparison, arm: Arm, p: float | None) -> Row:
     costs, models = arm.to_json(), arm.models
-    difference = f"{points(models.mean)} ({interval(arm.method)})" if models else ""
+    difference = points(models.mean) if models else ""
+    if p is not None:
+        doubt = " · not significant" if p >= _ALPHA else ""
+        difference += f"{doubt} ({interval(arm.method)})"
     runs = [run for run in comparison.trainings if run.arm == arm.name]
     minutes = of_known(mean, (run.seconds / 60 for run in runs))
     return {
         "Arm": arm.name,
         "Runs": str(len(arm.runs)),
         "Score": percent(arm.scores),
-        "Difference": difference.removesuffix(" ()"),
+        "Difference": difference,
         "p": "" if p is None else probability(p),
-        "These models": interval(models),
+        "These checkpoints": interval(models),
         "Weights": amount(costs["n_parameters"], 2, 1e-6, "M"),
         "Words/s": amount(costs["words_per_second"]),
         "Memory": amount(costs["peak_memory"], unit=" MB"),
@@ -68,9 +71,9 @@ def _row(comparison: Comparison, arm: Arm, p: float | None) -> Row:
     }
 
 
-def known_columns(rows: Sequence[Row]) -> list[str]:
+def known_columns(rows: Sequence[Row], columns: Iterable[str]) -> list[str]:
     """Return the columns in which a row has a value."""
-    return [name for name in rows[0] if any(row[name] for row in rows)]
+    return [name for name in columns if any(row[name] for row in rows)]
 
 
 def metric_name(comparison: Comparison) -> str:
@@ -120,10 +123,10 @@ def escape_markdown(text: str) -> str:
 def to_markdown(comparison: Comparison) -> str:
     """Return a comparison as a table, with remarks below."""
     rows = rows_of(comparison)
-    arm, *columns = known_columns(rows)
-    table = [[arm, *columns], ["---"] * (1 + len(columns))]
+    columns = known_columns(rows, [*SCORES, *COSTS])
+    table = [["Arm", *columns], ["---"] * (1 + len(columns))]
     for row in rows:
-        table.append([escape_markdown(row[arm]), *(row[name] for name in columns)])
+        table.append([escape_markdown(row["Arm"]), *(row[name] for name in columns)])
     below = [
         f"{metric_name(comparison)} on {comparison.n_docs:,} texts of "
         f"{comparison.data}, in percent: mean and standard deviation over the runs.",

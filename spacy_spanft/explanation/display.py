@@ -1,19 +1,17 @@
 """Explanations for the terminal, as a page, and as JSON."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from spacy import displacy
 from spacy.tokens import Doc
 
 from ..errors import LAYOUT, shown, visible
 from .explanation import Explanation, Part, Reasons
 
-# What speaks for a label, and what against it, both from weak to strong.
-_FOR = ("#e7f4e8", "#c3e6c7", "#93d29c", "#5fb96d")
-_AGAINST = ("#fbe9e7", "#f6cbc4", "#ee9f94", "#e27164")
+# What a text is cut into, with the "start", "end" and more of the mark of each.
+Pieces = list[tuple[str, dict[str, Any]]]
 
 
 def to_terminal(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
@@ -22,43 +20,53 @@ def to_terminal(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
         return _nothing(explanation)
     blocks = [shown(explanation.doc.text)]
     for reason in reasons:
-        rows = [(part.text, added) for part, added in reason.parts if part.text]
-        rows.sort(key=lambda row: -abs(row[1]))
-        rows += [(f"({name})", added) for name, added in _sums(reason)]
-        lines = [f"  {signed(x):>7}  {visible(text, LAYOUT)}" for text, x in rows]
-        blocks.append("\n".join([visible(_title(reason)), *lines]))
+        rows = [
+            f"  {signed(x):>7}  {visible(name, LAYOUT)}" for name, x in _rows(reason)
+        ]
+        blocks.append("\n".join([visible(_title(reason)), *rows, *_remarks(reason)]))
     return "\n\n".join(blocks)
 
 
 def to_html(explained: Iterable[tuple[Explanation, Sequence[Reasons]]]) -> str:
-    """Make a page with displaCy: green speaks for a label, red against it.
-
-    What adds as much has the same shade in all texts, of which each has a block for
-    each of its reasons.
-    """
+    """Return a page with a bar of all shares for each text and each of its reasons."""
     blocks: list[dict[str, Any]] = []
     for explanation, reasons in explained:
-        text = explanation.doc.text
+        text = {"text": explanation.doc.text}
         if not reasons:
-            blocks.append(
-                {"text": text, "ents": [], "title": escape(_nothing(explanation))}
-            )
+            blocks.append(text | {"marks": [], "title": _nothing(explanation)})
         for reason in reasons:
-            sums = ", ".join(f"{name} {signed(added)}" for name, added in _sums(reason))
-            parts = _parts(explanation.doc, reason)
-            marks = [part | {"label": signed(part["added"])} for part in parts]
-            marks = [mark for mark in marks if mark["label"] != signed(0.0)]
-            # displaCy escapes texts alone.
-            title = escape(f"{_title(reason)}; {sums}")
-            blocks.append({"text": text, "ents": marks, "title": title})
-    sizes = {float(mark["label"]) for block in blocks for mark in block["ents"]}
-    highest = max(map(abs, sizes), default=0.0)
-    page = marked_page(blocks, {signed(size): _shade(size, highest) for size in sizes})
-    return page.replace("<title>displaCy", "<title>What speaks for each label", 1)
+            rows, marks = _rows(reason), _parts(explanation.doc, reason)
+            block = text | {"title": _title(reason), "marks": marks, "shares": rows}
+            blocks.append(block | {"remarks": _remarks(reason)})
+    return marked_page("What speaks for each label", blocks)
+
+
+def marked_page(title: str, blocks: Sequence[dict[str, Any]]) -> str:
+    """Return a page of texts whose parts are marked.
+
+    blocks (Sequence[dict[str, Any]]): Texts: "text", and "marks" of "start", "end", and
+        "added" or a "label"; perhaps also "title", and the "shares" of a bar by name.
+    """
+    from jinja2 import Environment, FileSystemLoader
+
+    folder = FileSystemLoader(Path(__file__).parent)
+    environment = Environment(
+        loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    added = [abs(mark.get("added", 0)) for block in blocks for mark in block["marks"]]
+    return environment.get_template("explanation.html.jinja").render(
+        title=title,
+        blocks=[
+            block | {"pieces": pieces_of(block["text"], block["marks"])}
+            for block in blocks
+        ],
+        highest=max(added, default=0.0) or 1.0,
+        signed=signed,
+    )
 
 
 def to_json(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
-    """Write an explanation as one line of JSON."""
+    """Write an explanation as one line of JSON: what is added, and the bias, add up."""
     doc, rows = explanation.doc, []
     for reason in reasons:
         named = ("label", "against", "bias", "prediction", "whole_text", "similarity")
@@ -92,19 +100,33 @@ def _nothing(explanation: Explanation) -> str:
     return f"No {missing} in {shown(explanation.doc.text)}"
 
 
-def _sums(reasons: Reasons) -> list[tuple[str, float]]:
-    """Name what is added besides by tokens and spans."""
-    sums = [
-        ("the whole text", reasons.whole_text),
-        ("the pair's similarity", reasons.similarity),
-        ("other wordpieces", reasons.others),
-    ]
-    return [*((name, added) for name, added in sums if added), ("bias", reasons.bias)]
+def _rows(reasons: Reasons) -> list[tuple[str, float]]:
+    """Return the shares, the largest first, and the bias; they add up to the total."""
+    rows = [(part.text, share) for part, share in reasons.shares]
+    return [*sorted(rows, key=lambda row: -abs(row[1])), ("(bias)", reasons.bias)]
+
+
+def _remarks(reasons: Reasons) -> list[str]:
+    """Return how much of the shares is exact, and how much of what was spread."""
+    sums = {
+        "the whole text": reasons.whole_text,
+        "the pair's similarity": reasons.similarity,
+        "other wordpieces": reasons.others,
+    }
+    rest = [f"{signed(added)} of {name}" for name, added in sums.items() if added]
+    if not rest:
+        return []
+    exact = reasons.total - reasons.bias - sum(sums.values())
+    return [f"Exact: {signed(exact)}. Spread by deleting each part: {', '.join(rest)}."]
 
 
 def _parts(doc: Doc, reasons: Reasons) -> list[dict[str, Any]]:
-    named = [(part, added) for part, added in reasons.parts if part.text]
-    return [_offsets(doc, part) | {"added": added} for part, added in named]
+    """Return the shares, and how much of each was spread."""
+    return [
+        _offsets(doc, part) | {"added": added + more, "spread": more}
+        for (part, added), more in zip(reasons.parts, reasons.spread, strict=True)
+        if part.text
+    ]
 
 
 def _offsets(doc: Doc, part: Part) -> dict[str, Any]:
@@ -112,22 +134,12 @@ def _offsets(doc: Doc, part: Part) -> dict[str, Any]:
     return {"start": span.start_char, "end": span.end_char, "text": part.text}
 
 
-def _shade(added: float, highest: float) -> str:
-    shades = _FOR if added > 0 else _AGAINST
-    return shades[min(int(abs(added) / highest * len(shades)), len(shades) - 1)]
-
-
-def marked_page(texts: Sequence[dict[str, Any]], colors: Mapping[str, str]) -> str:
-    """Make a page with displaCy.
-
-    texts (Sequence[dict[str, Any]]): Texts as displaCy takes them: "text", and "ents"
-        of "start", "end" and "label"; also "title". Labels and titles are written into
-        the page as they are.
-    colors (Mapping[str, str]): The color of each label.
-    """
-    options = {"colors": colors}
-    page: Any = displacy.render(
-        texts, style="ent", manual=True, page=True, options=options, jupyter=False
-    )
-    # A browser would have to guess how a file is encoded.
-    return str(page).replace("<head>", '<head>\n        <meta charset="utf-8">', 1)
+def pieces_of(text: str, marks: Sequence[dict[str, Any]]) -> Pieces:
+    """Cut a text into marked and other pieces, the latter with an empty mark."""
+    pieces: Pieces = []
+    after = 0
+    for mark in sorted(marks, key=lambda mark: int(mark["start"])):
+        start, end = max(after, mark["start"]), max(after, mark["end"])
+        pieces += [(text[after:start], {}), (text[start:end], mark)]
+        after = end
+    return [*pieces, (text[after:], {})]

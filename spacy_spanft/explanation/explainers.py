@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from spacy.language import Language
@@ -12,12 +13,12 @@ from thinc.api import Model
 
 from ..errors import SpanftError, listed, shown
 from ..pipeline.bilou_ner import BilouNER
-from .explanation import Explanation
+from .explanation import Explanation, Part
 from .span_scores import explain_entities, explain_spans
-from .text_scores import explain_texts, is_over_spans
+from .text_scores import Delete, explain_texts, is_over_spans
 
 # From a component and Docs to the explanation of each Doc.
-Explainer = Callable[[Any, list[Doc]], Iterator[Explanation]]
+Explainer = Callable[[Any, list[Doc], Delete], Iterator[Explanation]]
 
 
 def explain(nlp: Language, text: str, *, component: str | None = None) -> Explanation:
@@ -65,8 +66,21 @@ def explain_pipe(
     return (
         explanation
         for batch in minibatch(docs, size)
-        for explanation in explainers[name](pipe, batch)
+        for explanation in explainers[name](pipe, batch, partial(_delete, nlp, later))
     )
+
+
+def _delete(
+    nlp: Language, later: list[str], doc: Doc, parts: list[Part]
+) -> Iterator[Doc]:
+    """Read a text again without each of its parts; the separator of a pair stays."""
+    separator = nlp.config["nlp"]["tokenizer"].get("separator")
+    docs = []
+    for start, end in (part[1:] for part in parts):
+        left = [t for t in doc if not start <= t.i < end or t.text == separator]
+        spaces = [bool(token.whitespace_) for token in left]
+        docs.append(Doc(doc.vocab, [token.text for token in left], spaces))
+    return nlp.pipe(docs, disable=later)
 
 
 def _explainers(nlp: Language) -> dict[str, Explainer]:

@@ -1,7 +1,7 @@
 """The result: the logits of a text, or of its spans, as sums of what each part adds."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class Reasons(NamedTuple):
     total (float): The logit, or its difference from that of the other label.
     parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
     bias, whole_text, similarity (float): As in Contributions.
+    spread (list[float]): What each part gets of the rest, which no part of the text
+        adds by itself. The other numbers are exact, this is an estimate.
     span (Optional[Part]): The entity or span with the label; None for the whole text.
     prediction (Optional[float]): The text's value in doc.cats, a probability, or the
         score of a regressor.
@@ -66,13 +68,19 @@ class Reasons(NamedTuple):
     bias: float
     whole_text: float
     similarity: float
+    spread: list[float]
     span: Part | None
     prediction: float | None
 
+    @property
+    def shares(self) -> list[tuple[Part, float]]:
+        """What each part of the text adds, with what was spread: total - bias."""
+        pairs = zip(self.parts, self.spread, strict=True)
+        return [(part, added + more) for (part, added), more in pairs if part.text]
+
     def strongest(self, n: int | None = None) -> list[tuple[Part, float]]:
-        """Return the n parts of the text that add most; None returns all of them."""
-        named = [(part, added) for part, added in self.parts if part.text]
-        return sorted(named, key=lambda pair: -pair[1])[:n]
+        """Return the n largest shares; None returns all of them."""
+        return sorted(self.shares, key=lambda pair: -pair[1])[:n]
 
     @property
     def others(self) -> float:
@@ -92,6 +100,8 @@ class Explanation(NamedTuple):
     is_exclusive (bool): Whether exactly one of them is right.
     spans (Optional[list[Span]]): The predicted entities or spans, if it has any.
     trace (Callable): From a span to its Contributions.
+    lost (Optional[Callable]): Returns what the logits of the text lose when each part
+        is deleted, (n_parts, n_labels).
     """
 
     doc: Doc
@@ -99,6 +109,7 @@ class Explanation(NamedTuple):
     is_exclusive: bool
     spans: list[Span] | None
     trace: Callable[[Span | None], Contributions]
+    lost: Callable[[], Floats] | None = None
 
     def contributions(self, span: Span | None = None) -> Contributions:
         """Return what adds up to the logits of all labels."""
@@ -141,6 +152,12 @@ class Explanation(NamedTuple):
             raise SpanftError(f"label and against are both {shown(label)}.")
         added, *rest = (values @ weights for values in sums)
         bias, whole_text, similarity = map(float, rest)
+        spread = np.zeros(len(parts))
+        if self.lost is not None and len(parts):
+            is_named = np.array([bool(part.text) for part in parts])
+            others = float(added[~is_named].sum())
+            lost = self.lost() @ weights * is_named
+            spread = _spread(whole_text + similarity + others, lost, is_named)
         return Reasons(
             label,
             against,
@@ -149,6 +166,7 @@ class Explanation(NamedTuple):
             bias,
             whole_text,
             similarity,
+            spread.tolist(),
             span=None if span is None else Part(span.text, span.start, span.end),
             prediction=self.doc.cats[label] if span is None else None,
         )
@@ -187,3 +205,10 @@ class Explanation(NamedTuple):
             expected = f"one of {listed(self.labels)}"
             raise SpanftError(f"label is {shown(label)}, but must be {expected}.")
         return np.array([name == label for name in self.labels], "f")
+
+
+def _spread(rest: float, lost: Any, is_named: Any) -> Any:
+    """Share the rest among the parts whose deletion takes from it, by how much."""
+    weights = np.maximum(lost * np.sign(rest), 0)
+    weights = weights if weights.any() else is_named
+    return rest * weights / max(weights.sum(), 1e-12)

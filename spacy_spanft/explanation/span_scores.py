@@ -30,7 +30,7 @@ _TAGGER = {"fixed_dropout", "dropout", "softmax"}
 _SCORERS = "linear logistic", "linear logistic_cross_entropy", "softmax"
 
 
-def explain_spans(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
+def explain_spans(pipe: Any, docs: list[Doc], _: Any) -> Iterator[Explanation]:
     """Predict the spans of Docs with a `spancat`, and take their scores apart."""
     model = pipe.model
     names = ("tok2vec", "reducer", "scorer")
@@ -64,7 +64,7 @@ def _of_span(
     return _contributions(output.ops, list(span), added, logits)
 
 
-def explain_entities(pipe: BilouNER, docs: list[Doc]) -> Iterator[Explanation]:
+def explain_entities(pipe: BilouNER, docs: list[Doc], _: Any) -> Iterator[Explanation]:
     """Predict the entities of Docs, and take their scores apart."""
     model = pipe.model
     if not (model.has_ref("tok2vec") and model.has_ref("output_layer")):

@@ -2,15 +2,18 @@
 
 Where the mean of the wordpieces takes the place of [CLS], a piece also adds what its
 wordpieces add to it beyond an average one: in proportion to what the mean would lose
-without them. What the average adds is left to the whole text.
+without them. That is exact. What the average adds, [CLS], and the similarity of a pair
+are those of the whole text: the encoder has mixed its words. They can only be spread,
+by what the score loses when each piece is deleted from the text.
 """
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc, Span
+from spacy.util import minibatch
 from thinc.api import Model
 from thinc.types import Ragged
 
@@ -18,10 +21,14 @@ from ..ml.alignment import Pieces, read_spans
 from ..ml.layers import span_pool
 from ..ml.layers.encoder_rows import DocRows
 from ..ml.layers.span_pool import is_mean
-from .explanation import Contributions, Explanation, Part
+from .explanation import Contributions, Explanation, Floats, Part
 from .linear import check_layers, pull_back
 
+# From a Doc and its parts to Docs without each of them, as the component gets them.
+Delete = Callable[[Doc, list[Part]], Iterator[Doc]]
 POOLS = ("span_pool", "text_pool")
+# Texts without a part that are encoded at once.
+_N_DELETED = 128
 
 
 def is_over_spans(model: Model[Any, Any]) -> bool:
@@ -30,7 +37,7 @@ def is_over_spans(model: Model[Any, Any]) -> bool:
     return has_pool and bool(model.has_ref("pooled"))
 
 
-def explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
+def explain_texts(pipe: Any, docs: list[Doc], delete: Delete) -> Iterator[Explanation]:
     """Predict the labels of Docs by a `SpanTextCat.v1`, and take their scores apart."""
     model = pipe.model
     X = model.get_ref("rows").predict(docs)
@@ -40,11 +47,31 @@ def explain_texts(pipe: Any, docs: list[Doc]) -> Iterator[Explanation]:
     labels, is_exclusive = tuple(pipe.labels), not model.attrs["multi_label"]
     for i, doc in enumerate(docs):
         made = contributions(model, rows_of_doc(X, i), pooled[i])
-        yield Explanation(doc, labels, is_exclusive, None, partial(_of_text, made))
+        lost = cache(partial(_lost, model, made, partial(delete, doc)))
+        trace = partial(_of_text, made)
+        yield Explanation(doc, labels, is_exclusive, None, trace, lost)
 
 
 def _of_text(made: Contributions, span: Span | None) -> Contributions:
     return made
+
+
+def _lost(
+    model: Model[Any, Any],
+    made: Contributions,
+    delete: Callable[[list[Part]], Iterator[Doc]],
+) -> Floats:
+    """Return what the logits lose without each part, (n_parts, n_labels)."""
+    output, ops = model.get_ref("output_layer"), model.ops
+    W, b = (output.get_param(name) for name in ("W", "b"))
+    logits = []
+    for docs in minibatch(delete(made.parts), _N_DELETED):
+        pooled = model.get_ref("pooled").predict(model.get_ref("rows").predict(docs))
+        # `zeros_for_nothing` scores a text of which nothing is left 0.
+        scored = (pooled @ W.T + b) * pooled.any(axis=1, keepdims=True)
+        logits.append(ops.to_numpy(scored))
+    lost: Floats = made.logits - np.concatenate(logits)
+    return lost
 
 
 def rows_of_doc(X: DocRows, i: int) -> DocRows:

@@ -15,6 +15,8 @@ from ..errors import counted
 
 # What a score is called in doc.cats.
 SCORE = "score"
+# In doc.user_data: where a text stands in its table, "Line 3".
+PLACE = "spanft_place"
 _N_SHOWN, _LONGEST_LABEL = 10, 30
 
 

@@ -74,6 +74,7 @@ def labeled(right, texts=None, spans=None, **settings):
         answers=["yes" if r else "no" for r in right],
         gold=["yes"] * len(right),
         spans=spans or [[(0, 4)]] * len(right),
+        places=[f"Line {i + 2}" for i in range(len(right))],
         **{**usual, "peak_memory": 567.0, **settings},
     )
 

@@ -147,7 +147,8 @@ def test_batches_change_nothing(folder, tmp_path, monkeypatch):
     whole = measure(str(folder / "right0"), setup)
     monkeypatch.setattr(load(str(folder / "right0")), "batch_size", 3)
     in_batches = measure(str(folder / "right0"), setup)
-    for name in ("score", "texts", "answers", "spans"):
+    assert (whole.places[1], whole.labels) == ("Text 2", ("A", "B"))
+    for name in ("score", "texts", "answers", "spans", "places"):
         assert getattr(in_batches, name) == getattr(whole, name)
     assert in_batches.rows.tolist() == whole.rows.tolist()
 

@@ -248,7 +248,7 @@ def test_entities_of_other_components_are_not_explained(trained):
     doc = trained.get_pipe("transformer")(trained.make_doc(TEXTS[2]))
     doc = trained.get_pipe("span_segmenter")(doc)
     doc.ents = [Span(doc, 0, 1, "GPE")]
-    explained = next(iter(explain_entities(trained.get_pipe("ner"), [doc])))
+    explained = next(iter(explain_entities(trained.get_pipe("ner"), [doc], None)))
     assert [ent.text for ent in doc.ents] == ["it", "good film", "new york"]
     assert [ent.text for ent in explained.spans] == ["good film", "new york"]
 

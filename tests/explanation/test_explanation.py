@@ -197,6 +197,50 @@ def test_a_piece_adds_to_the_mean_what_that_would_lose_without_it(bert):
             np.testing.assert_allclose(actual, lost, atol=1e-5)
 
 
+def test_the_rest_is_spread_by_what_deleting_each_part_takes(nlp):
+    """The logits of each shorter text are those of a new Doc of the other tokens."""
+    n_several = 0
+    for explained in explain_pipe(nlp, TEXTS):
+        if not len(explained.doc):
+            continue
+        label, rival = explained.label, explained.rival()
+        reasons, doc = explained.of(label, rival), explained.doc
+        named = [part for part, _ in reasons.parts if part.text]
+        lost = []
+        for part in named:
+            left = [*doc[: part.start], *doc[part.end :]]
+            words, spaces = [t.text for t in left], [bool(t.whitespace_) for t in left]
+            shorter = nlp(Doc(nlp.vocab, words, spaces)).cats
+            odds = np.log(shorter[label] / shorter[rival]) if left else 0.0
+            lost.append(reasons.total - odds)
+        rest = reasons.whole_text + reasons.others
+        weights = np.maximum(np.array(lost) * np.sign(rest), 0)
+        weights = weights if weights.any() else np.ones(len(lost))
+        pairs = zip(reasons.spread, reasons.parts, strict=True)
+        spread = [more for more, (part, _) in pairs if part.text]
+        expected = rest * weights / weights.sum()
+        np.testing.assert_allclose(spread, expected, atol=1e-3)
+        shares = sum(share for _, share in reasons.shares)
+        assert shares + reasons.bias == pytest.approx(reasons.total, abs=1e-4)
+        assert sum(reasons.spread) == pytest.approx(rest, abs=1e-4)
+        n_several += (weights > 0).sum() > 1
+    assert n_several
+
+
+def test_nothing_is_spread_where_all_is_exact():
+    """Every row of a tok2vec is a token, and there is no vector of the whole text."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_segmenter").initialize(dictionary=NgramDictionary({"a b": 2}))
+    model = span_model(MAX, SUM, tok2vec=TOKENS, use_cls=False)
+    textcat = nlp.add_pipe("textcat", config={"model": model})
+    for label in "AB":
+        textcat.add_label(label)
+    nlp.initialize()
+    reasons = explain(nlp, "a b c").of("A", "B")
+    assert reasons.spread == [0.0, 0.0]
+    assert reasons.shares == reasons.parts
+
+
 def test_texts_that_the_head_sees_nothing_in(bert):
     """Where all that is classified is 0, so is the score: whatever the biases are."""
     nlp = make(bert, MODELS["no-cls"])
@@ -377,12 +421,20 @@ def test_a_page_escapes_and_is_as_dark_for_as_much(classifier):
         explained = explain(classifier, text)
         (reasons,) = explained.reasons()
         first, *_, last = (part for part, _ in reasons.parts if part.text)
-        parts = [*zip((first, last), values, strict=True)]
-        blocks.append((explained, [reasons._replace(parts=parts, against="&<b>")]))
+        changed = {
+            "parts": [*zip((first, last), values, strict=True)],
+            "spread": [0, 0],
+        }
+        blocks.append((explained, [reasons._replace(**changed, against="&<b>")]))
     page = to_html(blocks)
-    marks = re.findall(r'<mark class="entity" style="background: (#\w+);', page)
-    assert marks == ["#e7f4e8", "#5fb96d", "#e7f4e8"]
+    marks = re.findall(r'<mark class="(\w+)" style="--share: (\d+)%">', page)
+    assert marks == [("for", "1"), ("for", "100"), ("for", "1")]
+    sizes = re.findall(
+        r'<span class="\w+" style="--size: ([\d.]+)" title="([^ (]+) ', page
+    )
+    assert sizes == [("0.1200", "some"), ("9.0000", "&lt;"), ("0.1200", "text")]
     assert "not &amp;&lt;b&gt;" in page
+    assert "<other>" not in page
 
 
 def test_a_score_and_its_logit():
@@ -414,6 +466,7 @@ def saved(classifier, tmp_path_factory):
 def numbers(text):
     """Read a list of what adds up to a score."""
     title, *lines = text.strip().split("\n")
+    lines = [line for line in lines if not line.startswith("Exact: ")]
     return title, {line[9:].strip(): float(line[:9]) for line in lines}
 
 
@@ -431,10 +484,16 @@ def test_the_command_lists_what_adds_up_or_writes_json_and_a_page(saved, tmp_pat
         title, added = numbers(block)
         assert re.fullmatch(r"B 0\.\d\d, not A \(difference of logits\): .*", title)
         assert title.endswith(f": {row['logit']:+.2f}")
-        assert {"new york", "(the whole text)", "(bias)"} <= {*added}
+        assert {"new york", "(bias)"} <= {*added}
+        lines = [line for line in block.split("\n")[1:] if line[:5] != "Exact"]
+        total = sum(float(line[:9]) for line in lines)
+        assert total == pytest.approx(row["logit"], abs=0.05)
         parts = sum(part["added"] for part in row["parts"])
-        rest = row["whole_text"] + row["others"] + row["bias"]
-        assert parts + rest == pytest.approx(row["logit"], abs=1e-4)
+        assert parts + row["bias"] == pytest.approx(row["logit"], abs=1e-4)
+        spread = sum(part["spread"] for part in row["parts"])
+        rest = row["whole_text"] + row["others"]
+        assert spread == pytest.approx(rest, abs=1e-4)
+        assert f"{row['whole_text']:+.2f} of the whole text" in block
         for part in row["parts"]:
             assert text[part["start"] : part["end"]] == part["text"]
             if abs(part["added"]) >= 0.01:

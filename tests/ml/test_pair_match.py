@@ -176,6 +176,11 @@ def test_what_a_pair_has_in_common_is_learned(head):
         total = parts + reasons.whole_text + reasons.similarity + reasons.bias
         assert total == pytest.approx(reasons.total, abs=1e-4)
         assert reasons.similarity > 0
+        rest = reasons.whole_text + reasons.similarity + reasons.others
+        assert sum(reasons.spread) == pytest.approx(rest, abs=1e-4)
+        names = [part.text for part, _ in reasons.parts]
+        # Without the separator it would be no pair.
+        assert reasons.spread[names.index("[SEP]")] == pytest.approx(0, abs=1e-4)
 
 
 def test_a_separator_is_a_word():

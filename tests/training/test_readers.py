@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.checks import check_config
+from spacy_spanft.training.gold import PLACE
 from spacy_spanft.training.readers.classification import dataset_corpus, table_corpus
 from spacy_spanft.training.readers.held_out import held_out_corpus
 from spacy_spanft.training.readers.rows import columns_of, rows_from_file
@@ -91,7 +92,10 @@ def test_cells_of_csv_may_hold_lines_and_be_long(nlp, write):
     assert columns_of(path) == ["text", "a, b"]
     texts = [text for text, _ in read(table_corpus(path, label="a, b"), nlp)]
     assert texts == ["two\nlines", long, "c"]
-    assert [row.place for row in rows_from_file(path)] == ["Line 2", "Line 4", "Line 5"]
+    places = ["Line 2", "Line 4", "Line 5"]
+    assert [row.place for row in rows_from_file(path)] == places
+    examples = table_corpus(path, label="a, b")(nlp)
+    assert [example.reference.user_data[PLACE] for example in examples] == places
     assert columns_of(write("x.jsonl", '\n{"a": 1, "b": 2}\n{"c": 3}\n')) == ["a", "b"]
     assert columns_of(write("x.tsv", "")) == []
 

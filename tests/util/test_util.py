@@ -46,7 +46,7 @@ def test_a_missing_package_is_named_with_its_extra(name, monkeypatch):
 
 
 def test_an_experiment_asks_for_its_extra_before_it_trains(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "scipy", None)
     paths = ("--data", tmp_path, "--output", tmp_path, "--metrics", tmp_path)
     done = run("spanft", "experiment", tmp_path / "arms.yml", *paths, ok=False)
     assert 'pip install "spacy-spanft[experiments]"' in done.stderr

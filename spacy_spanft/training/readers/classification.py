@@ -14,7 +14,7 @@ from ...errors import SpanftError, listed, shown
 from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
 from ...ngrams.text import ErrorHandling
-from ..gold import SCORE
+from ..gold import PLACE, SCORE
 from .rows import (
     DocBins,
     Format,
@@ -149,10 +149,12 @@ def _corpus(
         texts = [_text_of(row, columns) for row in rows]
         for row, text in zip(rows, texts, strict=True):
             check_length(nlp, text, row.place)
-        for text, cats in zip(texts, _cats_of(rows, columns), strict=True):
+        gold = _cats_of(rows, columns)
+        for row, text, cats in zip(rows, texts, gold, strict=True):
             predicted = nlp.make_doc(text)
             reference = predicted.copy()
             reference.cats = cats
+            reference.user_data[PLACE] = row.place.removesuffix(f" of {source}")
             yield Example(predicted, reference)
 
     return corpus
