@@ -9,7 +9,7 @@ import typer
 from ..util._compat import command_line
 from .convert import convert_cli
 from .dictionaries import build_cli, info_cli, top_cli
-from .experiments import compare_cli, experiment_cli
+from .experiments import compare_cli, evaluate_cli, experiment_cli
 from .init import add_cli, init_cli
 from .predict import card_cli, predict_cli, push_cli
 from .texts import explain_cli, phrases_cli, segment_cli
@@ -36,6 +36,7 @@ spanft.command("init")(init_cli)
 spanft.command("segment")(segment_cli)
 spanft.command("add")(add_cli)
 spanft.command("convert")(convert_cli)
+spanft.command("evaluate")(evaluate_cli)
 spanft.command("compare")(compare_cli)
 spanft.command("experiment", context_settings=OVERRIDES)(experiment_cli)
 spanft.command("explain")(explain_cli)

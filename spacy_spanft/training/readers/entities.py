@@ -14,16 +14,10 @@ from spacy.training import Example, biluo_to_iob, iob_to_biluo
 from spacy.vocab import Vocab
 
 from ...errors import SpanftError, listed, shown
-from ...ngrams.text import ErrorHandling
+from ...util.tables import Row, read_table
+from ...util.text_files import ErrorHandling, lines_of
 from .classification import NO_PATH, Corpus
-from .rows import (
-    Row,
-    cell_of,
-    check_length,
-    lines_of,
-    rows_from_dataset,
-    rows_from_file,
-)
+from .rows import cell_of, check_length, rows_from_dataset
 
 # The cells of each line: the token first, its tag last.
 Sentence = list[list[str]]
@@ -129,7 +123,7 @@ def ner_dataset_corpus(
     source = f"split {split!r} of {name!r}"
 
     def read() -> Iterator[Sentence]:
-        for place, cells in rows_from_dataset(name, config, split):
+        for place, cells, _ in rows_from_dataset(name, config, split):
             row = Row(f"{place} of {source}", cells)
             words = _strings(row, "tokens", tokens)
             row_tags = _strings(row, "tags", tags)
@@ -249,7 +243,7 @@ def _annotated_rows(path: Any, source: str, errors: ErrorHandling) -> Iterator[R
     """Yield the rows that no annotator has rejected."""
     rows: Iterable[Row] = ()
     if ".json" not in Path(path).suffixes:
-        rows = rows_from_file(path, format="jsonl", errors=errors)
+        rows = read_table(path, format="jsonl", errors=errors)
     else:
         try:
             items = json.loads("".join(lines_of(path, errors)))
@@ -257,7 +251,7 @@ def _annotated_rows(path: Any, source: str, errors: ErrorHandling) -> Iterator[R
         except (ValueError, TypeError, RecursionError) as error:
             message = f"{source} is not a JSON list of objects: {error}"
             raise SpanftError(message) from error
-    for place, cells in rows:
+    for place, cells, _ in rows:
         if cells.get("answer", "accept") == "accept":
             yield Row(f"{place} of {source}", cells)
 
