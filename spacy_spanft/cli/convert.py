@@ -23,7 +23,7 @@ Incomplete = Literal["error", "skip"]
 
 def convert_cli(
     input_path: Annotated[str, Argument(help="A table (CSV, TSV, JSONL or Parquet), CoNLL's columns, or JSONL with character offsets; .gz, .bz2 and .zst are decompressed")],  # noqa: E501
-    output: Annotated[Path, Argument(help="The .spacy file to write; as in `spacy convert`, an existing one is overwritten")],
+    output: Annotated[Path, Argument(help="The .spacy file to write; as in `spacy convert`, an existing one is overwritten")],  # noqa: E501
     format: Annotated[InputFormat | None, Option("--format", "-f", help="The format of the input; detected if omitted")] = None,  # noqa: E501
     text: opt.Text = None,
     text_pair: opt.TextPair = None,

@@ -67,7 +67,7 @@ def evaluate_cli(
     gpu_id: opt.GpuId = -1,
     output: Annotated[Path | None, Option("--output", "-o", help="A JSON file for the scores")] = None,  # noqa: E501
 ) -> None:  # fmt: skip
-    """Score a trained pipeline on test data: overall, by label, and what it confuses."""
+    """Score a trained pipeline on test data: overall, by label, and its confusions."""
     from ..experiments.evaluating import evaluate, to_text
     from ..util.files import check_target, write_whole
     from ..util.pipelines import load
@@ -86,7 +86,7 @@ def evaluate_cli(
 
 
 def report_data(model: str | None, data: str, typed: dict[str, str]) -> None:
-    """Check test data before a pipeline is loaded, and print columns that are a guess."""
+    """Check test data before a pipeline is loaded, and print guessed columns."""
     from ..experiments.task_data import check_data, corpus_of
     from ..scale import read_saved
     from ..util.columns import SETTINGS

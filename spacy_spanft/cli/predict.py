@@ -16,7 +16,7 @@ InputFormat = Literal["parquet", "jsonl", "csv", "tsv", "txt"]
 def predict_cli(
     model: opt.Model,
     input_path: Annotated[str, Argument(help="Texts to annotate: .parquet, .jsonl, .csv, .tsv, or .txt with one text per line; all but Parquet can be compressed (.gz, .bz2, .zst)")],  # noqa: E501
-    output: Annotated[Path, Argument(help="The file to write: .csv, .jsonl or .parquet")],
+    output: Annotated[Path, Argument(help="The file to write: .csv, .jsonl or .parquet")],  # noqa: E501
     format: Annotated[InputFormat | None, Option("--format", "-f", help="Format of the input, if its file name does not tell")] = None,  # noqa: E501
     text: opt.Text = None,
     text_pair: opt.TextPair = None,

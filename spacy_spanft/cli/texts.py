@@ -213,7 +213,7 @@ def _read_texts(
         raise SpanftError("Pass texts or --file, not both.")
     is_table = file is not None and format_of(file) is not None
     if typed and not is_table:
-        option = [*typed][0].replace("_", "-")
+        option = next(iter(typed)).replace("_", "-")
         raise SpanftError(f"--{option} is for tables. Name one with --file.")
     if texts:
         if os.path.isfile(texts[0]):

@@ -247,7 +247,7 @@ def check_labels(
     if has_decimals(labels):
         doubts.append(
             f"The labels of {source} are numbers with decimals, such as "
-            f"{next(iter(labels))}. If these are scores, use --score in place of --label."
+            f"{next(iter(labels))}. If these are scores, use --score, not --label."
         )
     if n_several or n_rows < 2:
         return doubts
@@ -259,8 +259,8 @@ def check_labels(
     if len(labels) == n_rows >= fewest:
         raise SpanftError(
             f"Each of the {n_rows:,} rows of {source} has a label of its own, such as "
-            f"{listed(list(labels)[:2])}, and a label is learned from several rows. Add "
-            f"rows, or name another column with --label. {' '.join(doubts)}".rstrip()
+            f"{listed(list(labels)[:2])}, and a label is learned from several rows. "
+            f"Add rows, or name another column with --label. {' '.join(doubts)}".rstrip()
         )
     return doubts
 

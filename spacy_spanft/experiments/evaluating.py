@@ -1,4 +1,4 @@
-"""The scores of one trained pipeline on test data: overall, by label, and confusions."""
+"""Scores of one trained pipeline on test data: overall, by label, and confusions."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -61,7 +61,8 @@ def find_data(folder: str | Path) -> Data:
     """Return the data of a task, without reading it.
 
     folder (Union[str, Path]): A folder with train and dev data: .spacy files, or tables
-        (.tsv, .csv, .jsonl or .parquet). A task.json in it may have the other fields of `Data`.
+        (.tsv, .csv, .jsonl or .parquet). A task.json in it may have the other
+        fields of `Data`.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -189,7 +190,7 @@ def corpus_of(
         answer = "nothing"
     if wrong := typed.keys() - {*TEXTS, answer}:
         raise ComparisonError(
-            f"--{wrong.pop()} cannot be used with this pipeline, which needs: --{answer}."
+            f"--{wrong.pop()} cannot be used with this pipeline. Use --{answer}."
         )
     how = {k: own[k] for k in ("format", "header", "errors", "encoding") if own.get(k)}
     return {**own, **find_columns(data, typed, usual, answer, **how), "path": data}

@@ -85,7 +85,7 @@ class NgramDictionary(Mapping[str, int]):
         encoding: str = UTF8,
         **settings: Any,
     ) -> Self:
-        """Count the n-grams of files: text, CSV, TSV, JSONL and Parquet, by their names.
+        """Count the n-grams of files: text, CSV, TSV, JSONL or Parquet, by their names.
 
         All but Parquet may be compressed (.gz, .bz2, .zst).
 
