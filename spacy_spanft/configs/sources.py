@@ -257,11 +257,12 @@ def check_labels(
             "needs at least two. Name another column with --label."
         )
     if len(labels) == n_rows >= fewest:
-        raise SpanftError(
+        reason = (
             f"Each of the {n_rows:,} rows of {source} has a label of its own, such as "
             f"{listed(list(labels)[:2])}, and a label is learned from several rows. "
-            f"Add rows, or name another column with --label. {' '.join(doubts)}".rstrip()
+            "Add rows, or name another column with --label."
         )
+        raise SpanftError(" ".join([reason, *doubts]))
     return doubts
 
 

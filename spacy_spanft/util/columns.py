@@ -152,7 +152,7 @@ def _answer(
 
 def _ask(setting: str, names: Sequence[str], source: str, option: str) -> SpanftError:
     if not names:
-        return SpanftError(f"{source} has no column for the {setting}.")
+        return SpanftError(f"{source} has no column for the {setting}, only texts.")
     return SpanftError(
         f"Which column of {source} holds the {setting}: {listed(names)}? Name it with "
         f"--{option}."

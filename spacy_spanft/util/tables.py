@@ -19,6 +19,7 @@ FORMATS: dict[str, Format] = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
 }
+_OTHERS = (".xls", ".xlsx", ".ods", ".docx", ".pdf", ".zip", ".json", ".spacy")
 TEXT = "text"
 # The csv module refuses cells longer than 131,072 characters unless told otherwise.
 _LONGEST_CELL = 2**31 - 1
@@ -39,10 +40,15 @@ class Row(NamedTuple):
 
 
 def format_of(path: str | Path) -> Format | None:
-    """Return the format of a table, by its ending; None for any other file."""
+    """Return the format of a table, by its ending; None for a file that may be text."""
     file = Path(path)
-    suffix = file.with_suffix("").suffix if is_packed(file) else file.suffix
-    return FORMATS.get(suffix.lower())
+    suffix = (file.with_suffix("") if is_packed(file) else file).suffix.lower()
+    if suffix in _OTHERS:
+        raise CorpusError(
+            f"{shown(str(path))} is neither a table nor text. Save it as CSV, or as "
+            "JSONL with an object per line."
+        )
+    return FORMATS.get(suffix)
 
 
 def read_table(
@@ -74,8 +80,7 @@ def read_table(
     if format is None:
         raise SpanftError(
             f"{source} does not end in .csv, .tsv, .jsonl or .parquet. Rename it, or "
-            'set format = "tsv" (--format tsv, where a command has it). Save a '
-            "spreadsheet as CSV."
+            'set format = "tsv" (--format tsv, where a command has it).'
         )
     if format == "parquet":
         rows = _parquet_rows(path, only)

@@ -99,9 +99,9 @@ def _valid_blocks(
             line += block.count(b"\n", 0, error.start)
             raise CorpusError(
                 f"{path!r} {problem} at byte {offset + error.start}{packed} (line "
-                f"{line}). Name its encoding, such as encoding='latin-1' (--encoding "
-                "latin-1), or, if only a few bytes are invalid, pass errors='replace' "
-                "(--errors replace)."
+                f"{line}). Name its encoding (--encoding latin-1, or utf-16), or, if "
+                "only a few bytes are invalid, pass errors='replace' (--errors "
+                "replace)."
             ) from error
         yield valid
         offset, line = offset + len(block), line + block.count(b"\n")
