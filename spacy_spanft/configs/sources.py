@@ -217,9 +217,10 @@ def check_table(path: str, columns: Mapping[str, str]) -> list[str]:
         value = row.cells.get(columns["label"])
         if isinstance(value, str) and separator:
             value = value.split(separator)
-        names = {
-            str(x).strip() for x in (value if isinstance(value, list) else [value])
-        }
+        cells = value if isinstance(value, list) else [value]
+        names = {str(x).strip() for x in cells if isinstance(x, str | int | float)}
+        if names in ({""}, {"nan"}) or not (names or cells == []):
+            return []  # no label, and the corpus names the row
         labels.update(names)
         n_rows += 1
         n_several += len(names) != 1

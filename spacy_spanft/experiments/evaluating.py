@@ -9,7 +9,7 @@ from spacy.scorer import Scorer
 from spacy.training import Example
 from wasabi.tables import table
 
-from ..errors import visible
+from ..errors import ComparisonError, shown, visible
 from ..training.gold import labels_in
 from .measuring import check_labels
 from .metrics import metric_of
@@ -59,6 +59,8 @@ def evaluate(
     columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding.
     """
     examples = list(read_examples(nlp, data, columns=columns))
+    if not any(example.reference.text.strip() for example in examples):
+        raise ComparisonError(f"All texts of {shown(data)} are empty.")
     docs = nlp.pipe(example.predicted for example in examples)
     pairs = zip(docs, examples, strict=True)
     examples = [Example(doc, example.reference) for doc, example in pairs]
@@ -98,8 +100,8 @@ def to_text(evaluation: Evaluation) -> str:
     rows = [("Texts", f"{evaluation.n_texts:,}")]
     for name, value in evaluation.scores.items():
         end = next(x for x in _TITLES if name.endswith(f"_{x}"))
-        shown = f"{value:.1%}" if end in _PERCENT else f"{value:.3f}"
-        rows.append((_TITLES[end], shown))
+        number = f"{value:.1%}" if end in _PERCENT else f"{value:.3f}"
+        rows.append((_TITLES[end], number))
     by_label = [
         (visible(x), f"{v['n']:,}", *(f"{v[key]:.1%}" for key in "prf"))
         for x, v in evaluation.labels.items()

@@ -91,8 +91,10 @@ def find_source(
     columns |= {"text_pair": columns.get("text_pair")}
     source = Source(path=path, **columns, separator=separator, prefix=prefix, **how)
     _check_pairs(saved, source)
-    if not prefix and any(map(row_files.is_own, columns_of(path, **how))):
+    names = columns_of(path, **how)
+    if not prefix and any(map(row_files.is_own, names)):
         source = source._replace(prefix=PREFIX)
+    row_files.check_names(names, source)
     return source
 
 

@@ -76,6 +76,16 @@ def is_own(name: str) -> bool:
     return name.partition(".")[0] in COLUMNS
 
 
+def check_names(names: Iterable[str], source: Source) -> None:
+    """Raise for columns of the input that predictions would replace."""
+    prefix = source.prefix
+    own = [x for x in names if x.startswith(prefix) and is_own(x[len(prefix) :])]
+    if own:
+        raise SpanftError(
+            f"Its columns {listed(own)} have names of predictions. Set --prefix."
+        )
+
+
 def read_parts(source: Source) -> Iterator[list[Row]]:
     """Read the input part by part. The same file always has the same parts."""
     table = read_table(source.path, **source.how, broken="keep")
@@ -95,12 +105,7 @@ def _row(row: tables.Row, source: Source) -> Row:
 
 def _text_of(cells: dict[str, Any], source: Source) -> str:
     """Return the text of a row, or the two texts of a pair joined."""
-    prefix = source.prefix
-    own = [x for x in cells if x.startswith(prefix) and is_own(x[len(prefix) :])]
-    if own:
-        raise SpanftError(
-            f"Its columns {listed(own)} have names of predictions. Set --prefix."
-        )
+    check_names(cells, source)
     names = [name for name in (source.text, source.text_pair) if name is not None]
     for name in names:
         if not isinstance(cells.get(name), str):
