@@ -59,7 +59,7 @@ def convert_cli(
     columns: dict[str, str] = {}
     separator = separator or SEPARATOR
     is_conll = format == "conll" or (not format and CONLL_ENDING.search(input_path))
-    how: dict[str, Any] = {"errors": errors, "limit": limit}
+    how: dict[str, Any] = {"errors": errors, "limit": limit, "encoding": encoding}
     if is_conll or not (format or typed or not has_offsets(input_path)):
         how |= {"gold_tokens": gold_tokens, "spans_key": spans_key}
         corpus = conll_corpus(input_path, **how)

@@ -61,7 +61,8 @@ def build_cli(
             "Name either text files ('-' is the standard input), or a dataset with "
             "--dataset."
         )
-    report_texts(texts or [], column, errors=errors, encoding=encoding)
+    if not quiet:
+        report_texts(texts or [], column, errors=errors, encoding=encoding)
     settings: dict[str, Any] = {
         "tokenizer": "whitespace" if pretokenized else lang,
         "attr": "ORTH" if cased else "LOWER",

@@ -40,8 +40,9 @@ def predict_cli(
     how: Any = {"errors": errors, "encoding": encoding, "separator": separator}
     how |= {"format": format, "prefix": prefix, **typed}
     source = find_source(model, input_path, **how)
-    report_guess(given(text=source.text, text_pair=source.text_pair), typed)
-    if source.prefix != prefix:
+    if not quiet:
+        report_guess(given(text=source.text, text_pair=source.text_pair), typed)
+    if source.prefix != prefix and not quiet:
         report(
             f"ℹ The input has columns such as label: ours begin with {source.prefix}"
         )

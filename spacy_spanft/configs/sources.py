@@ -40,7 +40,6 @@ COLUMNS = {
 }
 # Settings of tables that are not columns.
 _SETTINGS = ("encoding", "label_separator")
-_FEW_LABELS = 5
 _SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
 _N_DOCS = 1000  # enough to see what is annotated
 
@@ -186,10 +185,10 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
     """Return the name of the task that data are for.
 
     path (str): The training data.
-    columns (Mapping[str, str]): The names of columns, as `guess_columns` returns them.
+    columns (Mapping[str, str]): The names of columns that are known.
     lang (str): The code of the language.
     """
-    kind = data_format(path)
+    kind, columns = data_format(path), guess_columns(path, columns)
     if "text_pair" in columns:
         return "score" if "score" in columns else "pair"
     if kind == "entities":

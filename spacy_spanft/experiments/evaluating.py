@@ -1,16 +1,17 @@
 """Scores of one trained pipeline on test data: overall, by label, and confusions."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from spacy.language import Language
 from spacy.scorer import Scorer
+from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi.tables import table
 
 from ..errors import ComparisonError, shown, visible
-from ..training.gold import labels_in
+from ..training.gold import cats_in, entities_in, has_score, spans_in
 from .measuring import check_labels
 from .metrics import metric_of
 from .task_data import read_examples
@@ -61,23 +62,25 @@ def evaluate(
     examples = list(read_examples(nlp, data, columns=columns))
     if not any(example.reference.text.strip() for example in examples):
         raise ComparisonError(f"All texts of {shown(data)} are empty.")
-    docs = nlp.pipe(example.predicted for example in examples)
-    pairs = zip(docs, examples, strict=True)
+    predicted = nlp.pipe(example.predicted for example in examples)
+    pairs = zip(predicted, examples, strict=True)
     examples = [Example(doc, example.reference) for doc, example in pairs]
-    gold = Counter(x for example in examples for x in labels_in(example.reference))
-    metric = metric_of(nlp)
-    scores = Scorer(nlp).score(examples)
+    metric, scores = metric_of(nlp), Scorer(nlp).score(examples)
     answers = [metric.answers(example) for example in examples]
+    name = metric.name.rpartition("_")[0]
+    prefix = "cats" if metric.name.startswith("cats_") else name
+    docs = [example.reference for example in examples]
+    gold = Counter(label for doc in docs for label in _labels_of(doc, prefix))
     labels = {"gold": set(gold), "predicted": set[str]()}
     check_labels(
         [right for right, _ in answers], labels, metric, nlp.meta["name"], data
     )
-    prefix = metric.name.rpartition("_")[0]
-    prefix = "cats" if metric.name.startswith("cats_") else prefix
     by_label = scores.get(f"{prefix}_f_per_type") or scores.get(f"{prefix}_per_type")
+    unknown = {label: {"p": 0.0, "r": 0.0, "f": 0.0} for label in gold}
+    by_label = {**unknown, **by_label} if by_label else {}
     confusions: list[tuple[str, str, int]] = []
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
-    if "textcat" in map(_factory_of(nlp), nlp.pipe_names):
+    if prefix == "cats" and "textcat" in map(_factory_of(nlp), nlp.pipe_names):
         values["cats_macro_auc"] = None  # that of labels that may hold together
         values["cats_accuracy"] = sum(a == b for a, b in answers) / len(answers)
         wrong = Counter(answer for answer in answers if answer[0] != answer[1])
@@ -86,9 +89,16 @@ def evaluate(
     return Evaluation(
         len(examples),
         {name: value for name, value in values.items() if value is not None},
-        {x: {"n": gold[x], **prf} for x, prf in sorted((by_label or {}).items())},
+        {x: {"n": gold[x], **prf} for x, prf in sorted(by_label.items())},
         confusions,
     )
+
+
+def _labels_of(doc: Doc, prefix: str) -> Iterator[str]:
+    if prefix == "cats":
+        return iter(()) if has_score(doc) else cats_in(doc)
+    key = prefix.removeprefix("spans_")
+    return entities_in(doc) if prefix == "ents" else spans_in(doc, key)
 
 
 def _factory_of(nlp: Language) -> Any:
