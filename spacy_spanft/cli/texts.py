@@ -258,9 +258,8 @@ def _texts_of_table(
                 "which is not a text."
             )
         if any(map(str.strip, cells)):
-            yield (
-                cells[0] if len(cells) == 1 else join_pair(*cells, separator=separator)
-            )
+            first, *second = cells
+            yield join_pair(first, second[0], separator) if second else first
 
 
 def in_brackets(doc: "Doc") -> str:
