@@ -152,7 +152,7 @@ def our_config(
 
 def read_lines(text: Path) -> Iterator[str]:
     """Yield the lines of a text file."""
-    from spacy_spanft.ngrams.text import blocks_from_files
+    from spacy_spanft.util.text_files import blocks_from_files
 
     for block in blocks_from_files([text]):
         yield from block.decode("utf8").split("\n")[:-1]

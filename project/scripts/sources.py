@@ -114,7 +114,7 @@ def names_of_files(task: Task) -> str:
 
 def layout_of(name: str, task: Task, path: Path) -> Layout:
     """Find out in which columns a file has what."""
-    from spacy_spanft.training.readers.rows import columns_of
+    from spacy_spanft.util.tables import columns_of
 
     there = columns_of(path)
     for layout in task.layouts:

@@ -9,7 +9,7 @@ import typer
 from ..util._compat import command_line
 from .convert import convert_cli
 from .dictionaries import build_cli, info_cli, top_cli
-from .experiments import compare_cli, experiment_cli
+from .experiments import compare_cli, evaluate_cli, experiment_cli
 from .init import add_cli, init_cli
 from .predict import card_cli, predict_cli, push_cli
 from .texts import explain_cli, phrases_cli, segment_cli
@@ -35,6 +35,7 @@ OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 spanft.command("init", rich_help_panel="Start")(init_cli)
 spanft.command("add", rich_help_panel="Start")(add_cli)
 spanft.command("train", context_settings=OVERRIDES, rich_help_panel="Start")(train_cli)
+spanft.command("evaluate", rich_help_panel="Use")(evaluate_cli)
 spanft.command("predict", rich_help_panel="Use")(predict_cli)
 spanft.command("explain", rich_help_panel="Use")(explain_cli)
 spanft.command("segment", rich_help_panel="Use")(segment_cli)

@@ -9,7 +9,7 @@ from typer import Argument, Option
 from ..errors import SpanftError
 from ..ml.pairs import SEPARATOR
 from . import options as opt
-from .util import report
+from .util import given, report, report_guess
 
 if TYPE_CHECKING:
     from spacy.tokens import DocBin
@@ -17,25 +17,27 @@ if TYPE_CHECKING:
 
     from ..training.gold import DataSummary
 
-InputFormat = Literal["tsv", "csv", "jsonl", "conll"]
+InputFormat = Literal["tsv", "csv", "jsonl", "parquet", "conll"]
 Incomplete = Literal["error", "skip"]
 
 
 def convert_cli(
-    input_path: Annotated[str, Argument(help="A table (TSV, CSV or JSONL), CoNLL's columns, or JSONL with character offsets; .gz, .bz2 and .zst are decompressed")],  # noqa: E501
-    output: Annotated[Path, Argument(help="The .spacy file to write")],
+    input_path: Annotated[str, Argument(help="A table (CSV, TSV, JSONL or Parquet), CoNLL's columns, or JSONL with character offsets; .gz, .bz2 and .zst are decompressed")],  # noqa: E501
+    output: Annotated[Path, Argument(help="The .spacy file to write; as in `spacy convert`, an existing one is overwritten")],  # noqa: E501
     format: Annotated[InputFormat | None, Option("--format", "-f", help="The format of the input; detected if omitted")] = None,  # noqa: E501
     text: opt.Text = None,
     text_pair: opt.TextPair = None,
     label: opt.Label = None,
+    label_separator: opt.LabelSeparator = None,
     labels: Annotated[str | None, Option(help="New names of the labels: 0=bad,1=good")] = None,  # noqa: E501
     score: opt.Score = None,
-    separator: opt.Separator = SEPARATOR,
+    separator: opt.Separator = None,
     header: Annotated[str | None, Option(help="The names of the columns, if the file has none: id,label,text")] = None,  # noqa: E501
     incomplete: Annotated[Incomplete, Option("--incomplete", help="How to treat rows that lack cells or a label")] = "error",  # noqa: E501
     gold_tokens: Annotated[bool, Option("--gold-tokens/--no-gold-tokens", help="CoNLL: whether pipelines get the file's tokens, or tokenize the text themselves")] = True,  # noqa: E501
     spans_key: Annotated[str | None, Option(help="Entities: a key in doc.spans for them too, for spancat")] = None,  # noqa: E501
     errors: opt.BadBytes = "strict",
+    encoding: opt.Encoding = "utf-8",
     limit: Annotated[int, Option(min=0, help="Read only so many Docs; 0 reads all")] = 0,  # noqa: E501
     lang: opt.Lang = "en",
 ) -> None:  # fmt: skip
@@ -43,8 +45,10 @@ def convert_cli(
 
     JSONL with character offsets is read, too.
     """
+    from ..configs.sources import check_labels
     from ..training.readers.classification import table_corpus
     from ..training.readers.entities import CONLL_ENDING, conll_corpus, has_offsets
+    from ..util.columns import find_columns
     from ..util.files import check_target, write_whole
     from ..util.pipelines import blank
 
@@ -54,23 +58,35 @@ def convert_cli(
             "data in files with other endings."
         )
     check_target(output, [input_path])
-    columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
-    given = {name: column for name, column in columns.items() if column is not None}
+    typed = given(text=text, text_pair=text_pair, label=label, score=score)
+    columns: dict[str, str] = {}
+    separator = separator or SEPARATOR
     is_conll = format == "conll" or (not format and CONLL_ENDING.search(input_path))
-    how: dict[str, Any] = {"errors": errors, "limit": limit}
-    if is_conll or not (format or given or not has_offsets(input_path)):
+    how: dict[str, Any] = {"errors": errors, "limit": limit, "encoding": encoding}
+    if is_conll or not (format or typed or not has_offsets(input_path)):
         how |= {"gold_tokens": gold_tokens, "spans_key": spans_key}
         corpus = conll_corpus(input_path, **how)
     else:
-        how |= {"format": format, "separator": separator, "incomplete": incomplete}
-        how["header"] = header.split(",") if header else None
+        table: Any = {"format": format, "errors": errors, "encoding": encoding}
+        table["header"] = header.split(",") if header else None
+        columns = find_columns(input_path, typed, answer="either", **table)
+        report_guess(columns, typed)
+        how |= {"separator": separator, "incomplete": incomplete, **table, **columns}
+        how["label_separator"] = label_separator
         how["labels"] = None if labels is None else _new_names(labels)
-        corpus = table_corpus(input_path, **{**how, **given})
+        corpus = table_corpus(input_path, **how)
+        text_pair = columns.get("text_pair")
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1", "separator": separator}
     nlp = blank(lang, {"nlp": {"tokenizer": tokenizer}} if text_pair else {})
     docs, summary = _references(corpus(nlp), gold_tokens)
     if not len(docs):
         raise SpanftError(f"All texts of {input_path!r} are empty.")
+    if "label" in columns:
+        n_several = summary.n_several
+        for doubt in check_labels(
+            summary.labels, len(docs), n_several, input_path, fewest=5
+        ):
+            report(f"⚠ {doubt}")
     write_whole(output, docs.to_bytes())
     report(f"✔ {summary.describe(str(output))}")
 

@@ -11,6 +11,7 @@ from wasabi.tables import table
 
 from ..errors import SpanftError, visible
 from . import options as opt
+from .util import report_texts
 
 if TYPE_CHECKING:
     from ..ngrams.dictionary import NgramDictionary
@@ -26,13 +27,13 @@ HowMany = Annotated[int, Option("--k", "-k", min=1, help="How many to show")]
 
 
 def build_cli(
-    texts: Annotated[list[str] | None, Argument(help="Text files with one text per line, JSONL (.jsonl) or Parquet (.parquet); text and JSONL can be compressed (.gz, .bz2, .zst); '-' for standard input")] = None,  # noqa: E501
+    texts: Annotated[list[str] | None, Argument(help="Text files with one text per line, or tables (CSV, TSV, JSONL or Parquet); all but Parquet can be compressed (.gz, .bz2, .zst); '-' for standard input")] = None,  # noqa: E501
     *,
-    output: Annotated[Path, Option("--output", "-o", help="The dictionary file to write (.tsv.gz)")],  # noqa: E501
+    output: Annotated[Path, Option("--output", "-o", help="The dictionary file to write (.tsv.gz); an existing one is overwritten")],  # noqa: E501
     dataset: Annotated[str | None, Option(help="Instead of files: a dataset by its hub name, or a local folder")] = None,  # noqa: E501
     config: Annotated[str | None, Option(help="The dataset's configuration, e.g. wikitext-103-raw-v1")] = None,  # noqa: E501
     split: Annotated[str, Option(help="The dataset's split")] = "train",
-    column: Annotated[str, Option(help="The column of a dataset or of Parquet, or the key in JSONL, that holds the text")] = "text",  # noqa: E501
+    column: opt.Column = None,
     lang: opt.Lang = "en",
     pretokenized: Annotated[bool, Option("--pretokenized", "-t", help="The text is tokenized already: split it at white space")] = False,  # noqa: E501
     cased: Annotated[bool, Option("--cased", help="Do not fold case")] = False,
@@ -41,6 +42,7 @@ def build_cli(
     top: Annotated[int | None, Option("--top", "-k", min=1, help="Keep only the k best")] = None,  # noqa: E501
     by: By = "count",
     errors: opt.BadBytes = "strict",
+    encoding: opt.Encoding = "utf-8",
     n_process: Annotated[int | None, Option("--n-process", help="Number of processes; default: one per core")] = None,  # noqa: E501
     engine: opt.Engine = "local",
     address: opt.Address = None,
@@ -59,6 +61,8 @@ def build_cli(
             "Name either text files ('-' is the standard input), or a dataset with "
             "--dataset."
         )
+    if not quiet:
+        report_texts(texts or [], column, errors=errors, encoding=encoding)
     settings: dict[str, Any] = {
         "tokenizer": "whitespace" if pretokenized else lang,
         "attr": "ORTH" if cased else "LOWER",
@@ -73,11 +77,11 @@ def build_cli(
     }
     if dataset is None:
         dictionary = NgramDictionary.from_files(
-            texts or [], column=column, errors=errors, **settings
+            texts or [], column=column, errors=errors, encoding=encoding, **settings
         )
     else:
         dictionary = NgramDictionary.from_dataset(
-            dataset, config, split=split, column=column, **settings
+            dataset, config, split=split, column=column or "text", **settings
         )
     if top is not None:
         dictionary = dictionary.top(top, by)

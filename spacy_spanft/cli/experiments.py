@@ -1,5 +1,6 @@
-"""`python -m spacy spanft compare | experiment`."""
+"""`python -m spacy spanft evaluate | compare | experiment`."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ from ..errors import ComparisonError, SpanftError, counted, listed
 from ..util import require
 from ..util.files import check_folder, is_there
 from . import options as opt
-from .util import read_overrides, report
+from .util import given, read_overrides, report, report_guess
 
 if TYPE_CHECKING:
     from ..experiments.plan import Run
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 def compare_cli(
     arms: Annotated[list[str], Argument(help="Trained pipelines or files of predictions (.spacy), each as PATH or ARM=PATH. The first arm is the baseline; repeat an arm to add runs with other seeds")],  # noqa: E501
-    data: Annotated[str, Option("--data", "-d", help="The test data: .spacy, or whatever the pipelines' dev corpus reads")],  # noqa: E501
+    data: Annotated[str, Option("--data", "-d", help="The test data: .spacy, a table, or whatever the pipelines' dev corpus reads")],  # noqa: E501
+    text: opt.Text = None,
+    text_pair: opt.TextPair = None,
+    label: opt.Label = None,
+    score: opt.Score = None,
+    encoding: opt.EncodingOfPipeline = None,
     metric: Annotated[str | None, Option("--metric", "-m", help="The metric, such as cats_matthews; by default the one with the highest score weight in the first pipeline")] = None,  # noqa: E501
     positive_label: Annotated[str | None, Option("--positive-label", "-p", help="The positive label, for cats_f1")] = None,  # noqa: E501
     gpu_id: opt.GpuId = -1,
@@ -32,20 +38,68 @@ def compare_cli(
     """
     report(f"ℹ Comparing {counted(len(arms), 'pipeline')} on {data}")
     from ..experiments.comparison import compare
+    from ..experiments.measuring import is_written
     from ..experiments.report import report as write_report
 
     if output is not None:
         check_folder(output)
+    pipelines, typed = group(arms), given(text=text, text_pair=text_pair, label=label)
+    typed |= given(score=score, encoding=encoding)
+    paths = [path for paths in pipelines.values() for path in paths]
+    report_data(next((x for x in paths if not is_written(x)), None), data, typed)
     comparison = compare(
-        group(arms),
+        pipelines,
         data,
         metric=metric,
         positive_label=positive_label,
         gpu_id=gpu_id,
         n_resamples=n_resamples,
         ensemble=ensemble,
+        columns=typed,
     )
     print(write_report({Path(data).stem: comparison}, output))
+
+
+def evaluate_cli(
+    model: opt.Model,
+    data: Annotated[str, Argument(help="The test data: a table (CSV, TSV, JSONL or Parquet), CoNLL's columns, JSONL with character offsets, or .spacy")],  # noqa: E501
+    text: opt.Text = None,
+    text_pair: opt.TextPair = None,
+    label: opt.Label = None,
+    score: opt.Score = None,
+    encoding: opt.EncodingOfPipeline = None,
+    gpu_id: opt.GpuId = -1,
+    output: Annotated[Path | None, Option("--output", "-o", help="A JSON file for the scores")] = None,  # noqa: E501
+) -> None:  # fmt: skip
+    """Score a trained pipeline on test data: overall, by label, and its confusions."""
+    from ..experiments.evaluating import evaluate, to_text
+    from ..util.files import check_target, write_whole
+    from ..util.pipelines import load
+
+    if output is not None:
+        check_target(output, [data])
+    typed = given(text=text, text_pair=text_pair, label=label, score=score)
+    typed |= given(encoding=encoding)
+    report_data(model, data, typed)
+    evaluation = evaluate(load(model, gpu_id), data, typed)
+    print(to_text(evaluation))
+    if output is not None:
+        facts = {"model": model, "data": data, **evaluation._asdict()}
+        write_whole(output, f"{json.dumps(facts, indent=2)}\n".encode())
+        report(f"✔ Wrote {output}")
+
+
+def report_data(model: str | None, data: str, typed: dict[str, str]) -> None:
+    """Check test data before a pipeline is loaded, and print guessed columns."""
+    from ..experiments.task_data import check_data, corpus_of
+    from ..scale import read_saved
+    from ..util.columns import SETTINGS
+
+    check_data(data)
+    if model is not None:
+        block = corpus_of(read_saved(model).config, data, columns=typed) or {}
+        columns = {name: block[name] for name in SETTINGS if block.get(name)}
+        report_guess(columns, typed)
 
 
 def group(arms: list[str]) -> dict[str, list[str]]:

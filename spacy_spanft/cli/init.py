@@ -28,12 +28,14 @@ def init_cli(
     regime: Annotated[Regime | None, Option("--regime", "-r", help="Train everything at one rate, the head at its own rate, or the head first; default: head-first for ner, bilou_ner, spancat and tagger, otherwise everything")] = None,  # noqa: E501
     segmentation: opt.Pooled = None,
     no_spans: Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans or windows")] = False,  # noqa: E501
-    train: Annotated[str | None, Option(help="The training data: a TSV, CSV, JSONL, CoNLL or .spacy file, or a dataset: a folder, or NAME or NAME:CONFIG on the Hugging Face hub")] = None,  # noqa: E501
+    train: Annotated[str | None, Option(help="The training data: a CSV, TSV, JSONL, Parquet, CoNLL or .spacy file, or a dataset: a folder, or NAME or NAME:CONFIG on the Hugging Face hub")] = None,  # noqa: E501
     dev: Annotated[str | None, Option(help="The data to evaluate on during training; default: a fifth of --train. Of a dataset, its validation split")] = None,  # noqa: E501
     text: opt.Text = None,
     text_pair: opt.TextPair = None,
     label: opt.Label = None,
     score: opt.Score = None,
+    label_separator: opt.LabelSeparator = None,
+    encoding: opt.EncodingOfPipeline = None,
     force: opt.Force = False,
 ) -> None:  # fmt: skip
     """Write the config of a training, fitted to your data.
@@ -59,6 +61,7 @@ def init_cli(
         larger = configs.default_encoder(lang, gpu=True)
         about.append(f"It is small, for a CPU; a larger one: --transformer {larger}.")
     columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
+    columns |= {"label_separator": label_separator, "encoding": encoding}
     made = configs.config_for_data(
         train,
         dev,

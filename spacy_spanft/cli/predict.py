@@ -2,14 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
 from ..errors import counted
-from ..ml.pairs import SEPARATOR
 from . import options as opt
-from .util import report
+from .util import given, report, report_guess
 
 InputFormat = Literal["parquet", "jsonl", "csv", "tsv", "txt"]
 
@@ -17,13 +16,14 @@ InputFormat = Literal["parquet", "jsonl", "csv", "tsv", "txt"]
 def predict_cli(
     model: opt.Model,
     input_path: Annotated[str, Argument(help="Texts to annotate: .parquet, .jsonl, .csv, .tsv, or .txt with one text per line; all but Parquet can be compressed (.gz, .bz2, .zst)")],  # noqa: E501
-    output: Annotated[Path, Argument(help="The file to write, .parquet or .jsonl")],
+    output: Annotated[Path, Argument(help="The file to write: .csv, .jsonl or .parquet")],  # noqa: E501
     format: Annotated[InputFormat | None, Option("--format", "-f", help="Format of the input, if its file name does not tell")] = None,  # noqa: E501
-    text: opt.Text = "text",
+    text: opt.Text = None,
     text_pair: opt.TextPair = None,
-    separator: opt.Separator = SEPARATOR,
+    separator: opt.Separator = None,
     errors: opt.BadBytes = "strict",
-    prefix: Annotated[str, Option("--prefix", help="Prefix for the names of predicted columns")] = "",  # noqa: E501
+    encoding: opt.Encoding = "utf-8",
+    prefix: Annotated[str, Option("--prefix", help="Prefix for the names of predicted columns; default: none, or predicted_ if the input has such columns")] = "",  # noqa: E501
     force: opt.Force = False,
     n_process: Annotated[int, Option("--n-process", "-n", min=1, help="Number of processes on CPU")] = 1,  # noqa: E501
     gpu_id: opt.GpuIds = "-1",
@@ -37,20 +37,23 @@ def predict_cli(
     Rerun the command to resume it.
     """
     from ..experiments.running import read_gpus
-    from ..scale import Parts, predict
+    from ..scale import Parts, find_source, predict
 
-    gpu_ids = read_gpus(gpu_id)
+    gpu_ids, typed = read_gpus(gpu_id), given(text=text, text_pair=text_pair)
+    how: Any = {"errors": errors, "encoding": encoding, "separator": separator}
+    how |= {"format": format, "prefix": prefix, **typed}
+    source = find_source(model, input_path, **how)
+    if not quiet:
+        report_guess(given(text=source.text, text_pair=source.text_pair), typed)
+    if source.prefix != prefix and not quiet:
+        report(
+            f"ℹ The input has columns such as label: ours begin with {source.prefix}"
+        )
     try:
         predicted = predict(
             model,
             input_path,
             output,
-            text=text or "text",
-            text_pair=text_pair,
-            separator=separator,
-            format=format,
-            errors=errors,
-            prefix=prefix,
             force=force,
             engine=engine,
             n_process=n_process,
@@ -58,6 +61,7 @@ def predict_cli(
             gpu_ids=gpu_ids,
             code=None if code is None else str(code),
             progress=not quiet and sys.stderr.isatty(),
+            **how,
         )
     except KeyboardInterrupt:
         if Parts(output).is_begun:
@@ -65,7 +69,9 @@ def predict_cli(
         raise
     if predicted.n_failures:
         failed = f"{predicted.n_failures:,} of {counted(predicted.n_rows, 'row')}"
-        report(f"⚠ Without a prediction: {failed}. See the column {prefix}error.")
+        report(
+            f"⚠ Without a prediction: {failed}. See the column {source.prefix}error."
+        )
     if not quiet:
         report(f"✔ Wrote {counted(predicted.n_rows, 'row')} to {output}")
 

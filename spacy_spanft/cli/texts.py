@@ -1,10 +1,11 @@
 """`python -m spacy spanft segment | explain | phrases`: what read and print texts."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from typer import Option
@@ -12,7 +13,7 @@ from wasabi.tables import table
 
 from ..errors import LAYOUT, SpanftError, listed, shown, visible
 from . import options as opt
-from .util import report
+from .util import given, report, report_guess
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -42,10 +43,12 @@ Component = Annotated[str | None, Option("--component", "-c", help="The componen
 def segment_cli(
     texts: opt.Texts = None,
     file: opt.File = None,
+    text: opt.Text = None,
     dictionary: opt.DictionaryFile = None,
     segmenter: Annotated[Segmenter, Option("--segmenter", "-s", help="Segment with n-grams, at random, or with NLTK's chunkers")] = "ngrams",  # noqa: E501
     lang: opt.Lang = "en",
     errors: opt.BadBytes = "strict",
+    encoding: opt.Encoding = "utf-8",
     html: opt.Html = None,
     jsonl: opt.Jsonl = False,
 ) -> None:  # fmt: skip
@@ -60,7 +63,7 @@ def segment_cli(
             "--dictionary is for the n-gram segmenter. Remove it, or use "
             "--segmenter ngrams."
         )
-    read = _read_texts(texts, file, errors)
+    read = _read_texts(texts, file, errors, encoding, given(text=text))
     nlp = blank(lang)
     nlp.max_length = _LONGEST_TEXT
     config = {"segmenter": _SEGMENTERS[segmenter], "spans_key": _KEY}
@@ -74,11 +77,14 @@ def explain_cli(
     model: opt.Model,
     texts: opt.Texts = None,
     file: opt.File = None,
+    text: opt.Text = None,
+    text_pair: opt.TextPair = None,
     label: Annotated[str | None, Option("--label", "-l", help="The label to explain, instead of the predicted ones")] = None,  # noqa: E501
     against: Annotated[str | None, Option("--against", "-a", help="The label to compare it with, instead of the second best")] = None,  # noqa: E501
     component: Component = None,
     gpu_id: opt.GpuId = -1,
     errors: opt.BadBytes = "strict",
+    encoding: opt.Encoding = "utf-8",
     html: opt.Html = None,
     jsonl: opt.Jsonl = False,
 ) -> None:  # fmt: skip
@@ -93,7 +99,8 @@ def explain_cli(
 
     if html is not None:
         check_page(html, [file] if file else [])
-    read = _read_texts(texts, file, errors)
+    typed = given(text=text, text_pair=text_pair)
+    read = _read_texts(texts, file, errors, encoding, typed, model)
     report(f"ℹ Loading {model}")
     nlp = load(model, gpu_id)
     explained = explain_pipe(nlp, _short_enough(nlp, read), component=component)
@@ -111,19 +118,23 @@ def phrases_cli(
     model: opt.Model,
     texts: opt.Texts = None,
     file: opt.File = None,
+    text: opt.Text = None,
+    text_pair: opt.TextPair = None,
     label: Annotated[str | None, Option("--label", "-l", help="Only the phrases of this label")] = None,  # noqa: E501
     number: Annotated[int, Option("--number", "-n", min=1, help="The number of phrases to list for each label")] = 10,  # noqa: E501
     min_count: Annotated[int, Option("--min-count", "-m", min=1, help="Leave out phrases that occur less often")] = 3,  # noqa: E501
     component: Component = None,
     gpu_id: opt.GpuId = -1,
     errors: opt.BadBytes = "strict",
+    encoding: opt.Encoding = "utf-8",
     jsonl: opt.Jsonl = False,
 ) -> None:  # fmt: skip
     """List the phrases that speak most for each label."""
     from ..explanation import explain_pipe, phrases
     from ..util.pipelines import load
 
-    read = _read_texts(texts, file, errors)
+    typed = given(text=text, text_pair=text_pair)
+    read = _read_texts(texts, file, errors, encoding, typed, model)
     nlp = load(model, gpu_id)
     explained = explain_pipe(nlp, _short_enough(nlp, read), component=component)
     first = next(explained)
@@ -187,23 +198,36 @@ def _short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
 
 
 def _read_texts(
-    texts: list[str] | None, file: str | None, errors: opt.OnBadBytes
+    texts: list[str] | None,
+    file: str | None,
+    errors: opt.OnBadBytes,
+    encoding: str,
+    typed: dict[str, str],
+    model: str | None = None,
 ) -> Iterator[str]:
-    """Read texts from the command line, from the lines of a file, or standard input."""
-    from ..training.readers.rows import FORMATS, lines_of
+    """Read texts from the command line, a table, a text file, or standard input.
+
+    model (Optional[str]): The pipeline that the texts are for.
+    """
+    from ..util.tables import format_of
+    from ..util.text_files import lines_of
 
     if texts and file:
         raise SpanftError("Pass texts or --file, not both.")
+    is_table = file is not None and format_of(file) is not None
+    if typed and not is_table:
+        option = next(iter(typed)).replace("_", "-")
+        raise SpanftError(f"--{option} is for tables. Name one with --file.")
     if texts:
+        if os.path.isfile(texts[0]):
+            raise SpanftError(f"{shown(texts[0])} is a file. Name it with --file.")
         return iter(texts)
-    if file is not None and FORMATS.keys() & {*PurePath(file.lower()).suffixes}:
-        raise SpanftError(
-            f"{file!r} is a table, but --file takes one text per line. Write its "
-            "column of texts to a text file."
-        )
-    is_silent = file is None and sys.stdin.isatty()
-    read = () if is_silent else lines_of(file or "-", errors)
-    lines = (line.rstrip("\r\n") for line in read if line.strip())
+    if file is not None and is_table:
+        lines = _texts_of_table(file, typed, model, errors=errors, encoding=encoding)
+    else:
+        is_silent = file is None and sys.stdin.isatty()
+        read = () if is_silent else lines_of(file or "-", errors, encoding)
+        lines = (line.rstrip("\r\n") for line in read if line.strip())
     first = next(lines, None)
     if first is None:
         raise SpanftError(
@@ -211,6 +235,34 @@ def _read_texts(
             "with --file, or on standard input."
         )
     return chain([first], lines)
+
+
+def _texts_of_table(
+    path: str, typed: dict[str, Any], model: str | None, **how: Any
+) -> Iterator[str]:
+    """Yield the texts of a table that are not empty, or a pipeline's pairs."""
+    from ..ml.pairs import SEPARATOR, join_pair
+    from ..scale import find_source
+    from ..util.columns import find_columns
+    from ..util.tables import read_table
+
+    if model is None:
+        columns, separator = find_columns(path, typed, **how), SEPARATOR
+    else:
+        source = find_source(model, path, **typed, **how)
+        columns = given(text=source.text, text_pair=source.text_pair)
+        separator = source.separator
+    report_guess(columns, typed)
+    for row in read_table(path, **how):
+        cells: list[Any] = [row.cells.get(name) for name in columns.values()]
+        if not all(isinstance(cell, str) for cell in cells):
+            raise SpanftError(
+                f"{row.place} of {path!r} has {listed(cells)} in {listed(columns)}, "
+                "which is not a text."
+            )
+        if any(map(str.strip, cells)):
+            first, *second = cells
+            yield join_pair(first, second[0], separator) if second else first
 
 
 def in_brackets(doc: "Doc") -> str:

@@ -9,7 +9,7 @@ from typer import Argument, Context, Option
 
 from ..errors import SpanftError
 from . import options as opt
-from .util import read_overrides, report
+from .util import read_overrides, report, report_texts
 
 Unit = Literal["tokens", "words", "spans", "ngrams"]
 Precision = Literal["fp32", "fp16", "bf16"]
@@ -52,10 +52,11 @@ def train_cli(
 def pretrain_cli(
     ctx: Context,
     model: Annotated[str, Option("--model", "-m", help="The model to begin with, by name or path")],  # noqa: E501
-    text: Annotated[list[Path], Option("--text", "-t", help="Text files, compressed or not, with a text or paragraph a line")],  # noqa: E501
+    text: Annotated[list[Path], Option("--text", "-t", help="Text files with a text or paragraph a line, or tables; compressed or not")],  # noqa: E501
     output: Annotated[Path, Option("--output", "-o", help="The folder to write; an interrupted training in it is resumed")],  # noqa: E501
     more: Annotated[list[Path] | None, Argument(help="More text files", metavar="[FILE]...")] = None,  # noqa: E501
     overwrite: Annotated[bool, Option("--overwrite", help="Start over, even if the output holds an encoder")] = False,  # noqa: E501
+    column: Annotated[str | None, Option(help="The column of tables that holds the text")] = None,  # noqa: E501
     masking: Annotated[Unit, Option(help="What is masked at once")] = "spans",
     sbo: Annotated[bool, Option("--sbo/--no-sbo", help="Predict spans from their boundaries, too")] = True,  # noqa: E501
     share: Annotated[float, Option(help="The share of the tokens that is masked")] = 0.15,  # noqa: E501
@@ -63,6 +64,7 @@ def pretrain_cli(
     lang: opt.Lang = "en",
     max_length: Annotated[int | None, Option(help="The largest number of tokens of a sequence. Default: what the encoder takes, up to 512")] = None,  # noqa: E501
     errors: opt.BadBytes = "strict",
+    encoding: opt.Encoding = "utf-8",
     from_scratch: Annotated[bool, Option("--from-scratch", help="Begin with random weights, of the shape in the model's config.json")] = False,  # noqa: E501
     epochs: Annotated[float, Option(min=0, help="The number of passes over the text")] = 1.0,  # noqa: E501
     steps: Annotated[int | None, Option(min=1, help="The number of steps, instead of epochs")] = None,  # noqa: E501
@@ -88,6 +90,7 @@ def pretrain_cli(
     options = {name: value for name, value in ctx.params.items() if name in names}
     settings = Settings(**{**options, "dictionary": dictionary})
     texts = [*text, *(more or ())]
+    report_texts(texts, column, errors=errors, encoding=encoding)
     try:
         pretrained = pretrain(model, texts, output, settings, overwrite=overwrite)
     except KeyboardInterrupt:

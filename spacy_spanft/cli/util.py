@@ -5,8 +5,9 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -135,6 +136,29 @@ def report(message: str) -> None:
     message (str): The message, which may have several lines.
     """
     print(visible(message, keep="\n"), file=sys.stderr)
+
+
+def given(**options: str | None) -> dict[str, str]:
+    """Return the options that the user named."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def report_guess(columns: Mapping[str, str], typed: Mapping[str, str]) -> None:
+    """Print the columns that are read, if any of them is a guess."""
+    from ..util.columns import guess_of
+
+    if guess := guess_of(columns, typed):
+        report(f"ℹ {guess}")
+
+
+def report_texts(paths: Sequence[str | Path], column: str | None, **how: Any) -> None:
+    """Print the column of texts that is read of tables, if it is a guess."""
+    from ..util.columns import find_columns
+    from ..util.tables import format_of
+
+    for path in {format_of(path): path for path in paths if format_of(path)}.values():
+        typed = given(text=column)
+        report_guess(find_columns(path, typed, option="column", **how), typed)
 
 
 def read_overrides(args: list[str]) -> dict[str, Any]:

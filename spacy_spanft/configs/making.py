@@ -11,10 +11,11 @@ from spacy.util import load_model_from_config
 
 from ..errors import SpanftError, visible
 from ..util import SEGMENTER
+from ..util.columns import guess_of
 from .adding import CLASSIFIERS, add_spans
 from .encoders import ENCODERS, default_encoder
 from .fitting import fit_to_data
-from .sources import guess_columns, guess_task, holds_out, set_sources
+from .sources import check_table, guess_columns, guess_task, holds_out, set_sources
 from .templates import REGIMES, TASKS, base
 
 _WIDTH = 86
@@ -50,22 +51,23 @@ def config_for_data(
     **settings: The other settings of `task_config`.
     RETURNS (Made): The config, and what the data hold.
     """
-    columns, detected = columns or {}, []
+    columns, typed = columns or {}, columns or {}
     if train is None:
         if dev is not None:
             raise SpanftError("--dev is given without --train: add the training data.")
         task = task or "textcat"
         config = task_config(task, lang=lang, columns=columns, **settings)
         return Made(config, task, [], [], [])
-    if task in (None, "score", "text_score"):
-        columns = guess_columns(train, columns)
+    columns = guess_columns(train, columns, task)
+    detected = [note] if (note := guess_of(columns, typed)) else []
+    doubts = check_table(train, columns)
     if task is None:
         task = guess_task(train, columns, lang)
-        detected = [f"Detected from the data: --pipeline {task}"]
+        detected += [f"Detected from the data: --pipeline {task}"]
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
     notes, changes, warnings = fit_to_data(config, task, train, dev)
-    return Made(config, task, [*detected, *notes], warnings, changes)
+    return Made(config, task, [*detected, *notes], [*doubts, *warnings], changes)
 
 
 def task_config(

@@ -1,6 +1,7 @@
 """Where a config's data come from, what they hold, and which task they are for."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -16,7 +17,9 @@ from ..ml.pairs import SEPARATOR
 from ..training.gold import LEARNED, SCORE, DataSummary, has_score
 from ..training.readers.classification import is_docbins
 from ..training.readers.entities import CONLL_ENDING, has_offsets
-from ..training.readers.rows import DocBins, columns_of
+from ..training.readers.rows import DocBins
+from ..util.columns import ANSWERS, SETTINGS, find_columns, has_decimals
+from ..util.tables import read_table
 from .templates import REGRESSOR, TASKS, base
 
 DOCBINS = "spacy.Corpus.v1"
@@ -24,7 +27,9 @@ _HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
 _SPLITS = {"train": "train", "dev": "validation"}
 # A name on the hub, perhaps with a configuration: nyu-mll/glue:cola.
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(?::[\w.-]+)?")
-_FILE_ENDING = re.compile(r"\.(tsv|csv|jsonl?|spacy|conll\w*|iob\w*|txt|gz|zst|bz2)$")
+_FILE_ENDING = re.compile(
+    r"\.(tsv|csv|jsonl?|ndjson|parquet|spacy|conll\w*|iob\w*|txt|xlsx?|gz|zst|bz2)$"
+)
 # The columns of a task, as options name them.
 COLUMNS = {
     "textcat": ("text", "label"),
@@ -33,8 +38,9 @@ COLUMNS = {
     "score": ("text", "text_pair", "score"),
     "text_score": ("text", "score"),
 }
-# The columns of a pair of texts, as GLUE and our configs name them.
-_PAIR = ("sentence1", "sentence2")
+# Settings of tables that are not columns.
+_SETTINGS = ("encoding", "label_separator")
+_SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
 _N_DOCS = 1000  # enough to see what is annotated
 
 
@@ -44,10 +50,13 @@ def set_sources(
     """Set the readers of a config; without dev data, some train data is held out.
 
     files (Mapping[str, str]): The files or datasets of "train" and "dev", if known.
-    columns (Mapping[str, str]): The names of the columns of COLUMNS, if known.
+    columns (Mapping[str, str]): The names of the columns of COLUMNS, if known, and
+        perhaps the encoding and what separates labels.
     """
     known = COLUMNS.get(task, ())
-    if strange := [name for name in columns if name not in known]:
+    is_file = known and not any(map(is_dataset, files.values()))
+    usable = (*known, *(_SETTINGS if is_file else ()))
+    if strange := [name for name in columns if name not in usable]:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
         raise SpanftError(
             f"{options} cannot be set for {task}, whose columns are: {listed(known)}. "
@@ -170,13 +179,30 @@ def _corpus_of(block: dict[str, Any]) -> Any:
     return registry.resolve({"corpus": block})["corpus"]
 
 
-def guess_columns(path: str, columns: Mapping[str, str]) -> dict[str, str]:
-    """Return known columns, and that of scores, if a table has one and no labels."""
-    if "label" in columns or "score" in columns or data_format(path) != "table":
+def table_columns(config: Mapping[str, Any], part: str = "dev") -> dict[str, str]:
+    """Return the columns that a config reads of tables."""
+    block = config.get("corpora", {}).get(part) or {}
+    block = block.get("corpus", block)  # of which the dev data is a part
+    return {name: block[name] for name in SETTINGS if block.get(name)}
+
+
+def guess_columns(
+    path: str, columns: Mapping[str, str], task: str | None = None
+) -> dict[str, str]:
+    """Return the columns of training data: those that are named, and of a table others.
+
+    columns (Mapping[str, str]): The columns that are named, and settings of tables.
+    task (Optional[str]): The name of the task, if it is known.
+    """
+    if data_format(path) != "table" or (task and task not in COLUMNS):
         return dict(columns)
-    names = columns_of(path)
-    is_score = SCORE in names and "label" not in names
-    return {**columns, "score": SCORE} if is_score else dict(columns)
+    settings = {key: columns[key] for key in _SETTINGS if key in columns}
+    typed = {key: name for key, name in columns.items() if key not in settings}
+    needed = COLUMNS[task] if task else ANSWERS["either"]
+    usual = {"text_pair": ""} if "text_pair" in needed else {}
+    answer: Any = "either" if task is None else needed[-1]
+    how = {key: settings[key] for key in ("encoding",) if key in settings}
+    return {**find_columns(path, typed, usual, answer, **how), **settings}
 
 
 def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
@@ -186,9 +212,8 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
     columns (Mapping[str, str]): The names of columns that are known.
     lang (str): The code of the language.
     """
-    kind = data_format(path)
-    is_open = kind == "table" and "text" not in columns
-    if "text_pair" in columns or (is_open and {*_PAIR} <= {*columns_of(path)}):
+    kind, columns = data_format(path), guess_columns(path, columns)
+    if "text_pair" in columns:
         return "score" if "score" in columns else "pair"
     if kind == "entities":
         return "bilou_ner"
@@ -201,6 +226,68 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
     set_sources(config, "textcat", {"train": path, "dev": path}, columns)
     summary = summarize(config, "textcat", "train")
     return "textcat_multilabel" if summary.n_several else "textcat"
+
+
+def check_table(path: str, columns: Mapping[str, str]) -> list[str]:
+    """Raise for labels of a table that nothing can be learned from; return doubts."""
+    if "label" not in columns or data_format(path) != "table":
+        return []
+    separator = columns.get("label_separator")
+    how: Any = {key: columns[key] for key in ("encoding",) if key in columns}
+    labels: Counter[str] = Counter()
+    n_rows = n_several = 0
+    for row in read_table(path, **how):
+        value = row.cells.get(columns["label"])
+        if isinstance(value, str) and separator:
+            value = value.split(separator)
+        cells = value if isinstance(value, list) else [value]
+        names = {str(x).strip() for x in cells if isinstance(x, str | int | float)}
+        if names in ({""}, {"nan"}) or not (names or cells == []):
+            return []  # no label, and the corpus names the row
+        labels.update(names)
+        n_rows += 1
+        n_several += len(names) != 1
+    return check_labels(labels, n_rows, n_several, path)
+
+
+def check_labels(
+    labels: Counter[str], n_rows: int, n_several: int, path: str, *, fewest: int = 2
+) -> list[str]:
+    """Raise if all rows have the same label, or each another; return doubts.
+
+    labels (Counter[str]): How many rows have each label.
+    n_several (int): The number of rows with several labels or none.
+    fewest (int): The number of rows of which each may not have another label.
+    """
+    source, doubts = shown(path), []
+    joined = {x: n for x, n in labels.items() if _SEVERAL.search(x)}
+    if 2 * sum(joined.values()) > n_rows:
+        label = max(joined, key=lambda x: joined[x])
+        mark = _SEVERAL.search(label)[1]  # type: ignore[index]
+        doubts.append(
+            f"Most labels of {source} look like {shown(label)}. If these are several "
+            f'labels, add --label-separator "{mark}".'
+        )
+    if has_decimals(labels):
+        doubts.append(
+            f"The labels of {source} are numbers with decimals, such as "
+            f"{next(iter(labels))}. If these are scores, use --score, not --label."
+        )
+    if n_several or n_rows < 2:
+        return doubts
+    if len(labels) == 1:
+        raise SpanftError(
+            f"Every text of {source} has the label {listed(labels)}; a classifier "
+            "needs at least two. Name another column with --label."
+        )
+    if len(labels) == n_rows >= fewest:
+        reason = (
+            f"Each of the {n_rows:,} rows of {source} has a label of its own, such as "
+            f"{listed(list(labels)[:2])}, and a label is learned from several rows. "
+            "Add rows, or name another column with --label."
+        )
+        raise SpanftError(" ".join([reason, *doubts]))
+    return doubts
 
 
 def _task_of_docs(path: str, lang: str) -> str:

@@ -125,6 +125,7 @@ def compare(
     gpu_id: int = -1,
     n_resamples: int = 1000,
     ensemble: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Measure trained pipelines on the same data, one after the other.
 
@@ -133,8 +134,8 @@ def compare(
     arms (Mapping[str, Sequence[Union[str, Path]]]): For each arm its pipelines, which
         differ in their seeds, or files of predictions (.spacy). The first arm is the
         baseline.
-    data (Union[str, Path]): The test data: DocBins (.spacy), or whatever the pipelines'
-        own dev corpus reads.
+    data (Union[str, Path]): The test data: DocBins (.spacy), a table, or whatever the
+        pipelines' own dev corpus reads.
     metric (Optional[str]): The metric, such as "cats_matthews"; None for the one with
         the highest weight in the first pipeline's [training.score_weights].
     positive_label (Optional[str]): The positive label, for "cats_f1".
@@ -142,16 +143,20 @@ def compare(
     n_resamples (int): The number of bootstrap samples.
     ensemble (bool): Whether to measure the runs of each arm as one pipeline, too, as an
         arm "NAME (ensemble)": scores averaged, spans by majority.
+    columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding,
+        where they are not those of the pipelines' own tables.
     RETURNS (Comparison): The scores, costs and differences.
     """
     require("A comparison", "scipy")
     paths_of = {name: [str(path) for path in paths] for name, paths in arms.items()}
     reference = _reference(paths_of)
     check_data(str(data))
-    setup = Setup(str(data), metric, positive_label, gpu_id, reference)
+    setup = Setup(
+        str(data), metric, positive_label, gpu_id, reference, {**(columns or {})}
+    )
     runs: dict[str, list[Measured]] = {name: [] for name in paths_of}
-    columns = [[(name, path) for path in paths] for name, paths in paths_of.items()]
-    turns = [job for turn in zip_longest(*columns) for job in turn if job is not None]
+    arm_jobs = [[(name, path) for path in paths] for name, paths in paths_of.items()]
+    turns = [job for turn in zip_longest(*arm_jobs) for job in turn if job is not None]
     # The metric of the first one is that of all.
     jobs = sorted(turns, key=lambda job: job[1] != reference)
     for name, path in tqdm(jobs, "Measuring", disable=None, leave=False):

@@ -46,6 +46,7 @@ class Setup(NamedTuple):
     positive_label: str | None = None
     gpu_id: int = -1
     reference: str = ""
+    columns: dict[str, str] = {}  # noqa: RUF012 (never written to)
 
 
 class Measured(NamedTuple):
@@ -106,7 +107,7 @@ def measure(path: str, setup: Setup) -> Measured:
     is_file = is_written(path)
     nlp = load(setup.reference, -1) if is_file else load(path, setup.gpu_id)
     metric = metric_of(nlp, setup.metric, setup.positive_label, path)
-    examples = read_examples(nlp, setup.data)
+    examples = read_examples(nlp, setup.data, columns=setup.columns)
     if is_file:
         examples = _with_predictions(path, examples, nlp)
     else:
@@ -138,7 +139,7 @@ def measure(path: str, setup: Setup) -> Measured:
             labels["predicted"].update(labels_in(doc) if is_file else ())
             n_words += len(doc)
     gold = [right for right, _ in answers]
-    _check_labels(gold, labels, metric, path, setup.data)
+    check_labels(gold, labels, metric, path, setup.data)
     all_rows = np.concatenate(rows)
     measured = Measured(
         metric=metric.name,
@@ -194,7 +195,8 @@ def write_ensemble(paths: Sequence[str], setup: Setup, output: str) -> None:
     predictions: list[list[Doc]] = []
     for path in paths:
         nlp = load(path, setup.gpu_id)
-        docs = [example.predicted for example in read_examples(nlp, setup.data)]
+        examples = read_examples(nlp, setup.data, columns=setup.columns)
+        docs = [example.predicted for example in examples]
         predictions.append(list(nlp.pipe(docs)))
     joint = map(elect, zip(*predictions, strict=True))
     write_whole(output, DocBin(docs=joint).to_bytes())
@@ -233,7 +235,7 @@ def _majority(doc: Doc, groups: Sequence[Iterable[Span]]) -> list[Span]:
     return [Span(doc, *key) for key, n in sorted(counts.items()) if 2 * n > len(keys)]
 
 
-def _check_labels(
+def check_labels(
     gold: Sequence[str],
     labels: dict[str, set[str]],
     metric: Metric,

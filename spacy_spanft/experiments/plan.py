@@ -23,7 +23,7 @@ from ..configs import (
     tokenizer_of,
 )
 from ..configs.overrides import change
-from ..configs.sources import COLUMNS
+from ..configs.sources import COLUMNS, guess_columns
 from ..configs.templates import interpolated
 from ..errors import SpanftError, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary
@@ -31,6 +31,7 @@ from ..ngrams.readers import default_dictionary
 from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.random import piece_lengths
 from ..util import SEGMENTER
+from ..util.columns import SETTINGS, guess_of
 from .arms import ArmConfig, check_folder_names, config_of
 from .run_folder import fingerprint_of, is_done
 from .task_data import Data, find_data, read_examples, readers_of
@@ -105,6 +106,8 @@ def plan_runs(
     """
     overrides = dict(overrides or {})
     tasks = list(map(find_data, data))
+    if not any(arm.has_file for arm in arms):
+        tasks = [_with_columns(task, pipeline or task.pipeline) for task in tasks]
     check_folder_names([task.name for task in tasks], "a folder of data")
     plans = []
     for task in tasks:
@@ -145,9 +148,22 @@ def _pipeline(pipeline: str | None, data: Data) -> str:
     return name
 
 
-def _detect(data: Data) -> str:
-    columns = {k: v for k, v in data.columns.items() if v is not None and k != "labels"}
+def _with_columns(data: Data, task: str | None) -> Data:
+    """Return data with columns that are guessed where task.json names none."""
+    columns = {k: v for k, v in data.columns.items() if v and k in SETTINGS}
+    if data.columns.keys() & {"header", "format"} or (task and task not in COLUMNS):
+        return data
     path = str(data.files["train"])
+    guess = guess_columns(path, columns, task)
+    if line := guess_of(guess, columns):
+        print(f"ℹ {visible(path)}: {visible(line)}", file=sys.stderr)
+        return data._replace(columns={**guess, **data.columns})
+    return data
+
+
+def _detect(data: Data) -> str:
+    path = str(data.files["train"])
+    columns = {k: v for k, v in data.columns.items() if v and k in SETTINGS}
     name = guess_task(path, columns, "en")
     print(f"ℹ Detected from {visible(path)}: --pipeline {name}", file=sys.stderr)
     return name

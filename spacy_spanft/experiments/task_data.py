@@ -1,6 +1,6 @@
 """The data of a task: its files, what task.json says of it, how a config reads it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,12 +10,20 @@ from spacy.language import Language
 from spacy.training import Corpus, Example
 from spacy.util import registry
 
+from ..configs.sources import data_format, table_columns
+from ..configs.templates import REGRESSOR
 from ..errors import ComparisonError, SpanftError, shown
+from ..training.readers.entities import CONLL_ENDING
+from ..util.columns import TEXTS, Answer, find_columns
 from ..util.files import is_there
 
-_ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl")
+_ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl", ".parquet")
 _TABLE_CORPUS = "spacy-spanft.TableCorpus.v1"
 _DOC_BINS = "spacy.Corpus.v1"
+_CONLL = "spacy-spanft.ConllCorpus.v1"
+_DATASETS = ("spacy-spanft.DatasetCorpus.v1", "spacy-spanft.NerDataset.v1")
+_OURS = (_TABLE_CORPUS, _DOC_BINS, _CONLL, *_DATASETS)
+_OF_TEXTS = {"textcat", "textcat_multilabel", REGRESSOR}
 # Arguments of a config's reader that belong to its own file.
 _NOT_COLUMNS = ("@readers", "path", "format", "limit")
 
@@ -53,7 +61,8 @@ def find_data(folder: str | Path) -> Data:
     """Return the data of a task, without reading it.
 
     folder (Union[str, Path]): A folder with train and dev data: .spacy files, or tables
-        (.tsv, .csv or .jsonl). A task.json in it may have the other fields of `Data`.
+        (.tsv, .csv, .jsonl or .parquet). A task.json in it may have the other
+        fields of `Data`.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -108,24 +117,29 @@ def readers_of(config: Config, data: Data) -> dict[str, dict[str, Any]]:
 
 
 def read_examples(
-    nlp: Language, data: str, config: Config | None = None, split: str = "dev"
+    nlp: Language,
+    data: str,
+    config: Config | None = None,
+    split: str = "dev",
+    columns: Mapping[str, str] | None = None,
 ) -> Iterator[Example]:
-    """Read DocBins, or whatever the pipeline's own corpus reads.
+    """Read test data of any format, tables as the pipeline's own corpus reads them.
 
     config (Optional[Config]): The config of a pipeline that is not trained yet.
     split (str): The corpus: "train", or "dev" for test data, too.
+    columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding.
     YIELDS (Example): Texts without annotations, and with the right ones.
     """
     check_data(data)
-    corpora = (config or nlp.config).interpolate().get("corpora", {})
-    corpus = _corpus(corpora.get(split, {}), data)
+    block = corpus_of((config or nlp.config).interpolate(), data, split, columns)
+    corpus = Corpus(data) if block is None else registry.resolve({"x": block})["x"]
     is_empty = True
     try:
         for example in corpus(nlp):
             is_empty = False
             yield example
     except Exception as error:  # zlib and msgpack raise various ones
-        if not isinstance(corpus, Corpus):
+        if block is not None:
             raise
         raise ComparisonError(
             f"{data!r} cannot be read: it is no DocBin, or damaged."
@@ -134,16 +148,52 @@ def read_examples(
         raise ComparisonError(f"There are no rows in {data!r}.")
 
 
-def _corpus(block: dict[str, Any], data: str) -> Any:
-    if Path(data).is_dir() or Path(data).suffix == ".spacy":
-        return Corpus(data)
+def corpus_of(
+    config: Mapping[str, Any],
+    data: str,
+    split: str = "dev",
+    columns: Mapping[str, str] | None = None,
+) -> dict[str, Any] | None:
+    """Return the block that reads data for a pipeline; None for spaCy's binary data.
+
+    Columns that are neither named nor those of the pipeline's own tables are found.
+    """
+    kind = data_format(data)
+    if kind == "docbins":
+        return None
+    block = config.get("corpora", {}).get(split) or {}
     block = block.get("corpus", block)  # of which the dev data is a part
-    if block.get("@readers", _DOC_BINS) == _DOC_BINS:
+    reader = block.get("@readers", _DOC_BINS)
+    if reader not in _OURS:
+        return {**block, "path": data}
+    factories = {c.get("factory"): c for c in config["components"].values()}
+    if not factories.keys() & _OF_TEXTS and reader != _TABLE_CORPUS:
+        if kind == "table" and not CONLL_ENDING.search(data) and reader != _CONLL:
+            raise ComparisonError(
+                f"{shown(data)} cannot be read for this pipeline, which predicts no "
+                "labels of texts: name .spacy, CoNLL's columns (.conll or .iob) or "
+                "JSONL with character offsets."
+            )
+        key = factories.get("spancat", {}).get("spans_key")
+        own = block if reader == _CONLL else {"spans_key": key}
+        return {**own, "@readers": _CONLL, "path": data}
+    if kind == "dataset":
+        raise ComparisonError(f"{shown(data)} is a folder without .spacy files.")
+    own = block if reader == _TABLE_CORPUS else {"@readers": _TABLE_CORPUS}
+    typed = dict(columns or {})
+    own = {**own, **{k: typed.pop(k) for k in ("encoding",) if k in typed}}
+    usual = table_columns(config, split)
+    answer: Answer = "label"
+    if "score" in usual or REGRESSOR in factories:
+        answer = "score"
+    elif own.get("label", "") is None:
+        answer = "nothing"
+    if wrong := typed.keys() - {*TEXTS, answer}:
         raise ComparisonError(
-            f"{data!r} does not end in .spacy, and the pipeline reads only DocBins. "
-            f"Convert it with `spacy spanft convert`."
+            f"--{wrong.pop()} cannot be used with this pipeline. Use --{answer}."
         )
-    return registry.resolve({"corpus": {**block, "path": data}})["corpus"]
+    how = {k: own[k] for k in ("format", "header", "errors", "encoding") if own.get(k)}
+    return {**own, **find_columns(data, typed, usual, answer, **how), "path": data}
 
 
 def check_data(data: str) -> None:

@@ -12,6 +12,7 @@ from typing_extensions import Self
 
 from ..errors import CorpusError, SpanftError, check_setting
 from ..util.files import read_whole, write_whole
+from ..util.text_files import UTF8, ErrorHandling
 from .counts import Ranking, check_counts, folded, in_order, pmi, words_in
 from .format import pack, unpack
 from .provenance import (
@@ -22,7 +23,7 @@ from .provenance import (
     check_attr,
     check_limits,
 )
-from .text import ErrorHandling, blocks_from_texts, blocks_of, texts_from_dataset
+from .text import blocks_from_texts, blocks_of, texts_from_dataset
 
 
 class NgramDictionary(Mapping[str, int]):
@@ -79,22 +80,24 @@ class NgramDictionary(Mapping[str, int]):
         cls,
         paths: str | Path | Iterable[str | Path],
         *,
-        column: str = "text",
+        column: str | None = None,
         errors: ErrorHandling = "strict",
+        encoding: str = UTF8,
         **settings: Any,
     ) -> Self:
-        """Count the n-grams of files: text, JSONL (.jsonl, .ndjson) and Parquet.
+        """Count the n-grams of files: text, CSV, TSV, JSONL or Parquet, by their names.
 
-        Text and JSONL may be compressed (.gz, .bz2, .zst).
+        All but Parquet may be compressed (.gz, .bz2, .zst).
 
         paths (Union[str, Path, Iterable]): The files; "-" is the standard input.
-        column (str): The column or key that holds the text in Parquet and JSONL.
+        column (Optional[str]): The column of tables that holds the text; None takes
+            "text", or the only one that can be meant.
         errors (str): "strict" raises for invalid UTF-8 and for null in the column,
             "replace" puts U+FFFD in place of the one and skips the other.
         **settings: How to count; see `Settings`.
         """
         files = _listed(paths)
-        blocks = blocks_of(files, column=column, errors=errors)
+        blocks = blocks_of(files, column=column, errors=errors, encoding=encoding)
         return cls.from_blocks(blocks, files, **settings)
 
     @classmethod

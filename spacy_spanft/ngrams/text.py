@@ -1,136 +1,19 @@
-"""Text from files, tables, datasets and iterables, as blocks of bytes.
+"""Text from files, tables, datasets and iterables, as blocks of lines."""
 
-A block is whole lines of valid UTF-8, the last one with its newline: large enough for
-array operations, and small enough that a corpus of any size streams through.
-"""
-
-import json
-import os
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any
 
 from ..errors import CorpusError, listed, shown
-
-ErrorHandling: TypeAlias = Literal["strict", "replace"]
-
-BLOCK_SIZE = 1 << 22
-STDIN = "-"
-PACKED = (".gz", ".bz2", ".zst")
-_BOM = b"\xef\xbb\xbf"
-_ROWS_AT_ONCE = 1 << 13
-
-# Lines of files
-
-
-def blocks_from_files(
-    paths: Iterable[str | Path],
-    *,
-    errors: ErrorHandling = "strict",
-    block_size: int = BLOCK_SIZE,
-) -> Iterator[bytes]:
-    """Read text files, including compressed ones (.gz, .bz2, .zst).
-
-    paths (Iterable[Union[str, Path]]): The files; "-" is the standard input.
-    errors (str): "strict" raises at the first NUL byte or broken UTF-8 sequence,
-        "replace" puts U+FFFD in its place.
-    block_size (int): How many bytes to read at once.
-    YIELDS (bytes): Whole lines.
-    """
-    for path in _checked(paths):
-        yield from _valid_blocks(path, errors, block_size)
-
-
-def _checked(paths: Iterable[str | Path]) -> list[str]:
-    """Raise for a missing file before the first one is read, not after an hour."""
-    files = [str(path) for path in paths]
-    for path in files:
-        if os.path.isdir(path):
-            raise CorpusError(f"{path!r} is a folder. Name the text files in it.")
-        if path != STDIN and not os.path.exists(path):
-            raise CorpusError(
-                f"There is no file {path!r}. Paths are relative to the current "
-                f"folder, {os.getcwd()!r}."
-            )
-    return files
-
-
-def _valid_blocks(path: str, errors: ErrorHandling, block_size: int) -> Iterator[bytes]:
-    offset, line = 0, 1
-    for block in _lines_of_file(path, block_size):
-        if offset == 0 and block.startswith(_BOM):
-            block, offset = block[len(_BOM) :], len(_BOM)
-        try:
-            valid = _valid(block, errors)
-        except UnicodeDecodeError as error:
-            problem = "is not valid UTF-8"
-            if block[error.start] == 0:
-                problem = "is not UTF-8 text, but holds a NUL byte"
-            packed = " of the decompressed text" if _is_packed(path) else ""
-            line += block.count(b"\n", 0, error.start)
-            raise CorpusError(
-                f"{path!r} {problem} at byte {offset + error.start}{packed} (line "
-                f"{line}). Convert it, e.g. iconv -f LATIN1 -t UTF-8 FILE, or, if only "
-                "a few bytes are invalid, pass errors='replace' (--errors replace)."
-            ) from error
-        yield valid
-        offset, line = offset + len(block), line + block.count(b"\n")
-
-
-def _valid(block: bytes, errors: ErrorHandling) -> bytes:
-    nul = block.find(b"\0")
-    if nul >= 0 and errors == "strict":
-        raise UnicodeDecodeError("utf8", block, nul, nul + 1, "NUL byte")
-    if nul >= 0:
-        block = block.replace(b"\0", "\ufffd".encode())
-    try:
-        block.decode("utf8")  # proves that it is text
-    except UnicodeDecodeError:
-        if errors == "strict":
-            raise
-        block = block.decode("utf8", errors="replace").encode("utf8")
-    return block
-
-
-def _lines_of_file(path: str, block_size: int) -> Iterator[bytes]:
-    rest: list[bytes] = []
-    with _opened(path) as file:
-        while data := file.read(block_size):
-            cut = data.rfind(b"\n") + 1
-            if cut:
-                yield b"".join((*rest, data[:cut]))
-                rest = []
-            if cut < len(data):
-                rest.append(data[cut:])
-    if rest:
-        yield b"".join((*rest, b"\n"))
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
-    if path == STDIN:
-        yield sys.stdin.buffer
-    elif not _is_packed(path):
-        with open(path, "rb") as file:
-            yield file
-    else:
-        import pyarrow as pa
-
-        try:
-            with pa.input_stream(path, compression="detect") as stream:
-                yield stream
-        except OSError as error:
-            raise CorpusError(
-                f"{path!r} cannot be decompressed ({error}). It is damaged, or its "
-                f"ending ({Path(path).suffix}) is not that of its compression."
-            ) from error
-
-
-def _is_packed(path: str) -> bool:
-    return Path(path).suffix in PACKED
-
+from ..util.columns import find_columns
+from ..util.tables import TEXT, format_of, read_table
+from ..util.text_files import (
+    BLOCK_SIZE,
+    UTF8,
+    ErrorHandling,
+    blocks_from_files,
+    checked_files,
+)
 
 # Texts
 
@@ -164,94 +47,64 @@ def _encode(texts: list[str]) -> bytes:
     return joined.encode("utf8", errors="replace")
 
 
-# Columns of JSONL and Parquet
+# Tables
 
 
 def blocks_of(
     paths: Iterable[str | Path],
     *,
-    column: str = "text",
+    column: str | None = None,
     errors: ErrorHandling = "strict",
+    encoding: str = UTF8,
 ) -> Iterator[bytes]:
-    """Read files one after the other: text, JSONL and Parquet, by their endings.
+    """Read files one after the other: text, and a column of tables, by their endings.
 
-    column (str): The column or key that holds the text.
+    column (Optional[str]): The column that holds the text; None looks for it.
     errors (str): "strict" raises for invalid UTF-8 and null, "replace" continues.
     """
-    for path in _checked(paths):
-        suffix = Path(Path(path).stem if _is_packed(path) else path).suffix
-        if suffix in (".jsonl", ".ndjson"):
-            rows = _jsonl_rows(path, column, errors)
-        elif suffix == ".parquet":
-            rows = _parquet_rows(path, column)
+    how: Any = {"errors": errors, "encoding": encoding}
+    for path in checked_files(paths):
+        if format_of(path) is None:
+            yield from blocks_from_files([path], **how)
         else:
-            yield from blocks_from_files([path], errors=errors)
-            continue
-        yield from blocks_from_texts(_texts(rows, path, column, errors))
+            yield from blocks_from_texts(texts_of_table(path, column, **how))
+
+
+def texts_of_table(
+    path: str | Path, column: str | None = None, **how: Any
+) -> Iterator[str]:
+    """Read the texts of a table, as `blocks_of`."""
+    typed = {} if column is None else {TEXT: column}
+    column = find_columns(path, typed, option="column", **how)[TEXT]
+    table = ((row.place, row.cells) for row in read_table(path, only=[column], **how))
+    yield from _texts(table, str(path), column, how.get("errors", "strict"))
 
 
 def _texts(
-    rows: Iterable[tuple[str, Any]], source: str, column: str, errors: ErrorHandling
+    rows: Iterable[tuple[str, dict[str, Any]]],
+    source: str,
+    column: str,
+    errors: ErrorHandling,
 ) -> Iterator[str]:
     """Raise for cells that are not texts; "replace" skips null."""
-    for where, value in rows:
+    for place, cells in rows:
+        if column not in cells:
+            raise _no_column(place, source, column, list(cells))
+        value = cells[column]
         if isinstance(value, str):
             yield value
         elif value is not None or errors == "strict":
             raise CorpusError(
-                f"{where} of {source!r} has {shown(value)} in column {column!r}, which "
+                f"{place} of {source!r} has {shown(value)} in column {column!r}, which "
                 "is not a text. Name another column with column=... (--column); "
                 "errors='replace' (--errors replace) skips null."
             )
 
 
-def _jsonl_rows(
-    path: str, column: str, errors: ErrorHandling
-) -> Iterator[tuple[str, Any]]:
-    number = 0
-    for block in _lines_of_file(path, 1 << 20):
-        for line in block.split(b"\n")[:-1]:
-            number += 1
-            where = f"Line {number:,}"
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line.decode("utf-8-sig", errors))
-            except (ValueError, RecursionError) as error:
-                raise CorpusError(
-                    f"{where} of {path!r} is not a JSON object: {error}."
-                ) from error
-            if not isinstance(row, dict) or column not in row:
-                raise _no_column(where, path, column, row)
-            yield where, row[column]
-
-
-def _parquet_rows(path: str, column: str) -> Iterator[tuple[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    number = 0
-    try:
-        with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            if column not in names:
-                raise _no_column("The schema", path, column, names)
-            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=[column]):
-                for value in batch.column(0).to_pylist():
-                    number += 1
-                    yield f"Row {number:,}", value
-    except (pa.ArrowException, OSError) as error:
-        raise CorpusError(
-            f"{path!r} cannot be read as a Parquet file ({error}). Is it damaged, or "
-            "another kind of file?"
-        ) from error
-
-
-def _no_column(where: str, source: str, column: str, row: Any) -> CorpusError:
-    columns = listed(row) if isinstance(row, dict | list) else shown(row)
+def _no_column(place: str, source: str, column: str, columns: list[str]) -> CorpusError:
     return CorpusError(
-        f"{where} of {source!r} has no column {column!r}, but: {columns}. Name one "
-        "with column=... (--column)."
+        f"{place} of {source!r} has no column {column!r}, but: {listed(columns)}. Name "
+        "one with column=... (--column)."
     )
 
 
@@ -271,7 +124,7 @@ def texts_from_dataset(
     columns = list(dataset.column_names or dataset.features or [column])
     if column not in columns:
         raise _no_column("The table", name, column, columns)
-    rows = ((f"Row {number:,}", row[column]) for number, row in enumerate(dataset, 1))
+    rows = ((f"Row {number:,}", row) for number, row in enumerate(dataset, 1))
     yield from filter(None, _texts(rows, name, column, "replace"))
 
 

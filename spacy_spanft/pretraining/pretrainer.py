@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from ..errors import SpanftError, listed, shown
 from ..util import require
 from ..util.files import check_folder, write_whole
+from ..util.text_files import UTF8, ErrorHandling
 from .collator import SpanMaskingCollator
 from .masking import Masking
 
@@ -40,7 +41,9 @@ class Settings:
     dictionary: Path | None = None
     lang: str = "en"
     max_length: int | None = None
-    errors: Literal["strict", "replace"] = "strict"
+    errors: ErrorHandling = "strict"
+    column: str | None = None
+    encoding: str = UTF8
     from_scratch: bool = False
     epochs: float = 1.0
     steps: int | None = None
@@ -130,7 +133,7 @@ def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None
         raise SpanftError(f"The model {record['model']!r} would be overwritten.")
     before = record if overwrite else json.loads(path.read_bytes())
     for name, value in record.items():
-        if name not in _FREE and before.get(name) != value:
+        if name not in _FREE and before.get(name, value) != value:
             raise SpanftError(
                 f"The training in {str(output)!r} was begun with {name} = "
                 f"{shown(before.get(name))}, not {shown(value)}. Set it as it was, "
@@ -192,7 +195,8 @@ def _make_trainer(
 
     args = _arguments(output, settings)
     with args.main_process_first():  # the others find it in the cache
-        lines = read_lines(files, settings.errors)
+        how: Any = {"errors": settings.errors, "encoding": settings.encoding}
+        lines = read_lines(files, settings.column, **how)
         config = starting_model.load_config(source)
         tokenizer = starting_model.load_tokenizer(source, config)
         length = starting_model.max_length_of(config, tokenizer, settings.max_length)

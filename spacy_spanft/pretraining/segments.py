@@ -1,16 +1,20 @@
 """Text files as sequences of whole words, each as long as the encoder takes."""
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from transformers import TrainerCallback
 
 from ..errors import SpanftError, listed
+from ..ngrams.text import texts_of_table
 from ..util.files import check_source
+from ..util.tables import format_of
+from ..util.text_files import UTF8, ErrorHandling, lines_of
 from .collator import NO_WORD, tells_words, words_in
 
 if TYPE_CHECKING:
@@ -22,25 +26,57 @@ Ints = NDArray[Any]
 
 
 def read_lines(
-    files: Sequence[str | Path], errors: Literal["strict", "replace"]
+    files: Sequence[str | Path],
+    column: str | None = None,
+    *,
+    errors: ErrorHandling = "strict",
+    encoding: str = UTF8,
 ) -> "Dataset":
-    """Read text files, compressed or not, as a data set with the column "text"."""
-    from datasets import load_dataset
+    """Read text files or tables, compressed or not, as a data set of lines.
+
+    column (Optional[str]): The column of tables that holds the text.
+    """
+    from datasets import Dataset, load_dataset
     from datasets.exceptions import DatasetGenerationError
 
     for file in files:
         check_source(file)
     paths = [str(Path(file).absolute()) for file in files]
+    how: Any = {"errors": errors, "encoding": encoding}
     try:
+        if any(map(format_of, paths)):
+            # What names the copy in the cache: a file may have been changed.
+            times = [os.stat(path).st_mtime_ns for path in paths]
+            settings = {"paths": paths, "column": column, "times": times, **how}
+            return Dataset.from_generator(_lines, gen_kwargs=settings)
         return load_dataset(
-            "text", data_files=paths, split="train", encoding_errors=errors
+            "text",
+            data_files=paths,
+            split="train",
+            encoding=encoding,
+            encoding_errors=errors,
         )
     except DatasetGenerationError as error:
         reason = error.__cause__ or error
+        if isinstance(reason, SpanftError):
+            raise reason from error
         raise SpanftError(
-            f"The text in {listed(files)} cannot be read: {reason}. If only a few "
-            "bytes are not UTF-8, pass --errors replace."
+            f"The text in {listed(files)} cannot be read: {reason}. Name its encoding "
+            "(--encoding latin-1), or, if only a few bytes are invalid, pass --errors "
+            "replace."
         ) from error
+
+
+def _lines(
+    paths: list[str], column: str | None, times: list[int], **how: Any
+) -> Iterator[dict[str, str]]:
+    """Yield the lines of text files, and texts of tables with empty lines between."""
+    for path in paths:
+        if format_of(path) is None:
+            yield from ({"text": line} for line in lines_of(path, **how))
+        else:
+            for text in texts_of_table(path, column, **how):
+                yield from ({"text": text}, {"text": ""})
 
 
 class Packer:

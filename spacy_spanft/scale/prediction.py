@@ -17,17 +17,21 @@ from spacy.tokens import Doc
 from spacy.util import import_file
 from tqdm import tqdm
 
+from ..configs.sources import table_columns
 from ..errors import SpanftError, shown
 from ..ml.pairs import SEPARATOR
 from ..util import SEGMENTER, WRITER
 from ..util.cluster import connect_ray
+from ..util.columns import find_columns
 from ..util.files import check_source, check_target, write_whole
 from ..util.gpu import CPU
 from ..util.pipelines import load
+from ..util.tables import Format, columns_of
+from ..util.text_files import UTF8, ErrorHandling
 from ..util.threads import obey_parent, results_in_order
 from . import row_files
 from .parts import Parts, digest_of
-from .row_files import InputFormat, Shape, Source, read_parts
+from .row_files import PREFIX, Shape, Source, read_parts
 from .saved_pipeline import Saved, read_saved
 
 # The predictions for a text by column, in the words of `Doc.to_json`, or the "error".
@@ -49,17 +53,56 @@ class Predicted(NamedTuple):
     n_failures: int
 
 
+def find_source(
+    model: str,
+    path: str,
+    *,
+    format: Format | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    separator: str | None = None,
+    errors: ErrorHandling = "strict",
+    encoding: str = UTF8,
+    prefix: str = "",
+) -> Source:
+    """Return how to read the input of `predict`; columns that are not named are found.
+
+    text (Optional[str]): The column of the texts, or of the first texts of pairs.
+    separator (Optional[str]): Between the texts of a pair; None takes the pipeline's.
+    prefix (str): A prefix for the names of predicted columns; by default "", or
+        "predicted_" if the input has such columns itself.
+    """
+    check_source(path)
+    saved = read_saved(model)
+    given = {"text": text, "text_pair": text_pair}
+    typed = {key: name for key, name in given.items() if name is not None}
+    usual = table_columns(saved.config)
+    if saved.separator is None:
+        usual.pop("text_pair", None)
+    else:
+        usual.setdefault("text_pair", "")
+    how: Any = {
+        "format": format or row_files.input_format(path),
+        "errors": errors,
+        "encoding": encoding,
+    }
+    columns: Any = find_columns(path, typed, usual, **how)
+    separator = separator or saved.separator or SEPARATOR
+    columns |= {"text_pair": columns.get("text_pair")}
+    source = Source(path=path, **columns, separator=separator, prefix=prefix, **how)
+    _check_pairs(saved, source)
+    names = columns_of(path, **how)
+    if not prefix and any(map(row_files.is_own, names)):
+        source = source._replace(prefix=PREFIX)
+    row_files.check_names(names, source)
+    return source
+
+
 def predict(
     model: str,
     input_path: str,
     output: str | Path,
     *,
-    text: str = "text",
-    text_pair: str | None = None,
-    separator: str = SEPARATOR,
-    format: InputFormat | None = None,
-    errors: Literal["strict", "replace"] = "strict",
-    prefix: str = "",
     force: bool = False,
     engine: Literal["local", "ray"] = "local",
     n_process: int = 1,
@@ -67,6 +110,7 @@ def predict(
     gpu_ids: Sequence[int] = (CPU,),
     code: str | None = None,
     progress: bool = False,
+    **columns: Any,
 ) -> Predicted:
     """Predict all rows of a file, in their order.
 
@@ -77,26 +121,23 @@ def predict(
 
     model (str): The pipeline, by name or path.
     input_path (str): Parquet, JSONL, CSV, TSV, or text with one text a line.
-    output (Union[str, Path]): The file to write: .parquet or .jsonl.
-    text (str): The column of the texts, or of the first texts of pairs.
-    separator (str): The pipeline's separator between the texts of a pair.
-    prefix (str): A prefix for the names of predicted columns.
+    output (Union[str, Path]): The file to write: .csv, .jsonl or .parquet.
     force (bool): Whether to overwrite an output.
     address (Optional[str]): The address of a Ray cluster, HOST:PORT.
     gpu_ids (Sequence[int]): The GPUs, for one process each; (-1,) for the CPU.
     code (Optional[str]): A Python file that registers what the pipeline needs.
+    **columns: The columns of the input, and how to read it, as in `find_source`.
     RETURNS (Predicted): The number of rows, and those without a prediction.
     """
     target = Path(output)
     for path in filter(None, (input_path, code)):
         check_source(path)
     check_target(target, [input_path], force=force or Parts(target).is_begun)
-    if target.suffix not in (".parquet", ".jsonl"):
-        raise SpanftError(f"The output {str(target)!r} must end in .parquet or .jsonl.")
-    format = format or row_files.format_of(input_path)
-    source = Source(input_path, format, text, text_pair, separator, errors, prefix)
-    saved = read_saved(model)
-    _check_pairs(saved, source)
+    if target.suffix not in (".csv", ".jsonl", ".parquet"):
+        raise SpanftError(
+            f"The output {str(target)!r} must end in .csv, .jsonl or .parquet."
+        )
+    source, saved = find_source(model, input_path, **columns), read_saved(model)
     gpus = list(gpu_ids)
     if gpus == [CPU] or engine == "ray":
         gpus = gpus[:1] * max(n_process, len(gpus))
@@ -108,7 +149,7 @@ def predict(
         schema = row_files.schema_of(source) if target.suffix == ".parquet" else None
         try:
             with _workers(engine, model, code, gpus, address) as run:
-                predicted, shape = _predict_parts(source, run, parts, progress)
+                predicted, shape, names = _predict_parts(source, run, parts, progress)
         finally:
             load_once.cache_clear()  # the next run may have another of that name
         if digest_of(Path(input_path)) != input_digest:
@@ -116,8 +157,11 @@ def predict(
                 f"{shown(input_path)} was changed while it was predicted. Start again."
             )
         write: Any = row_files.write_jsonl
+        if target.suffix == ".csv":
+            write = partial(row_files.write_csv, columns=names, shape=shape)
+            write = partial(write, prefix=source.prefix)
         if schema is not None:
-            schema = row_files.with_predictions(schema, shape, prefix)
+            schema = row_files.with_predictions(schema, shape, source.prefix)
             write = partial(row_files.write_parquet, schema=schema)
         write_whole(target, partial(write, parts=_rows(source, parts)))
         parts.remove()
@@ -260,9 +304,10 @@ def _workers(
 
 def _predict_parts(
     source: Source, run: Run, parts: Parts, progress: bool
-) -> tuple[Predicted, Shape]:
-    """Predict the parts that are missing or damaged; return all predicted columns."""
+) -> tuple[Predicted, Shape, list[str]]:
+    """Predict the parts that are missing or damaged; return all columns, too."""
     n_rows, n_failures, shape = 0, 0, Shape()
+    names: dict[str, None] = {}  # in their order
 
     def count(results: list[Annotations]) -> None:
         nonlocal n_rows, n_failures
@@ -276,6 +321,7 @@ def _predict_parts(
 
     def missing() -> Iterator[Batch]:
         for number, part in enumerate(read_parts(source)):
+            names.update(dict.fromkeys(name for row in part for name in row.cells))
             results = parts.read(number, len(part))
             if results is None:
                 yield number, [(row.text, row.problem) for row in part]
@@ -293,7 +339,7 @@ def _predict_parts(
             count(results)
     if not n_rows:
         raise SpanftError(f"{shown(source.path)} has no rows.")
-    return Predicted(n_rows, n_failures), shape
+    return Predicted(n_rows, n_failures), shape, list(names)
 
 
 def _rows(source: Source, parts: Parts) -> Iterator[list[dict[str, Any]]]:

@@ -1,34 +1,28 @@
 """Rows of files: read in parts that fit into memory, and written with predictions."""
 
 import csv
+import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    BinaryIO,
-    Literal,
-    NamedTuple,
-    TypeAlias,
-    get_args,
-)
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import join_pair
-from ..training.readers.rows import lines_of
+from ..util import tables
+from ..util.tables import Format, format_of, read_table
+from ..util.text_files import UTF8, ErrorHandling, is_packed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-InputFormat: TypeAlias = Literal["parquet", "jsonl", "csv", "tsv", "txt"]
 # The columns of predictions, and the keys of those that are objects.
 Shape: TypeAlias = dict[str, set[str]]
 COLUMNS = ("label", "cats", "ents", "spans", "error")
+PREFIX = "predicted_"  # where the input has such columns itself
 MOST_ROWS = 2_000  # of a part
-_ROWS_AT_ONCE = 256  # of a Parquet file, whose texts may be long
 
 
 class Source(NamedTuple):
@@ -39,12 +33,19 @@ class Source(NamedTuple):
     """
 
     path: str
-    format: InputFormat
+    format: Format
     text: str
     text_pair: str | None
     separator: str
-    errors: Literal["strict", "replace"]
-    prefix: str
+    errors: ErrorHandling
+    encoding: str = UTF8
+    prefix: str = ""
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The settings of `read_table`."""
+        names = ("format", "errors", "encoding")
+        return {name: getattr(self, name) for name in names}
 
 
 class Row(NamedTuple):
@@ -58,83 +59,53 @@ class Row(NamedTuple):
     problem: str = ""
 
 
-def format_of(path: str) -> InputFormat:
-    """Return the format that a file's name tells."""
-    for suffix in reversed(Path(path).suffixes):  # .gz may come after it
-        for format in get_args(InputFormat):
-            if suffix.lower() == f".{format}":
-                return format  # type: ignore[no-any-return]
-    raise SpanftError(
-        f"The name of {path!r} does not tell its format. Set it with --format: "
-        f"{listed(get_args(InputFormat))}."
-    )
+def input_format(path: str) -> Format:
+    """Return the format of the input, by its ending."""
+    name = Path(path).with_suffix("") if is_packed(path) else Path(path)
+    format = "txt" if name.suffix.lower() == ".txt" else format_of(path)
+    if format is None:
+        raise SpanftError(
+            f"The name of {path!r} does not tell its format. Set it with --format: "
+            "csv, tsv, jsonl, parquet or txt."
+        )
+    return format
+
+
+def is_own(name: str) -> bool:
+    """Whether predictions have a column of that name, such as "label" or "cats.pos"."""
+    return name.partition(".")[0] in COLUMNS
+
+
+def check_names(names: Iterable[str], source: Source) -> None:
+    """Raise for columns of the input that predictions would replace."""
+    prefix = source.prefix
+    own = [x for x in names if x.startswith(prefix) and is_own(x[len(prefix) :])]
+    if own:
+        raise SpanftError(
+            f"Its columns {listed(own)} have names of predictions. Set --prefix."
+        )
 
 
 def read_parts(source: Source) -> Iterator[list[Row]]:
     """Read the input part by part. The same file always has the same parts."""
-    import pyarrow as pa
+    table = read_table(source.path, **source.how, broken="keep")
+    rows = (_row(row, source) for row in table)
+    while part := list(islice(rows, MOST_ROWS)):
+        yield part
 
-    records = _parquet_records if source.format == "parquet" else _text_records
-    rows = (_row(cells, source) for cells in records(source))
+
+def _row(row: tables.Row, source: Source) -> Row:
     try:
-        while part := list(islice(rows, MOST_ROWS)):
-            yield part
-    except (pa.ArrowException, OSError, csv.Error) as error:
-        raise SpanftError(
-            f"{shown(source.path)} cannot be read as {source.format}: {error}."
-        ) from error
-
-
-def _parquet_records(source: Source) -> Iterator[Any]:
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(source.path) as file:
-        for batch in file.iter_batches(_ROWS_AT_ONCE):
-            yield from batch.to_pylist()
-
-
-def _text_records(source: Source) -> Iterator[Any]:
-    """Yield the cells of each row of a text file, which may be compressed."""
-    lines = lines_of(source.path, source.errors)
-    csv.field_size_limit(2**31 - 1)
-    if source.format == "csv":
-        yield from csv.DictReader(lines, strict=True)
-    elif source.format == "tsv":
-        # A quotation mark is only a character, as in GLUE's files.
-        yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    elif source.format == "txt":
-        yield from ({source.text: line.rstrip("\r\n")} for line in lines)
-    else:
-        yield from (_from_json(line) for line in lines if line.strip())
-
-
-def _from_json(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return error
-
-
-def _row(cells: Any, source: Source) -> Row:
-    if not isinstance(cells, dict):
-        return Row({}, problem=f"It is not a JSON object: {shown(cells)}.")
-    try:
-        return Row(cells, _text_of(cells, source))
+        if row.problem:
+            raise SpanftError(f"It {row.problem}")
+        return Row(row.cells, _text_of(row.cells, source))
     except SpanftError as error:
-        # A row of CSV with too many cells has those under None.
-        return Row(
-            {k: v for k, v in cells.items() if k is not None}, problem=str(error)
-        )
+        return Row(row.cells, problem=str(error))
 
 
-def _text_of(cells: dict[Any, Any], source: Source) -> str:
+def _text_of(cells: dict[str, Any], source: Source) -> str:
     """Return the text of a row, or the two texts of a pair joined."""
-    if source.format in ("csv", "tsv") and (None in cells or None in cells.values()):
-        raise SpanftError("It has more cells than the header has columns, or fewer.")
-    if taken := sorted(cells.keys() & {f"{source.prefix}{name}" for name in COLUMNS}):
-        raise SpanftError(
-            f"Its columns {listed(taken)} have names of predictions. Set --prefix."
-        )
+    check_names(cells, source)
     names = [name for name in (source.text, source.text_pair) if name is not None]
     for name in names:
         if not isinstance(cells.get(name), str):
@@ -148,6 +119,36 @@ def _text_of(cells: dict[Any, Any], source: Source) -> str:
         raise SpanftError("It has no text.")
     is_pair = source.text_pair is not None
     return join_pair(texts[0], texts[1], source.separator) if is_pair else texts[0]
+
+
+def write_csv(
+    file: BinaryIO,
+    parts: Iterable[list[dict[str, Any]]],
+    columns: Iterable[str],
+    shape: Shape,
+    prefix: str,
+) -> None:
+    """Write rows as CSV: a column for the score of each label, and JSON for spans.
+
+    columns (Iterable[str]): Those of the input.
+    """
+    cats = f"{prefix}cats"
+    scores = [f"{cats}.{label}" for label in sorted(shape.get("cats", ()))]
+    predicted = [f"{prefix}{x}" for x in COLUMNS if x in shape and x != "cats"]
+    text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
+    writer = csv.DictWriter(text, [*columns, *predicted, *scores])
+    writer.writeheader()
+    for rows in parts:
+        for row in rows:
+            by_label = row.pop(cats, None) or {}
+            row |= {f"{cats}.{label}": score for label, score in by_label.items()}
+            writer.writerow({name: _cell(value) for name, value in row.items()})
+    text.detach()
+
+
+def _cell(value: Any) -> Any:
+    is_nested = isinstance(value, dict | list)
+    return json.dumps(value, ensure_ascii=False, default=str) if is_nested else value
 
 
 def write_jsonl(file: BinaryIO, parts: Iterable[list[dict[str, Any]]]) -> None:
@@ -210,7 +211,7 @@ def schema_of(source: Source) -> "pa.Schema":
     if source.format == "jsonl":
         raise SpanftError(
             "A Parquet file has one type for each column, which JSONL does not. Name a "
-            ".jsonl output."
+            ".jsonl or .csv output."
         )
-    cells = next((row.cells for part in read_parts(source) for row in part), {})
-    return pa.schema([(name, pa.string()) for name in cells])
+    names = tables.columns_of(source.path, **source.how)
+    return pa.schema([(name, pa.string()) for name in names])

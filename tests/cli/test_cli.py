@@ -171,14 +171,13 @@ def test_outputs_are_checked_before_the_work(corpus, tmp_path):
         assert "a.txt' is a file" in run(*args, ok=False).stderr, args
 
 
-@pytest.mark.parametrize("ending", ["TSV", "csv.gz"])
-def test_tables_are_no_texts(ending, tmp_path):
-    """Their headers and labels would be parts of the texts."""
-    path = tmp_path / f"reviews.{ending}"
+@pytest.mark.parametrize("name", ["book.xlsx", "x.json", "docs.spacy"])
+def test_what_is_neither_a_table_nor_text(name, tmp_path):
+    path = tmp_path / name
     path.write_text("text,label\ngood,a\n")
-    for args in (["segment"], ["explain", "none"], ["phrases", "none"]):
-        done = run(*args, "--file", path, ok=False)
-        assert f"reviews.{ending}' is a table" in done.stderr
+    for args in (["segment", "--file"], ["dictionary", "build", "-o", "d.tsv.gz"]):
+        assert f"{name}' is neither a table" in run(*args, path, ok=False).stderr
+    assert "is a file. Name it with --file" in run("segment", path, ok=False).stderr
 
 
 def test_pages_replace_pages_only(tmp_path):

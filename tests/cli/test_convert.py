@@ -134,7 +134,7 @@ def test_pairs_come_back_exactly(pair_nlp, tmp_path):
         for _ in range(200)
     ]
     pairs = [(f"{first}x", f"{second}x") for first, second in pairs]
-    rows = [{"a": first, "b": second, "label": "y"} for first, second in pairs]
+    rows = [{"a": a, "b": b, "label": "xy"[i % 2]} for i, (a, b) in enumerate(pairs)]
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(x) + "\n" for x in rows))
     options = ["--text", "a", "--text-pair", "b", "--separator", "<>"]
     convert(tmp_path / "x.jsonl", tmp_path / "x.spacy", *options)

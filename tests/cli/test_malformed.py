@@ -83,11 +83,12 @@ def simply_read(data, format):
         names, *cells = (line.split("\t") for line in lines)
         if format == "csv":
             names, *cells = filter(None, csv.reader(io.StringIO(text, newline="")))
+        names = [name.strip() for name in names]
         rows = [dict(zip(names, row, strict=True)) for row in cells]
     texts = []
     for row in rows:
         labels = row["label"] if isinstance(row["label"], list) else [row["label"]]
-        texts.append((row["text"], {str(label) for label in labels}))
+        texts.append((row["text"], {str(label).strip() for label in labels}))
     return texts
 
 

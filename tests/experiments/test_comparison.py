@@ -169,7 +169,6 @@ def test_in_a_process_of_its_own(folder):
     [
         ("empty.spacy", None, "There are no rows in 'empty.spacy'"),
         ("a\0b", None, "There is no file 'a"),
-        ("test.tsv", None, r"does not end in \.spacy"),
         ("broken.spacy", None, "'broken.spacy' cannot be read"),
         ("bare.spacy", None, "nothing to find in 'bare.spacy'"),
         ("other.spacy", None, "labels 'C', and .* 'right0' knows none .*: 'A', 'B'"),

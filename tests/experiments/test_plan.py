@@ -213,7 +213,7 @@ def table(*labels, text="a film"):
     ("files", "expected"),
     [
         ({}, "There is no test data in"),
-        ({"test.csv": "words,label\na,A\n"}, "There is no column"),
+        ({"test.csv": "words,label\na,A\n"}, "holds the text: "),
         ({"test_other.csv": "text,label\na film,A,B\n"}, "Line 2"),
         ({"test.csv": "text,label\n"}, "There are no rows in"),
         (

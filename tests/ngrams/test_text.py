@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, SpanftError
-from spacy_spanft.ngrams.text import blocks_from_files, blocks_from_texts, blocks_of
+from spacy_spanft.ngrams.text import blocks_from_texts, blocks_of
+from spacy_spanft.util.text_files import blocks_from_files
 
 LINES = ["new york", "", "naïve \u2028 🙂 text", "two\nlines", "end"]
 JSONL = "".join(
@@ -116,8 +117,7 @@ def test_bytes_that_are_not_text(name, data, message, replaced, tmp_path):
     ("row", "message"),
     [
         ('{"text": "a"', "is not a JSON object: Expecting"),
-        ("[1]", r"has no column 'text', but: 1"),
-        ('{"text": "\udc80"}', "is not a JSON object: 'utf-8' codec"),
+        ("[1]", r"is not a JSON object: it is \[1\]"),
         ("[" * 10**5, "is not a JSON object: "),
         ('{"body": "a"}', "has no column 'text', but: 'body'.*--column"),
         ('{"text": null}', "has None in column 'text'.*replace"),
@@ -140,7 +140,9 @@ def test_wrong_cells_of_parquet(tmp_path):
     with pytest.raises(CorpusError, match=r"Row 4 of .*has None in column 'text'"):
         text_of(path)
     assert text_of(path, errors="replace") == "a\nb\nc\n"
-    with pytest.raises(CorpusError, match="has no column 'body', but: 'id', 'text'"):
+    with pytest.raises(
+        SpanftError, match=r"no column 'body' in .* 'id', 'text'.*--column"
+    ):
         text_of(path, column="body")
     with pytest.raises(CorpusError, match=r"Row 1 of .* has 0 in column 'id'"):
         text_of(path, column="id")

@@ -15,7 +15,7 @@ from spacy_spanft.training.checks import check_config
 from spacy_spanft.training.gold import PLACE
 from spacy_spanft.training.readers.classification import dataset_corpus, table_corpus
 from spacy_spanft.training.readers.held_out import held_out_corpus
-from spacy_spanft.training.readers.rows import columns_of, rows_from_file
+from spacy_spanft.util.tables import columns_of, read_table
 
 TEXTS = ['He said "yes', "It's, well, no", "Perhaps"]
 TABLES = {
@@ -93,7 +93,7 @@ def test_cells_of_csv_may_hold_lines_and_be_long(nlp, write):
     texts = [text for text, _ in read(table_corpus(path, label="a, b"), nlp)]
     assert texts == ["two\nlines", long, "c"]
     places = ["Line 2", "Line 4", "Line 5"]
-    assert [row.place for row in rows_from_file(path)] == places
+    assert [row.place for row in read_table(path)] == places
     examples = table_corpus(path, label="a, b")(nlp)
     assert [example.reference.user_data[PLACE] for example in examples] == places
     assert columns_of(write("x.jsonl", '\n{"a": 1, "b": 2}\n{"c": 3}\n')) == ["a", "b"]

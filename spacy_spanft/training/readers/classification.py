@@ -13,18 +13,10 @@ from spacy.training import Example
 from ...errors import SpanftError, listed, shown
 from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
-from ...ngrams.text import ErrorHandling
+from ...util.tables import Format, Row, read_table
+from ...util.text_files import UTF8, ErrorHandling
 from ..gold import PLACE, SCORE
-from .rows import (
-    DocBins,
-    Format,
-    Incomplete,
-    Row,
-    cell_of,
-    check_length,
-    rows_from_dataset,
-    rows_from_file,
-)
+from .rows import DocBins, Incomplete, cell_of, check_length, rows_from_dataset
 
 Corpus = Callable[[Language], Iterator[Example]]
 NO_PATH = (
@@ -45,6 +37,7 @@ class _Columns(NamedTuple):
     score: str | None
     separator: str
     incomplete: Incomplete
+    label_separator: str | None = None
 
 
 def table_corpus(
@@ -60,8 +53,10 @@ def table_corpus(
     errors: ErrorHandling = "strict",
     limit: int = 0,
     incomplete: Incomplete = "error",
+    encoding: str = UTF8,
+    label_separator: str | None = None,
 ) -> Corpus:
-    """Build `spacy-spanft.TableCorpus.v1`: Examples from a TSV, CSV or JSONL file.
+    """Build `spacy-spanft.TableCorpus.v1`: Examples from CSV, TSV, JSONL or Parquet.
 
     path (Optional[Union[str, Path]]): The file, which may be compressed. A .spacy file,
         or a folder of them, is read as spacy.Corpus.v1 does, whatever the columns.
@@ -74,20 +69,25 @@ def table_corpus(
     score (Optional[str]): The column of a number, which becomes doc.cats["score"], in
         place of labels.
     separator (str): Stands between two texts; that of the pipeline's tokenizer.
-    format (Optional[Literal["tsv", "csv", "jsonl"]]): None goes by the file's ending.
+    format (Optional[Literal["tsv", "csv", "jsonl", "parquet"]]): None goes by the
+        file's ending.
     header (Optional[list[str]]): The names of the columns, if the file has no header.
     errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
     limit (int): Read only so many rows; 0 reads all.
     incomplete (Literal["error", "skip"]): Whether to raise for a row that lacks cells
         or its label, or to skip it, as needed with QQP and SNLI.
+    encoding (str): The encoding of the file, such as "latin-1".
+    label_separator (Optional[str]): Stands between several labels in one cell, such as
+        the comma in "sport,news".
     """
     if path is None:
         raise SpanftError(NO_PATH)
     columns = _Columns(text, text_pair, label, labels, score, separator, incomplete)
+    columns = columns._replace(label_separator=label_separator)
     if format is None and is_docbins(path):
         return DocBins(path, limit=limit)
     how: Any = {"format": format, "header": header, "errors": errors}
-    read = partial(rows_from_file, path, **how, incomplete=incomplete)
+    read = partial(read_table, path, **how, encoding=encoding, broken=incomplete)
     return _corpus(read, shown(str(path)), columns, limit)
 
 
@@ -212,14 +212,15 @@ def _cats_of(rows: Sequence[Row], columns: _Columns) -> list[dict[str, float]]:
         return [{SCORE: _number(row, columns.score)} for row in rows]
     if columns.label is None:
         return [{} for _ in rows]
-    labels = [_labels_of(row, columns.label, columns.labels) for row in rows]
+    labels = [_labels_of(row, columns.label, columns) for row in rows]
     known = columns.labels.values() if columns.labels else sorted(set().union(*labels))
     return [{label: float(label in names) for label in known} for names in labels]
 
 
 def _label_cell(row: Row, setting: str, column: str) -> Any:
     value = cell_of(row, setting, column)
-    if value is None or (isinstance(value, str) and not value.strip()):
+    is_nan = isinstance(value, float) and math.isnan(value)  # in Parquet, no label
+    if value is None or is_nan or (isinstance(value, str) and not value.strip()):
         raise SpanftError(
             f"{row.place} has no label: column {shown(column)} holds {shown(value)}. "
             'Remove such rows, skip them (incomplete = "skip"), or read the texts '
@@ -242,9 +243,11 @@ def _number(row: Row, column: str) -> float:
     return number
 
 
-def _labels_of(row: Row, column: str, new_names: dict[str, str] | None) -> set[str]:
-    """Return the labels of a row, renamed."""
-    value = _label_cell(row, "label", column)
+def _labels_of(row: Row, column: str, columns: _Columns) -> set[str]:
+    """Return the labels of a row, without outer white space, and renamed."""
+    value, new_names = _label_cell(row, "label", column), columns.labels
+    if columns.label_separator is not None and isinstance(value, str):
+        value = [x for x in value.split(columns.label_separator) if x.strip()]
     names = set()
     for label in value if isinstance(value, list) else [value]:
         if not isinstance(label, str | int | float) or not str(label).strip():
@@ -252,7 +255,7 @@ def _labels_of(row: Row, column: str, new_names: dict[str, str] | None) -> set[s
                 f"{row.place} has {shown(label)} for a label. Labels are strings or "
                 "numbers, or lists of them."
             )
-        name = str(label)
+        name = str(label).strip()
         if new_names is not None and name not in new_names:
             raise SpanftError(
                 f"{row.place} has the label {shown(name)}, but labels names only: "

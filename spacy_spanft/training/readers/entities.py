@@ -14,16 +14,10 @@ from spacy.training import Example, biluo_to_iob, iob_to_biluo
 from spacy.vocab import Vocab
 
 from ...errors import SpanftError, listed, shown
-from ...ngrams.text import ErrorHandling
+from ...util.tables import Row, read_table
+from ...util.text_files import UTF8, ErrorHandling, lines_of
 from .classification import NO_PATH, Corpus
-from .rows import (
-    Row,
-    cell_of,
-    check_length,
-    lines_of,
-    rows_from_dataset,
-    rows_from_file,
-)
+from .rows import cell_of, check_length, rows_from_dataset
 
 # The cells of each line: the token first, its tag last.
 Sentence = list[list[str]]
@@ -47,6 +41,7 @@ def conll_corpus(
     spans_key: str | None = None,
     errors: ErrorHandling = "strict",
     limit: int = 0,
+    encoding: str = UTF8,
 ) -> Corpus:
     """Build `spacy-spanft.ConllCorpus.v1`: Examples with entities, from a file.
 
@@ -72,13 +67,14 @@ def conll_corpus(
         Doc whose spans overlap has no entities then.
     errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
     limit (int): Read only so many Docs; 0 reads all.
+    encoding (str): The encoding of the file, such as "latin-1".
     """
     if path is None:
         raise SpanftError(NO_PATH)
     source = shown(str(path))
 
     def read_columns(nlp: Language) -> Iterator[Example]:
-        units = list(_documents(lines_of(path, errors), source))
+        units = list(_documents(lines_of(path, errors, encoding), source))
         if not units:
             raise SpanftError(f"There are no rows in {source}.")
         first = units[0][0]
@@ -95,7 +91,7 @@ def conll_corpus(
             yield _example(nlp, reference, spans_key, gold_tokens)
 
     def read_offsets(nlp: Language) -> Iterator[Example]:
-        rows = list(_annotated_rows(path, source, errors))
+        rows = list(_annotated_rows(path, source, errors, encoding))
         if not any(_offsets(row.cells) for row in rows):
             raise SpanftError(
                 f"No row of {source} has spans with character offsets, such as "
@@ -129,7 +125,7 @@ def ner_dataset_corpus(
     source = f"split {split!r} of {name!r}"
 
     def read() -> Iterator[Sentence]:
-        for place, cells in rows_from_dataset(name, config, split):
+        for place, cells, _ in rows_from_dataset(name, config, split):
             row = Row(f"{place} of {source}", cells)
             words = _strings(row, "tokens", tokens)
             row_tags = _strings(row, "tags", tags)
@@ -245,19 +241,22 @@ def _example(
     return Example(Doc(nlp.vocab, words=words), reference)
 
 
-def _annotated_rows(path: Any, source: str, errors: ErrorHandling) -> Iterator[Row]:
+def _annotated_rows(
+    path: Any, source: str, errors: ErrorHandling, encoding: str = UTF8
+) -> Iterator[Row]:
     """Yield the rows that no annotator has rejected."""
     rows: Iterable[Row] = ()
     if ".json" not in Path(path).suffixes:
-        rows = rows_from_file(path, format="jsonl", errors=errors)
+        how: Any = {"errors": errors, "encoding": encoding}
+        rows = read_table(path, format="jsonl", **how)
     else:
         try:
-            items = json.loads("".join(lines_of(path, errors)))
+            items = json.loads("".join(lines_of(path, errors, encoding)))
             rows = [Row(f"Item {n}", dict(item)) for n, item in enumerate(items, 1)]
         except (ValueError, TypeError, RecursionError) as error:
             message = f"{source} is not a JSON list of objects: {error}"
             raise SpanftError(message) from error
-    for place, cells in rows:
+    for place, cells, _ in rows:
         if cells.get("answer", "accept") == "accept":
             yield Row(f"{place} of {source}", cells)
 

@@ -1,0 +1,130 @@
+"""Scores of one trained pipeline on test data: overall, by label, and confusions."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from spacy.language import Language
+from spacy.scorer import Scorer
+from spacy.tokens import Doc
+from spacy.training import Example
+from wasabi.tables import table
+
+from ..errors import ComparisonError, shown, visible
+from ..training.gold import cats_in, entities_in, has_score, spans_in
+from .measuring import check_labels
+from .metrics import metric_of
+from .task_data import read_examples
+
+_N_CONFUSIONS = 10
+# What is shown of spaCy's scores: by the end of their names.
+_TITLES = {
+    "accuracy": "Accuracy",
+    "macro_f": "Macro F",
+    "macro_auc": "Macro AUC",
+    "micro_f": "Micro F",
+    "matthews": "Matthews correlation",
+    "pearson": "Pearson correlation",
+    "spearman": "Spearman correlation",
+    "p": "Precision",
+    "r": "Recall",
+    "f": "F",
+}
+_WORDS = {"label", "right", "predicted"}
+_PERCENT = {"accuracy", "macro_f", "macro_auc", "micro_f", "p", "r", "f"}
+
+
+class Evaluation(NamedTuple):
+    """The scores of a pipeline.
+
+    n_texts (int): The number of texts.
+    scores (dict[str, float]): The scores, under the names of spaCy and this package.
+    labels (dict[str, dict[str, Any]]): Of each label: how often it is right ("n"), and
+        precision, recall and F ("p", "r", "f").
+    confusions (list[tuple[str, str, int]]): The right label, the predicted one, and how
+        often; the most frequent first. Of exclusive labels only.
+    """
+
+    n_texts: int
+    scores: dict[str, float]
+    labels: dict[str, dict[str, Any]]
+    confusions: list[tuple[str, str, int]]
+
+
+def evaluate(
+    nlp: Language, data: str, columns: Mapping[str, str] | None = None
+) -> Evaluation:
+    """Score a trained pipeline on test data.
+
+    data (str): A table, or any other data that `compare` reads.
+    columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding.
+    """
+    examples = list(read_examples(nlp, data, columns=columns))
+    if not any(example.reference.text.strip() for example in examples):
+        raise ComparisonError(f"All texts of {shown(data)} are empty.")
+    predicted = nlp.pipe(example.predicted for example in examples)
+    pairs = zip(predicted, examples, strict=True)
+    examples = [Example(doc, example.reference) for doc, example in pairs]
+    metric, scores = metric_of(nlp), Scorer(nlp).score(examples)
+    answers = [metric.answers(example) for example in examples]
+    name = metric.name.rpartition("_")[0]
+    prefix = "cats" if metric.name.startswith("cats_") else name
+    docs = [example.reference for example in examples]
+    gold = Counter(label for doc in docs for label in _labels_of(doc, prefix))
+    labels = {"gold": set(gold), "predicted": set[str]()}
+    check_labels(
+        [right for right, _ in answers], labels, metric, nlp.meta["name"], data
+    )
+    by_label = scores.get(f"{prefix}_f_per_type") or scores.get(f"{prefix}_per_type")
+    unknown = {label: {"p": 0.0, "r": 0.0, "f": 0.0} for label in gold}
+    by_label = {**unknown, **by_label} if by_label else {}
+    confusions: list[tuple[str, str, int]] = []
+    values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
+    if prefix == "cats" and "textcat" in map(_factory_of(nlp), nlp.pipe_names):
+        values["cats_macro_auc"] = None  # that of labels that may hold together
+        values["cats_accuracy"] = sum(a == b for a, b in answers) / len(answers)
+        wrong = Counter(answer for answer in answers if answer[0] != answer[1])
+        most = wrong.most_common(_N_CONFUSIONS)
+        confusions = [(right, guess, n) for (right, guess), n in most]
+    return Evaluation(
+        len(examples),
+        {name: value for name, value in values.items() if value is not None},
+        {x: {"n": gold[x], **prf} for x, prf in sorted(by_label.items())},
+        confusions,
+    )
+
+
+def _labels_of(doc: Doc, prefix: str) -> Iterator[str]:
+    if prefix == "cats":
+        return iter(()) if has_score(doc) else cats_in(doc)
+    key = prefix.removeprefix("spans_")
+    return entities_in(doc) if prefix == "ents" else spans_in(doc, key)
+
+
+def _factory_of(nlp: Language) -> Any:
+    return lambda name: nlp.get_pipe_meta(name).factory
+
+
+def to_text(evaluation: Evaluation) -> str:
+    """Return an evaluation as tables for a terminal."""
+    rows = [("Texts", f"{evaluation.n_texts:,}")]
+    for name, value in evaluation.scores.items():
+        end = next(x for x in _TITLES if name.endswith(f"_{x}"))
+        number = f"{value:.1%}" if end in _PERCENT else f"{value:.3f}"
+        rows.append((_TITLES[end], number))
+    by_label = [
+        (visible(x), f"{v['n']:,}", *(f"{v[key]:.1%}" for key in "prf"))
+        for x, v in evaluation.labels.items()
+    ]
+    wrong = [(visible(a), visible(b), f"{n:,}") for a, b, n in evaluation.confusions]
+    parts = [
+        table(rows, aligns=("l", "r")),
+        _table(("label", "n", "precision", "recall", "F"), by_label),
+        _table(("right", "predicted", "n"), wrong),
+    ]
+    return "\n".join(part.strip("\n") + "\n" for part in parts if part)
+
+
+def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    aligns: Any = ["l" if name in _WORDS else "r" for name in header]
+    return table(rows, header=header, divider=True, aligns=aligns) if rows else ""

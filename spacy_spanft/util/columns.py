@@ -1,0 +1,182 @@
+"""Which columns of a table hold the texts, and the labels or scores."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from ..errors import SpanftError, listed, meant, shown
+from .tables import TEXT, read_table
+
+# What a table must have beside texts.
+Answer: TypeAlias = Literal["nothing", "label", "score", "either"]
+TEXTS = (TEXT, "text_pair")
+ANSWERS: dict[Answer, tuple[str, ...]] = {
+    "nothing": (),
+    "label": ("label",),
+    "score": ("score",),
+    "either": ("label", "score"),
+}
+SETTINGS = (*TEXTS, *ANSWERS["either"])
+_PAIRS = [("premise", "hypothesis")]
+_PAIRS += [(f"{name}1", f"{name}2") for name in ("sentence", "question", TEXT)]
+_N_SAMPLED = 1_000
+_LONGEST_NAME = 5  # words of a column's name; a longer one is a text
+_WORD = re.compile(r"[^\W\d_]{2}")
+
+Sample: TypeAlias = dict[str, list[Any]]
+
+
+def find_columns(
+    path: str | Path,
+    typed: Mapping[str, str] | None = None,
+    usual: Mapping[str, str] | None = None,
+    answer: Answer = "nothing",
+    option: str | None = None,
+    **how: Any,
+) -> dict[str, str]:
+    """Return the columns of a table: of the "text", and of the "label" or "score".
+
+    They are the typed ones, or the usual ones, or "text", "label" and "score", or the
+    only ones that can be meant. Labels that are numbers with decimals are scores.
+
+    typed (Optional[Mapping[str, str]]): The columns that the user named.
+    usual (Optional[Mapping[str, str]]): Those of other data, if the table has them.
+    answer (str): What is needed beside texts.
+    option (Optional[str]): The option that names the column, for errors.
+    **how: The settings of `read_table`.
+    """
+    sample, source = _sample(path, how), shown(str(path))
+    columns, wanted = dict(typed or {}), ANSWERS[answer]
+    for setting, name in columns.items():
+        if name not in sample:
+            raise SpanftError(
+                f"There is no column {shown(name)} in {source}. It has: "
+                f"{listed(sample)}.{meant(name, sample)} Name the right one with "
+                f"--{option or setting.replace('_', '-')}."
+            )
+    for setting, name in (usual or {}).items():
+        is_wanted = setting in TEXTS or setting in wanted
+        if is_wanted and name in sample and name not in columns.values():
+            columns.setdefault(setting, name)
+    is_open = not columns.keys() & {*TEXTS}
+    if is_open and (answer == "either" or "text_pair" in (usual or {})):
+        columns |= _pair(sample)
+    if TEXT not in columns:
+        columns[TEXT] = _text(sample, columns, source, option or "text")
+    if wanted and not columns.keys() & set(wanted):
+        columns |= _answer(sample, columns, answer, source)
+    return columns
+
+
+def guess_of(columns: Mapping[str, str], typed: Mapping[str, str]) -> str:
+    """Return "text: question, label: kind", or "" if nothing of it is a guess."""
+    names = {x: columns[x] for x in SETTINGS if x in columns}
+    if all(name in (setting, typed.get(setting)) for setting, name in names.items()):
+        return ""
+    return ", ".join(f"{setting}: {name}" for setting, name in names.items())
+
+
+def has_decimals(values: Iterable[Any]) -> bool:
+    """Whether all values are numbers, and not all of them whole."""
+    try:
+        numbers = [float(value) for value in values if not isinstance(value, bool)]
+    except (TypeError, ValueError):
+        return False
+    return all(map(math.isfinite, numbers)) and any(n % 1 for n in numbers)
+
+
+def _sample(path: str | Path, how: Mapping[str, Any]) -> Sample:
+    """Return the cells of the first rows by column, without empty ones."""
+    sample: Sample = {}
+    rows = list(islice(read_table(path, **{**how, "broken": "keep"}), _N_SAMPLED))
+    for row in rows:
+        for name, cell in row.cells.items():
+            cells = sample.setdefault(name, [])
+            if not row.problem and cell not in (None, "") and cell == cell:  # no NaN
+                cells.append(cell)
+    if not rows:
+        raise SpanftError(f"There are no rows in {shown(str(path))}.")
+    if not sample:
+        place, _, problem = rows[0]
+        raise SpanftError(f"{place} of {shown(str(path))} {problem or 'is empty.'}")
+    return sample
+
+
+def _pair(sample: Sample) -> dict[str, str]:
+    pairs = [pair for pair in _PAIRS if {*pair} <= sample.keys()]
+    return dict(zip(TEXTS, pairs[0], strict=True)) if len(pairs) == 1 else {}
+
+
+def _named(name: str, sample: Iterable[str]) -> str | None:
+    return next((column for column in sample if column.lower() == name), None)
+
+
+def _text(sample: Sample, taken: Mapping[str, str], source: str, option: str) -> str:
+    names = [name for name in sample if name not in taken.values()]
+    if named := _named(TEXT, names):
+        return named
+    texts = [name for name in names if _is_text(sample[name])]
+    texts = [name for name in texts if not _repeats(sample[name])] or texts
+    texts = names if len(names) == 1 else texts
+    if len(texts) != 1:
+        raise _ask("text", texts or list(sample), source, option)
+    if len(texts[0].split()) > _LONGEST_NAME:
+        raise _no_header(source, texts[0], "has the length of a text")
+    return texts[0]
+
+
+def _answer(
+    sample: Sample, taken: Mapping[str, str], answer: Answer, source: str
+) -> dict[str, str]:
+    rest = [name for name in sample if name not in taken.values()]
+    named = filter(None, (_named(name, rest) for name in ANSWERS[answer]))
+    names = list(islice(named, 1)) or rest
+    if len(names) > 1 and answer != "score":
+        names = [name for name in names if _repeats(sample[name])]
+    if (len(names) > 1 and answer == "score") or (not names and answer == "either"):
+        names = [name for name in rest if has_decimals(sample[name])]
+    setting = ANSWERS[answer][0]
+    if len(names) != 1:
+        raise _ask(setting, names or rest, source, setting)
+    values = sample[names[0]]
+    if names[0] in [str(value).strip() for value in values]:
+        raise _no_header(source, names[0], "is a label of other rows, too")
+    is_score = answer == "either" and (
+        has_decimals(values) or names[0].lower() == "score"
+    )
+    return {"score" if is_score else setting: names[0]}
+
+
+def _ask(setting: str, names: Sequence[str], source: str, option: str) -> SpanftError:
+    if not names:
+        return SpanftError(f"{source} has no column for the {setting}, only texts.")
+    return SpanftError(
+        f"Which column of {source} holds the {setting}: {listed(names)}? Name it with "
+        f"--{option}."
+    )
+
+
+def _no_header(source: str, name: str, reason: str) -> SpanftError:
+    return SpanftError(
+        f"The first line of {source} is no header, but a row: {shown(name)} {reason}. "
+        "Add a line with the names of the columns."
+    )
+
+
+def _is_text(values: Sequence[Any]) -> bool:
+    """Whether most values have several words, or are not in Latin script."""
+    n_texts = sum(
+        isinstance(value, str)
+        and bool(_WORD.search(value))
+        and (" " in value.strip() or not value.isascii())
+        for value in values
+    )
+    return 2 * n_texts > len(values)
+
+
+def _repeats(values: Sequence[Any]) -> bool:
+    """Whether there are several values, each twice or more in the mean."""
+    return 1 < len({str(value) for value in values}) <= max(2, len(values) / 2)

@@ -1,0 +1,206 @@
+"""Tables of any format, row by row: CSV, TSV, JSONL and Parquet, or lines of text."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from ..errors import CorpusError, SpanftError, counted, listed, shown
+from .text_files import UTF8, ErrorHandling, checked_files, is_packed, lines_of
+
+Format: TypeAlias = Literal["tsv", "csv", "jsonl", "parquet", "txt"]
+Broken: TypeAlias = Literal["error", "skip", "keep"]
+FORMATS: dict[str, Format] = {
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+_OTHERS = (".xls", ".xlsx", ".ods", ".docx", ".pdf", ".zip", ".json", ".spacy")
+TEXT = "text"
+# The csv module refuses cells longer than 131,072 characters unless told otherwise.
+_LONGEST_CELL = 2**31 - 1
+_ROWS_AT_ONCE = 256  # of a Parquet file, whose texts may be long
+
+
+class Row(NamedTuple):
+    """A row.
+
+    place (str): Where it stands, for messages: "Line 3".
+    cells (dict[str, Any]): The values by column.
+    problem (str): What is wrong with it: "has 3 cells, but ..."; "" if nothing is.
+    """
+
+    place: str
+    cells: dict[str, Any]
+    problem: str = ""
+
+
+def format_of(path: str | Path) -> Format | None:
+    """Return the format of a table, by its ending; None for a file that may be text."""
+    file = Path(path)
+    suffix = (file.with_suffix("") if is_packed(file) else file).suffix.lower()
+    if suffix in _OTHERS:
+        raise CorpusError(
+            f"{shown(str(path))} is neither a table nor text. Save it as CSV, or as "
+            "JSONL with an object per line."
+        )
+    return FORMATS.get(suffix)
+
+
+def read_table(
+    path: str | Path,
+    *,
+    format: Format | None = None,
+    header: Sequence[str] | None = None,
+    errors: ErrorHandling = "strict",
+    encoding: str = UTF8,
+    broken: Broken = "error",
+    only: Sequence[str] | None = None,
+) -> Iterator[Row]:
+    """Read a table row by row. CSV, TSV and JSONL may be compressed (.gz, .bz2, .zst).
+
+    All cells of TSV and CSV are strings. In TSV every tab separates and a quotation
+    mark is an ordinary character, as in GLUE's files; CSV has quoted cells, with
+    commas between them, or semicolons, tabs or bars if its header has no commas.
+
+    path (Union[str, Path]): The file; of text (.txt), each line is a row.
+    format (Optional[str]): None goes by the file's ending.
+    header (Optional[Sequence[str]]): The names of the columns, if the file has none.
+    broken (Literal["error", "skip", "keep"]): What to do with rows that lack cells.
+        "keep" yields what is no JSON object, too, with its problem.
+    only (Optional[Sequence[str]]): The columns to read of Parquet.
+    """
+    source = shown(str(path))
+    checked_files([path])
+    format = format or format_of(path)
+    if format is None:
+        raise SpanftError(
+            f"{source} does not end in .csv, .tsv, .jsonl or .parquet. Rename it, or "
+            'set format = "tsv" (--format tsv, where a command has it).'
+        )
+    if format == "parquet":
+        rows = _parquet_rows(path, only)
+    else:
+        lines = lines_of(path, errors, encoding)
+        rows = _rows_of_lines(lines, format, source, header)
+    for row in rows:
+        if row.problem and (broken == "error" or (broken == "skip" and not row.cells)):
+            raise CorpusError(f"{row.place} of {source} {row.problem}")
+        if not row.problem or broken == "keep":
+            yield row
+
+
+def columns_of(path: str | Path, **how: Any) -> list[str]:
+    """Return the header of a table, or the keys of its first JSON object."""
+    how = {"format": format_of(path), "errors": "replace", **how}
+    if how["format"] in ("csv", "tsv") and not how.pop("header", None):
+        # A table may have no rows.
+        lines = lines_of(path, how["errors"], how.get("encoding", UTF8))
+        cells = _split(lines, how["format"], shown(str(path)), None)
+        return next((row for _, row in cells), [])
+    return next((list(row.cells) for row in read_table(path, **how)), [])
+
+
+def _rows_of_lines(
+    lines: Iterator[str], format: Format, source: str, header: Sequence[str] | None
+) -> Iterator[Row]:
+    if format == "txt":
+        for number, line in enumerate(lines, 1):
+            yield Row(f"Line {number}", {TEXT: line.rstrip("\r\n")})
+    elif format == "jsonl":
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield _json_row(f"Line {number}", line)
+    else:
+        cells = _split(lines, format, source, header)
+        yield from _rows_of_cells(cells, source, header)
+
+
+def _split(
+    lines: Iterator[str], format: Format, source: str, header: Sequence[str] | None
+) -> Iterator[tuple[str, list[str]]]:
+    """Split the lines of TSV or CSV into rows of cells, each with its place."""
+    csv.field_size_limit(_LONGEST_CELL)
+    first = next(lines, "")
+    style: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+    if format == "csv":
+        style = {"delimiter": _delimiter_of(first, len(header or ()))}
+    reader = csv.reader(chain([first], lines), strict=True, **style)
+    line = 1
+    is_header = not header
+    try:
+        for cells in reader:
+            if cells:
+                names = [cell.strip() for cell in cells]
+                yield f"Line {line}", names if is_header else cells
+                is_header = False
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise SpanftError(
+            f"Line {line} of {source} is not valid CSV: {error}. Is a quotation mark "
+            "in it never closed?"
+        ) from error
+
+
+def _delimiter_of(line: str, n_columns: int) -> str:
+    """Return the comma, or what else separates the first line into several cells."""
+    n_cells = {
+        mark: len(next(csv.reader([line], delimiter=mark), [])) for mark in ",;\t|"
+    }
+    is_right = [mark for mark, n in n_cells.items() if n > 1 and n_columns in (0, n)]
+    return is_right[0] if is_right else ","
+
+
+def _rows_of_cells(
+    lines: Iterator[tuple[str, list[str]]], source: str, header: Sequence[str] | None
+) -> Iterator[Row]:
+    columns = list(header) if header else next(lines, ("", []))[1]
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise SpanftError(f"The header of {source} has {shown(twice)} twice.")
+    n_columns = len(columns)
+    for place, cells in lines:
+        problem = ""
+        if len(cells) != n_columns:
+            problem = (
+                f"has {counted(len(cells), 'cell')}, but the table has "
+                f"{counted(n_columns, 'column')}: {listed(columns)}. In CSV, a "
+                'cell with commas in it must be quoted: "one, two".'
+            )
+            cells = [*cells[:n_columns], *[None] * (n_columns - len(cells))]  # type: ignore[list-item]
+        yield Row(place, dict(zip(columns, cells, strict=True)), problem)
+
+
+def _json_row(place: str, line: str) -> Row:
+    try:
+        cells = json.loads(line)
+        reason = f"it is {shown(cells)}"
+    except (ValueError, RecursionError) as error:
+        cells, reason = None, str(error)
+    if isinstance(cells, dict):
+        return Row(place, cells)
+    return Row(place, {}, f"is not a JSON object: {reason}.")
+
+
+def _parquet_rows(path: str | Path, only: Sequence[str] | None) -> Iterator[Row]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            columns = None if only is None else [x for x in only if x in names]
+            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
+                for cells in batch.to_pylist():
+                    number += 1
+                    yield Row(f"Row {number}", cells)
+    except (pa.ArrowException, OSError) as error:
+        raise CorpusError(
+            f"{shown(str(path))} cannot be read as a Parquet file ({error}). Is it "
+            "damaged, or another kind of file?"
+        ) from error

@@ -1,0 +1,178 @@
+"""Text files, also compressed or in another encoding, as blocks of bytes or as lines.
+
+A block is whole lines of valid UTF-8, the last one with its newline: large enough for
+array operations, and small enough that a file of any size streams through.
+"""
+
+import codecs
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+from ..errors import CorpusError, SpanftError, shown
+
+ErrorHandling: TypeAlias = Literal["strict", "replace"]
+
+BLOCK_SIZE = 1 << 22
+STDIN = "-"
+PACKED = (".gz", ".bz2", ".zst")
+UTF8 = "utf-8"
+_BOM = b"\xef\xbb\xbf"
+
+
+def blocks_from_files(
+    paths: Iterable[str | Path],
+    *,
+    errors: ErrorHandling = "strict",
+    encoding: str = UTF8,
+    block_size: int = BLOCK_SIZE,
+) -> Iterator[bytes]:
+    """Read text files, including compressed ones (.gz, .bz2, .zst).
+
+    paths (Iterable[Union[str, Path]]): The files; "-" is the standard input.
+    errors (str): "strict" raises at the first NUL byte or invalid sequence, "replace"
+        puts U+FFFD in its place.
+    encoding (str): The encoding of the files, such as "latin-1".
+    block_size (int): How many bytes to read at once.
+    YIELDS (bytes): Whole lines, in UTF-8.
+    """
+    for path in checked_files(paths):
+        yield from _valid_blocks(path, errors, encoding, block_size)
+
+
+def lines_of(
+    path: str | Path, errors: ErrorHandling, encoding: str = UTF8
+) -> Iterator[str]:
+    r"""Read the lines of a file, compressed or not, with their ends: \n, \r\n or \r."""
+    for block in blocks_from_files([path], errors=errors, encoding=encoding):
+        yield from io.StringIO(block.decode("utf8"), newline="")
+
+
+def checked_files(paths: Iterable[str | Path]) -> list[str]:
+    """Raise for a missing file before the first one is read, not after an hour."""
+    files = [str(path) for path in paths]
+    for path in files:
+        if os.path.isdir(path):
+            raise CorpusError(f"{path!r} is a folder. Name the text files in it.")
+        if path != STDIN and not os.path.exists(path):
+            raise CorpusError(
+                f"There is no file {path!r}. Paths are relative to the current "
+                f"folder, {os.getcwd()!r}."
+            )
+    return files
+
+
+def is_packed(path: str | Path) -> bool:
+    """Whether a file is compressed, by its ending."""
+    return Path(path).suffix.lower() in PACKED
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise for an encoding that Python does not know."""
+    try:
+        "".encode(encoding)
+    except LookupError as error:
+        raise SpanftError(
+            f"encoding is {shown(encoding)}, but must be one that Python knows, such "
+            "as utf-8, latin-1, cp1252 or utf-16."
+        ) from error
+
+
+def _valid_blocks(
+    path: str, errors: ErrorHandling, encoding: str, block_size: int
+) -> Iterator[bytes]:
+    offset, line = 0, 1
+    for block in _lines_of_file(path, block_size, encoding, errors):
+        if offset == 0 and block.startswith(_BOM):
+            block, offset = block[len(_BOM) :], len(_BOM)
+        try:
+            valid = _valid(block, errors)
+        except UnicodeDecodeError as error:
+            problem = "is not valid UTF-8"
+            if block[error.start] == 0:
+                problem = "is not UTF-8 text, but holds a NUL byte"
+            packed = " of the decompressed text" if is_packed(path) else ""
+            line += block.count(b"\n", 0, error.start)
+            raise CorpusError(
+                f"{path!r} {problem} at byte {offset + error.start}{packed} (line "
+                f"{line}). Name its encoding (--encoding latin-1, or utf-16), or, if "
+                "only a few bytes are invalid, pass errors='replace' (--errors "
+                "replace)."
+            ) from error
+        yield valid
+        offset, line = offset + len(block), line + block.count(b"\n")
+
+
+def _valid(block: bytes, errors: ErrorHandling) -> bytes:
+    nul = block.find(b"\0")
+    if nul >= 0 and errors == "strict":
+        raise UnicodeDecodeError("utf8", block, nul, nul + 1, "NUL byte")
+    if nul >= 0:
+        block = block.replace(b"\0", "\ufffd".encode())
+    try:
+        block.decode("utf8")  # proves that it is text
+    except UnicodeDecodeError:
+        if errors == "strict":
+            raise
+        block = block.decode("utf8", errors="replace").encode("utf8")
+    return block
+
+
+def _lines_of_file(
+    path: str, block_size: int, encoding: str, errors: ErrorHandling
+) -> Iterator[bytes]:
+    rest: list[bytes] = []
+    with _opened(path) as file:
+        for data in _utf8(file, path, block_size, encoding, errors):
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                yield b"".join((*rest, data[:cut]))
+                rest = []
+            if cut < len(data):
+                rest.append(data[cut:])
+    if rest:
+        yield b"".join((*rest, b"\n"))
+
+
+def _utf8(
+    file: BinaryIO, path: str, size: int, encoding: str, errors: ErrorHandling
+) -> Iterator[bytes]:
+    """Yield the data of a file part by part, from its encoding to UTF-8."""
+    check_encoding(encoding)
+    decoder: Any = None
+    if codecs.lookup(encoding).name != UTF8:
+        decoder = codecs.getincrementaldecoder(encoding)(errors)
+    try:
+        while data := file.read(size):
+            yield data if decoder is None else decoder.decode(data).encode()
+        if decoder is not None:
+            yield decoder.decode(b"", final=True).encode()
+    except UnicodeError as error:
+        raise CorpusError(
+            f"{path!r} cannot be read as {encoding}: {error}. Name its encoding with "
+            "encoding=... (--encoding)."
+        ) from error
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    if path == STDIN:
+        yield sys.stdin.buffer
+    elif not is_packed(path):
+        with open(path, "rb") as file:
+            yield file
+    else:
+        import pyarrow as pa
+
+        try:
+            with pa.input_stream(path, compression="detect") as stream:
+                yield stream
+        except OSError as error:
+            raise CorpusError(
+                f"{path!r} cannot be decompressed ({error}). It is damaged, or its "
+                f"ending ({Path(path).suffix}) is not that of its compression."
+            ) from error

@@ -1,0 +1,185 @@
+"""One way to treat a table: the same rows in all commands, or one line of why not."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from spacy_spanft import NgramDictionary
+from spacy_spanft.configs.sources import check_table
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.util.columns import find_columns, guess_of
+from spacy_spanft.util.tables import read_table
+
+from ..commands import run
+from .conftest import texts
+
+ROWS = [
+    {"id": str(n), "question": text, "kind": ("good", "bad")[n % 2]}
+    for n, text in enumerate(texts(8))
+]
+TABLES = ["t.csv", "t.tsv", "t.jsonl", "t.parquet", "semicolons.csv"]
+GUESS = "ℹ text: question"
+BUILD = ("--min-count", 1, "--n-process", 1, "-q")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name, rows=ROWS, encoding="utf8"):
+    path = Path(name)
+    if path.suffix == ".parquet":
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    else:
+        mark = {"t.tsv": "\t", "semicolons.csv": ";"}.get(name, ",")
+        with path.open("w", encoding=encoding, newline="") as file:
+            writer = csv.DictWriter(file, [*rows[0]], delimiter=mark)
+            writer.writeheader()
+            writer.writerows(rows)
+    return name
+
+
+def labeled(labels, name="x.csv"):
+    rows = [{"text": f"text {n}", "kind": label} for n, label in enumerate(labels)]
+    return write(name, rows)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_each_command_reads_the_same_rows_and_says_which(model, name):
+    write(name)
+    assert [row.cells for row in read_table(name)] == ROWS
+    done = run("spanft", "init", "x.cfg", "--train", name, "--transformer", "x/y")
+    assert f"{GUESS}, label: kind\n" in done.stderr
+    assert "good: 3 (50%), bad: 3 (50%)" in done.stderr
+    done = run("spanft", "convert", name, "x.spacy")
+    assert done.stderr.startswith(f"{GUESS}, label: kind\n✔ x.spacy: 8 texts")
+    done = run("spanft", "evaluate", model, name, "--output", "scores.json")
+    assert done.stderr.startswith(f"{GUESS}, label: kind\n")
+    scores = json.loads(Path("scores.json").read_text())
+    assert scores["n_texts"] == 8
+    assert {x: v["n"] for x, v in scores["labels"].items()} == {"good": 4, "bad": 4}
+    done = run("spanft", "predict", model, name, "x.csv")
+    assert done.stderr.startswith(f"{GUESS}\n")
+    predicted = [row.cells for row in read_table("x.csv")]
+    assert [row["question"] for row in predicted] == [row["question"] for row in ROWS]
+    right = sum(row["label"] == row["kind"] for row in predicted)
+    assert scores["scores"]["cats_accuracy"] == right / 8
+    assert sum(n for *_, n in scores["confusions"]) == 8 - right
+    done = run("spanft", "segment", "--file", name, "--jsonl")
+    assert done.stderr == f"{GUESS}\n"
+    read = [json.loads(line)["text"] for line in done.stdout.splitlines()]
+    assert read == [row["question"] for row in ROWS]
+    run("spanft", "dictionary", "build", name, "-o", "x.tsv.gz", *BUILD)
+    expected = dict(NgramDictionary.from_texts(read, min_count=1))
+    assert dict(NgramDictionary.from_disk("x.tsv.gz")) == expected
+
+
+def test_latin_1_is_named_in_each_command(model):
+    write(
+        "t.csv",
+        [{**row, "question": f"Café {n}"} for n, row in enumerate(ROWS)],
+        "latin-1",
+    )
+    for args in (
+        *(("init", "x.cfg", "--transformer", "x/y", "--train", "t.csv"),),
+        *(("convert", "t.csv", "x.spacy"), ("evaluate", model, "t.csv")),
+        *(("predict", model, "t.csv", "x.jsonl"), ("segment", "--file", "t.csv")),
+        ("dictionary", "build", "t.csv", "-o", "x.tsv.gz", *BUILD),
+    ):
+        done = run("spanft", *args, ok=False)
+        assert "not valid UTF-8 at byte 23 (line 2)" in done.stderr, args
+        assert "--encoding latin-1" in done.stderr
+        run("spanft", *args, "--encoding", "latin-1")
+    assert "café 3" in NgramDictionary.from_disk("x.tsv.gz")
+    with pytest.raises(SpanftError, match="encoding is 'klingon', but must be one"):
+        next(read_table("t.csv", encoding="klingon"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([{"Text": "a b", "LABEL": 1}], {"text": "Text", "label": "LABEL"}),
+        ([{"text": "a", "x": 0.5}, {"text": "b", "x": 1}], {"score": "x"}),
+        ([{"sentence1": "a", "sentence2": "b", "y": 1}], {"text_pair": "sentence2"}),
+        ([{"title": "One two", "body": "Of four", "y": 1}], "text: 'title', 'body'"),
+        ([{"text": "a", "x": n, "y": -n} for n in (1, 2, 1, 2)], "label: 'x', 'y'"),
+        ([{"text": "a"}], "no column for the label, only texts"),
+        ([{"One text": "Two texts", "good": "good"}], "no header, but a row: 'good'"),
+    ],
+)
+def test_columns_are_guessed_where_one_choice_is_sensible(rows, expected):
+    write("t.jsonl", rows)
+    if isinstance(expected, str):
+        with pytest.raises(SpanftError, match=expected):
+            find_columns("t.jsonl", answer="either")
+    else:
+        assert expected.items() <= find_columns("t.jsonl", answer="either").items()
+    typed = {"text": "question"}
+    assert guess_of({"text": "question", "label": "label"}, typed) == ""
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a"] * 9, "Every text of 'x.csv' has the label 'a'"),
+        ([*"abcdefgh"], "Each of the 8 rows of 'x.csv' has a label of its own"),
+        (
+            [*"ab"],
+            "Each of the 2 rows .* Add rows, or name another column with --label",
+        ),
+    ],
+)
+def test_labels_that_nothing_can_be_learned_from(labels, message):
+    with pytest.raises(SpanftError, match=message):
+        check_table(labeled(labels), {"label": "kind"})
+    if len(labels) > 2:  # in a small file for tests, each row may have another label
+        done = run("spanft", "convert", "x.csv", "x.spacy", ok=False)
+        assert re.search(message, done.stderr)
+
+
+def test_labels_that_look_like_something_else():
+    labeled(["sport,news", "sport,art", "news,art"] * 3)
+    command = ("spanft", "convert", "x.csv", "x.spacy")
+    done = run(*command)
+    assert 'If these are several labels, add --label-separator ","' in done.stderr
+    done = run(*command, "--label-separator", ",")
+    assert "sport: 6" in done.stderr
+    assert "--label-separator" not in done.stderr
+    labeled([" a", "a ", "b", ""])
+    assert "Line 5 of 'x.csv' has no label" in run(*command, ok=False).stderr
+    labeled([" a", "a ", "b", "b"])
+    assert "a: 2 (50%), b: 2 (50%)" in run(*command).stderr
+    labeled(["1.5", "2.5", "2"])
+    assert "ℹ text: text, score: kind\n" in run(*command).stderr
+    assert "scores from 1.5 to 2.5" in run(*command).stderr
+    assert "If these are scores, use --score" in run(*command, "--label", "kind").stderr
+
+
+def test_a_file_with_columns_of_predictions_gets_a_prefix(model):
+    write("t.csv", [{"text": "New York", "label": "x", "error": "y"}, {"text": "a"}])
+    done = run("spanft", "predict", model, "t.csv", "o.csv")
+    assert "ours begin with predicted_" in done.stderr
+    names = [*next(read_table("o.csv")).cells]
+    assert names[:4] == ["text", "label", "error", "predicted_label"]
+    assert names[-2:] == ["predicted_cats.bad", "predicted_cats.good"]
+    (row, _) = read_table("o.csv")
+    assert json.loads(row.cells["predicted_ents"])[0]["label"] == "CITY"
+
+
+def test_columns_are_checked_before_a_pipeline_is_loaded(tmp_path, model):
+    (tmp_path / "broken").mkdir()
+    for name in ("meta.json", "config.cfg"):
+        (tmp_path / "broken" / name).write_bytes((model / name).read_bytes())
+    write("t.csv", [{"title": "One two", "body": "Three four", "label": "x"}])
+    commands = ("predict", "broken", "t.csv", "o.csv"), ("evaluate", "broken", "t.csv")
+    for args in (*commands, ("explain", "broken", "--file", "t.csv")):
+        done = run("spanft", *args, ok=False)
+        assert "Which column of 't.csv' holds the text: 'title', 'body'?" in done.stderr
