@@ -78,7 +78,8 @@ def folder(tmp_path_factory):
 
 
 def save(path, rows):
-    docs = [spacy.blank("en")(text) for text, _ in rows]
+    nlp = spacy.blank("en")
+    docs = [nlp(text) for text, _ in rows]
     for doc, (_, cats) in zip(docs, rows, strict=True):
         doc.cats = {label: float(value) for label, value in cats.items()}
     DocBin(docs=docs).to_disk(path)
