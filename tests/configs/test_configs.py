@@ -145,7 +145,7 @@ def test_pairs_and_scores_train(task, arm, paired, bert, tmp_path):
 )
 def test_entities_and_spans_train(head, arm, entities, bert, tmp_path):
     config = CONFIGS / f"{head}_{arm}.cfg"
-    nlp, _ = train(config, entities, bert, tmp_path, n_steps=60)
+    nlp, _ = train(config, entities, bert, tmp_path, n_steps=40)
     is_spancat = head == "spancat"
     score = "spans_sc_f" if is_spancat else "ents_f"
     assert nlp.meta["performance"][score] == 1.0

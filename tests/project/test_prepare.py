@@ -101,13 +101,14 @@ def test_files(layout, tmp_path):
 
 def test_every_metric_is_known_to_compare():
     factories = {"single": "textcat", "pair": "textcat", "score": "text_regressor"}
+    nlp = spacy.blank("en")
     for task in TASKS.values():
-        nlp = spacy.blank("en")
         component = nlp.add_pipe(factories.get(task.kind, "ner"))
         for label in task.labels:
             component.add_label(label)
         metric = metric_of(nlp, task.metric, task.positive_label)
         assert metric.name == task.metric
+        nlp.remove_pipe(nlp.pipe_names[0])
 
 
 def test_in_three():
