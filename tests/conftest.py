@@ -8,22 +8,15 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import catalogue
 import pytest
-import spacy
-from hypothesis import settings
 
+# Nothing heavy: the process that hands out the tests to others runs none.
 from . import interpreter
-from .tiny import save_bert
 
 # A registry looks for its own among all entry points whenever it is asked.
 catalogue.AVAILABLE_ENTRY_POINTS = {
     group: list(catalogue.AVAILABLE_ENTRY_POINTS.select(group=group))
     for group in catalogue.AVAILABLE_ENTRY_POINTS.groups
 }
-
-# The same few examples each time; --slow draws others, and more.
-settings.register_profile("default", deadline=None, max_examples=20, derandomize=True)
-settings.register_profile("slow", deadline=None, max_examples=100)
-settings.register_profile("thorough", deadline=None, max_examples=1000)
 
 
 def pytest_addoption(parser):
@@ -32,15 +25,29 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    from hypothesis import settings
+
+    # The same few examples each time; --slow draws others, and more.
+    fixed = {"deadline": None, "derandomize": True}
+    settings.register_profile("default", max_examples=20, **fixed)
+    settings.register_profile("slow", deadline=None, max_examples=100)
+    settings.register_profile("thorough", deadline=None, max_examples=1000)
     profile = "slow" if config.getoption("--slow") else "default"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
 
 
 def pytest_sessionstart(session):
-    # The process that hands out the tests to others runs none.
-    is_alone = session.config.getoption("dist", "no") == "no"
-    if is_alone or os.environ.get("PYTEST_XDIST_WORKER"):
+    workerinput = getattr(session.config, "workerinput", {})
+    if "server" in workerinput:
+        interpreter.use_server(workerinput["server"])
+    else:
         interpreter.start_server()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Let all workers of pytest-xdist share one server."""
+    node.workerinput["server"] = interpreter.server_address()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -59,12 +66,16 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(scope="session")
 def nlp():
     """A blank English pipeline that no test changes."""
+    import spacy
+
     return spacy.blank("en")
 
 
 @pytest.fixture(scope="session")
 def bert(tmp_path_factory):
     """A tiny BERT that no test changes."""
+    from .tiny import save_bert
+
     return save_bert(tmp_path_factory.mktemp("bert") / "bert")
 
 

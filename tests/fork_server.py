@@ -43,6 +43,7 @@ def train_in_process(arguments, stopped=None):
 if find_spec("cupy") is None:
     from spacy_spanft.experiments import measuring, running
 
+    train_anew = running.train_in_process
     running.train_in_process = train_in_process
     # Measured in processes of this server, too.
     measuring.get_context = lambda method: get_context("forkserver")

@@ -19,11 +19,27 @@ CONTEXT = get_context("forkserver" if IS_LINUX else "spawn")
 
 def start_server():
     """Start the server that imports everything, and do not wait for it."""
-    if IS_LINUX:
+    if IS_LINUX and server_address() is None:
         before = dict(os.environ)
         CONTEXT.set_forkserver_preload(["tests.fork_server"])
         forkserver.ensure_running()
         assert dict(os.environ) == before
+
+
+def server_address():
+    """Return where the server listens."""
+    return forkserver._forkserver._forkserver_address if IS_LINUX else None
+
+
+def use_server(address):
+    """Let the server of another process fork off what this one starts."""
+    if address is not None:
+        server = forkserver._forkserver
+        server._forkserver_address = address
+        if server._forkserver_alive_fd is None:  # which only its owner has
+            server._forkserver_alive_fd = os.open(os.devnull, os.O_RDONLY)
+        server.ensure_running = lambda: None
+        forkserver.ensure_running = lambda: None
 
 
 class Interpreter:
@@ -41,8 +57,7 @@ class Interpreter:
         pipes = (child_stdin, child_stdout, child_stderr)
         argv = [str(arg) for arg in args]
         settings = (Path(cwd).absolute(), {**os.environ, **environment})
-        address = forkserver._forkserver._forkserver_address if IS_LINUX else None
-        arguments = (argv, *settings, pipes, stdout, address)
+        arguments = (argv, *settings, pipes, stdout, server_address())
         self._process = CONTEXT.Process(target=_begin, args=arguments)
         self._process.start()
         self.pid = self._process.pid
@@ -110,11 +125,7 @@ def run(*args, stdin=b"", **settings):
 
 def _begin(argv, cwd, environment, pipes, stdout, address):
     """Become the interpreter."""
-    if address is not None:
-        # What it forks off comes from the same server.
-        forkserver._forkserver._forkserver_address = address
-        forkserver._forkserver.ensure_running = lambda: None
-        forkserver.ensure_running = lambda: None
+    use_server(address)
     atexit._clear()  # what the server has registered
     os.chdir(cwd)
     # Where this process would have begun: scripts are found from there.

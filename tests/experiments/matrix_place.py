@@ -52,6 +52,7 @@ SPANFT = {
     # The default one has 100,000 n-grams, and is written with each checkpoint.
     "initialize": {"components": {"span_segmenter": {"dictionary": "tiny.tsv.gz"}}},
 }
+NLP = spacy.blank("en")
 BASE, SPANS = "config: tiny_baseline.cfg", "config: tiny_spanft.cfg"
 ARMS = f"""
 arms:
@@ -68,11 +69,10 @@ arms:
 
 
 def save_docs(folder, n=10, word="film"):
-    nlp = spacy.blank("en")
     folder.mkdir(parents=True)
     for part in ("train", "dev"):
         docs = [
-            nlp.make_doc(f"{'good' if i % 2 else 'bad'} {word} {i}") for i in range(n)
+            NLP.make_doc(f"{'good' if i % 2 else 'bad'} {word} {i}") for i in range(n)
         ]
         for i, doc in enumerate(docs):
             doc.cats = {"A": float(i % 2), "B": float(1 - i % 2)}

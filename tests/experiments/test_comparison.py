@@ -11,7 +11,7 @@ from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import ComparisonError, SpanftError
-from spacy_spanft.experiments import comparison
+from spacy_spanft.experiments import comparison, measuring
 from spacy_spanft.experiments.comparison import compare
 from spacy_spanft.experiments.measuring import (
     Setup,
@@ -22,6 +22,7 @@ from spacy_spanft.experiments.measuring import (
 from spacy_spanft.experiments.result_tables import to_markdown
 
 from ..commands import run
+from ..interpreter import CONTEXT
 from .conftest import load
 from .measured import BOW, against, labeled
 
@@ -78,7 +79,8 @@ def folder(tmp_path_factory):
 
 
 def save(path, rows):
-    docs = [spacy.blank("en")(text) for text, _ in rows]
+    nlp = spacy.blank("en")
+    docs = [nlp(text) for text, _ in rows]
     for doc, (_, cats) in zip(docs, rows, strict=True):
         doc.cats = {label: float(value) for label, value in cats.items()}
     DocBin(docs=docs).to_disk(path)
@@ -153,13 +155,14 @@ def test_batches_change_nothing(folder, tmp_path, monkeypatch):
     assert in_batches.rows.tolist() == whole.rows.tolist()
 
 
-def test_in_a_process_of_its_own(folder):
+def test_in_a_process_of_its_own(folder, monkeypatch):
     args = (str(folder / "right0"), Setup(str(folder / "test.spacy")))
     alone, here = run_in_subprocess(measure, *args), measure(*args)
     assert (alone.metric, alone.meaning, alone.score) == ("cats_score", "macro F", 1.0)
     assert (alone.answers, alone.texts) == (here.answers, here.texts)
     assert alone.score_of(alone.rows[:3]) == here.score_of(here.rows[:3])
     assert alone.peak_memory != here.peak_memory
+    monkeypatch.setattr(measuring, "get_context", lambda method: CONTEXT)
     with pytest.raises(ComparisonError, match="The process of 1 was killed"):
         run_in_subprocess(os._exit, 1)
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ..interpreter import Interpreter
+
 COMMAND = [sys.executable, "-m", "spacy", "spanft", "experiment", "arms.yml"]
 COMMAND += ["-d", "data/one", "-o", "out", "--train-only"]
 LOGS = "out/one/*/*.going-*/log.txt"
@@ -47,6 +49,16 @@ def processes_with(mark):
     return processes
 
 
+def start_here(mark, *args):
+    """Start an experiment as `start` does, but forked off the tests' server."""
+    # Its runs are processes that begin anew, as a user's.
+    program = "import sys; from tests.fork_server import train_anew\n"
+    program += "from spacy_spanft.experiments import running\n"
+    program += "running.train_in_process = train_anew\n"
+    program += "from spacy.cli import setup_cli; setup_cli()"
+    return Interpreter("-c", program, *COMMAND[3:], *args, SPANFT_TEST=mark)
+
+
 def check_gone(mark):
     end = time.monotonic() + SECONDS
     while processes := processes_with(mark):
@@ -74,17 +86,14 @@ def weights_in(folder):
 def test_a_killed_experiment_leaves_no_process(place, number, jobs, moment):
     """Neither while it trains nor as soon as the processes have begun."""
     args = ("--seeds", "1", "--jobs", str(jobs), "--epochs", "5000")
-    with start(mark := str(place), *args) as process:
-        while not any(
-            moment in log.read_text() for log in place.glob("out/*/*/*/log*")
-        ):
-            assert process.poll() is None, Path("output.txt").read_text()
-            time.sleep(0.02)
-        assert len(processes_with(mark)) > 1
-        process.send_signal(number)
-        process.wait()
+    process = start_here(mark := str(place), *args)
+    while not any(moment in log.read_text() for log in place.glob("out/*/*/*/log*")):
+        assert process.returncode is None, process.communicate()
+        time.sleep(0.02)
+    assert processes_with(mark)
+    process.send_signal(number)
+    _, output = process.communicate()
     check_gone(mark)
-    output = Path("output.txt").read_text()
     assert "Traceback" not in output
     if number != signal.SIGKILL:
         assert "Stopped" in output

@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import spacy
 from confection import Config
 from spacy.tokens import DocBin
 from spacy.util import load_config
@@ -21,7 +20,7 @@ from spacy_spanft.experiments.run_folder import fingerprint_of
 from spacy_spanft.segmenters.random import piece_lengths
 
 from ..commands import run as spacy_command
-from .matrix_place import BASE, SPANS, plan, save_docs
+from .matrix_place import BASE, NLP, SPANS, plan, save_docs
 
 
 def test_arms_change_only_their_settings(place):
@@ -71,7 +70,7 @@ def test_all_arms_of_a_seed_come_before_the_next_seed(place):
 @pytest.mark.parametrize("ending", ["spacy", "tsv"])
 def test_random_spans_have_the_lengths_of_ngrams(place, ending):
     texts = [f"A {'Good' if i % 2 else 'bad'} film {i}" for i in range(9)]
-    docs = [spacy.blank("en")(text) for text in texts]
+    docs = [NLP(text) for text in texts]
     Path("task").mkdir()
     for split in ("train", "dev"):
         if ending == "spacy":

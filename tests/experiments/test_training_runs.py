@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -16,6 +14,7 @@ from spacy_spanft.experiments import run_matrix, running
 from spacy_spanft.experiments.running import read_gpus
 
 from ..commands import run as spacy_command
+from ..interpreter import Interpreter
 from .matrix_place import BASE, SPANS, plan
 from .measured import Page
 
@@ -163,13 +162,14 @@ def test_a_killed_training_and_a_second_experiment(place, monkeypatch):
     ((_, reason, _),) = run_matrix(plan_two()[:1])
     assert reason.startswith("it was killed by signal 9, perhaps because memory ran")
     (place / "out/one/baseline/0.going-1").mkdir(parents=True)
-    command = [sys.executable, "-c", LOCK, "out/one"]
-    with subprocess.Popen(command, stdin=-1, stdout=-1) as process:
-        process.stdout.read(1)
-        with pytest.raises(SpanftError, match="Another experiment is writing to 'out/"):
-            run_matrix(plan_two())
-        assert Path("out/one/baseline/0.going-1").exists()
-        process.kill()
+    Path("locked").touch()
+    process = Interpreter("-c", LOCK, "out/one", stdout="locked")
+    while not Path("locked").read_text():
+        time.sleep(0.01)
+    with pytest.raises(SpanftError, match="Another experiment is writing to 'out/"):
+        run_matrix(plan_two())
+    assert Path("out/one/baseline/0.going-1").exists()
+    process.communicate()
 
 
 @pytest.mark.slow

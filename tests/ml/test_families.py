@@ -9,7 +9,7 @@ import torch
 
 from spacy_spanft.errors import SpanftError
 
-from ..tiny import FAMILIES, OTHERS, save_encoder
+from ..tiny import OTHERS, save_encoder
 from .families import DOCS, assert_aligned
 from .test_textcat import MODELS, examples_for, make
 
@@ -45,7 +45,7 @@ def rows_of(nlp, texts):
     return docs, layer.predict(docs), transformer.model.tokenizer
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "deberta-v2"])
 def test_every_token_has_its_wordpieces(folder, family):
     docs, rows, tokenizer = rows_of(pipeline(folder(family), window=60), DOCS)
     for doc, encoding, row in zip(docs, rows.encodings, rows.cls, strict=True):
@@ -57,7 +57,7 @@ def test_every_token_has_its_wordpieces(folder, family):
 
 @pytest.mark.parametrize(
     ("family", "summary"),
-    [*((family, "cls") for family in (*FAMILIES, *OTHERS)), ("gpt2", "mean")],
+    [*((x, "cls") for x in ("bert", "roberta", "electra", *OTHERS)), ("gpt2", "mean")],
 )
 def test_scores_do_not_change_with_the_batch(folder, family, summary):
     nlp = pipeline(folder(family), window=12, summary=summary)

@@ -58,8 +58,10 @@ def weights(nlp):
     return actual
 
 
-@pytest.mark.parametrize(("averages", "decay"), [(True, False), (False, True)])
-@pytest.mark.parametrize("heads", [["textcat"], ["textcat", "ner"]])
+@pytest.mark.parametrize(
+    ("heads", "averages", "decay"),
+    [(["textcat"], True, False), (["textcat", "ner"], False, True)],
+)
 def test_alike_it_is_thincs(bert, heads, averages, decay):
     """To the last bit, with all that thinc's has, also with equal rates given."""
     more = {"L2_is_weight_decay": decay, "use_averages": averages, **SETTINGS}

@@ -9,7 +9,7 @@ from ..tiny import encoder_config
 from .test_encoder import make
 
 WORDS = ["the", "film", "is", "not", "very", "good", "in", "new", "york", "city"]
-TEXTS = [" ".join([*WORDS[i % 10 :][: i % 9], f"new{i}"]) for i in range(40)]
+TEXTS = [" ".join([*WORDS[i % 10 :][: i % 9], f"new{i}"]) for i in range(20)]
 PAIR = "the film is good [SEP] a film is very good"
 
 
@@ -43,7 +43,7 @@ def test_threads_share_a_pipeline(bert, separator, switching):
         nlp.tokenizer.add_special_case(separator, [{"ORTH": separator}])
         texts = [PAIR if i % 2 else text for i, text in enumerate(TEXTS)]
     expected = [scores_of(nlp(text)) for text in texts]
-    calls = [i * 7 % len(texts) for i in range(160)]
+    calls = [i * 7 % len(texts) for i in range(80)]
     with ThreadPoolExecutor(10) as pool:
         scores = list(pool.map(lambda i: scores_of(nlp(texts[i])), calls))
     assert scores == [expected[i] for i in calls]

@@ -6,8 +6,8 @@ import random
 import sys
 from pathlib import Path
 
-import spacy
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from ..tiny import WORDS
 
@@ -47,8 +47,7 @@ def sentences_of(task, part):
 def expected_of(task, part):
     """Return the prepared content of a part: texts with cats, or with entities."""
     if TASKS[task].kind == "ner":
-        vocab = spacy.blank("en").vocab
-        docs = [Doc(vocab, words=w, ents=t) for w, t in sentences_of(task, part)]
+        docs = [Doc(Vocab(), words=w, ents=t) for w, t in sentences_of(task, part)]
         return [content_of(task, doc) for doc in docs]
     expected = []
     for first, second, label in rows_of(task, part):

@@ -67,7 +67,7 @@ def test_killed_at_random_moments(model, source, output, tmp_path, monkeypatch):
     chance, n_killed, n_before = random.Random(0), 0, 0
     while not output.exists():
         process = Interpreter("-c", SCRIPT, model, source, output, 1)
-        wait_for_parts(process, output, n_before + chance.randint(25, 45))
+        wait_for_parts(process, output, n_before + chance.randint(30, 60))
         with suppress(ProcessLookupError):  # it has ended
             process.send_signal(signal.SIGKILL)
         process.communicate()

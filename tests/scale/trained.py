@@ -1,9 +1,8 @@
 """Pipelines on disk, untrained, and the wheels of packages."""
 
-import subprocess
-import sys
-
 import spacy
+
+from .. import interpreter
 
 
 def save(folder, *components, config=None, **meta):
@@ -21,8 +20,7 @@ def save(folder, *components, config=None, **meta):
 
 def wheel_of(package):
     """Build a wheel, as `spacy package` does, but in this environment."""
-    command = [sys.executable, "setup.py", "--quiet", "bdist_wheel"]
-    done = subprocess.run(command, cwd=package, capture_output=True, text=True)
+    done = interpreter.run("setup.py", "--quiet", "bdist_wheel", cwd=package)
     assert done.returncode == 0, done.stderr
     (wheel,) = (package / "dist").iterdir()
     return wheel
