@@ -108,9 +108,7 @@ def _check_labels(data: DataSummary, task: str, path: str) -> None:
         )
 
 
-def _fit_steps(
-    config: Config, data: DataSummary, is_few: bool, dev: str | None
-) -> str:
+def _fit_steps(config: Config, data: DataSummary, is_few: bool, dev: str | None) -> str:
     """Set how long a config trains, and when it evaluates."""
     training = config["training"]
     texts = counted(len(data.n_words), "training text")

@@ -146,7 +146,7 @@ def count_rows(config: Config, most: int) -> int:
     """Count the rows of the training data, held out or not, up to a number."""
     plain = config.interpolate()
     block = plain["corpora"]["train"]
-    corpus = _corpus_of(block["corpus"] if "corpus" in block else block)
+    corpus = _corpus_of(block.get("corpus", block))
     return sum(1 for _ in islice(corpus(tokenizer_of(plain)), most))
 
 

@@ -7,7 +7,7 @@ Fine-tuning that starts from one keeps more of what the encoder knows (Kumar et 
 import sys
 from collections.abc import Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -71,7 +71,8 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
         share = 1.0 if is_scored or "separator" in model.attrs else SHARE
         output = model.get_ref("output_layer")
         for key, value in (("W", probe.W), ("b", probe.b)):
-            output.set_param(key, model.ops.asarray(share * value, dtype="f"))
+            array: Any = share * value
+            output.set_param(key, cast(Any, model.ops.asarray(array, dtype="f")))
         if is_scored:
             pairs = probe.predictions[:, 0], Y[:, 0]
             metric, score = "correlation", np.nan_to_num(np.corrcoef(*pairs)[0, 1])
@@ -187,7 +188,7 @@ def _cross_entropy(scores: Any, targets: Any, exclusive: bool) -> torch.Tensor:
 
 def _quality(scores: Floats, Y: Floats, exclusive: bool) -> tuple[float, float]:
     """Return the macro F1 of held-out texts, and their likelihood where that ties."""
-    tensors = map(torch.from_numpy, (scores, Y))
+    tensors = torch.from_numpy(scores), torch.from_numpy(Y)
     likelihood = -float(_cross_entropy(*tensors, exclusive).mean())
     return (macro_f(scores, Y, exclusive) if exclusive else 0.0), likelihood
 

@@ -218,7 +218,9 @@ def test_few_texts_are_all_trained_on():
         assert len(corpus("dev", "y.cfg")) == n_dev
         config = load_config("y.cfg")
         training = config["training"]
-        limits = [training[key] for key in ("max_epochs", "max_steps", "eval_frequency")]
+        limits = [
+            training[key] for key in ("max_epochs", "max_steps", "eval_frequency")
+        ]
         assert limits == [0, steps, frequency]
         assert training["score_weights"]["cats_score"] == (0.0 if is_few else 1.0)
         assert config["initialize"]["after_init"]["probe"] is True
@@ -341,7 +343,7 @@ def test_spacy_checks_what_is_written(bert):
     run("debug", "config", "x.cfg")
     printed = run("debug", "data", "x.cfg").stdout
     assert "150 training docs" in printed
-    assert "30 evaluation docs" in printed
+    assert "150 evaluation docs" in printed
 
 
 @pytest.mark.parametrize(

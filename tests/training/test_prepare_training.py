@@ -124,7 +124,9 @@ def test_eval_frequency_and_max_steps(data, limits, expected):
 
 def test_a_training_that_is_hardly_evaluated(data):
     limits = {"max_steps": 9, "max_epochs": 0, "eval_frequency": 10}
-    with pytest.warns(UserWarning, match="eval_frequency is 10, but the last step is 9"):
+    with pytest.warns(
+        UserWarning, match="eval_frequency is 10, but the last step is 9"
+    ):
         init_nlp(quick(data, **{f"training.{k}": v for k, v in limits.items()}))
 
 

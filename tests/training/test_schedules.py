@@ -1,6 +1,6 @@
 """Which steps are evaluated, and a rate that ends with the training."""
 
-from itertools import islice, pairwise
+from itertools import islice
 
 import pytest
 from spacy.training.initialize import init_nlp
