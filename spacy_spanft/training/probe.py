@@ -105,9 +105,8 @@ def _features(nlp: Language, name: str, docs: list[Doc]) -> Floats:
             stream = map(before, stream)
     parts = [pooled.predict(rows.predict(b)) for b in minibatch(stream, nlp.batch_size)]
     X: Floats = model.ops.to_numpy(model.ops.xp.concatenate(parts))
-    layers = pooled.layers if pooled.name.startswith("concat") else [pooled]
-    width = X.shape[1] // len(layers)
-    for i, layer in enumerate(layers):
+    width = rows.get_dim("nO")
+    for i, layer in enumerate(pooled.layers if X.shape[1] > width else [pooled]):
         if layer.name in ("span_pool", "text_pool"):
             X[:, i * width : (i + 1) * width] = 0.0
     return X
