@@ -168,7 +168,13 @@ def compare(
     _check_alike(runs)
     compared = _arms(runs, n_resamples)
     first = compared[0].runs[0]
-    return Comparison(first.metric, str(data), len(first.texts), compared)
+    notes = {
+        arm.name: "its training started from a linear probe of the encoder, with "
+        f"{arm.runs[0].floor} in cross-validation over the training texts"
+        for arm in compared
+        if arm.runs[0].floor
+    }
+    return Comparison(first.metric, str(data), len(first.texts), compared, notes)
 
 
 def _reference(arms: Mapping[str, Sequence[str]]) -> str:

@@ -73,7 +73,7 @@ def _compare(
         gpu_id=gpu_id,
     )
     return comparison._replace(
-        notes={run.arm: run.note for run in runs if run.note},
+        notes={**comparison.notes, **{run.arm: run.note for run in runs if run.note}},
         trainings=[
             Training(run.arm, run.seed, read_json(run.folder / RESULT)["seconds"])
             for run in done

@@ -62,6 +62,7 @@ class Measured(NamedTuple):
         where it is not known, as for predictions in a file.
     words_per_second (Optional[float]): The speed of prediction, without tokenizer.
     peak_memory (Optional[float]): Of the process or its GPU, in MB.
+    floor (str): The score of the probe that training started from, if it did.
     """
 
     metric: str
@@ -79,6 +80,7 @@ class Measured(NamedTuple):
     words_per_second: float | None = None
     peak_memory: float | None = None
     seed: int | None = None
+    floor: str = ""
 
 
 def run_in_subprocess(function: Callable[..., Result], *args: Any) -> Result:
@@ -162,7 +164,13 @@ def measure(path: str, setup: Setup) -> Measured:
         words_per_second=n_words / max(seconds, 1e-9),
         peak_memory=peak_memory(setup.gpu_id),
         seed=seed if isinstance(seed, int) else None,
+        floor=_floor_of(nlp),
     )
+
+
+def _floor_of(nlp: Language) -> str:
+    scores = [x for probe in nlp.meta.get("probe", {}).values() for x in probe.items()]
+    return ", ".join(f"{name} {100 * score:.1f}" for name, score in scores)
 
 
 def _predict(nlp: Language, docs: list[Doc], gpu_id: int) -> list[Doc]:

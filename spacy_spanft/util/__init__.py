@@ -26,7 +26,6 @@ SPAN_BLOCKS = (
 # Which extra brings what, as setup.cfg says too.
 EXTRAS = {
     "scipy": "experiments",
-    "matplotlib": "experiments",
     "accelerate": "pretrain",
     "spacy-transformers": "spacy-transformers",
     "ray": "ray",
