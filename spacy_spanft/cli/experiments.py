@@ -71,7 +71,7 @@ def evaluate_cli(
     gpu_id: opt.GpuId = -1,
     output: Annotated[Path | None, Option("--output", "-o", help="A JSON file for the scores")] = None,  # noqa: E501
 ) -> None:  # fmt: skip
-    """Score a trained pipeline on test data: overall, by label, and its confusions."""
+    """Score a trained pipeline on test data, by label."""
     from ..experiments.evaluating import evaluate, to_text
     from ..util.files import check_target, write_whole
     from ..util.pipelines import load

@@ -63,7 +63,7 @@ def metric_of(
         metrics |= {metric.name: metric for metric in known}
     if name is None:
         weights = nlp.config.get("training", {}).get("score_weights", {})
-        weights = {key: weight for key, weight in weights.items() if weight}
+        weights = {key: weight for key, weight in weights.items() if weight is not None}
         largest = max(weights.values(), default=None)
         heaviest = [key for key in weights if weights[key] == largest]
         name = next((k for k in heaviest if k in metrics), ", ".join(heaviest))

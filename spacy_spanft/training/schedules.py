@@ -44,8 +44,10 @@ def evaluation_steps(n_steps: int, steps_per_epoch: int) -> EvaluationSteps:
     if n_steps <= 0:
         return EvaluationSteps(longest, 0)
     longest = min(longest, n_steps)
-    near = range(longest, longest * 9 // 10 - (longest % 10 == 0), -1)
-    frequency = min(near, key=lambda steps: n_steps % steps)
+    near = range(longest, max(1, longest * 3 // 4) - 1, -1)
+    least = min(near, key=lambda steps: n_steps % steps)
+    few = n_steps // 10
+    frequency = next((steps for steps in near if n_steps % steps <= few), least)
     return EvaluationSteps(frequency, n_steps - n_steps % frequency)
 
 

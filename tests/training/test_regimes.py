@@ -248,7 +248,7 @@ class TestThaw:
         watch = {"@callbacks": "test.watch.v1", "freeze": freeze}
         config = load_config(CONFIGS / "textcat_baseline.cfg")
         config["paths"].update(transformer=str(bert), train=str(data), dev=str(data))
-        config["training"].update(before_update=watch, max_steps=9, eval_frequency=99)
+        config["training"].update(before_update=watch, max_steps=9, eval_frequency=9)
         config["training"]["batcher"]["size"] = 2
         config["training"]["optimizer"]["learn_rate"] = 0.01
         nlp = init_nlp(config)

@@ -28,7 +28,8 @@ def test_every_epoch_and_the_last_step_are_evaluated():
             case = (n_steps, per_epoch, fitted)
             assert steps[-1] == fitted.n_steps > 0, case
             longest = min(per_epoch, MOST_STEPS, n_steps)
-            assert longest * 0.9 <= fitted.eval_frequency <= longest, case
+            shortest = max(1, longest * 3 // 4)
+            assert shortest <= fitted.eval_frequency <= longest, case
             assert 0 <= n_steps - fitted.n_steps < fitted.eval_frequency, case
 
 
