@@ -29,7 +29,7 @@ def init_cli(
     segmentation: opt.Pooled = None,
     no_spans: Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans or windows")] = False,  # noqa: E501
     train: Annotated[str | None, Option(help="The training data: a CSV, TSV, JSONL, Parquet, CoNLL or .spacy file, or a dataset: a folder, or NAME or NAME:CONFIG on the Hugging Face hub")] = None,  # noqa: E501
-    dev: Annotated[str | None, Option(help="The data to evaluate on during training; default: a fifth of --train. Of a dataset, its validation split")] = None,  # noqa: E501
+    dev: Annotated[str | None, Option(help="The data to evaluate on during training; default: a fifth of --train, or none of up to 500 texts. Of a dataset, its validation split")] = None,  # noqa: E501
     text: opt.Text = None,
     text_pair: opt.TextPair = None,
     label: opt.Label = None,

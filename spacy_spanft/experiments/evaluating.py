@@ -1,5 +1,6 @@
 """Scores of one trained pipeline on test data: overall, by label, and confusions."""
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi.tables import table
 
-from ..errors import ComparisonError, shown, visible
+from ..errors import ComparisonError, counted, shown, visible
 from ..training.gold import cats_in, entities_in, has_score, spans_in
 from .measuring import check_labels
 from .metrics import metric_of
@@ -65,6 +66,12 @@ def evaluate(
     predicted = nlp.pipe(example.predicted for example in examples)
     pairs = zip(predicted, examples, strict=True)
     examples = [Example(doc, example.reference) for doc, example in pairs]
+    if n_empty := sum(not len(example.predicted) for example in examples):
+        warnings.warn(
+            f"{n_empty:,} of the {counted(len(examples), 'text')} of {shown(data)} are "
+            "empty, and have no prediction.",
+            stacklevel=2,
+        )
     metric, scores = metric_of(nlp), Scorer(nlp).score(examples)
     answers = [metric.answers(example) for example in examples]
     name = metric.name.rpartition("_")[0]
@@ -82,7 +89,10 @@ def evaluate(
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
     if prefix == "cats" and "textcat" in map(_factory_of(nlp), nlp.pipe_names):
         values["cats_macro_auc"] = None  # that of labels that may hold together
-        values["cats_accuracy"] = sum(a == b for a, b in answers) / len(answers)
+        # An empty text has no scores, and its answer is none.
+        filled = [len(example.predicted) > 0 for example in examples]
+        n_right = sum(a == b for (a, b), x in zip(answers, filled, strict=True) if x)
+        values["cats_accuracy"] = n_right / len(answers)
         wrong = Counter(answer for answer in answers if answer[0] != answer[1])
         most = wrong.most_common(_N_CONFUSIONS)
         confusions = [(right, guess, n) for (right, guess), n in most]

@@ -1,5 +1,6 @@
 """What is set and checked between initialization and the first step."""
 
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -59,6 +60,13 @@ def _prepare(probe: bool, nlp: Language) -> None:
     set_max_steps(nlp.config, last)
     if probe and train:
         start_from_probes(nlp, train)
+    weights = config.get("training", {}).get("score_weights") or {}
+    if weights and not any(weights.values()):
+        print(
+            "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, and "
+            "the last state is the best one.",
+            file=sys.stderr,
+        )
 
 
 def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:

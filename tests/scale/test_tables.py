@@ -183,3 +183,12 @@ def test_columns_are_checked_before_a_pipeline_is_loaded(tmp_path, model):
     for args in (*commands, ("explain", "broken", "--file", "t.csv")):
         done = run("spanft", *args, ok=False)
         assert "Which column of 't.csv' holds the text: 'title', 'body'?" in done.stderr
+
+
+def test_empty_texts_are_never_right(model):
+    for label in ("good", "bad"):
+        write("t.jsonl", [{"text": "", "label": label}, {"text": "a", "label": label}])
+        done = run("spanft", "evaluate", model, "t.jsonl", "--output", "scores.json")
+        assert "1 of the 2 texts of 't.jsonl' are empty" in done.stderr
+        scores = json.loads(Path("scores.json").read_text())["scores"]
+        assert scores["cats_accuracy"] <= 0.5
