@@ -21,7 +21,7 @@ _EPOCHS = 3
 _MOST_EPOCHS = 20
 _FEWEST_STEPS = 200
 # With so few texts, all are trained on, for a fixed number of steps: those that would
-# be held out teach more than they tell. The rate is that of pairs.
+# be held out teach more than they tell. The rate is that of pairs and of scores.
 _FEW, _STEPS, _LOW_RATE = 500, 150, 2e-5
 # Up to so many texts, classifiers start from a probe.
 _MOST_PROBED = 2000
