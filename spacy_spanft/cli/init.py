@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from ..errors import SpanftError, visible
 from . import options as opt
-from .util import report
+from .util import given, report
 
 # The names of configs.TASKS, ENCODERS and REGIMES, which take seconds to import.
 Pipeline = Literal["textcat", "textcat_multilabel", "pair", "score", "text_score", "ner", "bilou_ner", "spancat", "tagger"]  # noqa: E501  # fmt: skip
@@ -60,14 +60,14 @@ def init_cli(
     if transformer is None and not gpu:
         larger = configs.default_encoder(lang, gpu=True)
         about.append(f"It is small, for a CPU; a larger one: --transformer {larger}.")
-    columns = {"text": text, "text_pair": text_pair, "label": label, "score": score}
-    columns |= {"label_separator": label_separator, "encoding": encoding}
+    columns = given(text=text, text_pair=text_pair, label=label, score=score)
+    columns |= given(label_separator=label_separator, encoding=encoding)
     made = configs.config_for_data(
         train,
         dev,
         task=pipeline,
         lang=lang,
-        columns={key: name for key, name in columns.items() if name is not None},
+        columns=columns,
         encoder=encoder,
         transformer=name,
         dictionary=dictionary,

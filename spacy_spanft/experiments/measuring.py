@@ -133,8 +133,8 @@ def measure(path: str, setup: Setup) -> Measured:
         for example in batch:
             doc = example.predicted
             texts.append(doc.text)
-            place = example.reference.user_data.get(PLACE)
-            places.append(place or f"Text {len(texts):,}")
+            line = example.reference.user_data.get(PLACE)
+            places.append(line or f"Text {len(texts):,}")
             group = doc.spans.get(segmenters[0].spans_key, []) if segmenters else []
             spans.append([(span.start_char, span.end_char) for span in group])
             labels["gold"].update(labels_in(example.reference))
