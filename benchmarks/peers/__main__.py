@@ -108,12 +108,7 @@ def run_peer(
             [str(Path(foreign.__file__))] if is_foreign else ["-m", pipelines.__name__]
         )
         words += [peer, str(folder), str(encoder), str(run["seed"])]
-        start = time.perf_counter()
-        process = subprocess.Popen([pythons.get(peer, sys.executable), *words])
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        if status:
-            raise SystemExit(f"{peer} failed on {run['task']}; see above.")
+        cost = timed([pythons.get(peer, sys.executable), *words])
         if is_foreign:
             lines = (folder / "predictions.jsonl").read_text("utf8").splitlines()
             labels = sorted({row_of(doc)["label"] for doc in docs["train"]} - {None})
@@ -129,12 +124,19 @@ def run_peer(
     DocBin(docs=predicted).to_disk(kept)
     DocBin(docs=docs["test"]).to_disk(kept.with_name("gold.spacy"))
     score = score_of(predicted, docs["test"])
-    memory = used.ru_maxrss / 1024
-    return {
-        "score": score,
-        "train_seconds": round(seconds, 1),
-        "megabytes": round(memory),
-    }
+    return {"score": score, **cost}
+
+
+def timed(command: list[str]) -> dict[str, float]:
+    """Run a command, and return its seconds and peak memory."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{command[-4]} failed; see above.")
+    seconds = time.perf_counter() - start
+    megabytes = used.ru_maxrss / 1024
+    return {"train_seconds": round(seconds, 1), "megabytes": round(megabytes)}
 
 
 def prediction_file(output: Path, run: Run) -> Path:

@@ -26,6 +26,7 @@ def arguments(folder: Path, seed: int, **settings: Any) -> Any:
     from transformers import TrainingArguments
 
     quiet = {"save_strategy": "no", "report_to": [], "disable_tqdm": True}
+    quiet["dataloader_pin_memory"] = torch.cuda.is_available()
     return TrainingArguments(str(folder / "trainer"), seed=seed, **quiet, **settings)
 
 
@@ -184,8 +185,8 @@ def main(peer: str, folder: Path, encoder: str, seed: int) -> None:
     """Train, predict, and write the predictions."""
     torch.set_num_threads(1)
     train, test = (
-        [json.loads(line) for line in (folder / f"{part}.jsonl").open(encoding="utf8")]
-        for part in ("train", "test")
+        [json.loads(line) for line in (folder / name).read_text("utf8").splitlines()]
+        for name in ("train.jsonl", "test.jsonl")
     )
     answers = PEERS[peer](train, test, encoder, seed, folder)
     lines = [json.dumps(answer) + "\n" for answer in answers]

@@ -45,7 +45,11 @@ def by_spacy(
             "share": 0.2,
             "seed": 0,
         }
-        corpus = {"@readers": "spacy.Corpus.v1", "path": str(data)}
+        corpus = {
+            "@readers": "spacy.Corpus.v1",
+            "path": str(data),
+            "gold_preproc": False,
+        }
         for part in ("train", "dev"):
             config["corpora"][part] = {**held_out, "part": part, "corpus": corpus}
         return config
