@@ -107,6 +107,9 @@ def test_what_is_no_repository_or_no_pipeline(hub, model, tmp_path):
     }.items():
         for command in (("push", path, "--repo", REPO), ("card", path)):
             assert message in run("spanft", *command, ok=False).stderr
+    shutil.copy(model / "meta.json", tmp_path / "bad")
+    (tmp_path / "bad" / "vocab" / "strings.json").write_text("[")
+    assert "cannot be loaded" in push(tmp_path / "bad", ok=False).stderr
     assert not hub.repos
 
 
@@ -169,10 +172,3 @@ def test_what_is_installed_predicts_the_same_without_a_pickle(
     for library, name in ((pickle, "load"), (pickle, "loads"), (torch, "load")):
         monkeypatch.setattr(library, name, refuse)
     assert module.load()(TEXT).cats == cats
-
-
-def test_a_damaged_pipeline_is_not_uploaded(hub, model, tmp_path):
-    shutil.copytree(model, tmp_path / "bad")
-    (tmp_path / "bad" / "vocab" / "strings.json").write_text("[")
-    assert "cannot be loaded" in push(tmp_path / "bad", ok=False).stderr
-    assert not hub.repos
