@@ -19,7 +19,6 @@ ROWS = [
     {"id": str(n), "question": text, "kind": ("good", "bad")[n % 2]}
     for n, text in enumerate(texts(8))
 ]
-TABLES = ["t.tsv", "t.jsonl", "t.parquet", "semicolons.csv"]
 GUESS = "ℹ text: question"
 BUILD = ("--min-count", 1, "--n-process", 1, "-q")
 
@@ -34,9 +33,14 @@ def labeled(labels, name="x.csv"):
     return write(name, rows)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", ["t.tsv", "t.jsonl", "t.csv"])
+def test_all_formats_have_the_same_rows(name):
+    assert [row.cells for row in read_table(write(name, ROWS))] == ROWS
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "semicolons.csv"])
 def test_each_command_reads_the_same_rows_and_says_which(model, name):
-    write(name, ROWS, delimiter=";" if name == "semicolons.csv" else ",")
+    write(name, ROWS, delimiter=";")
     assert [row.cells for row in read_table(name)] == ROWS
     done = run("spanft", "init", "x.cfg", "--train", name, "--transformer", "x/y")
     assert f"{GUESS}, label: kind\n" in done.stderr
