@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
@@ -92,7 +93,8 @@ def run_matrix(
         else:
             train = in_processes(gpu_ids, stopped)
         stack.callback(stopped.set)  # before the pool waits for its threads
-        return _train_all(runs, train, pool, n_threads, stopped)
+        job = partial(_train, train=train, n_threads=n_threads, stopped=stopped)
+        return _train_all(runs, pool, job)
 
 
 def read_gpus(text: str) -> list[int]:
@@ -146,17 +148,13 @@ def _on_ray(gpu_ids: list[int], n_jobs: int, address: str | None) -> Iterator[Tr
 
 
 def _train_all(
-    runs: Sequence[Run],
-    train: Train,
-    pool: ThreadPoolExecutor,
-    n_threads: int,
-    stopped: Event,
+    runs: Sequence[Run], pool: ThreadPoolExecutor, job: Callable[[Run], Failure | None]
 ) -> list[Failure]:
     missing = [run for run in runs if not run.is_done]
     n_done = len(runs) - len(missing)
     failures: list[Failure] = []
     _print(f"{len(runs)} runs, of which {n_done} are done")
-    futures = {pool.submit(_train, x, train, n_threads, stopped): x for x in missing}
+    futures = {pool.submit(job, run): run for run in missing}
     with tqdm(total=len(runs), initial=n_done, unit=" runs", disable=None) as bar:
         waiting = set(futures)
         while waiting:

@@ -121,5 +121,5 @@ def test_killed_at_random_moments(place, number):
 
 def finish(mark, *args):
     process = start(mark, *args)
-    _, output = process.communicate()
+    _, output = process.communicate(timeout=1800)
     assert process.returncode == 0, output
