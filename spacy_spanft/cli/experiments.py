@@ -185,10 +185,10 @@ def experiment_cli(
         print(_table(runs))
         return
     how: dict[str, Any] = {"n_jobs": jobs, "engine": engine, "address": address}
+    how["gpu_ids"] = gpu_ids
     if metrics is None:
-        failures = run_matrix(runs, gpu_id=gpu_ids, **how)
+        failures = run_matrix(runs, **how)
     else:
-        how["gpu_ids"] = gpu_ids
         failures, tables = run_experiment(runs, data, metrics, **how)
         print(tables)
     for failure in {failure.reason: failure for failure in failures}.values():

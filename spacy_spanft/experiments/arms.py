@@ -14,12 +14,12 @@ The configs are those of `spanft init`, or files.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import srsly
 from confection import Config
+from spacy.util import walk_dict
 
 from ..configs import REGIMES, task_config
 from ..configs.overrides import change
@@ -137,15 +137,16 @@ def config_of(arm: ArmConfig, pipeline: str, folder: str = "") -> Config:
             dictionary = {**dictionary, "path": path}
         changes[f"initialize.components.{SEGMENTER}.dictionary"] = dictionary
     if arm.block:
-        block = next(_span_blocks("components", config.get("components", {})), None)
-        if block is None:
+        walked = walk_dict(config.get("components", {}), ["components"])
+        blocks = (path[:-1] for path, value in walked if value in SPAN_BLOCKS)
+        if (block := next(blocks, None)) is None:
             raise SpanftError(
                 f"The arm {arm.name!r} sets `block`, but its config has none of these: "
                 f"{listed(SPAN_BLOCKS)}. Use `config: spanft`."
             )
-        changes |= {f"{block}.{key}": value for key, value in arm.block.items()}
-    for path, value in {**changes, **arm.set}.items():
-        change(config, path, value, f"the arm {arm.name!r}")
+        changes |= {".".join([*block, key]): x for key, x in arm.block.items()}
+    for name, value in {**changes, **arm.set}.items():
+        change(config, name, value, f"the arm {arm.name!r}")
     return config
 
 
@@ -171,11 +172,3 @@ def _base_config(arm: ArmConfig, pipeline: str) -> Config:
         segmentation="none" if is_bare else "spans",
         regime=arm.regime or None,
     )
-
-
-def _span_blocks(path: str, block: dict[str, Any]) -> Iterator[str]:
-    if block.get("@architectures") in SPAN_BLOCKS:
-        yield path
-    for key, value in block.items():
-        if isinstance(value, dict):
-            yield from _span_blocks(f"{path}.{key}", value)

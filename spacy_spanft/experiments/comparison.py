@@ -1,26 +1,25 @@
 """Several trained pipelines, grouped into arms, on the same test data."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from statistics import mean, median, stdev
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from ..errors import ComparisonError
+from ..errors import ComparisonError, listed, shown
 from ..util import require
 from ..util.pipelines import check_pipeline
 from .measuring import (
     Measured,
     Setup,
+    check_texts,
     is_written,
     measure,
     run_in_subprocess,
-    write_ensemble,
 )
-from .run_folder import Training
 from .significance import (
     Difference,
     method_difference,
@@ -81,7 +80,7 @@ class Comparison(NamedTuple):
 
     n_docs (int): The number of texts.
     notes (Mapping[str, str]): The notes on arms.
-    trainings (Sequence[Training]): How the runs were trained, if that is known.
+    seconds (Mapping[str, Sequence[float]]): How long the runs of arms were trained.
     missing (Mapping[str, str]): Why runs of the experiment are missing, by ARM/SEED.
     """
 
@@ -90,7 +89,7 @@ class Comparison(NamedTuple):
     n_docs: int
     arms: list[Arm]
     notes: Mapping[str, str] = {}
-    trainings: Sequence[Training] = ()
+    seconds: Mapping[str, Sequence[float]] = {}
     missing: Mapping[str, str] = {}
 
     @property
@@ -104,7 +103,6 @@ class Comparison(NamedTuple):
             **self._asdict(),
             "metric_meaning": self.meaning,
             "arms": [arm.to_json() for arm in self.arms],
-            "trainings": [training._asdict() for training in self.trainings],
         }
 
 
@@ -154,26 +152,30 @@ def compare(
     setup = Setup(
         str(data), metric, positive_label, gpu_id, reference, {**(columns or {})}
     )
-    runs: dict[str, list[Measured]] = {name: [] for name in paths_of}
-    arm_jobs = [[(name, path) for path in paths] for name, paths in paths_of.items()]
-    turns = [job for turn in zip_longest(*arm_jobs) for job in turn if job is not None]
+    names_and_paths = [[(name, x) for x in paths] for name, paths in paths_of.items()]
+    turns = chain.from_iterable(zip_longest(*names_and_paths))
     # The metric of the first one is that of all.
-    jobs = sorted(turns, key=lambda job: job[1] != reference)
+    jobs: list[tuple[str, Any]] = sorted(
+        filter(None, turns), key=lambda job: job[1] != reference
+    )
+    if ensemble:
+        jobs += _ensembles(paths_of)
+    runs: dict[str, list[Measured]] = {name: [] for name in paths_of}
     for name, path in tqdm(jobs, "Measuring", disable=None, leave=False):
         run = run_in_subprocess(measure, path, setup)
         setup = setup._replace(metric=run.metric)
-        runs[name].append(run)
-    if ensemble:
-        runs |= _ensembles(paths_of, setup)
+        runs.setdefault(name, []).append(run)
     _check_alike(runs)
+    first = next(iter(runs.values()))[0]
+    check_texts(first.texts, str(data))
+    if first.unknown:
+        warnings.warn(
+            f"{shown(str(data))} has the labels {listed(first.unknown)}, which the "
+            "pipelines cannot predict.",
+            stacklevel=2,
+        )
     compared = _arms(runs, n_resamples)
-    first = compared[0].runs[0]
-    notes = {
-        arm.name: "its training started from a linear probe of the encoder, with "
-        f"{arm.runs[0].floor} in cross-validation over the training texts"
-        for arm in compared
-        if arm.runs[0].floor
-    }
+    notes = {arm.name: arm.runs[0].note for arm in compared if arm.runs[0].note}
     return Comparison(first.metric, str(data), len(first.texts), compared, notes)
 
 
@@ -201,24 +203,16 @@ def _reference(arms: Mapping[str, Sequence[str]]) -> str:
     return pipelines[0]
 
 
-def _ensembles(
-    arms: Mapping[str, Sequence[str]], setup: Setup
-) -> dict[str, list[Measured]]:
-    """Measure the runs of each arm that has several pipelines as one."""
-    several = {
-        name: paths
+def _ensembles(arms: Mapping[str, list[str]]) -> list[tuple[str, list[str]]]:
+    """Return the runs of each arm that has several pipelines."""
+    several = [
+        (f"{name} (ensemble)", paths)
         for name, paths in arms.items()
         if len(paths) > 1 and not any(map(is_written, paths))
-    }
+    ]
     if not several:
         raise ComparisonError("No arm has several pipelines to make an ensemble of.")
-    measured = {}
-    with TemporaryDirectory() as folder:
-        for number, (name, paths) in enumerate(several.items()):
-            file = str(Path(folder, f"{number}.spacy"))
-            run_in_subprocess(write_ensemble, paths, setup, file)
-            measured[f"{name} (ensemble)"] = [run_in_subprocess(measure, file, setup)]
-    return measured
+    return several
 
 
 def _check_alike(arms: Mapping[str, list[Measured]]) -> None:

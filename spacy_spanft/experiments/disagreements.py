@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..explanation.display import Pieces, pieces_of
 from .comparison import Arm, Comparison
-from .row_scores import OF_NUMBERS
+from .metrics import OF_NUMBERS
 
 _N_CHARACTERS, _N_SHOWN = 600, 6
 
@@ -50,16 +50,17 @@ def disagreements(comparison: Comparison) -> list[Side]:
     Better means right in most runs where the other is wrong in most; for scores, nearer
     to the right one. The texts on which the arms are furthest apart come first.
     """
-    first, last = comparison.arms[0], comparison.arms[-1]
+    arms = comparison.arms
+    errors = np.stack([_errors(arm) for arm in arms])
     sides = []
-    for better, worse in [(last, first), (first, last)] if first is not last else []:
-        good, bad = _errors(better), _errors(worse)
+    for better, worse in [(-1, 0), (0, -1)] if len(arms) > 1 else []:
+        good, bad = errors[better], errors[worse]
         is_score = comparison.metric in OF_NUMBERS
         is_better = good < bad if is_score else (good < 0.5) & (bad > 0.5)
         order = np.argsort(good - bad, kind="stable")
-        texts = [int(i) for i in order if is_better[i]]
-        examples = [_example(comparison, index) for index in texts[:_N_SHOWN]]
-        sides.append(Side(better.name, worse.name, len(texts), examples))
+        texts = order[is_better[order]].tolist()
+        shown = [_example(arms, errors[:, i], i) for i in texts[:_N_SHOWN]]
+        sides.append(Side(arms[better].name, arms[worse].name, len(texts), shown))
     return sides
 
 
@@ -68,20 +69,20 @@ def _errors(arm: Arm) -> NDArray[np.float64]:
     if arm.runs[0].metric in OF_NUMBERS:
         gaps = [np.abs(run.rows[:, 0] - run.rows[:, 1]) for run in arm.runs]
         return np.mean(gaps, axis=0)
-    pairs = [zip(run.answers, run.gold, strict=True) for run in arm.runs]
-    wrong = [[answer != gold for answer, gold in of_run] for of_run in pairs]
+    wrong = [np.array(run.answers) != np.array(run.gold) for run in arm.runs]
     return np.mean(wrong, axis=0, dtype=np.float64)
 
 
-def _example(comparison: Comparison, index: int) -> Example:
-    run = comparison.arms[-1].runs[0]
+def _example(arms: Sequence[Arm], errors: NDArray[np.float64], index: int) -> Example:
+    run = arms[-1].runs[0]
+    pairs = zip(arms, errors.tolist(), strict=True)
+    answers = [_answer(arm, error, index) for arm, error in pairs]
     pieces = _pieces(run.texts[index], run.spans[index])
-    answers = [_answer(arm, index) for arm in comparison.arms]
     return Example(run.places[index], pieces, run.gold[index], answers)
 
 
-def _answer(arm: Arm, index: int) -> Answer:
-    error, n_runs = float(_errors(arm)[index]), len(arm.runs)
+def _answer(arm: Arm, error: float, index: int) -> Answer:
+    n_runs = len(arm.runs)
     if arm.runs[0].metric in OF_NUMBERS:
         score = np.mean([run.rows[index, 1] for run in arm.runs])
         return Answer(arm.name, f"{score:.2f}", None, f"off by {error:.2f}")

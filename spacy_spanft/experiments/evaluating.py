@@ -1,6 +1,5 @@
 """Scores of one trained pipeline on test data: overall, by label, and confusions."""
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,13 +7,12 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
-from spacy.training import Example
 from wasabi.tables import table
 
-from ..errors import ComparisonError, counted, shown, visible
+from ..errors import visible
 from ..training.gold import cats_in, entities_in, has_score, spans_in
-from .measuring import check_labels
-from .metrics import metric_of
+from .measuring import check_labels, check_texts, join
+from .metrics import NOTHING, metric_of
 from .task_data import read_examples
 
 _N_CONFUSIONS = 10
@@ -61,46 +59,33 @@ def evaluate(
     columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding.
     """
     examples = list(read_examples(nlp, data, columns=columns))
-    if not any(example.reference.text.strip() for example in examples):
-        raise ComparisonError(f"All texts of {shown(data)} are empty.")
-    predicted = nlp.pipe(example.predicted for example in examples)
-    pairs = zip(predicted, examples, strict=True)
-    examples = [Example(doc, example.reference) for doc, example in pairs]
-    if n_empty := sum(not len(example.predicted) for example in examples):
-        warnings.warn(
-            f"{n_empty:,} of the {counted(len(examples), 'text')} of {shown(data)} are "
-            "empty, and have no prediction.",
-            stacklevel=2,
-        )
+    docs = nlp.pipe(example.predicted for example in examples)
+    examples = join(docs, examples)
+    check_texts([example.predicted.text for example in examples], data)
     metric, scores = metric_of(nlp), Scorer(nlp).score(examples)
-    answers = [metric.answers(example) for example in examples]
-    name = metric.name.rpartition("_")[0]
-    prefix = "cats" if metric.name.startswith("cats_") else name
-    docs = [example.reference for example in examples]
-    gold = Counter(label for doc in docs for label in _labels_of(doc, prefix))
-    labels = {"gold": set(gold), "predicted": set[str]()}
-    check_labels(
-        [right for right, _ in answers], labels, metric, nlp.meta["name"], data
-    )
-    by_label = scores.get(f"{prefix}_f_per_type") or scores.get(f"{prefix}_per_type")
-    unknown = {label: {"p": 0.0, "r": 0.0, "f": 0.0} for label in gold}
-    by_label = {**unknown, **by_label} if by_label else {}
-    confusions: list[tuple[str, str, int]] = []
+    pairs = list(map(metric.answers, examples))
+    prefix = metric.name.rpartition("_")[0]
+    prefix = "cats" if metric.name.startswith("cats_") else prefix
+    gold = Counter(x for e in examples for x in _labels_of(e.reference, prefix))
+    right = [answer for answer, _ in pairs]
+    check_labels(metric, nlp.meta["name"], data, right, gold.keys())
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
-    if prefix == "cats" and "textcat" in map(_factory_of(nlp), nlp.pipe_names):
+    confusions: Counter[tuple[str, str]] = Counter()
+    factories = [nlp.get_pipe_meta(name).factory for name in nlp.pipe_names]
+    if prefix == "cats" and "textcat" in factories:
         values["cats_macro_auc"] = None  # that of labels that may hold together
-        # An empty text has no scores, and its answer is none.
-        filled = [len(example.predicted) > 0 for example in examples]
-        n_right = sum(a == b for (a, b), x in zip(answers, filled, strict=True) if x)
-        values["cats_accuracy"] = n_right / len(answers)
-        wrong = Counter(answer for answer in answers if answer[0] != answer[1])
-        most = wrong.most_common(_N_CONFUSIONS)
-        confusions = [(right, guess, n) for (right, guess), n in most]
+        accuracy = metric_of(nlp, "cats_accuracy")
+        values["cats_accuracy"] = accuracy.score(accuracy.rows(examples))
+        confusions.update((a, b) for a, b in pairs if a not in (b, NOTHING))
+    by_label = scores.get(f"{prefix}_f_per_type") or scores.get(f"{prefix}_per_type")
+    if by_label:
+        nothing_right = {label: {"p": 0.0, "r": 0.0, "f": 0.0} for label in gold}
+        by_label = nothing_right | by_label
     return Evaluation(
         len(examples),
         {name: value for name, value in values.items() if value is not None},
-        {x: {"n": gold[x], **prf} for x, prf in sorted(by_label.items())},
-        confusions,
+        {x: {"n": gold[x], **prf} for x, prf in sorted((by_label or {}).items())},
+        [(*pair, n) for pair, n in confusions.most_common(_N_CONFUSIONS)],
     )
 
 
@@ -109,10 +94,6 @@ def _labels_of(doc: Doc, prefix: str) -> Iterator[str]:
         return iter(()) if has_score(doc) else cats_in(doc)
     key = prefix.removeprefix("spans_")
     return entities_in(doc) if prefix == "ents" else spans_in(doc, key)
-
-
-def _factory_of(nlp: Language) -> Any:
-    return lambda name: nlp.get_pipe_meta(name).factory
 
 
 def to_text(evaluation: Evaluation) -> str:

@@ -10,10 +10,10 @@ from srsly import read_json
 from ..configs import tokenizer_of
 from ..configs.templates import interpolated
 from ..errors import ComparisonError, visible
+from ..util.gpu import CPU
 from .comparison import Comparison, compare
-from .plan import Run
+from .plan import MODEL, RESULT, Run
 from .report import report
-from .run_folder import MODEL, RESULT, Training
 from .running import Failure, run_matrix
 from .task_data import Data, find_data, read_examples
 
@@ -23,7 +23,7 @@ def run_experiment(
     data: Sequence[Path],
     metrics: Path,
     *,
-    gpu_ids: Sequence[int] = (-1,),
+    gpu_ids: Sequence[int] = (CPU,),
     n_jobs: int = 1,
     engine: Literal["local", "ray"] = "local",
     address: str | None = None,
@@ -37,7 +37,7 @@ def run_experiment(
     """
     tasks = checked_data(data, runs)  # before hours of training
     failures = run_matrix(
-        runs, gpu_id=gpu_ids, n_jobs=n_jobs, engine=engine, address=address
+        runs, gpu_ids=gpu_ids, n_jobs=n_jobs, engine=engine, address=address
     )
     comparisons: dict[str, Comparison] = {}
     for task in tasks:
@@ -60,11 +60,11 @@ def _compare(
     gpu_id: int,
 ) -> Comparison:
     """Compare the finished runs of a task on a test set."""
-    done = [run for run in runs if run.is_done]
-    arms = {
-        name: [run.folder / MODEL for run in done if run.arm == name]
-        for name in dict.fromkeys(run.arm for run in runs)
-    }
+    arms: dict[str, list[Path]] = {run.arm: [] for run in runs}
+    seconds: dict[str, list[float]] = {run.arm: [] for run in runs}
+    for run in filter(lambda run: run.is_done, runs):
+        arms[run.arm].append(run.folder / MODEL)
+        seconds[run.arm].append(read_json(run.folder / RESULT)["seconds"])
     comparison = compare(
         {name: paths for name, paths in arms.items() if paths},
         path,
@@ -74,10 +74,7 @@ def _compare(
     )
     return comparison._replace(
         notes={**comparison.notes, **{run.arm: run.note for run in runs if run.note}},
-        trainings=[
-            Training(run.arm, run.seed, read_json(run.folder / RESULT)["seconds"])
-            for run in done
-        ],
+        seconds=seconds,
         missing={
             f"{failure.run.arm}/{failure.run.seed}": f"failed: {failure.reason}"
             for failure in failures

@@ -2,8 +2,9 @@
 
 import sys
 import time
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice, zip_longest
@@ -18,15 +19,13 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..errors import ComparisonError, listed, shown
+from ..errors import ComparisonError, counted, listed, shown
 from ..pipeline.span_segmenter import SpanSegmenter
-from ..training.gold import PLACE, labels_in
+from ..training.gold import PLACE, cats_in, labels_in
 from ..util._compat import torch_module
-from ..util.files import write_whole
 from ..util.pipelines import load
 from ..util.threads import exit_with_parent
-from .metrics import NOTHING, Metric, metric_of
-from .row_scores import OF_NUMBERS, Rows, Score
+from .metrics import NOTHING, OF_NUMBERS, Metric, Rows, Score, metric_of
 from .task_data import read_examples
 
 Result = TypeVar("Result")
@@ -58,11 +57,12 @@ class Measured(NamedTuple):
     spans (list[list[tuple[int, int]]]): The segmenter's spans in characters, by text.
     places (list[str]): Where each text stands in its file: "Line 5", or "Text 4".
     labels (tuple[str, ...]): Those of a text classifier.
+    unknown (list[str]): Labels of the data that the classifier does not know.
     n_parameters (Optional[int]): The number of weights. This and what follows is None
         where it is not known, as for predictions in a file.
     words_per_second (Optional[float]): The speed of prediction, without tokenizer.
     peak_memory (Optional[float]): Of the process or its GPU, in MB.
-    floor (str): The score of the probe that training started from, if it did.
+    note (str): What training started from, if that was a probe.
     """
 
     metric: str
@@ -76,11 +76,12 @@ class Measured(NamedTuple):
     spans: list[list[tuple[int, int]]]
     places: list[str]
     labels: tuple[str, ...] = ()
+    unknown: list[str] = []  # noqa: RUF012 (never written to)
     n_parameters: int | None = None
     words_per_second: float | None = None
     peak_memory: float | None = None
     seed: int | None = None
-    floor: str = ""
+    note: str = ""
 
 
 def run_in_subprocess(function: Callable[..., Result], *args: Any) -> Result:
@@ -101,33 +102,36 @@ def is_written(path: str) -> bool:
     return Path(path).suffix == ".spacy"
 
 
-def measure(path: str, setup: Setup) -> Measured:
-    """Measure a pipeline, or a file of predictions.
+def measure(path: str | Sequence[str], setup: Setup) -> Measured:
+    """Measure a pipeline, a file of predictions, or several pipelines as one.
 
     A batch is dropped once it is scored: Docs may hold large arrays.
     """
-    is_file = is_written(path)
-    nlp = load(setup.reference, -1) if is_file else load(path, setup.gpu_id)
-    metric = metric_of(nlp, setup.metric, setup.positive_label, path)
+    is_pipeline = isinstance(path, str) and not is_written(path)
+    nlp = load(str(path), setup.gpu_id) if is_pipeline else load(setup.reference, -1)
+    metric = metric_of(nlp, setup.metric, setup.positive_label, str(path))
     examples = read_examples(nlp, setup.data, columns=setup.columns)
-    if is_file:
-        examples = _with_predictions(path, examples, nlp)
-    else:
+    if is_pipeline:
         first = list(islice(examples, _N_WARM_UP))
         _predict(nlp, [example.predicted.copy() for example in first], setup.gpu_id)
         examples = chain(first, examples)
+    elif isinstance(path, str):
+        examples = _with_predictions(path, examples, nlp)
+    else:
+        # Through a DocBin, so that the labels are known to the reference's vocabulary.
+        joint = DocBin(docs=_elected(path, setup)).get_docs(nlp.vocab)
+        examples = iter(join(joint, examples))
     segmenters = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SpanSegmenter)]
     rows, texts, spans, places = [], [], [], []
     answers: list[tuple[str, str]] = []
-    labels: dict[str, set[str]] = {"gold": set(), "predicted": set()}
+    cats, gold_labels, predicted_labels = set[str](), set[str](), set[str]()
     n_words, seconds = 0, 0.0
     for batch in minibatch(examples, nlp.batch_size):
-        if not is_file:
+        if is_pipeline:
             begin = time.perf_counter()
             docs = _predict(nlp, [each.predicted for each in batch], setup.gpu_id)
             seconds += time.perf_counter() - begin
-            pairs = zip(docs, batch, strict=True)
-            batch = [Example(doc, each.reference) for doc, each in pairs]
+            batch = join(docs, batch)
         rows.append(metric.rows(batch))
         answers += map(metric.answers, batch)
         for example in batch:
@@ -137,12 +141,14 @@ def measure(path: str, setup: Setup) -> Measured:
             places.append(line or f"Text {len(texts):,}")
             group = doc.spans.get(segmenters[0].spans_key, []) if segmenters else []
             spans.append([(span.start_char, span.end_char) for span in group])
-            labels["gold"].update(labels_in(example.reference))
-            labels["predicted"].update(labels_in(doc) if is_file else ())
+            cats.update(cats_in(example.reference))
+            gold_labels.update(labels_in(example.reference))
+            predicted_labels.update(() if is_pipeline else labels_in(doc))
             n_words += len(doc)
     gold = [right for right, _ in answers]
-    check_labels(gold, labels, metric, path, setup.data)
+    check_labels(metric, str(path), setup.data, gold, gold_labels, predicted_labels)
     all_rows = np.concatenate(rows)
+    labels = metric.labels if metric.name not in OF_NUMBERS else ()
     measured = Measured(
         metric=metric.name,
         meaning=metric.meaning,
@@ -154,9 +160,10 @@ def measure(path: str, setup: Setup) -> Measured:
         gold=gold,
         spans=spans,
         places=places,
-        labels=metric.labels if metric.name not in OF_NUMBERS else (),
+        labels=labels,
+        unknown=sorted(cats.difference(labels)) if labels else [],
     )
-    if is_file:
+    if not is_pipeline:
         return measured
     seed = nlp.config.interpolate().get("training", {}).get("seed")
     return measured._replace(
@@ -164,13 +171,19 @@ def measure(path: str, setup: Setup) -> Measured:
         words_per_second=n_words / max(seconds, 1e-9),
         peak_memory=peak_memory(setup.gpu_id),
         seed=seed if isinstance(seed, int) else None,
-        floor=_floor_of(nlp),
+        note=_note_on(nlp),
     )
 
 
-def _floor_of(nlp: Language) -> str:
+def _note_on(nlp: Language) -> str:
     scores = [x for probe in nlp.meta.get("probe", {}).values() for x in probe.items()]
-    return ", ".join(f"{name} {100 * score:.1f}" for name, score in scores)
+    if not scores:
+        return ""
+    named = ", ".join(f"{name} {100 * score:.1f}" for name, score in scores)
+    return (
+        f"its training started from a linear probe of the encoder, with {named} in "
+        "cross-validation over the training texts"
+    )
 
 
 def _predict(nlp: Language, docs: list[Doc], gpu_id: int) -> list[Doc]:
@@ -181,6 +194,12 @@ def _predict(nlp: Language, docs: list[Doc], gpu_id: int) -> list[Doc]:
         # It waits for CuPy's work as well.
         torch.cuda.synchronize(gpu_id)
     return docs
+
+
+def join(docs: Iterable[Doc], examples: Iterable[Example]) -> list[Example]:
+    """Return predictions beside what is right."""
+    pairs = zip(docs, examples, strict=True)
+    return [Example(doc, example.reference) for doc, example in pairs]
 
 
 def _with_predictions(
@@ -198,16 +217,14 @@ def _with_predictions(
         yield Example(written.reference, example.reference)
 
 
-def write_ensemble(paths: Sequence[str], setup: Setup, output: str) -> None:
-    """Write the joint predictions of several pipelines, as a file of predictions."""
+def _elected(paths: Sequence[str], setup: Setup) -> Iterator[Doc]:
+    """Yield the joint predictions of several pipelines."""
     predictions: list[list[Doc]] = []
     for path in paths:
         nlp = load(path, setup.gpu_id)
         examples = read_examples(nlp, setup.data, columns=setup.columns)
-        docs = [example.predicted for example in examples]
-        predictions.append(list(nlp.pipe(docs)))
-    joint = map(elect, zip(*predictions, strict=True))
-    write_whole(output, DocBin(docs=joint).to_bytes())
+        predictions.append(list(nlp.pipe(example.predicted for example in examples)))
+    return map(elect, zip(*predictions, strict=True))
 
 
 def elect(docs: Sequence[Doc]) -> Doc:
@@ -243,30 +260,49 @@ def _majority(doc: Doc, groups: Sequence[Iterable[Span]]) -> list[Span]:
     return [Span(doc, *key) for key, n in sorted(counts.items()) if 2 * n > len(keys)]
 
 
+def check_texts(texts: Sequence[str], data: str) -> None:
+    """Raise for data whose texts are all empty, and warn of some."""
+    n_empty = sum(not text.strip() for text in texts)
+    if n_empty == len(texts):
+        raise ComparisonError(f"All texts of {shown(data)} are empty.")
+    if n_empty:
+        warnings.warn(
+            f"{n_empty:,} of the {counted(len(texts), 'text')} of {shown(data)} are "
+            "empty, and have no prediction.",
+            stacklevel=3,
+        )
+
+
 def check_labels(
-    gold: Sequence[str],
-    labels: dict[str, set[str]],
     metric: Metric,
     path: str,
     data: str,
+    answers: Sequence[str],
+    gold: Set[str],
+    predicted: Set[str] = frozenset(),
 ) -> None:
-    """Raise for data without answers, and where data and pipeline have other labels."""
-    if all(answer == NOTHING for answer in gold):
+    """Raise for data without answers, and where data and pipeline have other labels.
+
+    answers (Sequence[str]): The right answers.
+    gold (Set[str]): The labels of the data.
+    predicted (Set[str]): The labels in a file of predictions.
+    """
+    if all(answer == NOTHING for answer in answers):
         raise ComparisonError(
             f"There is nothing to find in {data!r}: no text has the annotations that "
             f"{metric.name} needs."
         )
-    known = set(metric.labels)
-    if known and labels["gold"] and not labels["gold"] & known:
+    known = {*metric.labels}
+    if known and gold and not gold & known:
         raise ComparisonError(
-            f"The data has the labels {listed(sorted(labels['gold']))}, and the "
-            f"pipeline {path!r} knows none of them: {listed(sorted(known))}."
+            f"The data has the labels {listed(sorted(gold))}, and the pipeline "
+            f"{path!r} knows none of them: {listed(sorted(known))}."
         )
-    known |= labels["gold"]
-    if labels["predicted"] and not labels["predicted"] & known:
+    known |= gold
+    if predicted and not predicted & known:
         raise ComparisonError(
-            f"{path!r} predicts {listed(sorted(labels['predicted']))}, and the data "
-            f"has none of these labels, but {listed(sorted(known))}. Rename them."
+            f"{path!r} predicts {listed(sorted(predicted))}, and the data has none of "
+            f"these labels, but {listed(sorted(known))}. Rename them."
         )
 
 

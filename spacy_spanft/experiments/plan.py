@@ -1,18 +1,24 @@
-"""The runs of an experiment, each with the config that it trains."""
+"""The runs of an experiment, each with the config that it trains.
 
+A run is the folder TASK/ARM/SEED with run.json, which is written last, log.txt, and the
+pipeline in model/. A run that failed is TASK/ARM/SEED.failed.
+"""
+
+import hashlib
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import srsly
 from catalogue import RegistryError
 from confection import Config, ConfigValidationError
 from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc
-from spacy.util import load_model_from_config, registry
+from spacy.util import load_model_from_config, registry, walk_dict
 
 from ..configs import (
     LISTENERS,
@@ -32,10 +38,12 @@ from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.random import piece_lengths
 from ..util import SEGMENTER
 from ..util.columns import SETTINGS, guess_of
+from ..util.files import digest_of
 from .arms import ArmConfig, check_folder_names, config_of
-from .run_folder import fingerprint_of, is_done
 from .task_data import Data, find_data, read_examples, readers_of
 
+# Facts, written last; the pipeline; all output.
+RESULT, MODEL, LOG = "run.json", "model", "log.txt"
 RANDOM_SEGMENTER = "spacy-spanft.RandomSegmenter.v1"
 NLTK_SEGMENTER = "spacy-spanft.NltkChunkSegmenter.v1"
 # Settings that tell the runs apart.
@@ -43,6 +51,8 @@ _OURS = ("system.seed", "training.seed", "paths.train", "paths.dev")
 _RUNNER = "the experiment"
 # About how often a training is evaluated.
 _N_EVALUATIONS = 10
+# Settings whose values may be folders.
+_FOLDERS = {"path", "name", "transformer", "dictionary", "vectors", "source"}
 
 
 class Run(NamedTuple):
@@ -65,17 +75,12 @@ class Run(NamedTuple):
     @property
     def is_done(self) -> bool:
         """Whether the run is done, with the same settings and files."""
-        return is_done(self.folder, self.fingerprint)
-
-
-@dataclass
-class _Plan:
-    """How an arm is trained on a task, whatever the seed."""
-
-    arm: ArmConfig
-    data: Data
-    config: Config
-    note: str = ""
+        try:
+            facts = srsly.read_json(self.folder / RESULT)
+            is_same = facts["fingerprint"] == self.fingerprint
+        except (OSError, ValueError, TypeError, KeyError):
+            return False
+        return is_same and (self.folder / MODEL).is_dir()
 
 
 def plan_runs(
@@ -106,40 +111,48 @@ def plan_runs(
     """
     overrides = dict(overrides or {})
     tasks = list(map(find_data, data))
+    needs_pipeline = not all(arm.has_file for arm in arms)
     if not any(arm.has_file for arm in arms):
         tasks = [_with_columns(task, pipeline or task.pipeline) for task in tasks]
     check_folder_names([task.name for task in tasks], "a folder of data")
-    plans = []
+    configs: list[tuple[Data, ArmConfig, Config]] = []
     for task in tasks:
-        needs_pipeline = not all(arm.has_file for arm in arms)
         name = _pipeline(pipeline, task) if needs_pipeline else ""
         folder = task.folder.as_posix()
-        plans += [_Plan(arm, task, config_of(arm, name, folder)) for arm in arms]
-    _override([plan.config for plan in plans], overrides)
+        configs += [(task, arm, config_of(arm, name, folder)) for arm in arms]
+    _override([config for *_, config in configs], overrides)
     docs_by_reader: dict[str, list[Doc]] = {}  # most arms read their data alike
     if nltk_data and has_phrase_data():  # checking an arm adds the folder to NLTK's own
         nltk_data = None
-    for plan in plans:
-        _set_data(plan, overrides)
-        reader = repr(interpolated(plan.config)["corpora"])
+    notes = {arm.name: arm.note for arm in arms}
+    for task, arm, config in configs:
+        given = {**arm.set, **overrides}
+        _set_data(config, task, given)
+        reader = repr(interpolated(config)["corpora"])
         if reader not in docs_by_reader:
-            docs_by_reader[reader] = _read_docs(plan)
+            docs_by_reader[reader] = _read_docs(config, task)
         docs = docs_by_reader[reader]
-        _set_steps(plan.config, {**plan.arm.set, **overrides}, len(docs), epochs)
-        _fill_in(plan, docs, nltk_data)
-        _check(plan)
-    return [
-        _run(plan, seed, Path(output))
-        for task in tasks
-        for seed in seeds
-        for plan in plans
-        if plan.data is task
-    ]
+        _set_steps(config, given, len(docs), epochs)
+        notes[arm.name] = _fill_in(config, docs, nltk_data) or notes[arm.name]
+        _check(config, arm.name)
+    runs, digests = [], dict[Path, str]()
+    for of_task, seed in product(tasks, seeds):
+        for arm, config in ((a, c.copy()) for t, a, c in configs if t is of_task):
+            change(config, "system.seed", seed, _RUNNER)
+            names = of_task.name, arm.name, seed
+            to = Path(output, *map(str, names))
+            digest = fingerprint_of(config, digests)
+            runs.append(Run(*names, to, config, digest, notes[arm.name]))
+    return runs
 
 
 def _pipeline(pipeline: str | None, data: Data) -> str:
     """Return the pipeline of a task: the given one, or that of its data."""
-    name = pipeline or data.pipeline or _detect(data)
+    name = pipeline or data.pipeline
+    path = str(data.files["train"])
+    if name is None:
+        name = guess_task(path, _named_columns(data), "en")
+        print(f"ℹ Detected from {visible(path)}: --pipeline {name}", file=sys.stderr)
     if name not in TASKS:
         raise SpanftError(f"{shown(name)} is not one of {listed(list(TASKS))}.")
     tables = [path for path in data.files.values() if path.suffix != ".spacy"]
@@ -150,10 +163,9 @@ def _pipeline(pipeline: str | None, data: Data) -> str:
 
 def _with_columns(data: Data, task: str | None) -> Data:
     """Return data with columns that are guessed where task.json names none."""
-    columns = {k: v for k, v in data.columns.items() if v and k in SETTINGS}
-    if data.columns.keys() & {"header", "format"} or (task and task not in COLUMNS):
+    if data.columns.keys() & {"header", "format"}:
         return data
-    path = str(data.files["train"])
+    path, columns = str(data.files["train"]), _named_columns(data)
     guess = guess_columns(path, columns, task)
     if line := guess_of(guess, columns):
         print(f"ℹ {visible(path)}: {visible(line)}", file=sys.stderr)
@@ -161,12 +173,8 @@ def _with_columns(data: Data, task: str | None) -> Data:
     return data
 
 
-def _detect(data: Data) -> str:
-    path = str(data.files["train"])
-    columns = {k: v for k, v in data.columns.items() if v and k in SETTINGS}
-    name = guess_task(path, columns, "en")
-    print(f"ℹ Detected from {visible(path)}: --pipeline {name}", file=sys.stderr)
-    return name
+def _named_columns(data: Data) -> dict[str, str]:
+    return {k: v for k, v in data.columns.items() if v and k in SETTINGS}
 
 
 def _override(configs: Sequence[Config], overrides: Mapping[str, Any]) -> None:
@@ -180,23 +188,23 @@ def _override(configs: Sequence[Config], overrides: Mapping[str, Any]) -> None:
             change(config, path, value, "the command line")
 
 
-def _set_data(plan: _Plan, overrides: Mapping[str, Any]) -> None:
+def _set_data(config: Config, data: Data, given: Mapping[str, Any]) -> None:
     """Let a config read the data of the task."""
     for path in _OURS:
-        if path in overrides or path in plan.arm.set:
+        if path in given:
             raise SpanftError(
                 f"{path!r} cannot be set: it differs between runs. Use --seed, --seeds "
                 f"and --data."
             )
-    for split, reader in readers_of(plan.config, plan.data).items():
-        change(plan.config, f"paths.{split}", str(plan.data.files[split]), _RUNNER)
-        change(plan.config, f"corpora.{split}", reader, _RUNNER)
+    for split, reader in readers_of(config, data).items():
+        change(config, f"paths.{split}", str(data.files[split]), _RUNNER)
+        change(config, f"corpora.{split}", reader, _RUNNER)
 
 
-def _read_docs(plan: _Plan) -> list[Doc]:
+def _read_docs(config: Config, data: Data) -> list[Doc]:
     """Read the training data, and check the dev data by reading it."""
-    config = interpolated(plan.config)
-    nlp, (train, dev) = tokenizer_of(config), plan.data.files.values()
+    config = interpolated(config)
+    nlp, (train, dev) = tokenizer_of(config), data.files.values()
     for _ in read_examples(nlp, str(dev), config):
         pass
     examples = read_examples(nlp, str(train), config, "train")
@@ -232,12 +240,13 @@ def _set_steps(
         change(config, path, settings[path], _RUNNER)
 
 
-def _fill_in(plan: _Plan, docs: list[Doc], nltk_data: Path | None) -> None:
+def _fill_in(config: Config, docs: list[Doc], nltk_data: Path | None) -> str:
     """Fill in the settings of a segmenter that depend on the data or this machine.
 
     Random spans get the lengths of n-grams, so that only their positions differ.
+
+    RETURNS (str): The note on the data of NLTK, if there is one.
     """
-    config = plan.config
     segmenter = config["components"].get(SEGMENTER, {}).get("segmenter", {})
     kind = segmenter.get("@segmenters")
     if kind == RANDOM_SEGMENTER and "lengths" not in segmenter:
@@ -248,13 +257,13 @@ def _fill_in(plan: _Plan, docs: list[Doc], nltk_data: Path | None) -> None:
     elif kind == NLTK_SEGMENTER and nltk_data:
         segmenter["data_dir"] = nltk_data.resolve().as_posix()
         if (note := nltk_data / "note.txt").exists():
-            plan.note = note.read_text("utf8").strip()
+            return note.read_text("utf8").strip()
+    return ""
 
 
-def _check(plan: _Plan) -> None:
+def _check(config: Config, arm: str) -> None:
     """Raise for a config that spaCy would refuse, or whose encoder is missing."""
-    who = f"The config of the arm {plan.arm.name!r}"
-    config = interpolated(plan.config)
+    config = interpolated(config)
     for block in config["components"].values():
         name = block.get("model", {}).get("name")
         if block.get("factory") in LISTENERS and isinstance(name, str):
@@ -265,17 +274,37 @@ def _check(plan: _Plan) -> None:
         registry.resolve(training, schema=ConfigSchemaTraining)
     except SpanftError:
         raise
-    except ConfigValidationError as error:
-        text = error.from_error(error, title="", desc="", show_config=False).text
-        raise SpanftError(f"{who} is invalid: {' '.join(text.split())}") from error
     except (ValueError, ImportError, RegistryError) as error:
-        raise SpanftError(f"{who} is invalid: {shown(str(error))}") from error
+        reason = shown(str(error))
+        if isinstance(error, ConfigValidationError):
+            text = error.from_error(error, title="", desc="", show_config=False).text
+            reason = " ".join(text.split())
+        raise SpanftError(
+            f"The config of the arm {arm!r} is invalid: {reason}"
+        ) from error
 
 
-def _run(plan: _Plan, seed: int, output: Path) -> Run:
-    config = plan.config.copy()
-    change(config, "system.seed", seed, _RUNNER)
-    names = plan.data.name, plan.arm.name, seed
-    folder = output.joinpath(*map(str, names))
-    note = plan.note or plan.arm.note
-    return Run(*names, folder, config, fingerprint_of(config), note)
+def fingerprint_of(config: Config, digests: dict[Path, str]) -> str:
+    """Return a digest of a config, and of all files and folders that it names.
+
+    digests (dict[Path, str]): The files and folders that were digested before.
+    """
+    plain = config.interpolate()
+    digest = hashlib.sha256(plain.to_str().encode())
+    for path in sorted(set(_paths(plain))):
+        if path not in digests:
+            digests[path] = digest_of(path)
+        digest.update(digests[path].encode())
+    return digest.hexdigest()
+
+
+def _paths(config: Config) -> Iterator[Path]:
+    for (*_, name), value in walk_dict(config):
+        if not isinstance(value, str):
+            continue
+        # A word such as "en" does not name a folder, even if there is one.
+        may_be_folder = name in _FOLDERS or "/" in value or "\\" in value
+        with suppress(OSError, ValueError):  # too long, or with a null character
+            path = Path(value)
+            if path.is_file() or (may_be_folder and path.is_dir()):
+                yield path

@@ -4,18 +4,19 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from spacy.util import get_package_version
 
+from ..explanation.display import render
 from ..util.files import write_whole
 from . import result_tables as tables
 from .comparison import Comparison
 from .disagreements import disagreements
-from .figures import clean, score_figure
-from .label_tables import confusions, label_rows
-from .row_scores import OF_NUMBERS
+from .metrics import OF_NUMBERS
 
 _PACKAGES = ("spacy", "torch", "transformers", "spacy-spanft")
+_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 def report(comparisons: Mapping[str, Comparison], output: Path | None = None) -> str:
@@ -42,31 +43,74 @@ def report(comparisons: Mapping[str, Comparison], output: Path | None = None) ->
 
 def to_html(comparisons: Mapping[str, Comparison]) -> str:
     """Return the comparisons of tasks, by their names, as one page."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: clean(value) if type(value) is str else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     tasks = [
         {
             "name": name,
             "comparison": comparison,
             "rows": tables.rows_of(comparison),
-            "labels": label_rows(comparison),
-            "confusions": confusions(comparison),
+            "labels": tables.label_rows(comparison),
+            "confusions": tables.confusions(comparison),
             "figure": score_figure(comparison),
             "sides": disagreements(comparison),
             "is_score": comparison.metric in OF_NUMBERS,
         }
         for name, comparison in comparisons.items()
     ]
-    return environment.get_template("page.html.jinja").render(
+    return render(
+        Path(__file__).with_name("page.html.jinja"),
         tasks=tasks,
         versions=[f"{name} {get_package_version(name)}" for name in _PACKAGES],
         tables=tables,
     )
+
+
+class Figure(NamedTuple):
+    """The arms on a scale, whose places are percentages of its width.
+
+    arms (list[dict[str, Any]]): For each its name, its score in words, and the places
+        of its mean, its runs ("dots"), and the interval of its difference from the
+        first ("bar"), which begins at the first one's mean.
+    ticks (list[tuple[float, str]]): The places of numbers on the scale.
+    line (float): The place of the first arm's mean.
+    """
+
+    arms: list[dict[str, Any]]
+    ticks: list[tuple[float, str]]
+    line: float
+    caption: str
+
+
+def score_figure(comparison: Comparison) -> Figure:
+    """Place the score of each arm, of each of its runs, and how far it may be off."""
+    arms, first = comparison.arms, comparison.arms[0].mean
+    known = {arm.name: arm.method or arm.models for arm in arms}
+    bars = {k: (first + d.low, first + d.high) for k, d in known.items() if d}
+    values = [score for arm in arms for score in arm.scores]
+    values += [end for bar in bars.values() for end in bar]
+    low, high = min(values), max(values)
+    margin = 0.05 * (high - low) or 0.01
+    low, width = low - margin, high - low + 2 * margin
+
+    def place(value: float) -> float:
+        return 100 * (value - low) / width
+
+    rows = [
+        {
+            "name": arm.name,
+            "score": tables.percent(arm.scores),
+            "mean": place(arm.mean),
+            "dots": [place(score) for score in arm.scores],
+            "bar": [place(end) for end in bars.get(arm.name, ())],
+        }
+        for arm in arms
+    ]
+    step = next((step for step in _STEPS if 100 * width / step < 6), 1000)
+    start = int(100 * low // step) + 1
+    numbers = [step * i for i in range(start, int(100 * (low + width) // step) + 1)]
+    caption = (
+        f"{tables.metric_name(comparison)} in percent: the mean, and a small dot for "
+        f"each run. The line is the mean of {arms[0].name}; a bar is the 95% interval "
+        "of the difference from it, and one that crosses the line shows none."
+    )
+    ticks = [(place(number / 100), f"{number:g}") for number in numbers]
+    return Figure(rows, ticks, place(first), caption)

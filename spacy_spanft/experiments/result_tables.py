@@ -1,11 +1,17 @@
-"""The rows of a comparison, the sentences around them, and both as Markdown."""
+"""The tables of a comparison, the sentences around them, and both as Markdown."""
 
 import re
 from collections.abc import Iterable, Sequence
 from statistics import mean, stdev
+from typing import NamedTuple
 
-from ..errors import visible
+import numpy as np
+from spacy.scorer import PRFScore
+
+from ..errors import counted, visible
 from .comparison import Arm, Comparison, of_known
+from .measuring import Measured
+from .metrics import NOTHING
 from .significance import Difference, holm_adjusted
 
 Row = dict[str, str]  # the cells by column, "" for unknown values
@@ -19,6 +25,7 @@ MEANINGS = (
     "checkpoints themselves (paired bootstrap over texts).",
 )
 _ALPHA = 0.05
+_LARGEST_MATRIX = 20
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # Signs that mean something within a line, and underscores that are not inside a word.
 _SIGNS = re.compile(r"[\\`*|~#\[\]$&<>]|(?<![^\W_])_|_(?![^\W_])")
@@ -55,8 +62,8 @@ def _row(comparison: Comparison, arm: Arm, p: float | None) -> Row:
     if p is not None:
         doubt = " · not significant" if p >= _ALPHA else ""
         difference += f"{doubt} ({interval(arm.method)})"
-    runs = [run for run in comparison.trainings if run.arm == arm.name]
-    minutes = of_known(mean, (run.seconds / 60 for run in runs))
+    seconds = comparison.seconds.get(arm.name, ())
+    minutes = of_known(mean, (x / 60 for x in seconds))
     return {
         "Arm": arm.name,
         "Runs": str(len(arm.runs)),
@@ -128,7 +135,7 @@ def to_markdown(comparison: Comparison) -> str:
     for row in rows:
         table.append([escape_markdown(row["Arm"]), *(row[name] for name in columns)])
     below = [
-        f"{metric_name(comparison)} on {comparison.n_docs:,} texts of "
+        f"{metric_name(comparison)} on {counted(comparison.n_docs, 'text')} of "
         f"{comparison.data}, in percent: mean and standard deviation over the runs.",
         *MEANINGS,
     ]
@@ -140,3 +147,68 @@ def to_markdown(comparison: Comparison) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def label_rows(comparison: Comparison) -> list[list[str]]:
+    """Return each label, its number of texts, and its F-score in percent by each arm.
+
+    RETURNS (list[list[str]]): Empty unless texts are classified.
+    """
+    first = comparison.arms[0].runs[0]
+    rows = []
+    for label in first.labels:
+        scores = [[_f_score(run, label) for run in arm.runs] for arm in comparison.arms]
+        n_texts = len(_texts_with(label, first, first.gold))
+        rows.append([label, f"{n_texts:,}", *map(percent, scores)])
+    return rows
+
+
+def _f_score(run: Measured, label: str) -> float:
+    score = PRFScore()
+    both = [_texts_with(label, run, answers) for answers in (run.answers, run.gold)]
+    score.score_set(*both)
+    return float(score.fscore)
+
+
+def _texts_with(label: str, run: Measured, answers: Sequence[str]) -> set[int]:
+    """Return the texts with a label; a classifier may give a text several."""
+    labels = [{x} if x in run.labels else {*x.split(", ")} for x in answers]
+    return {i for i, of_text in enumerate(labels) if label in of_text}
+
+
+class Confusions(NamedTuple):
+    """A matrix of right labels (rows) and predicted ones, as the mean of an arm's runs.
+
+    counts (list[list[str]]): The number of texts.
+    shares (list[list[float]]): The share among the texts that have the right label.
+    """
+
+    arm: str
+    labels: list[str]
+    counts: list[list[str]]
+    shares: list[list[float]]
+
+
+def confusions(comparison: Comparison) -> list[Confusions]:
+    """Return a matrix for each arm; none for too many labels, or several of a text."""
+    runs = [run for arm in comparison.arms for run in arm.runs]
+    names = list(dict.fromkeys(label for run in runs for label in run.labels))
+    answers = {x for run in runs for x in (*run.answers, *run.gold)}
+    is_small = 0 < len(names) <= _LARGEST_MATRIX
+    if not is_small or not answers <= {*names, NOTHING}:
+        return []
+    predicted = {answer for run in runs for answer in run.answers}
+    names += [NOTHING] * (NOTHING in predicted)
+    return [_confusions(arm, names) for arm in comparison.arms]
+
+
+def _confusions(arm: Arm, names: list[str]) -> Confusions:
+    number = {name: i for i, name in enumerate(names)}
+    counts = np.zeros((len(names), len(names)))
+    for run in arm.runs:
+        for gold, answer in zip(run.gold, run.answers, strict=True):
+            if gold != NOTHING:
+                counts[number[gold], number[answer]] += 1 / len(arm.runs)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    words = [[f"{x:.1f}".removesuffix(".0") for x in row] for row in counts.tolist()]
+    return Confusions(arm.name, names, words, shares.tolist())

@@ -1,7 +1,6 @@
 """Train the runs that are missing, several at a time, here or on a Ray cluster.
 
-A run is a function of its folder in a process of its own, and done once run.json is in
-that folder.
+A run is a function of its folder in a process of its own.
 """
 
 import json
@@ -13,21 +12,20 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
 
-from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from ..errors import SpanftError, shown, visible
 from ..util.cluster import connect_ray
-from ..util.files import write_whole
+from ..util.files import locked, write_whole
 from ..util.gpu import CPU
-from .plan import Run
-from .run_folder import LOG, MODEL, RESULT, last_error
+from .plan import LOG, MODEL, RESULT, Run
 
 # Trains, given arguments of `train_run`; the result is the exit code of the process.
 Train: TypeAlias = Callable[[dict[str, Any]], int]
@@ -57,7 +55,7 @@ class Failure(NamedTuple):
 def run_matrix(
     runs: Sequence[Run],
     *,
-    gpu_id: int | Sequence[int] = CPU,
+    gpu_ids: Sequence[int] = (CPU,),
     n_jobs: int = 1,
     engine: Literal["local", "ray"] = "local",
     address: str | None = None,
@@ -68,13 +66,13 @@ def run_matrix(
     while the first one runs.
 
     runs (Sequence[Run]): The runs.
-    gpu_id (Union[int, Sequence[int]]): The GPU of each run at a time; -1 for the CPU.
+    gpu_ids (Sequence[int]): The GPU of each run at a time; (-1,) for the CPU.
     n_jobs (int): The number of runs at a time.
     engine (str): "local", or "ray" for a cluster whose machines share the files.
     address (Optional[str]): The address of the Ray cluster (HOST:PORT).
     RETURNS (list[Failure]): The runs that failed.
     """
-    gpu_ids = [gpu_id] if isinstance(gpu_id, int) else list(gpu_id)
+    gpu_ids = list(gpu_ids)
     if engine == "local":
         gpu_ids = gpu_ids * n_jobs if gpu_ids == [CPU] else gpu_ids
         n_jobs = min(n_jobs, len(gpu_ids))
@@ -83,7 +81,9 @@ def run_matrix(
     stopped = Event()
     with ExitStack() as stack:
         for folder in folders:
-            stack.enter_context(lock(folder))
+            message = f"Another experiment is writing to '{folder}'. Wait until it"
+            message += " ends, or name another --output."
+            stack.enter_context(locked(folder, message))
         _remove_unfinished(folders)
         stack.callback(_remove_unfinished, folders)
         pool = ThreadPoolExecutor(n_jobs)
@@ -93,7 +93,8 @@ def run_matrix(
         else:
             train = in_processes(gpu_ids, stopped)
         stack.callback(stopped.set)  # before the pool waits for its threads
-        return _train_all(runs, train, pool, n_threads, stopped)
+        job = partial(_train, train=train, n_threads=n_threads, stopped=stopped)
+        return _train_all(runs, pool, job)
 
 
 def read_gpus(text: str) -> list[int]:
@@ -107,20 +108,6 @@ def read_gpus(text: str) -> list[int]:
     raise SpanftError(
         f"--gpu-id is {text!r}, but must be a number, several (0,1), or -1 for the CPU."
     )
-
-
-@contextmanager
-def lock(folder: Path) -> Iterator[None]:
-    """Lock the folder of a task; the system unlocks it if this process is killed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(folder / ".lock", timeout=0):
-            yield
-    except Timeout as error:
-        raise SpanftError(
-            f"Another experiment is writing to '{folder}'. Wait until it ends, or name "
-            f"another --output."
-        ) from error
 
 
 def in_processes(gpu_ids: Sequence[int], stopped: Event) -> Train:
@@ -161,17 +148,13 @@ def _on_ray(gpu_ids: list[int], n_jobs: int, address: str | None) -> Iterator[Tr
 
 
 def _train_all(
-    runs: Sequence[Run],
-    train: Train,
-    pool: ThreadPoolExecutor,
-    n_threads: int,
-    stopped: Event,
+    runs: Sequence[Run], pool: ThreadPoolExecutor, job: Callable[[Run], Failure | None]
 ) -> list[Failure]:
     missing = [run for run in runs if not run.is_done]
     n_done = len(runs) - len(missing)
     failures: list[Failure] = []
     _print(f"{len(runs)} runs, of which {n_done} are done")
-    futures = {pool.submit(_train, x, train, n_threads, stopped): x for x in missing}
+    futures = {pool.submit(job, run): run for run in missing}
     with tqdm(total=len(runs), initial=n_done, unit=" runs", disable=None) as bar:
         waiting = set(futures)
         while waiting:
@@ -228,7 +211,9 @@ def _failure(train: Train, arguments: dict[str, Any]) -> str:
         return f"it was killed by signal {-code}, perhaps because memory ran out"
     if code == 0 and (folder / RESULT).exists():
         return ""
-    return last_error(folder / LOG) or f"it ended with code {code}"
+    log = (folder / LOG).read_text("utf8", errors="replace").split("\n")
+    last = next((line.strip() for line in reversed(log) if line.strip()), "")
+    return last or f"it ended with code {code}"
 
 
 def _unfinished(run: Run) -> Path:

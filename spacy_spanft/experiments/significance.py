@@ -22,12 +22,12 @@ freedom for the whole variance, or the whole of the texts in the prior, in 6 to 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .row_scores import Rows, Score
+from .metrics import Rows, Score
 
 Floats = NDArray[np.float64]
 # For an interval of 95% and a test at 5%.
@@ -65,42 +65,6 @@ class Difference(NamedTuple):
     high: float
     p: float
     is_paired: bool = True
-
-
-class _Variance(NamedTuple):
-    """The variance of a difference, by its sources.
-
-    runs (list[tuple[float, int]]): The variance of runs and their number: of each arm
-        or, if they are paired, of the differences.
-    texts (float): The part of texts, however many runs there are.
-    models (float): What the texts add to the difference of these very runs.
-    """
-
-    runs: list[tuple[float, int]]
-    texts: float
-    models: float
-
-    @property
-    def of_runs(self) -> float:
-        return sum(value / n for value, n in self.runs)
-
-    @property
-    def df(self) -> float:
-        """Welch's degrees of freedom of `of_runs`."""
-        spread = sum((value / n) ** 2 / (n - 1) for value, n in self.runs)
-        return self.of_runs**2 / spread
-
-    def errors(self) -> tuple[Floats, Floats]:
-        """Return standard errors that the difference may have, and their weights."""
-        from scipy import special
-
-        if not (self.of_runs**2):
-            # Where runs are equal, as they can be on a few texts, the texts are left.
-            return np.sqrt([self.texts or self.models]), np.ones(1)
-        share = (np.arange(_N_ERRORS) + 0.5) / _N_ERRORS
-        runs = self.of_runs * self.df / special.chdtri(self.df, share)
-        weights = (self.texts / 4 + runs) / runs
-        return np.sqrt(self.texts + runs), weights / weights.sum()
 
 
 def resample(
@@ -163,9 +127,9 @@ def method_difference(base: Scores, other: Scores) -> Difference | None:
     if min(n_runs, base.n_docs) < 2:
         return None
     order = _pairs(base, other)
-    variance = _unpaired(base, other) if order is None else _paired(base, other, order)
+    parts = _unpaired(base, other) if order is None else _paired(base, other, order)
     mean = float(other.observed.mean() - base.observed.mean())
-    errors, weights = variance.errors()
+    errors, weights = _errors(*parts)
     half = _half_width(errors, weights)
     if errors.max():
         p = _two_tails(abs(mean), errors, weights)
@@ -184,14 +148,20 @@ def _pairs(base: Scores, other: Scores) -> list[int] | None:
     return [list(other.seeds).index(seed) for seed in base.seeds]
 
 
-def _paired(base: Scores, other: Scores, order: list[int]) -> _Variance:
+# The variance of runs and their number, of each arm or, if they are paired, of the
+# differences; the part of texts, however many runs there are; and what the texts add to
+# the difference of these very runs.
+_Parts: TypeAlias = tuple[list[tuple[float, int]], float, float]
+
+
+def _paired(base: Scores, other: Scores, order: list[int]) -> _Parts:
     gaps = other.observed[order] - base.observed
     shared = np.cov(other.drawn[:, order] - base.drawn, rowvar=False)
     runs = [(float(gaps.var(ddof=1)), len(gaps))]
-    return _Variance(runs, max(0.0, _between(shared)), float(shared.mean()))
+    return runs, max(0.0, _between(shared)), float(shared.mean())
 
 
-def _unpaired(base: Scores, other: Scores) -> _Variance:
+def _unpaired(base: Scores, other: Scores) -> _Parts:
     n = len(base.observed)
     shared = np.cov(np.hstack([base.drawn, other.drawn]), rowvar=False)
     of_base, of_other = shared[:n, :n], shared[n:, n:]
@@ -200,13 +170,30 @@ def _unpaired(base: Scores, other: Scores) -> _Variance:
     runs = [(float(arm.var(ddof=1)), len(arm)) for arm in scores]
     texts = _between(of_base) + _between(of_other) - both
     models = float(of_base.mean() + of_other.mean()) - both
-    return _Variance(runs, max(0.0, texts), max(0.0, models))
+    return runs, max(0.0, texts), max(0.0, models)
 
 
 def _between(covariance: NDArray[Any]) -> float:
     """Return the mean covariance of two runs."""
     n = len(covariance)
     return float((covariance.sum() - np.trace(covariance)) / (n * (n - 1)))
+
+
+def _errors(
+    runs: list[tuple[float, int]], texts: float, models: float
+) -> tuple[Floats, Floats]:
+    """Return the standard errors that a difference may have, and their weights."""
+    from scipy import special
+
+    of_runs = sum(value / n for value, n in runs)
+    if not (of_runs**2):
+        # Where runs are equal, as they can be on a few texts, the texts are left.
+        return np.sqrt([texts or models]), np.ones(1)
+    df = of_runs**2 / sum((value / n) ** 2 / (n - 1) for value, n in runs)  # Welch's
+    share = (np.arange(_N_ERRORS) + 0.5) / _N_ERRORS
+    drawn = of_runs * df / special.chdtri(df, share)
+    weights = (texts / 4 + drawn) / drawn
+    return np.sqrt(texts + drawn), weights / weights.sum()
 
 
 def _two_tails(distance: float, errors: Floats, weights: Floats) -> float:

@@ -1,6 +1,7 @@
 """Explanations for the terminal, as a page, and as JSON."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from .explanation import Explanation, Part, Reasons
 
 # What a text is cut into, with the "start", "end" and more of the mark of each.
 Pieces = list[tuple[str, dict[str, Any]]]
+# Characters that a page cannot hold.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 def to_terminal(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
@@ -47,14 +50,9 @@ def marked_page(title: str, blocks: Sequence[dict[str, Any]]) -> str:
     blocks (Sequence[dict[str, Any]]): Texts: "text", and "marks" of "start", "end", and
         "added" or a "label"; perhaps also "title", and the "shares" of a bar by name.
     """
-    from jinja2 import Environment, FileSystemLoader
-
-    folder = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(
-        loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
     added = [abs(mark.get("added", 0)) for block in blocks for mark in block["marks"]]
-    return environment.get_template("explanation.html.jinja").render(
+    return render(
+        Path(__file__).with_name("explanation.html.jinja"),
         title=title,
         blocks=[
             block | {"pieces": pieces_of(block["text"], block["marks"])}
@@ -63,6 +61,26 @@ def marked_page(title: str, blocks: Sequence[dict[str, Any]]) -> str:
         highest=max(added, default=0.0) or 1.0,
         signed=signed,
     )
+
+
+def render(template: Path, **values: Any) -> str:
+    """Fill in a template of a page, with all values escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(template.parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: clean(value) if type(value) is str else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template.name).render(values)
+
+
+def clean(text: str) -> str:
+    """Replace the characters that a page cannot hold; the others keep their places."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def to_json(explanation: Explanation, reasons: Sequence[Reasons]) -> str:

@@ -1,19 +1,14 @@
 """The finished parts of a run, in a folder beside its output until all are there."""
 
 import gzip
-import hashlib
 import json
-import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
-from ..errors import SpanftError
-from ..util.files import write_whole
+from ..util.files import locked, write_whole
 
 
 class Parts:
@@ -39,20 +34,15 @@ class Parts:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Lock the folder, and in the end remove it unless there is a run to resume."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        lock = self.folder / ".lock"
-        try:
-            with FileLock(lock, timeout=0):
-                try:
-                    yield
-                finally:
-                    if not self.is_begun:
-                        lock.unlink()
-                        with suppress(OSError):  # it holds files of somebody else
-                            self.folder.rmdir()
-        except Timeout:
-            message = f"{self.folder} is in use by another process. Wait for its end."
-            raise SpanftError(message) from None
+        message = f"{self.folder} is in use by another process. Wait for its end."
+        with locked(self.folder, message):
+            try:
+                yield
+            finally:
+                if not self.is_begun:
+                    (self.folder / ".lock").unlink()
+                    with suppress(OSError):  # it holds files of somebody else
+                        self.folder.rmdir()
 
     def read(self, number: int, n_rows: int) -> list[Any] | None:
         """Return a part, or None if it is missing or damaged."""
@@ -76,22 +66,3 @@ class Parts:
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{self._key[:16]}-{number:08d}.json.gz"
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file, or of all files in a folder.
-
-    It reads them whole: sizes and time stamps can be the same after a change.
-    """
-    digest = hashlib.sha256()
-    files = [path]
-    if path.is_dir():  # rglob would leave out folders that are links
-        walked = os.walk(path, followlinks=True)
-        files = [Path(folder, name) for folder, _, names in walked for name in names]
-    for file in sorted(files):
-        if file.is_file():
-            digest.update(f"{file.relative_to(path)} {file.stat().st_size}\n".encode())
-            with open(file, "rb") as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
-    return digest.hexdigest()

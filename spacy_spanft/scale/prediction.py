@@ -23,14 +23,14 @@ from ..ml.pairs import SEPARATOR
 from ..util import SEGMENTER, WRITER
 from ..util.cluster import connect_ray
 from ..util.columns import find_columns
-from ..util.files import check_source, check_target, write_whole
+from ..util.files import check_source, check_target, digest_of
 from ..util.gpu import CPU
 from ..util.pipelines import load
 from ..util.tables import Format, columns_of
 from ..util.text_files import UTF8, ErrorHandling
 from ..util.threads import obey_parent, results_in_order
 from . import row_files
-from .parts import Parts, digest_of
+from .parts import Parts
 from .row_files import PREFIX, Shape, Source, read_parts
 from .saved_pipeline import Saved, read_saved
 
@@ -138,6 +138,11 @@ def predict(
             f"The output {str(target)!r} must end in .csv, .jsonl or .parquet."
         )
     source, saved = find_source(model, input_path, **columns), read_saved(model)
+    if target.suffix == ".parquet" and source.format == "jsonl":
+        raise SpanftError(
+            "A Parquet file has one type for each column, which JSONL does not. Name a "
+            ".jsonl or .csv output."
+        )
     gpus = list(gpu_ids)
     if gpus == [CPU] or engine == "ray":
         gpus = gpus[:1] * max(n_process, len(gpus))
@@ -146,7 +151,6 @@ def predict(
     facts = [digest_of(saved.folder), input_digest, code_digest, source[1:]]
     parts = Parts(target, sha256(json.dumps(facts).encode()).hexdigest())
     with parts.opened():
-        schema = row_files.schema_of(source) if target.suffix == ".parquet" else None
         try:
             with _workers(engine, model, code, gpus, address) as run:
                 predicted, shape, names = _predict_parts(source, run, parts, progress)
@@ -156,14 +160,7 @@ def predict(
             raise SpanftError(
                 f"{shown(input_path)} was changed while it was predicted. Start again."
             )
-        write: Any = row_files.write_jsonl
-        if target.suffix == ".csv":
-            write = partial(row_files.write_csv, columns=names, shape=shape)
-            write = partial(write, prefix=source.prefix)
-        if schema is not None:
-            schema = row_files.with_predictions(schema, shape, source.prefix)
-            write = partial(row_files.write_parquet, schema=schema)
-        write_whole(target, partial(write, parts=_rows(source, parts)))
+        row_files.write_rows(target, _rows(source, parts), source, names, shape)
         parts.remove()
     return predicted
 
@@ -342,12 +339,10 @@ def _predict_parts(
     return Predicted(n_rows, n_failures), shape, list(names)
 
 
-def _rows(source: Source, parts: Parts) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of each part with their predictions."""
+def _rows(source: Source, parts: Parts) -> Iterator[dict[str, Any]]:
+    """Yield the rows with their predictions."""
     for number, part in enumerate(read_parts(source)):
         results = parts.read(number, len(part)) or ()
-        rows = []
         for row, result in zip(part, results, strict=True):
             added = {f"{source.prefix}{key}": v for key, v in result.items()}
-            rows.append({**row.cells, **added})
-        yield rows
+            yield {**row.cells, **added}

@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from spacy.util import dot_to_object
+from spacy.util import dot_to_object, walk_dict
 
 from .. import NgramDictionary, default_dictionary
 from ..errors import SpanftError, visible
@@ -192,19 +191,14 @@ def scores_of(saved: Saved) -> dict[str, float]:
 
 def encoders_of(saved: Saved) -> dict[str, str]:
     """Return the encoder of each component whose architecture names one."""
-    return {
-        component: block["name"]
-        for component, settings in saved.components.items()
-        for block in _blocks(settings)
-        if "@architectures" in block and isinstance(block.get("name"), str)
-    }
-
-
-def _blocks(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield settings
-    for value in settings.values():
-        if isinstance(value, dict):
-            yield from _blocks(value)
+    encoders = {}
+    for component, settings in saved.components.items():
+        values = {tuple(path): value for path, value in walk_dict(settings)}
+        for (*block, key), name in values.items():
+            is_named = (*block, "@architectures") in values
+            if key == "name" and is_named and isinstance(name, str):
+                encoders[component] = name
+    return encoders
 
 
 def is_on_hub(name: str) -> bool:

@@ -5,6 +5,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import join_pair
 from ..util import tables
+from ..util.files import write_whole
 from ..util.tables import Format, format_of, read_table
 from ..util.text_files import UTF8, ErrorHandling, is_packed
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 # The columns of predictions, and the keys of those that are objects.
 Shape: TypeAlias = dict[str, set[str]]
+# The rows of the output.
+Cells: TypeAlias = Iterator[dict[str, Any]]
 COLUMNS = ("label", "cats", "ents", "spans", "error")
 PREFIX = "predicted_"  # where the input has such columns itself
 MOST_ROWS = 2_000  # of a part
@@ -121,28 +125,36 @@ def _text_of(cells: dict[str, Any], source: Source) -> str:
     return join_pair(texts[0], texts[1], source.separator) if is_pair else texts[0]
 
 
-def write_csv(
-    file: BinaryIO,
-    parts: Iterable[list[dict[str, Any]]],
-    columns: Iterable[str],
-    shape: Shape,
-    prefix: str,
+def write_rows(
+    target: Path, rows: Cells, source: Source, columns: Iterable[str], shape: Shape
 ) -> None:
-    """Write rows as CSV: a column for the score of each label, and JSON for spans.
+    """Write the rows of an input with their predictions, by the ending of the target.
 
     columns (Iterable[str]): Those of the input.
     """
+    if target.suffix == ".csv":
+        write: Any = partial(_write_csv, columns, shape, source.prefix)
+    elif target.suffix == ".parquet":
+        write = partial(_write_parquet, _schema_of(source, shape))
+    else:
+        write = _write_jsonl
+    write_whole(target, partial(write, rows))
+
+
+def _write_csv(
+    columns: Iterable[str], shape: Shape, prefix: str, rows: Cells, file: BinaryIO
+) -> None:
+    """Write a column for the score of each label, and JSON for spans."""
     cats = f"{prefix}cats"
     scores = [f"{cats}.{label}" for label in sorted(shape.get("cats", ()))]
     predicted = [f"{prefix}{x}" for x in COLUMNS if x in shape and x != "cats"]
     text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
     writer = csv.DictWriter(text, [*columns, *predicted, *scores])
     writer.writeheader()
-    for rows in parts:
-        for row in rows:
-            by_label = row.pop(cats, None) or {}
-            row |= {f"{cats}.{label}": score for label, score in by_label.items()}
-            writer.writerow({name: _cell(value) for name, value in row.items()})
+    for row in rows:
+        by_label = row.pop(cats, None) or {}
+        row |= {f"{cats}.{label}": score for label, score in by_label.items()}
+        writer.writerow({name: _cell(value) for name, value in row.items()})
     text.detach()
 
 
@@ -151,15 +163,14 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, default=str) if is_nested else value
 
 
-def write_jsonl(file: BinaryIO, parts: Iterable[list[dict[str, Any]]]) -> None:
-    """Write rows as JSON lines, with null for numbers that JSON does not have."""
-    for rows in parts:
-        for row in rows:
-            try:
-                line = json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
-            except ValueError:
-                line = json.dumps(_without_nan(row), ensure_ascii=False, default=str)
-            file.write(f"{line}\n".encode("utf8", errors="backslashreplace"))
+def _write_jsonl(rows: Cells, file: BinaryIO) -> None:
+    """Write null for numbers that JSON does not have."""
+    for row in rows:
+        try:
+            line = json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
+        except ValueError:
+            line = json.dumps(_without_nan(row), ensure_ascii=False, default=str)
+        file.write(f"{line}\n".encode("utf8", errors="backslashreplace"))
 
 
 def _without_nan(value: Any) -> Any:
@@ -170,22 +181,25 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_parquet(
-    file: BinaryIO, parts: Iterable[list[dict[str, Any]]], schema: "pa.Schema"
-) -> None:
-    """Write rows as Parquet."""
+def _write_parquet(schema: "pa.Schema", rows: Cells, file: BinaryIO) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
     with parquet.ParquetWriter(file, schema) as writer:
-        for rows in parts:
-            writer.write_table(pa.Table.from_pylist(rows, schema))
+        while part := list(islice(rows, MOST_ROWS)):
+            writer.write_table(pa.Table.from_pylist(part, schema))
 
 
-def with_predictions(schema: "pa.Schema", shape: Shape, prefix: str) -> "pa.Schema":
+def _schema_of(source: Source, shape: Shape) -> "pa.Schema":
     """Return the types of the input's columns, and after them those of predictions."""
     import pyarrow as pa
+    from pyarrow import parquet
 
+    if source.format == "parquet":
+        schema = parquet.read_schema(source.path)
+    else:
+        names = tables.columns_of(source.path, **source.how)
+        schema = pa.schema([(name, pa.string()) for name in names])
     span = {"start": 0, "end": 0, "label": ""}
     examples = {
         "label": "",
@@ -197,21 +211,5 @@ def with_predictions(schema: "pa.Schema", shape: Shape, prefix: str) -> "pa.Sche
     for name in COLUMNS:
         if name in shape:
             kind = pa.array([examples[name]]).type
-            schema = schema.append(pa.field(f"{prefix}{name}", kind))
+            schema = schema.append(pa.field(f"{source.prefix}{name}", kind))
     return schema
-
-
-def schema_of(source: Source) -> "pa.Schema":
-    """Return the types of the input's columns."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    if source.format == "parquet":
-        return parquet.read_schema(source.path)
-    if source.format == "jsonl":
-        raise SpanftError(
-            "A Parquet file has one type for each column, which JSONL does not. Name a "
-            ".jsonl or .csv output."
-        )
-    names = tables.columns_of(source.path, **source.how)
-    return pa.schema([(name, pa.string()) for name in names])

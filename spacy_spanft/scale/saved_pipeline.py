@@ -55,12 +55,8 @@ def read_saved(model: str) -> Saved:
     check_pipeline(model)
     if model.startswith("blank:"):
         raise SpanftError(f"{model!r} has no files, and predicts nothing.")
-    folder = Path(model)
-    return _read(folder if folder.is_dir() else get_package_path(model), model)
-
-
-def _read(root: Path, model: str) -> Saved:
-    """Read the pipeline in a folder, which is deeper inside of a package."""
+    root = Path(model) if Path(model).is_dir() else get_package_path(model)
+    # Of a package, the pipeline is in a folder inside.
     configs = sorted(root.rglob("config.cfg"), key=lambda path: len(path.parts))
     try:
         folder = configs[0].parent

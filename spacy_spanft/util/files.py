@@ -1,11 +1,15 @@
 """Files that are written whole or not at all, and paths that cannot be meant."""
 
+import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from errno import ENOTDIR
 from pathlib import Path
 from typing import IO, TypeAlias
+
+from filelock import FileLock, Timeout
 
 from ..errors import SpanftError, shown
 
@@ -61,6 +65,17 @@ def _mode_of(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+@contextmanager
+def locked(folder: Path, message: str) -> Iterator[None]:
+    """Make and lock a folder, or raise; the system unlocks it if this process dies."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise SpanftError(message) from error
 
 
 def check_target(
@@ -141,3 +156,22 @@ def is_there(path: str) -> bool:
         return os.path.exists(path)
     except ValueError:  # a zero byte
         return False
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file, or of all files in a folder.
+
+    It reads them whole: sizes and time stamps can be the same after a change.
+    """
+    digest = hashlib.sha256()
+    files = [path]
+    if path.is_dir():  # rglob would leave out folders that are links
+        walked = os.walk(path, followlinks=True)
+        files = [Path(folder, name) for folder, _, names in walked for name in names]
+    for file in sorted(files):
+        if file.is_file():
+            digest.update(f"{file.relative_to(path)} {file.stat().st_size}\n".encode())
+            with open(file, "rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()

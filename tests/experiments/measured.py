@@ -6,7 +6,7 @@ import numpy as np
 
 from spacy_spanft.experiments import comparison
 from spacy_spanft.experiments.measuring import Measured
-from spacy_spanft.experiments.row_scores import accuracy, correlation
+from spacy_spanft.experiments.metrics import accuracy, correlation
 
 # A small classifier: spaCy's default one takes half a second to load.
 BOW = {
@@ -20,43 +20,27 @@ VOID = {"meta", "br", "img", "link", "input", "hr", "source"}
 
 
 class Page(HTMLParser):
-    """What is on a page: elements, text, and the cells of its tables."""
+    """The elements of a page that is well-formed, and its text in pieces."""
 
     def __init__(self, html):
         super().__init__()
-        self.open, self.elements, self.tables, self.text = [], [], [], []
+        self.open, self.elements, self.texts = [], [], []
         self.feed(html)
         self.close()
         assert not self.open, self.open
-        self.text = "".join(self.text)
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
         assert len(dict(attrs)) == len(attrs)
         if tag not in VOID:
             self.open.append(tag)
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append("")
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if "style" in self.open:
-            return
-        if "table" in self.open and self.tables[-1] and self.tables[-1][-1]:
-            self.tables[-1][-1][-1] += data
-        self.text.append(data)
-
-    def all(self, tag):
-        return [attrs for name, attrs in self.elements if name == tag]
-
-    def rows(self, number):
-        return [[" ".join(cell.split()) for cell in row] for row in self.tables[number]]
+        if "style" not in self.open and data.strip():
+            self.texts.append(" ".join(data.split()))
 
 
 def labeled(right, texts=None, spans=None, **settings):

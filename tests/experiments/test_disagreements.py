@@ -50,7 +50,7 @@ def test_disagreements_of_scores(monkeypatch):
         ("3.00", None, "off by 1.00"),
         ("2.00", None, "off by 0.00"),
     ]
-    text = Page(to_html({"": both})).text
+    text = " ".join(Page(to_html({"": both})).texts)
     assert "Where last is nearer and base is further off: 2 of 4" in text
 
 

@@ -3,17 +3,17 @@
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from ..interpreter import Interpreter
 
-COMMAND = [sys.executable, "-m", "spacy", "spanft", "experiment", "arms.yml"]
-COMMAND += ["-d", "data/one", "-o", "out", "--train-only"]
+COMMAND = ["spanft", "experiment", "arms.yml", "-d", "data/one", "-o", "out"]
+COMMAND += ["--train-only"]
 LOGS = "out/one/*/*.going-*/log.txt"
 # How long it may take until nothing is left of a killed experiment.
 SECONDS = 5
@@ -23,16 +23,13 @@ if sys.platform != "linux":
 
 
 def start(mark, *args):
-    """Start an experiment; its processes inherit a mark in the environment."""
-    with open("output.txt", "w") as output:
-        return subprocess.Popen(
-            [*COMMAND, *args],
-            stdout=output,
-            stderr=output,
-            env={**os.environ, "SPANFT_TEST": mark},
-            # Shells let background processes ignore it.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
+    """Start an experiment, whose processes inherit a mark in the environment."""
+    # It is forked off the tests' server; its runs are processes that begin anew.
+    program = "import sys; from tests.fork_server import train_anew\n"
+    program += "from spacy_spanft.experiments import running\n"
+    program += "running.train_in_process = train_anew\n"
+    program += "from spacy.cli import setup_cli; setup_cli()"
+    return Interpreter("-c", program, *COMMAND, *args, SPANFT_TEST=mark)
 
 
 def processes_with(mark):
@@ -47,16 +44,6 @@ def processes_with(mark):
         if f"SPANFT_TEST={mark}\0".encode() in variables and not is_dead:
             processes.append((int(folder.name), (folder / "cmdline").read_text()[:200]))
     return processes
-
-
-def start_here(mark, *args):
-    """Start an experiment as `start` does, but forked off the tests' server."""
-    # Its runs are processes that begin anew, as a user's.
-    program = "import sys; from tests.fork_server import train_anew\n"
-    program += "from spacy_spanft.experiments import running\n"
-    program += "running.train_in_process = train_anew\n"
-    program += "from spacy.cli import setup_cli; setup_cli()"
-    return Interpreter("-c", program, *COMMAND[3:], *args, SPANFT_TEST=mark)
 
 
 def check_gone(mark):
@@ -86,7 +73,7 @@ def weights_in(folder):
 def test_a_killed_experiment_leaves_no_process(place, number, jobs, moment):
     """Neither while it trains nor as soon as the processes have begun."""
     args = ("--seeds", "1", "--jobs", str(jobs), "--epochs", "5000")
-    process = start_here(mark := str(place), *args)
+    process = start(mark := str(place), *args)
     while not any(moment in log.read_text() for log in place.glob("out/*/*/*/log*")):
         assert process.returncode is None, process.communicate()
         time.sleep(0.02)
@@ -108,26 +95,31 @@ def test_killed_at_random_moments(place, number):
     n_kills = int(os.environ.get("SPANFT_KILLS", "10"))
     args = ("--jobs", "2", "--seeds", "2", "--epochs", "2")
     begin = time.monotonic()
-    with start("whole", *args) as process:
-        assert process.wait() == 0, Path("output.txt").read_text()
+    finish("whole", *args)
     usual = time.monotonic() - begin
     expected = weights_in(place / "out")
     assert len(expected) == 6
     (place / "out").rename(place / "expected")
     chance = random.Random(int(number))
     for i in range(n_kills):
-        with start(mark := f"{place}-{i}", *args) as process:
-            try:
-                process.wait(chance.uniform(0, usual))
-            except subprocess.TimeoutExpired:
-                process.send_signal(number)
-            process.wait()
-            check_gone(mark)
+        process = start(mark := f"{place}-{i}", *args)
+        end = time.monotonic() + chance.uniform(0, usual)
+        while process.returncode is None and time.monotonic() < end:
+            time.sleep(0.01)
+        with suppress(ProcessLookupError):  # it has ended
+            process.send_signal(number)
+        process.communicate()
+        check_gone(mark)
         weights = weights_in(place / "out")
         assert weights == {path: expected[path] for path in weights}
         if len(weights) == len(expected):
             (place / "out").rename(place / f"out{i}")
-    with start("again", *args) as process:
-        assert process.wait() == 0, Path("output.txt").read_text()
+    finish("again", *args)
     assert weights_in(place / "out") == expected
     assert not [*place.glob("out/one/*/*.going*")]
+
+
+def finish(mark, *args):
+    process = start(mark, *args)
+    _, output = process.communicate(timeout=1800)
+    assert process.returncode == 0, output

@@ -5,10 +5,11 @@ import pickle
 import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_spanft.errors import ComparisonError
+from spacy_spanft.experiments.evaluating import evaluate
 from spacy_spanft.experiments.metrics import metric_of
 
 CATS = [f"cats_{average}_{end}" for average in ("micro", "macro") for end in "prf"]
@@ -67,14 +68,8 @@ def random_cats(labels, is_exclusive, n=80):
 def test_exclusive_labels(labels, positive):
     config = {"scorer": {**SCORER, "positive_label": positive}}
     nlp, component = make("textcat", labels, **config)
-    names = (
-        *CATS,
-        "cats_accuracy",
-        "cats_matthews",
-        *(["cats_f1"] if positive else []),
-    )
-    examples = random_cats(labels, True)
-    check(nlp, component, examples, names)
+    names = [*CATS, "cats_accuracy", "cats_matthews"] + ["cats_f1"] * bool(positive)
+    check(nlp, component, random_cats(labels, True), names)
     meaning = "F (A)" if positive and len(labels) == 2 else "macro F"
     assert (metric_of(nlp).name, metric_of(nlp).meaning) == ("cats_score", meaning)
 
@@ -83,13 +78,11 @@ def test_exclusive_labels_of_spacys_own_scorer():
     nlp, component = make("textcat", ["A", "B"])
     component.cfg["positive_label"] = "B"
     check(nlp, component, random_cats(["A", "B"], True), CATS)
-    for args, meaning in (
-        (["cats_score"], "F (B)"),
-        (["cats_score", "A"], "F (B)"),
-        (["cats_f1"], "F1 (B)"),
-        (["cats_f1", "A"], "F1 (A)"),
-    ):
-        assert metric_of(nlp, *args).meaning == meaning
+    assert metric_of(nlp, "cats_score").meaning == "F (B)"
+    assert metric_of(nlp, "cats_f1").meaning == "F1 (B)"
+    assert metric_of(nlp, "cats_f1", "A").meaning == "F1 (A)"
+    with pytest.raises(ComparisonError, match="cats_score, which has no positive"):
+        metric_of(nlp, positive="A")
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.3, 0.0])
@@ -154,62 +147,73 @@ def test_scores():
         ({"cats_score": 0.2, "cats_macro_r": 0.8, "cats_accuracy": None}, "macro_r"),
         # Of those with the same weight, one that is known.
         ({"tag_acc": 0.5, "cats_score": 0.5}, "score"),
+        ({"tag_acc": 0.6, "cats_score": 0.4}, "'here' has no metric 'tag_acc' .*: cat"),
     ],
 )
 def test_the_metric_with_the_highest_weight_is_taken(weights, expected):
     nlp, _ = make("textcat", "AB")
     nlp.config["training"]["score_weights"] = weights
-    assert metric_of(nlp).name == f"cats_{expected}"
-    assert metric_of(nlp, "cats_accuracy").name == "cats_accuracy"
-
-
-@pytest.mark.parametrize(
-    ("factory", "weights", "expected"),
-    [
-        (
-            "textcat",
-            {"tag_acc": 0.6, "cats_score": 0.4},
-            "metric 'tag_acc' .*: cats",
-        ),
-        ("textcat", {"cats_score": None}, "'here' has no metric ''"),
-        ("sentencizer", {}, "--metric, one of: nothing"),
-    ],
-)
-def test_an_unknown_metric_is_refused(factory, weights, expected):
-    nlp, _ = make(factory, "AB" if factory == "textcat" else "")
-    nlp.config["training"]["score_weights"] = weights
-    with pytest.raises(ComparisonError, match=expected):
-        metric_of(nlp, path="here")
-
-
-def example(nlp, **both):
-    """Make an example of what is right and what is predicted."""
-    docs = []
-    for cats, spans in both.values():
-        doc = nlp.make_doc("a b c d")
-        doc.cats = cats
-        doc.ents = [Span(doc, *span) for span in spans]
-        doc.spans["sc"] = list(doc.ents)[::-1]
-        docs.append(doc)
-    return Example(docs[1], docs[0])
+    if " " in expected:
+        with pytest.raises(ComparisonError, match=expected):
+            metric_of(nlp, path="here")
+    else:
+        assert metric_of(nlp).name == f"cats_{expected}"
 
 
 @pytest.mark.parametrize(
     ("factory", "config", "expected"),
     [
-        ("textcat", {}, ("X", "Y")),
-        ("textcat_multilabel", {"threshold": 0.4}, ("X, Z", "X, Y")),
-        ("text_regressor", {"label": "X"}, ("1.00", "0.46")),
-        ("ner", {}, ("a b (X), d (Y)", "a (X)")),
-        ("spancat", {}, ("a b (X), d (Y)", "a (X)")),
+        ("textcat", {}, "Z"),
+        ("textcat_multilabel", {"threshold": 0.4}, "X, Z"),
+        ("text_regressor", {"label": "X"}, "0.46"),
+        ("ner", {}, "a b (X), d (Y)"),
+        ("spancat", {}, "a b (X), d (Y)"),
     ],
 )
 def test_answers_in_words(factory, config, expected):
-    name = "cats_pearson" if factory == "text_regressor" else None
-    nlp, _ = make(factory, "XYZ" if factory != "text_regressor" else "", **config)
-    gold = ({"X": 1.0, "Y": 0.0, "Z": 1.0}, [(0, 2, "X"), (3, 4, "Y")])
-    guess = ({"X": 0.456, "Y": 0.5, "Z": 0.1}, [(0, 1, "X")])
-    answers = metric_of(nlp, name).answers
-    assert answers(example(nlp, gold=gold, guess=guess)) == expected
-    empty = {"gold": ({}, []), "guess": ({}, [])}
-    assert answers(example(nlp, **empty)) == ("nothing", "nothing")
+    is_number = factory == "text_regressor"
+    nlp, _ = make(factory, "" if is_number else "XYZ", **config)
+    answer = metric_of(nlp, "cats_pearson" if is_number else None).answer
+    doc = nlp.make_doc("a b c d")
+    assert answer(doc) == "nothing"
+    doc.cats = {"X": 0.456, "Y": 0.0, "Z": 1.0}
+    doc.ents = [Span(doc, 0, 2, "X"), Span(doc, 3, 4, "Y")]
+    doc.spans["sc"] = list(doc.ents)[::-1]
+    assert answer(doc) == expected
+
+
+@pytest.mark.parametrize(
+    ("factory", "names"),
+    [
+        ("textcat", ["macro_f", "micro_f"]),
+        ("textcat_multilabel", ["macro_f", "macro_auc", "micro_f"]),
+        ("text_regressor", ["pearson", "spearman"]),
+        ("spancat", ["p", "r", "f"]),
+        ("ner", ["p", "r", "f"]),
+    ],
+)
+def test_evaluate_scores_as_spacy_does(factory, names, tmp_path):
+    random = np.random.default_rng(0)
+    is_number = factory == "text_regressor"
+    config = {"threshold": 0.0} if factory == "spancat" else {}
+    nlp, _ = make(factory, "" if is_number else "AB", **config)
+    docs = []
+    for i in range(20):
+        doc = nlp.make_doc(f"{'good' if i % 2 else 'bad'} film {i}")
+        label = str(random.choice(["A", "B", "new"]))
+        doc.cats = {"score": random.random()} if is_number else {label: 1.0}
+        doc.ents = [Span(doc, 0, 2, label)]
+        doc.spans["sc"] = [Span(doc, 0, 2, label), Span(doc, 2, 3, "A")]
+        docs.append(doc)
+    DocBin(docs=docs).to_disk(tmp_path / "gold.spacy")
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
+    nlp.initialize((lambda: examples) if is_number else None)
+    evaluation = evaluate(nlp, str(tmp_path / "gold.spacy"))
+    expected = nlp.evaluate(examples)
+    prefix = {"spancat": "spans_sc", "ner": "ents"}.get(factory, "cats")
+    scores = {name: expected[f"{prefix}_{name}"] for name in names}
+    measured = {name: evaluation.scores[f"{prefix}_{name}"] for name in names}
+    assert measured == pytest.approx(scores)
+    by_label = expected.get(f"{prefix}_f_per_type", expected.get(f"{prefix}_per_type"))
+    for label, score in (by_label or {}).items():
+        assert score.items() <= evaluation.labels[label].items()

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.null_simulation import Setting, simulate
-from spacy_spanft.experiments.row_scores import accuracy, count_score, matthews
+from spacy_spanft.experiments.metrics import accuracy, count_score, matthews
 from spacy_spanft.experiments.significance import (
     Scores,
     holm_adjusted,

@@ -5,12 +5,10 @@ import re
 
 import numpy as np
 import pytest
-import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.types import Ragged
 
-from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
 from spacy_spanft.explanation.display import to_html
@@ -30,6 +28,7 @@ from ..ml.test_textcat import (
     span_model,
     train,
 )
+from ..tiny import make_pipeline
 
 SUM = {"@layers": "reduce_sum.v1"}
 TEXTS = [
@@ -229,12 +228,10 @@ def test_the_rest_is_spread_by_what_deleting_each_part_takes(nlp):
 
 def test_nothing_is_spread_where_all_is_exact():
     """Every row of a tok2vec is a token, and there is no vector of the whole text."""
-    nlp = spacy.blank("en")
-    nlp.add_pipe("span_segmenter").initialize(dictionary=NgramDictionary({"a b": 2}))
     model = span_model(MAX, SUM, tok2vec=TOKENS, use_cls=False)
-    textcat = nlp.add_pipe("textcat", config={"model": model})
+    nlp = make_pipeline({"span_segmenter": {}, "textcat": {"model": model}}, ["a b"])
     for label in "AB":
-        textcat.add_label(label)
+        nlp.get_pipe("textcat").add_label(label)
     nlp.initialize()
     reasons = explain(nlp, "a b c").of("A", "B")
     assert reasons.spread == [0.0, 0.0]
@@ -421,28 +418,22 @@ def test_a_page_escapes_and_is_as_dark_for_as_much(classifier):
         explained = explain(classifier, text)
         (reasons,) = explained.reasons()
         first, *_, last = (part for part, _ in reasons.parts if part.text)
-        changed = {
-            "parts": [*zip((first, last), values, strict=True)],
-            "spread": [0, 0],
-        }
-        blocks.append((explained, [reasons._replace(**changed, against="&<b>")]))
+        parts = [*zip((first, last), values, strict=True)]
+        changed = reasons._replace(parts=parts, spread=[0, 0], against="&<b>")
+        blocks.append((explained, [changed]))
     page = to_html(blocks)
     marks = re.findall(r'<mark class="(\w+)" style="--share: (\d+)%">', page)
     assert marks == [("for", "1"), ("for", "100"), ("for", "1")]
-    sizes = re.findall(
-        r'<span class="\w+" style="--size: ([\d.]+)" title="([^ (]+) ', page
-    )
+    sizes = re.findall(r'style="--size: ([\d.]+)" title="([^ (]+) ', page)
     assert sizes == [("0.1200", "some"), ("9.0000", "&lt;"), ("0.1200", "text")]
     assert "not &amp;&lt;b&gt;" in page
     assert "<other>" not in page
 
 
 def test_a_score_and_its_logit():
-    nlp = spacy.blank("en")
-    nlp.add_pipe("span_segmenter")
     model = {**MODELS["tokens"], "exclusive_classes": False}
     settings = {"model": model, "low": 1.0, "high": 5.0}
-    nlp.add_pipe("text_regressor", config=settings)
+    nlp = make_pipeline({"span_segmenter": {}, "text_regressor": settings}, ["a b"])
     golds = [("a very good film", 5.0), ("a bad film", 1.0)]
     examples = [
         Example.from_dict(nlp.make_doc(text), {"cats": {"score": score}})
@@ -466,8 +457,7 @@ def saved(classifier, tmp_path_factory):
 def numbers(text):
     """Read a list of what adds up to a score."""
     title, *lines = text.strip().split("\n")
-    lines = [line for line in lines if not line.startswith("Exact: ")]
-    return title, {line[9:].strip(): float(line[:9]) for line in lines}
+    return title, [float(line[:9]) for line in lines if not line.startswith("Exact: ")]
 
 
 def test_the_command_lists_what_adds_up_or_writes_json_and_a_page(saved, tmp_path):
@@ -479,15 +469,11 @@ def test_the_command_lists_what_adds_up_or_writes_json_and_a_page(saved, tmp_pat
     *rows, nothing = map(json.loads, done.stdout.splitlines())
     assert nothing == {"text": ""}
     page = (tmp_path / "page.html").read_text("utf8")
+    assert "<b>bad" not in page
     for text, row, block in zip(texts, rows, blocks[1::2], strict=False):
-        assert row["text"] == text
         title, added = numbers(block)
         assert re.fullmatch(r"B 0\.\d\d, not A \(difference of logits\): .*", title)
-        assert title.endswith(f": {row['logit']:+.2f}")
-        assert {"new york", "(bias)"} <= {*added}
-        lines = [line for line in block.split("\n")[1:] if line[:5] != "Exact"]
-        total = sum(float(line[:9]) for line in lines)
-        assert total == pytest.approx(row["logit"], abs=0.05)
+        assert sum(added) == pytest.approx(row["logit"], abs=0.05)
         parts = sum(part["added"] for part in row["parts"])
         assert parts + row["bias"] == pytest.approx(row["logit"], abs=1e-4)
         spread = sum(part["spread"] for part in row["parts"])
@@ -496,16 +482,10 @@ def test_the_command_lists_what_adds_up_or_writes_json_and_a_page(saved, tmp_pat
         assert f"{row['whole_text']:+.2f} of the whole text" in block
         for part in row["parts"]:
             assert text[part["start"] : part["end"]] == part["text"]
-            if abs(part["added"]) >= 0.01:
-                assert f"{part['added']:+.2f}" in page
-    assert "<b>bad" not in page
-
-
-@pytest.mark.parametrize("command", ["explain", "phrases"])
-def test_the_commands_refuse_wrong_labels(saved, command):
-    done = run("spanft", command, saved, "good", "--label", "C", ok=False)
-    assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
-    assert not done.stdout
+            assert abs(part["added"]) < 0.01 or f"{part['added']:+.2f}" in page
+    for command in ("explain", "phrases"):
+        done = run("spanft", command, saved, "good", "--label", "C", ok=False)
+        assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
 
 
 def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
@@ -528,27 +508,20 @@ def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
     assert "no phrase that occurs 3 times or more" in done.stdout
 
 
-def test_a_component_that_has_learned_nothing_is_an_error():
-    nlp = spacy.blank("en")
-    nlp.add_pipe("span_segmenter")
-    model = span_model(MAX, MAX, tok2vec=TOKENS)
-    nlp.add_pipe("textcat", config={"model": model}).add_label("A")
-    with pytest.raises(SpanftError, match="'textcat' has not been initialized"):
-        explain_pipe(nlp, TEXTS)
-
-
 LAYERS = {"textcat": "span_window", "spancat": "span_window", "bilou_ner": "softmax"}
 
 
 @pytest.mark.parametrize("component", LAYERS)
 def test_a_layer_that_is_not_linear_is_an_error(component, monkeypatch):
-    nlp = spacy.blank("en")
-    nlp.add_pipe("span_segmenter").initialize(dictionary=NgramDictionary({"a b": 2}))
     models = {"textcat": MODELS["tokens"], "spancat": {"reducer": CNN}}
     models["bilou_ner"] = {"tok2vec": TOKENS}
-    pipe = nlp.add_pipe(component, config={"model": models[component]})
+    settings = {"model": models[component]}
+    nlp = make_pipeline({"span_segmenter": {}, component: settings}, ["a b"])
+    pipe = nlp.get_pipe(component)
     for label in "AB":
         pipe.add_label(label)
+    with pytest.raises(SpanftError, match=f"'{component}' has not been initialized"):
+        explain_pipe(nlp, TEXTS)
     nlp.initialize()
     *_, layer = (x for x in pipe.model.walk() if x.name == LAYERS[component])
     monkeypatch.setattr(layer, "name", "cubes")

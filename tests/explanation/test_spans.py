@@ -23,10 +23,10 @@ from spacy_spanft.explanation.linear import pull_back
 
 from ..ml.test_textcat import CNN, TOKENS
 from ..tiny import LISTENER
-from .test_entities import make_pipeline, over_spans
+from .test_entities import make_trained, over_spans
 from .test_explanation import assert_nothing_changes, inputs_of, total_of
 
-NGRAMS = {"new york": 3, "united states of america": 2}
+NGRAMS = "new york", "united states of america"
 GROUPS = {
     "united airlines holding is in new york": [
         *((0, 15, "ORG"), (0, 23, "ORG"), (30, 38, "LOC"), (30, 33, "ADJ"))
@@ -59,7 +59,7 @@ def make(bert, model, steps):
     model["@architectures"] = "spacy.SpanCategorizer.v1"
     component = {"factory": factory, "model": model, "suggester": ngrams}
     golds = [(text, {"spans": {"sc": group}}) for text, group in GROUPS.items()]
-    nlp = make_pipeline(bert, "spancat", component, NGRAMS, golds, steps)
+    nlp = make_trained(bert, "spancat", component, NGRAMS, golds, steps)
     if not steps:
         output = output_of(nlp.get_pipe("spancat").model)
         # thinc's Softmax begins with zeros.

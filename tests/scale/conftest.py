@@ -1,7 +1,13 @@
+import csv
+import gzip
+import io
 import json
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import spacy
+from pyarrow import parquet
 from spacy.tokens import Span
 from spacy.training import Example
 
@@ -99,8 +105,26 @@ def columns_of(doc):
     }
 
 
-def write_lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf8")
+def write(path, rows, encoding="utf8", delimiter=","):
+    """Write rows in the format that the path ends in."""
+    path = Path(path)
+    ending = path.suffixes[0]
+    if ending == ".parquet":
+        parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=3)
+        return str(path)
+    if ending == ".txt":
+        text = "".join(f"{row['text']}\r\n" for row in rows)
+    elif ending == ".jsonl":
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+    else:
+        lines = io.StringIO(newline="")
+        mark = "\t" if ending == ".tsv" else delimiter
+        writer = csv.DictWriter(lines, [*rows[0]], delimiter=mark)
+        writer.writeheader()
+        writer.writerows(rows)
+        text = lines.getvalue()
+    data = text.encode(encoding)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return str(path)
 
 
