@@ -135,7 +135,10 @@ def _remarks(reasons: Reasons) -> list[str]:
     if not rest:
         return []
     exact = reasons.total - reasons.bias - sum(sums.values())
-    return [f"Exact: {signed(exact)}. Spread by deleting each part: {', '.join(rest)}."]
+    return [
+        f"{signed(exact)} of it is exact. The rest ({', '.join(rest)}) is divided by what "
+        "deleting each part costs."
+    ]
 
 
 def _parts(doc: Doc, reasons: Reasons) -> list[dict[str, Any]]:
