@@ -7,8 +7,10 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 
+from tests import quick
 from tests.interpreter import Interpreter
 
+quick.before_imports()
 # Importing these takes seconds, and starts nothing that a fork would break.
 NAMES = ["torch", "transformers", "pyarrow", "datasets", "nltk"]
 NAMES += ["matplotlib.figure", "scipy.stats", "scipy.optimize"]
@@ -25,6 +27,7 @@ with suppress(ImportError):
 
     # Three hundred modules, imported as soon as a process makes its first encoder.
     MODEL_MAPPING.keys()
+quick.after_imports()
 
 
 def train_in_process(arguments, stopped=None):
