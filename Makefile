@@ -10,7 +10,7 @@ NEWEST ?= .venv-newest
 OLDEST ?= .venv-oldest
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo demo-full test test-newest test-oldest fake-device gpu-check bench lint format docs dist clean configs
+.PHONY: demo demo-full test pytest test-newest test-oldest fake-device gpu-check bench lint format docs dist clean configs
 
 # Variables of project/project.yml may be changed: make demo DEMO="--vars.demo_seeds 1"
 demo: $(VENV)/installed-experiments
@@ -21,8 +21,11 @@ demo-full: $(VENV)/installed-experiments
 	cd project && $(abspath $(VENV))/bin/python -m spacy project run demo-full . $(DEMO)
 	@echo "The report: project/metrics/demo-full/comparison.html"
 
+# All at once: what waits for a process leaves its core to the others.
 test: $(VENV)/installed-dev
-	$(MAKE) --jobs 2 lint fake-device
+	$(MAKE) --jobs 3 pytest fake-device lint
+
+pytest: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
 
 # Without spacy-transformers, and with the newest release of everything else.

@@ -6,17 +6,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Nothing is asked of the network.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-import catalogue
 import pytest
 
 # Nothing heavy: the process that hands out the tests to others runs none.
-from . import interpreter
+from . import interpreter, quick
 
-# A registry looks for its own among all entry points whenever it is asked.
-catalogue.AVAILABLE_ENTRY_POINTS = {
-    group: list(catalogue.AVAILABLE_ENTRY_POINTS.select(group=group))
-    for group in catalogue.AVAILABLE_ENTRY_POINTS.groups
-}
+quick.before_imports()
 
 
 def pytest_addoption(parser):
@@ -45,6 +40,13 @@ def pytest_sessionstart(session):
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config, specs):
+    """Fork the workers of pytest-xdist off the server, too."""
+    for spec in specs:
+        spec.python = interpreter.worker_command()
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
     """Let all workers of pytest-xdist share one server."""
     node.workerinput["server"] = interpreter.server_address()
@@ -61,6 +63,10 @@ def pytest_collection_modifyitems(config, items):
             # Its keywords have the names of all folders above it as well.
             if item.get_closest_marker(option):
                 item.add_marker(skip)
+
+
+def pytest_collection_finish():
+    quick.after_imports()
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,10 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 
+from tests import quick
 from tests.interpreter import Interpreter
 
+quick.before_imports()
 # Importing these takes seconds, and starts nothing that a fork would break.
 NAMES = ["torch", "transformers", "pyarrow", "datasets", "nltk"]
 NAMES += ["matplotlib.figure", "scipy.stats", "scipy.optimize"]
@@ -16,6 +18,7 @@ NAMES += ["matplotlib.figure", "scipy.stats", "scipy.optimize"]
 # off after that could use one.
 if find_spec("cupy") is None:
     NAMES += ["spacy", "spacy.cli", "spacy_transformers", "spacy_spanft.experiments"]
+    NAMES += ["sklearn.linear_model"]
 
 for name in NAMES:
     with suppress(ImportError):
@@ -25,6 +28,7 @@ with suppress(ImportError):
 
     # Three hundred modules, imported as soon as a process makes its first encoder.
     MODEL_MAPPING.keys()
+quick.after_imports()
 
 
 def train_in_process(arguments, stopped=None):
@@ -44,6 +48,10 @@ if find_spec("cupy") is None:
     from spacy_spanft.experiments import measuring, running
 
     train_anew = running.train_in_process
-    running.train_in_process = train_in_process
-    # Measured in processes of this server, too.
-    measuring.get_context = lambda method: get_context("forkserver")
+
+
+def fork_trainings():
+    """Let experiments train and measure in processes of this server."""
+    if find_spec("cupy") is None:
+        running.train_in_process = train_in_process
+        measuring.get_context = lambda method: get_context("forkserver")

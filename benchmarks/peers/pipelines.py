@@ -73,6 +73,7 @@ def main(peer: str, folder: Path, encoder: str, seed: int) -> None:
     torch.set_num_threads(1)
     config = PEERS[peer](folder / "train.spacy", encoder)
     config["system"]["seed"] = config["training"]["seed"] = seed
+    (folder / "pipeline").mkdir()
     train(init_nlp(config), folder / "pipeline")
     nlp = spacy.load(folder / "pipeline" / "model-best")
     gold = DocBin().from_disk(folder / "test.spacy").get_docs(nlp.vocab)

@@ -12,18 +12,17 @@ def record(monkeypatch):
     """Return a function that replaces the records and the tasks by its own."""
 
     def replace(scores):
-        """Take the points of each seed, by (task, size, arm)."""
+        """Take the points of each seed, by (task, size, arm), and regime if any."""
         names = {task for task, *_ in scores}
         known = {name: tasks.TASKS[name] for name in tasks.TASKS if name in names}
-        recorded = [
-            {
-                **{"task": task, "size": size, "arm": arm, "seed": seed},
-                "regime": "everything" if tasks.TASKS[task].text else "head-first",
-                tasks.TASKS[task].metrics[0]: value / 100,
-            }
-            for (task, size, arm), values in scores.items()
-            for seed, value in enumerate(values)
-        ]
+        recorded = []
+        for (task, size, arm, *regime), values in scores.items():
+            usual = "everything" if tasks.TASKS[task].text else "head-first"
+            run = {"task": task, "size": size, "arm": arm}
+            run["regime"] = regime[0] if regime else usual
+            for seed, value in enumerate(values):
+                score = {tasks.TASKS[task].metrics[0]: value / 100}
+                recorded.append({**run, "seed": seed, **score})
         monkeypatch.setattr(tables, "recorded", lambda _: recorded)
         monkeypatch.setattr(tables, "TASKS", known)
 
@@ -90,23 +89,15 @@ def test_means_of_all_sizes_are_paired_by_seed(record):
     assert {("100", "all"), ("all", "CoLA"), ("all", "all")} <= {*short}
 
 
-def test_regimes_are_compared_head_by_head(monkeypatch):
+def test_regimes_are_compared_head_by_head(record):
     scores = {
-        ("CoLA", "encoder", "everything"): [10, 20, 30],
-        ("CoLA", "encoder", "rates"): [11, 23],
-        ("CoLA", "ngrams", "everything"): [50, 60],
-        ("WNUT17", "encoder", "head-first"): [30, 40],
-        ("WNUT17", "encoder", "everything"): [20, 40],
+        ("CoLA", 300, "encoder", "everything"): [10, 20, 30],
+        ("CoLA", 300, "encoder", "rates"): [11, 23],
+        ("CoLA", 300, "ngrams", "everything"): [50, 60],
+        ("WNUT17", 300, "encoder", "head-first"): [30, 40],
+        ("WNUT17", 300, "encoder", "everything"): [20, 40],
     }
-    recorded = [
-        {
-            **{"task": task, "size": 300, "arm": arm, "regime": regime},
-            **{"seed": seed, tasks.TASKS[task].metrics[0]: value / 100},
-        }
-        for (task, arm, regime), values in scores.items()
-        for seed, value in enumerate(values)
-    ]
-    monkeypatch.setattr(tables, "recorded", lambda _: recorded)
+    record(scores)
     _, *rows = tables.TABLES["regimes"]()
     alone = "encoder alone"
     assert rows == [  # no head that has one regime only

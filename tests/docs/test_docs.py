@@ -5,10 +5,14 @@ import re
 import shlex
 import shutil
 from contextlib import redirect_stdout
+from functools import cache
+from pathlib import Path
 
 import pytest
+from spacy.util import load_model
 
 from spacy_spanft.experiments import comparison, read_arms
+from spacy_spanft.util import pipelines
 
 from ..commands import run
 from ..scale.fake_hub import fake_hub
@@ -48,10 +52,18 @@ def folder(saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     alone = lambda function, *args: function(*args)  # noqa: E731
     monkeypatch.setattr(comparison, "run_in_subprocess", alone)
+    monkeypatch.setattr(pipelines, "load_model", load)
     with fake_hub(tmp_path / "cache"):
         yield tmp_path
+    load_written.cache_clear()
 
 
+def load(path):
+    """Load a pipeline once, unless it is written again."""
+    return load_written(path, (Path(path) / "meta.json").stat().st_mtime_ns)
+
+
+load_written = cache(lambda path, _: load_model(path))
 RUN = sorted({page for page, x in SNIPPETS if x.language in ("python", "bash")})
 
 
