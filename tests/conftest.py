@@ -40,13 +40,6 @@ def pytest_sessionstart(session):
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_setupnodes(config, specs):
-    """Fork the workers of pytest-xdist off the server, too."""
-    for spec in specs:
-        spec.python = interpreter.worker_command()
-
-
-@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
     """Let all workers of pytest-xdist share one server."""
     node.workerinput["server"] = interpreter.server_address()

@@ -18,7 +18,6 @@ NAMES += ["matplotlib.figure", "scipy.stats", "scipy.optimize"]
 # off after that could use one.
 if find_spec("cupy") is None:
     NAMES += ["spacy", "spacy.cli", "spacy_transformers", "spacy_spanft.experiments"]
-    NAMES += ["sklearn.linear_model"]
 
 for name in NAMES:
     with suppress(ImportError):
@@ -48,10 +47,6 @@ if find_spec("cupy") is None:
     from spacy_spanft.experiments import measuring, running
 
     train_anew = running.train_in_process
-
-
-def fork_trainings():
-    """Let experiments train and measure in processes of this server."""
-    if find_spec("cupy") is None:
-        running.train_in_process = train_in_process
-        measuring.get_context = lambda method: get_context("forkserver")
+    running.train_in_process = train_in_process
+    # Measured in processes of this server, too.
+    measuring.get_context = lambda method: get_context("forkserver")

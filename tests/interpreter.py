@@ -4,11 +4,10 @@ import atexit
 import faulthandler
 import os
 import runpy
-import shlex
 import signal
 import sys
 import threading
-from multiprocessing import connection, get_context, process, set_start_method
+from multiprocessing import get_context, process
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,9 +55,11 @@ class Interpreter:
         self._stdout, child_stdout = CONTEXT.Pipe(duplex=False)
         self._stderr, child_stderr = CONTEXT.Pipe(duplex=False)
         pipes = (child_stdin, child_stdout, child_stderr)
-        environment = {**os.environ, **environment}
-        how = {"stdout": stdout, "is_user": True}
-        self._process = begin(map(str, args), pipes, cwd, environment, **how)
+        argv = [str(arg) for arg in args]
+        settings = (Path(cwd).absolute(), {**os.environ, **environment})
+        arguments = (argv, *settings, pipes, stdout, server_address())
+        self._process = CONTEXT.Process(target=_begin, args=arguments)
+        self._process.start()
         self.pid = self._process.pid
         for pipe in pipes:
             pipe.close()
@@ -122,46 +123,9 @@ def run(*args, stdin=b"", **settings):
     return SimpleNamespace(returncode=begun.returncode, stdout=stdout, stderr=stderr)
 
 
-def begin(argv, pipes, cwd=".", environment=os.environ, **how):
-    """Start a process of the server's that becomes `python ARGV`."""
-    settings = (Path(cwd).absolute(), dict(environment), server_address())
-    arguments = ([*argv], pipes, *settings)
-    process = CONTEXT.Process(target=_become, args=arguments, kwargs=how)
-    process.start()
-    return process
-
-
-def worker_command():
-    """Return what pytest-xdist may call in the place of `python` for its workers.
-
-    They are forked off the server, as to import everything would take each seconds.
-    """
-    if not IS_LINUX:
-        return None
-    program = "import sys; sys.path.insert(0, sys.argv[1])\n"
-    program += "from tests.interpreter import be_worker; be_worker(*sys.argv[2:])"
-    root = str(Path(__file__).parents[1])
-    return shlex.join([sys.executable, "-c", program, root, server_address()])
-
-
-def be_worker(address, _, *argv):
-    """Become `python -u ARGV`, in a process that the server forks off."""
+def _begin(argv, cwd, environment, pipes, stdout, address):
+    """Become the interpreter."""
     use_server(address)
-    pipes = [connection.Connection(os.dup(number)) for number in range(3)]
-    process = begin(argv, pipes)
-    for pipe in pipes:
-        pipe.close()
-    process.join()
-    sys.exit(process.exitcode)
-
-
-def _become(argv, pipes, cwd, environment, address, stdout=None, is_user=False):
-    """Become the interpreter; what a user starts trains in such processes, too."""
-    use_server(address)
-    if not is_user:
-        set_start_method(None, force=True)  # as in a process that begins anew
-    elif server := sys.modules.get("tests.fork_server"):
-        server.fork_trainings()
     atexit._clear()  # what the server has registered
     os.chdir(cwd)
     # Where this process would have begun: scripts are found from there.
