@@ -136,8 +136,8 @@ def _remarks(reasons: Reasons) -> list[str]:
         return []
     exact = reasons.total - reasons.bias - sum(sums.values())
     return [
-        f"{signed(exact)} of it is exact. The rest ({', '.join(rest)}) is divided by what "
-        "deleting each part costs."
+        f"{signed(exact)} of it is exact. The rest ({', '.join(rest)}) is divided by "
+        "what deleting each part costs."
     ]
 
 
