@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from confection import Config
@@ -74,7 +75,7 @@ def describe_encoder(name: str) -> str:
 
 
 def _count_parameters(name: str) -> int:
-    """Count the parameters of an encoder without reading its weights, 0 if it fails."""
+    """Count the parameters of an encoder without reading its weights."""
     import torch
     from transformers import AutoConfig, AutoModel
 
@@ -82,8 +83,9 @@ def _count_parameters(name: str) -> int:
         config = AutoConfig.from_pretrained(name, local_files_only=True, **SAFE)
         with torch.device("meta"):
             module: Any = AutoModel.from_config(config, **SAFE)
-    except Exception:  # training will name the reason
-        return 0
+    except Exception as error:  # transformers raises various ones
+        reason = shorten(str(error), 200)
+        raise SpanftError(f"The encoder {name!r} cannot be loaded: {reason}") from error
     module = module.get_encoder() if config.is_encoder_decoder else module
     return sum(parameter.numel() for parameter in module.parameters())
 

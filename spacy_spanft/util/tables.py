@@ -38,6 +38,10 @@ class Row(NamedTuple):
     cells: dict[str, Any]
     problem: str = ""
 
+    def of(self, source: str) -> "Row":
+        """Return the row with its source in its place: "Line 3 of 'a.csv'"."""
+        return self._replace(place=f"{self.place} of {source}")
+
 
 def format_of(path: str | Path) -> Format | None:
     """Return the format of a table, by its ending; None for a file that may be text."""

@@ -27,7 +27,7 @@ from spacy_spanft.configs import (
     tokenizer_of,
 )
 from spacy_spanft.configs.adding import add_spans
-from spacy_spanft.configs.sources import is_dataset
+from spacy_spanft.configs.sources import check_table, is_dataset
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ngrams.dictionary import NgramDictionary
 
@@ -347,6 +347,22 @@ def test_spacy_checks_what_is_written(bert):
 
 
 @pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["Good", "good.", "bad"], "only in case or punctuation: 'Good', 'good.'"),
+        (["1", "3", "2"], "are numbers, such as 1. If these are scores, use --score"),
+        (["1,5", "2"], "are numbers, such as 1,5. If these are scores, use --score"),
+        (["3", "1", "4"], ""),
+    ],
+)
+def test_labels_that_may_be_meant_otherwise(labels, message):
+    write("t.jsonl", texts(12, labels))
+    doubts = check_table("t.jsonl", {"text": "text", "label": "label"})
+    assert message in " ".join(doubts)
+    assert len(doubts) == bool(message)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ("--train none.csv", "none.csv"),
@@ -361,6 +377,7 @@ def test_spacy_checks_what_is_written(bert):
         ("--lang german", "language 'german': it is not the code"),
         ("-t ./none", "encoder './none' cannot be loaded"),
         ("-t empty", "Name a folder with a config.json"),
+        ("-t junk", "The encoder 'junk' cannot be loaded: Unrecognized model"),
         ("-d x.tsv.gz", "x.tsv.gz"),
         ("-p ner -d mine.tsv.gz", "ner would use windows"),
         ("--no-spans -d mine.tsv.gz", "no use for --dictionary"),
@@ -373,6 +390,8 @@ def test_errors(options, message):
     Path("empty.jsonl").write_text("")
     Path("o.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
     Path("empty").mkdir()
+    Path("junk").mkdir()
+    Path("junk/config.json").write_text("{}")
     write("same.jsonl", texts(9, "x"))
     write("m.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])
     doc = spacy.blank("en")("a text")
