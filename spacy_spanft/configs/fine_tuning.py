@@ -21,7 +21,7 @@ from ..util.files import write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
 from .making import config_for_data, config_text, task_config
-from .overrides import change
+from .templates import change
 
 Row: TypeAlias = Mapping[str, Any] | tuple[str, Any]
 Data: TypeAlias = str | Path | Iterable[Row]

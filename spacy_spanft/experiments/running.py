@@ -23,9 +23,9 @@ from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from ..errors import SpanftError, shown, visible
-from ..util.cluster import connect_ray
 from ..util.files import write_whole
 from ..util.gpu import CPU
+from ..util.threads import connect_ray
 from .plan import Run
 from .run_folder import LOG, MODEL, RESULT, last_error
 
