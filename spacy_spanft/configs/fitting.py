@@ -30,12 +30,12 @@ _TOO_RARE = 2
 
 def fit_to_data(
     config: Config, task: str, train: str, dev: str | None
-) -> tuple[list[str], list[str], list[str]]:
+) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
     dev (Optional[str]): The dev data; None if it is held out from the training data.
-    RETURNS (tuple[list[str], list[str], list[str]]): What the data hold, what was set
-        for them, and what may spoil a training.
+    RETURNS (tuple[dict, list[str], list[str], list[str]]): The data, what they hold in
+        words, what may spoil a training, and what was set for them.
     """
     is_text = TASKS[task].component in _OF_TEXTS
     is_few = is_text and count_rows(config, _FEW + 1) <= _FEW
@@ -73,7 +73,7 @@ def fit_to_data(
     if unseen := sorted(data["dev"].labels.keys() - data["train"].labels.keys()):
         only = f"These labels occur only in {names['dev']} and cannot be learned"
         warnings.append(f"{only}: {listed(unseen)}.")
-    return notes, [*filter(None, changes)], warnings
+    return data, notes, warnings, [*filter(None, changes)]
 
 
 def fitting_epochs(config: Config, n_texts: int) -> int:
