@@ -47,16 +47,13 @@ def train(
         and its label; or a file or dataset, as for `spanft init --train`.
     dev (Optional[Union[str, Path, Iterable]]): The data to evaluate on during training;
         None holds out a fifth of the others, or of few texts none.
-    transformer (Optional[Union[str, Path]]): The name or folder of the encoder; None
-        takes a small one, or with a GPU one as large as BERT.
+    transformer (Optional[Union[str, Path]]): The name or folder of the encoder.
     spans (bool): Whether the head uses spans or windows; False makes the baseline.
     output (Optional[Union[str, Path]]): A folder for config.cfg, the rows, model-best
         and model-last; None keeps nothing.
-    overrides (Optional[Mapping[str, Any]]): Settings of the config:
-        {"training.max_epochs": 3}.
+    overrides (Optional[Mapping[str, Any]]): Settings: {"training.max_epochs": 3}.
     gpu_id (int): The GPU; -1 is the CPU.
     **settings: What else `task_config` takes, such as lang or dictionary, and task.
-    RETURNS (Language): The best pipeline.
     """
     if unknown := settings.keys() - {"task", *signature(task_config).parameters}:
         raise TypeError(f"train() got an unexpected argument {unknown.pop()!r}")

@@ -241,7 +241,7 @@ def _count_labels(
     path: str, columns: Mapping[str, str]
 ) -> tuple[Counter[str], int, int]:
     """Count the rows with each label, all rows, and those with several or none."""
-    how = {key: columns[key] for key in ("encoding",) if key in columns}
+    how: Any = {key: columns[key] for key in ("encoding",) if key in columns}
     name, _, configuration = path.partition(":")
     if is_dataset(path):
         rows = rows_from_dataset(name, configuration or None)

@@ -74,6 +74,7 @@ def read_table(
     path (Union[str, Path]): The file; of text (.txt), each line is a row.
     format (Optional[str]): None goes by the file's ending.
     header (Optional[Sequence[str]]): The names of the columns, if the file has none.
+    errors, encoding: As in `blocks_from_files`.
     broken (Literal["error", "skip", "keep"]): What to do with rows that lack cells.
         "keep" yields what is no JSON object, too, with its problem.
     only (Optional[Sequence[str]]): The columns to read of Parquet.

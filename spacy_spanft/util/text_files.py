@@ -37,7 +37,6 @@ def blocks_from_files(
     errors (str): "strict" raises at the first NUL byte or invalid sequence, "replace"
         puts U+FFFD in its place.
     encoding (str): The encoding of the files, such as "latin-1".
-    block_size (int): How many bytes to read at once.
     YIELDS (bytes): Whole lines, in UTF-8.
     """
     for path in checked_files(paths):

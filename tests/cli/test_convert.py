@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import random
 import re
 
 import pytest
@@ -10,7 +9,6 @@ import spacy
 from spacy.tokens import DocBin
 from spacy.training import Corpus
 
-from spacy_spanft.ml.pairs import split_pair
 from spacy_spanft.training.readers.classification import table_corpus
 from spacy_spanft.training.readers.entities import conll_corpus
 
@@ -120,26 +118,6 @@ def test_annotated_json_lines(nlp, tmp_path):
     assert expected[0][2] == [(1, 3, "LOC")]
     printed = convert(path, output, "--label", "kind")
     assert printed.endswith("y: 1 (50%), x: 1 (50%)")
-
-
-def test_pairs_come_back_exactly(pair_nlp, tmp_path):
-    """Whatever stands in them: white space at both ends, and the separator."""
-    chance = random.Random(0)
-    parts = ["a", "b.", " ", "  ", "\t", "\n", "é", "don't", "[SEP]", "\u3000"]
-    pairs = [
-        (
-            "".join(chance.choices(parts, k=6)),
-            "".join(chance.choices([*parts, " <> "], k=6)),
-        )
-        for _ in range(200)
-    ]
-    pairs = [(f"{first}x", f"{second}x") for first, second in pairs]
-    rows = [{"a": a, "b": b, "label": "xy"[i % 2]} for i, (a, b) in enumerate(pairs)]
-    (tmp_path / "x.jsonl").write_text("".join(json.dumps(x) + "\n" for x in rows))
-    options = ["--text", "a", "--text-pair", "b", "--separator", "<>"]
-    convert(tmp_path / "x.jsonl", tmp_path / "x.spacy", *options)
-    docs = [example.predicted for example in Corpus(tmp_path / "x.spacy")(pair_nlp)]
-    assert [split_pair(doc, "<>")[:2] for doc in docs] == pairs
 
 
 def test_texts_with_nothing_in_them_are_left_out(nlp, tmp_path):

@@ -70,9 +70,8 @@ def conll_corpus(
         published scores, or tokenizes the text itself.
     spans_key (Optional[str]): A key in doc.spans for the entities too, for spancat. A
         Doc whose spans overlap has no entities then.
-    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
     limit (int): Read only so many Docs; 0 reads all.
-    encoding (str): The encoding of the file, such as "latin-1".
+    errors, encoding: As in `spacy_spanft.util.tables.read_table`.
     """
     if path is None:
         raise SpanftError(NO_PATH)
