@@ -111,7 +111,7 @@ def check_package(nlp, folder):
 
 def test_scores_of_pairs_train(paired, bert, tmp_path):
     low = ("--components.text_regressor.low", -1)
-    nlp = train(CONFIGS / "score_spanft.cfg", paired, bert, tmp_path, *low, n_steps=60)
+    nlp = train(CONFIGS / "score_spanft.cfg", paired, bert, tmp_path, *low, n_steps=40)
     assert nlp.meta["performance"]["cats_pearson"] > 0.9
     score = nlp(join_pair("good film", "very good film")).cats["score"]
     assert score > 0.5 > nlp("new york [SEP] it is a city").cats["score"]

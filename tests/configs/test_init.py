@@ -19,6 +19,7 @@ from spacy_spanft.configs import (
     ENCODERS,
     REGIMES,
     TASKS,
+    config_for_data,
     describe_encoder,
     fitting_epochs,
     guess_task,
@@ -194,23 +195,20 @@ def test_few_texts_are_all_trained_on():
     rows = [*texts(500), {"text": "text", "label": "rare"}]
     for n_rows, n_dev, steps, frequency in ((500, 500, 150, 150), (501, 100, 208, 13)):
         write("t.jsonl", rows[-n_rows:])
-        done = init("y.cfg", "--train", "t.jsonl", "--force")
+        made = config_for_data("t.jsonl")
         is_few = n_rows == n_dev
-        assert ("holds none out" in done.stderr) == is_few
-        assert ("t.jsonl (held-out part): 100 texts" in done.stderr) != is_few
+        assert ("holds none out" in made.changes[0]) == is_few
+        assert ("t.jsonl (held-out part): 100 texts" in made.notes[-1]) != is_few
         rare = "one or two texts, which are too few to learn: 'rare'"
-        assert rare in done.stderr
-        assert len(corpus("dev", "y.cfg")) == n_dev
-        config = load_config("y.cfg")
-        training = config["training"]
-        limits = [
-            training[key] for key in ("max_epochs", "max_steps", "eval_frequency")
-        ]
-        assert limits == [0, steps, frequency]
+        assert rare in made.warnings[0]
+        assert len(made.data["dev"].n_words) == n_dev
+        training = made.config["training"]
+        limits = ("max_epochs", "max_steps", "eval_frequency")
+        assert [training[key] for key in limits] == [0, steps, frequency]
         assert training["score_weights"]["cats_score"] == (0.0 if is_few else 1.0)
-        assert config["initialize"]["after_init"]["probe"] is True
-    init("y.cfg", "--train", "t.jsonl", "--dev", "t.jsonl", "--force")
-    assert load_config("y.cfg")["training"]["eval_frequency"] == 16
+        assert made.config["initialize"]["after_init"]["probe"] is True
+    made = config_for_data("t.jsonl", "t.jsonl")
+    assert made.config["training"]["eval_frequency"] == 16
 
 
 @pytest.mark.parametrize(
@@ -238,13 +236,13 @@ def test_epochs_and_ranges_fit_the_data():
         assert fitting_epochs(config, n_texts) == epochs
     for scores, expected in (((0, 100.3), (0.0, 101.0)), ((-2.5, 2), (-3.0, 2.0))):
         write("t.jsonl", [{"text": f"{i}", "s": scores[i % 2]} for i in range(20)])
-        init("x.cfg", "--train", "t.jsonl", "--score", "s", "--force")
-        block = load_config("x.cfg")["components"]["text_regressor"]
+        made = config_for_data("t.jsonl", columns={"score": "s"})
+        block = made.config["components"]["text_regressor"]
         assert (block["low"], block["high"]) == expected
     write("t.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])
-    done = init("x.cfg", "--train", "t.jsonl", "--dev", "t.jsonl", "--force")
-    assert "Detected from the data: --pipeline textcat_multilabel" in done.stderr
-    assert "x: 1 (50%), y: 1 (50%)" in done.stderr
+    made = config_for_data("t.jsonl", "t.jsonl")
+    assert made.task == "textcat_multilabel"
+    assert "x: 1 (50%), y: 1 (50%)" in made.notes[-1]
 
 
 def test_entities_from_columns_and_offsets():
@@ -292,19 +290,18 @@ def test_tasks_of_docs(nlp, annotations, expected):
 def test_long_texts():
     rows = [{"text": "good " * n, "label": f"{n}"} for n in (5, 400)] * 5
     write("t.jsonl", rows)
-    files = ("--train", "t.jsonl", "--dev", "t.jsonl")
-    done = init("long.cfg", *files)
-    assert "50% of the texts have more than 384 words" in done.stderr
-    assert load_config("long.cfg")["training"]["accumulate_gradient"] == 8
+    made = config_for_data("t.jsonl")
+    assert "50% of the texts have more than 384 words" in made.changes[-1]
+    assert made.config["training"]["accumulate_gradient"] == 8
     pytest.importorskip("spacy_transformers")
-    init("x.cfg", *files, "--encoder", "spacy-transformers")
-    model = load_config("x.cfg")["components"]["transformer"]["model"]
+    made = config_for_data("t.jsonl", encoder="spacy-transformers")
+    model = made.config["components"]["transformer"]["model"]
     spans = model["get_spans"]
     assert (spans["window"], spans["stride"]) == (384, 288)
     assert model["tokenizer_config"]["model_max_length"] == 512
     write("t.jsonl", [*rows[:1] * 40, *rows[1:2]])
-    init("short.cfg", *files)
-    assert load_config("short.cfg")["training"]["accumulate_gradient"] == 1
+    short = config_for_data("t.jsonl").config
+    assert short["training"]["accumulate_gradient"] == 1
 
 
 def test_a_dataset():
