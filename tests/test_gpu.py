@@ -209,18 +209,17 @@ def test_entities_and_spans(gpu, tmp_path, head):
 
 
 def test_head_first(gpu, tmp_path, mixed_precision):
-    """Frozen, thawed layer by layer, and learning at two rates; the scaler waits."""
+    """Frozen, thawed, and learning at two rates; the scaler waits."""
     bert = save_bert(tmp_path / "bert")
     scaling = {"growth_interval": 1} if mixed_precision else {}
     settings = {"mixed_precision": mixed_precision, "grad_scaler_config": scaling}
     nlp, examples = regimes.initialized(regimes.make(bert, "textcat", **settings))
-    freeze = freeze_transformer(until_step=5, steps_per_layer=2)
+    freeze = freeze_transformer(until_step=5)
     adam = grouped_adam(0.01, transformer_rate=0.003, layer_decay=0.9, L2=0.1)
     (transformer,) = transformers(nlp.get_pipe("transformer").model)
     scaler = shim_of(transformer)._grad_scaler
     scale = float(scaler._scale)
-    layers = ("encoder.layer.1.", "encoder.layer.0.", "embeddings.")
-    before = {prefix: regimes.hash_of(nlp, prefix) for prefix in layers}
+    before = regimes.hash_of(nlp)
     for n in range(60):
         if n == 5:
             assert float(scaler._scale) == scale
@@ -228,8 +227,5 @@ def test_head_first(gpu, tmp_path, mixed_precision):
             assert (float(scaler._scale) == scale) == (not mixed_precision)
         freeze(nlp, {"step": n, "epoch": 0})
         regimes.step(nlp, examples, adam)
-        for i, prefix in enumerate(layers):
-            if n < 5 + 2 * i:
-                assert regimes.hash_of(nlp, prefix) == before[prefix]
-    assert all(regimes.hash_of(nlp, prefix) != old for prefix, old in before.items())
+        assert (regimes.hash_of(nlp) == before) == (n < 5)
     assert regimes.learns(nlp)

@@ -1,6 +1,7 @@
 """`python -m spacy spanft evaluate | compare | experiment`."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,9 +98,13 @@ def report_data(model: str | None, data: str, typed: dict[str, str]) -> None:
 
     check_data(data)
     if model is not None:
-        block = corpus_of(read_saved(model).config, data, columns=typed) or {}
+        config = read_saved(model).config
+        block = corpus_of(config, data, columns=typed) or {}
         columns = {name: block[name] for name in SETTINGS if block.get(name)}
         report_guess(columns, typed)
+        train = config.get("paths", {}).get("train")
+        if train and is_there(train) and os.path.samefile(train, data):
+            report(f"⚠ {model} was trained on {data}: its scores there are inflated.")
 
 
 def group(arms: list[str]) -> dict[str, list[str]]:

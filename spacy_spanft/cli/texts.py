@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-    from ..explanation import Phrase
+    from ..explanation import Explanation, Phrase
 
 T = TypeVar("T")
 _KEY = "ngrams"  # in doc.spans
@@ -92,7 +92,6 @@ def explain_cli(
 
     A label's, entity's or span's score is a sum of what each part adds.
     """
-    from ..explanation import explain_pipe
     from ..explanation.display import to_html, to_json, to_terminal
     from ..util.files import check_page
     from ..util.pipelines import load
@@ -102,8 +101,7 @@ def explain_cli(
     typed = given(text=text, text_pair=text_pair)
     read = _read_texts(texts, file, errors, encoding, typed, model)
     report(f"ℹ Loading {model}")
-    nlp = load(model, gpu_id)
-    explained = explain_pipe(nlp, _short_enough(nlp, read), component=component)
+    explained = _explained(load(model, gpu_id), read, component)
     _show(
         ((text, text.reasons(label, against)) for text in explained),
         html,
@@ -130,13 +128,12 @@ def phrases_cli(
     jsonl: opt.Jsonl = False,
 ) -> None:  # fmt: skip
     """List the phrases that speak most for each label."""
-    from ..explanation import explain_pipe, phrases
+    from ..explanation import phrases
     from ..util.pipelines import load
 
     typed = given(text=text, text_pair=text_pair)
     read = _read_texts(texts, file, errors, encoding, typed, model)
-    nlp = load(model, gpu_id)
-    explained = explain_pipe(nlp, _short_enough(nlp, read), component=component)
+    explained = _explained(load(model, gpu_id), read, component)
     first = next(explained)
     if label not in (None, *first.labels):  # before all texts are explained
         raise SpanftError(
@@ -149,6 +146,21 @@ def phrases_cli(
             print(_table(name, best, min_count))
         for phrase in best if jsonl else ():
             print(json.dumps({"label": name, **phrase._asdict()}, ensure_ascii=False))
+
+
+def _explained(
+    nlp: "Language", texts: Iterable[str], component: str | None
+) -> "Iterator[Explanation]":
+    """Explain texts, and raise for one that the pipeline would refuse."""
+    from ..explanation import explain_pipe
+    from ..training.readers.classification import check_length
+
+    def short() -> Iterator[str]:
+        for text in texts:
+            check_length(nlp, text, f"The text {shown(text)}")
+            yield text
+
+    return explain_pipe(nlp, short(), component=component)
 
 
 def _table(label: str, best: "list[Phrase]", min_count: int) -> str:
@@ -184,17 +196,6 @@ def _show(
     if html is not None:
         write_whole(html, to_html(on_page).encode("utf8"))
         report(f"✔ Wrote {html}")
-
-
-def _short_enough(nlp: "Language", texts: Iterable[str]) -> Iterator[str]:
-    """Yield texts, and raise for one that the pipeline would refuse."""
-    for text in texts:
-        if len(text) > nlp.max_length:
-            raise SpanftError(
-                f"The text {shown(text)} has {len(text):,} characters, and the "
-                f"pipeline reads at most {nlp.max_length:,}. Split it."
-            )
-        yield text
 
 
 def _read_texts(

@@ -27,8 +27,7 @@ def train_cli(
     Started by torchrun --nproc-per-node 4 -m spacy spanft train CONFIG. Settings are
     given as to `spacy train`: --training.max_steps 10.
     """
-    from ..configs.overrides import change
-    from ..configs.templates import read_config
+    from ..configs.templates import change, read_config
     from ..training.parallel import train_in_group
     from ..util._compat import import_code
     from ..util.files import check_folder, check_source
@@ -42,11 +41,11 @@ def train_cli(
         check_source(path)
     if output is not None:
         check_folder(output)
-    overrides, config = read_overrides(ctx.args), read_config(config_path)
-    for name, value in overrides.items():
+    config = read_config(config_path)
+    for name, value in read_overrides(ctx.args).items():
         change(config, name, value, "The command line")
     import_code(code)
-    train_in_group(config_path, output, overrides, on_gpus=gpu_id >= 0)
+    train_in_group(config, output, on_gpus=gpu_id >= 0)
 
 
 def pretrain_cli(

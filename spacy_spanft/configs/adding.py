@@ -52,13 +52,11 @@ def add_spans(
     config (Config): The config, with its variables as they are. It is not changed.
     dictionary (Optional[Union[str, Path]]): The dictionary's file; None takes the
         default one.
-    components (Sequence[str]): Their names; none takes all text classifiers, entity
-        recognizers and span categorizers.
+    components (Sequence[str]): Their names; none takes all that usually use spans.
     segmentation (Optional[str]): "spans" or "none"; None takes spans for texts, and
         windows for tokens.
     transformer (Optional[str]): The name or folder of an encoder for all components;
         None keeps the transformer or tok2vec that the config has.
-    RETURNS (Added): The new config.
     """
     check_blocks(interpolated(config))
     config = config.copy()

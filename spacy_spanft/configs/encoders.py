@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from confection import Config
@@ -80,7 +81,7 @@ def is_here(name: str) -> bool:
 
 
 def _count_parameters(name: str) -> int:
-    """Count the parameters of an encoder without reading its weights, 0 if it fails."""
+    """Count the parameters of an encoder without reading its weights."""
     import torch
     from transformers import AutoConfig, AutoModel
 
@@ -88,8 +89,9 @@ def _count_parameters(name: str) -> int:
         config = AutoConfig.from_pretrained(name, local_files_only=True, **SAFE)
         with torch.device("meta"):
             module: Any = AutoModel.from_config(config, **SAFE)
-    except Exception:  # training will name the reason
-        return 0
+    except Exception as error:  # transformers raises various ones
+        reason = shorten(str(error), 200)
+        raise SpanftError(f"The encoder {name!r} cannot be loaded: {reason}") from error
     module = module.get_encoder() if config.is_encoder_decoder else module
     return sum(parameter.numel() for parameter in module.parameters())
 
@@ -120,11 +122,16 @@ def put_encoder(config: Config, name: str) -> list[str]:
     plain = interpolated(config)
     blocks, known = config["components"], plain["components"]
     pipeline = list(plain["nlp"]["pipeline"])
-    old = next((n for n in pipeline if _is_encoder(known[n])), None)
-    is_transformer = old is not None and known[old]["factory"] in LISTENERS
-    new = old if old is not None and is_transformer else "transformer"
+    encoders = (*LISTENERS, "tok2vec")
+    old = next((n for n in pipeline if known[n].get("factory") in encoders), None)
+    if old is None:
+        old = "transformer"
+        pipeline = [old, *pipeline]
+        blocks[old] = known[old] = {"factory": ""}
+    is_transformer = known[old]["factory"] in LISTENERS
+    new = old if is_transformer else "transformer"
     model: Block = {"@architectures": _ENCODER, "name": name}
-    replaced = blocks[old].get("model", {}) if old is not None else {}
+    replaced = blocks[old].get("model", {})
     if "separator" in replaced:
         model["separator"] = replaced["separator"]
     training = config.setdefault("training", {})
@@ -135,19 +142,13 @@ def put_encoder(config: Config, name: str) -> list[str]:
     others = {name: block for name, block in blocks.items() if name != old}
     block = {"factory": _FACTORY, "model": model}
     config["components"] = {new: block, **others}
-    if old is None:
-        pipeline = [new, *pipeline]
     config["nlp"]["pipeline"] = [new if n == old else n for n in pipeline]
     for key in _LISTS:
         if old in (names := training.get(key) or ()):
             training[key] = [new if n == old else n for n in names]
-    instead = f" in the place of {old}" if old not in (None, new) else ""
+    instead = f" in the place of {old}" if old != new else ""
     changes = [f"{new}: the built-in encoder, {name}{instead}."]
     return changes if is_transformer else [*changes, *_train_as_encoder(config)]
-
-
-def _is_encoder(component: Block) -> bool:
-    return component.get("factory") in (*LISTENERS, "tok2vec")
 
 
 def model_of(component: Block) -> Block:

@@ -4,6 +4,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
+from inspect import signature
 from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,8 +20,8 @@ from ..errors import SpanftError, shown
 from ..util.files import write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
-from .making import config_for_data, config_text
-from .overrides import change
+from .making import config_for_data, config_text, task_config
+from .templates import change
 
 Row: TypeAlias = Mapping[str, Any] | tuple[str, Any]
 Data: TypeAlias = str | Path | Iterable[Row]
@@ -46,33 +47,32 @@ def train(
         and its label; or a file or dataset, as for `spanft init --train`.
     dev (Optional[Union[str, Path, Iterable]]): The data to evaluate on during training;
         None holds out a fifth of the others, or of few texts none.
-    transformer (Optional[Union[str, Path]]): The name or folder of the encoder; None
-        takes a small one, or with a GPU one as large as BERT.
+    transformer (Optional[Union[str, Path]]): The name or folder of the encoder.
     spans (bool): Whether the head uses spans or windows; False makes the baseline.
     output (Optional[Union[str, Path]]): A folder for config.cfg, the rows, model-best
         and model-last; None keeps nothing.
-    overrides (Optional[Mapping[str, Any]]): Settings of the config:
-        {"training.max_epochs": 3}.
+    overrides (Optional[Mapping[str, Any]]): Settings: {"training.max_epochs": 3}.
     gpu_id (int): The GPU; -1 is the CPU.
     **settings: What else `task_config` takes, such as lang or dictionary, and task.
-    RETURNS (Language): The best pipeline.
     """
+    if unknown := settings.keys() - {"task", *signature(task_config).parameters}:
+        raise TypeError(f"train() got an unexpected argument {unknown.pop()!r}")
     select_gpu(gpu_id)
     if transformer is not None:
         check_encoder(str(transformer))
         settings["transformer"] = str(transformer)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output)
-        rows = folder / "rows"
-        made = config_for_data(
-            _file_of(data, rows / "train.jsonl"),
-            None if dev is None else _file_of(dev, rows / "dev.jsonl"),
-            spans=spans,
-            gpu=gpu_id != CPU,
-            **settings,
-        )
+        files = {"data": folder / "rows/train.jsonl", "dev": folder / "rows/dev.jsonl"}
+        train_file = _file_of(data, files["data"])
+        dev_file = None if dev is None else _file_of(dev, files["dev"])
+        settings |= {"spans": spans, "gpu": gpu_id != CPU}
+        try:
+            made = config_for_data(train_file, dev_file, **settings)
+        except SpanftError as error:
+            raise SpanftError(_by_argument(str(error), files)) from error
         for warning in made.warnings:
-            warnings.warn(warning, stacklevel=2)
+            warnings.warn(_by_argument(warning, files), stacklevel=2)
         text = config_text(made.config, made.task, "config.cfg")
         config = Config().from_str(text, interpolate=False)
         for path, value in (overrides or {}).items():
@@ -83,6 +83,13 @@ def train(
         streams: Any = {"stdout": sys.stdout, "stderr": sys.stderr}
         run_training(nlp, folder, use_gpu=gpu_id, **streams)
         return spacy.load(folder / "model-best")
+
+
+def _by_argument(message: str, files: Mapping[str, Path]) -> str:
+    """Return a message with the names of arguments for the files of their rows."""
+    for name, path in files.items():
+        message = message.replace(shown(str(path)), name).replace(str(path), name)
+    return message
 
 
 def _file_of(data: Data, path: Path) -> str:

@@ -103,13 +103,10 @@ def task_config(
     lang (str): The code of the language.
     encoder (str): The name of one of ENCODERS.
     transformer (Optional[str]): The name or folder of the encoder; None takes that of
-        `default_encoder`.
+        `default_encoder`, for a CPU or a gpu.
     dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the
         default dictionary, which is English.
-    files (Optional[Mapping[str, str]]): The files of "train" and "dev", if known.
-    columns (Optional[Mapping[str, str]]): The columns of a table: of "text",
-        "text_pair", "label" or "score".
-    gpu (bool): Whether the encoder is chosen for a GPU.
+    files, columns: As for `set_sources`.
     """
     config = base(task)
     config["nlp"]["lang"] = lang

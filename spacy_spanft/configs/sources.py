@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -15,12 +15,16 @@ from spacy.util import registry
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import SEPARATOR
 from ..training.gold import LEARNED, SCORE, DataSummary, has_score
-from ..training.readers.classification import is_docbins
+from ..training.readers.classification import (
+    DocBins,
+    is_docbins,
+    labels_of,
+    rows_from_dataset,
+)
 from ..training.readers.entities import CONLL_ENDING, has_offsets
-from ..training.readers.rows import DocBins
 from ..util.columns import ANSWERS, SETTINGS, find_columns, has_decimals
 from ..util.tables import read_table
-from .templates import REGRESSOR, TASKS, base
+from .templates import REGRESSOR, TASKS
 
 DOCBINS = "spacy.Corpus.v1"
 _HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
@@ -41,6 +45,7 @@ COLUMNS = {
 # Settings of tables that are not columns.
 _SETTINGS = ("encoding", "label_separator")
 _SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
+_MARKS = " .,;:!?'\""  # around labels that may mean the same
 _N_DOCS = 1000  # enough to see what is annotated
 
 
@@ -221,33 +226,36 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
         return _task_of_docs(path, lang)
     if "score" in columns:
         return "text_score"
-    config = base("textcat")
-    config["nlp"]["lang"] = lang
-    set_sources(config, "textcat", {"train": path, "dev": path}, columns)
-    summary = summarize(config, "textcat", "train")
-    return "textcat_multilabel" if summary.n_several else "textcat"
+    _, _, n_several = _count_labels(path, columns)
+    return "textcat_multilabel" if n_several else "textcat"
 
 
 def check_table(path: str, columns: Mapping[str, str]) -> list[str]:
     """Raise for labels of a table that nothing can be learned from; return doubts."""
     if "label" not in columns or data_format(path) != "table":
         return []
-    separator = columns.get("label_separator")
+    return check_labels(*_count_labels(path, columns), path)
+
+
+def _count_labels(
+    path: str, columns: Mapping[str, str]
+) -> tuple[Counter[str], int, int]:
+    """Count the rows with each label, all rows, and those with several or none."""
     how: Any = {key: columns[key] for key in ("encoding",) if key in columns}
+    name, _, configuration = path.partition(":")
+    if is_dataset(path):
+        rows = rows_from_dataset(name, configuration or None)
+    else:
+        rows = read_table(path, **how)
+    column, separator = columns.get("label", "label"), columns.get("label_separator")
     labels: Counter[str] = Counter()
     n_rows = n_several = 0
-    for row in read_table(path, **how):
-        value = row.cells.get(columns["label"])
-        if isinstance(value, str) and separator:
-            value = value.split(separator)
-        cells = value if isinstance(value, list) else [value]
-        names = {str(x).strip() for x in cells if isinstance(x, str | int | float)}
-        if names in ({""}, {"nan"}) or not (names or cells == []):
-            return []  # no label, and the corpus names the row
+    for row in rows:
+        names = labels_of(row.of(shown(path)), column, separator)
         labels.update(names)
         n_rows += 1
         n_several += len(names) != 1
-    return check_labels(labels, n_rows, n_several, path)
+    return labels, n_rows, n_several
 
 
 def check_labels(
@@ -268,10 +276,18 @@ def check_labels(
             f"Most labels of {source} look like {shown(label)}. If these are several "
             f'labels, add --label-separator "{mark}".'
         )
-    if has_decimals(labels):
+    if has_decimals(x.replace(",", ".") for x in labels) or _are_steps(labels):
         doubts.append(
-            f"The labels of {source} are numbers with decimals, such as "
-            f"{next(iter(labels))}. If these are scores, use --score, not --label."
+            f"The labels of {source} are numbers, such as {next(iter(labels))}. If "
+            "these are scores, use --score, not --label."
+        )
+    spellings: dict[str, list[str]] = {}
+    for label in labels:
+        spellings.setdefault(label.strip(_MARKS).casefold(), []).append(label)
+    if alike := [names for names in spellings.values() if len(names) > 1]:
+        doubts.append(
+            f"Labels of {source} differ only in case or punctuation: "
+            f"{listed(alike[0])}. If they mean the same, write them alike."
         )
     if n_several or n_rows < 2:
         return doubts
@@ -288,6 +304,14 @@ def check_labels(
         )
         raise SpanftError(" ".join([reason, *doubts]))
     return doubts
+
+
+def _are_steps(labels: Iterable[str]) -> bool:
+    """Whether labels are at least three whole numbers without gaps, such as stars."""
+    names = list(labels)
+    numbers = {int(x) for x in names if x.isdecimal()}
+    is_whole = len(numbers) == len(names) > 2
+    return is_whole and max(numbers) - min(numbers) < len(numbers)
 
 
 def _task_of_docs(path: str, lang: str) -> str:

@@ -1,17 +1,19 @@
 """The parts of a config: the template of a task, and the regime.
 
-Configs that users name are read here, too.
+Configs that users name are read and changed here, too.
 """
 
 import configparser
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from confection import Config
+from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from spacy.util import load_config
 
-from ..errors import SpanftError, check_setting
+from ..errors import SpanftError, check_setting, meant
 from ..util.files import read_whole
 
 _FOLDER = Path(__file__).parent
@@ -27,6 +29,12 @@ _NAME = "transformer"
 _START_SHARE = "training.optimizer.learn_rate.start_share"
 _HEAD_RATE = 1e-3
 _FROZEN_SHARE = 0.1
+# Settings of sections in which spaCy ignores a misspelled one.
+_KNOWN: dict[str, Collection[str]] = {
+    "paths": (),
+    "nlp": ConfigSchemaNlp.__annotations__,
+    "training": ConfigSchemaTraining.__annotations__,
+}
 
 
 class Task(NamedTuple):
@@ -182,3 +190,23 @@ def check_blocks(plain: Config) -> None:
                 f"[nlp] pipeline names {name!r}, but [components.{name}] is missing or "
                 "is not a block of settings. Add it, or remove it from the pipeline."
             )
+
+
+def change(config: Config, path: str, value: Any, who: str) -> None:
+    """Change a setting or a block of a config in place.
+
+    path (str): Where: "training.dropout".
+    who (str): Who changes it, for the error.
+    """
+    *sections, key = path.split(".")
+    block: Any = config
+    for section in sections:
+        if not isinstance(block.get(section), dict):
+            hint = meant(section, block)
+            raise SpanftError(f"{who} sets {path!r}, but there is no section.{hint}")
+        block = block[section]
+    known = {*block, *_KNOWN.get(".".join(sections), [key])}
+    if not sections or key not in known:
+        hint = f"{meant(key, known)} Known: {', '.join(sorted(known))}."
+        raise SpanftError(f"{who} sets {path!r}, which is not a known setting.{hint}")
+    block[key] = deepcopy(value)

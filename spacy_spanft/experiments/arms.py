@@ -22,8 +22,7 @@ from confection import Config
 from spacy.util import walk_dict
 
 from ..configs import REGIMES, task_config
-from ..configs.overrides import change
-from ..configs.templates import read_config
+from ..configs.templates import change, read_config
 from ..errors import SpanftError, listed, meant, shown
 from ..util import SEGMENTER, SPAN_BLOCKS
 from ..util.files import read_whole

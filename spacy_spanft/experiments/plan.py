@@ -28,9 +28,8 @@ from ..configs import (
     guess_task,
     tokenizer_of,
 )
-from ..configs.overrides import change
 from ..configs.sources import COLUMNS, guess_columns
-from ..configs.templates import interpolated
+from ..configs.templates import change, interpolated
 from ..errors import SpanftError, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.readers import default_dictionary

@@ -8,7 +8,7 @@ process scores the dev data and saves.
 import os
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from datetime import timedelta
 from pathlib import Path
@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from spacy import util
+from confection import Config
 from spacy.language import Language
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
+from spacy.util import registry
 from thinc.api import Model, PyTorchShim, xp2torch
 from torch import distributed
 
@@ -42,15 +43,10 @@ _NO_LOGGER = "spacy-spanft.no_logger.v1"
 
 
 def train_in_group(
-    config_path: str | Path,
-    output: str | Path | None,
-    overrides: Mapping[str, Any],
-    *,
-    on_gpus: bool = False,
+    config: Config, output: Path | None, *, on_gpus: bool = False
 ) -> None:
     """Train the pipeline of a config in all processes that `torchrun` has started.
 
-    overrides (Mapping[str, Any]): Settings that replace the config's, with dots.
     on_gpus (bool): Whether each process has the GPU of its number on its machine.
     """
     if "RANK" not in os.environ:
@@ -68,15 +64,14 @@ def train_in_group(
             if not is_first:  # errors come later, from all processes
                 stack.enter_context(redirect_stdout(null))
                 stack.enter_context(redirect_stderr(null))
-            with show_validation_error(config_path):
-                config = util.load_config(config_path, dict(overrides), False)
+            with show_validation_error():
                 nlp = init_nlp(config, use_gpu=gpu_id)
             if not is_first:
                 # One log is enough, and loggers want losses, which an empty share does
                 # not have.
-                util.registry.loggers.register(_NO_LOGGER, func=_no_logger)
+                registry.loggers.register(_NO_LOGGER, func=_no_logger)
                 nlp.config["training"]["logger"] = {"@loggers": _NO_LOGGER}
-            target = Path(output) if output is not None and is_first else None
+            target = output if is_first else None
             if target is not None:
                 target.mkdir(parents=True, exist_ok=True)
             with in_group(nlp):

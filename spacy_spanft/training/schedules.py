@@ -61,8 +61,7 @@ def count_batches(
 
     make_batcher (Callable): Makes the batcher of [training.batcher], whose size may be
         a schedule that continues from epoch to epoch.
-    max_steps (int): The last step; 0 for no limit.
-    max_epochs (int): The number of epochs; 0 for no limit.
+    max_steps, max_epochs (int): The last step, and the number of epochs; 0: no limit.
     RETURNS (tuple[int, Optional[int]]): The batches of the shortest epoch, 0 if the
         batcher makes none; and those of all epochs, a low estimate where batches go by
         words, or None if the epochs are not limited.

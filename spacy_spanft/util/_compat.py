@@ -82,11 +82,11 @@ def parse_overrides(args: list[str]) -> dict[str, Any]:
     return parse_config_overrides(args)
 
 
-def show_validation_error(path: Path | str) -> AbstractContextManager[None]:
+def show_validation_error() -> AbstractContextManager[None]:
     """Print what is wrong with a config as spaCy's commands do, and exit."""
     from spacy.cli._util import show_validation_error as show
 
-    return show(path)  # type: ignore[no-any-return]
+    return show()  # type: ignore[no-any-return]
 
 
 def import_code(path: Path | str | None) -> None:

@@ -11,7 +11,7 @@ from typing import IO, TypeAlias
 
 from filelock import FileLock, Timeout
 
-from ..errors import SpanftError, shown
+from ..errors import CorpusError, SpanftError, shown
 
 Write: TypeAlias = Callable[[IO[bytes]], object]
 
@@ -130,23 +130,28 @@ def _check_writable(path: str | Path, folder: Path) -> None:
         )
 
 
-def check_source(path: str | Path) -> None:
-    """Raise for a path that is not a file, which can be read several times."""
+def check_exists(path: str | Path) -> None:
+    """Raise for a path that is missing, or a folder."""
     name = shown(str(path))
+    if os.path.isdir(path):
+        raise CorpusError(f"{name} is a folder, not a file.")
     if not os.path.exists(path):
-        raise SpanftError(
+        raise CorpusError(
             f"There is no file {name}. Paths are relative to the current folder, "
             f"{shown(os.getcwd())}."
         )
+
+
+def check_source(path: str | Path) -> None:
+    """Raise for a path that is not a file, which can be read several times."""
+    check_exists(path)
     if not os.path.isfile(path):
-        kind = "a folder" if os.path.isdir(path) else "a pipe or a device"
-        raise SpanftError(f"{name} is {kind}, not a file.")
+        raise SpanftError(f"{shown(str(path))} is a pipe or a device, not a file.")
 
 
 def read_whole(path: str | Path) -> bytes:
     """Read a file, or raise for a path that is none."""
-    if os.path.isdir(path) or not os.path.exists(path):
-        check_source(path)
+    check_exists(path)
     return Path(path).read_bytes()
 
 

@@ -38,6 +38,10 @@ class Row(NamedTuple):
     cells: dict[str, Any]
     problem: str = ""
 
+    def of(self, source: str) -> "Row":
+        """Return the row with its source in its place: "Line 3 of 'a.csv'"."""
+        return self._replace(place=f"{self.place} of {source}")
+
 
 def format_of(path: str | Path) -> Format | None:
     """Return the format of a table, by its ending; None for a file that may be text."""
@@ -70,6 +74,7 @@ def read_table(
     path (Union[str, Path]): The file; of text (.txt), each line is a row.
     format (Optional[str]): None goes by the file's ending.
     header (Optional[Sequence[str]]): The names of the columns, if the file has none.
+    errors, encoding: As in `blocks_from_files`.
     broken (Literal["error", "skip", "keep"]): What to do with rows that lack cells.
         "keep" yields what is no JSON object, too, with its problem.
     only (Optional[Sequence[str]]): The columns to read of Parquet.

@@ -6,7 +6,6 @@ array operations, and small enough that a file of any size streams through.
 
 import codecs
 import io
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from ..errors import CorpusError, SpanftError, shown
+from .files import check_exists
 
 ErrorHandling: TypeAlias = Literal["strict", "replace"]
 
@@ -37,7 +37,6 @@ def blocks_from_files(
     errors (str): "strict" raises at the first NUL byte or invalid sequence, "replace"
         puts U+FFFD in its place.
     encoding (str): The encoding of the files, such as "latin-1".
-    block_size (int): How many bytes to read at once.
     YIELDS (bytes): Whole lines, in UTF-8.
     """
     for path in checked_files(paths):
@@ -56,13 +55,8 @@ def checked_files(paths: Iterable[str | Path]) -> list[str]:
     """Raise for a missing file before the first one is read, not after an hour."""
     files = [str(path) for path in paths]
     for path in files:
-        if os.path.isdir(path):
-            raise CorpusError(f"{path!r} is a folder. Name the text files in it.")
-        if path != STDIN and not os.path.exists(path):
-            raise CorpusError(
-                f"There is no file {path!r}. Paths are relative to the current "
-                f"folder, {os.getcwd()!r}."
-            )
+        if path != STDIN:
+            check_exists(path)
     return files
 
 

@@ -58,17 +58,17 @@ def test_a_build_equals_python(corpus, tmp_path):
     assert len(NgramDictionary.from_disk(output)) == 0
 
 
-def test_a_build_with_little_memory(corpus, tmp_path):
+def test_a_build_with_little_memory(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "train.jsonl").write_text('{"text": "new york"}\n' * 9)
     output, work = tmp_path / "a.tsv.gz", tmp_path / "work"
-    for source in ([corpus], ["--dataset", tmp_path / "data"]):
-        whole = build(*source, "-o", output, "-c", 5)
-        plain = output.read_bytes()
-        how = ("--memory", "1GB", "--work", work)
-        assert build(*source, "-o", output, "-c", 5, *how).stdout == whole.stdout
-        assert output.read_bytes() == plain
-        assert list(work.iterdir()) == []
+    source = ("--dataset", tmp_path / "data", "-o", output, "-c", 5)
+    whole = build(*source)
+    plain = output.read_bytes()
+    how = ("--memory", "1GB", "--work", work)
+    assert build(*source, *how).stdout == whole.stdout
+    assert output.read_bytes() == plain
+    assert list(work.iterdir()) == []
     assert parse_memory("2GB") == parse_memory(" 2 gib ") == 2 << 30
     assert parse_memory("0.5MB") == 1 << 19
     for value in ("", "2", "-1GB", "nanGB"):
@@ -80,17 +80,12 @@ def test_a_build_with_little_memory(corpus, tmp_path):
     ("args", "message"),
     [
         ((), "Name either text files"),
-        (("missing.txt",), "There is no file 'missing.txt'"),
         (("missing.txt", "--dataset", "x"), "Name either text files"),
-        (("{corpus}", "--max-n", "1"), "max_n is 1"),
-        (("{corpus}", "--lang", "klingon"), "no spaCy tokenizer for 'klingon'"),
         (("{corpus}", "-o", "{corpus}"), "is both read and written"),
-        (("latin1",), "not valid UTF-8 at byte 2"),
     ],
 )
 def test_errors_of_builds(corpus, tmp_path, monkeypatch, args, message):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "latin1").write_bytes(b"na\xefve")
     output = () if "-o" in args else ("-o", "out.tsv.gz")
     done = build(*(arg.format(corpus=corpus) for arg in args), *output, ok=False)
     assert done.stderr.startswith("✘ ")
@@ -110,24 +105,11 @@ def test_a_full_disk(corpus, file):
 
 
 @has_signals
-def test_an_interrupted_build_leaves_the_old_file(file, tmp_path):
-    before = file.read_bytes()
-    process = interpreter.Interpreter(*BUILD, "-", "-o", file)
-    process.write(b"a b c d\n" * 1_000_000)  # most of which it has read then
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate()
-    assert process.returncode == 130
-    assert "Stopped" in errors
-    assert "Traceback" not in errors
-    assert file.read_bytes() == before
-    assert sorted(os.listdir(tmp_path)) == ["a.tsv.gz", "corpus.txt"]
-
-
-@has_signals
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_build_leaves_no_temporary_files(number, tmp_path):
     text, work, output = (tmp_path / name for name in ("t.txt", "work", "a.tsv.gz"))
     text.write_text("".join(f"of the w{i} x{i % 999}\n" for i in range(60_000)))
+    output.write_text("old")
     how = ("-q", "-c", "2", "--n-process", "2", "--memory", "1MB", "--work", work)
     process = interpreter.Interpreter(*BUILD, text, "-o", output, *how)
     deadline = time.monotonic() + 60
@@ -139,8 +121,9 @@ def test_an_interrupted_build_leaves_no_temporary_files(number, tmp_path):
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 128 + number, stderr
     assert stderr.strip() == "✘ Stopped. No file is half written.", stderr
-    assert not output.exists()
+    assert output.read_text() == "old"
     assert list(work.iterdir()) == []
+    assert len(os.listdir(tmp_path)) == 3
 
 
 def test_what_dictionaries_hold_is_shown(file, corpus):
@@ -161,7 +144,6 @@ def test_outputs_are_checked_before_the_work(corpus, tmp_path):
     output = tmp_path / "a.txt" / "x.spacy"
     for args in (
         ["dictionary", "build", "--output", output, "--min-count", 0, corpus],
-        ["segment", "--html", output, "--lang", "none", "a"],
         ["convert", "none.tsv", output],
         ["add", "none.cfg", output],
         ["compare", "none", "--data", "none.spacy", "--output", output],
@@ -171,12 +153,11 @@ def test_outputs_are_checked_before_the_work(corpus, tmp_path):
         assert "a.txt' is a file" in run(*args, ok=False).stderr, args
 
 
-@pytest.mark.parametrize("name", ["book.xlsx", "x.json", "docs.spacy"])
-def test_what_is_neither_a_table_nor_text(name, tmp_path):
-    path = tmp_path / name
+def test_what_is_neither_a_table_nor_text(tmp_path):
+    path = tmp_path / "book.xlsx"
     path.write_text("text,label\ngood,a\n")
     for args in (["segment", "--file"], ["dictionary", "build", "-o", "d.tsv.gz"]):
-        assert f"{name}' is neither a table" in run(*args, path, ok=False).stderr
+        assert "book.xlsx' is neither a table" in run(*args, path, ok=False).stderr
     assert "is a file. Name it with --file" in run("segment", path, ok=False).stderr
 
 
@@ -217,9 +198,7 @@ def test_segmented_texts_have_brackets_or_are_json(file, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("x", "--lang", "klingon"), "language 'klingon': it is not the code"),
         (("x", "-s", "random", "-d", "missing"), "--dictionary is for the n-gram"),
-        (("x", "-d", "missing"), "There is no file 'missing'"),
         (("x", "--file", "missing"), "not both"),
         ((), "There is no text. Give it as arguments"),
         (("--file", "-"), "There is no text in '-'"),

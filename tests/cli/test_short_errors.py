@@ -130,13 +130,3 @@ def test_a_misspelled_setting_is_refused(setting, expected):
     done = run("spanft", "train", config, setting, 3, ok=False)
     assert done.stderr.startswith(f"✘ The command line sets '{setting[2:]}'")
     assert expected in done.stderr
-
-
-def test_each_command_has_one_line_of_help(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = run("spanft", "--help").stdout.splitlines()
-    panels = [line for line in lines if line.endswith(":") and line[0] != " "]
-    expected = ["Options", "Start", "Use", "Compare", "Dictionaries", "More"]
-    assert panels == [f"{name}:" for name in expected]
-    commands = [line for line in lines if line.startswith("  ")][2:]
-    assert all(line[2] != " " and not line.endswith("...") for line in commands)

@@ -55,22 +55,16 @@ def test_a_config_of_spacy_trains_with_spans(base, tmp_path, single, bert):
 
 
 def test_files_that_are_not_what_they_should_be(tmp_path):
-    base, out = CONFIGS / "textcat_baseline.cfg", tmp_path / "out.cfg"
-    new, bad, junk = (tmp_path / name for name in ("new.cfg", "x.cfg", "junk"))
-    out.write_text("mine")
-    junk.write_text("junk")
-
-    def check(expected, *args):
+    base, new = CONFIGS / "textcat_spanft.cfg", tmp_path / "new.cfg"
+    junk = tmp_path / "x"
+    junk.write_text("no config")
+    for expected, *args in (
+        ("textcat already uses spans or windows", base, new),
+        ("x is not an n-gram dictionary", base, new, "-d", junk),
+        ("x' is not a spaCy config", junk, new),
+    ):
         assert expected in run("spanft", "add", *args, ok=False).stderr
         assert not new.exists()
-
-    check("add --force", base, out)
-    assert out.read_text() == "mine"
-    run("spanft", "add", base, out, "--force")
-    check("textcat already uses spans or windows", out, new)
-    check("junk is not an n-gram dictionary", base, new, "-d", junk)
-    bad.write_text("no config")
-    check(f"{bad.name}' is not a spaCy config", bad, new)
 
 
 def test_classifiers_without_vectors(base):
@@ -104,19 +98,6 @@ def test_an_encoder_takes_the_place_of_any_other(base, bert, single, options):
     assert set(encoder.listening_components) == set(pipes)
     rate = added["training"]["optimizer"]["learn_rate"]["initial_rate"]
     assert rate == 5e-5  # that of a tok2vec would destroy an encoder
-
-
-def test_a_bag_of_words_becomes_an_encoder(base, tmp_path, bert, single):
-    base("textcat")
-    options = ("--transformer", bert, "--segmentation", "spans")
-    run("spanft", "add", "base.cfg", "out.cfg", *options, cwd=tmp_path)
-    run(
-        *("train", "out.cfg", "--output", "trained", "--training.max_steps", 2),
-        *("--paths.train", single, "--paths.dev", single),
-        cwd=tmp_path,
-    )
-    nlp = spacy.load(tmp_path / "trained" / "model-last")
-    assert nlp.pipe_names == ["transformer", "span_segmenter", "textcat"]
 
 
 def test_a_tagger_gets_an_encoder_alone(base, bert):
@@ -202,9 +183,8 @@ def test_token_heads_get_windows_which_can_be_changed_to_spans(base):
         add_spans(added, segmentation="spans")
 
 
-@pytest.mark.parametrize("factory", ["ner", "bilou_ner"])
-def test_a_component_without_a_model_block(tmp_path, factory):
-    text = f'pipeline = ["x"]\n[components]\n[components.x]\nfactory = "{factory}"'
+def test_a_component_without_a_model_block(tmp_path):
+    text = 'pipeline = ["x"]\n[components]\n[components.x]\nfactory = "bilou_ner"'
     (tmp_path / "base.cfg").write_text(f"[nlp]\n{text}")
     # In a process of its own: nothing has made a factory known there yet.
     command = ("-m", "spacy", "spanft", "add", "base.cfg", "out.cfg")

@@ -1,6 +1,5 @@
 """The configs: each one is whole, trains, and differs from its peer in one thing."""
 
-import warnings
 from zipfile import ZipFile
 
 import pytest
@@ -15,7 +14,7 @@ from .. import interpreter
 from ..commands import run
 from ..made_configs import CONFIGS
 from ..scale.trained import wheel_of
-from ..training.regimes import encoders, hash_of
+from ..training.regimes import encoders
 from .conftest import flat
 
 pytest.importorskip("spacy_transformers")  # of whose configs most are here
@@ -28,7 +27,7 @@ HEAD_RATE = "--training.optimizer.head_rate"
 def train(config, data, bert, folder, *more, n_steps=20):
     own_rate = f"{HEAD_RATE}.max_steps", n_steps, f"{HEAD_RATE}.initial_rate", 0.01
     has_own_rate = "head_rate" in load_config(config)["training"]["optimizer"]
-    done = run(
+    run(
         *("train", config, "--output", folder / "out", "--gpu-id", -1),
         *("--paths.train", data, "--paths.dev", data, "--paths.transformer", bert),
         *("--training.max_epochs", 0, "--training.max_steps", n_steps),
@@ -40,7 +39,7 @@ def train(config, data, bert, folder, *more, n_steps=20):
         *more,
         cwd=folder,
     )
-    return spacy.load(folder / "out" / "model-best"), done.stdout
+    return spacy.load(folder / "out" / "model-best")
 
 
 @pytest.mark.parametrize(
@@ -89,16 +88,8 @@ def test_two_phases_differ_in_the_regime_only():
     assert two_phases["training.optimizer.head_rate.initial_rate"] == 1e-3
 
 
-@pytest.mark.parametrize("name", ["pair_windows", "ner_two_phase"])
-def test_spacys_own_commands_fill_and_check_it(name, tmp_path):
-    path = CONFIGS / f"{name}.cfg"
-    run("init", "fill-config", path, "full.cfg", cwd=tmp_path)
-    paths = ["--paths.train", "a.tsv", "--paths.dev", "b.tsv"]
-    run("debug", "config", "full.cfg", *paths, cwd=tmp_path)
-
-
 def test_single_texts_train(single, bert, tmp_path):
-    nlp, _ = train(CONFIGS / "textcat_spanft.cfg", single, bert, tmp_path)
+    nlp = train(CONFIGS / "textcat_spanft.cfg", single, bert, tmp_path)
     assert nlp.resume_training().learn_rate == 0.0  # at the first step of the warm-up
     assert nlp("a very good film").cats["A"] > 0.5
     assert nlp("new york was bad").cats["B"] > 0.5
@@ -118,32 +109,18 @@ def check_package(nlp, folder):
     assert float(done.stdout) == pytest.approx(expected["A"], abs=1e-5)
 
 
-@pytest.mark.parametrize(("task", "arm"), [("pair", "baseline"), ("score", "spanft")])
-def test_pairs_and_scores_train(task, arm, paired, bert, tmp_path):
-    config = CONFIGS / f"{task}_{arm}.cfg"
-    low = () if task == "pair" else ("--components.text_regressor.low", -1)
-    nlp, log = train(config, paired, bert, tmp_path, *low, n_steps=60)
-    performance = nlp.meta["performance"]
-    cats = nlp(join_pair("good film", "very good film")).cats
-    other = nlp("new york [SEP] it is a city").cats
-    if task == "pair":
-        # The score is the accuracy alone, not spaCy's own half and half.
-        assert "CATS_ACCURACY" in log
-        assert "CATS_SCORE" not in log
-        assert performance["cats_accuracy"] == 1.0
-        assert cats["1"] > 0.5 < other["0"]
-    else:
-        assert performance["cats_pearson"] > 0.9
-        assert cats["score"] > 0.5 > other["score"]
+def test_scores_of_pairs_train(paired, bert, tmp_path):
+    low = ("--components.text_regressor.low", -1)
+    nlp = train(CONFIGS / "score_spanft.cfg", paired, bert, tmp_path, *low, n_steps=40)
+    assert nlp.meta["performance"]["cats_pearson"] > 0.9
+    score = nlp(join_pair("good film", "very good film")).cats["score"]
+    assert score > 0.5 > nlp("new york [SEP] it is a city").cats["score"]
 
 
-@pytest.mark.parametrize(
-    ("head", "arm"),
-    [("ner", "windows"), ("bilou_ner", "baseline"), ("spancat", "spanft")],
-)
+@pytest.mark.parametrize(("head", "arm"), [("ner", "windows"), ("spancat", "spanft")])
 def test_entities_and_spans_train(head, arm, entities, bert, tmp_path):
     config = CONFIGS / f"{head}_{arm}.cfg"
-    nlp, _ = train(config, entities, bert, tmp_path, n_steps=40)
+    nlp = train(config, entities, bert, tmp_path, n_steps=40)
     is_spancat = head == "spancat"
     score = "spans_sc_f" if is_spancat else "ents_f"
     assert nlp.meta["performance"][score] == 1.0
@@ -155,7 +132,7 @@ def test_entities_and_spans_train(head, arm, entities, bert, tmp_path):
 
 def test_two_phases_train(entities, bert, tmp_path):
     config = CONFIGS / "ner_two_phase.cfg"
-    nlp, _ = train(config, entities, bert, tmp_path, n_steps=60)
+    nlp = train(config, entities, bert, tmp_path, n_steps=40)
     assert nlp.meta["performance"]["ents_f"] == 1.0
     from transformers import AutoModel
 
@@ -163,32 +140,13 @@ def test_two_phases_train(entities, bert, tmp_path):
     (encoder,) = encoders(nlp)
     learned = {k for k, w in encoder.state_dict().items() if not w.equal(weights[k])}
     assert {key.split(".")[0] for key in learned} == {"embeddings", "encoder"}
-    # It is trained further, with the head alone again.
-    more = (f"{RATE}.start_share", 0.99)
-    sourced = load_config(config)
-    for component in ("transformer", "ner"):
-        sourced["components"][component] = {"source": str(tmp_path / "out/model-best")}
-    sourced.to_disk(tmp_path / "sourced.cfg")
-    (tmp_path / "more").mkdir()
-    folders = (tmp_path / "sourced.cfg", entities, bert, tmp_path / "more")
-    again, _ = train(*folders, *more, n_steps=5)
-    assert hash_of(again) == hash_of(nlp)
 
 
-@pytest.mark.parametrize("name", ["pair_spanft", "ner_two_phase", "spancat_baseline"])
-def test_training_is_prepared(name, bert, paired, entities):
-    """Each epoch, which is one step here, is evaluated."""
-    data = str(paired if name == "pair_spanft" else entities)
-    paths = {"train": data, "dev": data, "transformer": str(bert)}
-    overrides = {f"paths.{key}": value for key, value in paths.items()}
-    config = load_config(CONFIGS / f"{name}.cfg", overrides)
-    if name == "spancat_baseline":
-        config["components"]["spancat"]["spans_key"] = "other"
-        expected = r"in doc\.spans\['other'\] .* has any\. Keys with spans: 'sc'"
-        with pytest.raises(SpanftError, match=expected):
-            init_nlp(config)
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        nlp = init_nlp(config)
-    assert nlp.config["training"]["eval_frequency"] == 1
+def test_spans_that_no_example_has(bert, entities):
+    paths = {"train": entities, "dev": entities, "transformer": bert}
+    overrides = {f"paths.{key}": str(value) for key, value in paths.items()}
+    config = load_config(CONFIGS / "spancat_baseline.cfg", overrides)
+    config["components"]["spancat"]["spans_key"] = "other"
+    expected = r"in doc\.spans\['other'\] .* has any\. Keys with spans: 'sc'"
+    with pytest.raises(SpanftError, match=expected):
+        init_nlp(config)

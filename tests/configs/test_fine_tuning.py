@@ -44,6 +44,8 @@ def test_rows_train_what_the_commands_train(bert, tmp_path, monkeypatch):
     for mine, other in zip(weights(nlp), weights(by_hand), strict=True):
         np.testing.assert_array_equal(mine, other)
     assert set(nlp("a film").cats) == {"A", "B"}
+    done = run("spanft", "evaluate", "by_hand/model-best", "t.jsonl")
+    assert "by_hand/model-best was trained on t.jsonl" in done.stderr
 
 
 def test_other_forms_of_data(bert, tmp_path):
@@ -66,8 +68,11 @@ def test_other_forms_of_data(bert, tmp_path):
         (["text"], {}, "A row is 'text', but must be a dict such as"),
         (ROWS, {"training.max_epoch": 1}, "overrides sets .* Is 'max_epochs' meant?"),
         ("none.csv", {}, "There is no file 'none.csv'"),
+        ([*ROWS, ("a", None)], {}, "Line 21 of data has no label"),
     ],
 )
 def test_wrong_data_and_settings_are_refused(bert, data, overrides, message):
     with pytest.raises(SpanftError, match=message):
         train(data, transformer=bert, overrides=overrides)
+    with pytest.raises(TypeError, match=r"train\(\) got .* 'outputs'"):
+        train(data, outputs="x")

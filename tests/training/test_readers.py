@@ -206,6 +206,8 @@ def test_scores_and_secret_labels_of_datasets(nlp, pair_nlp, save):
         ("x.tsv", "text\tb\n1\t2\n", {"label": "gold"}, "no column 'gold'.* label = "),
         ("x.tsv", "text\tlabel\n1\t2\n", {"labels": {"1": "x"}}, "Line 2 .* label '2'"),
         ("x.tsv", "text\tlabel\n1\ta\n", {"score": "label"}, "not a finite number"),
+        ("x.tsv", "text\tlabel\na\t3,5\n", {"score": "label"}, "Line 2 .* point: 3.5"),
+        ("x.tsv", "text\tlabel\na\tnan\n", {}, "Line 2 .* no label: .* holds 'nan'"),
         ("x.tsv", "text\tlabel\na\tb\tc\n", {}, "Line 2 .* 3 cells, .* has 2 columns"),
         ("x.csv", "text,label\na,b,c\n", {}, 'must be quoted: "one, two".$'),
         ("x.tsv", "", {}, "no rows in"),

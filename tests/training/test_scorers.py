@@ -64,28 +64,6 @@ def test_the_regression_scorer(nlp):
 
 
 class TestRegressor:
-    def test_learns_saves_and_predicts_the_same(self, tmp_path):
-        spacy.util.fix_random_seed(0)
-        nlp = regressor(low=-10, high=10)
-        scores = {"very bad": -10.0, "bad": -5.0, "so so": 0.0, "good": 2.5}
-        scores["very good"] = 10.0
-        cats = {text: {"score": score} for text, score in scores.items()}
-        examples = examples_of(nlp, {**cats, "unknown": {}})
-        optimizer = nlp.initialize(lambda: examples)
-        optimizer.learn_rate = 0.003
-        for _ in range(200):
-            nlp.update(examples, sgd=optimizer)
-        assert -10 <= nlp("unknown").cats["score"] <= 10
-        for text, score in scores.items():
-            assert nlp(text).cats["score"] == pytest.approx(score, abs=1)
-        evaluated = nlp.evaluate(examples)
-        assert evaluated["cats_pearson"] > 0.99
-        assert evaluated["cats_spearman"] == pytest.approx(1.0)
-        nlp.to_disk(tmp_path)
-        again = spacy.load(tmp_path)
-        assert again("good").cats == nlp("good").cats
-        assert again.get_pipe("text_regressor").labels == ("score",)
-
     def test_gradient_is_taken_in_the_unit_range(self):
         nlp = regressor(low=1, high=5)
         component = nlp.get_pipe("text_regressor")

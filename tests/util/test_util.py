@@ -10,8 +10,6 @@ from spacy_spanft.errors import SpanftError, listed, shown
 from spacy_spanft.util import EXTRAS, require
 from spacy_spanft.util.threads import map_threaded
 
-from ..commands import run
-
 SETUP = Path(__file__).parents[2] / "setup.cfg"
 
 
@@ -43,13 +41,6 @@ def test_a_missing_package_is_named_with_its_extra(name, monkeypatch):
     expected = rf'This needs {name}, .*: pip install "spacy-spanft\[{EXTRAS[name]}\]"'
     with pytest.raises(SpanftError, match=expected):
         require("This", name)
-
-
-def test_an_experiment_asks_for_its_extra_before_it_trains(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    paths = ("--data", tmp_path, "--output", tmp_path, "--metrics", tmp_path)
-    done = run("spanft", "experiment", tmp_path / "arms.yml", *paths, ok=False)
-    assert 'pip install "spacy-spanft[experiments]"' in done.stderr
 
 
 @pytest.mark.parametrize("n_threads", [1, 5])

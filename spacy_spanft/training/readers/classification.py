@@ -1,30 +1,36 @@
-"""Corpora for text classification: single texts or pairs, with labels or scores."""
+"""Corpora for text classification: single texts or pairs, with labels or scores.
+
+What all corpora share is here, too: spaCy's binary data, datasets, and cells of rows.
+"""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from spacy.language import Language
+from spacy.training import Corpus as DocBinCorpus
 from spacy.training import Example
 
 from ...errors import SpanftError, listed, shown
 from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
+from ...ngrams.text import load_split
 from ...util.tables import Format, Row, read_table
 from ...util.text_files import UTF8, ErrorHandling
 from ..gold import PLACE, SCORE
-from .rows import DocBins, Incomplete, cell_of, check_length, rows_from_dataset
 
 Corpus = Callable[[Language], Iterator[Example]]
+Incomplete = Literal["error", "skip"]
 NO_PATH = (
     "This corpus has no path. Set it in the config or on the command line: "
     "--paths.train train.tsv --paths.dev dev.tsv"
 )
-# Values of a missing label; SNLI has "-".
-_NO_LABEL = (None, "", "-")
+_NO_LABEL = ("", "nan", "NaN")  # as pandas writes them
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
 
 class _Columns(NamedTuple):
@@ -64,26 +70,21 @@ def table_corpus(
     text_pair (Optional[str]): The column of the second text; None for single texts.
     label (Optional[str]): The column of the label, or of a list of labels; None reads
         the texts alone.
-    labels (Optional[dict[str, str]]): New names of the labels, in their order; None
-        keeps the values of the column.
+    labels (Optional[dict[str, str]]): New names of the labels, in their order.
     score (Optional[str]): The column of a number, which becomes doc.cats["score"], in
         place of labels.
     separator (str): Stands between two texts; that of the pipeline's tokenizer.
-    format (Optional[Literal["tsv", "csv", "jsonl", "parquet"]]): None goes by the
-        file's ending.
-    header (Optional[list[str]]): The names of the columns, if the file has no header.
-    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
+    format, header, errors, encoding: As in `spacy_spanft.util.tables.read_table`.
     limit (int): Read only so many rows; 0 reads all.
     incomplete (Literal["error", "skip"]): Whether to raise for a row that lacks cells
         or its label, or to skip it, as needed with QQP and SNLI.
-    encoding (str): The encoding of the file, such as "latin-1".
     label_separator (Optional[str]): Stands between several labels in one cell, such as
         the comma in "sport,news".
     """
     if path is None:
         raise SpanftError(NO_PATH)
-    columns = _Columns(text, text_pair, label, labels, score, separator, incomplete)
-    columns = columns._replace(label_separator=label_separator)
+    names = (text, text_pair, label, labels, score)
+    columns = _Columns(*names, separator, incomplete, label_separator)
     if format is None and is_docbins(path):
         return DocBins(path, limit=limit)
     how: Any = {"format": format, "header": header, "errors": errors}
@@ -111,8 +112,6 @@ def dataset_corpus(
 
     name (str): Its name on the hub ("glue"), or a local folder.
     config (Optional[str]): Its configuration ("mrpc").
-    split (str): The split.
-    limit (int): Read only so many rows; 0 reads all.
     """
     columns = _Columns(text, text_pair, label, labels, score, separator, incomplete)
     read = partial(rows_from_dataset, name, config, split)
@@ -139,7 +138,7 @@ def _corpus(
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
             _check_pipeline(nlp, columns.separator)
-        placed = (Row(f"{row.place} of {source}", row.cells) for row in read())
+        placed = (row.of(source) for row in read())
         whole = (row for row in placed if not _is_left_out(row, columns))
         rows = list(islice(whole, limit or None))
         if not rows:
@@ -182,7 +181,11 @@ def _is_left_out(row: Row, columns: _Columns) -> bool:
     if columns.incomplete == "error" or column is None:
         return False
     value = cell_of(row, "label", column)
-    return (value.strip() if isinstance(value, str) else value) in _NO_LABEL
+    return _is_missing(value) or value == "-"  # as in SNLI
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or str(value).strip() in _NO_LABEL
 
 
 def _text_of(row: Row, columns: _Columns) -> str:
@@ -212,15 +215,15 @@ def _cats_of(rows: Sequence[Row], columns: _Columns) -> list[dict[str, float]]:
         return [{SCORE: _number(row, columns.score)} for row in rows]
     if columns.label is None:
         return [{} for _ in rows]
-    labels = [_labels_of(row, columns.label, columns) for row in rows]
-    known = columns.labels.values() if columns.labels else sorted(set().union(*labels))
+    new_names, separator = columns.labels, columns.label_separator
+    labels = [labels_of(row, columns.label, separator, new_names) for row in rows]
+    known = new_names.values() if new_names else sorted(set().union(*labels))
     return [{label: float(label in names) for label in known} for names in labels]
 
 
 def _label_cell(row: Row, setting: str, column: str) -> Any:
     value = cell_of(row, setting, column)
-    is_nan = isinstance(value, float) and math.isnan(value)  # in Parquet, no label
-    if value is None or is_nan or (isinstance(value, str) and not value.strip()):
+    if _is_missing(value):
         raise SpanftError(
             f"{row.place} has no label: column {shown(column)} holds {shown(value)}. "
             'Remove such rows, skip them (incomplete = "skip"), or read the texts '
@@ -231,6 +234,11 @@ def _label_cell(row: Row, setting: str, column: str) -> Any:
 
 def _number(row: Row, column: str) -> float:
     value = _label_cell(row, "score", column)
+    if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value):
+        raise SpanftError(
+            f"{row.place} has {shown(value)} in column {shown(column)}. Write numbers "
+            f"with a point: {value.strip().replace(',', '.')}."
+        )
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -243,11 +251,16 @@ def _number(row: Row, column: str) -> float:
     return number
 
 
-def _labels_of(row: Row, column: str, columns: _Columns) -> set[str]:
+def labels_of(
+    row: Row,
+    column: str,
+    separator: str | None = None,
+    new_names: dict[str, str] | None = None,
+) -> set[str]:
     """Return the labels of a row, without outer white space, and renamed."""
-    value, new_names = _label_cell(row, "label", column), columns.labels
-    if columns.label_separator is not None and isinstance(value, str):
-        value = [x for x in value.split(columns.label_separator) if x.strip()]
+    value = _label_cell(row, "label", column)
+    if separator is not None and isinstance(value, str):
+        value = [x for x in value.split(separator) if x.strip()]
     names = set()
     for label in value if isinstance(value, list) else [value]:
         if not isinstance(label, str | int | float) or not str(label).strip():
@@ -263,3 +276,61 @@ def _labels_of(row: Row, column: str, columns: _Columns) -> set[str]:
             )
         names.add(name if new_names is None else new_names[name])
     return names
+
+
+class DocBins(DocBinCorpus):
+    """spaCy's reader of its binary data, with an error that names the file."""
+
+    def __call__(self, nlp: Language) -> Iterator[Example]:
+        """Read the Examples."""
+        try:
+            yield from super().__call__(nlp)
+        except Exception as error:  # zlib and msgpack raise various ones
+            raise SpanftError(
+                f"{shown(str(self.path))} cannot be read: it is no DocBin, or damaged."
+            ) from error
+
+
+def rows_from_dataset(
+    name: str, config: str | None = None, split: str = "train"
+) -> Iterator[Row]:
+    """Read a dataset. Class labels that it stores as numbers become their names."""
+    dataset = load_split(name, config, split, streaming=False)
+    # ClassLabel has names, alone or as the feature of a list.
+    features = {
+        column: getattr(feature, "feature", feature)
+        for column, feature in dataset.features.items()
+    }
+    for i, cells in enumerate(dataset):
+        for column, feature in features.items():
+            if hasattr(feature, "names"):
+                cells[column] = _named(cells[column], feature.names)
+        yield Row(f"Row {i}", cells)
+
+
+def cell_of(row: Row, setting: str, column: str) -> Any:
+    """Return one cell of a row; the setting that names the column is for the error."""
+    if column not in row.cells:
+        where = row.place[0].lower() + row.place[1:]
+        raise SpanftError(
+            f"There is no column {shown(column)} in {where}. It has: "
+            f"{listed(row.cells)}. Name the right one: {setting} = in a config, "
+            f'--{setting.replace("_", "-")} of a command, or "columns" in a task.json.'
+        )
+    return row.cells[column]
+
+
+def check_length(nlp: Language, text: str, place: str) -> None:
+    """Raise for a text that is longer than the pipeline accepts."""
+    if len(text) > nlp.max_length:
+        raise SpanftError(
+            f"{place} has {len(text):,} characters of text, and the pipeline takes "
+            f"{nlp.max_length:,} (nlp.max_length). Split it into several texts."
+        )
+
+
+def _named(value: Any, names: list[str]) -> Any:
+    if isinstance(value, list):
+        return [_named(item, names) for item in value]
+    # GLUE's test data has -1 where the label is secret.
+    return names[value] if isinstance(value, int) and value >= 0 else None

@@ -16,8 +16,13 @@ from spacy.vocab import Vocab
 from ...errors import SpanftError, listed, shown
 from ...util.tables import Row, read_table
 from ...util.text_files import UTF8, ErrorHandling, lines_of
-from .classification import NO_PATH, Corpus
-from .rows import cell_of, check_length, rows_from_dataset
+from .classification import (
+    NO_PATH,
+    Corpus,
+    cell_of,
+    check_length,
+    rows_from_dataset,
+)
 
 # The cells of each line: the token first, its tag last.
 Sentence = list[list[str]]
@@ -65,9 +70,8 @@ def conll_corpus(
         published scores, or tokenizes the text itself.
     spans_key (Optional[str]): A key in doc.spans for the entities too, for spancat. A
         Doc whose spans overlap has no entities then.
-    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
     limit (int): Read only so many Docs; 0 reads all.
-    encoding (str): The encoding of the file, such as "latin-1".
+    errors, encoding: As in `spacy_spanft.util.tables.read_table`.
     """
     if path is None:
         raise SpanftError(NO_PATH)
@@ -125,8 +129,7 @@ def ner_dataset_corpus(
     source = f"split {split!r} of {name!r}"
 
     def read() -> Iterator[Sentence]:
-        for place, cells, _ in rows_from_dataset(name, config, split):
-            row = Row(f"{place} of {source}", cells)
+        for row in (x.of(source) for x in rows_from_dataset(name, config, split)):
             words = _strings(row, "tokens", tokens)
             row_tags = _strings(row, "tags", tags)
             if len(words) != len(row_tags):
@@ -256,9 +259,9 @@ def _annotated_rows(
         except (ValueError, TypeError, RecursionError) as error:
             message = f"{source} is not a JSON list of objects: {error}"
             raise SpanftError(message) from error
-    for place, cells, _ in rows:
-        if cells.get("answer", "accept") == "accept":
-            yield Row(f"{place} of {source}", cells)
+    for row in rows:
+        if row.cells.get("answer", "accept") == "accept":
+            yield row.of(source)
 
 
 def _docs_of_offsets(
