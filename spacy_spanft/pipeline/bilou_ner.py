@@ -12,7 +12,6 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples, validate_get_examples
-from spacy.vocab import Vocab
 from thinc.types import Floats2d
 
 from ..errors import SpanftError, check_number, check_setting, listed, shown
@@ -59,15 +58,18 @@ subword_features = true
 """
 
 
+class Entities(NamedTuple):
+    """The predicted entities of a Doc, and their probabilities if asked for."""
+
+    spans: list[Entity]
+    scores: Floats | None
+
+
 @Language.factory(
     "bilou_ner",
     assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
     default_config={
         "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "scores_key": None,
-        "threshold": 0.0,
-        "class_weights": None,
-        "label_smoothing": 0.0,
         "scorer": {"@scorers": "spacy.ner_scorer.v1"},
     },
     default_score_weights={
@@ -77,20 +79,14 @@ subword_features = true
         "ents_per_type": None,
     },
 )
-def make_bilou_ner(
-    nlp: Language,
-    name: str,
-    model: Tagger,
-    scores_key: str | None,
-    threshold: float,
-    class_weights: dict[str, float] | list[Any] | None,
-    label_smoothing: float,
-    scorer: Callable[..., dict[str, Any]] | None,
-) -> "BilouNER":
-    """Make the component.
+class BilouNER(TrainablePipe):
+    """Tags each token with BILUO, and writes doc.ents.
 
-    nlp (Language): The pipeline.
-    name (str): The component's name in it.
+    Of all sequences of tags that make entities the most probable one is taken. No
+    entity begins or ends with white space, crosses the beginning of a sentence, or
+    overlaps one that is in doc.ents already. Where the gold data has such, nothing is
+    learned from it.
+
     model (Model[List[Doc], List[Floats2d]]): Docs to the probabilities of tags, such as
         spacy-spanft.BilouTagger.v1.
     scores_key (Optional[str]): The key in doc.spans of the entities with their
@@ -103,51 +99,23 @@ def make_bilou_ner(
         in training.
     scorer (Optional[Callable]): The scorer of the entities.
     """
-    return BilouNER(
-        nlp.vocab,
-        model,
-        name,
-        scores_key=scores_key,
-        threshold=threshold,
-        class_weights=class_weights,
-        label_smoothing=label_smoothing,
-        scorer=scorer,
-    )
-
-
-class Entities(NamedTuple):
-    """The predicted entities of a Doc, and their probabilities if asked for."""
-
-    spans: list[Entity]
-    scores: Floats | None
-
-
-class BilouNER(TrainablePipe):
-    """Tags each token with BILUO, and writes doc.ents.
-
-    Of all sequences of tags that make entities the most probable one is taken. No
-    entity begins or ends with white space, crosses the beginning of a sentence, or
-    overlaps one that is in doc.ents already. Where the gold data has such, nothing is
-    learned from it.
-    """
 
     def __init__(
         self,
-        vocab: Vocab,
+        nlp: Language,
+        name: str,
         model: Tagger,
-        name: str = "bilou_ner",
-        *,
         scores_key: str | None = None,
         threshold: float = 0.0,
         class_weights: dict[str, float] | list[Any] | None = None,
         label_smoothing: float = 0.0,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
-        """Make the component; see `make_bilou_ner`."""
+        """Make the component."""
         expected = "a number from 0 to 1"
         check_number("threshold", threshold, lambda x: 0 <= x <= 1, expected)
         check_smoothing(label_smoothing)
-        self.vocab = vocab
+        self.vocab = nlp.vocab
         self.model = model
         self.name = name
         self.scores_key = scores_key
