@@ -3,7 +3,7 @@
 import pytest
 from transformers import AutoConfig, AutoModel
 
-from spacy_spanft.ml.optimizers.groups import is_bias_or_norm, parameter_depths
+from spacy_spanft.ml.parameter_groups import is_bias_or_norm, parameter_depths
 
 # By family: the lowest, and the highest of the parameters outside the layers.
 FAMILIES = {

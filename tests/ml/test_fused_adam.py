@@ -6,13 +6,12 @@ import torch
 from thinc.api import Adam, RAdam, warmup_linear
 
 from spacy_spanft.ml.encoder import hf_encoder
-from spacy_spanft.ml.optimizers.grouped_adam import (
+from spacy_spanft.ml.grouped_adam import (
     GroupedAdam,
     can_fuse,
     fused_step,
-    grouped_adam,
 )
-from spacy_spanft.ml.optimizers.groups import shim_of
+from spacy_spanft.ml.parameter_groups import shim_of
 from spacy_spanft.training.regimes import bind
 
 from ..pipeline.test_encoder import make, module_of
@@ -27,7 +26,7 @@ def plain(**settings):
 def grouped(**settings):
     rates = {"head_rate": 0.02, "layer_decay": 0.5}
     rate = warmup_linear(0.01, 2, 8)
-    return grouped_adam(rate, **{**SETTINGS, **rates, **settings})
+    return GroupedAdam(rate, **{**SETTINGS, **rates, **settings})
 
 
 def gradients(module, n_steps):

@@ -10,8 +10,8 @@ import torch
 from thinc.api import Adam, warmup_linear
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
-from spacy_spanft.ml.optimizers.groups import (
+from spacy_spanft.ml.grouped_adam import GroupedAdam
+from spacy_spanft.ml.parameter_groups import (
     models,
     parameter_groups,
     shim_of,
@@ -69,8 +69,8 @@ def test_alike_it_is_thincs(bert, heads, averages, decay):
     actual = []
     for make_optimizer in (
         lambda: Adam(rate(), **more),
-        lambda: grouped_adam(rate(), decay_biases_and_norms=True, **more),
-        lambda: grouped_adam(
+        lambda: GroupedAdam(rate(), decay_biases_and_norms=True, **more),
+        lambda: GroupedAdam(
             0.5,
             **{"transformer_rate": rate(), "head_rate": rate()},
             **{"decay_biases_and_norms": True, **more},
@@ -104,7 +104,7 @@ def test_groups_are_those_of_pytorch(bert, peer):
     # AdamW shrinks a weight before its step, thinc after it, which differs by the
     # square of the rate.
     rates = {"transformer": (5e-4, 2, 8), "head": (1e-3, 1, 9)}
-    ours = grouped_adam(
+    ours = GroupedAdam(
         9.0,
         **{f"{part}_rate": warmup_linear(*rate) for part, rate in rates.items()},
         **{"layer_decay": 0.5, "L2": 0.3, "grad_clip": 0.0},
@@ -147,7 +147,7 @@ def test_groups_are_those_of_pytorch(bert, peer):
 def test_groups_of_a_pipeline(bert):
     nlp, examples = initialized(make(bert, "textcat", "ner"))
     bind(nlp)
-    adam = grouped_adam(0.0, transformer_rate=0.0, head_rate=0.1)
+    adam = GroupedAdam(0.0, transformer_rate=0.0, head_rate=0.1)
     step(nlp, examples, adam)
     nlp.add_pipe("tagger").add_label("N")  # what comes later is bound as well
     nlp.get_pipe("tagger").initialize(lambda: examples, nlp=nlp)
@@ -175,7 +175,7 @@ def test_without_a_transformer():
     nlp, examples = initialized(nlp)
     bind(nlp)
     assert {group.part for group in parameter_groups(nlp).values()} == {"rest"}
-    adam = grouped_adam(0.01, transformer_rate=0.1, head_rate=0.1, layer_decay=0.9)
+    adam = GroupedAdam(0.01, transformer_rate=0.1, head_rate=0.1, layer_decay=0.9)
     names = "'transformer_rate', 'head_rate', 'layer_decay'"
     with pytest.warns(UserWarning, match=f"has {names}, but .* at that rate"):
         step(nlp, examples, adam)
@@ -187,7 +187,7 @@ def test_copies_have_moments_of_their_own(bert):
     nlp.replace_listeners("transformer", "ner", ["model.tok2vec"])
     one, other = shims(nlp)
     assert one.id == other.id
-    adam = grouped_adam(0.01)
+    adam = GroupedAdam(0.01)
     for n in range(2):
         group_parameters()(nlp, {"step": n, "epoch": 0})
         step(nlp, examples, adam)
@@ -209,13 +209,13 @@ def test_a_pipeline_is_not_kept(bert):
     bind(other)
     message = r"(?s)not know the parameter 'W'.*group_parameters\.v1.*bind\(nlp\)"
     with pytest.raises(SpanftError, match=message):
-        grouped_adam(0.1)(key, np.zeros(3, "f"), np.zeros(3, "f"))
+        GroupedAdam(0.1)(key, np.zeros(3, "f"), np.zeros(3, "f"))
 
 
 @pytest.mark.parametrize("value", [0.0, 1.1, float("nan")])
 def test_wrong_settings(value):
     with pytest.raises(SpanftError, match=f"layer_decay is {value}, but"):
-        grouped_adam(0.1, layer_decay=value)
+        GroupedAdam(0.1, layer_decay=value)
 
 
 def test_an_encoder_without_layers(bert, monkeypatch):
@@ -224,6 +224,6 @@ def test_an_encoder_without_layers(bert, monkeypatch):
     monkeypatch.setattr(shim, "_model", torch.nn.Linear(2, 2))
     bind(nlp)
     arrays = np.zeros((2, 2), "f"), np.ones((2, 2), "f")
-    grouped_adam(0.1)((shim.id, "weight"), *arrays)
+    GroupedAdam(0.1)((shim.id, "weight"), *arrays)
     with pytest.raises(SpanftError, match="layer_decay"):
-        grouped_adam(0.1, layer_decay=0.5)((shim.id, "weight"), *arrays)
+        GroupedAdam(0.1, layer_decay=0.5)((shim.id, "weight"), *arrays)

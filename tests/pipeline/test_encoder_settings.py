@@ -7,7 +7,7 @@ import pytest
 import spacy
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.optimizers.groups import shim_of
+from spacy_spanft.ml.parameter_groups import shim_of
 
 from ..tiny import encoder_config, save_encoder
 from .test_encoder import TEXTS, answers, gradients, make, module_of
