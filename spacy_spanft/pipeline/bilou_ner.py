@@ -137,11 +137,6 @@ class BilouNER(TrainablePipe):
 
     def add_label(self, label: str) -> int:
         """Add a label, to a trained pipeline as well; return 0 if it was there."""
-        if not isinstance(label, str) or not label:
-            raise SpanftError(
-                f"{shown(label)} cannot be a label of {self.name!r}: a string of one "
-                "character or more is expected."
-            )
         if label in self.labels:
             return 0
         self._allow_extra_label()
@@ -164,17 +159,9 @@ class BilouNER(TrainablePipe):
         labels (Optional[Iterable[str]]): The labels; None takes those of the examples.
         """
         validate_get_examples(get_examples, "BilouNER.initialize")
-        if isinstance(labels, str):
-            raise SpanftError(
-                f"The labels of {self.name!r} are {shown(labels)}, but must be a list "
-                "of strings."
-            )
         if labels is None:
             ents = (ent for eg in get_examples() for ent in eg.reference.ents)
             labels = sorted({ent.label_ for ent in ents})
-        labels = list(dict.fromkeys([*self.labels, *labels]))
-        if labels and not self.labels:
-            self._check_n_tags(labels)
         for label in labels:
             self.add_label(label)
         if not self.labels:
@@ -253,29 +240,6 @@ class BilouNER(TrainablePipe):
             self.class_weights.get(label, 1.0) for label in ("O", *self.labels)
         )
         return [outside, *(weight for weight in weights for _ in KINDS)]
-
-    def from_bytes(self, *args: Any, **settings: Any) -> "BilouNER":
-        """Load the component."""
-        super().from_bytes(*args, **settings)
-        self._check_n_tags(self.labels)
-        return self
-
-    def from_disk(self, *args: Any, **settings: Any) -> "BilouNER":
-        """Load the component."""
-        super().from_disk(*args, **settings)
-        self._check_n_tags(self.labels)
-        return self
-
-    def _check_n_tags(self, labels: Sequence[str]) -> None:
-        """Raise if the model was made, or saved, for another number of labels."""
-        n_tags = self.model.get_ref("output_layer").maybe_get_dim("nO")
-        needed = len(tag_names(labels))
-        if n_tags not in (None, needed):
-            raise SpanftError(
-                f"The model of {self.name!r} has nO = {n_tags}, but {len(labels)} "
-                f"labels need {needed} tags. Remove [components.{self.name}.model] nO "
-                "from the config; a saved pipeline has files of two pipelines."
-            )
 
     def _warn_of_unlearnable(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""
