@@ -1,5 +1,7 @@
 """Which layer of an encoder a parameter belongs to, in one family after the other."""
 
+from functools import cache
+
 import pytest
 from transformers import AutoConfig, AutoModel
 
@@ -37,6 +39,7 @@ OTHERS = {
 }
 
 
+@cache
 def make(family):
     settings = OTHERS.get(family, SMALL)
     return AutoModel.from_config(AutoConfig.for_model(family, **settings))
