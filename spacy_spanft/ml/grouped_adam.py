@@ -125,11 +125,9 @@ class GroupedAdam(Optimizer):
             if not groups:
                 raise SpanftError(
                     "spacy-spanft.GroupedAdam.v1 does not know the parameter "
-                    f"{key[1]!r}. Show it the pipeline: put this into the config,\n\n"
-                    "    [training.before_update]\n    @callbacks = "
-                    '"spacy-spanft.group_parameters.v1"\n\nor in a training loop of '
-                    "your own, call spacy_spanft.training.regimes.bind(nlp) before the "
-                    "first update."
+                    f"{key[1]!r}. Set [training.before_update] to the callback "
+                    "spacy-spanft.group_parameters.v1, or in a training loop of your "
+                    "own, call spacy_spanft.training.regimes.bind(nlp)."
                 )
             if not self._groups:
                 self._warn_unused({group.part for group in groups.values()})
