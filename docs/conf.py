@@ -13,7 +13,7 @@ author = "The spacy-spanft developers"
 project_copyright = author
 version = release = spacy_spanft.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "spanft_docs"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "spanft_docs"]
 exclude_patterns = ["_build", "_ext"]
 root_doc = "index"
 

@@ -1,6 +1,12 @@
 """The configs of all tasks: templates, spans added to them, settings fitted to data."""
 
-from .encoders import ENCODERS, check_encoder, default_encoder, describe_encoder
+from .encoders import (
+    ENCODERS,
+    check_encoder,
+    default_encoder,
+    describe_encoder,
+    is_here,
+)
 from .fitting import fitting_epochs
 from .making import (
     Made,
@@ -27,6 +33,7 @@ __all__ = [
     "describe_encoder",
     "fitting_epochs",
     "guess_task",
+    "is_here",
     "lacks_dictionary",
     "make_config",
     "task_config",

@@ -54,14 +54,12 @@ def describe_encoder(name: str) -> str:
 
     Nothing is downloaded; the hub is asked for the size of an encoder that is not here.
     """
-    from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
     try:
-        if Path(name).is_dir():
-            source, size = "a folder", _count_parameters(name)
-        elif any(isinstance(try_to_load_from_cache(name, x), str) for x in _WEIGHTS):
-            source, size = "in the cache", _count_parameters(name)
+        if is_here(name):
+            source = "a folder" if Path(name).is_dir() else "in the cache"
+            size = _count_parameters(name)
         else:
             source, size = "from the Hugging Face hub", _ask_hub(name)
     except (HFValidationError, RepositoryNotFoundError) as error:
@@ -71,6 +69,14 @@ def describe_encoder(name: str) -> str:
         ) from error
     millions = f"{size / 1e6:,.1f} million parameters, " if size else ""
     return f"{name} ({millions}{source})"
+
+
+def is_here(name: str) -> bool:
+    """Whether an encoder is a folder or in the cache, and need not be downloaded."""
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = (try_to_load_from_cache(name, file) for file in _WEIGHTS)
+    return Path(name).is_dir() or any(isinstance(path, str) for path in cached)
 
 
 def _count_parameters(name: str) -> int:

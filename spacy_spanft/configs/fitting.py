@@ -20,9 +20,9 @@ _SHARE_LONG = 0.05
 _EPOCHS = 3
 _MOST_EPOCHS = 20
 _FEWEST_STEPS = 200
-# With so few texts, all are trained on, for a fixed number of steps: those that would
-# be held out teach more than they tell. The rate is that of pairs and of scores.
-_FEW, _STEPS, _LOW_RATE = 500, 150, 2e-5
+# With so few texts, all are trained on, for a fixed number of small steps: those that
+# would be held out teach more than they tell. The rate is that of pairs and of scores.
+_FEW, _STEPS, _SMALL_BATCH, _LOW_RATE = 500, 150, 16, 2e-5
 # Up to so many texts, classifiers start from a probe.
 _MOST_PROBED = 2000
 _TOO_RARE = 2
@@ -30,12 +30,12 @@ _TOO_RARE = 2
 
 def fit_to_data(
     config: Config, task: str, train: str, dev: str | None
-) -> tuple[list[str], list[str], list[str]]:
+) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
     dev (Optional[str]): The dev data; None if it is held out from the training data.
-    RETURNS (tuple[list[str], list[str], list[str]]): What the data hold, what was set
-        for them, and what may spoil a training.
+    RETURNS (tuple[dict, list[str], list[str], list[str]]): The data, what they hold in
+        words, what may spoil a training, and what was set for them.
     """
     is_text = TASKS[task].component in _OF_TEXTS
     is_few = is_text and count_rows(config, _FEW + 1) <= _FEW
@@ -73,7 +73,7 @@ def fit_to_data(
     if unseen := sorted(data["dev"].labels.keys() - data["train"].labels.keys()):
         only = f"These labels occur only in {names['dev']} and cannot be learned"
         warnings.append(f"{only}: {listed(unseen)}.")
-    return notes, [*filter(None, changes)], warnings
+    return data, notes, warnings, [*filter(None, changes)]
 
 
 def fitting_epochs(config: Config, n_texts: int) -> int:
@@ -110,24 +110,25 @@ def _check_labels(data: DataSummary, task: str, path: str) -> None:
 
 def _fit_steps(config: Config, data: DataSummary, is_few: bool, dev: str | None) -> str:
     """Set how long a config trains, and when it evaluates."""
-    training = config["training"]
-    texts = counted(len(data.n_words), "training text")
-    per_epoch = ceil(len(data.n_words) / training["batcher"]["size"])
+    training, n_texts = config["training"], len(data.n_words)
+    note = f"{counted(n_texts, 'training text')}: the config trains for "
     if is_few:
         steps, frequency = _STEPS, _STEPS if dev is None else _STEPS // 3
-        note = f"{texts}: the config trains for {steps} steps"
+        training["batcher"]["size"] = _SMALL_BATCH
+        note += f"{steps} steps of {_SMALL_BATCH} texts"
         if dev is None:
             note += (
                 ", and holds none out. Its scores are of the texts that it has seen; "
                 "add --dev for others"
             )
     else:
-        epochs = fitting_epochs(config, len(data.n_words))
+        per_epoch = ceil(n_texts / training["batcher"]["size"])
+        epochs = fitting_epochs(config, n_texts)
         frequency = ceil(per_epoch / ceil(per_epoch / MOST_STEPS))
         steps = epochs * ceil(per_epoch / frequency) * frequency
         training["patience"] = steps // 2
-        note = f"{texts}: the config trains for {counted(epochs, 'epoch')}"
-        note += f" ({steps:,} steps), and evaluates every {frequency:,} steps"
+        note += f"{counted(epochs, 'epoch')} ({steps:,} steps), and evaluates every "
+        note += f"{frequency:,} steps"
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
     return f"{note}."
 

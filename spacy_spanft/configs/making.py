@@ -10,6 +10,7 @@ from confection import Config
 from spacy.util import load_model_from_config
 
 from ..errors import SpanftError, visible
+from ..training.gold import DataSummary
 from ..util import SEGMENTER
 from ..util.columns import guess_of
 from .adding import CLASSIFIERS, add_spans
@@ -22,13 +23,19 @@ _WIDTH = 86
 
 
 class Made(NamedTuple):
-    """A config, its task, what its data hold, and what may spoil a training.
+    """A config that is fitted to data.
 
-    The last are the settings that were changed for the data, in sentences.
+    config (Config): The config, without spaCy's defaults.
+    task (str): The name of its task.
+    data (dict[str, DataSummary]): The contents of "train" and "dev"; {} without data.
+    notes (list[str]): What the data hold, in sentences.
+    warnings (list[str]): What may spoil a training.
+    changes (list[str]): The settings that were changed for the data.
     """
 
     config: Config
     task: str
+    data: dict[str, DataSummary]
     notes: list[str]
     warnings: list[str]
     changes: list[str]
@@ -57,7 +64,7 @@ def config_for_data(
             raise SpanftError("--dev is given without --train: add the training data.")
         task = task or "textcat"
         config = task_config(task, lang=lang, columns=columns, **settings)
-        return Made(config, task, [], [], [])
+        return Made(config, task, {}, [], [], [])
     columns = guess_columns(train, columns, task)
     detected = [note] if (note := guess_of(columns, typed)) else []
     doubts = check_table(train, columns)
@@ -66,8 +73,9 @@ def config_for_data(
         detected += [f"Detected from the data: --pipeline {task}"]
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
-    notes, changes, warnings = fit_to_data(config, task, train, dev)
-    return Made(config, task, [*detected, *notes], [*doubts, *warnings], changes)
+    data, notes, warnings, changes = fit_to_data(config, task, train, dev)
+    notes, warnings = [*detected, *notes], [*doubts, *warnings]
+    return Made(config, task, data, notes, warnings, changes)
 
 
 def task_config(

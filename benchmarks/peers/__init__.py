@@ -1,0 +1,1 @@
+"""What people would take instead, on the same texts and draws."""

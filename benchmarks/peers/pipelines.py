@@ -1,0 +1,83 @@
+"""Peers that are spaCy pipelines, and ours.
+
+    python -m benchmarks.peers.pipelines PEER FOLDER ENCODER SEED
+
+FOLDER has train.spacy and test.spacy; predicted.spacy is written.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import spacy
+import torch
+from confection import Config
+from spacy.cli.init_config import init_config
+from spacy.tokens import Doc, DocBin
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+
+from spacy_spanft.configs import config_for_data, config_text
+from spacy_spanft.configs.encoders import put_encoder
+
+
+def by_init(task: str) -> Callable[[Path, str], Config]:
+    """Return what makes the config that `spanft init` writes."""
+
+    def make(data: Path, encoder: str) -> Config:
+        made = config_for_data(str(data), transformer=encoder, task=task)
+        return Config().from_str(config_text(made.config, made.task, "config.cfg"))
+
+    return make
+
+
+def by_spacy(
+    component: str, optimize: str, over: bool
+) -> Callable[[Path, str], Config]:
+    """Return what makes the config of `spacy init config`, perhaps over the encoder."""
+
+    def make(data: Path, encoder: str) -> Config:
+        config = init_config(pipeline=[component], optimize=optimize, gpu=over)
+        if over:
+            put_encoder(config, encoder)
+        held_out = {
+            "@readers": "spacy-spanft.HeldOutCorpus.v1",
+            "share": 0.2,
+            "seed": 0,
+        }
+        corpus = {"@readers": "spacy.Corpus.v1", "path": str(data)}
+        for part in ("train", "dev"):
+            config["corpora"][part] = {**held_out, "part": part, "corpus": corpus}
+        return config
+
+    return make
+
+
+PEERS: dict[str, Callable[[Path, str], Config]] = {
+    "spanft init": by_init("textcat"),
+    "spaCy textcat, ensemble": by_spacy("textcat", "accuracy", over=False),
+    "spaCy textcat, same encoder": by_spacy("textcat", "efficiency", over=True),
+    "spanft init, bilou_ner": by_init("bilou_ner"),
+    "spanft init, ner": by_init("ner"),
+    "spaCy ner, CNN": by_spacy("ner", "efficiency", over=False),
+    "spaCy ner, same encoder": by_spacy("ner", "efficiency", over=True),
+}
+
+
+def main(peer: str, folder: Path, encoder: str, seed: int) -> None:
+    """Train, predict, and write the predictions."""
+    torch.set_num_threads(1)
+    config = PEERS[peer](folder / "train.spacy", encoder)
+    config["system"]["seed"] = config["training"]["seed"] = seed
+    train(init_nlp(config), folder / "pipeline")
+    nlp = spacy.load(folder / "pipeline" / "model-best")
+    gold = DocBin().from_disk(folder / "test.spacy").get_docs(nlp.vocab)
+    spaced = (
+        ([t.text for t in doc], [bool(t.whitespace_) for t in doc]) for doc in gold
+    )
+    docs = [Doc(nlp.vocab, words, spaces) for words, spaces in spaced]
+    DocBin(docs=nlp.pipe(docs)).to_disk(folder / "predicted.spacy")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

@@ -1,0 +1,58 @@
+"""About how long a training takes on this machine, from two of its steps."""
+
+from itertools import islice
+from random import Random
+from time import perf_counter
+
+from spacy.util import load_model_from_config, registry, resolve_dot_names
+
+from ..ml.parameter_groups import bind
+from .making import Made
+
+_N_SAMPLED = 500
+# What imports take, and a prediction in shares of a training step.
+_SECONDS_OF_IMPORTS = 8.0
+_SHARE_OF_PREDICTION = 0.35
+
+
+def training_seconds(made: Made) -> float:
+    """Return about how many seconds `spacy train` takes on this CPU.
+
+    made (Made): The config of a classifier or another component, fitted to its data.
+    """
+    start = perf_counter()
+    nlp = load_model_from_config(made.config, auto_fill=True)
+    nlp.config["initialize"]["after_init"] = None
+    config = nlp.config.interpolate()
+    settings = config["training"]
+    (corpus,) = resolve_dot_names(config, [settings["train_corpus"]])
+    examples = list(islice(corpus(nlp), _N_SAMPLED))
+    Random(0).shuffle(examples)
+    optimizer = nlp.initialize(lambda: examples)
+    bind(nlp)
+    batcher = registry.resolve({"batcher": settings["batcher"]})["batcher"]
+    batches = list(islice(batcher(examples), 2))
+    n_texts = sum(map(len, batches))
+    for batch in (examples[:2], *batches):
+        if batch is batches[0]:  # what comes before it takes longer
+            before = perf_counter()
+        nlp.update(batch, sgd=optimizer, annotates=settings["annotating_components"])
+    step = (perf_counter() - before) / len(batches)
+    n_train, n_dev = (len(summary.n_words) for summary in made.data.values())
+    n_steps = settings["max_steps"]
+    n_evaluations = 1 + n_steps // settings["eval_frequency"]
+    n_predicted = n_evaluations * n_dev
+    if made.config["initialize"]["after_init"].get("probe"):
+        n_predicted += n_train
+    per_text = step * len(batches) / n_texts * _SHARE_OF_PREDICTION
+    seconds = n_steps * step + n_predicted * per_text
+    return seconds + _SECONDS_OF_IMPORTS + before - start
+
+
+def duration(seconds: float) -> str:
+    """Return a rounded time: "40 seconds"."""
+    if seconds < 100:
+        return f"{max(10, round(seconds, -1)):.0f} seconds"
+    if seconds < 100 * 60:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"

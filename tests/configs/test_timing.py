@@ -1,0 +1,40 @@
+"""What init says of the time that a training takes."""
+
+from itertools import count
+
+import pytest
+
+from spacy_spanft.configs import config_for_data, timing
+
+DATA = {
+    "textcat": "single",
+    "pair": "paired",
+    "bilou_ner": "entities",
+    "ner": "entities",
+    "spancat": "entities",
+}
+
+
+@pytest.mark.parametrize("task", DATA)
+def test_two_steps_are_measured(task, bert, request, monkeypatch):
+    data = str(request.getfixturevalue(DATA[task]))
+    regime = "grouped" if task == "ner" else None
+    made = config_for_data(data, transformer=str(bert), task=task, regime=regime)
+    # Each look at the clock is a second later: two steps take one, and so does loading.
+    monkeypatch.setattr(timing, "perf_counter", count().__next__)
+    n_train, n_dev = (len(made.data[part].n_words) for part in ("train", "dev"))
+    n_batches = min(2, -(-n_train // made.config["training"]["batcher"]["size"]))
+    settings = made.config["training"]
+    n_predicted = n_dev * (1 + settings["max_steps"] // settings["eval_frequency"])
+    n_predicted += n_train * ("probe" in made.config["initialize"]["after_init"])
+    expected = timing._SECONDS_OF_IMPORTS + 1 + settings["max_steps"] / n_batches
+    expected += n_predicted * timing._SHARE_OF_PREDICTION / n_train
+    assert timing.training_seconds(made) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(3, "10 seconds"), (74, "70 seconds"), (130, "2 minutes"), (9000, "2.5 hours")],
+)
+def test_times_are_rounded(seconds, words):
+    assert timing.duration(seconds) == words
