@@ -13,8 +13,8 @@ from pathlib import Path
 import typer
 
 from spacy_spanft import NgramDictionary
+from spacy_spanft.ngrams.dictionary import DEFAULT_FILES
 from spacy_spanft.ngrams.provenance import Provenance
-from spacy_spanft.ngrams.readers import DEFAULT_FILES
 
 SIZE = 100_000
 SOURCE = "English Wikipedia, 2015 (cleaned text, a paragraph a line)"

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from .configs.fine_tuning import train
     from .explanation.explainers import explain, explain_pipe
     from .ml.pairs import join_pair, join_pairs
-    from .ngrams.dictionary import NgramDictionary
+    from .ngrams.dictionary import NgramDictionary, default_dictionary
     from .ngrams.provenance import Provenance
-    from .ngrams.readers import default_dictionary
 
 __all__ = [
     "NgramDictionary",
@@ -32,7 +31,7 @@ __all__ = [
 _MODULES = {
     "NgramDictionary": "ngrams.dictionary",
     "Provenance": "ngrams.provenance",
-    "default_dictionary": "ngrams.readers",
+    "default_dictionary": "ngrams.dictionary",
     "explain": "explanation.explainers",
     "explain_pipe": "explanation.explainers",
     "join_pair": "ml.pairs",

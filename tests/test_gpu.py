@@ -18,13 +18,13 @@ from thinc.api import (
 from thinc.types import Ragged
 
 from spacy_spanft import join_pair
+from spacy_spanft.ml.grouped_adam import GroupedAdam
 from spacy_spanft.ml.layers.encoder_rows import encoder_rows
 from spacy_spanft.ml.layers.pooling import attention_pooling, cnn_pooling, max_pooling
 from spacy_spanft.ml.layers.sequences import with_nonempty
 from spacy_spanft.ml.layers.span_pool import doc_summary
 from spacy_spanft.ml.layers.span_window import span_window
-from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
-from spacy_spanft.ml.optimizers.groups import shim_of, transformers
+from spacy_spanft.ml.parameter_groups import shim_of, transformers
 from spacy_spanft.training.regimes import freeze_transformer
 
 from .tiny import OWN_LISTENER, encoder_config, make_pipeline, save_bert
@@ -215,7 +215,7 @@ def test_head_first(gpu, tmp_path, mixed_precision):
     settings = {"mixed_precision": mixed_precision, "grad_scaler_config": scaling}
     nlp, examples = regimes.initialized(regimes.make(bert, "textcat", **settings))
     freeze = freeze_transformer(until_step=5)
-    adam = grouped_adam(0.01, transformer_rate=0.003, layer_decay=0.9, L2=0.1)
+    adam = GroupedAdam(0.01, transformer_rate=0.003, layer_decay=0.9, L2=0.1)
     (transformer,) = transformers(nlp.get_pipe("transformer").model)
     scaler = shim_of(transformer)._grad_scaler
     scale = float(scaler._scale)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from confection import Config
 
 from ..errors import SpanftError
-from ..pipeline.span_segmenter import DEFAULT_CONFIG
+from ..pipeline.span_segmenter import DEFAULT_SEGMENTER, DEFAULT_SPANS_KEY
 from ..util import SEGMENTER, SPAN_BLOCKS
 from .encoders import Block, model_of, put_encoder
 from .templates import CURATED, LISTENERS, check_blocks, interpolated
@@ -203,8 +203,8 @@ def _add_segmenter(
 
 
 def _segmenter_block(plain: Config) -> Block:
-    settings = {k: deepcopy(DEFAULT_CONFIG[k]) for k in ("spans_key", "segmenter")}
-    block = {"factory": SEGMENTER, **settings}
+    block: Block = {"factory": SEGMENTER, "spans_key": DEFAULT_SPANS_KEY}
+    block["segmenter"] = dict(DEFAULT_SEGMENTER)
     if plain["nlp"].get("tokenizer", {}).get("@tokenizers") == PAIR_TOKENIZER:
         block["separator"] = "${nlp.tokenizer.separator}"
     return block

@@ -6,7 +6,7 @@ from time import perf_counter
 
 from spacy.util import load_model_from_config, registry, resolve_dot_names
 
-from ..ml.optimizers.groups import bind
+from ..ml.parameter_groups import bind
 from .making import Made
 
 _N_SAMPLED = 500

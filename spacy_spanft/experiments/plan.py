@@ -31,8 +31,7 @@ from ..configs import (
 from ..configs.sources import COLUMNS, guess_columns
 from ..configs.templates import change, interpolated
 from ..errors import SpanftError, listed, shown, visible
-from ..ngrams.dictionary import NgramDictionary
-from ..ngrams.readers import default_dictionary
+from ..ngrams.dictionary import NgramDictionary, default_dictionary
 from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.random import piece_lengths
 from ..util import SEGMENTER

@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain, with_array
 from thinc.types import Floats2d
 
-from .layers.scoring import finite, fixed_dropout, resizable_output
+from .layers.scoring import fixed_dropout, resizable_output
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.floating]
@@ -44,7 +44,7 @@ def bilou_tagger(
     """
     output, growing = resizable_output(exclusive=True, nO=nO)
     tags: Any = with_array(chain(fixed_dropout(dropout), growing))
-    model = finite(chain(tok2vec, tags))
+    model: Any = chain(tok2vec, tags)
     model.init = partial(init_tagger, tok2vec, output)
     model.set_ref("tok2vec", tok2vec)
     model.set_ref("output_layer", output)
@@ -269,31 +269,24 @@ def _sums(scores: Floats, sizes: Ints) -> tuple[Floats, Floats]:
 
 def _forward(sums: Floats) -> Floats:
     """Go one token on: from O, L and U to O, B and U, from B and I to I and L."""
-    inner = _by_label(sums)
+    inner = sums[:, 1:].reshape(len(sums), -1, len(KINDS))
     closed = [sums[:, :1], inner[:, :, LAST], inner[:, :, UNIT]]
-    outside = np.logaddexp.reduce(np.concatenate(closed, axis=1), axis=1)
-    inside = np.logaddexp(inner[:, :, BEGIN], inner[:, :, INSIDE])
-    return _joined(outside, {BEGIN: None, INSIDE: inside, LAST: inside, UNIT: None})
+    outside = np.logaddexp.reduce(np.concatenate(closed, axis=1), axis=1)[:, None]
+    tags = np.empty_like(inner)
+    tags[:] = outside[:, :, None]
+    goes_on = np.logaddexp(inner[:, :, BEGIN], inner[:, :, INSIDE])
+    tags[:, :, INSIDE] = tags[:, :, LAST] = goes_on
+    return np.concatenate([outside, tags.reshape(len(sums), -1)], axis=1)
 
 
 def _backward(sums: Floats) -> Floats:
-    """Go one token back: to O, L and U from O, B and U, to B and I from I and L."""
-    inner = _by_label(sums)
-    opening = [sums[:, :1], inner[:, :, BEGIN], inner[:, :, UNIT]]
-    outside = np.logaddexp.reduce(np.concatenate(opening, axis=1), axis=1)
-    inside = np.logaddexp(inner[:, :, INSIDE], inner[:, :, LAST])
-    return _joined(outside, {BEGIN: inside, INSIDE: inside, LAST: None, UNIT: None})
+    """Go one token back, where B and L have changed their roles."""
+    return _mirrored(_forward(_mirrored(sums)))
 
 
-def _by_label(sums: Floats) -> Floats:
-    """Leave O out, and cut the others by their label: (n_docs, n_labels, 4)."""
-    return sums[:, 1:].reshape(len(sums), -1, len(KINDS))
-
-
-def _joined(outside: Floats, inside: dict[int, Floats | None]) -> Floats:
-    """Put the sums of all tags side by side; None stands for that of O."""
-    n_labels = next(len(sums.T) for sums in inside.values() if sums is not None)
-    alike = np.repeat(outside[:, None], n_labels, axis=1)
-    kinds = [alike if sums is None else sums for _, sums in sorted(inside.items())]
-    tags = np.stack(kinds, axis=2).reshape(len(outside), -1)
-    return np.concatenate([outside[:, None], tags], axis=1)
+def _mirrored(sums: Floats) -> Floats:
+    """Exchange B and L of each label."""
+    mirrored = sums.copy()
+    for kind, other in ((BEGIN, LAST), (LAST, BEGIN)):
+        mirrored[:, 1 + kind :: len(KINDS)] = sums[:, 1 + other :: len(KINDS)]
+    return mirrored

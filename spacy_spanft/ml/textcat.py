@@ -13,7 +13,7 @@ from .cross_entropy import ClassWeights, label_targets
 from .layers.encoder_rows import encoder_rows
 from .layers.pair_match import pair_match
 from .layers.pooling import Pooling
-from .layers.scoring import finite, fixed_dropout, resizable_output, zeros_for_nothing
+from .layers.scoring import fixed_dropout, resizable_output, zeros_for_nothing
 from .layers.span_pool import Pool, Summary, span_pool, text_pool, text_vector
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
@@ -134,7 +134,7 @@ def _classifier(
     parts = [*parts, *matches]
     rows, pooled = encoder_rows(tok2vec), cast(Pool, concatenate(*parts))
     classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
-    model = finite(chain(rows, pooled, classified))
+    model: Any = chain(rows, pooled, classified)
     model.init = partial(init, len(parts), len(matches))
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)

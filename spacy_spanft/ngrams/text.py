@@ -15,8 +15,6 @@ from ..util.text_files import (
     checked_files,
 )
 
-# Texts
-
 
 def blocks_from_texts(
     texts: Iterable[str], *, block_size: int = BLOCK_SIZE
@@ -45,9 +43,6 @@ def _encode(texts: list[str]) -> bytes:
     # Lone surrogates and NUL are not worth stopping for in texts of the user's program.
     joined = "\n".join(texts).replace("\0", "\ufffd") + "\n"
     return joined.encode("utf8", errors="replace")
-
-
-# Tables
 
 
 def blocks_of(
@@ -89,7 +84,10 @@ def _texts(
     """Raise for cells that are not texts; "replace" skips null."""
     for place, cells in rows:
         if column not in cells:
-            raise _no_column(place, source, column, list(cells))
+            raise CorpusError(
+                f"{place} of {source!r} has no column {column!r}, but: "
+                f"{listed(cells)}. Name one with column=... (--column)."
+            )
         value = cells[column]
         if isinstance(value, str):
             yield value
@@ -99,16 +97,6 @@ def _texts(
                 "is not a text. Name another column with column=... (--column); "
                 "errors='replace' (--errors replace) skips null."
             )
-
-
-def _no_column(place: str, source: str, column: str, columns: list[str]) -> CorpusError:
-    return CorpusError(
-        f"{place} of {source!r} has no column {column!r}, but: {listed(columns)}. Name "
-        "one with column=... (--column)."
-    )
-
-
-# Datasets
 
 
 def texts_from_dataset(
@@ -121,9 +109,6 @@ def texts_from_dataset(
 ) -> Iterator[str]:
     """Read the texts in one column of a dataset that are not empty."""
     dataset = load_split(name, config, split, streaming)
-    columns = list(dataset.column_names or dataset.features or [column])
-    if column not in columns:
-        raise _no_column("The table", name, column, columns)
     rows = ((f"Row {number:,}", row) for number, row in enumerate(dataset, 1))
     yield from filter(None, _texts(rows, name, column, "replace"))
 

@@ -12,7 +12,6 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples, validate_get_examples
-from spacy.vocab import Vocab
 from thinc.types import Floats2d
 
 from ..errors import SpanftError, check_number, check_setting, listed, shown
@@ -59,15 +58,18 @@ subword_features = true
 """
 
 
+class Entities(NamedTuple):
+    """The predicted entities of a Doc, and their probabilities if asked for."""
+
+    spans: list[Entity]
+    scores: Floats | None
+
+
 @Language.factory(
     "bilou_ner",
     assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
     default_config={
         "model": Config().from_str(DEFAULT_MODEL)["model"],
-        "scores_key": None,
-        "threshold": 0.0,
-        "class_weights": None,
-        "label_smoothing": 0.0,
         "scorer": {"@scorers": "spacy.ner_scorer.v1"},
     },
     default_score_weights={
@@ -77,20 +79,14 @@ subword_features = true
         "ents_per_type": None,
     },
 )
-def make_bilou_ner(
-    nlp: Language,
-    name: str,
-    model: Tagger,
-    scores_key: str | None,
-    threshold: float,
-    class_weights: dict[str, float] | list[Any] | None,
-    label_smoothing: float,
-    scorer: Callable[..., dict[str, Any]] | None,
-) -> "BilouNER":
-    """Make the component.
+class BilouNER(TrainablePipe):
+    """Tags each token with BILUO, and writes doc.ents.
 
-    nlp (Language): The pipeline.
-    name (str): The component's name in it.
+    Of all sequences of tags that make entities the most probable one is taken. No
+    entity begins or ends with white space, crosses the beginning of a sentence, or
+    overlaps one that is in doc.ents already. Where the gold data has such, nothing is
+    learned from it.
+
     model (Model[List[Doc], List[Floats2d]]): Docs to the probabilities of tags, such as
         spacy-spanft.BilouTagger.v1.
     scores_key (Optional[str]): The key in doc.spans of the entities with their
@@ -103,51 +99,23 @@ def make_bilou_ner(
         in training.
     scorer (Optional[Callable]): The scorer of the entities.
     """
-    return BilouNER(
-        nlp.vocab,
-        model,
-        name,
-        scores_key=scores_key,
-        threshold=threshold,
-        class_weights=class_weights,
-        label_smoothing=label_smoothing,
-        scorer=scorer,
-    )
-
-
-class Entities(NamedTuple):
-    """The predicted entities of a Doc, and their probabilities if asked for."""
-
-    spans: list[Entity]
-    scores: Floats | None
-
-
-class BilouNER(TrainablePipe):
-    """Tags each token with BILUO, and writes doc.ents.
-
-    Of all sequences of tags that make entities the most probable one is taken. No
-    entity begins or ends with white space, crosses the beginning of a sentence, or
-    overlaps one that is in doc.ents already. Where the gold data has such, nothing is
-    learned from it.
-    """
 
     def __init__(
         self,
-        vocab: Vocab,
+        nlp: Language,
+        name: str,
         model: Tagger,
-        name: str = "bilou_ner",
-        *,
         scores_key: str | None = None,
         threshold: float = 0.0,
         class_weights: dict[str, float] | list[Any] | None = None,
         label_smoothing: float = 0.0,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
-        """Make the component; see `make_bilou_ner`."""
+        """Make the component."""
         expected = "a number from 0 to 1"
         check_number("threshold", threshold, lambda x: 0 <= x <= 1, expected)
         check_smoothing(label_smoothing)
-        self.vocab = vocab
+        self.vocab = nlp.vocab
         self.model = model
         self.name = name
         self.scores_key = scores_key
@@ -169,11 +137,6 @@ class BilouNER(TrainablePipe):
 
     def add_label(self, label: str) -> int:
         """Add a label, to a trained pipeline as well; return 0 if it was there."""
-        if not isinstance(label, str) or not label:
-            raise SpanftError(
-                f"{shown(label)} cannot be a label of {self.name!r}: a string of one "
-                "character or more is expected."
-            )
         if label in self.labels:
             return 0
         self._allow_extra_label()
@@ -196,17 +159,9 @@ class BilouNER(TrainablePipe):
         labels (Optional[Iterable[str]]): The labels; None takes those of the examples.
         """
         validate_get_examples(get_examples, "BilouNER.initialize")
-        if isinstance(labels, str):
-            raise SpanftError(
-                f"The labels of {self.name!r} are {shown(labels)}, but must be a list "
-                "of strings."
-            )
         if labels is None:
             ents = (ent for eg in get_examples() for ent in eg.reference.ents)
             labels = sorted({ent.label_ for ent in ents})
-        labels = list(dict.fromkeys([*self.labels, *labels]))
-        if labels and not self.labels:
-            self._check_n_tags(labels)
         for label in labels:
             self.add_label(label)
         if not self.labels:
@@ -285,29 +240,6 @@ class BilouNER(TrainablePipe):
             self.class_weights.get(label, 1.0) for label in ("O", *self.labels)
         )
         return [outside, *(weight for weight in weights for _ in KINDS)]
-
-    def from_bytes(self, *args: Any, **settings: Any) -> "BilouNER":
-        """Load the component."""
-        super().from_bytes(*args, **settings)
-        self._check_n_tags(self.labels)
-        return self
-
-    def from_disk(self, *args: Any, **settings: Any) -> "BilouNER":
-        """Load the component."""
-        super().from_disk(*args, **settings)
-        self._check_n_tags(self.labels)
-        return self
-
-    def _check_n_tags(self, labels: Sequence[str]) -> None:
-        """Raise if the model was made, or saved, for another number of labels."""
-        n_tags = self.model.get_ref("output_layer").maybe_get_dim("nO")
-        needed = len(tag_names(labels))
-        if n_tags not in (None, needed):
-            raise SpanftError(
-                f"The model of {self.name!r} has nO = {n_tags}, but {len(labels)} "
-                f"labels need {needed} tags. Remove [components.{self.name}.model] nO "
-                "from the config; a saved pipeline has files of two pipelines."
-            )
 
     def _warn_of_unlearnable(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""

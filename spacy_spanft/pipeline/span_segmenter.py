@@ -25,33 +25,17 @@ from ..segmenters.writing import (
 from ..util.files import write_whole
 
 DEFAULT_SPANS_KEY = "ngrams"
-DEFAULT_CONFIG = {
-    "segmenter": {"@segmenters": "spacy-spanft.NgramSegmenter.v1"},
-    "spans_key": DEFAULT_SPANS_KEY,
-    "singletons": False,
-    "overwrite": False,
-    "separator": None,
-    "dictionary": None,
-}
+DEFAULT_SEGMENTER = {"@segmenters": "spacy-spanft.NgramSegmenter.v1"}
 
 
 @Language.factory(
-    "span_segmenter", assigns=["doc.spans"], default_config=DEFAULT_CONFIG
+    "span_segmenter",
+    assigns=["doc.spans"],
+    default_config={"segmenter": DEFAULT_SEGMENTER},
 )
-def make_span_segmenter(
-    nlp: Language,
-    name: str,
-    segmenter: Segmenter,
-    spans_key: str,
-    singletons: bool,
-    overwrite: bool,
-    separator: str | None,
-    dictionary: str | Path | None,
-) -> "SpanSegmenter":
-    """Make the component.
+class SpanSegmenter(Pipe):
+    """Writes the spans into which a segmenter cuts a Doc: disjoint and in order.
 
-    nlp (Language): The pipeline.
-    name (str): The component's name in it.
     segmenter (Segmenter): The segmenter that cuts Docs.
     spans_key (str): The key in doc.spans.
     singletons (bool): Also write the tokens that are in no span, each as its own.
@@ -60,20 +44,6 @@ def make_span_segmenter(
     dictionary (Optional[Union[str, Path]]): The file of the dictionary, which is read
         when it is needed; a saved pipeline has it.
     """
-    return SpanSegmenter(
-        nlp,
-        name,
-        segmenter=segmenter,
-        spans_key=spans_key,
-        singletons=singletons,
-        overwrite=overwrite,
-        separator=separator,
-        dictionary=dictionary,
-    )
-
-
-class SpanSegmenter(Pipe):
-    """Writes the spans into which a segmenter cuts a Doc: disjoint and in order."""
 
     def __init__(
         self,
@@ -87,7 +57,7 @@ class SpanSegmenter(Pipe):
         separator: str | None = None,
         dictionary: str | Path | None = None,
     ) -> None:
-        """Make the component; see `make_span_segmenter`."""
+        """Make the component."""
         if separator is not None:
             check_separator(separator)
         self.name = name

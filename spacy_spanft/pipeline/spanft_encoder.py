@@ -12,7 +12,6 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
-from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, reduce_mean
 
 from ..errors import SpanftError, check_number
@@ -23,37 +22,6 @@ from ..ml.layers.scoring import check_weight
 
 # Vectors of more tokens are not computed ahead.
 _MAX_TOKENS = 2**16
-
-DEFAULT_CONFIG = {
-    "model": {
-        "@architectures": "spacy-spanft.HuggingFaceEncoder.v1",
-        "name": "bert-base-uncased",
-    },
-    "n_sorted": 8,
-    "set_tensor": False,
-}
-
-
-@Language.factory("spanft_encoder", default_config=DEFAULT_CONFIG)
-def make_encoder(
-    nlp: Language,
-    name: str,
-    model: Model[list[Doc], DocRows],
-    n_sorted: int,
-    set_tensor: bool,
-) -> "SpanftEncoder":
-    """Make the component.
-
-    nlp (Language): The pipeline.
-    name (str): The component's name in it.
-    model (Model[List[Doc], DocRows]): spacy-spanft.HuggingFaceEncoder.v1.
-    n_sorted (int): The number of batches of a stream that are sorted together.
-    set_tensor (bool): Whether doc.tensor gets the mean of each token's wordpieces, for
-        doc.similarity and the like.
-    """
-    return SpanftEncoder(
-        nlp.vocab, model, name, n_sorted=n_sorted, set_tensor=set_tensor
-    )
 
 
 @dataclass
@@ -69,25 +37,38 @@ class PendingGradient:
     gradient: Any = None
 
 
+@Language.factory(
+    "spanft_encoder",
+    default_config={
+        "model": {
+            "@architectures": "spacy-spanft.HuggingFaceEncoder.v1",
+            "name": "bert-base-uncased",
+        }
+    },
+)
 class SpanftEncoder(TrainablePipe):
     """Encodes Docs for the components after it that have an EncoderListener.
 
     A Doc loses its vectors as soon as all of them have read them. They are computed
     again for whoever asks later (`rows_of`).
+
+    model (Model[List[Doc], DocRows]): spacy-spanft.HuggingFaceEncoder.v1.
+    n_sorted (int): The number of batches of a stream that are sorted together.
+    set_tensor (bool): Whether doc.tensor gets the mean of each token's wordpieces, for
+        doc.similarity and the like.
     """
 
     def __init__(
         self,
-        vocab: Vocab,
+        nlp: Language,
+        name: str,
         model: Model[list[Doc], DocRows],
-        name: str = "spanft_encoder",
-        *,
         n_sorted: int = 8,
         set_tensor: bool = False,
     ) -> None:
-        """Make the component; see `make_encoder`."""
+        """Make the component."""
         check_number("n_sorted", n_sorted, lambda n: n >= 1, "1 or more")
-        self.vocab = vocab
+        self.vocab = nlp.vocab
         self.model = model
         self.name = name
         self.cfg = {"n_sorted": n_sorted, "set_tensor": set_tensor}

@@ -11,14 +11,10 @@ from spacy.pipeline.textcat_multilabel import (
 )
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..errors import SpanftError, shown
 from ..ml.cross_entropy import target_layers
-from .scorers import make_regression_scorer
-
-SCORE = "score"
 
 
 @Language.factory(
@@ -26,26 +22,17 @@ SCORE = "score"
     assigns=["doc.cats"],
     default_config={
         "model": DEFAULT_MULTI_TEXTCAT_MODEL,
-        "low": 0.0,
-        "high": 1.0,
-        "label": SCORE,
         "scorer": {"@scorers": "spacy-spanft.regression_scorer.v1"},
     },
     default_score_weights={"cats_pearson": 0.5, "cats_spearman": 0.5},
 )
-def make_text_regressor(
-    nlp: Language,
-    name: str,
-    model: Model[list[Doc], Any],
-    low: float,
-    high: float,
-    label: str,
-    scorer: Callable[..., dict[str, Any]] | None,
-) -> "TextRegressor":
-    """Make the component.
+class TextRegressor(MultiLabel_TextCategorizer):
+    """A `textcat_multilabel` with one label whose truth is anything from 0 to 1.
 
-    nlp (Language): The pipeline.
-    name (str): The component's name in it.
+    spaCy's own accepts only 0 and 1. The loss is the same, the squared difference from
+    the truth after a logistic function. doc.cats has the score itself, in the gold data
+    and in the predictions.
+
     model (Model[List[Doc], Floats2d]): A model for textcat_multilabel, such as
         spacy-spanft.SpanTextCat.v1 with exclusive_classes = false.
     low (float): The lowest score.
@@ -53,31 +40,18 @@ def make_text_regressor(
     label (str): The score's name in doc.cats.
     scorer (Optional[Callable]): The scorer.
     """
-    return TextRegressor(
-        nlp.vocab, model, name, low=low, high=high, label=label, scorer=scorer
-    )
-
-
-class TextRegressor(MultiLabel_TextCategorizer):
-    """A `textcat_multilabel` with one label whose truth is anything from 0 to 1.
-
-    spaCy's own accepts only 0 and 1. The loss is the same, the squared difference from
-    the truth after a logistic function. doc.cats has the score itself, in the gold data
-    and in the predictions.
-    """
 
     def __init__(
         self,
-        vocab: Vocab,
+        nlp: Language,
+        name: str,
         model: Model[list[Doc], Any],
-        name: str = "text_regressor",
-        *,
         low: float = 0.0,
         high: float = 1.0,
-        label: str = SCORE,
-        scorer: Callable[..., dict[str, Any]] | None = make_regression_scorer(),  # noqa: B008
+        label: str = "score",
+        scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
-        """Make the component; see `make_text_regressor`."""
+        """Make the component."""
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise SpanftError(
                 f"The lowest score is {shown(low)} and the highest {shown(high)}, but "
@@ -89,7 +63,7 @@ class TextRegressor(MultiLabel_TextCategorizer):
                 f"alone it is always sure. Set [components.{name}.model] "
                 "exclusive_classes = false."
             )
-        super().__init__(vocab, model, name, threshold=0.5, scorer=scorer)
+        super().__init__(nlp.vocab, model, name, threshold=0.5, scorer=scorer)
         self.low = low
         self.high = high
         self.label = label

@@ -33,22 +33,16 @@ MAX_SHARE = 0.4
 
 
 class Chosen(NamedTuple):
-    """What is masked, in order.
-
-    starts (Positions): The first word of each span.
-    lengths (Positions): How many words each has.
-    """
+    """What is masked, in order: the first word of each span, and how many it has."""
 
     starts: Positions
     lengths: Positions
 
 
 def span_lengths(longest: int = LONGEST, p: float = P_STOP) -> NDArray[np.float64]:
-    """Compute how likely a span of one word is, of two, and so on.
+    """Compute how likely a span of one word is, of two, and so on: geometrically.
 
-    longest (int): The longest that there is; the rest is shared out in proportion.
-    p (float): How likely a span is to end at each word.
-    RETURNS (NDArray[np.float64]): A geometric distribution that ends, (longest,).
+    What is longer than the longest is shared out in proportion.
     """
     weights = p * (1 - p) ** np.arange(longest)
     return weights / weights.sum()
@@ -73,9 +67,7 @@ def choose_spans(n_words: int, share: float, random: np.random.Generator) -> Cho
     In a run of less than 13 words (for 15%) not every length has room, so the lengths
     are drawn from those that have.
 
-    n_words (int): How many words the run has.
-    share (float): The share of them to mask, on average.
-    random (Generator): Where chance comes from.
+    share (float): The share of the words to mask, on average.
     RETURNS (Chosen): The spans, with a word between two of them.
     """
     budget = _budget(n_words, share, random)
@@ -105,13 +97,7 @@ def _arrange(
 
 
 def choose_words(n_words: int, share: float, random: np.random.Generator) -> Chosen:
-    """Choose single words.
-
-    n_words (int): How many words the run has.
-    share (float): The share of them to mask, on average.
-    random (Generator): Where chance comes from.
-    RETURNS (Chosen): The words; they may stand side by side.
-    """
+    """Choose single words; they may stand side by side."""
     budget = _budget(n_words, share, random)
     words = random.choice(n_words, budget, replace=False, shuffle=False)
     words.sort()
@@ -128,8 +114,6 @@ def choose_ngrams(
 
     bounds (Positions): Where each piece begins, n-gram or single word, and the end.
     sizes (Positions): How many tokens each piece has.
-    share (float): The share of the tokens to mask, on average.
-    random (Generator): Where chance comes from.
     RETURNS (Chosen): The n-grams, with a piece between two of them.
     """
     lengths = np.diff(bounds)
@@ -157,14 +141,8 @@ def choose(
     share: float,
     random: np.random.Generator,
 ) -> Chosen:
-    """Choose what is masked in one run.
+    """Choose what is masked in one run; see `choose_ngrams`.
 
-    masking (str): What is masked at once.
-    bounds (Positions): Where each piece of the run begins, and its end; pieces are
-        n-grams for "ngrams", and count as many words as they have for all others.
-    sizes (Positions): How many tokens each piece has.
-    share (float): The share of what is in the run to mask, on average.
-    random (Generator): Where chance comes from.
     RETURNS (Chosen): Words of the run, counted from wherever the bounds are.
     """
     if masking == "ngrams":

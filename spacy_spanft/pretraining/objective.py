@@ -1,4 +1,4 @@
-"""The loss of SpanBERT: masked language model and span boundary objective together."""
+"""The loss of SpanBERT, and the masked language model that begins with it."""
 
 import math
 from collections.abc import Iterator
@@ -9,31 +9,29 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from transformers import AutoConfig
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
 
-from .collator import IGNORED
+from ..errors import SpanftError, check_setting
+from ..ml.encoder import safety
+from ..ml.encoder.loading import loading, longest_window
+from .collator import IGNORED, check_tokenizer
+
+# Longer sequences cost more than they are worth, unless somebody asks for them.
+_LONGEST = 512
 
 
 class Boundaries(NamedTuple):
-    """The masked tokens that have a boundary on both sides.
+    """The masked tokens that have a boundary on both sides, all (n_tokens,)."""
 
-    rows (Tensor): Which sequence each is in, (n_tokens,).
-    places (Tensor): Where it stands in it, (n_tokens,).
-    left (Tensor): Where the last token before its span stands, (n_tokens,).
-    right (Tensor): Where the first token after its span stands, (n_tokens,).
-    """
-
-    rows: Tensor
-    places: Tensor
-    left: Tensor
-    right: Tensor
+    rows: Tensor  # which sequence each is in
+    places: Tensor  # where it stands in it
+    left: Tensor  # where the last token before its span stands
+    right: Tensor  # where the first token after its span stands
 
 
 def find_boundaries(labels: Tensor, attention_mask: Tensor) -> Boundaries:
-    """Return the tokens of all spans that do not touch an end of their sequence.
-
-    labels (Tensor): What is predicted, IGNORED elsewhere, (n_sequences, n_tokens).
-    attention_mask (Tensor): 0 for padding, alike.
-    """
+    """Return the tokens of all spans that do not touch an end of their sequence."""
     is_masked = labels != IGNORED
     n_tokens = labels.shape[1]
     places = torch.arange(n_tokens, device=labels.device).expand_as(labels)
@@ -241,3 +239,48 @@ def measure(prediction: Any) -> dict[str, float]:
         prefix = "" if name == "mlm" else f"{name}_"
         measured[f"{prefix}perplexity"] = math.exp(min(loss, 700))
     return measured
+
+
+def load_tokenizer(name: str, config: Any) -> Any:
+    """Load the tokenizer of a model."""
+    with loading(name):
+        tokenizer = safety.load_tokenizer(name, config)
+    check_tokenizer(tokenizer)
+    return tokenizer
+
+
+def load_config(name: str) -> Any:
+    """Load the config of a masked language model."""
+    with loading(name):
+        config = AutoConfig.from_pretrained(name, **safety.SAFE)
+        safety.remove_code(config)
+    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING or config.is_encoder_decoder:
+        raise SpanftError(
+            f"The model {name!r} is of type {config.model_type!r}, for which there is "
+            "no masked language model. Use an encoder such as BERT or RoBERTa."
+        )
+    return config
+
+
+def max_length_of(config: Any, tokenizer: Any, asked: int | None) -> int:
+    """Return the largest number of tokens of a sequence, special ones included."""
+    most = longest_window(tokenizer, config) or _LONGEST
+    length = min(most, _LONGEST) if asked is None else asked
+    least = tokenizer.num_special_tokens_to_add() + 1
+    is_right = least <= length <= most
+    check_setting("max_length", length, is_right, f"from {least} to {most}")
+    return int(length)
+
+
+def make_model(name: str, config: Any, sbo: bool, from_scratch: bool) -> Any:
+    """Make the model that is trained: a masked language model with the objective."""
+    model_class = with_objective(MODEL_FOR_MASKED_LM_MAPPING[type(config)], sbo)
+    if from_scratch:
+        return model_class(config)
+    with loading(name):
+        how = {"torch_dtype": "float32", "output_loading_info": True}
+        model, info = safety.load_model(model_class, name, config=config, **how)
+    safety.check_finite(model)
+    if any(key.startswith("boundary.") for key in info["missing_keys"]):
+        model.boundary.initialize()  # some models draw no weights of unknown layers
+    return model

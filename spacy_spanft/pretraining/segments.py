@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import TrainerCallback
 
-from ..errors import SpanftError, listed
+from ..errors import SpanftError
 from ..ngrams.text import texts_of_table
-from ..util.files import check_source
 from ..util.tables import format_of
-from ..util.text_files import UTF8, ErrorHandling, lines_of
+from ..util.text_files import UTF8, ErrorHandling, checked_files, lines_of
 from .collator import NO_WORD, tells_words, words_in
 
 if TYPE_CHECKING:
@@ -36,35 +35,19 @@ def read_lines(
 
     column (Optional[str]): The column of tables that holds the text.
     """
-    from datasets import Dataset, load_dataset
+    from datasets import Dataset
     from datasets.exceptions import DatasetGenerationError
 
-    for file in files:
-        check_source(file)
-    paths = [str(Path(file).absolute()) for file in files]
-    how: Any = {"errors": errors, "encoding": encoding}
+    paths = [str(Path(path).absolute()) for path in checked_files(files)]
+    # What names the copy in the cache: a file may have been changed.
+    times = [os.stat(path).st_mtime_ns for path in paths]
+    how = {"errors": errors, "encoding": encoding}
+    settings = {"paths": paths, "column": column, "times": times, **how}
     try:
-        if any(map(format_of, paths)):
-            # What names the copy in the cache: a file may have been changed.
-            times = [os.stat(path).st_mtime_ns for path in paths]
-            settings = {"paths": paths, "column": column, "times": times, **how}
-            return Dataset.from_generator(_lines, gen_kwargs=settings)
-        return load_dataset(
-            "text",
-            data_files=paths,
-            split="train",
-            encoding=encoding,
-            encoding_errors=errors,
-        )
+        return Dataset.from_generator(_lines, gen_kwargs=settings)
     except DatasetGenerationError as error:
-        reason = error.__cause__ or error
-        if isinstance(reason, SpanftError):
-            raise reason from error
-        raise SpanftError(
-            f"The text in {listed(files)} cannot be read: {reason}. Name its encoding "
-            "(--encoding latin-1), or, if only a few bytes are invalid, pass --errors "
-            "replace."
-        ) from error
+        reason = error.__cause__
+        raise (reason if isinstance(reason, SpanftError) else error) from None
 
 
 def _lines(

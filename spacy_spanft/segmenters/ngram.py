@@ -10,8 +10,7 @@ from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..ngrams.dictionary import NgramDictionary
-from ..ngrams.readers import default_dictionary
+from ..ngrams.dictionary import NgramDictionary, default_dictionary
 from . import Segmentation
 from .matcher import NgramMatcher, take_from_head
 

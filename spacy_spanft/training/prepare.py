@@ -16,7 +16,7 @@ from thinc.api import Model
 from ..errors import SpanftError
 from ..ml.cross_entropy import Weights, check_weight_names, target_layers
 from ..ml.layers.pooling import POOLER
-from ..ml.optimizers.groups import listeners, models, shim_of, transformers
+from ..ml.parameter_groups import listeners, models, shim_of, transformers
 from ..util._compat import torch_module
 from .checks import check_config, check_scores, warn_labels
 from .gold import cats_in, read_corpus

@@ -19,7 +19,7 @@ from spacy.util import minibatch
 from thinc.api import Model
 
 from ..errors import counted
-from ..ml.optimizers.groups import models
+from ..ml.parameter_groups import models
 
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.

@@ -9,7 +9,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from ..errors import SpanftError
-from ..ml.optimizers.groups import bind, models, shim_of, transformers
+from ..ml.parameter_groups import bind, models, shim_of, transformers
 from ..util._compat import forward_of, set_forward, torch_module
 from .schedules import first_step
 

@@ -9,7 +9,7 @@ from spacy.util import load_config
 
 from spacy_spanft import train
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.optimizers.groups import shim_of
+from spacy_spanft.ml.parameter_groups import shim_of
 from spacy_spanft.util._compat import torch_module
 
 from ..commands import run

@@ -1,9 +1,11 @@
 """Which layer of an encoder a parameter belongs to, in one family after the other."""
 
+from functools import cache
+
 import pytest
 from transformers import AutoConfig, AutoModel
 
-from spacy_spanft.ml.optimizers.groups import is_bias_or_norm, parameter_depths
+from spacy_spanft.ml.parameter_groups import is_bias_or_norm, parameter_depths
 
 # By family: the lowest, and the highest of the parameters outside the layers.
 FAMILIES = {
@@ -37,6 +39,7 @@ OTHERS = {
 }
 
 
+@cache
 def make(family):
     settings = OTHERS.get(family, SMALL)
     return AutoModel.from_config(AutoConfig.for_model(family, **settings))

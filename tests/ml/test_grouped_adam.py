@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import spacy
 import torch
-from thinc.api import Adam, warmup_linear
+from thinc.api import Adam, RAdam, warmup_linear
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.optimizers.grouped_adam import grouped_adam
-from spacy_spanft.ml.optimizers.groups import (
+from spacy_spanft.ml.encoder import hf_encoder
+from spacy_spanft.ml.grouped_adam import GroupedAdam, can_fuse, fused_step
+from spacy_spanft.ml.parameter_groups import (
     models,
     parameter_groups,
     shim_of,
@@ -19,6 +20,8 @@ from spacy_spanft.ml.optimizers.groups import (
 )
 from spacy_spanft.training.regimes import bind, group_parameters
 
+from ..pipeline.test_encoder import make as make_encoder
+from ..pipeline.test_encoder import module_of
 from ..training.regimes import hash_of, head_weights, initialized, make, step
 
 SETTINGS = {"beta1": 0.8, "beta2": 0.99, "eps": 1e-6, "L2": 0.1, "grad_clip": 0.5}
@@ -26,8 +29,7 @@ DEPTHS = {"embeddings": 2, "encoder.layer.0": 1, "encoder.layer.1": 0, "pooler":
 
 
 def shims(nlp):
-    actual = (one for model in models(nlp).values() for one in transformers(model))
-    return [shim_of(one) for one in actual]
+    return [shim_of(x) for model in models(nlp).values() for x in transformers(model)]
 
 
 def exchange(nlp, draw):
@@ -69,8 +71,8 @@ def test_alike_it_is_thincs(bert, heads, averages, decay):
     actual = []
     for make_optimizer in (
         lambda: Adam(rate(), **more),
-        lambda: grouped_adam(rate(), decay_biases_and_norms=True, **more),
-        lambda: grouped_adam(
+        lambda: GroupedAdam(rate(), decay_biases_and_norms=True, **more),
+        lambda: GroupedAdam(
             0.5,
             **{"transformer_rate": rate(), "head_rate": rate()},
             **{"decay_biases_and_norms": True, **more},
@@ -104,7 +106,7 @@ def test_groups_are_those_of_pytorch(bert, peer):
     # AdamW shrinks a weight before its step, thinc after it, which differs by the
     # square of the rate.
     rates = {"transformer": (5e-4, 2, 8), "head": (1e-3, 1, 9)}
-    ours = grouped_adam(
+    ours = GroupedAdam(
         9.0,
         **{f"{part}_rate": warmup_linear(*rate) for part, rate in rates.items()},
         **{"layer_decay": 0.5, "L2": 0.3, "grad_clip": 0.0},
@@ -147,7 +149,7 @@ def test_groups_are_those_of_pytorch(bert, peer):
 def test_groups_of_a_pipeline(bert):
     nlp, examples = initialized(make(bert, "textcat", "ner"))
     bind(nlp)
-    adam = grouped_adam(0.0, transformer_rate=0.0, head_rate=0.1)
+    adam = GroupedAdam(0.0, transformer_rate=0.0, head_rate=0.1)
     step(nlp, examples, adam)
     nlp.add_pipe("tagger").add_label("N")  # what comes later is bound as well
     nlp.get_pipe("tagger").initialize(lambda: examples, nlp=nlp)
@@ -175,7 +177,7 @@ def test_without_a_transformer():
     nlp, examples = initialized(nlp)
     bind(nlp)
     assert {group.part for group in parameter_groups(nlp).values()} == {"rest"}
-    adam = grouped_adam(0.01, transformer_rate=0.1, head_rate=0.1, layer_decay=0.9)
+    adam = GroupedAdam(0.01, transformer_rate=0.1, head_rate=0.1, layer_decay=0.9)
     names = "'transformer_rate', 'head_rate', 'layer_decay'"
     with pytest.warns(UserWarning, match=f"has {names}, but .* at that rate"):
         step(nlp, examples, adam)
@@ -187,7 +189,7 @@ def test_copies_have_moments_of_their_own(bert):
     nlp.replace_listeners("transformer", "ner", ["model.tok2vec"])
     one, other = shims(nlp)
     assert one.id == other.id
-    adam = grouped_adam(0.01)
+    adam = GroupedAdam(0.01)
     for n in range(2):
         group_parameters()(nlp, {"step": n, "epoch": 0})
         step(nlp, examples, adam)
@@ -209,21 +211,109 @@ def test_a_pipeline_is_not_kept(bert):
     bind(other)
     message = r"(?s)not know the parameter 'W'.*group_parameters\.v1.*bind\(nlp\)"
     with pytest.raises(SpanftError, match=message):
-        grouped_adam(0.1)(key, np.zeros(3, "f"), np.zeros(3, "f"))
+        GroupedAdam(0.1)(key, np.zeros(3, "f"), np.zeros(3, "f"))
 
 
-@pytest.mark.parametrize("value", [0.0, 1.1, float("nan")])
-def test_wrong_settings(value):
-    with pytest.raises(SpanftError, match=f"layer_decay is {value}, but"):
-        grouped_adam(0.1, layer_decay=value)
-
-
-def test_an_encoder_without_layers(bert, monkeypatch):
+def test_settings_that_cannot_be(bert, monkeypatch):
+    for value in (0.0, 1.1, float("nan")):
+        with pytest.raises(SpanftError, match=f"layer_decay is {value}, but"):
+            GroupedAdam(0.1, layer_decay=value)
+    # An encoder without layers has no rates for them.
     nlp, _ = initialized(make(bert))
     (shim,) = shims(nlp)
     monkeypatch.setattr(shim, "_model", torch.nn.Linear(2, 2))
     bind(nlp)
     arrays = np.zeros((2, 2), "f"), np.ones((2, 2), "f")
-    grouped_adam(0.1)((shim.id, "weight"), *arrays)
+    GroupedAdam(0.1)((shim.id, "weight"), *arrays)
     with pytest.raises(SpanftError, match="layer_decay"):
-        grouped_adam(0.1, layer_decay=0.5)((shim.id, "weight"), *arrays)
+        GroupedAdam(0.1, layer_decay=0.5)((shim.id, "weight"), *arrays)
+
+
+# All weights of an encoder in one step, against the optimizer one by one.
+FUSED = {"beta1": 0.8, "beta2": 0.99, "eps": 1e-6, "L2": 0.1, "use_averages": False}
+
+
+def plain(**settings):
+    return Adam(warmup_linear(0.01, 2, 8), **{**FUSED, **settings})
+
+
+def grouped(**settings):
+    rates = {"head_rate": 0.02, "layer_decay": 0.5}
+    rate = warmup_linear(0.01, 2, 8)
+    return GroupedAdam(rate, **{**FUSED, **rates, **settings})
+
+
+def gradients(module, n_steps):
+    """Make gradients of all sizes, zero and rounding among them."""
+    random = torch.Generator().manual_seed(0)
+    for _ in range(n_steps):
+        yield {
+            name: torch.randn(p.shape, generator=random) * 10.0 ** (i % 12 - 10)
+            for i, (name, p) in enumerate(module.named_parameters())
+        }
+
+
+def stepped(bert, optimizer, frozen_at=None, n_steps=4):
+    """Take steps with the same gradients, and give the encoder's weights."""
+    nlp = make_encoder(bert)
+    if isinstance(optimizer, GroupedAdam):
+        bind(nlp)
+    module = module_of(nlp)
+    shim = shim_of(nlp.get_pipe("transformer").model)
+    for n, given in enumerate(gradients(module, n_steps)):
+        for name, weight in module.named_parameters():
+            weight.grad = given[name].clone()
+        if n == frozen_at:  # what is frozen for a step has done one less
+            module.embeddings.word_embeddings.weight.grad = None
+        shim.finish_update(optimizer)
+        optimizer.step_schedules()
+    return module
+
+
+@pytest.mark.parametrize(("grad_clip", "frozen_at"), [(0.0, 1), (0.01, None)])
+@pytest.mark.parametrize("make_optimizer", [plain, grouped])
+def test_as_one_by_one(bert, monkeypatch, make_optimizer, grad_clip, frozen_at):
+    calls = []
+
+    def counted(*args):
+        calls.append(1)
+        fused_step(*args)
+
+    monkeypatch.setattr(hf_encoder, "fused_step", counted)
+    ours, theirs = (make_optimizer(grad_clip=grad_clip) for _ in range(2))
+    actual = stepped(bert, ours, frozen_at)
+    assert len(calls) == 4
+    monkeypatch.setattr(hf_encoder, "can_fuse", lambda *_: False)
+    expected = stepped(bert, theirs, frozen_at)
+    assert len(calls) == 4
+    pairs = zip(actual.named_parameters(), expected.parameters(), strict=True)
+    for (name, one), other in pairs:
+        weights = (x.detach().numpy() for x in (one, other))
+        np.testing.assert_allclose(*weights, rtol=1e-6, atol=1e-7, err_msg=name)
+    for what in ("nr_update", "mom1", "mom2"):
+        own, other = (of_encoder(getattr(x, what)) for x in (ours, theirs))
+        assert own.keys() == other.keys()
+        for name, value in own.items():
+            # thinc's 1 - beta2 is rounded otherwise.
+            atol = 1e-5 * float(np.abs(value).max())
+            np.testing.assert_allclose(value, other[name], rtol=0, atol=atol)
+
+
+def of_encoder(state):
+    """Give what an optimizer knows of each weight of the encoder, by its name."""
+    return {name: value for (_, name), value in state.items() if "." in name}
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "expected"),
+    [
+        (plain(), True),
+        (plain(use_averages=True), False),
+        (plain(L2_is_weight_decay=False), False),
+        (RAdam(0.01), False),
+        (lambda key, weight, gradient: (weight, gradient), False),
+    ],
+)
+def test_what_can_be_fused(optimizer, expected):
+    assert can_fuse(optimizer, torch.nn.Linear(2, 2)) is expected
+    assert not can_fuse(optimizer, torch.nn.Linear(2, 2).to(torch.bfloat16))

@@ -26,12 +26,6 @@ NLP = spacy.blank("en")
 LONG = "the film is good in new york city and a " * 6
 
 
-DROPOUTS = (
-    *("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout"),
-    *("dropout", "dropout_rate", "resid_pdrop", "embd_pdrop", "attn_pdrop"),
-)
-
-
 @pytest.fixture(scope="module", params=[*FAMILIES, *OTHERS, *MORE])
 def family(request):
     return request.param
@@ -39,17 +33,15 @@ def family(request):
 
 @pytest.fixture(scope="module")
 def folder(family, tmp_path_factory):
-    return save_encoder(
-        tmp_path_factory.mktemp("encoder") / family, family, max_length=60
-    )
+    folder = tmp_path_factory.mktemp("encoder") / family
+    return save_encoder(folder, family, max_length=60)
 
 
 def make(folder, **settings):
     config = AutoConfig.from_pretrained(folder).to_dict()
-    still = {name: 0.0 for name in config if name in DROPOUTS}
-    model = huggingface_encoder(
-        str(folder), **{"transformer_config": still, **settings}
-    )
+    still = {x: 0.0 for x in config if "drop" in x and isinstance(config[x], float)}
+    settings = {"transformer_config": still, **settings}
+    model = huggingface_encoder(str(folder), **settings)
     model.initialize()
     return model
 
@@ -86,9 +78,8 @@ def test_rows_and_gradients_are_those_of_a_plain_loop(folder):
     places = list(real_places(rows))
     weights = np.random.RandomState(0).randn(*rows.vectors.shape).astype("f")
     backprop(weights)
-    actual = {
-        n: p.grad.clone() for n, p in module.named_parameters() if p.grad is not None
-    }
+    weighted = [(n, p) for n, p in module.named_parameters() if p.grad is not None]
+    actual = {name: weight.grad.clone() for name, weight in weighted}
     # The plain loop has gradients as PyTorch makes them, dense and one after the other.
     assert not any(gradient.is_sparse for gradient in actual.values())
     module.apply(lambda part: setattr(part, "sparse", False))
@@ -101,11 +92,10 @@ def test_rows_and_gradients_are_those_of_a_plain_loop(folder):
         np.testing.assert_allclose(own, vectors.detach().numpy(), atol=1e-5)
         vectors.backward(torch.from_numpy(weights[index]))
     assert actual
-    for name, parameter in module.named_parameters():
-        if parameter.grad is not None:
-            gradient = parameter.grad.numpy()
-            most = max(1.0, np.abs(gradient).max())
-            np.testing.assert_allclose(actual[name], gradient, atol=2e-5 * most)
+    for name, weight in weighted:
+        gradient = weight.grad.numpy()
+        most = max(1.0, np.abs(gradient).max())
+        np.testing.assert_allclose(actual[name], gradient, atol=2e-5 * most)
 
 
 def test_pairs_are_those_of_hugging_face(folder, family):
@@ -186,12 +176,8 @@ def test_micro_batches_are_the_cheapest(lengths, overhead, most):
     ("settings", "message"),
     [
         ({"window": 61}, "window is 61, but must be null, or a number from 3 to 24"),
-        ({"window": 2}, "window is 2"),
         ({"window": 20, "stride": 19}, "stride is 19.*1 to 18"),
-        ({"stride": 0}, "stride is 0"),
         ({"transformer_config": {"atn": "sdpa"}}, "'atn', which a BertConfig"),
-        ({"max_batch_rows": 0}, "max_batch_rows is 0"),
-        ({"separator": "a b"}, "separator"),
     ],
 )
 def test_wrong_settings(bert, settings, message):

@@ -10,7 +10,6 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.alignment import (
     align_pieces,
     encoding_of_tokens,
-    encoding_of_wordpieces,
     get_spans,
 )
 from spacy_spanft.ml.layers.encoder_rows import DocRows
@@ -25,7 +24,7 @@ from spacy_spanft.ml.layers.scoring import fixed_dropout, zeros_for_nothing
 from spacy_spanft.ml.layers.span_pool import doc_summary, span_pool, text_pool
 
 from . import torch_twins as twins
-from .torch_twins import WIDTH, assert_equal, initialized, ragged
+from .torch_twins import WIDTH, assert_equal, encode, initialized, ragged
 
 torch = pytest.importorskip("torch")
 
@@ -88,33 +87,6 @@ def doc_rows(nlp, seed, has_spans=True):
     vectors = random.normal(size=(starts[-1], WIDTH))
     cls = [0 if len(doc) else -1 for doc in docs]
     return DocRows(docs, vectors, starts, encodings, cls)
-
-
-def encode(random, n_tokens):
-    """Draw the rows of tokens as a transformer's, between [CLS] and [SEP]."""
-    bounds = [(0, n_tokens)]
-    if n_tokens > 3 and random.random() < 0.5:
-        bounds = [(0, 3), (2, n_tokens)]
-    n_rows = random.integers(0, 4, n_tokens)
-    limit = int(random.integers(3, 20))
-    sizes = [min(limit, 2 + int(n_rows[a:b].sum())) for a, b in bounds]
-    width = max(sizes) + int(random.integers(0, 3))
-    rows = [[] for _ in range(n_tokens)]
-    for window, (a, b) in enumerate(bounds):
-        at = 1
-        for token in range(a, b):
-            is_shared = at > 1 and n_rows[token] and random.random() < 0.2
-            at -= bool(is_shared)
-            for _ in range(n_rows[token]):
-                if at < limit:
-                    rows[token].append(window * width + at)
-                at += 1
-    return encoding_of_wordpieces(
-        [row for of_token in rows for row in of_token],
-        [len(of_token) for of_token in rows],
-        sizes,
-        width,
-    )
 
 
 def pieces_of(X):

@@ -8,7 +8,6 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import explain
 from spacy_spanft.ml.alignment import encoding_of_tokens, encoding_of_wordpieces
 from spacy_spanft.ml.layers.encoder_rows import DocRows
@@ -181,8 +180,3 @@ def test_what_a_pair_has_in_common_is_learned(head):
         names = [part.text for part, _ in reasons.parts]
         # Without the separator it would be no pair.
         assert reasons.spread[names.index("[SEP]")] == pytest.approx(0, abs=1e-4)
-
-
-def test_a_separator_is_a_word():
-    with pytest.raises(SpanftError, match="The separator is 'a b'"):
-        pipeline("ClsTextCat", pair_separator="a b")

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thinc.api import ConfigValidationError, Model, reduce_first, reduce_mean
+from thinc.api import reduce_first, reduce_mean
 from thinc.types import Ragged
 
-from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.layers.span_tokens import span_tok2vec, span_tokens
+from spacy_spanft.ml.layers.span_tokens import span_tokens
 
 from ..tiny import LISTENER
 from . import test_textcat as textcats
@@ -104,10 +103,3 @@ def test_long_texts_are_read_to_their_end_or_warned_of(bert, window, n_times):
         has_vector = tok2vec.predict([doc])[0][:, :16].any(axis=1)
     pairs = zip(has_vector, doc, strict=True)
     assert all(has or token.is_space for has, token in pairs)
-
-
-def test_wrong_settings(bert):
-    with pytest.raises(SpanftError, match="kernel_size is 0, but must be 1 or more"):
-        span_tok2vec(Model("t", None), reduce_mean(), kernel_size=0)
-    with pytest.raises(ConfigValidationError, match="segmentation"):
-        make(bert, segmentation="all")

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from thinc.types import Ragged
 
+from spacy_spanft.ml.alignment import encoding_of_wordpieces
 from spacy_spanft.ml.layers.encoder_rows import DocRows
 
 WIDTH = 5
@@ -67,6 +68,37 @@ def assert_equal(layer, X, reference, tolerance=1e-10, rtol=None):
     for (node, name), tensor in zip(nodes, theirs, strict=True):
         gradient = node.get_grad(name) if node.has_grad(name) else 0
         np.testing.assert_allclose(gradient, tensor.grad, **close, err_msg=name)
+
+
+def encode(random, n_tokens):
+    """Draw the rows of tokens as a transformer's, between [CLS] and [SEP].
+
+    There may be windows that overlap, padding, and tokens that are cut off, have no
+    row, or share one.
+    """
+    size, stride = random.choice([(9, 9), (3, 2), (4, 4), (2, 1)])
+    firsts = range(0, max(1, n_tokens - int(size - stride)), int(stride))
+    bounds = [(a, min(a + int(size), n_tokens)) for a in firsts]
+    n_rows = random.integers(0, 4, n_tokens)
+    limit = int(random.integers(3, 20))
+    sizes = [min(limit, 2 + int(n_rows[a:b].sum())) for a, b in bounds]
+    width = max(sizes) + int(random.integers(0, 3))
+    rows = [[] for _ in range(n_tokens)]
+    for window, (a, b) in enumerate(bounds):
+        at = 1
+        for token in range(a, b):
+            is_shared = at > 1 and n_rows[token] and random.random() < 0.2
+            at -= bool(is_shared)
+            for _ in range(n_rows[token]):
+                if at < limit:
+                    rows[token].append(window * width + at)
+                at += 1
+    return encoding_of_wordpieces(
+        [row for of_token in rows for row in of_token],
+        [len(of_token) for of_token in rows],
+        sizes,
+        width,
+    )
 
 
 def pad(rows, lengths):

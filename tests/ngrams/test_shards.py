@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, SpanftError
-from spacy_spanft.ngrams.counting import bounded, shard
+from spacy_spanft.ngrams.counting import bounded
 from spacy_spanft.ngrams.text import blocks_from_texts
 
 from .. import interpreter
@@ -137,7 +137,7 @@ def test_a_full_disk_is_named(text, temporary, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write_bytes(path, data)
 
-    monkeypatch.setattr(shard.Path, "write_bytes", write_until_full)
+    monkeypatch.setattr(bounded.Path, "write_bytes", write_until_full)
     with pytest.raises(SpanftError, match=r"No space left in .*temporary.*--work"):
         NgramDictionary.from_files(text, memory=1, **HOW)
 

@@ -20,10 +20,7 @@ from spacy_spanft.ngrams.text import blocks_from_texts, blocks_of
 from spacy_spanft.util.text_files import blocks_from_files
 
 LINES = ["new york", "", "naïve \u2028 🙂 text", "two\nlines", "end"]
-JSONL = "".join(
-    json.dumps({"id": i, "text": line}) + "\n" for i, line in enumerate(LINES)
-)
-PACKED = gzip.compress(b"ab\xff", mtime=0)
+JSONL = "".join(f"{json.dumps({'text': line})}\n" for line in LINES)
 PACKERS = [
     (".gz", gzip.compress),
     (".bz2", bz2.compress),
@@ -98,12 +95,7 @@ def test_several_files_and_the_standard_input(tmp_path, monkeypatch):
         ("a", b"a\nb\xef\n", r"at byte 3 \(line 2\)", "a\nb\ufffd\n"),
         ("a", b"\xef\xbb\xbfok\n\xff", r"at byte 6 \(line 2\)", "ok\n\ufffd\n"),
         ("a", b"a\0 \0", r"holds a NUL byte at byte 1 \(line 1\)", "a\ufffd \ufffd\n"),
-        (
-            "a.gz",
-            gzip.compress(b"ab\xff", mtime=0),
-            "byte 2 of the decompressed",
-            "ab\ufffd\n",
-        ),
+        ("a.gz", gzip.compress(b"ab\xff"), "byte 2 of the decompressed", "ab\ufffd\n"),
     ],
 )
 def test_bytes_that_are_not_text(name, data, message, replaced, tmp_path):
@@ -140,9 +132,7 @@ def test_wrong_cells_of_parquet(tmp_path):
     with pytest.raises(CorpusError, match=r"Row 4 of .*has None in column 'text'"):
         text_of(path)
     assert text_of(path, errors="replace") == "a\nb\nc\n"
-    with pytest.raises(
-        SpanftError, match=r"no column 'body' in .* 'id', 'text'.*--column"
-    ):
+    with pytest.raises(SpanftError, match=r"no column 'body' in .* 'id', 'text'.*--co"):
         text_of(path, column="body")
     with pytest.raises(CorpusError, match=r"Row 1 of .* has 0 in column 'id'"):
         text_of(path, column="id")
@@ -172,14 +162,16 @@ def test_saved_datasets(saved):
         assert ngrams.provenance.sources == (f"{name}/{split}",)
 
 
-@pytest.mark.parametrize("streaming", [True, False])
-def test_datasets_of_files(streaming, tmp_path, monkeypatch):
+def test_datasets_of_files(tmp_path, monkeypatch):
     lines = [json.dumps({"sentence": row}) for row in ROWS]
-    (tmp_path / "train.jsonl").write_text("\n".join(lines))
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "train.jsonl").write_text("\n".join(lines))
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    how = {"column": "sentence", "streaming": streaming, "min_count": 2}
-    ngrams = NgramDictionary.from_dataset(str(tmp_path), **how)
-    assert dict(ngrams) == {"new york": 2}
+    for streaming in (True, False):
+        how = {"column": "sentence", "streaming": streaming, "min_count": 2}
+        ngrams = NgramDictionary.from_dataset(str(folder), **how)
+        assert dict(ngrams) == {"new york": 2}
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,15 @@ EXPECTED = {
     "nothing here": [],
 }
 TEXTS, SPANS = [*EXPECTED], [*EXPECTED.values()]
+NLP = spacy.blank("en")
 RANDOM = {"@segmenters": "spacy-spanft.RandomSegmenter.v1", "seed": 7}
 
 
-def make(dictionary=None, lang="en", name="span_segmenter", **settings):
+def make(ngrams=None, lang="en", name="span_segmenter", **settings):
     nlp = spacy.blank(lang)
     component = nlp.add_pipe("span_segmenter", name=name, config=settings)
-    if dictionary:
-        component.initialize(nlp=nlp, dictionary=dictionary)
+    if ngrams:
+        component.initialize(nlp=nlp, dictionary=ngrams)
     return nlp
 
 
@@ -133,6 +134,21 @@ def test_dictionaries_of_a_config(dictionary, tmp_path):
         make(dictionary, segmenter=RANDOM)
 
 
+def test_a_dictionary_of_the_settings_is_used_and_saved(dictionary, tmp_path):
+    path = tmp_path / "mine.tsv.gz"
+    dictionary.to_disk(path)
+    settings, text = {"dictionary": str(path)}, "the united states of america"
+    nlp, unused = make(**settings), make(**settings)
+    assert texts_of([nlp(text)]) == [[text]]
+    unused.to_disk(tmp_path / "saved")
+    data = unused.to_bytes()
+    path.unlink()
+    for loaded in (spacy.load(tmp_path / "saved"), make(**settings).from_bytes(data)):
+        assert texts_of([loaded(text)]) == [[text]]
+    with pytest.raises(SpanftError, match=r"There is no file '.*mine\.tsv\.gz'"):
+        make(**settings)("a text")
+
+
 def test_dictionary_for_another_language(dictionary):
     nlp = make(lang="de")
     with pytest.warns(UserWarning, match="language 'de' with the default"):
@@ -157,9 +173,8 @@ def test_data_that_is_missing_or_damaged(pipeline, tmp_path):
 
 class TestCustomSegmenters:
     def make(self, segmenter):
-        nlp = spacy.blank("en")
-        component = SpanSegmenter(nlp, segmenter=segmenter)
-        return lambda text: component(nlp.make_doc(text))
+        component = SpanSegmenter(NLP, segmenter=segmenter)
+        return lambda text: component(NLP.make_doc(text))
 
     def test_registered(self):
         @registry.segmenters("test.first_two.v1")
@@ -169,16 +184,14 @@ class TestCustomSegmenters:
         nlp = make(segmenter={"@segmenters": "test.first_two.v1"})
         assert places_of([nlp("a b c")]) == [[(0, 2, 0, 3, "HEAD")]]
 
-    @pytest.mark.parametrize(
-        "spans",
-        [
+    def test_wrong_spans(self):
+        for spans in (
             *([(0, 3), (2, 4)], [(2, 3), (0, 1)], [(0, 5)], [(-1, 2)], [(1, 1)]),
             *([0, 2], [(0, 2, "A", "B")], [(0, 2, None)], [(0.0, 2.7)], ["ab"]),
-        ],
-    )
-    def test_wrong_spans(self, spans):
-        with pytest.raises(SpanftError, match=r"gave the span .* a Doc of 4 tokens"):
-            self.make(lambda docs: [spans])("a b c d")
+        ):
+            cut = self.make(lambda docs, spans=spans: [spans])
+            with pytest.raises(SpanftError, match=r"gave the span .* Doc of 4 tokens"):
+                cut("a b c d")
 
     def test_spans_of_spacy_and_numbers_of_numpy(self):
         cut = self.make(lambda docs: [[doc[0:2], [2, 3]] for doc in docs])
@@ -194,8 +207,7 @@ class TestCustomSegmenters:
 
     def test_data_is_saved(self, tmp_path):
         class Remembering:
-            def __init__(self):
-                self.data = b"none"
+            data = b"none"
 
             def __call__(self, docs):
                 return [[] for _ in docs]

@@ -7,7 +7,7 @@ import pytest
 import spacy
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.optimizers.groups import shim_of
+from spacy_spanft.ml.parameter_groups import shim_of
 
 from ..tiny import encoder_config, save_encoder
 from .test_encoder import TEXTS, answers, gradients, make, module_of
@@ -83,15 +83,15 @@ def test_a_damaged_pipeline(saved, tmp_path):
     shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     path = tmp_path / "transformer" / "model"
     data = path.read_bytes()
+    heads = ["span_segmenter", "textcat", "tagger"]
     for damaged in (
         data[: len(data) // 2],
-        b"",
         b"version https://git-lfs.github.com/spec/v1\n",
         data.replace(b"tokenizer.json", b"x"),
     ):
         path.write_bytes(damaged)
         with pytest.raises(SpanftError, match="'transformer' cannot be read"):
-            spacy.load(tmp_path)
+            spacy.load(tmp_path, exclude=heads)
 
 
 def same_gradients(bert, **settings):
@@ -119,34 +119,31 @@ def test_checkpointing_computes_again(bert, tmp_path):
         module_of(one).encoder.layer[0].attention.register_forward_hook(
             lambda *_, calls=calls: calls.append(1)
         )
-        gradients(one)
-        trained = len(calls)
-        assert trained % times == 0
-        calls.clear()
         list(one.pipe(TEXTS))
         n_batches = len(calls)
         assert n_batches > 0
-        assert trained == times * n_batches
+        gradients(one)
+        assert len(calls) == (1 + times) * n_batches
 
 
 # What PyTorch says of Python 3.13.0.
 @pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
-def test_compiled(monkeypatch, tmp_path):
+@pytest.mark.parametrize("traces", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_compiled(monkeypatch, tmp_path, traces):
     compiled = []
 
     def compile_without_compiler(module, **settings):
         assert settings == {"dynamic": True}
         compiled.append(module)
-        return original(module, backend="eager", **settings)
+        return original(module, backend="eager", **settings) if traces else module
 
     original = torch.compile
     monkeypatch.setattr(torch, "compile", compile_without_compiler)
     bert = save_encoder(tmp_path / "bert", "bert-cased")  # of one layer
     nlp = same_gradients(bert, compile=True)
-    expected = [doc.cats for doc in make(bert).pipe(TEXTS)]
+    assert len(compiled) == 1
     nlp.to_disk(tmp_path / "nlp")
-    for doc, cats in zip(
-        spacy.load(tmp_path / "nlp").pipe(TEXTS), expected, strict=True
-    ):
-        assert doc.cats == pytest.approx(cats, abs=1e-5)
+    expected = make(bert)("the film is good").cats
+    cats = spacy.load(tmp_path / "nlp")("the film is good").cats
+    assert cats == pytest.approx(expected, abs=1e-5)
     assert len(compiled) == 2

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from spacy.tokens import Span
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.layers.pooling import boundary_attention_reducer
 from spacy_spanft.ml.layers.scoring import linear_cross_entropy
 from spacy_spanft.pipeline.suggesters import segment_suggester
 
@@ -68,11 +67,7 @@ def test_suggester_gives_each_ngram_and_segment_once(
 
 
 def test_settings_of_the_suggester(nlp):
-    with pytest.raises(SpanftError, match="min_size is 0"):
-        segment_suggester(min_size=0)
     with pytest.raises(SpanftError, match="max_size is 2, but must be 0, or min_size"):
         segment_suggester(min_size=3, max_size=2)
-    with pytest.raises(SpanftError, match="hidden_size is 0"):
-        boundary_attention_reducer(0)
     with pytest.raises(SpanftError, match="annotating_components"):
         segment_suggester()([nlp.make_doc("no spans here")])

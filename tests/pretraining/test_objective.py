@@ -1,7 +1,6 @@
 """The loss of SpanBERT: by hand, by finite differences, over many encoders."""
 
 import itertools
-import math
 
 import pytest
 import torch
@@ -71,22 +70,15 @@ def batch():
     return {"input_ids": ids * mask, "labels": labels, "attention_mask": mask}
 
 
-def gelu(x):
-    return 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
-
-
-def layer_norm(x, layer):
-    centered = x - x.mean()
-    scale = (centered.pow(2).mean() + layer.eps).rsqrt()
-    return centered * scale * layer.weight + layer.bias
-
-
 def boundary_vector(head, left, right, position):
     """Write formula 4 of the paper out."""
     first, _, norm_1, second, _, norm_2 = head.layers
-    h0 = torch.cat([left, right, head.positions.weight[position]])
-    h1 = layer_norm(gelu(first.weight @ h0 + first.bias), norm_1)
-    return layer_norm(gelu(second.weight @ h1 + second.bias), norm_2)
+    vector = torch.cat([left, right, head.positions.weight[position]])
+    for layer, norm in ((first, norm_1), (second, norm_2)):
+        vector = nn.functional.gelu(layer.weight @ vector + layer.bias)
+        vector = (vector - vector.mean()) / (vector.var(correction=0) + norm.eps).sqrt()
+        vector = vector * norm.weight + norm.bias
+    return vector
 
 
 def losses_by_hand(model, batch):
@@ -122,12 +114,10 @@ class TestLoss:
         outputs = model(**batch)
         expected = (mlm.sum() + sbo.sum()) / 6
         assert outputs["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
-        assert outputs["mlm"][:, 1].tolist() == [4, 0, 0, 2]
-        assert outputs["sbo"][:, 1].tolist() == [4, 0, 0, 1]
-        rows = [sum(mlm[:4]).item(), 0, 0, sum(mlm[4:]).item()]
-        assert outputs["mlm"][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
-        rows = [sum(sbo[:4]).item(), 0, 0, sbo[4].item()]
-        assert outputs["sbo"][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
+        for lost, name, n in ((mlm, "mlm", 2), (sbo, "sbo", 1)):
+            rows = [lost[:4].sum().item(), 0, 0, lost[4:].sum().item()]
+            assert outputs[name][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
+            assert outputs[name][:, 1].tolist() == [4, 0, 0, n]
 
     def test_without_boundaries(self, batch):
         model = make_model(sbo=False)
@@ -211,9 +201,6 @@ class TestBoundary:
         at = find_boundaries(batch["labels"], batch["attention_mask"])
         hidden = torch.randn(4, 8, 8)
         before, _ = head(hidden, at)
-        inside = batch["labels"] != IGNORED
-        hidden[inside] = torch.randn(int(inside.sum()), 8)
-        assert torch.equal(head(hidden, at)[0], before)
         outside = {(0, 1), (0, 4), (0, 7), (3, 2), (3, 4)}
         for token in itertools.product(range(4), range(8)):
             changed = hidden.clone()

@@ -6,7 +6,6 @@ import re
 import nltk
 import numpy as np
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk import Tree
@@ -109,25 +108,15 @@ class TestNltk:
         assert random.random() == expected
         assert first.parse(TAGGED[0]) == second.parse(TAGGED[0])
 
-    @pytest.mark.parametrize(
-        ("chunker", "packages"),
-        [
-            ("entities", "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words"),
-            ("phrases", "averaged_perceptron_tagger_eng conll2000"),
-        ],
-    )
-    def test_missing_data_says_what_to_download(
-        self, monkeypatch, tmp_path, chunker, packages
-    ):
+    def test_missing_data_says_what_to_download(self, nlp, monkeypatch, tmp_path):
         for load in ("load_tagger", "load_entity_chunker", "load_phrase_chunker"):
             getattr(nltk_chunk, load).cache_clear()
         monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-        nlp = spacy.blank("en")
-        kind = "spacy-spanft.NltkChunkSegmenter.v1"
-        config = {"segmenter": {"@segmenters": kind, "chunker": chunker}}
-        nlp.add_pipe("span_segmenter", config=config)
-        with pytest.raises(SpanftError, match=f"loader {packages}.* NLTK_DATA"):
-            nlp("hello world")
+        packages = {"entities": "maxent_ne_chunker_tab words", "phrases": "conll2000"}
+        for chunker, last in packages.items():
+            message = f"loader averaged_perceptron_tagger_eng {last}.* NLTK_DATA"
+            with pytest.raises(SpanftError, match=message):
+                NltkChunkSegmenter(chunker)([nlp("hello world")])
 
 
 PHRASES = "[NP The old man] [VP has seen] [NP the sea] in [NP the morning]."

@@ -7,7 +7,7 @@ from spacy.training import Example
 from spacy.training.loop import subdivide_batch
 from thinc.api import Adam
 
-from spacy_spanft.ml.optimizers.groups import models, shim_of, transformers
+from spacy_spanft.ml.parameter_groups import models, shim_of, transformers
 
 from ..tiny import LISTENER, OWN_LISTENER, encoder_config, transformer_config
 

@@ -15,7 +15,7 @@ from spacy.util import load_config, registry
 from thinc.api import Adam
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.optimizers.groups import shim_of, transformers
+from spacy_spanft.ml.parameter_groups import shim_of, transformers
 from spacy_spanft.training.regimes import freeze_transformer
 
 from ..made_configs import CONFIGS

@@ -3,7 +3,6 @@
 import inspect
 import json
 import re
-import sys
 from collections.abc import Callable, Container, Iterable
 from importlib.metadata import EntryPoint, distribution
 from typing import Any, NamedTuple
@@ -21,7 +20,6 @@ _ALIKE = re.compile(r"settings\s+are\s+those\s+of\s+`([^`]+)`")
 _LONGEST_DEFAULT = 60  # in a table; what is longer stands below it, as a block
 # What spaCy gives to a factory and to `initialize`, and no config.
 _GIVEN = {"self", "nlp", "name", "get_examples"}
-_MADE = re.compile(r"^Make the (component|segmenter in a config)\.\s*")
 _REQUIRED = inspect.Parameter.empty
 
 
@@ -84,34 +82,18 @@ def registry_page(group: str) -> str:
 
 
 def _describe(point: EntryPoint) -> Registered:
-    function = point.load()
+    function: Any = point.load()
     doc = parse(inspect.getdoc(function))
     if point.group != FACTORIES:
-        if _MADE.match(doc.text):  # what it makes says more
-            doc = doc._replace(text=_about(_class_of(function), doc))
         return Registered(point.group, point.name, doc, _settings(function, doc), [])
     defaults = Language.get_factory_meta(point.name).default_config
     settings = [
         setting._replace(default=defaults.get(setting.name, setting.default))
         for setting in _settings(function, doc, leave_out=_GIVEN)
     ]
-    kind = _class_of(function)
-    more = parse(inspect.getdoc(kind.initialize))
-    initialize = _settings(kind.initialize, more, leave_out=_GIVEN)
-    doc = doc._replace(text=_about(kind, doc))
+    more = parse(inspect.getdoc(function.initialize))
+    initialize = _settings(function.initialize, more, leave_out=_GIVEN)
     return Registered(point.group, point.name, doc, settings, initialize)
-
-
-def _class_of(function: Callable[..., Any]) -> Any:
-    """Find the class of what a function makes."""
-    kind = inspect.signature(function).return_annotation
-    return getattr(sys.modules[function.__module__], getattr(kind, "__name__", kind))
-
-
-def _about(kind: Any, doc: Docstring) -> str:
-    """Put what a class says of itself before what the function that makes it says."""
-    rest = _MADE.sub("", doc.text)
-    return f"{parse(inspect.getdoc(kind)).text}\n\n{rest}".strip()
 
 
 def _settings(

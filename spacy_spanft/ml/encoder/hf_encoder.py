@@ -29,10 +29,10 @@ from ..alignment import (
     real_rows,
     rows_of_windows,
 )
+from ..grouped_adam import can_fuse, fused_step
 from ..layers.encoder_rows import DocRows
-from ..optimizers.grouped_adam import can_fuse, fused_step
-from ..optimizers.groups import shim_of
 from ..pairs import warn_of_single
+from ..parameter_groups import shim_of
 from .loading import (
     SETTINGS,
     Encoder,

@@ -2,7 +2,8 @@
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -80,7 +81,7 @@ def window_of(encoder: Encoder, settings: EncoderSettings) -> tuple[int, int]:
 
     Both are wordpieces. Special ones count in the length alone.
     """
-    longest = _longest_window(encoder)
+    longest = longest_window(encoder.tokenizer, encoder.config)
     least = encoder.tokenizer.num_special_tokens_to_add() + 1
     size = longest or _UNLIMITED if settings.window is None else settings.window
     most = f"to {longest}, what {settings.name!r} takes" if longest else "or more"
@@ -95,15 +96,15 @@ def window_of(encoder: Encoder, settings: EncoderSettings) -> tuple[int, int]:
     return size, inside - stride
 
 
-def _longest_window(encoder: Encoder) -> int | None:
+def longest_window(tokenizer: Any, config: Any) -> int | None:
     """Return the most wordpieces that an encoder takes at once; None for no limit."""
-    config, limits = encoder.config, []
+    limits = []
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
         is_offset = config.model_type in _OFFSET_POSITIONS
         limits.append(positions - (config.pad_token_id + 1 if is_offset else 0))
-    if encoder.tokenizer.model_max_length < _NO_LIMIT:
-        limits.append(int(encoder.tokenizer.model_max_length))
+    if tokenizer.model_max_length < _NO_LIMIT:
+        limits.append(int(tokenizer.model_max_length))
     return min(limits, default=None)
 
 
@@ -113,16 +114,12 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
 
     name, given = settings.name, settings.transformer_config
     where = {key: given[key] for key in WHERE & set(given)}
-    try:
+    with loading(name):
         config = _read_config(name, given)
         _check_plain(config, name, where)
         remove_code(config)
         tokenizer = load_tokenizer(name, config, **settings.tokenizer_config)
         module = load_model(AutoModel, name, config=config, **where)
-    except SpanftError:
-        raise
-    except Exception as error:  # safetensors and tokenizers raise errors of no class
-        raise _not_loaded(name, error) from error
     # Of a folder without any, transformers makes a tokenizer that knows no word.
     if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
         raise SpanftError(
@@ -213,20 +210,27 @@ def _check_plain(config: Any, name: str, where: Mapping[str, Any]) -> None:
         )
 
 
-def _not_loaded(name: str, error: Exception) -> SpanftError:
-    if "trust_remote_code" in str(error):
-        return SpanftError(
-            f"The encoder {name!r} comes with Python code of its own, which is never "
-            "run: a pipeline trained with it could not be loaded again. Use an encoder "
-            "that transformers implements itself."
-        )
-    reason = " ".join(str(error).split())[:500]
-    return SpanftError(
-        f"The encoder {name!r} cannot be loaded. Name a folder with a config.json, "
-        "weights and a tokenizer, as save_pretrained writes them, or a model of the "
-        "Hugging Face hub (--paths.transformer, or name in the config of the "
-        f"transformer): {reason}"
-    )
+@contextmanager
+def loading(name: str) -> Iterator[None]:
+    """Name the model that transformers cannot load."""
+    try:
+        yield
+    except SpanftError:
+        raise
+    except Exception as error:  # safetensors and tokenizers raise errors of no class
+        if "trust_remote_code" in str(error):
+            raise SpanftError(
+                f"The encoder {name!r} comes with Python code of its own, which is "
+                "never run: a pipeline trained with it could not be loaded again. Use "
+                "an encoder that transformers implements itself."
+            ) from error
+        reason = " ".join(str(error).split())[:500]
+        raise SpanftError(
+            f"The encoder {name!r} cannot be loaded. Name a folder with a config.json, "
+            "weights and a tokenizer, as save_pretrained writes them, or a model of "
+            "the Hugging Face hub (--paths.transformer, --model, or name in the config "
+            f"of the transformer): {reason}"
+        ) from error
 
 
 def _without_where(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
 from ...errors import check_number
-from .scoring import finite
 from .sequences import known, matmul, upload, with_nonempty
 from .span_window import span_window
 
@@ -36,14 +35,14 @@ def cnn_pooling(kernel_size: int = 3) -> Pooling:
     kernel_size (int): The number of rows of a window.
     """
     window = span_window(kernel_size)
-    pooling: Pooling = finite(with_nonempty(chain(window, reduce_max())))
+    pooling: Pooling = with_nonempty(chain(window, reduce_max()))
     pooling.set_ref("window", window)
     return pooling
 
 
 def attention_pooling() -> Pooling:
     """Average each sequence by softmax(w · tanh(W t + b)) (Lin et al., 2017)."""
-    return finite(with_nonempty(attention_sum()))
+    return with_nonempty(attention_sum())
 
 
 def max_pooling() -> Pooling:
@@ -68,7 +67,7 @@ def boundary_attention_reducer(hidden_size: int = 128) -> Pooling:
     start: Pooling = chain(reduce_first(), feed_forward(hidden_size))
     end: Pooling = chain(reduce_last(), feed_forward(hidden_size))
     parts = start, end, attention_sum(hidden_size)
-    return finite(with_nonempty(concatenate(*parts)))
+    return with_nonempty(concatenate(*parts))
 
 
 def attention_sum(hidden_size: int | None = None) -> Pooling:

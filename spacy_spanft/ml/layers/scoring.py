@@ -95,7 +95,7 @@ def linear_cross_entropy(nO: int | None = None, nI: int | None = None) -> Layer:
     """
     linear: Layer = Linear(nO, nI, init_W=small_normal_init)
     logistic: Layer = Model("logistic_cross_entropy", forward_logistic)
-    return finite(chain(linear, logistic))
+    return chain(linear, logistic)
 
 
 def forward_logistic(
@@ -106,38 +106,11 @@ def forward_logistic(
     return ops.sigmoid(X), lambda dY: dY
 
 
-class FiniteModel(Model[Any, Any]):
-    """A layer whose output cannot be NaN in silence because its saved weights are."""
-
-    __slots__ = ()
-
-    def set_param(self, name: str, value: Any) -> None:
-        """Set a weight, as loading does whatever the model around the layer is."""
-        # A step of training, of which there is a gradient, is not to wait for a GPU.
-        if not self.has_grad(name):
-            check_weight(self, name, value)
-        super().set_param(name, value)
-
-
-def finite(model: Any) -> Any:
-    """Let a model, and all layers in it, check the weights that they are loaded with.
-
-    model (Model): Any model. Layers of other classes than thinc's stay as they are.
-    """
-    for node in model.walk():
-        if type(node) is Model:
-            node.__class__ = FiniteModel
-    return model
-
-
-def check_weight(
-    layer: Model[Any, Any], name: str, value: Any, component: str = ""
-) -> None:
-    """Raise for a weight that is not a number, or infinite."""
-    of_component = f" of {component!r}" if component else ""
+def check_weight(layer: Model[Any, Any], name: str, value: Any, component: str) -> None:
+    """Raise for a weight of a component that is not a number, or infinite."""
     if value is not None and not np.isfinite(layer.ops.to_numpy(value)).all():
         raise SpanftError(
-            f"The weights {name} of the layer {layer.name!r}{of_component} are NaN or "
-            "infinite: the training diverged, or the file is damaged. Use another "
-            "checkpoint."
+            f"The weights {name} of the layer {layer.name!r} of {component!r} are "
+            "NaN or infinite: the training diverged, or the file is damaged. Use "
+            "another checkpoint."
         )

@@ -21,7 +21,6 @@ from ..alignment import (
 )
 from .encoder_rows import DocRows, encoder_rows
 from .pooling import Pooling
-from .scoring import finite
 from .sequences import Sequences, upload, with_nonempty
 from .span_window import span_window
 
@@ -52,7 +51,7 @@ def span_tok2vec(
     """
     key = spans_key if segmentation == "spans" else None
     tokens = span_tokens(token_pooling, kernel_size, key, keep_tokens)
-    return _tok2vec(tok2vec, tokens, spans_key)
+    return _over(tok2vec, tokens, spans_key)
 
 
 def span_beside_tok2vec(
@@ -73,12 +72,13 @@ def span_beside_tok2vec(
     """
     key = spans_key if segmentation == "spans" else None
     tokens = span_tokens(token_pooling, kernel_size, None, keep_tokens, key)
-    return _tok2vec(tok2vec, tokens, spans_key)
+    return _over(tok2vec, tokens, spans_key)
 
 
-def _tok2vec(tok2vec: Tok2Vec, tokens: SpanTokens, spans_key: str) -> Tok2Vec:
+def _over(tok2vec: Tok2Vec, tokens: SpanTokens, spans_key: str) -> Tok2Vec:
+    """Apply the layer to the rows of an encoder."""
     rows = encoder_rows(tok2vec)
-    model = finite(chain(rows, tokens))
+    model: Any = chain(rows, tokens)
     model.init = partial(init_tok2vec, rows, tokens, spans_key)
     return model
 

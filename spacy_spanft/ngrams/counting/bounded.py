@@ -1,7 +1,14 @@
 """Counting in bounded memory: the counts of `count_blocks`, shard by shard on disk.
 
 Memory holds one shard per worker, the distinct chunks of the corpus, and the n-grams
-that are frequent; the text itself and the counts of rare n-grams stay on disk.
+that are frequent; the text itself and the counts of rare n-grams stay on disk, in a
+folder that all workers can see. Arrays are files: SHARD.NAME-N, for a level of n-grams
+of N words.
+
+A shard is a few megabytes of text. Its chunks become word ids once the whole corpus is
+known; then each level counts its pairs, sorted by key, so that equal ranges of keys can
+be read from all shards and summed. A key is a pair of n-grams times an odd number:
+keys spread over all 64 bits, and the inverse of the number restores the pair.
 """
 
 import errno
@@ -12,7 +19,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
 import numpy as np
@@ -23,21 +30,20 @@ from tqdm import tqdm
 
 from ...errors import SpanftError
 from ...util.threads import connect_ray, map_threaded, n_cores, results_in_order
-from ..provenance import Settings
-from .chunks import from_arrow, joined_bytes, split_lines
+from ..provenance import Settings, Tokenizer
+from .chunks import encode_corpus, from_arrow, joined_bytes, split_lines
 from .count import NgramCounts, to_strings
-from .levels import Codes, Counts, Level
-from .shard import (
-    CORPUS,
-    INVERSE,
-    ChunkCounts,
-    count_pairs,
-    encode_shard,
-    sum_pairs,
-    write,
+from .levels import (
+    GOLDEN,
+    Block,
+    Codes,
+    Counts,
+    Level,
+    Occurrences,
+    neighbor_pairs,
 )
-from .tokens import ways_to_cut, words_of_chunks
-from .vocabulary import Vocabulary, rank_words
+from .tokens import tokenize_lines, ways_to_cut, words_of_chunks
+from .vocabulary import ChunkWords, Vocabulary, expand, rank_words
 
 # Calls a function with each task's arguments, so many at a time; results in order.
 Run: TypeAlias = Callable[
@@ -50,6 +56,9 @@ _SMALLEST, _LARGEST = 1 << 20, 1 << 24
 _MOST_PARTS = 256  # more would be read in too small pieces
 _START, _LOCK = "spanft-build-", ".lock"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+INVERSE = np.uint64(pow(int(GOLDEN), -1, 1 << 64))
+# What the whole corpus has one of, in place of the number of a shard.
+CORPUS = "corpus"
 
 
 def count_in_shards(blocks: Iterable[bytes], settings: Settings) -> NgramCounts:
@@ -101,6 +110,13 @@ def _workers(settings: Settings) -> Iterator[Run]:
             )
 
         yield run
+
+
+class ChunkCounts(NamedTuple):
+    """Distinct chunks, in the order of their first occurrence, and their counts."""
+
+    text: bytes  # one a line
+    counts: Counts
 
 
 class _BoundedCount:
@@ -236,3 +252,113 @@ def _remove(lock: Path) -> None:
     shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
     with suppress(OSError):  # Windows removes it when it is released
         lock.unlink()
+
+
+def write(folder: Path, name: str, array: NDArray[Any]) -> None:
+    """Write an array under another name, then rename it: Ray may run a task twice."""
+    part = folder / f"{name}.{uuid4().hex}"
+    part.write_bytes(array.data)
+    part.replace(folder / name)
+
+
+def encode_shard(
+    folder: Path,
+    shard: int,
+    blocks: Sequence[bytes],
+    line_tokenizer: Tokenizer | None,
+    is_tokenized: bool,
+    n_workers: int,
+) -> ChunkCounts:
+    """Number the chunks of a shard, apart from those of other shards.
+
+    line_tokenizer (Optional[Callable]): A tokenizer for whole lines; None if chunks are
+        tokenized later.
+    n_workers (int): The number of processes and threads.
+    """
+    if line_tokenizer is not None:
+        blocks = list(tokenize_lines(blocks, line_tokenizer, n_process=n_workers))
+    corpus = encode_corpus(blocks, n_workers, is_tokenized)
+    chunks = np.concatenate([np.zeros(0, np.int32), *corpus.blocks])
+    write(folder, f"{shard}.texts-1", corpus.ids)
+    write(folder, f"{shard}.ends-1", corpus.ends)
+    write(folder, f"{shard}.chunks-1", chunks)
+    counts = np.zeros(corpus.text.count(b"\n"), np.int64)
+    np.add.at(counts, corpus.ids[chunks], np.int64(1))
+    return ChunkCounts(corpus.text, counts)
+
+
+def count_pairs(
+    folder: Path, shard: int, n: int, n_grams: int, n_parts: int
+) -> NDArray[np.intp]:
+    """Count the candidates of a level: pairs of n-grams that start one word apart.
+
+    n_grams (int): The number of n-grams of the level before.
+    n_parts (int): The number of equal ranges of keys.
+    RETURNS (NDArray[np.intp]): The first key of each range, and the number of keys.
+    """
+    starts, codes = neighbor_pairs(_read_level(folder, shard, n - 1), n_grams)
+    keys, ids, counts = np.unique(
+        codes * GOLDEN, return_inverse=True, return_counts=True
+    )
+    write(folder, f"{shard}.starts-{n}", starts)
+    write(folder, f"{shard}.ids-{n}", ids.astype(np.uint32))
+    write(folder, f"{shard}.keys-{n}", keys)
+    write(folder, f"{shard}.counts-{n}", counts.astype(np.uint32))
+    edges = [(part << 64) // n_parts for part in range(1, n_parts)]
+    return np.concatenate(
+        [[0], np.searchsorted(keys, np.array(edges, np.uint64)), [len(keys)]]
+    )
+
+
+def _read_level(folder: Path, shard: int, n: int) -> Block:
+    """Read where the n-grams of a level occur in a shard."""
+    if n == 1:
+        return _read_words(folder, shard)
+    frequent = np.fromfile(folder / f"{CORPUS}.keys-{n}", np.uint64)
+    keys = np.fromfile(folder / f"{shard}.keys-{n}", np.uint64)
+    ids = np.fromfile(folder / f"{shard}.ids-{n}", np.uint32)
+    # Both are sorted, so the search goes through memory in order.
+    grams = np.searchsorted(frequent, keys)
+    grams[grams == len(frequent)] = 0
+    keep = np.flatnonzero((frequent[grams] == keys)[ids])
+    starts = np.fromfile(folder / f"{shard}.starts-{n}", np.uint32)
+    return Occurrences(starts[keep], grams.astype(np.uint32)[ids[keep]])
+
+
+def _read_words(folder: Path, shard: int) -> NDArray[np.uint32]:
+    """Read a shard as word ids."""
+    ids = np.fromfile(folder / f"{shard}.ids-1", np.int32)
+    ids = ids[np.fromfile(folder / f"{shard}.texts-1", np.int32)]
+    chunks = ChunkWords(
+        np.fromfile(folder / f"{CORPUS}.words-1", np.uint32),
+        np.fromfile(folder / f"{CORPUS}.starts-1", np.int64)[ids],
+        np.fromfile(folder / f"{CORPUS}.lengths-1", np.int64)[ids]
+        + np.fromfile(folder / f"{shard}.ends-1", np.bool_),
+    )
+    return expand(np.fromfile(folder / f"{shard}.chunks-1", np.int32), chunks)
+
+
+def sum_pairs(
+    folder: Path, n: int, begins: Sequence[int], ends: Sequence[int], min_count: int
+) -> tuple[Codes, Counts]:
+    """Sum the counts of a range of keys, which each shard has somewhere else.
+
+    RETURNS (tuple[Codes, Counts]): The frequent keys, ascending, and their counts.
+    """
+
+    def column(name: str, kind: type[np.generic]) -> NDArray[Any]:
+        size = np.dtype(kind).itemsize
+        ranges = enumerate(zip(begins, ends, strict=True))
+        parts = [
+            np.fromfile(
+                folder / f"{shard}.{name}-{n}", kind, end - begin, offset=begin * size
+            )
+            for shard, (begin, end) in ranges
+        ]
+        return np.concatenate(parts)
+
+    keys, ids = np.unique(column("keys", np.uint64), return_inverse=True)
+    # Floating-point sums are exact up to 2 ** 53.
+    counts = np.bincount(ids, column("counts", np.uint32)).astype(np.int64)
+    is_frequent = counts >= min_count
+    return keys[is_frequent], counts[is_frequent]

@@ -50,21 +50,29 @@ def joined_bytes(array: Any) -> bytes:
 
 
 class EncodedCorpus(NamedTuple):
-    """A corpus as chunk ids.
+    """A corpus as chunk ids, and what the chunks are without what closes them.
 
-    chunks (pa.LargeBinaryArray): The distinct chunks, separator included.
+    text (bytes): The distinct texts, one a line.
+    ids (NDArray[np.int32]): For every chunk, its line in the text.
+    ends (NDArray[np.bool_]): For every chunk, whether no n-gram steps over its end.
     blocks (list[NDArray[np.int32]]): The corpus, one array of chunk ids a block.
     """
 
-    chunks: Any
+    text: bytes
+    ids: NDArray[np.int32]
+    ends: NDArray[np.bool_]
     blocks: list[NDArray[np.int32]]
 
 
-def encode_corpus(blocks: Iterable[bytes], n_threads: int = 1) -> EncodedCorpus:
+def encode_corpus(
+    blocks: Iterable[bytes], n_threads: int, is_tokenized: bool
+) -> EncodedCorpus:
     """Number the distinct chunks of a corpus.
 
     blocks (Iterable[bytes]): Text in whole lines; see `text`.
     n_threads (int): How many blocks to work on at a time.
+    is_tokenized (bool): Whether chunks are words. If not, white space other than a
+        single space will be a token, which no n-gram steps over.
     """
     dictionaries = []
     ids: list[NDArray[np.int32]] = []
@@ -72,14 +80,17 @@ def encode_corpus(blocks: Iterable[bytes], n_threads: int = 1) -> EncodedCorpus:
     for block_chunks, block_ids in map_threaded(_encode, some, n_threads):
         dictionaries.append(block_chunks)
         ids.append(block_ids)
+    if not ids:
+        none = np.zeros(0, np.int32)
+        return EncodedCorpus(b"", none, none.astype(np.bool_), [])
     # Each block has ids of its own so far: renumber the chunks of all blocks.
     joined = pa.chunked_array(dictionaries, pa.large_binary()).dictionary_encode()
     del dictionaries
-    if not ids:
-        return EncodedCorpus(pa.array([], pa.large_binary()), [])
     for index, new_ids in enumerate(joined.chunks):
         ids[index] = from_arrow(new_ids.indices)[ids[index]]
-    return EncodedCorpus(joined.chunk(0).dictionary, ids)
+    text, texts, separators = _strip_separators(joined.chunk(0).dictionary)
+    ends = separators == NEWLINE if is_tokenized else separators != SPACE
+    return EncodedCorpus(text, texts, ends, ids)
 
 
 def _encode(block: bytes) -> tuple[Any, NDArray[np.int32]]:
@@ -108,38 +119,19 @@ def _pieces(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> Any:
     return pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
 
 
-def ends_ngrams(separators: NDArray[np.uint8], is_tokenized: bool) -> NDArray[np.bool_]:
-    """Mark the separators that no n-gram steps over.
+def _strip_separators(
+    chunks: Any,
+) -> tuple[bytes, NDArray[np.int32], NDArray[np.uint8]]:
+    """Take the bytes that close chunks off, and merge those that are now the same.
 
-    In text that is to be tokenized, white space other than a single space is a token.
+    RETURNS (tuple): The distinct texts, one a line, the line of each chunk, and the
+        byte that closed it.
     """
-    return separators == NEWLINE if is_tokenized else separators != SPACE
-
-
-class SplitChunks(NamedTuple):
-    """Chunks taken apart into what they say and what closes them.
-
-    text (bytes): The distinct chunks without their separators, one a line.
-    ids (NDArray[np.int32]): For every chunk, its line in the text.
-    separators (NDArray[np.uint8]): For every chunk, the byte that closed it.
-    """
-
-    text: bytes
-    ids: NDArray[np.int32]
-    separators: NDArray[np.uint8]
-
-
-def strip_separators(chunks: Any) -> SplitChunks:
-    """Take the separators off the chunks, and merge those that are now the same."""
-    if not len(chunks):
-        none = np.zeros(0, np.int32)
-        return SplitChunks(b"", none, none.astype(np.uint8))
     offsets = np.frombuffer(chunks.buffers()[1], np.int64)[: len(chunks) + 1]
     data = np.frombuffer(chunks.buffers()[2], np.uint8)[: offsets[-1]].copy()
     ends = offsets[1:] - 1
     separators = data[ends]
     data[ends] = NEWLINE
     encoded = _pieces(data, ends).dictionary_encode()
-    return SplitChunks(
-        joined_bytes(encoded.dictionary), from_arrow(encoded.indices), separators
-    )
+    texts = joined_bytes(encoded.dictionary), from_arrow(encoded.indices)
+    return *texts, separators

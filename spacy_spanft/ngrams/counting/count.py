@@ -12,10 +12,8 @@ from ...util.threads import n_cores
 from ..provenance import Settings
 from .chunks import (
     encode_corpus,
-    ends_ngrams,
     from_arrow,
     joined_bytes,
-    strip_separators,
     to_arrow,
 )
 from .levels import Level, count_levels
@@ -24,17 +22,11 @@ from .vocabulary import Vocabulary, expand_blocks, rank_words
 
 
 class NgramCounts(NamedTuple):
-    """The counts of a corpus.
-
-    ngrams (dict[str, int]): The n-grams with their counts, as `counts.in_order`.
-    words (dict[str, int]): The single words in them with theirs, most frequent first.
-    n_tokens (int): All tokens read, rare words and punctuation included, but not
-        white space and <unk>.
-    """
+    """The counts of a corpus: n-grams as `counts.in_order`, and the words in them."""
 
     ngrams: dict[str, int]
-    words: dict[str, int]
-    n_tokens: int
+    words: dict[str, int]  # most frequent first
+    n_tokens: int  # with rare words and punctuation, but not white space and <unk>
 
 
 def count_blocks(blocks: Iterable[bytes], settings: Settings) -> NgramCounts:
@@ -52,15 +44,13 @@ def _count(
     if by_line is not None:
         blocks = tokenize_lines(blocks, by_line, n_process=settings.n_process)
     bar = tqdm(blocks, "Reading", unit=" blocks", leave=False, disable=hidden)
-    corpus = encode_corpus(bar, n_cores())
-    text, chunk_ids, separators = strip_separators(corpus.chunks)
-    words = words_of_chunks(text, tokenizer, settings)
-    is_end = ends_ngrams(separators, tokenizer is None)
-    chunk_counts = np.zeros(len(chunk_ids), np.int64)
+    corpus = encode_corpus(bar, n_cores(), tokenizer is None)
+    words = words_of_chunks(corpus.text, tokenizer, settings)
+    chunk_counts = np.zeros(len(corpus.ids), np.int64)
     for block in corpus.blocks:
         np.add.at(chunk_counts, block, np.int64(1))
     vocabulary, chunks = rank_words(
-        words, chunk_ids, is_end, chunk_counts, settings.min_count
+        words, corpus.ids, corpus.ends, chunk_counts, settings.min_count
     )
     levels = count_levels(
         expand_blocks(corpus.blocks, chunks),

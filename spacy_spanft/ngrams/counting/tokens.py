@@ -37,16 +37,11 @@ U = TypeVar("U")
 class Words(NamedTuple):
     """What each distinct chunk is made of.
 
-    lengths (NDArray[np.int64]): For every chunk, how many words it has.
-    words (bytes): The words of all chunks one after the other, one a line. An
-        empty line is a gap: no n-gram steps over it.
+    An empty line is a gap: no n-gram steps over it.
     """
 
-    lengths: NDArray[np.int64]
-    words: bytes
-
-
-# Tokenizers
+    lengths: NDArray[np.int64]  # the number of words of each chunk
+    words: bytes  # of all chunks one after the other, one a line
 
 
 def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
@@ -123,18 +118,13 @@ def lean(tokenizer: Tokenizer) -> Tokenizer:
     return kind(Vocab(lex_attr_getters=needed), *rules, faster_heuristics=heuristics)
 
 
-# Distinct chunks
-
-
 def words_of_chunks(
     text: bytes, tokenizer: Tokenizer | None, settings: Settings
 ) -> Words:
-    """Cut every distinct chunk into words.
+    """Cut every distinct chunk, one a line, into words.
 
-    text (bytes): Distinct chunks, one a line.
     tokenizer (Optional[Callable]): A tokenizer that works by chunk; None if the text is
         tokenized already, so that every chunk is a word, and the empty one none.
-    RETURNS (Words): The words of each chunk.
     """
     if tokenizer is None:
         return _chunks_as_words(text, settings.attr)
@@ -174,11 +164,9 @@ def _batches(text: bytes, lines: Any) -> Iterator[str]:
 
 
 def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
-    """Tokenize a batch of chunks at once.
+    """Tokenize a batch of chunks, one a line, at once.
 
-    text (str): Chunks, one a line. An empty one is a gap: between two separators
-        the tokenizer puts a token of white space.
-    tokenizer (Callable): A tokenizer that works by chunk.
+    An empty one is a gap: between two separators the tokenizer puts white space.
     """
     from spacy.attrs import IS_SPACE
 
@@ -207,9 +195,6 @@ def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
                     lengths.append(length)
                     length = 0
     return Words(np.array(lengths, np.int64), "\n".join([*words, ""]).encode("utf8"))
-
-
-# Whole lines
 
 
 def tokenize_lines(

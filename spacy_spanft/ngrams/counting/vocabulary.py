@@ -16,16 +16,11 @@ _CHUNKS_PER_BLOCK = 1 << 17
 
 
 class Vocabulary(NamedTuple):
-    """The words that n-grams may hold, most frequent first.
+    """The words that n-grams may hold, most frequent first."""
 
-    names (list[str]): The words; word id 1 is the first.
-    counts (Counts): How often each occurs.
-    n_tokens (int): All tokens of the corpus, these words or not.
-    """
-
-    names: list[str]
+    names: list[str]  # word id 1 is the first
     counts: Counts
-    n_tokens: int
+    n_tokens: int  # all tokens of the corpus, these words or not
 
 
 class ChunkWords(NamedTuple):
@@ -51,10 +46,10 @@ def rank_words(
 ) -> tuple[Vocabulary, ChunkWords]:
     """Number the words by frequency, and look up the words of each chunk.
 
-    words (Words): The words of each distinct chunk.
-    chunk_ids (NDArray[np.int32]): For every chunk id, its distinct chunk.
-    is_end (NDArray[np.bool_]): For every chunk id, whether a gap follows it.
-    chunk_counts (Counts): For every chunk id, how often it occurs.
+    words (Words): The words of each distinct text.
+    chunk_ids (NDArray[np.int32]): For every chunk, its distinct text.
+    is_end (NDArray[np.bool_]): For every chunk, whether a gap follows it.
+    chunk_counts (Counts): For every chunk, how often it occurs.
     min_count (int): A word that occurs less often is a gap.
     """
     encoded = split_lines(words.words).dictionary_encode()

@@ -12,26 +12,12 @@ from thinc.optimizers import FloatOrSeq
 from thinc.types import FloatsXd
 from torch.optim.adamw import adamw
 
-from ...errors import SpanftError, check_number, listed
-from .groups import Key, ParameterGroup, groups_with
+from ..errors import SpanftError, check_number, listed
+from .parameter_groups import Key, ParameterGroup, groups_with
 
 
-def grouped_adam(
-    learn_rate: FloatOrSeq,
-    *,
-    transformer_rate: FloatOrSeq | None = None,
-    head_rate: FloatOrSeq | None = None,
-    layer_decay: float = 1.0,
-    decay_biases_and_norms: bool = False,
-    beta1: FloatOrSeq = 0.9,
-    beta2: FloatOrSeq = 0.999,
-    eps: FloatOrSeq = 1e-8,
-    L2: FloatOrSeq = 0.0,
-    L2_is_weight_decay: bool = True,
-    grad_clip: FloatOrSeq = 1.0,
-    use_averages: bool = False,
-) -> "GroupedAdam":
-    """Build `spacy-spanft.GroupedAdam.v1`, for [training.optimizer].
+class GroupedAdam(Optimizer):
+    """thinc's Adam, with a rate and a weight decay for each group of parameters.
 
     It must know the pipeline: `spacy-spanft.freeze_transformer.v1` or
     `spacy-spanft.group_parameters.v1`, as [training.before_update], shows it. All rates
@@ -52,26 +38,6 @@ def grouped_adam(
     grad_clip (FloatOrSeq): The largest norm of a parameter's gradient; 0 for any.
     use_averages (bool): Whether to average the parameters, for the evaluation.
     """
-    expected = "above 0, and 1 at most"
-    check_number("layer_decay", layer_decay, lambda x: 0 < x <= 1, expected)
-    return GroupedAdam(
-        learn_rate,
-        transformer_rate=transformer_rate,
-        head_rate=head_rate,
-        layer_decay=layer_decay,
-        decay_biases_and_norms=decay_biases_and_norms,
-        beta1=beta1,
-        beta2=beta2,
-        eps=eps,
-        L2=L2,
-        L2_is_weight_decay=L2_is_weight_decay,
-        grad_clip=grad_clip,
-        use_averages=use_averages,
-    )
-
-
-class GroupedAdam(Optimizer):
-    """thinc's Adam, with a rate and a weight decay for each group of parameters."""
 
     # thinc locks its class in this way, too.
     __slots__ = [
@@ -87,14 +53,31 @@ class GroupedAdam(Optimizer):
         self,
         learn_rate: FloatOrSeq,
         *,
-        transformer_rate: FloatOrSeq | None,
-        head_rate: FloatOrSeq | None,
-        layer_decay: float,
-        decay_biases_and_norms: bool,
-        **settings: Any,
+        transformer_rate: FloatOrSeq | None = None,
+        head_rate: FloatOrSeq | None = None,
+        layer_decay: float = 1.0,
+        decay_biases_and_norms: bool = False,
+        beta1: FloatOrSeq = 0.9,
+        beta2: FloatOrSeq = 0.999,
+        eps: FloatOrSeq = 1e-8,
+        L2: FloatOrSeq = 0.0,
+        L2_is_weight_decay: bool = True,
+        grad_clip: FloatOrSeq = 1.0,
+        use_averages: bool = False,
     ) -> None:
-        """Make the optimizer; see `grouped_adam`."""
-        super().__init__(learn_rate, **settings)
+        """Build `spacy-spanft.GroupedAdam.v1`, for [training.optimizer]."""
+        expected = "above 0, and 1 at most"
+        check_number("layer_decay", layer_decay, lambda x: 0 < x <= 1, expected)
+        super().__init__(
+            learn_rate,
+            beta1=beta1,
+            beta2=beta2,
+            eps=eps,
+            L2=L2,
+            L2_is_weight_decay=L2_is_weight_decay,
+            grad_clip=grad_clip,
+            use_averages=use_averages,
+        )
         self.layer_decay = layer_decay
         self.decay_biases_and_norms = decay_biases_and_norms
         rates = {"transformer": transformer_rate, "head": head_rate}
@@ -142,11 +125,9 @@ class GroupedAdam(Optimizer):
             if not groups:
                 raise SpanftError(
                     "spacy-spanft.GroupedAdam.v1 does not know the parameter "
-                    f"{key[1]!r}. Show it the pipeline: put this into the config,\n\n"
-                    "    [training.before_update]\n    @callbacks = "
-                    '"spacy-spanft.group_parameters.v1"\n\nor in a training loop of '
-                    "your own, call spacy_spanft.training.regimes.bind(nlp) before the "
-                    "first update."
+                    f"{key[1]!r}. Set [training.before_update] to the callback "
+                    "spacy-spanft.group_parameters.v1, or in a training loop of your "
+                    "own, call spacy_spanft.training.regimes.bind(nlp)."
                 )
             if not self._groups:
                 self._warn_unused({group.part for group in groups.values()})

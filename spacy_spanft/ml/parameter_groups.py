@@ -8,7 +8,7 @@ from spacy.language import Language
 from thinc.api import Model, Shim
 from torch import nn
 
-from ...util._compat import torch_module
+from ..util._compat import torch_module
 
 Part = Literal["transformer", "head", "rest"]
 Key = tuple[int, str]

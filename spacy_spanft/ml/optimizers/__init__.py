@@ -1,1 +1,0 @@
-"""Optimizers, and which parameters belong to which part of a pipeline."""
