@@ -153,7 +153,7 @@ def _explained(
 ) -> "Iterator[Explanation]":
     """Explain texts, and raise for one that the pipeline would refuse."""
     from ..explanation import explain_pipe
-    from ..training.readers.classification import check_length
+    from ..training.readers.rows import check_length
 
     def short() -> Iterator[str]:
         for text in texts:

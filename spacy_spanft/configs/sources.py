@@ -15,13 +15,9 @@ from spacy.util import registry
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import SEPARATOR
 from ..training.gold import LEARNED, SCORE, DataSummary, has_score
-from ..training.readers.classification import (
-    DocBins,
-    is_docbins,
-    labels_of,
-    rows_from_dataset,
-)
+from ..training.readers.classification import is_docbins, labels_of
 from ..training.readers.entities import CONLL_ENDING, has_offsets
+from ..training.readers.rows import DocBins, rows_from_dataset
 from ..util.columns import ANSWERS, SETTINGS, find_columns, has_decimals
 from ..util.tables import read_table
 from .templates import REGRESSOR, TASKS

@@ -107,9 +107,13 @@ class _Frozen:
     def __init__(self, transformer: Model[Any, Any]) -> None:
         self.transformer, self.shim = transformer, shim_of(transformer)
         self.forward = forward_of(transformer)
-        # An update leaves zeros, with which Adam would continue by its momentum.
-        for parameter in torch_module(self.shim).parameters():
+        encoder = torch_module(self.shim)
+        # An encoder in which none requires a gradient keeps its vectors.
+        self.parameters = [p for p in encoder.parameters() if p.requires_grad]
+        for parameter in self.parameters:
+            # An update leaves zeros, with which Adam would continue by its momentum.
             parameter.grad = None
+            parameter.requires_grad_(False)
         set_forward(transformer, self.predict)
         self.shim.finish_update = self
 
@@ -121,4 +125,6 @@ class _Frozen:
     def __call__(self, optimizer: Any = None) -> None:
         """Undo the freezing, and update nothing."""
         set_forward(self.transformer, self.forward)
+        for parameter in self.parameters:
+            parameter.requires_grad_(True)
         del self.shim.finish_update

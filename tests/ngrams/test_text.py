@@ -95,7 +95,12 @@ def test_several_files_and_the_standard_input(tmp_path, monkeypatch):
         ("a", b"a\nb\xef\n", r"at byte 3 \(line 2\)", "a\nb\ufffd\n"),
         ("a", b"\xef\xbb\xbfok\n\xff", r"at byte 6 \(line 2\)", "ok\n\ufffd\n"),
         ("a", b"a\0 \0", r"holds a NUL byte at byte 1 \(line 1\)", "a\ufffd \ufffd\n"),
-        ("a.gz", gzip.compress(b"ab\xff", mtime=0), "byte 2 of the decompressed", "ab\ufffd\n"),
+        (
+            "a.gz",
+            gzip.compress(b"ab\xff", mtime=0),
+            "byte 2 of the decompressed",
+            "ab\ufffd\n",
+        ),
     ],
 )
 def test_bytes_that_are_not_text(name, data, message, replaced, tmp_path):

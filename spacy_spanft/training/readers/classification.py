@@ -1,7 +1,4 @@
-"""Corpora for text classification: single texts or pairs, with labels or scores.
-
-What all corpora share is here, too: spaCy's binary data, datasets, and cells of rows.
-"""
+"""Corpora for text classification: single texts or pairs, with labels or scores."""
 
 import math
 import re
@@ -9,22 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from spacy.language import Language
-from spacy.training import Corpus as DocBinCorpus
 from spacy.training import Example
 
 from ...errors import SpanftError, listed, shown
 from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
-from ...ngrams.text import load_split
 from ...util.tables import Format, Row, read_table
 from ...util.text_files import UTF8, ErrorHandling
 from ..gold import PLACE, SCORE
+from .rows import DocBins, Incomplete, cell_of, check_length, rows_from_dataset
 
 Corpus = Callable[[Language], Iterator[Example]]
-Incomplete = Literal["error", "skip"]
 NO_PATH = (
     "This corpus has no path. Set it in the config or on the command line: "
     "--paths.train train.tsv --paths.dev dev.tsv"
@@ -74,10 +69,14 @@ def table_corpus(
     score (Optional[str]): The column of a number, which becomes doc.cats["score"], in
         place of labels.
     separator (str): Stands between two texts; that of the pipeline's tokenizer.
-    format, header, errors, encoding: As in `spacy_spanft.util.tables.read_table`.
+    format (Optional[Literal["tsv", "csv", "jsonl", "parquet"]]): None goes by the
+        file's ending.
+    header (Optional[list[str]]): The names of the columns, if the file has no header.
+    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
     limit (int): Read only so many rows; 0 reads all.
     incomplete (Literal["error", "skip"]): Whether to raise for a row that lacks cells
         or its label, or to skip it, as needed with QQP and SNLI.
+    encoding (str): The encoding of the file, such as "latin-1".
     label_separator (Optional[str]): Stands between several labels in one cell, such as
         the comma in "sport,news".
     """
@@ -112,6 +111,8 @@ def dataset_corpus(
 
     name (str): Its name on the hub ("glue"), or a local folder.
     config (Optional[str]): Its configuration ("mrpc").
+    split (str): The split.
+    limit (int): Read only so many rows; 0 reads all.
     """
     columns = _Columns(text, text_pair, label, labels, score, separator, incomplete)
     read = partial(rows_from_dataset, name, config, split)
@@ -276,61 +277,3 @@ def labels_of(
             )
         names.add(name if new_names is None else new_names[name])
     return names
-
-
-class DocBins(DocBinCorpus):
-    """spaCy's reader of its binary data, with an error that names the file."""
-
-    def __call__(self, nlp: Language) -> Iterator[Example]:
-        """Read the Examples."""
-        try:
-            yield from super().__call__(nlp)
-        except Exception as error:  # zlib and msgpack raise various ones
-            raise SpanftError(
-                f"{shown(str(self.path))} cannot be read: it is no DocBin, or damaged."
-            ) from error
-
-
-def rows_from_dataset(
-    name: str, config: str | None = None, split: str = "train"
-) -> Iterator[Row]:
-    """Read a dataset. Class labels that it stores as numbers become their names."""
-    dataset = load_split(name, config, split, streaming=False)
-    # ClassLabel has names, alone or as the feature of a list.
-    features = {
-        column: getattr(feature, "feature", feature)
-        for column, feature in dataset.features.items()
-    }
-    for i, cells in enumerate(dataset):
-        for column, feature in features.items():
-            if hasattr(feature, "names"):
-                cells[column] = _named(cells[column], feature.names)
-        yield Row(f"Row {i}", cells)
-
-
-def cell_of(row: Row, setting: str, column: str) -> Any:
-    """Return one cell of a row; the setting that names the column is for the error."""
-    if column not in row.cells:
-        where = row.place[0].lower() + row.place[1:]
-        raise SpanftError(
-            f"There is no column {shown(column)} in {where}. It has: "
-            f"{listed(row.cells)}. Name the right one: {setting} = in a config, "
-            f'--{setting.replace("_", "-")} of a command, or "columns" in a task.json.'
-        )
-    return row.cells[column]
-
-
-def check_length(nlp: Language, text: str, place: str) -> None:
-    """Raise for a text that is longer than the pipeline accepts."""
-    if len(text) > nlp.max_length:
-        raise SpanftError(
-            f"{place} has {len(text):,} characters of text, and the pipeline takes "
-            f"{nlp.max_length:,} (nlp.max_length). Split it into several texts."
-        )
-
-
-def _named(value: Any, names: list[str]) -> Any:
-    if isinstance(value, list):
-        return [_named(item, names) for item in value]
-    # GLUE's test data has -1 where the label is secret.
-    return names[value] if isinstance(value, int) and value >= 0 else None

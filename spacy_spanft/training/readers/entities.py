@@ -16,13 +16,8 @@ from spacy.vocab import Vocab
 from ...errors import SpanftError, listed, shown
 from ...util.tables import Row, read_table
 from ...util.text_files import UTF8, ErrorHandling, lines_of
-from .classification import (
-    NO_PATH,
-    Corpus,
-    cell_of,
-    check_length,
-    rows_from_dataset,
-)
+from .classification import NO_PATH, Corpus
+from .rows import cell_of, check_length, rows_from_dataset
 
 # The cells of each line: the token first, its tag last.
 Sentence = list[list[str]]
@@ -71,7 +66,8 @@ def conll_corpus(
     spans_key (Optional[str]): A key in doc.spans for the entities too, for spancat. A
         Doc whose spans overlap has no entities then.
     limit (int): Read only so many Docs; 0 reads all.
-    errors, encoding: As in `spacy_spanft.util.tables.read_table`.
+    errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
+    encoding (str): The encoding of the file, such as "latin-1".
     """
     if path is None:
         raise SpanftError(NO_PATH)
