@@ -85,16 +85,14 @@ def init_cli(
         )
     for warning in made.warnings:
         report(f"⚠ {warning}")
-    if train is not None and not gpu and configs.is_here(name):
-        from ..configs.timing import duration, training_seconds
-
-        report(
-            f"ℹ Training takes about {duration(training_seconds(made))} on this CPU."
-        )
     file = "config.cfg" if output == "-" else output
     command = indent(configs.train_command(made.config, made.task, file), "  ")
     next_step = f"Train it with (for a GPU, add --gpu-id 0):\n{command}"
     _write(output, configs.config_text(made.config, made.task, file), next_step)
+    if train is not None and not gpu and configs.is_here(name):
+        from ..configs.timing import duration, training_seconds
+
+        report(f"ℹ It takes about {duration(training_seconds(made))} on this CPU.")
 
 
 def add_cli(

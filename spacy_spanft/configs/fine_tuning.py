@@ -55,7 +55,8 @@ def train(
     gpu_id (int): The GPU; -1 is the CPU.
     **settings: What else `task_config` takes, such as lang or dictionary, and task.
     """
-    if unknown := settings.keys() - {"task", *signature(task_config).parameters}:
+    known = {"task", *signature(task_config).parameters} - {"gpu", "files"}
+    if unknown := settings.keys() - known:
         raise TypeError(f"train() got an unexpected argument {unknown.pop()!r}")
     select_gpu(gpu_id)
     if transformer is not None:

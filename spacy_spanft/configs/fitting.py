@@ -21,10 +21,11 @@ _EPOCHS = 3
 _MOST_EPOCHS = 20
 _FEWEST_STEPS = 200
 # With so few texts, all are trained on, for a fixed number of small steps: those that
-# would be held out teach more than they tell. The rate is that of pairs and of scores.
-_FEW, _STEPS, _SMALL_BATCH, _LOW_RATE = 500, 150, 16, 2e-5
-# Up to so many texts, classifiers start from a probe.
-_MOST_PROBED = 2000
+# would be held out teach more than they tell.
+_FEW, _STEPS, _SMALL_BATCH = 500, 150, 16
+# Up to so many texts, classifiers start from a probe; those of pairs and of scores then
+# learn at this rate.
+_MOST_PROBED, _LOW_RATE = 2000, 2e-5
 _TOO_RARE = 2
 
 

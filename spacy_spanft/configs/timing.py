@@ -4,6 +4,7 @@ from itertools import islice
 from random import Random
 from time import perf_counter
 
+from spacy.training.loop import subdivide_batch
 from spacy.util import load_model_from_config, registry, resolve_dot_names
 
 from ..ml.parameter_groups import bind
@@ -36,7 +37,8 @@ def training_seconds(made: Made) -> float:
     for batch in (examples[:2], *batches):
         if batch is batches[0]:  # what comes before it takes longer
             before = perf_counter()
-        nlp.update(batch, sgd=optimizer, annotates=settings["annotating_components"])
+        for part in subdivide_batch(batch, settings["accumulate_gradient"]):
+            nlp.update(part, sgd=optimizer, annotates=settings["annotating_components"])
     step = (perf_counter() - before) / len(batches)
     n_train, n_dev = (len(summary.n_words) for summary in made.data.values())
     n_steps = settings["max_steps"]

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -22,9 +22,9 @@ from uuid import uuid4
 from tqdm import tqdm
 
 from ..errors import SpanftError, shown, visible
+from ..util.cluster import connect_ray
 from ..util.files import locked, write_whole
 from ..util.gpu import CPU
-from ..util.threads import connect_ray
 from .plan import LOG, MODEL, RESULT, Run
 
 # Trains, given arguments of `train_run`; the result is the exit code of the process.
@@ -211,7 +211,9 @@ def _failure(train: Train, arguments: dict[str, Any]) -> str:
         return f"it was killed by signal {-code}, perhaps because memory ran out"
     if code == 0 and (folder / RESULT).exists():
         return ""
-    log = (folder / LOG).read_text("utf8", errors="replace").split("\n")
+    log: list[str] = []
+    with suppress(OSError):  # on a machine that sees the folder later
+        log = (folder / LOG).read_text("utf8", errors="replace").split("\n")
     last = next((line.strip() for line in reversed(log) if line.strip()), "")
     return last or f"it ended with code {code}"
 

@@ -1,4 +1,4 @@
-"""The loss of SpanBERT, and the masked language model that begins with it."""
+"""The loss of SpanBERT, as an objective of any masked language model."""
 
 import math
 from collections.abc import Iterator
@@ -9,16 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoConfig
-from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
 
-from ..errors import SpanftError, check_setting
-from ..ml.encoder import safety
-from ..ml.encoder.loading import loading, longest_window
-from .collator import IGNORED, check_tokenizer
-
-# Longer sequences cost more than they are worth, unless somebody asks for them.
-_LONGEST = 512
+from .collator import IGNORED
 
 
 class Boundaries(NamedTuple):
@@ -239,48 +231,3 @@ def measure(prediction: Any) -> dict[str, float]:
         prefix = "" if name == "mlm" else f"{name}_"
         measured[f"{prefix}perplexity"] = math.exp(min(loss, 700))
     return measured
-
-
-def load_tokenizer(name: str, config: Any) -> Any:
-    """Load the tokenizer of a model."""
-    with loading(name):
-        tokenizer = safety.load_tokenizer(name, config)
-    check_tokenizer(tokenizer)
-    return tokenizer
-
-
-def load_config(name: str) -> Any:
-    """Load the config of a masked language model."""
-    with loading(name):
-        config = AutoConfig.from_pretrained(name, **safety.SAFE)
-        safety.remove_code(config)
-    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING or config.is_encoder_decoder:
-        raise SpanftError(
-            f"The model {name!r} is of type {config.model_type!r}, for which there is "
-            "no masked language model. Use an encoder such as BERT or RoBERTa."
-        )
-    return config
-
-
-def max_length_of(config: Any, tokenizer: Any, asked: int | None) -> int:
-    """Return the largest number of tokens of a sequence, special ones included."""
-    most = longest_window(tokenizer, config) or _LONGEST
-    length = min(most, _LONGEST) if asked is None else asked
-    least = tokenizer.num_special_tokens_to_add() + 1
-    is_right = least <= length <= most
-    check_setting("max_length", length, is_right, f"from {least} to {most}")
-    return int(length)
-
-
-def make_model(name: str, config: Any, sbo: bool, from_scratch: bool) -> Any:
-    """Make the model that is trained: a masked language model with the objective."""
-    model_class = with_objective(MODEL_FOR_MASKED_LM_MAPPING[type(config)], sbo)
-    if from_scratch:
-        return model_class(config)
-    with loading(name):
-        how = {"torch_dtype": "float32", "output_loading_info": True}
-        model, info = safety.load_model(model_class, name, config=config, **how)
-    safety.check_finite(model)
-    if any(key.startswith("boundary.") for key in info["missing_keys"]):
-        model.boundary.initialize()  # some models draw no weights of unknown layers
-    return model

@@ -189,16 +189,16 @@ def _make_trainer(
     from transformers import Trainer, set_seed
 
     from ..ngrams.dictionary import default_dictionary, read_dictionary
-    from . import objective
+    from . import objective, starting_model
     from .segments import Packer, Passes, StartPass, read_lines
 
     args = _arguments(output, settings)
     with args.main_process_first():  # the others find it in the cache
         how: Any = {"errors": settings.errors, "encoding": settings.encoding}
         lines = read_lines(files, settings.column, **how)
-        config = objective.load_config(source)
-        tokenizer = objective.load_tokenizer(source, config)
-        length = objective.max_length_of(config, tokenizer, settings.max_length)
+        config = starting_model.load_config(source)
+        tokenizer = starting_model.load_tokenizer(source, config)
+        length = starting_model.max_length_of(config, tokenizer, settings.max_length)
         dictionary = None
         if settings.masking == "ngrams":
             path, lang = settings.dictionary, settings.lang
@@ -218,7 +218,7 @@ def _make_trainer(
     args.eval_strategy = "steps" if held_out else "no"
     set_seed(args.seed)
     trainer = Trainer(
-        objective.make_model(source, config, settings.sbo, settings.from_scratch),
+        starting_model.make_model(source, config, settings.sbo, settings.from_scratch),
         args,
         SpanMaskingCollator(tokenizer, settings.masking, settings.share, settings.seed),
         train_dataset=train,

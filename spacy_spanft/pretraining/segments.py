@@ -12,8 +12,9 @@ from transformers import TrainerCallback
 
 from ..errors import SpanftError
 from ..ngrams.text import texts_of_table
+from ..util.files import check_exists
 from ..util.tables import format_of
-from ..util.text_files import UTF8, ErrorHandling, checked_files, lines_of
+from ..util.text_files import UTF8, ErrorHandling, lines_of
 from .collator import NO_WORD, tells_words, words_in
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def read_lines(
     from datasets import Dataset
     from datasets.exceptions import DatasetGenerationError
 
-    paths = [str(Path(path).absolute()) for path in checked_files(files)]
+    for path in files:
+        check_exists(path)
+    paths = [str(Path(path).absolute()) for path in files]
     # What names the copy in the cache: a file may have been changed.
     times = [os.stat(path).st_mtime_ns for path in paths]
     how = {"errors": errors, "encoding": encoding}

@@ -21,13 +21,14 @@ from ..configs.sources import table_columns
 from ..errors import SpanftError, shown
 from ..ml.pairs import SEPARATOR
 from ..util import SEGMENTER, WRITER
+from ..util.cluster import connect_ray
 from ..util.columns import find_columns
 from ..util.files import check_source, check_target, digest_of
 from ..util.gpu import CPU
 from ..util.pipelines import load
 from ..util.tables import Format, columns_of
 from ..util.text_files import UTF8, ErrorHandling
-from ..util.threads import connect_ray, obey_parent, results_in_order
+from ..util.threads import obey_parent, results_in_order
 from . import row_files
 from .parts import Parts
 from .row_files import PREFIX, Shape, Source, read_parts

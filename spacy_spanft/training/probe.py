@@ -26,7 +26,7 @@ Floats = NDArray[np.float32]
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, and scores, is mostly known, and stays as it is.
-SHARE = 0.2
+SHRUNK_TO = 0.2
 _MOST_TEXTS = 2000
 _LEAST_DEVIATION = 1e-6
 _N_FOLDS = 5
@@ -68,7 +68,7 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
         exclusive = not model.attrs["multi_label"]
         X = _features(nlp, name, [example.predicted for example in labeled])
         probe = fit_probe(X, Y.astype("f"), exclusive=exclusive)
-        share = 1.0 if is_scored or "separator" in model.attrs else SHARE
+        share = 1.0 if is_scored or "separator" in model.attrs else SHRUNK_TO
         output = model.get_ref("output_layer")
         for key, value in (("W", probe.W), ("b", probe.b)):
             array: Any = share * value

@@ -108,7 +108,7 @@ class _Frozen:
         self.transformer, self.shim = transformer, shim_of(transformer)
         self.forward = forward_of(transformer)
         encoder = torch_module(self.shim)
-        # An encoder in which none requires a gradient keeps its vectors.
+        # The vectors of an encoder are kept if no parameter requires a gradient.
         self.parameters = [p for p in encoder.parameters() if p.requires_grad]
         for parameter in self.parameters:
             # An update leaves zeros, with which Adam would continue by its momentum.

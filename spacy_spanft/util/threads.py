@@ -5,13 +5,9 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from multiprocessing import parent_process
 from threading import Thread
-from typing import Any, TypeVar
-
-from ..errors import SpanftError
-from . import require
+from typing import TypeVar
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -74,38 +70,3 @@ def _wait_for_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-@contextmanager
-def connect_ray(address: str | None, n_cpus: int) -> Iterator[Any]:
-    """Yield `ray`, connected to a cluster, or to a new one that ends with the block.
-
-    An error in a task is raised as it was there, and a lost task as a SpanftError.
-
-    address (Optional[str]): The cluster (HOST:PORT); None for the one that this process
-        is connected to, that in $RAY_ADDRESS, or a new one of n_cpus.
-    """
-    require("Working on a cluster", "ray")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray
-
-    address = address or os.environ.get("RAY_ADDRESS")
-    is_ours = not ray.is_initialized()
-    if is_ours:
-        new = {} if address else {"num_cpus": n_cpus, "include_dashboard": False}
-        try:
-            ray.init(
-                address or "local", log_to_driver=False, logging_level="ERROR", **new
-            )
-        except Exception as error:  # Ray raises various ones
-            message = f"Ray cannot be reached at {address or 'this machine'}: {error}"
-            raise SpanftError(message) from error
-    try:
-        yield ray
-    except ray.exceptions.RayTaskError as error:
-        raise error.cause from None
-    except ray.exceptions.RayError as error:
-        raise SpanftError(f"Ray lost a task: {error}") from error
-    finally:
-        if is_ours:
-            ray.shutdown()

@@ -18,7 +18,7 @@ from spacy_spanft.ml.encoder.loading import (
     encoder_to_bytes,
     load_encoder,
 )
-from spacy_spanft.pretraining import objective
+from spacy_spanft.pretraining import starting_model
 
 from ..tiny import encoder_config, make_pipeline
 
@@ -246,10 +246,10 @@ def test_an_encoder_of_a_folder_that_needs_code_is_refused(evil, reason):
 
 
 def pretrain(folder, has_tokenizer=True):
-    config = objective.load_config(str(folder))
+    config = starting_model.load_config(str(folder))
     if has_tokenizer:
-        objective.load_tokenizer(str(folder), config)
-    objective.make_model(str(folder), config, has_tokenizer, False)
+        starting_model.load_tokenizer(str(folder), config)
+    starting_model.make_model(str(folder), config, has_tokenizer, False)
 
 
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol")

@@ -182,7 +182,7 @@ def _is_left_out(row: Row, columns: _Columns) -> bool:
     if columns.incomplete == "error" or column is None:
         return False
     value = cell_of(row, "label", column)
-    return _is_missing(value) or value == "-"  # as in SNLI
+    return _is_missing(value) or str(value).strip() == "-"  # as in SNLI
 
 
 def _is_missing(value: Any) -> bool:
