@@ -16,7 +16,7 @@ from spacy.language import Language
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as run_training
 
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, meant, shown
 from ..util.files import write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
@@ -57,7 +57,9 @@ def train(
     """
     known = {"task", *signature(task_config).parameters} - {"gpu", "files"}
     if unknown := settings.keys() - known:
-        raise TypeError(f"train() got an unexpected argument {unknown.pop()!r}")
+        name = unknown.pop()
+        hint = meant(name, [*known, *signature(train).parameters])
+        raise TypeError(f"train() got an unexpected argument {name!r}.{hint}")
     select_gpu(gpu_id)
     if transformer is not None:
         check_encoder(str(transformer))

@@ -49,6 +49,8 @@ def fit_to_data(
             parts = {"train": "training part", "dev": "held-out part"}
             names = {part: f"{train} ({name})" for part, name in parts.items()}
         data = {part: summarize(config, task, part) for part in names}
+    if not any(data["train"].n_words):
+        raise SpanftError(f"All texts of {shown(train)} are empty.")
     _check_labels(data["train"], task, train)
     is_seen = data["train"] is data["dev"]
     notes = [data[part].describe(names[part]) for part in names if not is_seen]
@@ -129,7 +131,7 @@ def _fit_steps(config: Config, data: DataSummary, is_few: bool, dev: str | None)
         steps = epochs * ceil(per_epoch / frequency) * frequency
         training["patience"] = steps // 2
         note += f"{counted(epochs, 'epoch')} ({steps:,} steps), and evaluates every "
-        note += f"{frequency:,} steps"
+        note += "step" if frequency == 1 else f"{frequency:,} steps"
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
     return f"{note}."
 

@@ -264,14 +264,16 @@ def check_labels(
     fewest (int): The number of rows of which each may not have another label.
     """
     source, doubts = shown(path), []
-    joined = {x: n for x, n in labels.items() if _SEVERAL.search(x)}
-    if 2 * sum(joined.values()) > n_rows:
-        label = max(joined, key=lambda x: joined[x])
-        mark = _SEVERAL.search(label)[1]  # type: ignore[index]
-        doubts.append(
-            f"Most labels of {source} look like {shown(label)}. If these are several "
-            f'labels, add --label-separator "{mark}".'
-        )
+    joined = {x: match[1] for x in labels if (match := _SEVERAL.search(x))}
+    are_most = 2 * sum(labels[x] for x in joined) > n_rows
+    for label, mark in joined.items():
+        parts = {part.strip() for part in label.split(mark)}
+        if are_most or parts <= labels.keys():
+            doubts.append(
+                f"Labels of {source} look like {shown(label)}. If these are several "
+                f'labels, add --label-separator "{mark}".'
+            )
+            break
     if has_decimals(x.replace(",", ".") for x in labels) or _are_steps(labels):
         doubts.append(
             f"The labels of {source} are numbers, such as {next(iter(labels))}. If "

@@ -1,6 +1,5 @@
 """Several trained pipelines, grouped into arms, on the same test data."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from ..errors import ComparisonError, listed, shown
+from ..errors import ComparisonError
 from ..util import require
 from ..util.pipelines import check_pipeline
 from .measuring import (
@@ -19,6 +18,7 @@ from .measuring import (
     is_written,
     measure,
     run_in_subprocess,
+    warn_of_unknown,
 )
 from .significance import (
     Difference,
@@ -168,12 +168,7 @@ def compare(
     _check_alike(runs)
     first = next(iter(runs.values()))[0]
     check_texts(first.texts, str(data))
-    if first.unknown:
-        warnings.warn(
-            f"{shown(str(data))} has the labels {listed(first.unknown)}, which the "
-            "pipelines cannot predict.",
-            stacklevel=2,
-        )
+    warn_of_unknown(first.unknown, str(data))
     compared = _arms(runs, n_resamples)
     notes = {arm.name: arm.runs[0].note for arm in compared if arm.runs[0].note}
     return Comparison(first.metric, str(data), len(first.texts), compared, notes)

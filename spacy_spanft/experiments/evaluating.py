@@ -11,7 +11,7 @@ from wasabi.tables import table
 
 from ..errors import visible
 from ..training.gold import cats_in, entities_in, has_score, spans_in
-from .measuring import check_labels, check_texts, join
+from .measuring import check_labels, check_texts, join, warn_of_unknown
 from .metrics import NOTHING, metric_of
 from .task_data import read_examples
 
@@ -69,6 +69,8 @@ def evaluate(
     gold = Counter(x for e in examples for x in _labels_of(e.reference, prefix))
     right = [answer for answer, _ in pairs]
     check_labels(metric, nlp.meta["name"], data, right, gold.keys())
+    if metric.labels:
+        warn_of_unknown(gold.keys() - {*metric.labels}, data)
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
     confusions: Counter[tuple[str, str]] = Counter()
     factories = [nlp.get_pipe_meta(name).factory for name in nlp.pipe_names]

@@ -306,6 +306,16 @@ def check_labels(
         )
 
 
+def warn_of_unknown(labels: Iterable[str], data: str) -> None:
+    """Warn of labels of the data that a classifier cannot predict."""
+    if names := sorted(labels):
+        warnings.warn(
+            f"{shown(data)} has labels that are never predicted: {listed(names)}. "
+            "Accuracy counts their texts as wrong; F scores leave them out.",
+            stacklevel=3,
+        )
+
+
 def n_parameters(nlp: Language) -> int:
     """Count the weights of a pipeline, those of its transformer included."""
     total = 0

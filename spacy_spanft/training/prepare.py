@@ -63,8 +63,8 @@ def _prepare(probe: bool, nlp: Language) -> None:
     weights = config.get("training", {}).get("score_weights") or {}
     if weights and not any(weights.values()):
         print(
-            "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, and "
-            "the last state is the best one.",
+            "ℹ No score has a weight, as when nothing is held out: scores are those of "
+            "training texts, SCORE stays 0, and model-best is the last state.",
             file=sys.stderr,
         )
 

@@ -332,6 +332,10 @@ def test_spacy_checks_what_is_written(bert):
     ("labels", "message"),
     [
         (["Good", "good.", "bad"], "only in case or punctuation: 'Good', 'good.'"),
+        (
+            ["a", "b", "a|b"],
+            "look like 'a|b'. If these are several labels, add ",
+        ),
         (["1", "3", "2"], "are numbers, such as 1. If these are scores, use --score"),
         (["1,5", "2"], "are numbers, such as 1,5. If these are scores, use --score"),
         (["3", "1", "4"], ""),

@@ -1,6 +1,7 @@
 """The metrics of comparisons: against spaCy's Scorer, and which one is the default."""
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -208,7 +209,9 @@ def test_evaluate_scores_as_spacy_does(factory, names, tmp_path):
     DocBin(docs=docs).to_disk(tmp_path / "gold.spacy")
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
     nlp.initialize((lambda: examples) if is_number else None)
-    evaluation = evaluate(nlp, str(tmp_path / "gold.spacy"))
+    warned = pytest.warns(UserWarning, match="labels that are never predicted: 'new'")
+    with warned if factory.startswith("textcat") else nullcontext():
+        evaluation = evaluate(nlp, str(tmp_path / "gold.spacy"))
     expected = nlp.evaluate(examples)
     prefix = {"spancat": "spans_sc", "ner": "ents"}.get(factory, "cats")
     scores = {name: expected[f"{prefix}_{name}"] for name in names}
