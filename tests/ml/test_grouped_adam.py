@@ -300,7 +300,7 @@ def test_as_one_by_one(bert, monkeypatch, make_optimizer, grad_clip, frozen_at):
 
 
 def of_encoder(state):
-    """Give what an optimizer knows of each weight of the encoder, by its name."""
+    """Return what an optimizer knows of each weight of the encoder, by its name."""
     return {name: value for (_, name), value in state.items() if "." in name}
 
 
