@@ -30,12 +30,21 @@ def arguments(folder: Path, seed: int, **settings: Any) -> Any:
     return TrainingArguments(str(folder / "trainer"), seed=seed, **quiet, **settings)
 
 
+def fitted(model: Any, how: Any, rows: Rows, collator: Any) -> Any:
+    """Return a Trainer that has trained a model."""
+    from transformers import Trainer
+
+    trainer = Trainer(model, how, train_dataset=rows, data_collator=collator)  # type: ignore[arg-type]
+    trainer.train()
+    return trainer
+
+
 def trainer_texts(
     train: Rows, test: Rows, encoder: str, seed: int, folder: Path
 ) -> list[Any]:
     """Classify texts as transformers' run_glue.py: 3 epochs, 2e-5, batches of 32."""
     from transformers import AutoModelForSequenceClassification as Model
-    from transformers import AutoTokenizer, DataCollatorWithPadding, Trainer, set_seed
+    from transformers import AutoTokenizer, DataCollatorWithPadding, set_seed
 
     set_seed(seed)
     labels = sorted({row["label"] for row in train})
@@ -46,14 +55,13 @@ def trainer_texts(
         known = row["label"] in labels
         return {**inputs, "labels": labels.index(row["label"]) if known else 0}
 
-    trainer = Trainer(
+    trainer = fitted(
         Model.from_pretrained(encoder, num_labels=len(labels)),
         arguments(folder, seed, learning_rate=2e-5, per_device_train_batch_size=32),
-        train_dataset=[encode(row) for row in train],  # type: ignore[arg-type]
-        data_collator=DataCollatorWithPadding(tokenizer),
+        [encode(row) for row in train],
+        DataCollatorWithPadding(tokenizer),
     )
-    trainer.train()
-    logits: Any = trainer.predict([encode(row) for row in test]).predictions  # type: ignore[arg-type]
+    logits = trainer.predict([encode(row) for row in test]).predictions
     return [labels[i] for i in logits.argmax(axis=1)]
 
 
@@ -65,7 +73,6 @@ def trainer_tokens(
     from transformers import (
         AutoTokenizer,
         DataCollatorForTokenClassification,
-        Trainer,
         set_seed,
     )
 
@@ -87,15 +94,14 @@ def trainer_tokens(
             before = word
         return {**inputs, "labels": truth}
 
-    trainer = Trainer(
+    trainer = fitted(
         Model.from_pretrained(encoder, num_labels=len(tags)),
         arguments(folder, seed, learning_rate=5e-5, per_device_train_batch_size=8),
-        train_dataset=[encode(row) for row in train],  # type: ignore[arg-type]
-        data_collator=DataCollatorForTokenClassification(tokenizer),
+        [encode(row) for row in train],
+        DataCollatorForTokenClassification(tokenizer),
     )
-    trainer.train()
     rows = [encode(row) for row in test]
-    logits: Any = trainer.predict(rows).predictions  # type: ignore[arg-type]
+    logits = trainer.predict(rows).predictions
     answers = []
     for scores, row, encoded in zip(logits, test, rows, strict=True):
         firsts = np.flatnonzero(np.array(encoded["labels"]) != -100)

@@ -4,6 +4,7 @@ from itertools import islice
 from random import Random
 from time import perf_counter
 
+from spacy.training import Example
 from spacy.training.loop import subdivide_batch
 from spacy.util import load_model_from_config, registry, resolve_dot_names
 
@@ -33,21 +34,24 @@ def training_seconds(made: Made) -> float:
     bind(nlp)
     batcher = registry.resolve({"batcher": settings["batcher"]})["batcher"]
     batches = list(islice(batcher(examples), 2))
-    n_texts = sum(map(len, batches))
-    for batch in (examples[:2], *batches):
-        if batch is batches[0]:  # what comes before it takes longer
-            before = perf_counter()
+
+    def update(batch: list[Example]) -> None:
         for part in subdivide_batch(batch, settings["accumulate_gradient"]):
             nlp.update(part, sgd=optimizer, annotates=settings["annotating_components"])
-    step = (perf_counter() - before) / len(batches)
+
+    update(examples[:2])  # the first step takes longer
+    before = perf_counter()
+    for batch in batches:
+        update(batch)
+    steps = perf_counter() - before
     n_train, n_dev = (len(summary.n_words) for summary in made.data.values())
     n_steps = settings["max_steps"]
     n_evaluations = 1 + n_steps // settings["eval_frequency"]
     n_predicted = n_evaluations * n_dev
     if made.config["initialize"]["after_init"].get("probe"):
         n_predicted += n_train
-    per_text = step * len(batches) / n_texts * _SHARE_OF_PREDICTION
-    seconds = n_steps * step + n_predicted * per_text
+    per_text = _SHARE_OF_PREDICTION * steps / sum(map(len, batches))
+    seconds = n_steps * steps / len(batches) + n_predicted * per_text
     return seconds + _SECONDS_OF_IMPORTS + before - start
 
 

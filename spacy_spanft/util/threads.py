@@ -1,4 +1,4 @@
-"""Several items at a time: in threads, in processes that end with this one, on Ray."""
+"""Several items at a time: ahead in threads, or in processes that end with this one."""
 
 import os
 import signal
