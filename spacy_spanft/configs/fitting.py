@@ -1,5 +1,6 @@
 """Fits a config to its data: epochs, windows, and the range of scores."""
 
+from difflib import get_close_matches
 from math import ceil, floor
 
 from confection import Config
@@ -68,10 +69,14 @@ def fit_to_data(
     if not is_seen and (n_both := len(data["train"].texts & data["dev"].texts - {""})):
         both = f"Texts of {names['dev']} that are also trained on"
         warnings.append(f"{both}: {n_both:,}. Its scores will be inflated.")
-    if rare := sorted(x for x, n in data["train"].labels.items() if n <= _TOO_RARE):
+    labels = data["train"].labels
+    if rare := sorted(x for x, n in labels.items() if n <= _TOO_RARE):
+        near = (get_close_matches(x, labels.keys() - {*rare}, 1, 0.8) for x in rare)
+        typos = [f"{a!r} for {b[0]!r}" for a, b in zip(rare, near, strict=True) if b]
         warnings.append(
             f"Labels with one or two {'texts' if is_text else 'examples'}, which are "
             f"too few to learn: {listed(rare)}."
+            + (f" Is {typos[0]} a misspelling?" if typos else "")
         )
     if unseen := sorted(data["dev"].labels.keys() - data["train"].labels.keys()):
         only = f"These labels occur only in {names['dev']} and cannot be learned"

@@ -68,7 +68,8 @@ def evaluate(
     prefix = "cats" if metric.name.startswith("cats_") else prefix
     gold = Counter(x for e in examples for x in _labels_of(e.reference, prefix))
     right = [answer for answer, _ in pairs]
-    check_labels(metric, nlp.meta["name"], data, right, gold.keys())
+    name = str(nlp.path or nlp.meta["name"])
+    check_labels(metric, name, data, right, gold.keys())
     if metric.labels:
         warn_of_unknown(gold.keys() - {*metric.labels}, data)
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}

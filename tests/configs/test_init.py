@@ -192,14 +192,15 @@ def test_a_table_is_read_with_its_columns():
 
 
 def test_few_texts_are_all_trained_on():
-    rows = [*texts(500), {"text": "text", "label": "rare"}]
+    labels = ["positive", "negative"]
+    rows = [*texts(500, labels), {"text": "text", "label": "postive"}]
     for n_rows, n_dev, steps, frequency in ((500, 500, 150, 150), (501, 100, 208, 13)):
         write("t.jsonl", rows[-n_rows:])
         made = config_for_data("t.jsonl")
         is_few = n_rows == n_dev
         assert ("holds none out" in made.changes[0]) == is_few
         assert ("t.jsonl (held-out part): 100 texts" in made.notes[-1]) != is_few
-        rare = "one or two texts, which are too few to learn: 'rare'"
+        rare = "'postive'. Is 'postive' for 'positive' a misspelling?"
         assert rare in made.warnings[0]
         assert len(made.data["dev"].n_words) == n_dev
         training = made.config["training"]

@@ -227,8 +227,8 @@ def _label_cell(row: Row, setting: str, column: str) -> Any:
     if _is_missing(value):
         raise SpanftError(
             f"{row.place} has no label: column {shown(column)} holds {shown(value)}. "
-            'Remove such rows, skip them (incomplete = "skip"), or read the texts '
-            "alone (label = null)."
+            'Remove such rows, or skip them: incomplete = "skip" in the blocks '
+            "[corpora] of a config."
         )
     return value
 
