@@ -21,9 +21,10 @@ _SHARE_LONG = 0.05
 _EPOCHS = 3
 _MOST_EPOCHS = 20
 _FEWEST_STEPS = 200
-# With so few texts, all are trained on, for a fixed number of small steps: those that
-# would be held out teach more than they tell.
-_FEW, _STEPS, _SMALL_BATCH = 500, 150, 16
+# With so few texts, all are trained on, in small steps: those that would be held out
+# teach more than they tell.
+_FEW = 500
+_TEXT_STEPS, _TEXT_BATCH, _TOKEN_BATCH = 150, 16, 8
 # Up to so many texts, classifiers start from a probe; those of pairs and of scores then
 # learn at this rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
@@ -40,7 +41,7 @@ def fit_to_data(
         words, what may spoil a training, and what was set for them.
     """
     is_text = TASKS[task].component in _OF_TEXTS
-    is_few = is_text and count_rows(config, _FEW + 1) <= _FEW
+    is_few = count_rows(config, _FEW + 1) <= _FEW
     names = {"train": train, "dev": dev or ""}
     if dev is None and is_few:
         train_on_all(config)
@@ -56,12 +57,17 @@ def fit_to_data(
     is_seen = data["train"] is data["dev"]
     notes = [data[part].describe(names[part]) for part in names if not is_seen]
     notes = notes or [data["train"].describe(train)]
-    if is_text and len(data["train"].n_words) <= _MOST_PROBED:
+    n_texts = len(data["train"].n_words)
+    if is_text and n_texts <= _MOST_PROBED:
         config["initialize"]["after_init"]["probe"] = True
         if task not in ("textcat", "textcat_multilabel"):
             config["training"]["optimizer"]["learn_rate"]["initial_rate"] = _LOW_RATE
+    if is_few:
+        steps = _fit_few_steps(config, n_texts, is_text, has_dev=dev is not None)
+    else:
+        steps = _fit_steps(config, n_texts)
     changes = (
-        _fit_steps(config, data["train"], is_few, dev),
+        steps,
         _fit_window(config, task, data["train"]),
         _fit_range(config, task, [*data["train"].scores, *data["dev"].scores]),
     )
@@ -116,29 +122,42 @@ def _check_labels(data: DataSummary, task: str, path: str) -> None:
         )
 
 
-def _fit_steps(config: Config, data: DataSummary, is_few: bool, dev: str | None) -> str:
-    """Set how long a config trains, and when it evaluates."""
-    training, n_texts = config["training"], len(data.n_words)
-    note = f"{counted(n_texts, 'training text')}: the config trains for "
-    if is_few:
-        steps, frequency = _STEPS, _STEPS if dev is None else _STEPS // 3
-        training["batcher"]["size"] = _SMALL_BATCH
-        note += f"{steps} steps of {_SMALL_BATCH} texts"
-        if dev is None:
-            note += (
-                ", and holds none out. Its scores are of the texts that it has seen; "
-                "add --dev for others"
-            )
-    else:
-        per_epoch = ceil(n_texts / training["batcher"]["size"])
-        epochs = fitting_epochs(config, n_texts)
-        frequency = ceil(per_epoch / ceil(per_epoch / MOST_STEPS))
-        steps = epochs * ceil(per_epoch / frequency) * frequency
-        training["patience"] = steps // 2
-        note += f"{counted(epochs, 'epoch')} ({steps:,} steps), and evaluates every "
-        note += "step" if frequency == 1 else f"{frequency:,} steps"
+def _fit_few_steps(
+    config: Config, n_texts: int, is_text: bool, *, has_dev: bool
+) -> str:
+    """Set a number of small steps, the last of which is evaluated."""
+    training, size, steps = config["training"], _TEXT_BATCH, _TEXT_STEPS
+    if not is_text:
+        size = _TOKEN_BATCH
+        steps = fitting_epochs(config, n_texts) * ceil(n_texts / size)
+    frequency = ceil(steps / 3) if has_dev else steps
+    steps = ceil(steps / frequency) * frequency
+    training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
+    note = f"{counted(n_texts, 'training text')}: the config trains for {steps} steps "
+    note += f"of {size} texts"
+    if not has_dev:
+        note += (
+            ", and holds none out. Its scores are of the texts that it has seen; add "
+            "--dev for others"
+        )
     return f"{note}."
+
+
+def _fit_steps(config: Config, n_texts: int) -> str:
+    """Set how long a config trains, and when it evaluates."""
+    training = config["training"]
+    per_epoch = ceil(n_texts / training["batcher"]["size"])
+    epochs = fitting_epochs(config, n_texts)
+    frequency = ceil(per_epoch / ceil(per_epoch / MOST_STEPS))
+    steps = epochs * ceil(per_epoch / frequency) * frequency
+    training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
+    training["patience"] = steps // 2
+    often = "step" if frequency == 1 else f"{frequency:,} steps"
+    return (
+        f"{counted(n_texts, 'training text')}: the config trains for "
+        f"{counted(epochs, 'epoch')} ({steps:,} steps), and evaluates every {often}."
+    )
 
 
 def _fit_window(config: Config, task: str, data: DataSummary) -> str | None:

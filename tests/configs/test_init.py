@@ -212,6 +212,18 @@ def test_few_texts_are_all_trained_on():
     assert made.config["training"]["eval_frequency"] == 16
 
 
+def test_few_sentences_are_all_trained_on_in_small_steps():
+    rows = [{"text": f"I saw Ann {i}", "label": [[6, 9, "PER"]]} for i in range(100)]
+    write("t.jsonl", rows)
+    for dev, frequency in ((None, 260), ("t.jsonl", 87)):
+        made = config_for_data("t.jsonl", dev)
+        assert "260 steps of 8 texts" in made.changes[0] or dev
+        training = made.config["training"]
+        assert training["batcher"]["size"] == 8
+        assert training["eval_frequency"] == frequency
+        assert training["max_steps"] % frequency == 0
+
+
 @pytest.mark.parametrize(
     ("task", "columns", "options"),
     [
