@@ -84,7 +84,7 @@ def step(build, ops, rows, lengths, dY=None):
 
 
 @pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.parametrize("lengths", [[3, 1, 7], [0, 2, 0, 5], [0, 0], [40] * 32])
+@pytest.mark.parametrize("lengths", [[0, 2, 0, 5], [0, 0], [40] * 32])
 def test_layers(gpu, name, lengths):
     build = LAYERS[name]
     rows = np.random.default_rng(2).normal(size=(sum(lengths), 48)).astype("f")
@@ -109,19 +109,6 @@ def test_rows_of_half_precision(gpu):
     backprop(Y)
     np.testing.assert_allclose(numbers(Y), 1.0, rtol=1e-6)
     assert [str(rows.dtype) for rows in (Y, *taken)] == ["float32", *["float16"] * 2]
-
-
-def test_memory_is_shared_with_torch(gpu):
-    """An array that goes to PyTorch and back is the same memory all along."""
-    from thinc.api import torch2xp, xp2torch
-
-    array = gpu.alloc2f(4, 3)
-    tensor = xp2torch(array)
-    assert tensor.is_cuda
-    assert tensor.data_ptr() == array.data.ptr
-    assert torch2xp(tensor).data.ptr == array.data.ptr
-    tensor += 1
-    assert float(array.sum()) == 12
 
 
 POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1"}

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import spacy
-from spacy.training import Example
 from spacy.util import load_config
 
 from spacy_spanft import join_pair
@@ -63,22 +62,3 @@ def test_vectors_are_those_of_hugging_face(encoder):
             expected = model(**inputs).last_hidden_state[0].numpy()
         vectors = data.model_output.last_hidden_state[0][: len(expected)]
         np.testing.assert_allclose(vectors, expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("arm", ["baseline", "spanft"])
-def test_learns_from_few_texts(encoder, arm):
-    good = ["a wonderful film", "great fun", "I loved it", "simply brilliant"]
-    bad = ["a terrible film", "no fun at all", "I hated it", "simply awful"]
-    nlp = make(f"textcat_{arm}", encoder)
-    pairs = [*((text, 1.0) for text in good), *((text, 0.0) for text in bad)]
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"cats": {"A": a, "B": 1.0 - a}})
-        for text, a in pairs
-    ]
-    optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 1e-4
-    annotates = [name for name in nlp.pipe_names if name == "span_segmenter"]
-    for _ in range(25):
-        nlp.update(examples, sgd=optimizer, annotates=annotates)
-    assert nlp("what a lovely and moving film").cats["A"] > 0.5
-    assert nlp("what a boring and stupid film").cats["B"] > 0.5

@@ -49,14 +49,7 @@ def test_counting_without_polars(here, monkeypatch, text, capsys):
     rows = rows_of(output, "time")
     assert rows["polars_group_by"] == []
     assert len(rows["ours"]) == len(rows["nltk_everygrams"]) == 4
-    assert rows_of(output, "memory")["ours"] == [
-        "1 MB",
-        "1 MB-1 MB",
-        "1.00",
-        "1.00-1.00",
-    ]
     assert "the same as ours: True" in output
-    assert "polars_group_by:" not in output
 
 
 def test_the_encoder_against_a_plain_loop(bert, tmp_path, monkeypatch, capsys):

@@ -32,7 +32,6 @@ def test_the_type_of_the_first_entity(data):
     ("pipeline", "regime", "segmentation", "rate"),
     [
         ("types", "head-first", "spans", regimes.RATE),
-        ("score", "everything", "spans", 2e-5),
         ("spancat", "head-first", "none", regimes.RATE),
     ],
 )

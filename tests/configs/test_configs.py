@@ -1,7 +1,5 @@
 """The configs: each one is whole, trains, and differs from its peer in one thing."""
 
-from zipfile import ZipFile
-
 import pytest
 import spacy
 from spacy.training.initialize import init_nlp
@@ -10,10 +8,8 @@ from spacy.util import load_config
 from spacy_spanft import join_pair
 from spacy_spanft.errors import SpanftError
 
-from .. import interpreter
 from ..commands import run
 from ..made_configs import CONFIGS
-from ..scale.trained import wheel_of
 from ..training.regimes import encoders
 from .conftest import flat
 
@@ -84,8 +80,6 @@ def test_two_phases_differ_in_the_regime_only():
     assert all(key.startswith(allowed) for key in changed), changed
     # What both optimizers know is the same.
     assert changed & {*one_phase} == {"training.optimizer.@optimizers"}
-    assert two_phases["training.optimizer.learn_rate.start_share"] == 0.1
-    assert two_phases["training.optimizer.head_rate.initial_rate"] == 1e-3
 
 
 def test_single_texts_train(single, bert, tmp_path):
@@ -93,20 +87,6 @@ def test_single_texts_train(single, bert, tmp_path):
     assert nlp.resume_training().learn_rate == 0.0  # at the first step of the warm-up
     assert nlp("a very good film").cats["A"] > 0.5
     assert nlp("new york was bad").cats["B"] > 0.5
-    check_package(nlp, tmp_path)
-
-
-def check_package(nlp, folder):
-    """Package a pipeline as a user gets it, and load it in another folder."""
-    expected = nlp("a very good film in new york").cats
-    run("package", "out/model-best", ".", "--build", "none", "--name", "x", cwd=folder)
-    with ZipFile(wheel_of(next(folder.glob("en_x-*")))) as wheel:
-        wheel.extractall(folder / "elsewhere")
-    (folder / "out").rename(folder / "gone")
-    code = "import en_x; print(en_x.load()('a very good film in new york').cats['A'])"
-    done = interpreter.run("-c", code, cwd=folder / "elsewhere")
-    assert done.returncode == 0, done.stderr
-    assert float(done.stdout) == pytest.approx(expected["A"], abs=1e-5)
 
 
 def test_scores_of_pairs_train(paired, bert, tmp_path):
@@ -117,17 +97,12 @@ def test_scores_of_pairs_train(paired, bert, tmp_path):
     assert score > 0.5 > nlp("new york [SEP] it is a city").cats["score"]
 
 
-@pytest.mark.parametrize(("head", "arm"), [("ner", "windows"), ("spancat", "spanft")])
-def test_entities_and_spans_train(head, arm, entities, bert, tmp_path):
-    config = CONFIGS / f"{head}_{arm}.cfg"
+def test_spans_train(entities, bert, tmp_path):
+    config = CONFIGS / "spancat_spanft.cfg"
     nlp = train(config, entities, bert, tmp_path, n_steps=40)
-    is_spancat = head == "spancat"
-    score = "spans_sc_f" if is_spancat else "ents_f"
-    assert nlp.meta["performance"][score] == 1.0
+    assert nlp.meta["performance"]["spans_sc_f"] == 1.0
     doc = nlp("it is new york city")
-    spans = doc.spans["sc"] if is_spancat else doc.ents
-    expected = {"new york city", "city"} if is_spancat else {"new york city"}
-    assert {span.text for span in spans} == expected
+    assert {span.text for span in doc.spans["sc"]} == {"new york city", "city"}
 
 
 def test_two_phases_train(entities, bert, tmp_path):

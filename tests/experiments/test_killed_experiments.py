@@ -14,7 +14,6 @@ from ..interpreter import Interpreter
 
 COMMAND = ["spanft", "experiment", "arms.yml", "-d", "data/one", "-o", "out"]
 COMMAND += ["--train-only"]
-LOGS = "out/one/*/*.going-*/log.txt"
 # How long it may take until nothing is left of a killed experiment.
 SECONDS = 5
 
@@ -74,10 +73,14 @@ def test_a_killed_experiment_leaves_no_process(place, number, jobs, moment):
     """Neither while it trains nor as soon as the processes have begun."""
     args = ("--seeds", "1", "--jobs", str(jobs), "--epochs", "5000")
     process = start(mark := str(place), *args)
-    while not any(moment in log.read_text() for log in place.glob("out/*/*/*/log*")):
+
+    def has_begun():
+        logs = place.glob("out/*/*/*/log*")
+        return any(moment in log.read_text() for log in logs) and processes_with(mark)
+
+    while not has_begun():
         assert process.returncode is None, process.communicate()
         time.sleep(0.02)
-    assert processes_with(mark)
     process.send_signal(number)
     _, output = process.communicate()
     check_gone(mark)

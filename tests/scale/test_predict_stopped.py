@@ -1,6 +1,5 @@
 """An interrupted run is resumed by the same call, and every row is there once."""
 
-import errno
 import os
 import random
 import signal
@@ -144,23 +143,6 @@ def test_damaged_parts_are_redone(model, source, output, stopped, whole):
     predict(str(model), source, output)
     assert output.read_bytes() == whole
     assert not stopped.exists()
-
-
-def test_a_full_disk(model, source, output, whole, monkeypatch):
-    n_left, write = iter(range(2)), os.fsync
-
-    def fill(file):
-        if next(n_left, None) is None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(file)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fill)
-        with pytest.raises(OSError, match="No space left"):
-            predict(str(model), source, output)
-    assert (n_parts(output), output.exists()) == (2, False)
-    predict(str(model), source, output)
-    assert output.read_bytes() == whole
 
 
 def test_another_run_begins_anew(model, source, output, stopped):
