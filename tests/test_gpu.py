@@ -158,8 +158,8 @@ def test_a_pipeline_learns_and_loads_on_the_cpu(gpu, tmp_path, mixed_precision):
     docs = [nlp.make_doc(text) for text, _ in TRAIN]
     examples = list(map(Example.from_dict, docs, golds))
     optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.003
-    for _ in range(80):
+    optimizer.learn_rate = 0.01
+    for _ in range(30):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
     texts = [text for text, _ in TRAIN if text]
     pairs = [join_pair("new york", "very good film"), "", "a single text"]
@@ -180,8 +180,8 @@ def test_entities_and_spans(gpu, tmp_path, head):
         golds = {"entities": gold, "spans": {"sc": gold}}
         examples.append(Example.from_dict(nlp.make_doc(text), golds))
     optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.003
-    for _ in range(120):
+    optimizer.learn_rate = 0.01
+    for _ in range(40):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
 
     def predicted(nlp):

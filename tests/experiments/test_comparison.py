@@ -12,12 +12,7 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import ComparisonError, SpanftError
 from spacy_spanft.experiments import comparison, measuring
 from spacy_spanft.experiments.comparison import compare
-from spacy_spanft.experiments.measuring import (
-    Setup,
-    elect,
-    measure,
-    run_in_subprocess,
-)
+from spacy_spanft.experiments.measuring import Setup, elect, measure, run_in_subprocess
 from spacy_spanft.experiments.result_tables import to_markdown
 
 from ..commands import run

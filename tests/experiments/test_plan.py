@@ -12,11 +12,9 @@ from spacy.util import load_config
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments import ArmConfig, read_arms
-from spacy_spanft.experiments import plan as plan_module
 from spacy_spanft.experiments.arms import config_of
 from spacy_spanft.experiments.experiment import checked_data
 from spacy_spanft.experiments.plan import (
-    NLTK_SEGMENTER,
     RANDOM_SEGMENTER,
     fingerprint_of,
 )
@@ -91,17 +89,6 @@ def with_segmenter(name):
     return f"{{a: {{{SPANS}, segmenter: {{'@segmenters': {name}}}}}}}"
 
 
-def test_nltk_gets_data_and_their_note(place, monkeypatch):
-    monkeypatch.setattr(plan_module, "has_phrase_data", lambda: False)
-    Path("nltk_data").mkdir()
-    Path("nltk_data/note.txt").write_text("made up\n")
-    how = {"arms": with_segmenter(NLTK_SEGMENTER), "seeds": [0]}
-    (run,) = plan("data/one", nltk_data=Path("nltk_data"), **how)
-    segmenter = run.config["components"]["span_segmenter"]["segmenter"]
-    assert segmenter["data_dir"] == (place / "nltk_data").as_posix()
-    assert run.note == "made up"
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -109,10 +96,7 @@ def test_nltk_gets_data_and_their_note(place, monkeypatch):
         ({"training.max_steps": 70}, (70, 7)),
         ({"training.max_steps": 7, "training.eval_frequency": 2}, (7, 2)),
         # Gradients are accumulated over parts of a batch: as many steps.
-        (
-            {"training.batcher.size": 2, "training.accumulate_gradient": 2},
-            (3 * 5, 1),
-        ),
+        ({"training.batcher.size": 2, "training.accumulate_gradient": 2}, (3 * 5, 1)),
     ],
 )
 def test_given_settings_are_kept(place, given, expected):

@@ -1,6 +1,5 @@
 """The report of a comparison: its sentences, tables and figures, all text escaped."""
 
-import json
 import re
 from html import unescape
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_spanft.errors import visible
-from spacy_spanft.experiments.report import report, score_figure, to_html
+from spacy_spanft.experiments.report import score_figure, to_html
 from spacy_spanft.experiments.result_tables import (
     confusions,
     label_rows,
@@ -86,15 +85,6 @@ def test_ps_are_corrected_and_called_not_significant(monkeypatch):
     assert re.fullmatch(rf"{difference} · not significant \(−.* to \+.*\)", same)
     runs["c"] = runs["c"][:1]
     assert "One run per arm cannot tell" in to_markdown(against(runs, monkeypatch))
-
-
-def test_three_files_are_written(both, tmp_path):
-    text = report({"a": both, "b": both}, tmp_path / "out")
-    names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == [f"comparison.{end}" for end in ("html", "json", "md")]
-    assert (tmp_path / "out" / "comparison.md").read_text("utf8") == text
-    values = json.loads((tmp_path / "out" / "comparison.json").read_text("utf8"))
-    assert values["tasks"]["b"]["arms"][0]["scores"] == both.arms[0].scores
 
 
 def split(row):

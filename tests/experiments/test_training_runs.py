@@ -121,13 +121,6 @@ def test_tables_are_read_by_their_columns(place):
     nlp = spacy.load(run.folder / "model")
     assert nlp("good film").cats.keys() == {"A", "B"}
     assert nlp.config["corpora"]["dev"]["text"] == "words"
-    # Without task.json, the columns are those of the config.
-    (folder / "task.json").unlink()
-    reader = {"@readers": "spacy-spanft.TableCorpus.v1", "path": None}
-    columns = {**reader, "text": "words", "text_pair": None, "label": "kind"}
-    change = {"corpora.train": columns, "corpora.dev": columns}
-    (run, *_) = plan("data/table", seeds=[0], epochs=1, overrides=change)
-    assert run.config["corpora"]["train"] == {**columns, "path": "${paths.train}"}
 
 
 @pytest.mark.parametrize(

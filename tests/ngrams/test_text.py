@@ -160,18 +160,6 @@ def test_saved_datasets(saved):
         assert ngrams.provenance.sources == (f"{name}/{split}",)
 
 
-def test_datasets_of_files(tmp_path, monkeypatch):
-    lines = [json.dumps({"sentence": row}) for row in ROWS]
-    folder = tmp_path / "data"
-    folder.mkdir()
-    (folder / "train.jsonl").write_text("\n".join(lines))
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    for streaming in (True, False):
-        how = {"column": "sentence", "streaming": streaming, "min_count": 2}
-        ngrams = NgramDictionary.from_dataset(str(folder), **how)
-        assert dict(ngrams) == {"new york": 2}
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

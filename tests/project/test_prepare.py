@@ -194,21 +194,3 @@ def test_columns_and_encoders_that_do_not_fit(tmp_path):
     tokenizer.sep_token = None
     tokenizer.save_pretrained(bert)
     assert "has no sep_token" in run("rte", tmp_path / "out", *options, ok=False)
-
-
-def test_all_files_or_none(tmp_path, monkeypatch):
-    write_layout("rte", tmp_path)
-    start = ("rte", tmp_path / "out", "--data-dir", tmp_path)
-    run(*start, "--limit", 2)
-    before = {p.name: p.read_bytes() for p in (tmp_path / "out").glob("*")}
-    write = Path.write_bytes
-
-    def fail(path, data):
-        if path.name == "test.spacy":
-            raise OSError(28, "No space left on device", str(path))
-        return write(path, data)
-
-    monkeypatch.setattr(Path, "write_bytes", fail)
-    assert "No space left" in run(*start, ok=False)
-    assert before == {p.name: p.read_bytes() for p in (tmp_path / "out").glob("*")}
-    assert not list(tmp_path.glob(".*"))

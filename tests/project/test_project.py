@@ -187,25 +187,6 @@ def test_all_files_of_arms_can_be_planned(copy, settings, bert, tmp_path):
 
 
 @pytest.mark.usefixtures("scripts_path")
-def test_nltk_data_is_downloaded_once(tmp_path, monkeypatch):
-    import nltk
-    import nltk_data
-
-    names = []
-
-    def download(name, folder, **settings):
-        kind = "corpora" if name == "conll2000" else "taggers"
-        (folder / kind / name).mkdir(parents=True)
-        names.append(name)
-
-    monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(nltk, "download", download)
-    for _ in range(2):
-        nltk_data.main(tmp_path / "data")
-    assert names == ["averaged_perceptron_tagger_eng", "conll2000"]
-
-
-@pytest.mark.usefixtures("scripts_path")
 def test_demo_data(tmp_path):
     import make_demo
 

@@ -3,16 +3,8 @@
 import io
 import re
 from contextlib import redirect_stdout
-from types import SimpleNamespace
 
-import pytest
 from huggingface_hub import ModelCard
-
-from spacy_spanft.scale.publishing import (
-    UNKNOWN,
-    data_of,
-    is_on_hub,
-)
 
 from ..commands import run
 from .trained import save
@@ -73,30 +65,3 @@ def test_the_default_dictionary_is_licensed_and_files_are_kept(tmp_path):
     assert "## Scores\n\nNot recorded." in card
     assert "| Trained on | not recorded |" in card
     assert ModelCard(card).data.eval_results is None
-
-
-TABLE = {"@readers": "spacy-spanft.TableCorpus.v1", "path": "data/reviews.csv"}
-DATASET = {"@readers": "spacy-spanft.DatasetCorpus.v1", "name": "nyu-mll/glue"}
-HELD_OUT = {"@readers": "spacy-spanft.HeldOutCorpus.v1", "share": 0.2, "corpus": TABLE}
-
-
-@pytest.mark.parametrize(
-    ("block", "expected"),
-    [
-        ({**TABLE, "path": "/home/me/reviews.csv"}, "reviews.csv"),
-        (DATASET, "nyu-mll/glue"),
-        ({**HELD_OUT, "part": "dev"}, "20% of data/reviews.csv"),
-        ({**HELD_OUT, "part": "train"}, "80% of data/reviews.csv"),
-        (None, UNKNOWN),
-    ],
-)
-def test_data(block, expected):
-    config = {"training": {"dev_corpus": "corpora.dev"}, "corpora": {"dev": block}}
-    assert data_of(SimpleNamespace(config=config), "dev") == expected
-
-
-def test_encoders_on_the_hub(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "training" / "encoder").mkdir(parents=True)
-    names = ("me/bert", "training/encoder", "/models/bert", "../bert")
-    assert [name for name in names if is_on_hub(name)] == ["me/bert"]

@@ -12,7 +12,6 @@ from filelock import FileLock
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.scale import predict, prediction, row_files
-from spacy_spanft.util.files import digest_of
 
 from ..interpreter import Interpreter
 from .conftest import read_lines, texts
@@ -170,14 +169,3 @@ def test_an_input_that_changes_meanwhile_is_noticed(model, source, output, monke
     with pytest.raises(SpanftError, match="was changed while"):
         predict(str(model), source, output)
     assert not output.exists()
-
-
-def test_a_digest_has_what_links_lead_to(tmp_path):
-    for name in ("model", "elsewhere"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "model" / "textcat").symlink_to(tmp_path / "elsewhere")
-    digests = set()
-    for text in "ab":
-        (tmp_path / "elsewhere" / "weights").write_text(text)
-        digests.add(digest_of(tmp_path / "model"))
-    assert len(digests) == 2
