@@ -90,7 +90,6 @@ def dictionary():
 
 @pytest.fixture
 def corpus(tmp_path):
-    """A text file with a few n-grams that repeat."""
     lines = [f"The New York Times of the United States wrote {i}." for i in range(12)]
     path = tmp_path / "corpus.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf8")
@@ -108,7 +107,6 @@ def written_place(tmp_path_factory):
 
 @pytest.fixture
 def place(written_place, tmp_path, monkeypatch):
-    """A folder with what a matrix needs; it is the current one."""
     shutil.copytree(written_place, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -42,7 +42,6 @@ TRAIN = [("very good film", "A"), ("new york was bad", "B"), ("", "B"), ("good",
 
 @pytest.fixture
 def gpu():
-    """Work on the GPU for one test."""
     pytest.importorskip("cupy")
     before = get_ops("numpy")
     assert spacy.prefer_gpu(), "no GPU, though --gpu asks for one"
@@ -138,7 +137,6 @@ HEADS = {
 
 
 def make(folder, mixed_precision=False, head="textcat"):
-    """Make a pipeline with spans."""
     precision = "fp16" if mixed_precision else "single"
     encoder = encoder_config(folder, separator="[SEP]", precision=precision)
     component = {"model": HEADS[head]}

@@ -21,7 +21,6 @@ def test_no_table_is_stale(page):
 
 
 def test_no_figure_is_stale(page):
-    """If one is: python -m benchmarks.results_page."""
     figures = {name: draw() for name, draw in FIGURES.items()}
     assert results_page.illustrated(page, figures) == page
     for name, figure in figures.items():

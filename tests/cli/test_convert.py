@@ -35,7 +35,6 @@ def convert(*args, ok=True):
 
 
 def contents(examples):
-    """Return all that matters of Examples."""
     rows = []
     for example in examples:
         doc = example.reference

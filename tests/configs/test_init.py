@@ -276,6 +276,7 @@ def test_long_texts():
     made = config_for_data("t.jsonl")
     assert "50% of the texts have more than 384 words" in made.changes[-1]
     assert made.config["training"]["accumulate_gradient"] == 8
+    pytest.importorskip("spacy_transformers")
     made = config_for_data("t.jsonl", encoder="spacy-transformers")
     model = made.config["components"]["transformer"]["model"]
     spans = model["get_spans"]

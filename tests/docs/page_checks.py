@@ -47,7 +47,6 @@ def do(line):
 
 
 def check_install(line):
-    """Check that it installs this package, with extras that it has."""
     name, _, extras = shlex.split(line)[2].rstrip("]").partition("[")
     assert name in (".", "spacy-spanft"), line
     setup = (ROOT / "setup.cfg").read_text(encoding="utf8")

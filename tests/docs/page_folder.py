@@ -30,7 +30,6 @@ OVER_SPANS = {
 
 
 def save_all(folder):
-    """Save data, pipelines and runs."""
     pairs = "sentence1\tsentence2\tlabel\n" + "a b\tc\t0\na\ta\t1\n" * 2
     texts = {"train.tsv": pairs, "dev.tsv": pairs}
     texts |= {"corpus.txt": LINE * 15, "texts.txt": LINE * 15}
@@ -66,7 +65,6 @@ def add_labels(textcat, nlp):
 
 
 def save_classifiers(folder):
-    """Save two arms of three seeds each, and a test set."""
     for arm, settings in (("base", {}), ("spans", {"model": OVER_SPANS})):
         nlp = spacy.blank("en")
         segmenter = nlp.add_pipe("span_segmenter")
@@ -113,7 +111,6 @@ def save_tagger(folder):
 
 
 def save_tasks(folder):
-    """Save the data of two tasks."""
     shutil.copytree(ROOT / "configs", folder / "configs")
     cola, reviews = folder / "corpus" / "cola", folder / "corpus" / "reviews"
     cola.mkdir(parents=True)

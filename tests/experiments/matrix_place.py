@@ -80,7 +80,6 @@ def save_docs(folder, n=10, word="film"):
 
 
 def write_place(folder):
-    """Write configs, arms, and the data of two tasks."""
     for name, config in (("baseline", BASELINE), ("spanft", SPANFT)):
         path = folder / f"tiny_{name}.cfg"
         Config(config).to_disk(path, interpolate=False)

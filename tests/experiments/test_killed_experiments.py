@@ -32,7 +32,6 @@ def start(mark, *args):
 
 
 def processes_with(mark):
-    """Return the living processes with a mark."""
     processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -53,7 +52,6 @@ def check_gone(mark):
 
 
 def weights_in(folder):
-    """Read the weights of the runs that are done."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.glob("one/*/[0-9]/model/**/model")

@@ -19,7 +19,6 @@ SCORER = {"@scorers": "spacy-spanft.classification_scorer.v1"}
 
 
 def make(factory, labels, **config):
-    """Make a pipeline of one component with these labels."""
     nlp = spacy.blank("en")
     component = nlp.add_pipe(factory, config=config)
     for label in labels:

@@ -42,17 +42,14 @@ def test_arms_change_only_their_settings(place):
     assert ngrams["training"]["dropout"] == 0.25
 
 
-@pytest.mark.parametrize("name", ["textcat", "ner"])
-def test_an_arm_without_spans_has_no_segmenter(name):
+def test_an_arm_without_spans_has_no_segmenter():
     without = {"segmentation": "none"}
-    config = config_of(ArmConfig("a", block=without), name)
-    assert config["nlp"]["pipeline"] == ["transformer", name]
-    model = config["components"][name]["model"]
-    assert (model if name == "textcat" else model["tok2vec"])["segmentation"] == "none"
-    with_spans = config_of(ArmConfig("b"), name)
-    assert "span_segmenter" in with_spans["nlp"]["pipeline"]
+    config = config_of(ArmConfig("a", block=without), "ner")
+    assert config["nlp"]["pipeline"] == ["transformer", "ner"]
+    model = config["components"]["ner"]["model"]
+    assert model["tok2vec"]["segmentation"] == "none"
     with pytest.raises(SpanftError, match="sets `dictionary`, but its config has no"):
-        config_of(ArmConfig("a", block=without, dictionary="x"), name)
+        config_of(ArmConfig("a", block=without, dictionary="x"), "ner")
 
 
 def test_all_arms_of_a_seed_come_before_the_next_seed(place):
@@ -77,16 +74,12 @@ def test_random_spans_have_the_lengths_of_ngrams(place):
     config = Path("tiny_spanft.cfg")
     config.write_text(config.read_text().replace("[paths]", "[paths]\ndictionary=null"))
     overrides = {"paths.dictionary": "tiny.tsv.gz"}
-    arms = with_segmenter(RANDOM_SEGMENTER)
+    arms = f"{{a: {{{SPANS}, segmenter: {{'@segmenters': {RANDOM_SEGMENTER}}}}}}}"
     (run,) = plan("task", arms=arms, seeds=[0], overrides=overrides)
     ngrams = NgramDictionary.from_disk("tiny.tsv.gz")
     expected = [round(share, 4) for share in piece_lengths(docs, ngrams)]
     segmenter = run.config["components"]["span_segmenter"]["segmenter"]
     assert segmenter["lengths"] == expected == [0.6667, 0.3333]
-
-
-def with_segmenter(name):
-    return f"{{a: {{{SPANS}, segmenter: {{'@segmenters': {name}}}}}}}"
 
 
 @pytest.mark.parametrize(

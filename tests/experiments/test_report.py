@@ -175,9 +175,3 @@ def test_labels_and_confusions_count_the_answers(monkeypatch):
     assert first.counts == [["1", "0"], ["1", "8"]]
     assert first.shares == pytest.approx(np.array([[1, 0], [1 / 9, 8 / 9]]))
     assert second.counts == [["0", "1"], ["0", "9"]]
-    # With several labels of a text there is no matrix, but each label has its score.
-    several = last._replace(gold=["no, yes"] * 10, answers=["nothing"] * 10)
-    arms = {"base": [several], "last": [several._replace(answers=several.gold)]}
-    joint = against(arms, monkeypatch)
-    assert confusions(joint) == []
-    assert label_rows(joint)[0] == ["no", "10", "0.0", "100.0"]

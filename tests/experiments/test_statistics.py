@@ -16,7 +16,6 @@ from spacy_spanft.experiments.significance import (
 
 
 def rows_of(gold, right):
-    """Make the rows of a run of a classifier with two labels."""
     return np.stack([gold, np.where(right, gold, 1 - gold)], axis=1)
 
 
@@ -152,7 +151,6 @@ def test_without_texts_it_is_the_usual_t():
 
 
 def score_all(weights, gold, right, metric):
-    """Score runs (n_runs, n_docs) on all draws at once."""
     if metric == "accuracy":
         return weights @ right.T / weights.sum(axis=1, keepdims=True)
     tp, fn = weights @ (right * gold).T, weights @ (~right * gold).T
@@ -242,7 +240,6 @@ SLOW = [(1000, n, spread, 0.06 + 0.014) for n in (3, 5, 10) for spread in (0.0, 
     [(150, 3, 0.35, 0.09), *(pytest.param(*x, marks=pytest.mark.slow) for x in SLOW)],
 )
 def test_several_arms_with_holms_correction(n_trials, n_runs, spread, most):
-    """Count how often any of four equal methods is called better or worse."""
     chance = np.random.default_rng(13)
     alarms = []
     for _ in range(n_trials):
@@ -276,7 +273,6 @@ def power(seed, n_trials, *cell, **more):
 
 
 def test_power():
-    """A difference of three points is found."""
     cell = (5, 0.085, "accuracy", 5000)
     mean, share = power(8, 30, *cell, shift=0.265, n_draws=50)
     assert mean == pytest.approx(0.03, abs=0.005)

@@ -32,7 +32,6 @@ dictionaries = st.builds(
 
 
 def counted(text, **settings):
-    """Count the n-grams of the lines of a text."""
     return NgramDictionary.from_texts(text.split("\n"), **{"min_count": 1, **settings})
 
 
@@ -48,7 +47,6 @@ def test_is_a_mapping(dictionary):
     assert ngrams["New York"] == 3
     assert "NEW YORK" not in ngrams
     assert dict(NgramDictionary({"New York": 3, "new york": 2})) == {"new york": 5}
-    # The order: by count, then length, then alphabet.
     ngrams = NgramDictionary({"b b": 2, "a b c": 2, "z a": np.int64(9), "a a": 2})
     assert [*ngrams.items()] == [("z a", 9), ("a a", 2), ("b b", 2), ("a b c", 2)]
 

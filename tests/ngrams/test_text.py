@@ -144,7 +144,6 @@ ROWS = ("new york city", "", "in new york")
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A folder in the format of the hub's datasets."""
     folder = tmp_path_factory.mktemp("saved") / "dataset"
     rows = datasets.Dataset.from_dict({"text": ROWS, "id": [1, 2, 3]})
     datasets.DatasetDict({"train": rows, "dev": rows}).save_to_disk(folder)

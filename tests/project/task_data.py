@@ -32,7 +32,6 @@ def rows_of(task, part):
 
 
 def sentences_of(task, part):
-    """Make sentences of tokens and tags."""
     chance = random.Random(f"{task}/{part}")
     sentences = []
     for i in range(PART_SIZES[part]):
@@ -115,9 +114,6 @@ GLUE = {"train": "train.tsv", "test": "dev.tsv"}
 MNLI = {"train": "train.tsv", "test": "dev_matched.tsv"}
 MNLI["test_mismatched"] = "dev_mismatched.tsv"
 WNUT = parts("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated")
-SNLI = [
-    parts(*(f"{n}{part}.jsonl" for part in parts(0, 0, 0))) for n in ("", "snli_1.0_")
-]
 LAYOUTS = {
     "cola": ("CoLA", GLUE, tsv({"sentence": "{a}", "label": "{number}"})),
     "cola-raw": ("CoLA", GLUE, tsv(COLA_RAW, header=False)),
@@ -125,14 +121,9 @@ LAYOUTS = {
     "mrpc-raw": ("MRPC", GLUE, tsv(MRPC_RAW)),
     "qqp": ("QQP", GLUE, tsv(QQP, "1\tonly a part of", "2\tno\tlabel\t")),
     "stsb": ("STS-B", GLUE, tsv({"index": "x", **PAIR, "score": "{label}"})),
-    "mnli": (
-        "MNLI",
-        MNLI,
-        tsv({"index": "x", **PAIR}, label1="x", gold_label="{label}"),
-    ),
+    "mnli": ("MNLI", MNLI, tsv(PAIR, label1="x", gold_label="{label}")),
     "rte": ("RTE", GLUE, tsv({"index": "x", **PAIR}, label="{label}")),
-    "snli-jsonl": ("SNLI", SNLI[0], jsonl),
-    "snli-raw": ("snli_1.0", SNLI[1], jsonl),
+    "snli-jsonl": ("SNLI", parts("train.jsonl", "dev.jsonl", "test.jsonl"), jsonl),
     "conll2003": ("conll2003", parts("train.txt", "valid.txt", "test.txt"), conll),
     "wnut17": ("wnut17", WNUT, conll),
     "wikigold": ("wikigold", {"whole": "wikigold.conll.txt"}, conll),
@@ -140,7 +131,6 @@ LAYOUTS = {
 
 
 def write_layout(layout, folder):
-    """Write the files of a layout into a folder."""
     _, files, write = LAYOUTS[layout]
     folder.mkdir(parents=True, exist_ok=True)
     for part, file in files.items():

@@ -45,7 +45,6 @@ def run(*args, ok=True):
 
 
 def read(folder):
-    """Read what was written: each part, and what is output of it."""
     vocab = Vocab()
     paths = sorted(folder.glob("*.spacy"))
     parts = {

@@ -62,7 +62,6 @@ def scripts_path():
 
 
 def check_outputs(project, workflow, copy, **changed):
-    """Find what a workflow says that it makes."""
     values = {**project["vars"], **changed}
     commands = {command["name"]: command for command in project["commands"]}
     for name in project["workflows"][workflow]:
@@ -124,7 +123,6 @@ def test_demo_full(project, copy):
 
 @pytest.fixture(scope="module")
 def ngrams(tmp_path_factory):
-    """A dictionary that has a few more n-grams than the smallest that is cut."""
     path = tmp_path_factory.mktemp("ngrams") / "ngrams.tsv.gz"
     counts = {f"the film{i}": 2000 - i for i in range(1100)}
     NgramDictionary({**counts, "new york": 9}).to_disk(path)

@@ -14,7 +14,6 @@ PAIRS = {"nlp": {"tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}}}
 
 
 def printed(card, model):
-    """Run the code of a card."""
     code = PYTHON.search(card)[1].replace('"en_pipeline"', repr(str(model)))
     output = io.StringIO()
     with redirect_stdout(output):

@@ -33,7 +33,6 @@ META = {"name": "reviews", "version": "1.2.0", "license": "MIT"}
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pushed") / "model"
     save(folder, *PARTS, **META, performance={"cats_macro_f": 0.5})
-    # The default dictionary takes a second to read.
     dictionary = folder / "span_segmenter" / "segmenter" / "dictionary.tsv.gz"
     NgramDictionary({"new york": 2}).to_disk(dictionary)
     return folder

@@ -22,7 +22,6 @@ def test_what_we_override_is_there(path):
 
 
 def private_names(path):
-    """Return the private names of other objects and modules in a file."""
     nodes = list(ast.walk(ast.parse(path.read_text("utf8"))))
     attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
     owned = {x.attr for x in attributes if ast.unparse(x.value) in ("self", "cls")}
