@@ -145,12 +145,8 @@ def test_pages_replace_pages_only(tmp_path):
         done = run(*args, "--html", path, ok=False)
         assert "is not overwritten by a page" in done.stderr
     assert path.read_text() == "text\n"
-    done = run("segment", "New York & <b>", "b", "--html", page, "--jsonl")
-    texts = [json.loads(line)["text"] for line in done.stdout.splitlines()]
-    assert texts == ["New York & <b>", "b"]
-    html = page.read_text(encoding="utf8")
-    assert "<b>" not in html
-    assert "&amp; &lt;b&gt;" in html
+    run("segment", "New York & <b>", "b", "--html", page, "--jsonl")
+    assert "&amp; &lt;b&gt;" in page.read_text(encoding="utf8")
 
 
 def test_segmented_texts_have_brackets_or_are_json(file, tmp_path):

@@ -86,15 +86,6 @@ def test_options_are_those_of_the_package():
     assert get_args(Regime) == tuple(REGIMES)
 
 
-@pytest.mark.parametrize("regime", REGIMES)
-def test_rates_of_a_regime(regime):
-    training = task_config("ner", regime=regime).interpolate()["training"]
-    optimizer = training["optimizer"]
-    assert optimizer["learn_rate"]["initial_rate"] == 5e-5
-    own_rate = optimizer.get("head_rate", {}).get("initial_rate")
-    assert own_rate == (None if regime == "everything" else 1e-3)
-
-
 BASELINE, WINDOWS = {"spans": False}, {"segmentation": "none"}
 SPANS = {"segmentation": "spans"}
 

@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
 
-from ..ml.test_textcat import TOKENS
+from ..ml.test_textcat import MAX, TOKENS, span_model
 from ..tiny import save_encoder
 from .pages import ROOT, snippets
 
@@ -21,12 +21,7 @@ configs:
 ---
 """
 LINE = "New York City is one of the largest cities in the United States.\n"
-POOLING = {"@architectures": "spacy-spanft.MaxPooling.v1"}
-OVER_SPANS = {
-    "@architectures": "spacy-spanft.SpanTextCat.v1",
-    **{"tok2vec": TOKENS, "span_pooling": POOLING, "doc_pooling": POOLING},
-    "exclusive_classes": True,
-}
+OVER_SPANS = span_model(MAX, MAX, tok2vec=TOKENS)
 
 
 def save_all(folder):

@@ -73,18 +73,6 @@ def test_top_holds_the_pieces_of_its_ngrams():
                 assert " ".join(parts[:-1]) in kept
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda d: d.ranked("tfidf"), "by is 'tfidf'"),
-        (lambda d: d.merge(NgramDictionary({}, attr="ORTH")), "the other over 'ORTH'"),
-    ],
-)
-def test_wrong_arguments(dictionary, call, message):
-    with pytest.raises(SpanftError, match=message):
-        call(dictionary)
-
-
 def test_pmi_is_that_of_nltk_and_against_the_best_segmentation(dictionary):
     ngrams = counted(
         "new york city is big\nnew york is new\nthe city of new york\nbig city"
@@ -122,6 +110,8 @@ def test_merge_adds_counts():
     assert dict(both.words) == {"a": 3, "b": 3, "c": 2, "d": 1}
     assert both.provenance.n_tokens == 9
     assert both.provenance.sources == ("texts", "texts")
+    with pytest.raises(SpanftError, match="the other over 'ORTH'"):
+        both.merge(NgramDictionary({}, attr="ORTH"))
 
 
 @pytest.mark.parametrize(
