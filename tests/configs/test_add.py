@@ -126,6 +126,9 @@ def test_token_heads_keep_their_models(base, gpu):
         if gpu:
             assert after["tok2vec"]["token_pooling"] == before["tok2vec"]["pooling"]
         assert {**after, "tok2vec": 0} == {**before, "tok2vec": 0}
+    # The segmenter moves before the first that needs it.
+    moved, _ = add_spans(added, components=["tagger"], segmentation="spans")
+    assert moved["nlp"]["pipeline"][:3] == [source, "span_segmenter", "tagger"]
 
 
 def test_token_heads_get_windows_which_can_be_changed_to_spans(base):

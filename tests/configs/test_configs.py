@@ -71,6 +71,8 @@ def test_two_phases_differ_in_the_regime_only():
     assert all(key.startswith(allowed) for key in changed), changed
     # What both optimizers know is the same.
     assert changed & {*one_phase} == {"training.optimizer.@optimizers"}
+    assert two_phases["training.optimizer.learn_rate.start_share"] == 0.1
+    assert two_phases["training.optimizer.head_rate.initial_rate"] == 1e-3
 
 
 def test_single_texts_train(single, bert, tmp_path):

@@ -169,6 +169,7 @@ def test_a_table_is_read_with_its_columns():
     done = init("x.cfg", *files, "--text", "body", "--label", "kind")
     about = "train.jsonl: 8 texts of 4 to 4 words (median 4); y: 6 (75%), n: 2 (25%)"
     assert about in done.stderr
+    assert "Texts of dev.jsonl that are also trained on: 2." in done.stderr
     unseen = "only in dev.jsonl and cannot be learned: 'other'"
     assert f"⚠ These labels occur {unseen}" in done.stderr
     assert [doc.text for doc in corpus()] == [row["body"] for row in rows]

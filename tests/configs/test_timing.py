@@ -1,8 +1,24 @@
 """What init says of the time that a training takes."""
 
+from itertools import count
+
 import pytest
 
-from spacy_spanft.configs import timing
+from spacy_spanft.configs import config_for_data, timing
+
+
+def test_two_steps_are_measured(entities, bert, monkeypatch):
+    how = {"task": "ner", "regime": "grouped", "transformer": str(bert)}
+    made = config_for_data(str(entities), **how)
+    # Each look at the clock is a second later: two steps take one, and so does loading.
+    monkeypatch.setattr(timing, "perf_counter", count().__next__)
+    n_train, n_dev = (len(made.data[part].n_words) for part in ("train", "dev"))
+    settings = made.config["training"]
+    n_batches = min(2, -(-n_train // settings["batcher"]["size"]))
+    n_predicted = n_dev * (1 + settings["max_steps"] // settings["eval_frequency"])
+    expected = timing._SECONDS_OF_IMPORTS + 1 + settings["max_steps"] / n_batches
+    expected += n_predicted * timing._SHARE_OF_PREDICTION / n_train
+    assert timing.training_seconds(made) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

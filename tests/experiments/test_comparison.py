@@ -180,7 +180,7 @@ def test_errors(folder, monkeypatch, setup, expected):
         (["right0", "nowhere"], "no such folder, and no such package is installed."),
         (["right0", "run"], "config.cfg. Is 'run/model-best' meant?"),
         (["right0", "test.tsv"], "A pipeline is a folder, such as training/model-best"),
-        (["a= "], "names no pipeline"),
+        (["a=right0", "b=right1", "b=right1"], "'b' has the same run twice"),
     ],
 )
 def test_errors_come_before_anything_is_measured(folder, monkeypatch, args, expected):

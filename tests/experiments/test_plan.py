@@ -63,6 +63,8 @@ def test_all_arms_of_a_seed_come_before_the_next_seed(place):
     steps = [run.config["training"]["max_steps"] for run in (runs[0], runs[-1])]
     assert steps == [6, 4]
     assert runs[-1].folder.parts == ("out", "two", "ngrams", "4")
+    with pytest.raises(SpanftError, match=r"Two have the same name.*'one'"):
+        plan("data/one", "data/../data/one")
 
 
 def test_random_spans_have_the_lengths_of_ngrams(place):

@@ -71,6 +71,7 @@ def test_the_table_holds_the_numbers(both):
 
 def test_ps_are_corrected_and_called_not_significant(monkeypatch):
     assert holm_adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm_adjusted([0.9, 0.8]) == [1.0, 1.0]
     rows = np.arange(40)
     arms = {"base": rows % 2, "good": rows % 40, "same": rows % 3, "c": rows % 20}
     runs = {k: [labeled(v > 0, seed=s) for s in range(3)] for k, v in arms.items()}
@@ -175,3 +176,9 @@ def test_labels_and_confusions_count_the_answers(monkeypatch):
     assert first.counts == [["1", "0"], ["1", "8"]]
     assert first.shares == pytest.approx(np.array([[1, 0], [1 / 9, 8 / 9]]))
     assert second.counts == [["0", "1"], ["0", "9"]]
+    # With several labels of a text there is no matrix, but each label has its score.
+    several = last._replace(gold=["no, yes"] * 10, answers=["nothing"] * 10)
+    arms = {"base": [several], "last": [several._replace(answers=several.gold)]}
+    joint = against(arms, monkeypatch)
+    assert confusions(joint) == []
+    assert label_rows(joint)[0] == ["no", "10", "0.0", "100.0"]

@@ -182,6 +182,8 @@ def test_other_tools_read_and_write_its_file(corpus, tmp_path):
     assert again.provenance.sources == (str(corpus),)
     assert again.provenance.tokenizer == "en"
     assert "spacy-spanft" in again.provenance.made_with
+    with pytest.raises(SpanftError, match=r"no file .*missing"):
+        NgramDictionary.from_disk(tmp_path / "missing")
     ngrams = read("b c\t1\na b\t99\na\t100\nb\t100")
     assert list(ngrams.items()) == [("a b", 99), ("b c", 1)]
     assert dict(ngrams.words) == {"a": 100, "b": 100}

@@ -187,7 +187,11 @@ def test_all_files_of_arms_can_be_planned(copy, settings, bert, tmp_path):
 @pytest.mark.usefixtures("scripts_path")
 def test_demo_data(tmp_path):
     import make_demo
+    from demo_language import EXPRESSIONS
 
+    # The language says nothing by single words.
+    words = [sorted(w for phrase in x for w in phrase) for x in EXPRESSIONS.values()]
+    assert words[0] == words[1]
     for name in ("a", "b"):
         make_demo.main(tmp_path / name, seed=3, scale=0.02)
         make_demo.main(tmp_path / name / "nltk_data", seed=3, scale=0.02, nltk=True)

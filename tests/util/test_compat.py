@@ -5,6 +5,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
+import spacy
 
 import spacy_spanft
 from spacy_spanft.util import _compat
@@ -13,6 +14,21 @@ PACKAGE = Path(spacy_spanft.__file__).parent
 # Public in spite of their names, or of Python itself.
 KNOWN = {"_replace", "_asdict", "_fields", "_field_defaults", "_exit", "_"}
 OVERRIDDEN = {name for names in _compat.OVERRIDDEN.values() for name in names}
+
+
+def test_what_spacy_package_requires_and_writes():
+    nlp = spacy.blank("en", meta={"requirements": ["nltk>=3.9"]})
+    nlp.add_pipe("span_segmenter")
+    required, ours = _compat.third_party_requirements(nlp)
+    assert required == "nltk>=3.9"
+    assert ours.startswith("spacy-spanft>=")
+    assert _compat.readme_of_spacy(nlp.meta).startswith("| Feature |")
+
+
+def test_code_is_imported(tmp_path):
+    (tmp_path / "code.py").write_text("import spacy\nspacy.__spanft_test__ = 1\n")
+    _compat.import_code(tmp_path / "code.py")
+    assert vars(spacy).pop("__spanft_test__") == 1
 
 
 @pytest.mark.parametrize("path", _compat.OVERRIDDEN)
