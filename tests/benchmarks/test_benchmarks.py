@@ -1,27 +1,9 @@
 """The benchmarks measure what they can where a peer is missing, after a warning."""
 
 import re
-import time
 from itertools import takewhile
 
-import pytest
-
 from benchmarks import encoder, harness
-
-
-@pytest.fixture
-def here(monkeypatch):
-    """Run contestants in this process: starting one takes seconds."""
-
-    def run(function, *args):
-        begin = time.perf_counter()
-        try:
-            result = function(*args)
-        except MemoryError:
-            return None
-        return harness.Run(time.perf_counter() - begin, 1.0, result)
-
-    monkeypatch.setattr(harness, "run_alone", run)
 
 
 def rows_of(output, what):
