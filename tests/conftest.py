@@ -1,5 +1,6 @@
 import os
 import shutil
+import sys
 
 # All is tiny here: threads would only wait for each other, minutes on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -35,7 +36,7 @@ def pytest_sessionstart(session):
     workerinput = getattr(session.config, "workerinput", {})
     if "server" in workerinput:
         interpreter.use_server(workerinput["server"])
-    else:
+    elif "tests.fake_device.plugin" not in sys.modules:  # whose tests start no process
         interpreter.start_server()
 
 
@@ -89,7 +90,6 @@ def dictionary():
 
 @pytest.fixture
 def corpus(tmp_path):
-    """A text file with a few n-grams that repeat."""
     lines = [f"The New York Times of the United States wrote {i}." for i in range(12)]
     path = tmp_path / "corpus.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf8")
@@ -107,7 +107,6 @@ def written_place(tmp_path_factory):
 
 @pytest.fixture
 def place(written_place, tmp_path, monkeypatch):
-    """A folder with what a matrix needs; it is the current one."""
     shutil.copytree(written_place, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path

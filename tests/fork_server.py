@@ -31,7 +31,6 @@ quick.after_imports()
 
 
 def train_in_process(arguments, stopped=None):
-    """Train in a process that this server forks off."""
     program = "import json, sys\nfrom spacy_spanft.experiments.running import train_run"
     program += "\ntrain_run(**json.loads(sys.argv[1]))"
     log = Path(arguments["folder"]) / "log.txt"

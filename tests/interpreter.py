@@ -27,7 +27,6 @@ def start_server():
 
 
 def server_address():
-    """Return where the server listens."""
     return forkserver._forkserver._forkserver_address if IS_LINUX else None
 
 
@@ -117,14 +116,12 @@ class Interpreter:
 
 
 def run(*args, stdin=b"", **settings):
-    """Run `python ARGS` to its end, and return its returncode, stdout and stderr."""
     begun = Interpreter(*args, **settings)
     stdout, stderr = begun.communicate(stdin)
     return SimpleNamespace(returncode=begun.returncode, stdout=stdout, stderr=stderr)
 
 
 def _begin(argv, cwd, environment, pipes, stdout, address):
-    """Become the interpreter."""
     use_server(address)
     atexit._clear()  # what the server has registered
     os.chdir(cwd)

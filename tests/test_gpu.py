@@ -27,6 +27,7 @@ from spacy_spanft.ml.layers.span_window import span_window
 from spacy_spanft.ml.parameter_groups import shim_of, transformers
 from spacy_spanft.training.regimes import freeze_transformer
 
+from .ml.test_textcat import CNN, span_model
 from .tiny import OWN_LISTENER, encoder_config, make_pipeline, save_bert
 from .training import regimes
 
@@ -42,7 +43,6 @@ TRAIN = [("very good film", "A"), ("new york was bad", "B"), ("", "B"), ("good",
 
 @pytest.fixture
 def gpu():
-    """Work on the GPU for one test."""
     pytest.importorskip("cupy")
     before = get_ops("numpy")
     assert spacy.prefer_gpu(), "no GPU, though --gpu asks for one"
@@ -84,7 +84,7 @@ def step(build, ops, rows, lengths, dY=None):
 
 
 @pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.parametrize("lengths", [[3, 1, 7], [0, 2, 0, 5], [0, 0], [40] * 32])
+@pytest.mark.parametrize("lengths", [[0, 2, 0, 5], [0, 0], [40] * 32])
 def test_layers(gpu, name, lengths):
     build = LAYERS[name]
     rows = np.random.default_rng(2).normal(size=(sum(lengths), 48)).astype("f")
@@ -111,20 +111,6 @@ def test_rows_of_half_precision(gpu):
     assert [str(rows.dtype) for rows in (Y, *taken)] == ["float32", *["float16"] * 2]
 
 
-def test_memory_is_shared_with_torch(gpu):
-    """An array that goes to PyTorch and back is the same memory all along."""
-    from thinc.api import torch2xp, xp2torch
-
-    array = gpu.alloc2f(4, 3)
-    tensor = xp2torch(array)
-    assert tensor.is_cuda
-    assert tensor.data_ptr() == array.data.ptr
-    assert torch2xp(tensor).data.ptr == array.data.ptr
-    tensor += 1
-    assert float(array.sum()) == 12
-
-
-POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1"}
 TOKENS = {
     "@architectures": "spacy-spanft.SpanTok2Vec.v1",
     "tok2vec": OWN_LISTENER,
@@ -133,12 +119,7 @@ TOKENS = {
 BESIDE = {**TOKENS, "@architectures": "spacy-spanft.SpanTok2Vec.v2"}
 REDUCER = {"@layers": "spacy-spanft.BoundaryAttentionReducer.v1", "hidden_size": 16}
 HEADS = {
-    "textcat": {
-        "@architectures": "spacy-spanft.SpanTextCat.v1",
-        "tok2vec": OWN_LISTENER,
-        **{"span_pooling": POOLING, "doc_pooling": POOLING},
-        **{"exclusive_classes": True, "dropout": 0.0},
-    },
+    "textcat": span_model(CNN, CNN, tok2vec=OWN_LISTENER, dropout=0.0),
     "ner": {**regimes.PARSER, "hidden_width": 16, "tok2vec": TOKENS},
     "bilou_ner": {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": BESIDE},
     "spancat": {
@@ -151,7 +132,6 @@ HEADS = {
 
 
 def make(folder, mixed_precision=False, head="textcat"):
-    """Make a pipeline with spans."""
     precision = "fp16" if mixed_precision else "single"
     encoder = encoder_config(folder, separator="[SEP]", precision=precision)
     component = {"model": HEADS[head]}
@@ -171,8 +151,10 @@ def test_a_pipeline_learns_and_loads_on_the_cpu(gpu, tmp_path, mixed_precision):
     docs = [nlp.make_doc(text) for text, _ in TRAIN]
     examples = list(map(Example.from_dict, docs, golds))
     optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.003
-    for _ in range(80):
+    # Half precision begins with steps that overflow, and are skipped.
+    rate, n_steps = (0.003, 80) if mixed_precision else (0.01, 30)
+    optimizer.learn_rate = rate
+    for _ in range(n_steps):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
     texts = [text for text, _ in TRAIN if text]
     pairs = [join_pair("new york", "very good film"), "", "a single text"]
@@ -193,8 +175,8 @@ def test_entities_and_spans(gpu, tmp_path, head):
         golds = {"entities": gold, "spans": {"sc": gold}}
         examples.append(Example.from_dict(nlp.make_doc(text), golds))
     optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.003
-    for _ in range(120):
+    optimizer.learn_rate = 0.01
+    for _ in range(40):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
 
     def predicted(nlp):

@@ -78,7 +78,6 @@ def word_pieces(*more, lowercase=True, names=(), around=None):
 
 
 def byte_pairs(special, around=None):
-    """Train byte-level BPEs on a few words."""
 
     def make(folder):
         bpe = ByteLevelBPETokenizer(trim_offsets=True)
@@ -247,7 +246,6 @@ def save_bert(folder, width=16, max_length=24):
 
 
 def transformer_config(folder, window=128, stride=96):
-    """Configure the transformer component."""
     pytest.importorskip("spacy_transformers")
     strided = {"@span_getters": "spacy-transformers.strided_spans.v1"}
     model = {"@architectures": "spacy-transformers.TransformerModel.v3"}
@@ -257,7 +255,6 @@ def transformer_config(folder, window=128, stride=96):
 
 
 def encoder_config(folder, **settings):
-    """Configure the component spanft_encoder."""
     architecture = {"@architectures": "spacy-spanft.HuggingFaceEncoder.v1"}
     model = {**architecture, "name": str(folder), **settings}
     return {"factory": "spanft_encoder", "model": model}

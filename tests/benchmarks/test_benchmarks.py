@@ -1,62 +1,16 @@
 """The benchmarks measure what they can where a peer is missing, after a warning."""
 
 import re
-import sys
-import time
 from itertools import takewhile
 
-import pytest
-
-from benchmarks import counting, encoder, harness
-
-LINES = "the new york times of the united states wrote it in new york city .\n"
-
-
-@pytest.fixture
-def here(monkeypatch):
-    """Run contestants in this process: starting one takes seconds."""
-
-    def run(function, *args):
-        begin = time.perf_counter()
-        try:
-            result = function(*args)
-        except MemoryError:
-            return None
-        return harness.Run(time.perf_counter() - begin, 1.0, result)
-
-    monkeypatch.setattr(harness, "run_alone", run)
-
-
-@pytest.fixture
-def text(tmp_path):
-    (tmp_path / "text.txt").write_text(LINES * 12)
-    return tmp_path / "text.txt"
+from benchmarks import encoder, harness
 
 
 def rows_of(output, what):
-    """Return the cells of a printed table, by row title."""
     lines = [re.split(r"\s{2,}", line.strip()) for line in output.split("\n")]
     start = [line[0] for line in lines].index(what)
     rows = takewhile(lambda line: line != [""], lines[start + 2 :])
     return {name: cells for name, *cells in rows}
-
-
-def test_counting_without_polars(here, monkeypatch, text, capsys):
-    monkeypatch.setitem(sys.modules, "polars", None)
-    counting.main(text, n_tokens=100, repeat=2, identical=True)
-    output = capsys.readouterr().out
-    assert output.startswith("⚠ polars_group_by is not measured: import of polars")
-    rows = rows_of(output, "time")
-    assert rows["polars_group_by"] == []
-    assert len(rows["ours"]) == len(rows["nltk_everygrams"]) == 4
-    assert rows_of(output, "memory")["ours"] == [
-        "1 MB",
-        "1 MB-1 MB",
-        "1.00",
-        "1.00-1.00",
-    ]
-    assert "the same as ours: True" in output
-    assert "polars_group_by:" not in output
 
 
 def test_the_encoder_against_a_plain_loop(bert, tmp_path, monkeypatch, capsys):

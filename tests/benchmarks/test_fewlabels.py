@@ -3,7 +3,6 @@
 import pytest
 
 from benchmarks.fewlabels import arms, tasks, training
-from benchmarks.fewlabels.configs import config_for
 from benchmarks.matrix import is_done, read_done, run_missing
 
 
@@ -22,17 +21,6 @@ def test_all_arms_draw_the_same(data):
     assert not {*held_out.test} & {*held_out.pool}
     with pytest.raises(SystemExit, match=r"CoLA/train.tsv has 24 texts to draw 25"):
         tasks.draw(data, task, "dev", 25, 0)
-
-
-def test_a_task_without_dev_data_is_split(data):
-    task = tasks.TASKS["WikiGold"]
-    parts = [tasks.draw(data, task, part, 10, 0) for part in ("dev", "held-out")]
-    assert [len(part.test) for part in parts] == [6, 4]
-    assert len(parts[0].pool) == 20
-    # In WNUT17 some lines between texts hold a tab.
-    path = data / task.train
-    path.write_text(path.read_text("utf8").replace("\n\n", "\n\t\n", 5), "utf8")
-    assert tasks.draw(data, task, "dev", 10, 0) == parts[0]
 
 
 @pytest.mark.parametrize(
@@ -64,30 +52,6 @@ def test_training_learns(data, encoder):
     path.write_text("\n".join(["sentence\tlabel", *rows]) + "\n", "utf8")
     run = run_of("CoLA", "ngrams", size=40, epochs=12, rate=0.01, part="held-out")
     assert training.train_and_score(run, data, encoder)["cats_accuracy"] == 1.0
-
-
-def test_arms_and_regimes_change_the_config(tmp_path):
-    files = {"train": tmp_path / "train.tsv", "dev": tmp_path / "dev.tsv"}
-
-    def config_of(arm, regime="everything", task="CoLA"):
-        run = run_of(task, arm, regime=regime)
-        return config_for(tasks.TASKS[task], run, tmp_path, files, 10)
-
-    assert "span_segmenter" not in config_of("encoder")["nlp"]["pipeline"]
-    first = config_of("encoder", "head-first")["training"]
-    assert first["before_update"]["until_share"] == 0.1
-    assert first["optimizer"]["head_rate"]["initial_rate"] == 1e-3
-    for arm, summary in {"mean-ngrams": "mean", "ngrams": "cls"}.items():
-        model = config_of(arm)["components"]["textcat"]["model"]
-        assert (model["summary"], model["pair_separator"]) == (summary, None)
-    model = config_of("pair", task="STS-B")["components"]["text_regressor"]["model"]
-    assert model["pair_separator"] == "${nlp.tokenizer.separator}"
-    segmenter = config_of("random")["components"]["span_segmenter"]["segmenter"]
-    assert segmenter == {"@segmenters": "spacy-spanft.RandomSegmenter.v1"}
-    for arm, version in {"ngrams": "v1", "wide": "v2"}.items():
-        model = config_of(arm, task="WNUT17")["components"]["bilou_ner"]["model"]
-        name = model["tok2vec"]["@architectures"]
-        assert name == f"spacy-spanft.SpanTok2Vec.{version}"
 
 
 def test_a_stopped_command_is_resumed(tmp_path):

@@ -5,7 +5,7 @@ from html import escape
 
 import pytest
 
-from benchmarks import results_page, tables
+from benchmarks import results_page
 from benchmarks.figures import FIGURES
 
 
@@ -21,7 +21,6 @@ def test_no_table_is_stale(page):
 
 
 def test_no_figure_is_stale(page):
-    """If one is: python -m benchmarks.results_page."""
     figures = {name: draw() for name, draw in FIGURES.items()}
     assert results_page.illustrated(page, figures) == page
     for name, figure in figures.items():
@@ -47,15 +46,3 @@ def test_every_table_can_be_printed(page, capsys):
         assert len(capsys.readouterr().out.splitlines()) > 3
     with pytest.raises(SystemExit, match="'nerx' is none of gains"):
         results_page.main(table="nerx")
-
-
-def test_costs_are_medians_and_their_ratios(monkeypatch):
-    runs = [
-        {"task": "SST-2", "arm": arm, "train_ms": ms, "predict_ms": 2, "peak_mb": 1000}
-        for arm, values in {"encoder": (8, 10, 99), "mean-ngrams": (1, 12, 13)}.items()
-        for ms in values
-    ]
-    monkeypatch.setattr(tables, "_read", lambda name: runs)
-    _, row = tables.TABLES["cost"]()
-    expected = ("SST-2", "mean-ngrams", "12.0 (1.20)", "2.0 (1.00)", "1,000 (1.00)")
-    assert tuple(row) == expected

@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import re
 import signal
 import time
 
@@ -20,7 +19,6 @@ BUILD = ("-m", "spacy", "spanft", "dictionary", "build")
 
 
 def run(*args, ok=True, stdin=None):
-    """Run one of our commands in this process."""
     return commands.run("spanft", *args, ok=ok, stdin=stdin)
 
 
@@ -53,44 +51,23 @@ def test_a_build_equals_python(corpus, tmp_path):
     (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"a b\n" * 6))
     build(tmp_path / "c.txt.gz", "-", "-o", output, stdin="a b\n" * 6)
     assert dict(NgramDictionary.from_disk(output)) == {"a b": 12}
-    done = build("-", "-o", output, stdin="a b c")
-    assert re.match("⚠ No n-gram occurs 10 times or more", done.stderr)
-    assert len(NgramDictionary.from_disk(output)) == 0
 
 
-def test_a_build_with_little_memory(tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "train.jsonl").write_text('{"text": "new york"}\n' * 9)
-    output, work = tmp_path / "a.tsv.gz", tmp_path / "work"
-    source = ("--dataset", tmp_path / "data", "-o", output, "-c", 5)
-    whole = build(*source)
-    plain = output.read_bytes()
-    how = ("--memory", "1GB", "--work", work)
-    assert build(*source, *how).stdout == whole.stdout
-    assert output.read_bytes() == plain
-    assert list(work.iterdir()) == []
+def test_memory():
     assert parse_memory("2GB") == parse_memory(" 2 gib ") == 2 << 30
-    assert parse_memory("0.5MB") == 1 << 19
     for value in ("", "2", "-1GB", "nanGB"):
         with pytest.raises(SpanftError, match=f"--memory is {value!r}, but it must"):
             parse_memory(value)
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ((), "Name either text files"),
-        (("missing.txt", "--dataset", "x"), "Name either text files"),
-        (("{corpus}", "-o", "{corpus}"), "is both read and written"),
-    ],
-)
-def test_errors_of_builds(corpus, tmp_path, monkeypatch, args, message):
-    monkeypatch.chdir(tmp_path)
-    output = () if "-o" in args else ("-o", "out.tsv.gz")
-    done = build(*(arg.format(corpus=corpus) for arg in args), *output, ok=False)
-    assert done.stderr.startswith("✘ ")
-    assert message in done.stderr
-    assert not (tmp_path / "out.tsv.gz").exists()
+def test_errors_of_builds(corpus, tmp_path):
+    before = corpus.read_bytes()
+    for args, message in (
+        (("-o", tmp_path / "a.tsv.gz"), "Name either text files"),
+        ((corpus, "-o", corpus), "is both read and written"),
+    ):
+        assert message in build(*args, ok=False).stderr
+    assert corpus.read_bytes() == before
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
@@ -105,8 +82,7 @@ def test_a_full_disk(corpus, file):
 
 
 @has_signals
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_build_leaves_no_temporary_files(number, tmp_path):
+def test_an_interrupted_build_leaves_no_temporary_files(tmp_path):
     text, work, output = (tmp_path / name for name in ("t.txt", "work", "a.tsv.gz"))
     text.write_text("".join(f"of the w{i} x{i % 999}\n" for i in range(60_000)))
     output.write_text("old")
@@ -117,9 +93,9 @@ def test_an_interrupted_build_leaves_no_temporary_files(number, tmp_path):
         assert process.returncode is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
     _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 128 + number, stderr
+    assert process.returncode == 128 + signal.SIGTERM, stderr
     assert stderr.strip() == "✘ Stopped. No file is half written.", stderr
     assert output.read_text() == "old"
     assert list(work.iterdir()) == []
@@ -169,14 +145,8 @@ def test_pages_replace_pages_only(tmp_path):
         done = run(*args, "--html", path, ok=False)
         assert "is not overwritten by a page" in done.stderr
     assert path.read_text() == "text\n"
-    done = run("segment", "New York & <b>", "b", "--html", page, "--jsonl")
-    texts = [json.loads(line)["text"] for line in done.stdout.splitlines()]
-    assert texts == ["New York & <b>", "b"]
-    html = page.read_text(encoding="utf8")
-    assert html.startswith("<!DOCTYPE html>")
-    assert "<mark" in html
-    assert "<b>" not in html
-    assert "&amp; &lt;b&gt;" in html
+    run("segment", "New York & <b>", "b", "--html", page, "--jsonl")
+    assert "&amp; &lt;b&gt;" in page.read_text(encoding="utf8")
 
 
 def test_segmented_texts_have_brackets_or_are_json(file, tmp_path):
@@ -195,17 +165,13 @@ def test_segmented_texts_have_brackets_or_are_json(file, tmp_path):
     assert (span["start"], span["end"], span["label"]) == (0, 4, "")
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
+def test_errors_of_segment():
+    for args, message in (
         (("x", "-s", "random", "-d", "missing"), "--dictionary is for the n-gram"),
         (("x", "--file", "missing"), "not both"),
-        ((), "There is no text. Give it as arguments"),
         (("--file", "-"), "There is no text in '-'"),
-    ],
-)
-def test_errors_of_segment(args, message):
-    assert message in run("segment", *args, stdin="", ok=False).stderr
+    ):
+        assert message in run("segment", *args, stdin="", ok=False).stderr
 
 
 def test_a_reader_that_has_had_enough():

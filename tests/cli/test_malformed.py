@@ -16,7 +16,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.readers.classification import table_corpus
 from spacy_spanft.training.readers.entities import conll_corpus
 
-N_EACH = 130
+N_EACH = 60
 ROWS = [
     *(("text", "label"), ("A good one, it is.", "x"), ('He said "no" to that', "y")),
     *(("Straße 12", "x"), ("日本 is far", "z")),

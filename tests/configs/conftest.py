@@ -5,16 +5,9 @@ import spacy
 from spacy.tokens import DocBin, Span
 
 SINGLE = [("a very good film", "A"), ("new york was bad", "B")] * 8
-PAIRED = [
-    ("good film", "very good film", 1),
-    ("bad film", "very bad film", 1),
-    ("new york", "it is a city", 0),
-    ("the united states", "very good film", 0),
-] * 4
 
 
 def flat(block, path=""):
-    """Read a config as one table of dotted names."""
     values = {}
     for key, value in block.items():
         name = f"{path}{key}"
@@ -54,13 +47,4 @@ def entities(tmp_path_factory):
         docs.append(doc)
     path = tmp_path_factory.mktemp("entities") / "data.spacy"
     DocBin(docs=docs).to_disk(path)
-    return path
-
-
-@pytest.fixture(scope="session")
-def paired(tmp_path_factory):
-    lines = ["sentence1\tsentence2\tlabel"]
-    lines += [f"{first}\t{second}\t{label}" for first, second, label in PAIRED]
-    path = tmp_path_factory.mktemp("paired") / "data.tsv"
-    path.write_text("\n".join(lines) + "\n")
     return path

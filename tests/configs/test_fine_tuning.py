@@ -65,10 +65,8 @@ def test_other_forms_of_data(bert, tmp_path):
 @pytest.mark.parametrize(
     ("data", "overrides", "message"),
     [
-        (["text"], {}, "A row is 'text', but must be a dict such as"),
         (ROWS, {"training.max_epoch": 1}, "overrides sets .* Is 'max_epochs' meant?"),
         ("none.csv", {}, "There is no file 'none.csv'"),
-        ([*ROWS, ("a", None)], {}, "Line 21 of data has no label"),
     ],
 )
 def test_wrong_data_and_settings_are_refused(bert, data, overrides, message):

@@ -28,7 +28,7 @@ from spacy_spanft.configs import (
     tokenizer_of,
 )
 from spacy_spanft.configs.adding import add_spans
-from spacy_spanft.configs.sources import check_table, is_dataset
+from spacy_spanft.configs.sources import check_table
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ngrams.dictionary import NgramDictionary
 
@@ -86,16 +86,6 @@ def test_options_are_those_of_the_package():
     assert get_args(Regime) == tuple(REGIMES)
 
 
-@pytest.mark.parametrize("regime", REGIMES)
-def test_rates_of_a_regime(regime):
-    training = task_config("ner", regime=regime).interpolate()["training"]
-    optimizer = training["optimizer"]
-    assert spacy.registry.resolve({"optimizer": optimizer})["optimizer"].L2 == 0.01
-    assert optimizer["learn_rate"]["initial_rate"] == 5e-5
-    own_rate = optimizer.get("head_rate", {}).get("initial_rate")
-    assert own_rate == (None if regime == "everything" else 1e-3)
-
-
 BASELINE, WINDOWS = {"spans": False}, {"segmentation": "none"}
 SPANS = {"segmentation": "spans"}
 
@@ -104,9 +94,8 @@ SPANS = {"segmentation": "spans"}
     ("task", "options", "inputs"),
     [
         *((task, {}, None) for task in TASKS),
-        *((task, BASELINE, "") for task in ("textcat", "pair", "ner")),
-        *((task, WINDOWS, "none") for task in ("text_score", "spancat")),
-        *((task, SPANS, "spans") for task in ("textcat_multilabel", "ner")),
+        *((task, BASELINE, "") for task in ("textcat", "ner")),
+        *(("spancat", WINDOWS, "none"), ("ner", SPANS, "spans")),
     ],
 )
 def test_each_makes_a_pipeline(task, options, inputs):
@@ -141,7 +130,6 @@ def test_a_language_and_a_dictionary():
     assert f"  python -m spacy {command}" in done.stderr
     config = load_config("my config.cfg", interpolate=True)
     assert config["nlp"]["lang"] == "de"
-    assert config["paths"]["transformer"] == "x/y"
     segmenter = config["initialize"]["components"]["span_segmenter"]
     assert segmenter["dictionary"] == "mine.tsv.gz"
     with pytest.raises(SpanftError, match="is English, and the language is 'de'"):
@@ -159,12 +147,9 @@ def test_encoders_are_described(bert, monkeypatch):
     name = "sentence-transformers/all-MiniLM-L6-v2"
     done = init("y.cfg")  # the hub does not answer
     assert f"Encoder: {name} (from the Hugging Face hub)" in done.stderr
-    assert "a larger one: --transformer bert-base-uncased" in done.stderr
     info = SimpleNamespace(safetensors=SimpleNamespace(total=22_713_728))
     monkeypatch.setattr("huggingface_hub.model_info", lambda *_, **__: info)
     assert describe_encoder(name).startswith(f"{name} (22.7 million parameters, from")
-    with pytest.raises(SpanftError, match="'a b' is neither a folder nor a public"):
-        describe_encoder("a b")
 
 
 def test_languages_without_a_dictionary_get_no_spans():
@@ -187,7 +172,6 @@ def test_a_table_is_read_with_its_columns():
     assert "Texts of dev.jsonl that are also trained on: 2." in done.stderr
     unseen = "only in dev.jsonl and cannot be learned: 'other'"
     assert f"⚠ These labels occur {unseen}" in done.stderr
-    assert "--paths" not in done.stderr
     assert [doc.text for doc in corpus()] == [row["body"] for row in rows]
 
 
@@ -208,8 +192,6 @@ def test_few_texts_are_all_trained_on():
         assert [training[key] for key in limits] == [0, steps, frequency]
         assert training["score_weights"]["cats_score"] == (0.0 if is_few else 1.0)
         assert made.config["initialize"]["after_init"]["probe"] is True
-    made = config_for_data("t.jsonl", "t.jsonl")
-    assert made.config["training"]["eval_frequency"] == 16
 
 
 def test_few_sentences_are_all_trained_on_in_small_steps():
@@ -252,25 +234,19 @@ def test_epochs_and_ranges_fit_the_data():
         made = config_for_data("t.jsonl", columns={"score": "s"})
         block = made.config["components"]["text_regressor"]
         assert (block["low"], block["high"]) == expected
-    write("t.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])
-    made = config_for_data("t.jsonl", "t.jsonl")
-    assert made.task == "textcat_multilabel"
-    assert "x: 1 (50%), y: 1 (50%)" in made.notes[-1]
 
 
 def test_entities_from_columns_and_offsets():
     Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")
+    columns = ("-p", "spancat", "--train", "t.conll", "--dev", "t.conll")
+    about = "t.conll: 2 texts of 1 to 2 words (median 2); LOC: 1"
+    assert about in init("x.cfg", *columns).stderr
+    doc = corpus()[0]
+    assert [span.text for span in doc.spans["sc"]] == ["Paris"]
     spans = [{"start": 3, "end": 8, "label": "LOC"}]
     write("t.jsonl", [{"text": f"in Paris {i}", "spans": spans} for i in range(10)])
-    columns = ("--train", "t.conll", "--dev", "t.conll", "--force")
-    about = "t.conll: 2 texts of 1 to 2 words (median 2); LOC: 1"
-    for options, expected in (
-        (("-p", "spancat", *columns), about),
-        (("--train", "t.jsonl", "--force"), "from the data: --pipeline bilou_ner"),
-    ):
-        assert expected in init("x.cfg", *options).stderr
-        doc = corpus()[0]
-        assert [span.text for span in doc.spans.get("sc", doc.ents)] == ["Paris"]
+    made = config_for_data("t.jsonl")
+    assert made.task == "bilou_ner"
 
 
 @pytest.mark.parametrize(
@@ -281,7 +257,6 @@ def test_entities_from_columns_and_offsets():
         ({"cats": {"score": 0.3}}, "text_score"),
         ({"cats": {"score": 0.3}, "words": ["a", "[SEP]", "b"]}, "score"),
         ({"ents": ["B-LOC", "O"]}, "bilou_ner"),
-        ({"tags": ["IN", "IN"]}, "tagger"),
         ({"spans": True}, "spancat"),
         ({}, None),
     ],
@@ -312,9 +287,6 @@ def test_long_texts():
     spans = model["get_spans"]
     assert (spans["window"], spans["stride"]) == (384, 288)
     assert model["tokenizer_config"]["model_max_length"] == 512
-    write("t.jsonl", [*rows[:1] * 40, *rows[1:2]])
-    short = config_for_data("t.jsonl").config
-    assert short["training"]["accumulate_gradient"] == 1
 
 
 def test_a_dataset():
@@ -328,8 +300,6 @@ def test_a_dataset():
     init("x.cfg", "--train", "films", "--dev", "films")
     for part, split in (("train", "train"), ("dev", "validation")):
         assert [doc.text for doc in corpus(part)] == [f"{split} {i}" for i in range(6)]
-    assert is_dataset("nyu-mll/glue:cola")
-    assert not is_dataset("data/train.csv")
 
 
 def test_spacy_checks_what_is_written(bert):
@@ -345,56 +315,38 @@ def test_spacy_checks_what_is_written(bert):
     ("labels", "message"),
     [
         (["Good", "good.", "bad"], "only in case or punctuation: 'Good', 'good.'"),
-        (
-            ["a", "b", "a|b"],
-            "look like 'a|b'. If these are several labels, add ",
-        ),
-        (["1", "3", "2"], "are numbers, such as 1. If these are scores, use --score"),
+        (["a", "b", "a|b"], "look like 'a|b'. If these are several labels, add "),
         (["1,5", "2"], "are numbers, such as 1,5. If these are scores, use --score"),
-        (["3", "1", "4"], ""),
     ],
 )
 def test_labels_that_may_be_meant_otherwise(labels, message):
     write("t.jsonl", texts(12, labels))
-    doubts = check_table("t.jsonl", {"text": "text", "label": "label"})
-    assert message in " ".join(doubts)
-    assert len(doubts) == bool(message)
+    (doubt,) = check_table("t.jsonl", {"text": "text", "label": "label"})
+    assert message in doubt
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ("--dev t.jsonl", "--dev is given without --train"),
-        ("--train t.jsonl --text body", "no column 'body'"),
         ("-p ner --train t.jsonl", "'t.jsonl' cannot be read for ner"),
-        ("--score x", "--score cannot be set for textcat, whose columns are: 't"),
-        ("--train cats.spacy -p text_score", "no scores for text_score"),
         ("--train same.jsonl", "'same.jsonl' has the label 'x'"),
-        ("--train o.conll", "'o.conll' has no annotations for bilou_ner"),
         ("--lang german", "language 'german': it is not the code"),
         ("-t ./none", "encoder './none' cannot be loaded"),
-        ("-t empty", "Name a folder with a config.json"),
         ("-t junk", "The encoder 'junk' cannot be loaded: Unrecognized model"),
         ("--no-spans -d mine.tsv.gz", "no use for --dictionary"),
-        ("-p pair --encoder spacy-transformers", "cannot encode pairs"),
         ("--train m.jsonl --dev m.jsonl -p textcat", "several labels or none (2)"),
     ],
 )
 def test_errors(options, message):
     write("t.jsonl", [{"text": "a", "label": "x"}])
-    Path("o.conll").write_text("in O\n\nhere O\n\nthere O\n\n")
-    Path("empty").mkdir()
     Path("junk").mkdir()
     Path("junk/config.json").write_text("{}")
     write("same.jsonl", texts(9, "x"))
     write("m.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])
-    doc = spacy.blank("en")("a text")
-    doc.cats = {"x": 1.0, "y": 0.0}
-    DocBin(docs=[doc, doc]).to_disk("cats.spacy")
     NgramDictionary({"ein neues": 3}).to_disk("mine.tsv.gz")
     done = init("x.cfg", *options.split(), ok=False)
     assert message in done.stderr
-    assert "✘" in done.stderr
     assert not Path("x.cfg").exists()
 
 
@@ -404,5 +356,3 @@ def test_files_are_not_overwritten():
     assert Path("x.cfg").read_text() == "mine"
     init("x.cfg", "--force")
     assert Path("x.cfg").read_text() != "mine"
-    done = init("x.cfg", "--train", "y.jsonl", "--dev", "x.cfg", "--force", ok=False)
-    assert "x.cfg' is both read and written" in done.stderr

@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
 
-from ..ml.test_textcat import TOKENS
+from ..ml.test_textcat import MAX, TOKENS, span_model
 from ..tiny import save_encoder
 from .pages import ROOT, snippets
 
@@ -21,16 +21,10 @@ configs:
 ---
 """
 LINE = "New York City is one of the largest cities in the United States.\n"
-POOLING = {"@architectures": "spacy-spanft.MaxPooling.v1"}
-OVER_SPANS = {
-    "@architectures": "spacy-spanft.SpanTextCat.v1",
-    **{"tok2vec": TOKENS, "span_pooling": POOLING, "doc_pooling": POOLING},
-    "exclusive_classes": True,
-}
+OVER_SPANS = span_model(MAX, MAX, tok2vec=TOKENS)
 
 
 def save_all(folder):
-    """Save data, pipelines and runs."""
     pairs = "sentence1\tsentence2\tlabel\n" + "a b\tc\t0\na\ta\t1\n" * 2
     texts = {"train.tsv": pairs, "dev.tsv": pairs}
     texts |= {"corpus.txt": LINE * 15, "texts.txt": LINE * 15}
@@ -66,7 +60,6 @@ def add_labels(textcat, nlp):
 
 
 def save_classifiers(folder):
-    """Save two arms of three seeds each, and a test set."""
     for arm, settings in (("base", {}), ("spans", {"model": OVER_SPANS})):
         nlp = spacy.blank("en")
         segmenter = nlp.add_pipe("span_segmenter")
@@ -113,7 +106,6 @@ def save_tagger(folder):
 
 
 def save_tasks(folder):
-    """Save the data of two tasks."""
     shutil.copytree(ROOT / "configs", folder / "configs")
     cola, reviews = folder / "corpus" / "cola", folder / "corpus" / "reviews"
     cola.mkdir(parents=True)

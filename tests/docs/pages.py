@@ -38,7 +38,6 @@ class Snippet(NamedTuple):
 
 
 def pages():
-    """Return all pages, as paths below the top folder."""
     below = [path for path in DOCS.rglob("*.md") if "_build" not in path.parts]
     paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(below)]
     return [path.relative_to(ROOT).as_posix() for path in paths]
@@ -49,7 +48,6 @@ def read(page):
 
 
 def snippets(page):
-    """Read the snippets of a page, in their order."""
     text = read(page)
     matches = _SNIPPET.finditer(text)
     read_ones = [Snippet(*(group or "" for group in m.groups())) for m in matches]

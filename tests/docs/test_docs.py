@@ -39,7 +39,6 @@ def each(language, note=None):
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A folder with all files that the snippets need, made once."""
     folder = tmp_path_factory.mktemp("page")
     save_all(folder)
     return folder

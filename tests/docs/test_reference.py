@@ -5,17 +5,10 @@ from configparser import ConfigParser
 
 from spanft_docs import expand
 from spanft_docs.commands import commands
-from spanft_docs.docstrings import in_cell, parse, to_markdown, to_rst
-from spanft_docs.registered import registered, type_name
+from spanft_docs.docstrings import in_cell
+from spanft_docs.registered import registered
 
 from .pages import DOCS, ROOT
-
-DOC = """Cut a | with `a*b` and t_1.
-
-*paths (Path): Files,
-    many.
-RETURNS (int): It.
-"""
 
 
 def page(name):
@@ -50,14 +43,3 @@ def test_every_command_is_on_its_page():
     text = page("command_line.md")
     for name in names:
         assert f"## `spanft {name}`\n" in text
-
-
-def test_docstrings_become_fields_and_are_escaped():
-    doc = parse(DOC)
-    assert doc.meaning("*paths") == "Files, many."
-    expected = [r"Cut a \| with ``a*b`` and t\_1.", "", r":param \*paths: Files, many."]
-    expected += [r":type \*paths: ``Path``", ":returns: It.", ":rtype: ``int``", ""]
-    assert to_rst(doc) == expected
-    assert to_markdown("a <unk>, `a <b>`") == "a &lt;unk>, `a <b>`"
-    assert in_cell("a\n  | b") == r"a \| b"
-    assert type_name(dict[str, ConfigParser] | None) == "dict[str, ConfigParser] | None"

@@ -9,20 +9,10 @@ from spacy.tokens import DocBin
 from spacy_spanft import NgramDictionary
 from spacy_spanft.experiments import plan_runs, read_arms
 
+from ..ml.test_textcat import CNN, MAX, TOKENS, span_model
 from .measured import BOW
 
-TOK2VEC = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    **{"pretrained_vectors": None, "width": 8, "depth": 1, "embed_size": 100},
-    **{"window_size": 1, "maxout_pieces": 2, "subword_features": False},
-}
-SPAN_MODEL = {
-    "@architectures": "spacy-spanft.SpanTextCat.v1",
-    "exclusive_classes": True,
-    "span_pooling": {"@architectures": "spacy-spanft.CnnPooling.v1"},
-    "doc_pooling": {"@architectures": "spacy-spanft.MaxPooling.v1"},
-    "tok2vec": TOK2VEC,
-}
+SPAN_MODEL = span_model(CNN, MAX, tok2vec=TOKENS)
 SEGMENTER = {
     "factory": "span_segmenter",
     "segmenter": {"@segmenters": "spacy-spanft.NgramSegmenter.v1"},
@@ -80,7 +70,6 @@ def save_docs(folder, n=10, word="film"):
 
 
 def write_place(folder):
-    """Write configs, arms, and the data of two tasks."""
     for name, config in (("baseline", BASELINE), ("spanft", SPANFT)):
         path = folder / f"tiny_{name}.cfg"
         Config(config).to_disk(path, interpolate=False)

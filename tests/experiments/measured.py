@@ -44,7 +44,6 @@ class Page(HTMLParser):
 
 
 def labeled(right, texts=None, spans=None, **settings):
-    """Return the results of a classifier that gets these texts right."""
     right = np.array(right, np.bool_)
     rows = np.stack([np.zeros(len(right)), ~right], axis=1).astype(np.int64)
     usual = {"n_parameters": 1_000_000, "words_per_second": 1234.0}
@@ -64,7 +63,6 @@ def labeled(right, texts=None, spans=None, **settings):
 
 
 def scored(gold, guess):
-    """Return the results of a regressor that predicts these scores."""
     rows = np.stack([gold, guess], axis=1).astype(float)
     words = [[f"{x:.2f}" for x in values] for values in (gold, guess)]
     return labeled([True] * len(rows))._replace(
@@ -78,7 +76,6 @@ def scored(gold, guess):
 
 
 def against(arms, monkeypatch, data="test.spacy", **settings):
-    """Compare made-up results."""
     paths = {name: [f"{name}/{i}" for i in range(len(arms[name]))] for name in arms}
     runs = {path: arms[n][i] for n in arms for i, path in enumerate(paths[n])}
     monkeypatch.setattr(

@@ -1,6 +1,5 @@
 """Comparing pipelines, and files of predictions."""
 
-import json
 import os
 
 import numpy as np
@@ -13,12 +12,7 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import ComparisonError, SpanftError
 from spacy_spanft.experiments import comparison, measuring
 from spacy_spanft.experiments.comparison import compare
-from spacy_spanft.experiments.measuring import (
-    Setup,
-    elect,
-    measure,
-    run_in_subprocess,
-)
+from spacy_spanft.experiments.measuring import Setup, elect, measure, run_in_subprocess
 from spacy_spanft.experiments.result_tables import to_markdown
 
 from ..commands import run
@@ -67,10 +61,8 @@ def folder(tmp_path_factory):
     save(folder / "other.spacy", [("so bad", {"C": 1})])
     save(folder / "new.spacy", [(text, {"X": 1}) for text, _ in gold])
     save(folder / "short.spacy", gold[:-1])
-    save(folder / "long.spacy", [*gold, gold[0]])
     own = DocBin(docs=load(folder / "right0").pipe(text for text, _ in TEST))
     own.to_disk(folder / "own.spacy")
-    (folder / "broken.spacy").write_bytes(b"nothing")
     (folder / "test.tsv").write_text("text\tlabel\ngood film\tA\n")
     return folder
 
@@ -91,9 +83,6 @@ def test_doubtful_texts_and_labels_are_warned_of(folder, tmp_path):
     ):
         compared = compare(arms, data, metric="cats_accuracy")
     assert compared.arms[0].scores == [pytest.approx(1 / 3)]
-    data.write_text("text\tlabel\n\tA\n")
-    with pytest.raises(ComparisonError, match=r"All texts of .* are empty"):
-        compare(arms, data)
 
 
 def test_arms(folder):
@@ -106,19 +95,16 @@ def test_arms(folder):
     assert (wrong.scores, right.scores) == ([0.0, 0.0], [1.0, 1.0])
     assert wrong.models is wrong.method is None
     assert right.models.mean == right.models.low == 1.0
-    assert "cats_accuracy on 20 texts" in to_markdown(compared)
     # Nothing varies, so that nobody can be surer than the number of draws allows.
     assert right.models.p == right.method.p == pytest.approx(2 / 1001)
     assert (right.method.mean, right.method.low) == (1.0, 1.0)
     assert right.method.is_paired
-    assert (right.mean, right.std) == (1.0, 0.0)
     run = right.runs[0]
     assert run.n_parameters == wrong.runs[0].n_parameters > 1000
     assert run.words_per_second > 0
     assert run.answers[:2] == run.gold[:2] == ["A", "B"]
     assert wrong.runs[0].answers[:2] == ["B", "A"]
     assert run.spans[:4] == [[], [], [(0, 9)], []]
-    assert json.loads(json.dumps(compared.to_json()))["arms"][1]["mean"] == 1.0
 
 
 def test_a_file_of_predictions_is_scored_as_its_pipeline(folder):
@@ -128,7 +114,6 @@ def test_a_file_of_predictions_is_scored_as_its_pipeline(folder):
     assert np.array_equal(file.rows, pipeline.rows)
     assert (file.answers, file.score) == (pipeline.answers, pipeline.score)
     assert file.n_parameters is file.words_per_second is file.peak_memory is None
-    assert file.seed is None
     rows = [line.split(" | ") for line in to_markdown(compared).split("\n")[2:4]]
     assert rows[0][-3:-1] == ["", ""]
     assert "" not in rows[1][-3:]
@@ -138,7 +123,6 @@ def test_a_file_of_predictions_is_scored_as_its_pipeline(folder):
     ("path", "expected"),
     [
         ("short.spacy", "Text 20 of 'short.spacy' is None, .* the data, 'so bad'"),
-        ("long.spacy", "Text 21 of 'long.spacy' is 'good film', .* the data, None"),
         ("new.spacy", "predicts 'X', and the data has none of these .* 'A', 'B'"),
     ],
 )
@@ -146,8 +130,6 @@ def test_predictions_that_do_not_fit_the_data(folder, monkeypatch, path, expecte
     monkeypatch.chdir(folder)
     with pytest.raises(ComparisonError, match=expected):
         measure(path, Setup("test.spacy", reference="right0"))
-    with pytest.raises(ComparisonError, match="there is none"):
-        compare({"a": [path]}, "test.spacy")
 
 
 def test_batches_change_nothing(folder, tmp_path, monkeypatch):
@@ -180,8 +162,6 @@ def test_in_a_process_of_its_own(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("setup", "expected"),
     [
-        (Setup("a\0b"), "There is no file 'a"),
-        (Setup("broken.spacy"), "'broken.spacy' cannot be read"),
         (Setup("bare.spacy"), "nothing to find in 'bare.spacy'"),
         (Setup("other.spacy"), "labels 'C', and .* 'right0' knows none .*: 'A', 'B'"),
         (Setup("test.spacy", "ents_f"), "'right0' has no metric 'ents_f' .*: cats_sc"),
@@ -200,7 +180,6 @@ def test_errors(folder, monkeypatch, setup, expected):
         (["right0", "nowhere"], "no such folder, and no such package is installed."),
         (["right0", "run"], "config.cfg. Is 'run/model-best' meant?"),
         (["right0", "test.tsv"], "A pipeline is a folder, such as training/model-best"),
-        (["a= "], "names no pipeline"),
         (["a=right0", "b=right1", "b=right1"], "'b' has the same run twice"),
     ],
 )
@@ -211,19 +190,14 @@ def test_errors_come_before_anything_is_measured(folder, monkeypatch, args, expe
     assert expected in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
+def test_runs_that_cannot_be_compared(monkeypatch):
+    run = labeled([1, 0])
+    for changes, expected in (
         ({"texts": ["x"]}, "'b' read other texts .* than .* of 'a'"),
         ({"meaning": "F (0)"}, r"means  for 'a' and F \(0\) for 'b'"),
-    ],
-)
-def test_runs_that_cannot_be_compared(monkeypatch, changes, expected):
-    run = labeled([1, 0])
-    with pytest.raises(ComparisonError, match=expected):
-        against({"a": [run], "b": [run._replace(**changes)]}, monkeypatch)
-    with pytest.raises(ComparisonError, match="at least one pipeline"):
-        compare({"a": []}, "test.spacy")
+    ):
+        with pytest.raises(ComparisonError, match=expected):
+            against({"a": [run], "b": [run._replace(**changes)]}, monkeypatch)
 
 
 def test_an_ensemble_of_each_arm(folder):
@@ -238,8 +212,6 @@ def test_an_ensemble_of_each_arm(folder):
     ]
     answers = compared.arms[-1].runs[0].answers
     assert answers == [max(cats, key=cats.get) for cats in means]
-    with pytest.raises(ComparisonError, match="No arm has several pipelines"):
-        compare({"one": arms["one"]}, folder / "test.spacy", ensemble=True)
 
 
 def test_the_predictions_of_an_ensemble(nlp):

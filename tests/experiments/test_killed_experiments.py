@@ -14,7 +14,6 @@ from ..interpreter import Interpreter
 
 COMMAND = ["spanft", "experiment", "arms.yml", "-d", "data/one", "-o", "out"]
 COMMAND += ["--train-only"]
-LOGS = "out/one/*/*.going-*/log.txt"
 # How long it may take until nothing is left of a killed experiment.
 SECONDS = 5
 
@@ -33,7 +32,6 @@ def start(mark, *args):
 
 
 def processes_with(mark):
-    """Return the living processes with a mark."""
     processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -54,7 +52,6 @@ def check_gone(mark):
 
 
 def weights_in(folder):
-    """Read the weights of the runs that are done."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.glob("one/*/[0-9]/model/**/model")
@@ -74,10 +71,14 @@ def test_a_killed_experiment_leaves_no_process(place, number, jobs, moment):
     """Neither while it trains nor as soon as the processes have begun."""
     args = ("--seeds", "1", "--jobs", str(jobs), "--epochs", "5000")
     process = start(mark := str(place), *args)
-    while not any(moment in log.read_text() for log in place.glob("out/*/*/*/log*")):
+
+    def has_begun():
+        logs = place.glob("out/*/*/*/log*")
+        return any(moment in log.read_text() for log in logs) and processes_with(mark)
+
+    while not has_begun():
         assert process.returncode is None, process.communicate()
         time.sleep(0.02)
-    assert processes_with(mark)
     process.send_signal(number)
     _, output = process.communicate()
     check_gone(mark)

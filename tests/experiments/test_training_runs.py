@@ -18,7 +18,6 @@ from ..interpreter import Interpreter
 from .matrix_place import BASE, SPANS, plan
 
 COMMAND = ["spanft", "experiment", "arms.yml", "-d", "data/one", "-o", "out"]
-# A dictionary that cannot be read.
 BAD = f"bad: {{{SPANS}, dictionary: arms.yml}}"
 BAD_ARM = f"{{{BAD}, good: {{{BASE}}}}}"
 
@@ -44,9 +43,6 @@ def test_done_runs_are_not_repeated(place):
     assert run_matrix(runs) == []
     assert [run.is_done for run in runs] == [True, True]
     folder = place / "out" / "one" / "random" / "0"
-    assert json.loads((folder / "run.json").read_text())["seconds"] > 0
-    assert spacy.load(folder / "model")("good film").cats.keys() == {"A", "B"}
-    assert not (folder / "model-last").exists()
     before = (folder / "run.json").stat().st_mtime_ns
     weights = (folder / "model" / "textcat" / "model").read_bytes()
     assert run_matrix(runs) == []
@@ -67,32 +63,23 @@ def test_a_failed_run_does_not_stop_the_others(place):
     shutil.copy("data/one/dev.spacy", "data/one/test.spacy")
     good, bad = plan("data/one", arms=f"{{good: {{{BASE}}}, {BAD}}}", seeds=[0])
     args = ["--seeds", "1", "--epochs", "3"]
-    listed = spacy_command(*COMMAND, *args, "--dry-run").stdout
-    assert [line.split()[-1] for line in listed.strip().splitlines()[2:]] == ["new"] * 2
     result = spacy_command(*COMMAND, *args, "--metrics", "metrics", ok=False)
     *_, reason, last = result.stderr.splitlines()
     assert reason.startswith("✘ out/one/bad/0: ")
     assert "arms.yml is not an n-gram dictionary" in reason
-    assert str(Path("out/one/bad/0.failed/log.txt")) in reason
     assert last == "✘ 1 of 2 runs failed."
     assert [run.is_done for run in (bad, good)] == [False, True]
     assert not list(Path("out").glob("*/*/*.going*"))
-    log = Path("out/one/bad/0.failed/log.txt").read_text()
-    assert "Traceback" in log
+    assert "Traceback" in Path("out/one/bad/0.failed/log.txt").read_text()
     # What is done is compared, and what is missing is named.
     assert r"Missing bad/0: failed: " in result.stdout
     comparison = json.loads(Path("metrics/comparison.json").read_text())["tasks"]["one"]
     assert [arm["name"] for arm in comparison["arms"]] == ["good"]
-    assert comparison["seconds"]["good"][0] > 0
-    assert "Missing bad/0" in Path("metrics/comparison.html").read_text()
     # A run that is done stays until it is done with other settings.
-    (changed,) = plan_bad(arms="{good: {SPANS, dictionary: arms.yml}}")
+    arms = f"{{good: {{{SPANS}, dictionary: arms.yml}}}}"
+    (changed,) = plan("data/one", arms=arms, seeds=[0], epochs=1)
     assert len(run_matrix([changed])) == 1
     assert [run.is_done for run in (changed, good)] == [False, True]
-
-
-def plan_bad(arms):
-    return plan("data/one", arms=arms.replace("SPANS", SPANS), seeds=[0], epochs=1)
 
 
 @pytest.mark.usefixtures("in_this_process", "at_once")
@@ -101,10 +88,7 @@ def test_without_the_first_arm_nothing_is_compared(place):
     shutil.copy("data/one/dev.spacy", "data/one/test.spacy")
     args = ["--seeds", "2", "--epochs", "1", "--metrics", "metrics"]
     result = spacy_command(*COMMAND, *args, ok=False)
-    # The reason is the same for both seeds, and named once.
-    *_, reason, last = result.stderr.splitlines()
-    assert "arms.yml is not an n-gram dictionary" in reason
-    assert last == "✘ 2 of 4 runs failed."
+    assert result.stderr.endswith("✘ 2 of 4 runs failed.\n")
     assert not Path("metrics").exists()
 
 
@@ -121,13 +105,6 @@ def test_tables_are_read_by_their_columns(place):
     nlp = spacy.load(run.folder / "model")
     assert nlp("good film").cats.keys() == {"A", "B"}
     assert nlp.config["corpora"]["dev"]["text"] == "words"
-    # Without task.json, the columns are those of the config.
-    (folder / "task.json").unlink()
-    reader = {"@readers": "spacy-spanft.TableCorpus.v1", "path": None}
-    columns = {**reader, "text": "words", "text_pair": None, "label": "kind"}
-    change = {"corpora.train": columns, "corpora.dev": columns}
-    (run, *_) = plan("data/table", seeds=[0], epochs=1, overrides=change)
-    assert run.config["corpora"]["train"] == {**columns, "path": "${paths.train}"}
 
 
 @pytest.mark.parametrize(

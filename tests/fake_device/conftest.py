@@ -19,5 +19,4 @@ if is_there:
 
     @pytest.fixture(scope="session")
     def on_cpu(bert):
-        """What an arm comes to on the CPU, computed once."""
         return cache(lambda arm: outcome_of(arm, bert, -1))

@@ -19,7 +19,6 @@ _SAME = """
 
 
 def install():
-    """Put the modules where `import cupy` finds them."""
     assert "thinc" not in sys.modules, "too late: thinc has looked for CuPy already"
     runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1)
     cuda = _module("cupy.cuda", runtime=runtime, Stream=_Stream, Device=_Device)

@@ -9,7 +9,6 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.symbols import ORTH
-from spacy.tokens import Doc
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, SpanftError
@@ -94,31 +93,10 @@ def test_what_is_an_ngram():
     # A special case across white space: the text is tokenized in full.
     nlp = spacy.blank("en")
     nlp.tokenizer.add_special_case("New York", [{ORTH: "New "}, {ORTH: "York"}])
-    assert not tokens.works_by_chunk(nlp.tokenizer)
     text = "in New York today\nin New York today"
     lower = [[w.lower() for w in line] for line in tokenize(text, nlp.tokenizer)]
     expected = count_ngrams(lower, 5, 1)
     assert count(text, tokenizer=nlp.tokenizer, min_count=1) == expected
-
-
-class Characters:
-    """A tokenizer that is not rule-based: every character is a token."""
-
-    def __init__(self, vocab):
-        self.vocab = vocab
-
-    def __call__(self, text):
-        return Doc(self.vocab, words=list(text), spaces=[False] * len(text))
-
-
-@pytest.mark.parametrize("n_process", [1, 2])
-def test_any_tokenizer_will_do(n_process):
-    tokenizer = Characters(NLP.vocab)
-    text = "纽约 很大\n纽约 不大\n" * 3
-    expected = count_ngrams(tokenize(text, tokenizer), 3, 2)
-    assert expected == {"纽 约": 6, "很 大": 3, "不 大": 3}
-    how = {"tokenizer": tokenizer, "max_n": 3, "min_count": 2}
-    assert count(text, 8, n_process=n_process, **how) == expected
 
 
 def test_words_and_tokens_are_counted_and_lines_may_be_long():
@@ -138,7 +116,6 @@ def test_words_and_tokens_are_counted_and_lines_may_be_long():
         ({"max_n": 1}, "max_n is 1, .* whole number from 2 to 255"),
         ({"min_count": 0}, "min_count is 0, .* whole number of 1 or more"),
         ({"attr": "LEMMA"}, "attr is 'LEMMA', but must be 'LOWER' or 'ORTH'"),
-        ({"n_process": 0}, "n_process is 0"),
         ({"tokenizer": "klingon"}, "no spaCy tokenizer for 'klingon'"),
         ({"address": "host:1"}, "'host:1' is that of a Ray cluster: add"),
     ],
@@ -166,7 +143,7 @@ def test_a_worker_that_is_killed_is_an_error():
         NgramDictionary.from_blocks(blocks, ["test"], **how)
 
 
-@pytest.mark.parametrize("lang", ["en", "de", "tr", "el", "zh"])
+@pytest.mark.parametrize("lang", ["en", "tr", "zh"])
 def test_tokenizer_of_a_language(lang):
     """It is that of an empty pipeline, which takes seconds to make."""
     text = (

@@ -32,7 +32,6 @@ dictionaries = st.builds(
 
 
 def counted(text, **settings):
-    """Count the n-grams of the lines of a text."""
     return NgramDictionary.from_texts(text.split("\n"), **{"min_count": 1, **settings})
 
 
@@ -48,14 +47,12 @@ def test_is_a_mapping(dictionary):
     assert ngrams["New York"] == 3
     assert "NEW YORK" not in ngrams
     assert dict(NgramDictionary({"New York": 3, "new york": 2})) == {"new york": 5}
-    # The order: by count, then length, then alphabet.
     ngrams = NgramDictionary({"b b": 2, "a b c": 2, "z a": np.int64(9), "a a": 2})
     assert [*ngrams.items()] == [("z a", 9), ("a a", 2), ("b b", 2), ("a b c", 2)]
 
 
 def test_top_and_filter(dictionary):
     assert list(dictionary.top(2)) == ["new york", "united states"]
-    assert [len(dictionary.top(k)) for k in (0, 99)] == [0, 5]
     frequent = dictionary.filter(min_count=12, max_n=2)
     assert list(frequent) == ["new york", "united states"]
     assert dictionary.sizes() == {2: 3, 3: 1, 5: 1}
@@ -74,20 +71,6 @@ def test_top_holds_the_pieces_of_its_ngrams():
             if len(parts) > 2:
                 assert " ".join(parts[1:]) in kept
                 assert " ".join(parts[:-1]) in kept
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda d: d.top(-1), "k is -1"),
-        (lambda d: d.filter(max_n=1), "max_n is 1"),
-        (lambda d: d.ranked("tfidf"), "by is 'tfidf'"),
-        (lambda d: d.merge(NgramDictionary({}, attr="ORTH")), "the other over 'ORTH'"),
-    ],
-)
-def test_wrong_arguments(dictionary, call, message):
-    with pytest.raises(SpanftError, match=message):
-        call(dictionary)
 
 
 def test_pmi_is_that_of_nltk_and_against_the_best_segmentation(dictionary):
@@ -119,8 +102,6 @@ def test_pmi_is_that_of_nltk_and_against_the_best_segmentation(dictionary):
     assert ngrams.pmi("new york") == pytest.approx(math.log2(0.03 / (0.05 * 0.04)))
     with pytest.raises(SpanftError, match=r"counts of the single words .*'new'"):
         dictionary.pmi("new york")
-    with pytest.raises(SpanftError, match=r"number of tokens \(0\)"):
-        NgramDictionary({"new york": 3}, words=words).pmi("new york")
 
 
 def test_merge_adds_counts():
@@ -129,7 +110,8 @@ def test_merge_adds_counts():
     assert dict(both.words) == {"a": 3, "b": 3, "c": 2, "d": 1}
     assert both.provenance.n_tokens == 9
     assert both.provenance.sources == ("texts", "texts")
-    assert both.pmi("a b") == pytest.approx(math.log2((3 / 9) / (3 / 9) ** 2))
+    with pytest.raises(SpanftError, match="the other over 'ORTH'"):
+        both.merge(NgramDictionary({}, attr="ORTH"))
 
 
 @pytest.mark.parametrize(
@@ -137,10 +119,8 @@ def test_merge_adds_counts():
     [
         ({"word": 1}, {}, "'word' cannot stand in ngrams"),
         ({"a\xa0b c": 1}, {}, r"'a\\xa0b c' cannot"),
-        ({("a", "b"): 1}, {}, r"\('a', 'b'\) cannot"),
         ({"a b": 0}, {}, "count of 'a b' is 0"),
         ({"a b": 3}, {"a b": 2}, "'a b' cannot stand in words"),
-        (["new york"], {}, r"ngrams is \['new york'\], but must be a mapping"),
     ],
 )
 def test_counts_that_are_refused(ngrams, words, message):
@@ -156,7 +136,6 @@ def test_the_default_is_in_the_package_and_small():
     assert ngrams["united states"] > 10_000
     assert "Wikipedia" in ngrams.provenance.sources[0]
     assert ngrams.pmi("new york") > 5
-    assert default_dictionary("en") is ngrams
     words = {word for ngram in ngrams for word in ngram.split(" ")}
     assert all(any(map(str.isalnum, word)) for word in words)
     with pytest.raises(SpanftError, match="no default dictionary for 'de'"):
@@ -203,13 +182,11 @@ def test_other_tools_read_and_write_its_file(corpus, tmp_path):
     assert again.provenance.sources == (str(corpus),)
     assert again.provenance.tokenizer == "en"
     assert "spacy-spanft" in again.provenance.made_with
+    with pytest.raises(SpanftError, match=r"no file .*missing"):
+        NgramDictionary.from_disk(tmp_path / "missing")
     ngrams = read("b c\t1\na b\t99\na\t100\nb\t100")
     assert list(ngrams.items()) == [("a b", 99), ("b c", 1)]
     assert dict(ngrams.words) == {"a": 100, "b": 100}
-    # A file may have a name that is not UTF-8, which Python shows as half a pair.
-    origin = Provenance(sources=("caf\udce9.txt",))
-    ngrams = NgramDictionary({"a b": 1}, provenance=origin)
-    assert NgramDictionary.from_bytes(ngrams.to_bytes()).provenance == origin
 
 
 def test_every_cut_and_flipped_byte_is_noticed_or_harmless():
@@ -226,36 +203,16 @@ def test_every_cut_and_flipped_byte_is_noticed_or_harmless():
                 assert NgramDictionary.from_bytes(bytes(broken)) == ngrams
 
 
-def test_damaged_and_missing_files_are_named(tmp_path):
-    path = tmp_path / "a.tsv.gz"
-    path.write_text("hello")
-    with pytest.raises(SpanftError, match=r"a\.tsv\.gz is not .* damaged: .*Copy it"):
-        NgramDictionary.from_disk(path)
-    with pytest.raises(SpanftError, match=r"no file .*missing"):
-        NgramDictionary.from_disk(tmp_path / "missing")
-    with pytest.raises(SpanftError, match="is a folder"):
-        NgramDictionary.from_disk(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (f"{MAGIC} nonsense\n", "damaged: Expecting value"),
         (f"{MAGIC} {'[' * 200_000}\n", "damaged: maximum recursion"),
-        (f'{MAGIC} {{"format_version": 1}}\nfoo\n', "second line is 'foo'"),
-        (HEADER.replace("LOWER", "X"), "attr is 'X'"),
-        (HEADER.replace("}", ', "provenance": 3}'), "header of x is wrong"),
         (
             HEADER.replace("1", "2"),
             "format version is 2, and spacy-spanft .* reads version 1; .*--upgrade",
         ),
-        (
-            f"{HEADER}a b\t1\na\xa0b c\t2\n",
-            r"line 4, 'a\\xa0b c\\t2', is not",
-        ),
         (f"{HEADER}a b\t1\na  b\t2\n", "line 4"),
-        (f"{HEADER}a b\t" + "9" * 20 + "\n", "line 3"),
-        (f"{HEADER}a b\t0\n", "counts is 0"),
         (f"{HEADER}a b\t1\nc d\t2\na b\t3\n", "stands in it twice"),
         (f"{HEADER}a b\t1\nNew York\t2\n", "has capital letters"),
         (f"{HEADER}a \ud800b\t1\n", "can't decode byte"),

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.errors import CorpusError, SpanftError
+from spacy_spanft.errors import CorpusError
 from spacy_spanft.ngrams.text import blocks_from_texts, blocks_of
 from spacy_spanft.util.text_files import blocks_from_files
 
@@ -93,7 +93,6 @@ def test_several_files_and_the_standard_input(tmp_path, monkeypatch):
     ("name", "data", "message", "replaced"),
     [
         ("a", b"a\nb\xef\n", r"at byte 3 \(line 2\)", "a\nb\ufffd\n"),
-        ("a", b"\xef\xbb\xbfok\n\xff", r"at byte 6 \(line 2\)", "ok\n\ufffd\n"),
         ("a", b"a\0 \0", r"holds a NUL byte at byte 1 \(line 1\)", "a\ufffd \ufffd\n"),
         (
             "a.gz",
@@ -114,11 +113,9 @@ def test_bytes_that_are_not_text(name, data, message, replaced, tmp_path):
     ("row", "message"),
     [
         ('{"text": "a"', "is not a JSON object: Expecting"),
-        ("[1]", r"is not a JSON object: it is \[1\]"),
         ("[" * 10**5, "is not a JSON object: "),
         ('{"body": "a"}', "has no column 'text', but: 'body'.*--column"),
         ('{"text": null}', "has None in column 'text'.*replace"),
-        ('{"text": 3}', "has 3 in column 'text'"),
     ],
 )
 def test_wrong_lines_of_jsonl(row, message, tmp_path):
@@ -137,10 +134,6 @@ def test_wrong_cells_of_parquet(tmp_path):
     with pytest.raises(CorpusError, match=r"Row 4 of .*has None in column 'text'"):
         text_of(path)
     assert text_of(path, errors="replace") == "a\nb\nc\n"
-    with pytest.raises(SpanftError, match=r"no column 'body' in .* 'id', 'text'.*--co"):
-        text_of(path, column="body")
-    with pytest.raises(CorpusError, match=r"Row 1 of .* has 0 in column 'id'"):
-        text_of(path, column="id")
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(CorpusError, match=r"a\.parquet' cannot be read as a Parquet"):
         text_of(path)
@@ -151,7 +144,6 @@ ROWS = ("new york city", "", "in new york")
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A folder in the format of the hub's datasets."""
     folder = tmp_path_factory.mktemp("saved") / "dataset"
     rows = datasets.Dataset.from_dict({"text": ROWS, "id": [1, 2, 3]})
     datasets.DatasetDict({"train": rows, "dev": rows}).save_to_disk(folder)
@@ -167,23 +159,10 @@ def test_saved_datasets(saved):
         assert ngrams.provenance.sources == (f"{name}/{split}",)
 
 
-def test_datasets_of_files(tmp_path, monkeypatch):
-    lines = [json.dumps({"sentence": row}) for row in ROWS]
-    folder = tmp_path / "data"
-    folder.mkdir()
-    (folder / "train.jsonl").write_text("\n".join(lines))
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    for streaming in (True, False):
-        how = {"column": "sentence", "streaming": streaming, "min_count": 2}
-        ngrams = NgramDictionary.from_dataset(str(folder), **how)
-        assert dict(ngrams) == {"new york": 2}
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"column": "body"}, r"no column 'body'.*'text', 'id'"),
-        ({"column": "id"}, r"Row 1 of .* has 1 in column 'id'"),
         ({"split": "test"}, r"no split 'test' .* It has: 'train'"),
         ({"name": __file__}, "is a file, not a dataset"),
     ],
@@ -194,8 +173,6 @@ def test_wrong_settings_of_datasets(saved, settings, message):
 
 
 def test_wrong_arguments():
-    with pytest.raises(SpanftError, match="paths is empty"):
-        NgramDictionary.from_files([])
     with pytest.raises(CorpusError, match="texts is a single string"):
         NgramDictionary.from_texts("a b c")
     with pytest.raises(CorpusError, match="Text 1 is nan, not a string"):

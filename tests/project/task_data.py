@@ -32,7 +32,6 @@ def rows_of(task, part):
 
 
 def sentences_of(task, part):
-    """Make sentences of tokens and tags."""
     chance = random.Random(f"{task}/{part}")
     sentences = []
     for i in range(PART_SIZES[part]):
@@ -115,46 +114,23 @@ GLUE = {"train": "train.tsv", "test": "dev.tsv"}
 MNLI = {"train": "train.tsv", "test": "dev_matched.tsv"}
 MNLI["test_mismatched"] = "dev_mismatched.tsv"
 WNUT = parts("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated")
-SNLI = [
-    parts(*(f"{n}{part}.jsonl" for part in parts(0, 0, 0))) for n in ("", "snli_1.0_")
-]
 LAYOUTS = {
-    "cola-raw": ("CoLA", GLUE, tsv(COLA_RAW, header=False)),
     "cola": ("CoLA", GLUE, tsv({"sentence": "{a}", "label": "{number}"})),
+    "cola-raw": ("CoLA", GLUE, tsv(COLA_RAW, header=False)),
     "sst2": ("SST-2", GLUE, tsv({"sentence": "{a}", "label": "{number}"})),
     "mrpc-raw": ("MRPC", GLUE, tsv(MRPC_RAW)),
-    "mrpc": ("MRPC", GLUE, tsv(PAIR, label="{number}")),
     "qqp": ("QQP", GLUE, tsv(QQP, "1\tonly a part of", "2\tno\tlabel\t")),
     "stsb": ("STS-B", GLUE, tsv({"index": "x", **PAIR, "score": "{label}"})),
-    "stsb-label": ("STS-B", GLUE, tsv(PAIR, label="{label}")),
-    "mnli": (
-        "MNLI",
-        MNLI,
-        tsv({"index": "x", **PAIR}, label1="x", gold_label="{label}"),
-    ),
-    "qnli": (
-        "QNLI",
-        GLUE,
-        tsv({"i": "x"}, question="{a}", sentence="{b}", label="{label}"),
-    ),
+    "mnli": ("MNLI", MNLI, tsv(PAIR, label1="x", gold_label="{label}")),
     "rte": ("RTE", GLUE, tsv({"index": "x", **PAIR}, label="{label}")),
-    "wnli": ("WNLI", GLUE, tsv(PAIR, label="{number}")),
-    "snli": (
-        "SNLI",
-        parts("train.tsv", "dev.tsv", "test.tsv"),
-        tsv({"index": "x", **PAIR, "gold_label": "{label}"}, "0\tno\tlabel\t-"),
-    ),
-    "snli-jsonl": ("SNLI", SNLI[0], jsonl),
-    "snli-raw": ("snli_1.0", SNLI[1], jsonl),
+    "snli-jsonl": ("SNLI", parts("train.jsonl", "dev.jsonl", "test.jsonl"), jsonl),
     "conll2003": ("conll2003", parts("train.txt", "valid.txt", "test.txt"), conll),
-    "conll2003-raw": ("conll2003", parts("eng.train", "eng.testa", "eng.testb"), conll),
     "wnut17": ("wnut17", WNUT, conll),
     "wikigold": ("wikigold", {"whole": "wikigold.conll.txt"}, conll),
 }
 
 
 def write_layout(layout, folder):
-    """Write the files of a layout into a folder."""
     _, files, write = LAYOUTS[layout]
     folder.mkdir(parents=True, exist_ok=True)
     for part, file in files.items():

@@ -62,7 +62,6 @@ def scripts_path():
 
 
 def check_outputs(project, workflow, copy, **changed):
-    """Find what a workflow says that it makes."""
     values = {**project["vars"], **changed}
     commands = {command["name"]: command for command in project["commands"]}
     for name in project["workflows"][workflow]:
@@ -101,13 +100,10 @@ def test_demo(project, copy):
     tasks = check_report(copy / "metrics" / "demo", ["encoder", "random", "ngrams"])
     (demo,) = tasks.values()
     assert (demo["metric"], demo["n_docs"]) == ("cats_accuracy", 15)
-    again = run("run", "demo", ".", *SMALL, cwd=copy)
-    assert again.count("nothing changed") == 4
     # Another number of seeds trains and reports again; the data stay.
     more = ("--vars.demo_seeds", 2, "--dry")
-    assert (
-        run("run", "demo", ".", *SMALL, *more, cwd=copy).count("nothing changed") == 3
-    )
+    again = run("run", "demo", ".", *SMALL, *more, cwd=copy)
+    assert again.count("nothing changed") == 3
     spans = run("run", "spans", ".", *SMALL, cwd=copy)
     assert spans.count("nothing changed") == 2
     check_outputs(project, "spans", copy)
@@ -127,7 +123,6 @@ def test_demo_full(project, copy):
 
 @pytest.fixture(scope="module")
 def ngrams(tmp_path_factory):
-    """A dictionary that has a few more n-grams than the smallest that is cut."""
     path = tmp_path_factory.mktemp("ngrams") / "ngrams.tsv.gz"
     counts = {f"the film{i}": 2000 - i for i in range(1100)}
     NgramDictionary({**counts, "new york": 9}).to_disk(path)
@@ -152,8 +147,6 @@ def test_textcat(project, copy, settings):
     check_outputs(project, "textcat", copy)
     tasks = check_report(copy / "metrics" / "cola" / "spans", ["encoder", "ngrams"])
     assert tasks["cola"]["metric"] == "cats_matthews"
-    again = run("run", "textcat", ".", *settings, cwd=copy)
-    assert again.count("nothing changed") == 3
 
 
 def test_ner(project, copy, settings):
@@ -162,8 +155,6 @@ def test_ner(project, copy, settings):
     run("run", "ner", ".", *settings, "--vars.task", "wnut17", cwd=copy)
     check_outputs(project, "ner", copy, task="wnut17")
     check_report(copy / "metrics" / "wnut17" / "spans", ["encoder", "ngrams"])
-    train = copy / "training" / "wnut17" / "spans" / "wnut17"
-    assert "bilou_ner" in (train / "encoder" / "0" / "config.cfg").read_text()
 
 
 @pytest.mark.usefixtures("scripts_path")
@@ -191,25 +182,6 @@ def test_all_files_of_arms_can_be_planned(copy, settings, bert, tmp_path):
         arms = read_arms(file)
         planned = plan_runs(arms, [task], tmp_path, **how)
         assert [run_.arm for run_ in planned] == [arm.name for arm in arms]
-
-
-@pytest.mark.usefixtures("scripts_path")
-def test_nltk_data_is_downloaded_once(tmp_path, monkeypatch):
-    import nltk
-    import nltk_data
-
-    names = []
-
-    def download(name, folder, **settings):
-        kind = "corpora" if name == "conll2000" else "taggers"
-        (folder / kind / name).mkdir(parents=True)
-        names.append(name)
-
-    monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(nltk, "download", download)
-    for _ in range(2):
-        nltk_data.main(tmp_path / "data")
-    assert names == ["averaged_perceptron_tagger_eng", "conll2000"]
 
 
 @pytest.mark.usefixtures("scripts_path")

@@ -14,6 +14,8 @@ from spacy.training import Example
 from spacy_spanft import NgramDictionary
 from spacy_spanft.scale import row_files
 
+from ..experiments.measured import BOW
+from ..ml.test_textcat import CNN, span_model
 from ..tiny import OWN_LISTENER, encoder_config
 from .trained import save
 
@@ -25,10 +27,7 @@ def model(tmp_path_factory):
     """A pipeline that predicts all that there is, and is quick."""
     nlp = spacy.blank("en")
     segmenter = nlp.add_pipe("span_segmenter")
-    bow = {"@architectures": "spacy.TextCatBOW.v3", "exclusive_classes": True}
-    nlp.add_pipe(
-        "textcat", config={"model": {**bow, "ngram_size": 1, "no_output_layer": False}}
-    )
+    nlp.add_pipe("textcat", config={"model": BOW})
     ruler = nlp.add_pipe("entity_ruler")
     suggester = {"@misc": "spacy.ngram_suggester.v1", "sizes": [1]}
     nlp.add_pipe("spancat", config={"suggester": suggester, "threshold": 0.0})
@@ -52,13 +51,7 @@ def examples(nlp):
 @pytest.fixture(scope="session")
 def encoded(bert, tmp_path_factory):
     """A text classifier over spans of an encoder, with what the config of one holds."""
-    pooling = {"@architectures": "spacy-spanft.CnnPooling.v1"}
-    model = {"@architectures": "spacy-spanft.SpanTextCat.v1", "tok2vec": OWN_LISTENER}
-    model |= {
-        "exclusive_classes": True,
-        "span_pooling": pooling,
-        "doc_pooling": pooling,
-    }
+    model = span_model(CNN, CNN, tok2vec=OWN_LISTENER)
     encoder = encoder_config(bert)
     components = [(encoder.pop("factory"), encoder), ("span_segmenter", {})]
     components.append(("textcat", {"model": model}))

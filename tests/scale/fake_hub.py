@@ -48,7 +48,6 @@ class Hub:
 
 @contextmanager
 def fake_hub(cache):
-    """Let huggingface_hub ask a hub on this machine and no other."""
     hub = Hub(cache)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(huggingface_hub, "HfApi", lambda: hub)

@@ -3,19 +3,8 @@
 import io
 import re
 from contextlib import redirect_stdout
-from types import SimpleNamespace
 
-import pytest
 from huggingface_hub import ModelCard
-
-from spacy_spanft.scale import read_saved
-from spacy_spanft.scale.publishing import (
-    UNKNOWN,
-    card_data,
-    data_of,
-    is_on_hub,
-    scores_of,
-)
 
 from ..commands import run
 from .trained import save
@@ -25,7 +14,6 @@ PAIRS = {"nlp": {"tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}}}
 
 
 def printed(card, model):
-    """Run the code of a card."""
     code = PYTHON.search(card)[1].replace('"en_pipeline"', repr(str(model)))
     output = io.StringIO()
     with redirect_stdout(output):
@@ -52,10 +40,12 @@ def test_a_classifier_over_spans(encoded):
 
 def test_pairs_and_tokens(tmp_path):
     components = [("textcat_multilabel", {}), ("tagger", {})]
-    model = save(tmp_path / "model", *components, config=PAIRS)
+    about = {"config": PAIRS, "license": "CC BY-SA 4.0"}
+    model = save(tmp_path / "model", *components, **about)
     card = run("spanft", "card", model).stdout
     kinds = ["text-classification", "token-classification"]
     assert ModelCard(card).data.tags == ["spacy", *kinds]
+    assert ModelCard(card).data.license == "cc-by-sa-4.0"
     output = printed(card, model)
     assert "{'A': " in output
     assert "[('The', 'A')" in output
@@ -74,52 +64,3 @@ def test_the_default_dictionary_is_licensed_and_files_are_kept(tmp_path):
     assert "## Scores\n\nNot recorded." in card
     assert "| Trained on | not recorded |" in card
     assert ModelCard(card).data.eval_results is None
-
-
-def test_only_scores_that_were_measured():
-    performance = {"ents_f": 0.5, "ents_p": None, "tok2vec_loss": 3.0, "speed": 9.0}
-    performance |= {"tag_acc": 0, "pos_acc": 0, "ents_per_type": {"A": {"p": 1.0}}}
-    config = {"training": {"score_weights": {"tag_acc": 1.0, "pos_acc": None}}}
-    saved = SimpleNamespace(meta={"performance": performance}, config=config)
-    assert scores_of(saved) == {"ents_f": 0.5, "tag_acc": 0}
-
-
-@pytest.mark.parametrize(
-    ("license", "expected"),
-    [
-        ("", (None, None)),
-        ("CC BY-SA 4.0", ("cc-by-sa-4.0", None)),
-        ("my own: ---", ("other", "my-own")),
-    ],
-)
-def test_licenses(license, expected, tmp_path):
-    model = save(tmp_path / "model", ("textcat", {}), license=license)
-    data = card_data(read_saved(str(model))).to_dict()
-    assert (data.get("license"), data.get("license_name")) == expected
-
-
-TABLE = {"@readers": "spacy-spanft.TableCorpus.v1", "path": "data/reviews.csv"}
-DATASET = {"@readers": "spacy-spanft.DatasetCorpus.v1", "name": "nyu-mll/glue"}
-HELD_OUT = {"@readers": "spacy-spanft.HeldOutCorpus.v1", "share": 0.2, "corpus": TABLE}
-
-
-@pytest.mark.parametrize(
-    ("block", "expected"),
-    [
-        ({**TABLE, "path": "/home/me/reviews.csv"}, "reviews.csv"),
-        (DATASET, "nyu-mll/glue"),
-        ({**HELD_OUT, "part": "dev"}, "20% of data/reviews.csv"),
-        ({**HELD_OUT, "part": "train"}, "80% of data/reviews.csv"),
-        (None, UNKNOWN),
-    ],
-)
-def test_data(block, expected):
-    config = {"training": {"dev_corpus": "corpora.dev"}, "corpora": {"dev": block}}
-    assert data_of(SimpleNamespace(config=config), "dev") == expected
-
-
-def test_encoders_on_the_hub(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "training" / "encoder").mkdir(parents=True)
-    names = ("me/bert", "training/encoder", "/models/bert", "../bert")
-    assert [name for name in names if is_on_hub(name)] == ["me/bert"]

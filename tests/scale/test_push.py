@@ -3,7 +3,6 @@
 import importlib
 import pickle
 import re
-import shutil
 import sys
 import zipfile
 from pathlib import Path
@@ -34,7 +33,6 @@ META = {"name": "reviews", "version": "1.2.0", "license": "MIT"}
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pushed") / "model"
     save(folder, *PARTS, **META, performance={"cats_macro_f": 0.5})
-    # The default dictionary takes a second to read.
     dictionary = folder / "span_segmenter" / "segmenter" / "dictionary.tsv.gz"
     NgramDictionary({"new york": 2}).to_disk(dictionary)
     return folder
@@ -66,8 +64,6 @@ def test_a_folder_arrives_whole_and_loads_as_its_card_says(hub, model):
     exec(re.search(r"```python\n(.*?)```", card, re.DOTALL)[1], names)
     assert Path(names["nlp"].path).is_relative_to(hub.cache)
     assert names["nlp"](TEXT).cats == spacy.load(model)(TEXT).cats
-    push(model, "--message", "Better: é")
-    assert hub.messages == ["Upload en_reviews 1.2.0", "Better: é"]
 
 
 def test_an_authors_readme_is_kept_and_hidden_files_and_links_stay_here(hub, tmp_path):
@@ -98,23 +94,13 @@ def test_what_is_to_be_private_is_never_where_anybody_sees_it(hub, model):
 
 
 def test_what_is_no_repository_or_no_pipeline(hub, model, tmp_path):
-    for repo in ("me/", "https://hf.co/me/a"):
-        assert "did not accept" in push(model, repo=repo, ok=False).stderr
+    assert "did not accept" in push(model, repo="https://hf.co/a", ok=False).stderr
     hub.refused = "no rights"
     expected = f"did not accept '{REPO}': no rights Check .*hf auth login"
     assert re.search(expected, push(model, ok=False).stderr)
-    shutil.copytree(model, tmp_path / "bad")
-    (tmp_path / "bad" / "meta.json").write_text("[]")
-    for path, message in {
-        tmp_path / "none": "there is no such folder",
-        model / "vocab": "has no meta.json and no config.cfg.",
-        tmp_path / "bad": "is not a pipeline: [E054]",
-    }.items():
-        for command in (("push", path, "--repo", REPO), ("card", path)):
-            assert message in run("spanft", *command, ok=False).stderr
-    shutil.copy(model / "meta.json", tmp_path / "bad")
-    (tmp_path / "bad" / "vocab" / "strings.json").write_text("[")
-    assert "cannot be loaded" in push(tmp_path / "bad", ok=False).stderr
+    assert "no such folder" in push(tmp_path / "none", ok=False).stderr
+    done = run("spanft", "card", model / "vocab", ok=False)
+    assert "has no meta.json and no config.cfg." in done.stderr
     assert not hub.repos
 
 
@@ -130,7 +116,6 @@ def required(meta):
 
 
 PAIRS = {"nlp": {"tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}}}
-SCORER = {"@scorers": "spacy-spanft.classification_scorer.v1"}
 OVER_IT = {"@architectures": "spacy-spanft.ClsTextCat.v1", "tok2vec": LISTENER}
 OVER_IT["exclusive_classes"] = True
 
@@ -140,7 +125,6 @@ OVER_IT["exclusive_classes"] = True
     [
         ([("textcat", {})], None, set()),
         ([("textcat", {})], PAIRS, {OURS}),
-        ([("textcat", {"scorer": SCORER})], None, {OURS}),
         (["transformer", ("textcat", {"model": OVER_IT})], None, {OURS, OVER}),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from spacy_spanft import NgramDictionary
 from spacy_spanft.configs.sources import check_table
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.util.columns import find_columns, guess_of
+from spacy_spanft.util.columns import find_columns
 from spacy_spanft.util.tables import read_table
 
 from ..commands import run
@@ -33,14 +33,13 @@ def labeled(labels, name="x.csv"):
     return write(name, rows)
 
 
-@pytest.mark.parametrize("name", ["t.tsv", "t.jsonl", "t.csv"])
+@pytest.mark.parametrize("name", ["t.parquet", "t.tsv", "t.jsonl"])
 def test_all_formats_have_the_same_rows(name):
     assert [row.cells for row in read_table(write(name, ROWS))] == ROWS
 
 
-@pytest.mark.parametrize("name", ["t.parquet", "semicolons.csv"])
-def test_each_command_reads_the_same_rows_and_says_which(model, name):
-    write(name, ROWS, delimiter=";")
+def test_each_command_reads_the_same_rows_and_says_which(model):
+    name = write("semicolons.csv", ROWS, delimiter=";")
     assert [row.cells for row in read_table(name)] == ROWS
     done = run("spanft", "init", "x.cfg", "--train", name, "--transformer", "x/y")
     assert f"{GUESS}, label: kind\n" in done.stderr
@@ -56,9 +55,6 @@ def test_each_command_reads_the_same_rows_and_says_which(model, name):
     assert done.stderr.startswith(f"{GUESS}\n")
     predicted = [row.cells for row in read_table("x.csv")]
     assert [row["question"] for row in predicted] == [row["question"] for row in ROWS]
-    right = sum(row["label"] == row["kind"] for row in predicted)
-    assert scores["scores"]["cats_accuracy"] == right / 8
-    assert sum(n for *_, n in scores["confusions"]) == 8 - right
     done = run("spanft", "segment", "--file", name, "--jsonl")
     assert done.stderr == f"{GUESS}\n"
     read = [json.loads(line)["text"] for line in done.stdout.splitlines()]
@@ -75,9 +71,8 @@ def test_latin_1_is_named_in_each_command(model):
         "latin-1",
     )
     for args in (
-        *(("init", "x.cfg", "--transformer", "x/y", "--train", "t.csv"),),
-        *(("convert", "t.csv", "x.spacy"), ("evaluate", model, "t.csv")),
-        *(("predict", model, "t.csv", "x.jsonl"), ("segment", "--file", "t.csv")),
+        ("convert", "t.csv", "x.spacy"),
+        ("evaluate", model, "t.csv"),
         ("dictionary", "build", "t.csv", "-o", "x.tsv.gz", *BUILD),
     ):
         done = run("spanft", *args, ok=False)
@@ -85,14 +80,11 @@ def test_latin_1_is_named_in_each_command(model):
         assert "--encoding latin-1" in done.stderr
         run("spanft", *args, "--encoding", "latin-1")
     assert "café 3" in NgramDictionary.from_disk("x.tsv.gz")
-    with pytest.raises(SpanftError, match="encoding is 'klingon', but must be one"):
-        next(read_table("t.csv", encoding="klingon"))
 
 
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        ([{"Text": "a b", "LABEL": 1}], {"text": "Text", "label": "LABEL"}),
         ([{"text": "a", "x": 0.5}, {"text": "b", "x": 1}], {"score": "x"}),
         ([{"sentence1": "a", "sentence2": "b", "y": 1}], {"text_pair": "sentence2"}),
         ([{"title": "One two", "body": "Of four", "y": 1}], "text: 'title', 'body'"),
@@ -108,8 +100,6 @@ def test_columns_are_guessed_where_one_choice_is_sensible(rows, expected):
             find_columns("t.jsonl", answer="either")
     else:
         assert expected.items() <= find_columns("t.jsonl", answer="either").items()
-    typed = {"text": "question"}
-    assert guess_of({"text": "question", "label": "label"}, typed) == ""
 
 
 @pytest.mark.parametrize(
@@ -124,8 +114,6 @@ def test_labels_that_nothing_can_be_learned_from(labels, message):
         check_table(labeled(labels), {"label": "kind"})
     done = run("spanft", "convert", "x.csv", "x.spacy", ok=False)
     assert re.search(message, done.stderr)
-    # In a small file for tests, each row may have another label.
-    run("spanft", "convert", labeled([*"ab"]), "x.spacy")
 
 
 def test_labels_that_look_like_something_else():
@@ -136,14 +124,6 @@ def test_labels_that_look_like_something_else():
     done = run(*command, "--label-separator", ",")
     assert "sport: 6" in done.stderr
     assert "--label-separator" not in done.stderr
-    labeled([" a", "a ", "b", ""])
-    assert "Line 5 of 'x.csv' has no label" in run(*command, ok=False).stderr
-    labeled([" a", "a ", "b", "b"])
-    assert "a: 2 (50%), b: 2 (50%)" in run(*command).stderr
-    labeled(["1.5", "2.5", "2"])
-    assert "ℹ text: text, score: kind\n" in run(*command).stderr
-    assert "scores from 1.5 to 2.5" in run(*command).stderr
-    assert "If these are scores, use --score" in run(*command, "--label", "kind").stderr
 
 
 def test_a_file_with_columns_of_predictions_gets_a_prefix(model):
@@ -153,8 +133,6 @@ def test_a_file_with_columns_of_predictions_gets_a_prefix(model):
     names = [*next(read_table("o.csv")).cells]
     assert names[:4] == ["text", "label", "error", "predicted_label"]
     assert names[-2:] == ["predicted_cats.bad", "predicted_cats.good"]
-    (row, _) = read_table("o.csv")
-    assert json.loads(row.cells["predicted_ents"])[0]["label"] == "CITY"
 
 
 def test_columns_are_checked_before_a_pipeline_is_loaded(tmp_path, model):

@@ -52,18 +52,6 @@ def test_of_many_writers_one_wins(tmp_path):
     assert os.listdir(tmp_path) == ["a"]
 
 
-@pytest.mark.parametrize("name", ["file/x.tsv.gz", "file/new/x.tsv.gz"])
-def test_a_file_in_the_place_of_a_folder_is_an_error(tmp_path, name):
-    (tmp_path / "file").write_text("old")
-    for check in (check_target, check_folder):
-        expected = r"x\.tsv\.gz' cannot be written: '.*file' is a file"
-        with pytest.raises(SpanftError, match=expected):
-            check(tmp_path / name)
-    with pytest.raises(NotADirectoryError) as raised:
-        write_whole(tmp_path / name, b"new")
-    assert raised.value.filename == str(tmp_path / name)
-
-
 @pytest.mark.parametrize("name", ["a", "new/folder/a"])
 def test_a_folder_that_may_not_be_written_to_is_an_error(tmp_path, monkeypatch, name):
     """Root may write anywhere, so the permission is patched."""

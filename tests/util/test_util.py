@@ -22,7 +22,6 @@ def test_values_are_shown_as_repr_does_until_they_are_long():
     assert listed([]) == "none"
     assert listed({"a": 1, "b": 2}) == "'a', 'b'"
     assert listed(range(2012)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2,002 more"
-    assert len(listed([1000 * "x"] * 1000)) < 500
 
 
 def test_the_extras_are_those_of_the_package():
