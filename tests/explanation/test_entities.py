@@ -1,7 +1,6 @@
 """Why tokens have their tags: against torch's gradients, and the model itself."""
 
 import json
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -50,13 +49,10 @@ def over_spans(tok2vec=LISTENER, version="v1", **settings):
 
 MODELS = {
     "baseline": LISTENER,
-    "baseline-tokens": TOKENS,
     "spans": over_spans(),
-    "spans-alone": over_spans(keep_tokens=False),
     "text-alone": over_spans(segmentation="none", keep_tokens=False, kernel_size=4),
     "spans-tokens": over_spans(TOKENS, kernel_size=2),
     "beside": over_spans(version="v2"),
-    "beside-alone": over_spans(version="v2", keep_tokens=False, kernel_size=4),
 }
 
 
@@ -74,30 +70,24 @@ def make_trained(bert, name, component, ngrams, golds, steps):
     return nlp
 
 
-def make(bert, tok2vec, steps, **settings):
+def make(bert, tok2vec, steps):
     model = {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": tok2vec}
-    component = {"factory": "bilou_ner", "model": model, **settings}
+    component = {"factory": "bilou_ner", "model": model}
     golds = [(text, {"entities": entities}) for text, entities in TRAIN]
     return make_trained(bert, "ner", component, NGRAMS, golds, steps)
 
 
-RANDOM = [(name, 0) for name in MODELS]
-TRAINED = [("spans", 60), ("beside", 60)]
-
-
-@cache
-def make_once(bert, name, steps):
-    return make(bert, MODELS[name], steps)
-
-
-@pytest.fixture(scope="module", params=RANDOM + TRAINED, ids=lambda x: f"{x[0]}-{x[1]}")
-def nlp(bert, request):
-    return make_once(bert, *request.param)
-
-
 @pytest.fixture(scope="module")
 def trained(bert):
-    return make_once(bert, "spans", 60)
+    return make(bert, MODELS["spans"], 40)
+
+
+@pytest.fixture(scope="module", params=[*MODELS, "trained"])
+def nlp(bert, request):
+    name = request.param
+    if name == "trained":
+        return request.getfixturevalue("trained")
+    return make(bert, MODELS[name], 0)
 
 
 def node_of(nlp, name):
@@ -228,8 +218,10 @@ def test_an_entity_is_explained_against_its_rival(trained):
     assert n_long
 
 
-def test_probabilities_and_thresholds_stay_what_they_are(bert):
-    nlp = make(bert, MODELS["spans"], 20, scores_key="p", threshold=0.3)
+def test_probabilities_and_thresholds_stay_what_they_are(trained, monkeypatch):
+    nlp, ner = trained, trained.get_pipe("ner")
+    monkeypatch.setattr(ner, "scores_key", "p")
+    monkeypatch.setattr(ner, "threshold", 0.9)
     for explained, doc in zip(explain_pipe(nlp, TEXTS), nlp.pipe(TEXTS), strict=True):
         assert explained.doc.to_json()["ents"] == doc.to_json()["ents"]
         scores = explained.doc.spans["p"].attrs["scores"]
