@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 from thinc.api import Softmax, set_dropout_rate
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.alignment import (
-    align_pieces,
-    encoding_of_tokens,
-    get_spans,
-)
+from spacy_spanft.ml.alignment import align_pieces, encoding_of_tokens, get_spans
 from spacy_spanft.ml.layers.encoder_rows import DocRows
 from spacy_spanft.ml.layers.pooling import (
     attention_pooling,
@@ -31,7 +27,6 @@ torch = pytest.importorskip("torch")
 lengths_lists = st.lists(st.integers(0, 7), min_size=1, max_size=8)
 POOLINGS = {
     "cnn": (cnn_pooling, twins.cnn),
-    "cnn-1": (lambda: cnn_pooling(1), twins.cnn),
     "cnn-5": (lambda: cnn_pooling(5), twins.cnn),
     "attention": (attention_pooling, twins.attention),
     "max": (max_pooling, twins.maximum),
@@ -90,7 +85,7 @@ def doc_rows(nlp, seed, has_spans=True):
 
 
 def pieces_of(X):
-    """Return the rows of each piece of each Doc, as tests/ml/test_alignment.py does."""
+    """Return the rows of each piece of each Doc."""
     for doc, start, encoding in zip(X.docs, X.starts, X.encodings, strict=False):
         pieces = align_pieces(encoding, get_spans(doc, "x"))
         ends = np.cumsum(pieces.lengths)
@@ -139,10 +134,9 @@ def test_rows_that_cannot_be_pooled(nlp):
         text_pool(max_pooling(), max_pooling())
 
 
-@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["cls", "mean", "last", "tokens"])
-def test_summary_is_one_row_or_the_mean(nlp, kind, seed):
-    X = doc_rows(nlp, seed)
+def test_summary_is_one_row_or_the_mean(nlp, kind):
+    X = doc_rows(nlp, 0)
     if kind == "tokens":
         X = X._replace(cls=None)
     elif kind == "last":  # the row that stands for a text need not be the first
@@ -174,11 +168,11 @@ def test_rows_of_zeros_have_no_scores_and_no_gradient():
     for layer, rows in ((zeros_for_nothing(plain), [0, 1, 2, 3]), (plain, [0, 2])):
         Y, backprop = layer(X[rows], is_train=True)
         dX = backprop(dY[rows])
-        results.append([Y, dX, *(plain.get_grad(name).copy() for name in ("W", "b"))])
-        for name in ("W", "b"):
-            plain.set_grad(name, np.zeros_like(plain.get_grad(name)))
-    for actual, expected, rtol in zip(*results, [1e-6, *[1e-5] * 3], strict=True):
-        if len(actual) == 4:
+        results.append([Y, dX, plain.get_grad("W").copy(), plain.get_grad("b").copy()])
+        plain.set_grad("W", np.zeros((3, WIDTH), "f"))
+        plain.set_grad("b", np.zeros(3, "f"))
+    for i, (actual, expected) in enumerate(zip(*results, strict=True)):
+        if i < 2:
             assert not actual[[1, 3]].any()
-        compared = actual[[0, 2]] if len(actual) == 4 else actual
-        np.testing.assert_allclose(compared, expected, rtol=rtol)
+            actual = actual[[0, 2]]
+        np.testing.assert_allclose(actual, expected, rtol=1e-5)

@@ -16,13 +16,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.alignment import mark_sample
 from spacy_spanft.training.prepare import prepare_training
 
-from ..tiny import (
-    LISTENER,
-    OTHERS,
-    make_pipeline,
-    save_encoder,
-    transformer_config,
-)
+from ..tiny import LISTENER, make_pipeline, save_encoder, transformer_config
 from .families import DOCS, assert_aligned
 
 
@@ -59,7 +53,6 @@ MODELS = {
         "exclusive_classes": True,
     },
     "cnn-cnn": span_model(CNN, CNN),
-    "cnn-max": span_model(CNN, MAX),
     "attention-attention": span_model(ATTENTION, ATTENTION),
     "attention-max": span_model(ATTENTION, MAX),
     "no-segmentation": span_model(CNN, CNN, segmentation="none"),
@@ -112,11 +105,10 @@ def scores(docs):
 TEXTS = [text for text, _ in TRAIN]
 
 
-@pytest.mark.parametrize("name", ["cls", "cnn-cnn"])
-def test_a_text_that_is_cut_off_changes_no_other(bert, name):
+def test_a_text_that_is_cut_off_changes_no_other(bert):
     """Padding is not pooled, though spacy-transformers counts it as wordpieces then."""
-    nlp = make(bert, MODELS[name], window=100)
-    train(nlp, examples_for(nlp), steps=5)
+    nlp = make(bert, MODELS["cnn-cnn"], window=100)
+    train(nlp, examples_for(nlp))
     long = "very good film in new york " * 12
     alone = scores([nlp("very good film"), nlp(long)])
     among = scores(nlp.pipe([long, "very good film", ""]))
@@ -155,12 +147,11 @@ def test_gradients_are_those_of_a_plain_loop(bert):
             np.testing.assert_allclose(actual, expected, atol=1e-4, err_msg=name)
 
 
-@pytest.mark.parametrize("is_marked", [False, True])
-def test_spans_that_are_missing(bert, is_marked):
+def test_spans_that_are_missing(bert):
     nlp = make(bert, MODELS["cnn-cnn"])
     examples = examples_for(nlp)
-    if is_marked:  # by another head that was initialized with them
-        mark_sample([example.predicted for example in examples], "ngrams")
+    # By another head that was initialized with them.
+    mark_sample([example.predicted for example in examples], "ngrams")
     with pytest.raises(SpanftError, match="annotating_components"):
         train(nlp, examples, annotates=())
     train(nlp, examples)  # the segmenter may write over them
@@ -224,9 +215,7 @@ def test_learns_and_stays(bert, tmp_path):
     before = the_pooler(nlp).get_param("W").copy()
     theirs = nlp.get_pipe("transformer").model.transformer.pooler.dense.weight
     assert np.array_equal(before, theirs.detach().numpy())
-    examples, optimizer = examples_for(nlp), Adam(0.01)
-    for _ in range(3):
-        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    nlp.update(examples_for(nlp), sgd=Adam(0.01), annotates=["span_segmenter"])
     after = the_pooler(nlp).get_param("W").copy()
     assert not np.array_equal(after, before)
     assert np.array_equal(before, theirs.detach().numpy())
@@ -250,17 +239,8 @@ LENGTHS = ["good", "the film was  not very good", "a bad city", "", "new york " 
 LENGTHS += [f"it is {word} in the united states" for word in ("good", "bad", "walking")]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    def make_folder(family):
-        path = folders / family
-        return path if path.exists() else save_encoder(path, family, max_length=60)
-
-    folders = tmp_path_factory.mktemp("families")
-    return make_folder
-
-
-def over_family(folder, window, **settings):
+def over_family(folder, family, window, **settings):
+    save_encoder(folder, family, max_length=60)
     nlp = make(folder, {**MODELS["cls"], **settings}, window=window)
     nlp.initialize(lambda: examples_for(nlp))
     return nlp
@@ -275,9 +255,9 @@ def rows_of(nlp, texts):
     return docs, layer.predict(docs), transformer.model.tokenizer
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "deberta-v2"])
-def test_every_token_has_its_wordpieces(folder, family):
-    docs, rows, tokenizer = rows_of(over_family(folder(family), window=60), DOCS)
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert"])
+def test_every_token_has_its_wordpieces(tmp_path, family):
+    docs, rows, tokenizer = rows_of(over_family(tmp_path, family, window=60), DOCS)
     for doc, encoding, row in zip(docs, rows.encodings, rows.cls, strict=True):
         text = doc[:].text  # without space at its end, as the encoder gets it
         offsets = tokenizer(text, return_offsets_mapping=True).offset_mapping
@@ -285,16 +265,17 @@ def test_every_token_has_its_wordpieces(folder, family):
         assert row == (0 if len(doc) else -1)
 
 
+def test_a_text_without_cls(tmp_path):
+    nlp = over_family(tmp_path, "gpt2", window=12)
+    with pytest.raises(SpanftError, match=r"puts no \[CLS\]"):
+        nlp("good")
+
+
 @pytest.mark.parametrize(
-    ("family", "summary"),
-    [*((x, "cls") for x in ("bert", "roberta", "electra", *OTHERS)), ("gpt2", "mean")],
+    ("family", "summary"), [("roberta", "cls"), ("xlnet", "cls"), ("gpt2", "mean")]
 )
-def test_scores_do_not_change_with_the_batch(folder, family, summary):
-    nlp = over_family(folder(family), window=12, summary=summary)
-    if family in ("gpt2", "llama") and summary == "cls":
-        with pytest.raises(SpanftError, match=r"puts no \[CLS\]"):
-            nlp(LENGTHS[0])
-        return
+def test_scores_do_not_change_with_the_batch(tmp_path, family, summary):
+    nlp = over_family(tmp_path, family, window=12, summary=summary)
     # Weights so large that the texts get different scores.
     output = nlp.get_pipe("textcat").model.get_ref("output_layer")
     weights = np.random.default_rng(0).normal(0, 0.2, output.get_param("W").shape)
@@ -311,8 +292,8 @@ def test_scores_do_not_change_with_the_batch(folder, family, summary):
             assert nlp(text).cats["A"] == pytest.approx(score, abs=1e-5)
 
 
-def test_xlnets_row_of_a_text_is_the_last(folder):
-    docs, rows, tokenizer = rows_of(over_family(folder("xlnet"), window=12), LENGTHS)
+def test_xlnets_row_of_a_text_is_the_last(tmp_path):
+    docs, rows, tokenizer = rows_of(over_family(tmp_path, "xlnet", 12), LENGTHS)
     for doc, row in zip(docs, rows.cls, strict=True):
         if len(doc):
             ids = doc._.trf_data.wordpieces.input_ids.ravel()
