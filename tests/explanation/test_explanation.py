@@ -43,14 +43,14 @@ TRACED = {
     "attention": MODELS["attention-attention"],
     "beside-mean": {**MODELS["cnn-cnn"], "summary": "mean"},
     "max": span_model(ATTENTION, MAX),
-    "sum": span_model(MAX, SUM),
+    "sum": span_model(MAX, SUM, use_cls=False),
 }
 
 
 @pytest.fixture(scope="module", params=TRACED)
 def nlp(bert, request):
     nlp = make(bert, TRACED[request.param], window=12)
-    train(nlp, examples_for(nlp), steps=4, rate=0.02)
+    train(nlp, examples_for(nlp), steps=2, rate=0.02)
     shake(nlp.get_pipe("textcat").model)
     return nlp
 
@@ -71,7 +71,6 @@ def shake(model):
 
 
 def inputs_of(layer, predict):
-    """Return what goes into a layer while a model predicts."""
     inputs = []
     forward = layer._func
     layer._func = lambda model, X, is_train: (
@@ -194,32 +193,6 @@ def test_the_rest_is_spread_by_what_deleting_each_part_takes(nlp):
     assert n_several
 
 
-def test_nothing_is_spread_where_all_is_exact():
-    """Every row of a tok2vec is a token, and there is no vector of the whole text."""
-    model = span_model(MAX, SUM, tok2vec=TOKENS, use_cls=False)
-    nlp = make_pipeline({"span_segmenter": {}, "textcat": {"model": model}}, ["a b"])
-    for label in "AB":
-        nlp.get_pipe("textcat").add_label(label)
-    nlp.initialize()
-    reasons = explain(nlp, "a b c").of("A", "B")
-    assert reasons.spread == [0.0, 0.0]
-    assert reasons.shares == reasons.parts
-
-
-def test_texts_that_the_head_sees_nothing_in(bert):
-    """Where all that is classified is 0, so is the score: whatever the biases are."""
-    nlp = make(bert, MODELS["no-cls"])
-    train(nlp, examples_for(nlp))
-    model = nlp.get_pipe("textcat").model
-    for node in model.walk():
-        if node.name == "span_window":
-            node.set_param("b", node.get_param("b") - 100)
-    output = model.get_ref("output_layer")
-    output.set_param("b", np.array([1.0, -1.0], "f"))
-    assert set(nlp("good").cats.values()) == {0.0}
-    assert set(explain(nlp, "good").logits.values()) == {0.0}
-
-
 def test_parts_are_whole_spans_and_the_tokens_between_them(bert):
     nlp = make(bert, {**MODELS["cnn-cnn"], "max_rows": 1}, window=12)
     train(nlp, examples_for(nlp))
@@ -256,18 +229,13 @@ def test_one_label_against_another(classifier):
     assert against.total == pytest.approx(a.total - b.total, abs=1e-5)
     for (_, x), (_, y), (_, z) in zip(against.parts, a.parts, b.parts, strict=True):
         assert x == pytest.approx(y - z, abs=1e-5)
-    values = [value for _, value in against.strongest()]
-    assert values == sorted(values, reverse=True)
-    assert len(against.strongest(2)) == 2
+    values = [value for _, value in against.strongest(2)]
+    assert values == sorted(values, reverse=True)[:2]
     (reasons,) = explained.reasons()
     assert reasons == explained.of(explained.label, explained.rival())
     assert explained.reasons(against=explained.label) == [reasons]  # never itself
     with pytest.raises(SpanftError, match="label and against are both 'B'"):
         explained.of("B", "B")
-    with pytest.raises(SpanftError, match="Name a span if the component labels"):
-        explained.of(span=explained.doc[:1])
-    with pytest.raises(SpanftError, match=f"texts is '{TEXTS[0]}', but must be a"):
-        explain_pipe(classifier, TEXTS[0])
 
 
 def test_labels_that_do_not_exclude_each_other(bert):
@@ -281,7 +249,6 @@ def test_labels_that_do_not_exclude_each_other(bert):
 
 
 def test_phrases_of_a_corpus(classifier):
-    """Means over all occurrences of a phrase, counted one by one."""
     texts = [*TEXTS, "Very  good film", "this film is very bad ."]
     of_labels = phrases(explain_pipe(classifier, texts), min_count=2)
     explanations = list(explain_pipe(classifier, texts))
@@ -314,7 +281,6 @@ def test_phrases_of_one_text_in_three_labels(classifier):
     assert phrases([three], min_count=1) == best
     several = three._replace(is_exclusive=False)
     assert phrases([several], min_count=1)["B"] == [Phrase(part.text, 1, 1.0)]
-    assert phrases([three], min_count=2) == {"A": [], "B": [], "C": []}
 
 
 def gradients(model):
@@ -327,12 +293,10 @@ def gradients(model):
 
 
 def assert_nothing_changes(nlp, name):
-    """Assert that no gradient is left behind for the next step."""
     model = nlp.get_pipe(name).model
     before = model.to_bytes(), gradients(model)
-    explanations = list(explain_pipe(nlp, [*TEXTS, "", ""]))
+    list(explain_pipe(nlp, [*TEXTS, "", ""]))
     assert (model.to_bytes(), gradients(model)) == before
-    assert not explanations[-1].spans
 
 
 def test_it_changes_nothing(classifier):
@@ -361,12 +325,8 @@ def test_a_score_and_its_logit():
     model = {**MODELS["tokens"], "exclusive_classes": False}
     settings = {"model": model, "low": 1.0, "high": 5.0}
     nlp = make_pipeline({"span_segmenter": {}, "text_regressor": settings}, ["a b"])
-    golds = [("a very good film", 5.0), ("a bad film", 1.0)]
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"cats": {"score": score}})
-        for text, score in golds
-    ]
-    nlp.initialize(lambda: examples)
+    gold = {"cats": {"score": 4.0}}
+    nlp.initialize(lambda: [Example.from_dict(nlp.make_doc("a good film"), gold)])
     reasons = explain(nlp, "a good film").of()
     score = nlp("a good film").cats["score"]
     assert reasons.prediction == pytest.approx(score)
@@ -382,7 +342,6 @@ def saved(classifier, tmp_path_factory):
 
 
 def numbers(text):
-    """Read a list of what adds up to a score."""
     title, *lines = text.strip().split("\n")
     return title, [float(line[:9]) for line in lines if " is exact" not in line]
 
@@ -410,9 +369,8 @@ def test_the_command_lists_what_adds_up_or_writes_json_and_a_page(saved, tmp_pat
         for part in row["parts"]:
             assert text[part["start"] : part["end"]] == part["text"]
             assert abs(part["added"]) < 0.01 or f"{part['added']:+.2f}" in page
-    for command in ("explain", "phrases"):
-        done = run("spanft", command, saved, "good", "--label", "C", ok=False)
-        assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
+    done = run("spanft", "explain", saved, "good", "--label", "C", ok=False)
+    assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
 
 
 def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
@@ -428,29 +386,27 @@ def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
     first = best["B"][0]
     assert heading.split() == ["adds", "n", "B"]
     assert row.split(None, 2) == [f"{first.added:+.2f}", str(first.n), first.text]
-    for command in ("explain", "phrases"):
-        long = run("spanft", command, saved, "a" * 1_000_001, ok=False)
-        assert "has 1,000,001 characters" in long.stderr
-    done = run("spanft", "phrases", saved, "good")
-    assert "no phrase that occurs 3 times or more" in done.stdout
+    long = run("spanft", "phrases", saved, "a" * 1_000_001, ok=False)
+    assert "has 1,000,001 characters" in long.stderr
 
 
-LAYERS = {"textcat": "span_window", "spancat": "span_window", "bilou_ner": "softmax"}
-
-
-@pytest.mark.parametrize("component", LAYERS)
-def test_a_layer_that_is_not_linear_is_an_error(component, monkeypatch):
-    models = {"textcat": MODELS["tokens"], "spancat": {"reducer": CNN}}
-    models["bilou_ner"] = {"tok2vec": TOKENS}
-    settings = {"model": models[component]}
-    nlp = make_pipeline({"span_segmenter": {}, component: settings}, ["a b"])
+@pytest.mark.parametrize(
+    ("component", "model", "name"),
+    [
+        ("textcat", MODELS["tokens"], "span_window"),
+        ("spancat", {"reducer": CNN}, "span_window"),
+        ("bilou_ner", {"tok2vec": TOKENS}, "softmax"),
+    ],
+)
+def test_a_layer_that_is_not_linear_is_an_error(component, model, name, monkeypatch):
+    nlp = make_pipeline({"span_segmenter": {}, component: {"model": model}}, ["a b"])
     pipe = nlp.get_pipe(component)
     for label in "AB":
         pipe.add_label(label)
     with pytest.raises(SpanftError, match=f"'{component}' has not been initialized"):
         explain_pipe(nlp, TEXTS)
     nlp.initialize()
-    *_, layer = (x for x in pipe.model.walk() if x.name == LAYERS[component])
+    *_, layer = (x for x in pipe.model.walk() if x.name == name)
     monkeypatch.setattr(layer, "name", "cubes")
     with pytest.raises(SpanftError, match="cannot be traced through the layer 'cubes'"):
         explain(nlp, TEXTS[0])

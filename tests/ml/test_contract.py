@@ -13,28 +13,18 @@ import spacy
 from spacy.tokens import Span
 from spacy.training import Example
 
-from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 
 from ..tiny import LISTENER, OWN_LISTENER, encoder_config, make_pipeline
 from .test_textcat import MODELS, TOKENS
 
-TEXTS = [
-    "United Airlines Holding flew to New York .",
-    "She met Bob  in Paris !",
-    "",
-    "nothing is here",
-]
+TEXTS = ["United Airlines Holding flew to New York .", "She met Bob  in Paris !"]
+TEXTS += ["", "nothing is here"]
 ENTITIES = [[(0, 3, "ORG"), (5, 7, "LOC")], [(2, 3, "PER"), (5, 6, "LOC")], [], []]
-NGRAMS = {"united airlines holding": 3, "new york": 3}
 
 
 class Head(NamedTuple):
-    """A component to test.
-
-    It may take labels after the training, and be tried without the encoder's component:
-    both depend on the component, not on the layers of its head.
-    """
+    """A component; it may take labels later, and be tried without the encoder's."""
 
     factory: str
     model: dict[str, Any]
@@ -60,29 +50,25 @@ NER = {
     **{"extra_state_tokens": False, "use_upper": False},
     **{"hidden_width": 16, "maxout_pieces": 2},
 }
+BOUNDARY = {"@layers": "spacy-spanft.BoundaryAttentionReducer.v1", "hidden_size": 16}
 SPANCAT = {
     "@architectures": "spacy.SpanCategorizer.v1",
     "scorer": {"@layers": "spacy-spanft.LinearCrossEntropy.v1"},
-    "reducer": {
-        "@layers": "spacy-spanft.BoundaryAttentionReducer.v1",
-        "hidden_size": 16,
-    },
+    "reducer": BOUNDARY,
 }
 SUGGESTER = {"@misc": "spacy-spanft.segment_suggester.v1", "max_size": 2}
 TOK2VEC = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16}
 BILOU = {"@architectures": "spacy-spanft.BilouTagger.v1"}
-MULTILABEL = {"exclusive_classes": False}
+TAGGER = {"@architectures": "spacy.Tagger.v2"}
 # One of each kind: what else their layers may be is tried in test_layers.py.
 HEADS = {
     "textcat-cls": Head("textcat", {**MODELS["cls"], "pooler": True}, grows=True),
     "textcat-cnn": Head("textcat", MODELS["capped"], grows=True, is_replaced=True),
     "textcat-listener": Head("textcat", MODELS["cnn-cnn"] | {"tok2vec": TOK2VEC}),
-    "multilabel": Head("textcat_multilabel", MODELS["attention-max"] | MULTILABEL),
-    "regressor": Head("text_regressor", MODELS["tokens"] | MULTILABEL),
-    "tagger": Head(
-        "tagger",
-        over(tokens(keep_tokens=False), **{"@architectures": "spacy.Tagger.v2"}),
+    "regressor": Head(
+        "text_regressor", {**MODELS["tokens"], "exclusive_classes": False}
     ),
+    "tagger": Head("tagger", over(tokens(keep_tokens=False), **TAGGER)),
     "ner": Head("ner", over(tokens(1, segmentation="none"), **NER)),
     "bilou": Head("bilou_ner", over(tokens(), **BILOU), grows=True, is_replaced=True),
     "spancat": Head("spancat", over(tokens(1), **SPANCAT), {"suggester": SUGGESTER}),
@@ -100,10 +86,8 @@ def make(bert, head):
         **({"tok2vec": {"model": TOKENS}} if model["tok2vec"] == TOK2VEC else {}),
         "head": {"factory": head.factory, "model": model, **head.settings},
     }
-    nlp = make_pipeline(components)
+    nlp = make_pipeline(components, ["united airlines holding", "new york"])
     nlp.initialize(lambda: examples_of(nlp, head))
-    dictionary = NgramDictionary(NGRAMS)
-    nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
     return nlp
 
 
@@ -133,7 +117,7 @@ def answers(doc):
 
 def learn(nlp, head, n_steps):
     optimizer = nlp.create_optimizer()
-    optimizer.learn_rate = 0.02
+    optimizer.learn_rate = 0.03
     for _ in range(n_steps):
         nlp.update(examples_of(nlp, head), sgd=optimizer, annotates=["span_segmenter"])
     return nlp
@@ -153,8 +137,7 @@ def begun(bert, head):
 
 @pytest.fixture(scope="module")
 def trained(begun, head):
-    """A pipeline that knows its four texts by heart."""
-    return learn(begun[0], head, 25)
+    return learn(begun[0], head, 16)
 
 
 def vectors_of(nlp):

@@ -8,14 +8,8 @@ from thinc.api import Softmax, set_dropout_rate
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.alignment import align_pieces, encoding_of_tokens, get_spans
+from spacy_spanft.ml.layers import pooling
 from spacy_spanft.ml.layers.encoder_rows import DocRows
-from spacy_spanft.ml.layers.pooling import (
-    attention_pooling,
-    boundary_attention_reducer,
-    cnn_pooling,
-    max_pooling,
-    pooler,
-)
 from spacy_spanft.ml.layers.scoring import fixed_dropout, zeros_for_nothing
 from spacy_spanft.ml.layers.span_pool import doc_summary, span_pool, text_pool
 
@@ -26,11 +20,11 @@ torch = pytest.importorskip("torch")
 
 lengths_lists = st.lists(st.integers(0, 7), min_size=1, max_size=8)
 POOLINGS = {
-    "cnn": (cnn_pooling, twins.cnn),
-    "cnn-5": (lambda: cnn_pooling(5), twins.cnn),
-    "attention": (attention_pooling, twins.attention),
-    "max": (max_pooling, twins.maximum),
-    "boundaries": (lambda: boundary_attention_reducer(3), twins.boundaries),
+    "cnn": (pooling.cnn_pooling, twins.cnn),
+    "cnn-5": (lambda: pooling.cnn_pooling(5), twins.cnn),
+    "attention": (pooling.attention_pooling, twins.attention),
+    "max": (pooling.max_pooling, twins.maximum),
+    "boundaries": (lambda: pooling.boundary_attention_reducer(3), twins.boundaries),
 }
 
 
@@ -45,7 +39,7 @@ def test_poolings_equal_padded_torch(name, lengths, seed):
 
 def test_pooler_equals_torch():
     X = np.random.default_rng(0).normal(size=(5, 7))
-    layer = initialized(pooler(), X)
+    layer = initialized(pooling.pooler(), X)
     linear = torch.nn.functional.linear
     assert_equal(layer, X, lambda rows, W, b: torch.tanh(linear(rows, W, b)), 1e-6)
 
@@ -85,7 +79,6 @@ def doc_rows(nlp, seed, has_spans=True):
 
 
 def pieces_of(X):
-    """Return the rows of each piece of each Doc."""
     for doc, start, encoding in zip(X.docs, X.starts, X.encodings, strict=False):
         pieces = align_pieces(encoding, get_spans(doc, "x"))
         ends = np.cumsum(pieces.lengths)
@@ -95,7 +88,7 @@ def pieces_of(X):
 
 @given(seed=st.integers(0, 300))
 def test_span_pool_equals_padded_torch(nlp, seed):
-    first, second = (initialized(cnn_pooling(), seed=seed + i) for i in (0, 1))
+    first, second = (initialized(pooling.cnn_pooling(), seed=seed + i) for i in (0, 1))
     X = doc_rows(nlp, seed)
 
     def reference(rows, W1, b1, W2, b2):
@@ -112,7 +105,7 @@ def test_span_pool_equals_padded_torch(nlp, seed):
 
 @given(seed=st.integers(0, 300))
 def test_text_pool_looks_at_no_spans(nlp, seed):
-    first, second = (initialized(cnn_pooling(), seed=seed + i) for i in (0, 1))
+    first, second = (initialized(pooling.cnn_pooling(), seed=seed + i) for i in (0, 1))
     X = doc_rows(nlp, seed, has_spans=False)
     texts = [[row for piece in pieces for row in piece] for pieces in pieces_of(X)]
     sizes = [len(rows) for rows in texts]
@@ -131,7 +124,7 @@ def test_rows_that_cannot_be_pooled(nlp):
     with pytest.raises(SpanftError, match='summary = "mean"'):
         doc_summary().predict(X._replace(cls=[-1] * len(X.docs)))
     with pytest.raises(SpanftError, match=r"CnnPooling\.v1"):
-        text_pool(max_pooling(), max_pooling())
+        text_pool(pooling.max_pooling(), pooling.max_pooling())
 
 
 @pytest.mark.parametrize("kind", ["cls", "mean", "last", "tokens"])

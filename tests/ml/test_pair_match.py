@@ -58,7 +58,6 @@ def make_rows(kind, seed=0, dtype="f8"):
 
 
 def slow(X, vectors, spans_key):
-    """Compare the texts of each Doc with loops over tokens and pieces."""
     actual = []
     bounds = pairwise(X.starts)
     for doc, encoding, (begin, end) in zip(X.docs, X.encodings, bounds, strict=True):
@@ -106,14 +105,6 @@ def test_a_batch_without_pairs():
     assert backprop(Y).shape == X.vectors.shape
 
 
-def test_the_same_text_twice_is_as_similar_as_can_be():
-    doc = make_doc("a b [SEP] a b", [])
-    vectors = np.array([[1, 0], [0, 1], [5, 5], [1, 0], [0, 1]], "f")
-    X = DocRows([doc], vectors, [0, 5], [encoding_of_tokens(5)], None)
-    for key in (None, "ngrams"):
-        assert pair_match("[SEP]", key).predict(X) == pytest.approx(3.8, abs=0.01)
-
-
 def pipeline(head):
     """Make a pipeline of pairs, where the label says whether both are the same."""
     model = {
@@ -145,7 +136,6 @@ def pairs(nlp, n, seed):
 
 @pytest.mark.parametrize(("head", "n_new"), [("ClsTextCat", 32), ("SpanTextCat", 64)])
 def test_what_a_pair_has_in_common_is_learned(head, n_new):
-    """Words that never tell the labels apart do, where both texts are compared."""
     nlp = pipeline(head)
     train, test = pairs(nlp, 100, 0), pairs(nlp, 40, 1)
     optimizer = nlp.initialize(lambda: train)
