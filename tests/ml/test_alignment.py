@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.alignment import align_pieces, get_spans
+from spacy_spanft.ml.alignment import align_pieces, encoding_of_wordpieces, get_spans
 
 from .torch_twins import encode
 
@@ -71,3 +71,12 @@ def test_spans_that_overlap(nlp):
         get_spans(doc, "sc")
     doc.spans["sc"] = [doc[3:5], doc[0:3]]
     assert get_spans(doc, "sc").tolist() == [[0, 3], [3, 5]]
+
+
+def test_only_space_keeps_tokens_from_sharing():
+    """Of a word cut in two, both have the wordpiece."""
+    is_apart = np.array([False, True, True])
+    rows = [0, 1, 1, 2, 2, 3]
+    encoding = encoding_of_wordpieces(rows, [2, 2, 2], [4], 4, is_apart)
+    assert encoding.rows.tolist() == [0, 1, 1, 2, 3]
+    assert encoding.n_rows.tolist() == [2, 1, 2]

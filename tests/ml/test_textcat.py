@@ -82,9 +82,6 @@ def scores(docs):
     return np.array([[doc.cats[c] for c in "AB"] for doc in docs])
 
 
-TEXTS = [text for text, _ in TRAIN]
-
-
 def test_a_text_that_is_cut_off_changes_no_other(bert):
     """Padding is not pooled, though spacy-transformers counts it as wordpieces then."""
     nlp = make(bert, MODELS["cnn-cnn"], window=100)

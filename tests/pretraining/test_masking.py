@@ -23,6 +23,7 @@ from spacy_spanft.pretraining.collator import (
     words_in,
     words_of,
 )
+from spacy_spanft.pretraining.collator import _draw_fates as draw_fates
 from spacy_spanft.pretraining.masking import (
     LONGEST,
     choose_ngrams,
@@ -253,6 +254,14 @@ def test_shares_of_many_tokens(bert):
     for counts, error in ((fates, 0.01), (by_token, 0.02)):
         for fate, share in (("mask", 0.8), ("random", 0.1), ("kept", 0.1)):
             assert counts[fate] / counts.total() == pytest.approx(share, abs=error)
+
+
+def test_fates_are_even():
+    random = np.random.default_rng(0)
+    drawn = np.array([draw_fates(7, random) for _ in range(4000)])
+    for fates in drawn.T:  # each span by itself
+        counts, _ = np.histogram(fates, 10, (0, 1))
+        assert counts / 4000 == pytest.approx(0.1, abs=0.02)
 
 
 @pytest.mark.parametrize("masking", ["tokens", "words"])
