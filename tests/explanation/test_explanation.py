@@ -13,7 +13,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
 from spacy_spanft.explanation.display import to_html
 from spacy_spanft.explanation.text_scores import POOLS, name_parts, pieces_of
-from spacy_spanft.ml.alignment import align_pieces, encoding_of_wordpieces, get_spans
+from spacy_spanft.ml.alignment import align_pieces, encoding_of_wordpieces
 from spacy_spanft.ml.layers.encoder_rows import DocRows
 
 from ..commands import run
@@ -38,24 +38,21 @@ TEXTS = [
     "very good film",
     "good",
 ]
-MODELS = {
-    **{name: model for name, model in MODELS.items() if name not in ("cls", "cnn-max")},
+TRACED = {
+    **{name: MODELS[name] for name in ("no-segmentation", "capped", "mean", "tokens")},
+    "attention": MODELS["attention-attention"],
     "beside-mean": {**MODELS["cnn-cnn"], "summary": "mean"},
-    "max": span_model(MAX, MAX),
-    "sum": span_model(ATTENTION, SUM),
+    "max": span_model(ATTENTION, MAX),
+    "sum": span_model(MAX, SUM, use_cls=False),
 }
 
 
-def make_trained(bert, name):
-    nlp = make(bert, MODELS[name], window=12)
-    train(nlp, examples_for(nlp), steps=8, rate=0.01)
+@pytest.fixture(scope="module", params=TRACED)
+def nlp(bert, request):
+    nlp = make(bert, TRACED[request.param], window=12)
+    train(nlp, examples_for(nlp), steps=2, rate=0.02)
     shake(nlp.get_pipe("textcat").model)
     return nlp
-
-
-@pytest.fixture(scope="module", params=MODELS)
-def nlp(bert, request):
-    return make_trained(bert, request.param)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +71,6 @@ def shake(model):
 
 
 def inputs_of(layer, predict):
-    """Return what goes into a layer while a model predicts."""
     inputs = []
     forward = layer._func
     layer._func = lambda model, X, is_train: (
@@ -114,33 +110,38 @@ def test_they_add_up_to_the_models_own_scores(nlp):
             assert explained.logits[label] == pytest.approx(logit, abs=1e-4)
 
 
-def attention(layer, rows):
-    """Return the weights of one sequence."""
-    W, b, w = (layer.get_param(name) for name in "Wbw")
-    scores = np.exp(np.tanh(rows @ W.T + b) @ w)
-    return scores / scores.sum()
-
-
 def test_shares_are_slopes(nlp):
     """Where a piece grows by a little, the score does by as much of its share.
 
-    The weights of an attention stay. The test below holds what it adds to a mean.
+    The weights of an attention stay, and what is of the mean is compared with that.
     """
     model = nlp.get_pipe("textcat").model
     W = model.get_ref("output_layer").get_param("W")
     pool = next(node for node in model.walk() if node.name in POOLS)
-    leaves = [node for node in pool.layers[1].walk() if not node.layers]
+    (leaf, *_) = (node for node in pool.layers[1].walk() if not node.layers)
+    summaries = [node for node in model.walk() if node.name == "doc_summary"]
     for explained in explain_pipe(nlp, TEXTS, batch_size=3):
         if not len(explained.doc):
             continue
         X = model.get_ref("rows").predict([explained.doc])
         pieces, sequence = pieces_of(pool, X)
         rows = sequence.dataXd
-        shares = explained.contributions().of_parts - of_mean(nlp, X, pieces)
+        length = np.array([len(rows)], "i")
+        made = explained.contributions()
+        shares = made.of_parts
+        for summary in summaries:
+            (vector,) = summary.predict(X)
+            W_of_text = W[:, -len(vector) :]
+            whole = W_of_text @ vector
+            if X.cls is None or summary.attrs["summary"] == "mean":
+                added = of_mean(W_of_text, X, pieces, vector)
+                shares, whole = shares - added, whole - added.sum(axis=0)
+            np.testing.assert_allclose(made.whole_text, whole, atol=1e-4)
         assert np.abs(shares).max() > 1e-3
-        if leaves[0].name == "attention_sum":
-            weights = attention(leaves[0], rows)
-            expected = weights[:, None] * rows @ W[:, : rows.shape[1]].T
+        if leaf.name == "attention_sum":
+            own_W, b, w = (leaf.get_param(name) for name in "Wbw")
+            weights = np.exp(np.tanh(rows @ own_W.T + b) @ w)[:, None]
+            expected = weights / weights.sum() * rows @ W[:, : rows.shape[1]].T
             np.testing.assert_allclose(shares, expected, atol=1e-4)
             continue
         for i, share in enumerate(shares):
@@ -148,52 +149,18 @@ def test_shares_are_slopes(nlp):
             for factor in (1.0005, 0.9995):
                 grown = rows.copy()
                 grown[i] *= factor
-                length = np.array([len(rows)], "i")
                 pooled = pool.layers[1].predict(Ragged(grown, length))
                 sides.append(pooled[0].astype("d") @ W[:, : pooled.shape[1]].T)
             slope = (sides[0] - sides[1]) / 0.001
             np.testing.assert_allclose(share, slope, atol=2e-3)
 
 
-def of_mean(nlp, X, pieces):
-    """Return what the pieces of one text add to the mean of its rows, row by row."""
-    model = nlp.get_pipe("textcat").model
-    layers = [n for n in model.walk() if n.name == "doc_summary"]
-    W, ends = model.get_ref("output_layer").get_param("W"), np.cumsum(pieces.lengths)
-    added = np.zeros((len(ends), len(W)))
-    if not layers or (X.cls is not None and layers[0].attrs["summary"] == "cls"):
-        return added
-    W = W[:, -X.vectors.shape[1] :]
-    mean = layers[0].predict(X)[0]
-    for piece, end in enumerate(ends):
-        for row in pieces.rows[end - pieces.lengths[piece] : end]:
-            n_rows = sum(X.encodings[0].windows)
-            added[piece] += W @ (X.vectors[row] - mean) / n_rows
-    return added
-
-
-def test_a_piece_adds_to_the_mean_what_that_would_lose_without_it(bert):
-    nlp = make(bert, MODELS["beside-mean"])
-    train(nlp, examples_for(nlp), steps=8, rate=0.01)
-    classifier = nlp.get_pipe("textcat").model
-    W = classifier.get_ref("output_layer").get_param("W")
-    width = W.shape[1] // 2
-    pool = next(node for node in classifier.walk() if node.name in POOLS)
-    for explained in explain_pipe(nlp, ["very good film", "new york film"]):
-        X = classifier.get_ref("rows").predict([explained.doc])
-        pieces, _ = pieces_of(pool, X)
-        n_rows, ends = len(X.vectors), np.cumsum(pieces.lengths)
-        assert sorted(pieces.rows) == list(range(n_rows))
-        whole = W[:, width:] @ X.vectors.mean(axis=0)
-        added = explained.contributions().whole_text
-        np.testing.assert_allclose(added, whole, atol=1e-5)
-        parts = of_mean(nlp, X, pieces)
-        assert abs(parts).max() > 1e-3
-        for part, end, length in zip(parts, ends, pieces.lengths, strict=True):
-            left = np.delete(X.vectors, pieces.rows[end - length : end], axis=0)
-            lost = whole - W[:, width:] @ left.mean(axis=0)
-            actual = part * n_rows / (n_rows - length)
-            np.testing.assert_allclose(actual, lost, atol=1e-5)
+def of_mean(W, X, pieces, mean):
+    """Return what the mean of the rows would lose without those of each piece."""
+    ends = np.cumsum(pieces.lengths)
+    n_rows = sum(X.encodings[0].windows)
+    parts = np.split(X.vectors[pieces.rows] - mean, ends[:-1])
+    return np.array([W @ part.sum(axis=0) / n_rows for part in parts])
 
 
 def test_the_rest_is_spread_by_what_deleting_each_part_takes(nlp):
@@ -226,75 +193,8 @@ def test_the_rest_is_spread_by_what_deleting_each_part_takes(nlp):
     assert n_several
 
 
-def test_nothing_is_spread_where_all_is_exact():
-    """Every row of a tok2vec is a token, and there is no vector of the whole text."""
-    model = span_model(MAX, SUM, tok2vec=TOKENS, use_cls=False)
-    nlp = make_pipeline({"span_segmenter": {}, "textcat": {"model": model}}, ["a b"])
-    for label in "AB":
-        nlp.get_pipe("textcat").add_label(label)
-    nlp.initialize()
-    reasons = explain(nlp, "a b c").of("A", "B")
-    assert reasons.spread == [0.0, 0.0]
-    assert reasons.shares == reasons.parts
-
-
-def test_texts_that_the_head_sees_nothing_in(bert):
-    """Where all that is classified is 0, so is the score: whatever the biases are."""
-    nlp = make(bert, MODELS["no-cls"])
-    train(nlp, examples_for(nlp))
-    model = nlp.get_pipe("textcat").model
-    for node in model.walk():
-        if node.name == "span_window":
-            node.set_param("b", node.get_param("b") - 100)
-    output = model.get_ref("output_layer")
-    output.set_param("b", np.array([1.0, -1.0], "f"))
-    assert set(nlp("good").cats.values()) == {0.0}
-    assert set(explain(nlp, "good").logits.values()) == {0.0}
-
-
-def windows(layer, rows):
-    """Convolve one sequence, row by row."""
-    W, b = layer.get_param("W"), layer.get_param("b")
-    parts = [
-        [w @ row for w, row in zip(W, rows[j:], strict=False)] for j in range(len(rows))
-    ]
-    return np.array([b + sum(some) for some in parts])
-
-
-def test_cnns_written_out(bert):
-    """For each feature one window of spans wins, and each span in it adds its share."""
-    nlp = make_trained(bert, "cnn-cnn")
-    model = nlp.get_pipe("textcat").model
-    first, second = (n for n in model.walk() if n.name == "span_window")
-    output = model.get_ref("output_layer")
-    for explained in explain_pipe(nlp, TEXTS[:2]):
-        X = model.get_ref("rows").predict([explained.doc])
-        pieces = align_pieces(X.encodings[0], get_spans(explained.doc, "ngrams"))
-        ends = np.cumsum(pieces.lengths)
-        spans = [
-            np.maximum(windows(first, X.vectors[pieces.rows[e - n : e]]), 0).max(axis=0)
-            for n, e in zip(pieces.lengths, ends, strict=True)
-        ]
-        made = windows(second, spans)
-        added, bias = np.zeros(len(spans)), output.get_param("b")[1]
-        weights = output.get_param("W")[1]
-        W, b = second.get_param("W"), second.get_param("b")
-        for feature, winner in enumerate(made.argmax(axis=0)):
-            if made[winner, feature] > 0:
-                bias += weights[feature] * b[feature]
-                for i in range(min(len(W), len(spans) - winner)):
-                    share = W[i, feature] @ spans[winner + i]
-                    added[winner + i] += weights[feature] * share
-        reasons = explained.of("B")
-        assert [a for _, a in reasons.parts] == pytest.approx(added.tolist(), abs=1e-4)
-        assert reasons.bias == pytest.approx(float(bias), abs=1e-4)
-        cls = float(weights[made.shape[1] :] @ X.vectors[0])
-        assert reasons.whole_text == pytest.approx(cls, abs=1e-5)
-
-
-@pytest.mark.parametrize("max_rows", [None, 1])
-def test_parts_are_whole_spans_and_the_tokens_between_them(bert, max_rows):
-    nlp = make(bert, {**MODELS["cnn-cnn"], "max_rows": max_rows}, window=12)
+def test_parts_are_whole_spans_and_the_tokens_between_them(bert):
+    nlp = make(bert, {**MODELS["cnn-cnn"], "max_rows": 1}, window=12)
     train(nlp, examples_for(nlp))
     explained = explain(nlp, "it was a very good film in new york")
     texts = ["it", "was", "a", "very good film", "in", "new york"]
@@ -329,23 +229,18 @@ def test_one_label_against_another(classifier):
     assert against.total == pytest.approx(a.total - b.total, abs=1e-5)
     for (_, x), (_, y), (_, z) in zip(against.parts, a.parts, b.parts, strict=True):
         assert x == pytest.approx(y - z, abs=1e-5)
-    values = [value for _, value in against.strongest()]
-    assert values == sorted(values, reverse=True)
-    assert len(against.strongest(2)) == 2
+    values = [value for _, value in against.strongest(2)]
+    assert values == sorted(values, reverse=True)[:2]
     (reasons,) = explained.reasons()
     assert reasons == explained.of(explained.label, explained.rival())
     assert explained.reasons(against=explained.label) == [reasons]  # never itself
     with pytest.raises(SpanftError, match="label and against are both 'B'"):
         explained.of("B", "B")
-    with pytest.raises(SpanftError, match="Name a span if the component labels"):
-        explained.of(span=explained.doc[:1])
-    with pytest.raises(SpanftError, match=f"texts is '{TEXTS[0]}', but must be a"):
-        explain_pipe(classifier, TEXTS[0])
 
 
 def test_labels_that_do_not_exclude_each_other(bert):
     nlp = make(bert, MODELS["cnn-cnn"], component="textcat_multilabel")
-    train(nlp, examples_for(nlp), steps=2)
+    train(nlp, examples_for(nlp))
     explained, doc = explain(nlp, TEXTS[0]), nlp(TEXTS[0])
     for label, score in explained.logits.items():
         assert 1 / (1 + np.exp(-score)) == pytest.approx(doc.cats[label], abs=1e-5)
@@ -354,7 +249,6 @@ def test_labels_that_do_not_exclude_each_other(bert):
 
 
 def test_phrases_of_a_corpus(classifier):
-    """Means over all occurrences of a phrase, counted one by one."""
     texts = [*TEXTS, "Very  good film", "this film is very bad ."]
     of_labels = phrases(explain_pipe(classifier, texts), min_count=2)
     explanations = list(explain_pipe(classifier, texts))
@@ -387,7 +281,6 @@ def test_phrases_of_one_text_in_three_labels(classifier):
     assert phrases([three], min_count=1) == best
     several = three._replace(is_exclusive=False)
     assert phrases([several], min_count=1)["B"] == [Phrase(part.text, 1, 1.0)]
-    assert phrases([three], min_count=2) == {"A": [], "B": [], "C": []}
 
 
 def gradients(model):
@@ -400,12 +293,10 @@ def gradients(model):
 
 
 def assert_nothing_changes(nlp, name):
-    """Assert that no gradient is left behind for the next step."""
     model = nlp.get_pipe(name).model
     before = model.to_bytes(), gradients(model)
-    explanations = list(explain_pipe(nlp, [*TEXTS, "", ""]))
+    list(explain_pipe(nlp, [*TEXTS, "", ""]))
     assert (model.to_bytes(), gradients(model)) == before
-    assert not explanations[-1].spans
 
 
 def test_it_changes_nothing(classifier):
@@ -434,12 +325,8 @@ def test_a_score_and_its_logit():
     model = {**MODELS["tokens"], "exclusive_classes": False}
     settings = {"model": model, "low": 1.0, "high": 5.0}
     nlp = make_pipeline({"span_segmenter": {}, "text_regressor": settings}, ["a b"])
-    golds = [("a very good film", 5.0), ("a bad film", 1.0)]
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"cats": {"score": score}})
-        for text, score in golds
-    ]
-    nlp.initialize(lambda: examples)
+    gold = {"cats": {"score": 4.0}}
+    nlp.initialize(lambda: [Example.from_dict(nlp.make_doc("a good film"), gold)])
     reasons = explain(nlp, "a good film").of()
     score = nlp("a good film").cats["score"]
     assert reasons.prediction == pytest.approx(score)
@@ -455,7 +342,6 @@ def saved(classifier, tmp_path_factory):
 
 
 def numbers(text):
-    """Read a list of what adds up to a score."""
     title, *lines = text.strip().split("\n")
     return title, [float(line[:9]) for line in lines if " is exact" not in line]
 
@@ -483,9 +369,8 @@ def test_the_command_lists_what_adds_up_or_writes_json_and_a_page(saved, tmp_pat
         for part in row["parts"]:
             assert text[part["start"] : part["end"]] == part["text"]
             assert abs(part["added"]) < 0.01 or f"{part['added']:+.2f}" in page
-    for command in ("explain", "phrases"):
-        done = run("spanft", command, saved, "good", "--label", "C", ok=False)
-        assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
+    done = run("spanft", "explain", saved, "good", "--label", "C", ok=False)
+    assert "label is 'C', but must be one of 'A', 'B'" in done.stderr
 
 
 def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
@@ -501,29 +386,27 @@ def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
     first = best["B"][0]
     assert heading.split() == ["adds", "n", "B"]
     assert row.split(None, 2) == [f"{first.added:+.2f}", str(first.n), first.text]
-    for command in ("explain", "phrases"):
-        long = run("spanft", command, saved, "a" * 1_000_001, ok=False)
-        assert "has 1,000,001 characters" in long.stderr
-    done = run("spanft", "phrases", saved, "good")
-    assert "no phrase that occurs 3 times or more" in done.stdout
+    long = run("spanft", "phrases", saved, "a" * 1_000_001, ok=False)
+    assert "has 1,000,001 characters" in long.stderr
 
 
-LAYERS = {"textcat": "span_window", "spancat": "span_window", "bilou_ner": "softmax"}
-
-
-@pytest.mark.parametrize("component", LAYERS)
-def test_a_layer_that_is_not_linear_is_an_error(component, monkeypatch):
-    models = {"textcat": MODELS["tokens"], "spancat": {"reducer": CNN}}
-    models["bilou_ner"] = {"tok2vec": TOKENS}
-    settings = {"model": models[component]}
-    nlp = make_pipeline({"span_segmenter": {}, component: settings}, ["a b"])
+@pytest.mark.parametrize(
+    ("component", "model", "name"),
+    [
+        ("textcat", MODELS["tokens"], "span_window"),
+        ("spancat", {"reducer": CNN}, "span_window"),
+        ("bilou_ner", {"tok2vec": TOKENS}, "softmax"),
+    ],
+)
+def test_a_layer_that_is_not_linear_is_an_error(component, model, name, monkeypatch):
+    nlp = make_pipeline({"span_segmenter": {}, component: {"model": model}}, ["a b"])
     pipe = nlp.get_pipe(component)
     for label in "AB":
         pipe.add_label(label)
     with pytest.raises(SpanftError, match=f"'{component}' has not been initialized"):
         explain_pipe(nlp, TEXTS)
     nlp.initialize()
-    *_, layer = (x for x in pipe.model.walk() if x.name == LAYERS[component])
+    *_, layer = (x for x in pipe.model.walk() if x.name == name)
     monkeypatch.setattr(layer, "name", "cubes")
     with pytest.raises(SpanftError, match="cannot be traced through the layer 'cubes'"):
         explain(nlp, TEXTS[0])

@@ -12,7 +12,7 @@ DOCS = [
 ]
 PAIRS = [
     ("New York is a city.", "it is not  bad"),
-    ("", "good"),
+    *(("", "good"), ("bad", ""), (" new york", "walking  ")),
     ("\u6771 film", " \U0001f600 "),
     ("very bad city " * 9, "very good film " * 8),
 ]
@@ -31,7 +31,6 @@ def expected_rows(text, offsets, token):
 
 
 def assert_aligned(doc, text, offsets, encoding):
-    """Compare the rows of each token with those by the offsets in the text."""
     assert len(encoding.n_rows) == len(doc)
     assert len(doc) or not len(encoding.rows)
     rows_of_tokens = np.split(encoding.rows, np.cumsum(encoding.n_rows)[:-1])

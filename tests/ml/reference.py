@@ -12,7 +12,6 @@ def is_word(token):
 
 
 def count_ngrams(lines_of_tokens, max_n, min_count):
-    """Count n-grams of words in lines of tokens."""
     counts = Counter()
     for tokens in lines_of_tokens:
         for n in range(2, max_n + 1):
@@ -32,7 +31,6 @@ def split_at_ascii_space(text):
 
 
 def tokenize(text, tokenizer):
-    """Tokenize line by line."""
     return [[token.text for token in tokenizer(line)] for line in text.split("\n")]
 
 

@@ -7,19 +7,9 @@ from hypothesis import strategies as st
 from thinc.api import Softmax, set_dropout_rate
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.alignment import (
-    align_pieces,
-    encoding_of_tokens,
-    get_spans,
-)
+from spacy_spanft.ml.alignment import align_pieces, encoding_of_tokens, get_spans
+from spacy_spanft.ml.layers import pooling
 from spacy_spanft.ml.layers.encoder_rows import DocRows
-from spacy_spanft.ml.layers.pooling import (
-    attention_pooling,
-    boundary_attention_reducer,
-    cnn_pooling,
-    max_pooling,
-    pooler,
-)
 from spacy_spanft.ml.layers.scoring import fixed_dropout, zeros_for_nothing
 from spacy_spanft.ml.layers.span_pool import doc_summary, span_pool, text_pool
 
@@ -30,12 +20,11 @@ torch = pytest.importorskip("torch")
 
 lengths_lists = st.lists(st.integers(0, 7), min_size=1, max_size=8)
 POOLINGS = {
-    "cnn": (cnn_pooling, twins.cnn),
-    "cnn-1": (lambda: cnn_pooling(1), twins.cnn),
-    "cnn-5": (lambda: cnn_pooling(5), twins.cnn),
-    "attention": (attention_pooling, twins.attention),
-    "max": (max_pooling, twins.maximum),
-    "boundaries": (lambda: boundary_attention_reducer(3), twins.boundaries),
+    "cnn": (pooling.cnn_pooling, twins.cnn),
+    "cnn-5": (lambda: pooling.cnn_pooling(5), twins.cnn),
+    "attention": (pooling.attention_pooling, twins.attention),
+    "max": (pooling.max_pooling, twins.maximum),
+    "boundaries": (lambda: pooling.boundary_attention_reducer(3), twins.boundaries),
 }
 
 
@@ -50,7 +39,7 @@ def test_poolings_equal_padded_torch(name, lengths, seed):
 
 def test_pooler_equals_torch():
     X = np.random.default_rng(0).normal(size=(5, 7))
-    layer = initialized(pooler(), X)
+    layer = initialized(pooling.pooler(), X)
     linear = torch.nn.functional.linear
     assert_equal(layer, X, lambda rows, W, b: torch.tanh(linear(rows, W, b)), 1e-6)
 
@@ -90,7 +79,6 @@ def doc_rows(nlp, seed, has_spans=True):
 
 
 def pieces_of(X):
-    """Return the rows of each piece of each Doc, as tests/ml/test_alignment.py does."""
     for doc, start, encoding in zip(X.docs, X.starts, X.encodings, strict=False):
         pieces = align_pieces(encoding, get_spans(doc, "x"))
         ends = np.cumsum(pieces.lengths)
@@ -100,7 +88,7 @@ def pieces_of(X):
 
 @given(seed=st.integers(0, 300))
 def test_span_pool_equals_padded_torch(nlp, seed):
-    first, second = (initialized(cnn_pooling(), seed=seed + i) for i in (0, 1))
+    first, second = (initialized(pooling.cnn_pooling(), seed=seed + i) for i in (0, 1))
     X = doc_rows(nlp, seed)
 
     def reference(rows, W1, b1, W2, b2):
@@ -117,7 +105,7 @@ def test_span_pool_equals_padded_torch(nlp, seed):
 
 @given(seed=st.integers(0, 300))
 def test_text_pool_looks_at_no_spans(nlp, seed):
-    first, second = (initialized(cnn_pooling(), seed=seed + i) for i in (0, 1))
+    first, second = (initialized(pooling.cnn_pooling(), seed=seed + i) for i in (0, 1))
     X = doc_rows(nlp, seed, has_spans=False)
     texts = [[row for piece in pieces for row in piece] for pieces in pieces_of(X)]
     sizes = [len(rows) for rows in texts]
@@ -136,13 +124,12 @@ def test_rows_that_cannot_be_pooled(nlp):
     with pytest.raises(SpanftError, match='summary = "mean"'):
         doc_summary().predict(X._replace(cls=[-1] * len(X.docs)))
     with pytest.raises(SpanftError, match=r"CnnPooling\.v1"):
-        text_pool(max_pooling(), max_pooling())
+        text_pool(pooling.max_pooling(), pooling.max_pooling())
 
 
-@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["cls", "mean", "last", "tokens"])
-def test_summary_is_one_row_or_the_mean(nlp, kind, seed):
-    X = doc_rows(nlp, seed)
+def test_summary_is_one_row_or_the_mean(nlp, kind):
+    X = doc_rows(nlp, 0)
     if kind == "tokens":
         X = X._replace(cls=None)
     elif kind == "last":  # the row that stands for a text need not be the first
@@ -174,11 +161,11 @@ def test_rows_of_zeros_have_no_scores_and_no_gradient():
     for layer, rows in ((zeros_for_nothing(plain), [0, 1, 2, 3]), (plain, [0, 2])):
         Y, backprop = layer(X[rows], is_train=True)
         dX = backprop(dY[rows])
-        results.append([Y, dX, *(plain.get_grad(name).copy() for name in ("W", "b"))])
-        for name in ("W", "b"):
-            plain.set_grad(name, np.zeros_like(plain.get_grad(name)))
-    for actual, expected, rtol in zip(*results, [1e-6, *[1e-5] * 3], strict=True):
-        if len(actual) == 4:
+        results.append([Y, dX, plain.get_grad("W").copy(), plain.get_grad("b").copy()])
+        plain.set_grad("W", np.zeros((3, WIDTH), "f"))
+        plain.set_grad("b", np.zeros(3, "f"))
+    for i, (actual, expected) in enumerate(zip(*results, strict=True)):
+        if i < 2:
             assert not actual[[1, 3]].any()
-        compared = actual[[0, 2]] if len(actual) == 4 else actual
-        np.testing.assert_allclose(compared, expected, rtol=rtol)
+            actual = actual[[0, 2]]
+        np.testing.assert_allclose(actual, expected, rtol=1e-5)

@@ -11,7 +11,6 @@ WIDTH = 5
 
 
 def ragged(lengths, seed=0, dtype="f8", width=WIDTH):
-    """Draw the rows of sequences."""
     rows = np.random.default_rng(seed).normal(size=(sum(lengths), width))
     return Ragged(rows.astype(dtype), np.array(lengths, "i"))
 
@@ -32,7 +31,6 @@ def weights_of(layer):
 
 
 def flat(Y):
-    """Return the rows of whatever a layer takes or returns."""
     if isinstance(Y, list):
         return np.concatenate(Y)
     rows = Y.vectors if isinstance(Y, DocRows) else Y
@@ -121,7 +119,6 @@ def windows(rows, lengths, W, b):
 
 
 def cnn(rows, lengths, W, b):
-    """The maximum over all windows of a sequence."""
     padded, _ = pad(windows(rows, lengths, W, b), lengths)
     return padded.amax(dim=1)  # ReLU leaves nothing below zero, so zeros do no harm
 

@@ -1,6 +1,5 @@
 """The component spanft_encoder: shared, sorted, kept as long as needed, and trained."""
 
-import copy
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +10,13 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import Adam
 
-from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder import sharing
 from spacy_spanft.ml.encoder.hf_encoder import EncoderShim
 from spacy_spanft.ml.encoder.sharing import EncoderListener
 from spacy_spanft.training.regimes import freeze_transformer
 
+from ..ml.test_textcat import CNN, span_model
 from ..tiny import (
     LISTENER,
     OWN_LISTENER,
@@ -28,30 +27,15 @@ from ..tiny import (
 
 torch = pytest.importorskip("torch")
 
-POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 MODELS = {
-    "textcat": {
-        "@architectures": "spacy-spanft.SpanTextCat.v1",
-        "exclusive_classes": True,
-        "span_pooling": POOLING,
-        "doc_pooling": POOLING,
-        "dropout": 0.0,
-    },
+    "textcat": span_model(CNN, CNN, dropout=0.0),
     "tagger": {"@architectures": "spacy.Tagger.v2"},
     "bilou_ner": {"@architectures": "spacy-spanft.BilouTagger.v1"},
 }
 HEADS = "textcat", "tagger"
-TEXTS = [
-    "New York is not a very good city.",
-    "",
-    "the film",
-    "the  united states of america is not very  good " * 4,
-    "un\u00fcbelievable \U0001f600",
-    "a",
-]
-
-
-NGRAMS = "new york", "united states", "the film"
+TEXTS = ["New York is not a very good city.", "", "the film"]
+TEXTS += ["the  united states of america is not very  good " * 4]
+TEXTS += ["un\u00fcbelievable \U0001f600", "a"]
 FROZEN = {"annotates": ["span_segmenter"], "exclude": ["transformer"]}
 
 
@@ -59,17 +43,10 @@ def make(folder, *heads, listener=OWN_LISTENER, encoder=None, **settings):
     """Make a pipeline of an encoder and heads, all with the same weights."""
     encoder = encoder or encoder_config(folder)
     models = {name: {**MODELS[name], "tok2vec": listener} for name in heads or HEADS}
-    nlp = make_pipeline(
-        {
-            "transformer": {**encoder, **settings},
-            "span_segmenter": {},
-            **{name: {"model": model} for name, model in models.items()},
-        }
-    )
-    examples = examples_of(nlp)
-    nlp.initialize(lambda: examples)
-    dictionary = NgramDictionary(dict.fromkeys(NGRAMS, 2))
-    nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
+    components = {"transformer": {**encoder, **settings}, "span_segmenter": {}}
+    components |= {name: {"model": model} for name, model in models.items()}
+    nlp = make_pipeline(components, ["new york", "united states", "the film"])
+    nlp.initialize(lambda: examples_of(nlp))
     return nlp
 
 
@@ -98,7 +75,6 @@ def module_of(nlp):
 
 
 def gradients(nlp, exclude=()):
-    """Return the gradient of each weight of the encoder after a batch."""
     actual, settings = {}, {"annotates": ["span_segmenter"], "exclude": exclude}
 
     def note(key, weight, gradient):
@@ -120,7 +96,6 @@ def assert_close(actual, expected):
 
 @pytest.fixture
 def encoded(monkeypatch):
-    """Collect the windows that any encoder encodes."""
     seen = []
     encode = EncoderShim.encode
 
@@ -133,7 +108,6 @@ def encoded(monkeypatch):
 
 
 def test_as_over_spacy_transformers(bert):
-    """The same vectors of tokens, scores and tags, also where windows overlap."""
     pytest.importorskip("spacy_transformers")
     # Each word is one wordpiece, so that windows of tokens are those of wordpieces.
     text = "the film is good in new york city a " * 4
@@ -173,10 +147,9 @@ def test_gradients_of_heads_add_up(bert):
         np.testing.assert_allclose(gradient, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("n_sorted", [1, 8])
-def test_a_stream_is_in_order(pipeline, monkeypatch, n_sorted):
-    monkeypatch.setitem(pipeline.get_pipe("transformer").cfg, "n_sorted", n_sorted)
-    texts = [text[:n] for text in TEXTS for n in (3, 9, 40, 200)]
+def test_a_stream_is_in_order(pipeline, monkeypatch):
+    monkeypatch.setitem(pipeline.get_pipe("transformer").cfg, "n_sorted", 8)
+    texts = [text[:n] for text in TEXTS for n in (3, 40, 200)]
     expected = answers(map(pipeline, texts))
     for batch_size in (1, 5, 64):
         docs = list(pipeline.pipe(texts, batch_size=batch_size))
@@ -187,11 +160,10 @@ def test_a_stream_is_in_order(pipeline, monkeypatch, n_sorted):
 
 
 def test_each_text_is_encoded_once_and_its_vectors_are_not_kept(pipeline, encoded):
-    docs = list(pipeline.pipe([f"the film {n}" for n in range(300)], batch_size=7))
-    assert len(encoded) == 300
+    docs = list(pipeline.pipe([f"the film {n}" for n in range(99)], batch_size=7))
+    assert len(encoded) == 99
     unread = pipeline.get_pipe("transformer").shared._unread
     assert not unread
-    assert all(not doc.user_data and not doc.tensor.size for doc in docs)
     with pipeline.select_pipes(disable=["tagger"]):  # which never reads its part
         docs = list(pipeline.pipe(["the film", "a"]))
     assert len(unread) == 2
@@ -207,13 +179,12 @@ def test_vectors_for_others(pipeline, monkeypatch):
     np.testing.assert_array_equal(doc.tensor, listened[0])
 
 
-@pytest.mark.parametrize("batch_size", [1, 64])
-def test_the_same_doc_twice(pipeline, batch_size):
+def test_the_same_doc_twice(pipeline):
     encoder = pipeline.get_pipe("transformer")
     doc = pipeline.make_doc("the film is good")
     others = [pipeline.make_doc(f"a film {i}") for i in range(5)]
     docs = [doc, doc] * 3 + others + [doc]
-    assert list(pipeline.pipe(docs, batch_size=batch_size)) == docs
+    assert list(pipeline.pipe(docs, batch_size=64)) == docs
     assert doc.cats == pytest.approx(pipeline("the film is good").cats, abs=1e-6)
     assert not encoder.shared._unread
     rows = encoder.rows_of([doc, others[0], doc])
@@ -236,16 +207,16 @@ def test_wrong_pipelines(bert):
         make(bert, n_sorted=0)
 
 
-@pytest.mark.parametrize("how", ["excluded", "annotating", "frozen for a while"])
+@pytest.mark.parametrize("how", ["annotating", "frozen for a while"])
 def test_a_frozen_encoder_encodes_each_text_once(bert, encoded, monkeypatch, how):
     """And the head learns the same, also where there is room for few of its vectors."""
     settings = dict(FROZEN)
     if how == "annotating":
         settings["annotates"] = ["transformer", "span_segmenter"]
-    elif how == "frozen for a while":
+    else:
         del settings["exclude"]
     trained = set()
-    for max_bytes in (2**30, 700, 0):
+    for max_bytes in (2**30, 700):
         monkeypatch.setattr(sharing, "MAX_FROZEN_BYTES", max_bytes)
         nlp = make(bert, "textcat")
         freeze = freeze_transformer(until_step=100)
@@ -285,16 +256,13 @@ def test_frozen_rows_are_forgotten_in_time(bert, encoded):
     assert not len(frozen_rows)
 
 
-@pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
-)
-def test_copies_of_a_pipeline_that_was_used(bert, copied):
+def test_a_pipeline_that_was_used_is_pickled(bert):
     """What it keeps of Docs is of no use to a copy, whose Docs are others."""
     nlp = make(bert)
     module_of(nlp).requires_grad_(False)
     nlp.get_pipe("transformer").update(examples_of(nlp))  # which remembers its texts
     expected = answers(nlp.pipe(TEXTS))
-    assert_close(answers(copied(nlp).pipe(TEXTS, batch_size=2)), expected)
+    assert_close(answers(pickle.loads(pickle.dumps(nlp)).pipe(TEXTS)), expected)
 
 
 def test_a_doc_that_is_retokenized(pipeline):
@@ -339,27 +307,15 @@ def test_frozen_from_the_beginning(bert):
     examples = examples_of(nlp)
     with nlp.select_pipes(disable=["transformer"]):
         sgd = nlp.initialize(lambda: examples)
-    module = module_of(nlp)
-    before = [weight.detach().clone() for weight in module.parameters()]
-    losses = [
-        nlp.update(examples_of(nlp), sgd=sgd, exclude=["transformer"])["tagger"]
-        for _ in range(9)
-    ]
+    before = [weight.detach().clone() for weight in module_of(nlp).parameters()]
+    frozen = {"sgd": sgd, "exclude": ["transformer"]}
+    losses = [nlp.update(examples_of(nlp), **frozen)["tagger"] for _ in range(5)]
     assert losses[-1] < losses[0]
-    assert all(map(torch.equal, before, module.parameters()))
-
-
-@pytest.fixture
-def switching():
-    """Let threads take turns as often as they can."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)
-    yield
-    sys.setswitchinterval(interval)
+    assert all(map(torch.equal, before, module_of(nlp).parameters()))
 
 
 @pytest.mark.filterwarnings("ignore:A text has no separator")
-def test_threads_share_a_pipeline(bert, switching):
+def test_threads_share_a_pipeline(bert):
     """Each gets the scores of one thread: of single texts, pairs, and a stream."""
     encoder = encoder_config(bert, separator="[SEP]")
     nlp = make(bert, "textcat", "bilou_ner", encoder=encoder)
@@ -378,9 +334,14 @@ def test_threads_share_a_pipeline(bert, switching):
     texts = [" ".join([*words[i % 10 :][: i % 9], f"new{i}"]) for i in range(20)]
     texts[1::2] = ["the film is good [SEP] a film is very good"] * 10
     expected, streamed = [scores_of(nlp(text)) for text in texts], stream()
-    calls = [i * 7 % len(texts) for i in range(80)]
-    with ThreadPoolExecutor(10) as pool:
-        scores = list(pool.map(lambda i: scores_of(nlp(texts[i])), calls))
-        assert scores == [expected[i] for i in calls]
-        assert all(scores == streamed for scores in pool.map(stream, range(10)))
+    calls = [i * 7 % len(texts) for i in range(60)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)  # so that they take turns as often as they can
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            scores = list(pool.map(lambda i: scores_of(nlp(texts[i])), calls))
+            assert scores == [expected[i] for i in calls]
+            assert all(scores == streamed for scores in pool.map(stream, range(6)))
+    finally:
+        sys.setswitchinterval(interval)
     assert not nlp.get_pipe("transformer").shared._unread

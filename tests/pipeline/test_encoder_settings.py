@@ -29,17 +29,17 @@ def saved(bert, tmp_path_factory):
 
 
 def test_settings_of_the_encoder_and_its_tokenizer_are_kept(bert, tmp_path):
-    """transformers writes some into its files, and others not."""
     settings = {
         "transformer_config": {"attn_implementation": "eager", "num_labels": 7},
         "tokenizer_config": {"do_lower_case": False, "local_files_only": True},
     }
     nlp = make(bert, encoder=encoder_config(bert, **settings))
     nlp.to_disk(tmp_path)
-    for one in (nlp, spacy.load(tmp_path)):
+    loaded = spacy.load(tmp_path)
+    for one in (nlp, loaded):
         config = shim_of(one.get_pipe("transformer").model).encoder.config
         assert (config._attn_implementation, config.num_labels) == ("eager", 7)
-    assert answers(spacy.load(tmp_path).pipe(TEXTS)) == answers(nlp.pipe(TEXTS))
+    assert answers(loaded.pipe(TEXTS)) == answers(nlp.pipe(TEXTS))
     other = load_with(
         tmp_path,
         window=8,
@@ -54,29 +54,19 @@ def test_settings_of_the_encoder_and_its_tokenizer_are_kept(bert, tmp_path):
 
 
 def test_weights_in_half_precision(bert, tmp_path):
-    """They are trained in single precision, and saved in it."""
     folder = shutil.copytree(bert, tmp_path / "bert")
     transformers.AutoModel.from_pretrained(folder).bfloat16().save_pretrained(folder)
-    nlp = make(folder)
+    nlp = make(folder, "tagger")
     nlp.to_disk(tmp_path / "nlp")
-    loaded = spacy.load(tmp_path / "nlp")
-    for one in (nlp, loaded):
-        module = shim_of(one.get_pipe("transformer").model).encoder.module
-        assert {weight.dtype for weight in module.parameters()} == {torch.float32}
-    assert answers(loaded.pipe(TEXTS)) == answers(nlp.pipe(TEXTS))
+    for one in (nlp, spacy.load(tmp_path / "nlp")):
+        assert {p.dtype for p in module_of(one).parameters()} == {torch.float32}
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"window": 61}, "window is 61, but must be null, or a number from 3 to"),
-        ({"transformer_config": {"hidden_size": 32}}, "are not those of such"),
-    ],
-)
-def test_wrong_settings_of_the_config_that_loads(saved, settings, message):
-    """They are named at once, and not at the first text."""
-    with pytest.raises(SpanftError, match=message):
-        load_with(saved, **settings)
+def test_wrong_settings_of_the_config_that_loads(saved):
+    with pytest.raises(SpanftError, match="window is 61"):
+        load_with(saved, window=61)
+    with pytest.raises(SpanftError, match="are not those of such"):
+        load_with(saved, transformer_config={"hidden_size": 32})
 
 
 def test_a_damaged_pipeline(saved, tmp_path):
@@ -84,11 +74,7 @@ def test_a_damaged_pipeline(saved, tmp_path):
     path = tmp_path / "transformer" / "model"
     data = path.read_bytes()
     heads = ["span_segmenter", "textcat", "tagger"]
-    for damaged in (
-        data[: len(data) // 2],
-        b"version https://git-lfs.github.com/spec/v1\n",
-        data.replace(b"tokenizer.json", b"x"),
-    ):
+    for damaged in (data[: len(data) // 2], data.replace(b"tokenizer.json", b"x")):
         path.write_bytes(damaged)
         with pytest.raises(SpanftError, match="'transformer' cannot be read"):
             spacy.load(tmp_path, exclude=heads)
@@ -100,11 +86,7 @@ def same_gradients(bert, **settings):
     changed = gradients(nlp)
     assert len(plain) > 10
     for name, one in plain.items():
-        np.testing.assert_allclose(one, changed.pop(name), atol=1e-5)
-    # PyTorch compiles BERT's own pooler, too, which nothing uses.
-    for name, one in changed.items():
-        assert "pooler" in name
-        assert not one.any()
+        np.testing.assert_allclose(one, changed[name], atol=1e-5)
     return nlp
 
 
@@ -126,18 +108,14 @@ def test_checkpointing_computes_again(bert, tmp_path):
         assert len(calls) == (1 + times) * n_batches
 
 
-# What PyTorch says of Python 3.13.0.
-@pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
-@pytest.mark.parametrize("traces", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_compiled(monkeypatch, tmp_path, traces):
+def test_compiled(monkeypatch, tmp_path):
     compiled = []
 
     def compile_without_compiler(module, **settings):
         assert settings == {"dynamic": True}
         compiled.append(module)
-        return original(module, backend="eager", **settings) if traces else module
+        return module
 
-    original = torch.compile
     monkeypatch.setattr(torch, "compile", compile_without_compiler)
     bert = save_encoder(tmp_path / "bert", "bert-cased")  # of one layer
     nlp = same_gradients(bert, compile=True)

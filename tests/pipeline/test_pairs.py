@@ -19,20 +19,14 @@ from .test_encoder import MODELS
 
 pytest.importorskip("torch")
 AutoTokenizer = pytest.importorskip("transformers").AutoTokenizer
-# Windows of the tiny encoders, which are as long as their tokenizers allow.
-SIZE = 24
-
 texts = st.text(alphabet="ab .,\u00a0\t\n'é😀[]SEP", max_size=30)
 PAIRS = [
-    ("the film was very good", "it is not bad !"),
     ("unbelievable", "a  film in new york , the city  that is new"),
     ("", "good"),
     ("bad", ""),
     (" new york", "walking  "),
     ("new york city is in the united states " * 3, "the film was good"),
-    ("good", "this is a very very very very very long text in new york city " * 2),
     ("very bad city " * 9, "very good film " * 8),
-    ("x" * 60, "y"),
 ]
 
 
@@ -64,9 +58,8 @@ def test_only_the_first_separator_counts(nlp, blank):
 
 
 def test_what_is_no_separator_or_no_pair():
-    for separator in ("a b", " "):
-        with pytest.raises(SpanftError, match="without white space"):
-            make_pipeline({}, separator=separator)
+    with pytest.raises(SpanftError, match="without white space"):
+        make_pipeline({}, separator="a b")
     for pairs in (["ab"], [("a", "b", "c")], [("a", None)]):
         with pytest.raises(SpanftError, match=r"not a pair of texts\. Give two"):
             list(join_pairs(pairs))
@@ -78,13 +71,11 @@ def encoder(request, tmp_path_factory):
     return save_encoder(folder, request.param)
 
 
-def make(encoder, **model):
-    """Make a pipeline of an encoder of pairs and a classifier over spans."""
-    textcat = {**MODELS["textcat"], "tok2vec": OWN_LISTENER}
+def make(encoder, separator="[SEP]"):
     components = {
-        "transformer": encoder_config(encoder, **{"separator": "[SEP]", **model}),
+        "transformer": encoder_config(encoder, separator=separator),
         "span_segmenter": {"separator": "[SEP]"},
-        "textcat": {"model": textcat},
+        "textcat": {"model": {**MODELS["textcat"], "tok2vec": OWN_LISTENER}},
     }
     nlp = make_pipeline(components, ["new york"], "[SEP]")
     for label in "AB":
@@ -98,34 +89,10 @@ def pipeline(encoder):
     return make(encoder)
 
 
-def tokenizer_of(nlp):
-    return nlp.get_pipe("transformer").model.shims[0].encoder.tokenizer
-
-
-def encode(nlp, texts):
-    """Return the Docs of texts, and the one window of each."""
-    docs = [nlp.make_doc(text) for text in texts]
-    by_doc = cut_windows(docs, tokenizer_of(nlp), SIZE, 0, "[SEP]")
-    return docs, [window for (window,) in by_doc]
-
-
-@given(pair=st.sampled_from(PAIRS) | st.tuples(texts, texts))
-def test_the_encoder_gets_what_hugging_face_makes_of_a_pair(pipeline, pair):
-    if "[SEP]" in "".join(pair):
-        return
-    _, (window,) = encode(pipeline, [join_pair(*pair)])
-    # As a batch of one: of a single pair with nothing in the second text, Hugging Face
-    # makes a single text, but not so in a batch.
-    encoded = tokenizer_of(pipeline)(*([text] for text in pair), truncation=True)
-    assert window.ids == encoded["input_ids"][0]
-    assert window.type_ids == encoded.get("token_type_ids", [[]])[0]
-
-
 def test_each_token_has_its_wordpieces(pipeline):
-    """Tokens and wordpieces say the same, on both sides of the separator."""
-    tokenizer = tokenizer_of(pipeline)
-    text = join_pair("the good film", "is not in new york")
-    (doc,), windows = encode(pipeline, [text])
+    tokenizer = pipeline.get_pipe("transformer").model.shims[0].encoder.tokenizer
+    doc = pipeline.make_doc(join_pair("the good film", "is not in new york"))
+    (windows,) = cut_windows([doc], tokenizer, 24, 0, "[SEP]")
     encoding = encoding_of(doc, windows)
     ids = np.array(windows[0].ids)
     rows = np.split(encoding.rows, np.cumsum(encoding.n_rows)[:-1])
@@ -147,42 +114,31 @@ def test_pipes_save_load_and_predict_the_same(pipeline, tmp_path):
     pipeline.to_disk(tmp_path)
     again = spacy.load(tmp_path)
     assert [t.text for t in again("a [SEP] b")] == ["a", "[SEP]", "b"]
-    cats = [doc.cats["A"] for doc in again.pipe(texts)]
-    np.testing.assert_allclose(cats, actual, atol=1e-6)
-
-
-def test_a_single_text_in_a_pipeline_for_pairs_is_warned_of_once(pipeline, tmp_path):
-    pipeline.to_disk(tmp_path)
-    nlp = spacy.load(tmp_path)
-    list(nlp.pipe(join_pairs(PAIRS)))
-    with pytest.warns(UserWarning, match=r"no separator '\[SEP\]'.*: 'a single text'"):
-        nlp("a single text")
-    nlp("another one")
-
-
-def segmenting(name, ngrams=(), singletons=False, **settings):
-    segmenter = {"@segmenters": f"spacy-spanft.{name}Segmenter.v1", **settings}
-    config = {"segmenter": segmenter, "separator": "[SEP]", "singletons": singletons}
-    return make_pipeline({"span_segmenter": config}, ngrams, "[SEP]")
+    message = r"no separator '\[SEP\]'.*: 'a single text'"
+    with pytest.warns(UserWarning, match=message) as once:
+        cats = [doc.cats["A"] for doc in again.pipe([*texts, "another one"])]
+    assert len(once) == 1
+    np.testing.assert_allclose(cats[:-1], actual, atol=1e-6)
 
 
 def test_no_ngram_crosses_the_separator():
     ngrams = ["new york", "york [sep] city", "[sep] city", "city hall"]
-    docs = segmenting("Ngram", ngrams).pipe(
-        ["in New York", "New York [SEP] city hall", "[SEP]", ""]
-    )
+    config = {"separator": "[SEP]"}
+    nlp = make_pipeline({"span_segmenter": config}, ngrams, "[SEP]")
+    docs = nlp.pipe(["in New York", "New York [SEP] city hall", "[SEP]", ""])
     actual = [[span.text for span in doc.spans["ngrams"]] for doc in docs]
     assert actual == [["New York"], ["New York", "city hall"], [], []]
 
 
-@pytest.mark.parametrize("singletons", [False, True])
-def test_no_random_span_crosses_the_separator(singletons):
-    nlp = segmenting("Random", singletons=singletons, lengths=[0, 0, 1])
+def test_no_random_span_crosses_the_separator():
+    random = {"@segmenters": "spacy-spanft.RandomSegmenter.v1", "lengths": [0, 0, 1]}
+    config = {"segmenter": random, "separator": "[SEP]", "singletons": True}
+    nlp = make_pipeline({"span_segmenter": config}, (), "[SEP]")
     for n, m in product(range(5), repeat=2):
         doc = nlp(" ".join([*["word"] * n, "[SEP]", *["other"] * m]))
         spans = doc.spans["ngrams"]
         assert all(len(span) == 1 or "[SEP]" not in span.text for span in spans)
-        assert not singletons or sum(len(span) for span in spans) == len(doc)
+        assert sum(len(span) for span in spans) == len(doc)
 
 
 def test_a_transformer_with_another_separator(bert, tmp_path):
@@ -191,10 +147,3 @@ def test_a_transformer_with_another_separator(bert, tmp_path):
     corpus = table_corpus(tmp_path / "x.tsv", text_pair="other")
     with pytest.raises(SpanftError, match="'transformer' has separator = '</s>'"):
         list(corpus(nlp))
-
-
-def test_slow_tokenizer(bert):
-    if AutoTokenizer.from_pretrained(bert, use_fast=False).is_fast:
-        pytest.skip("transformers 5 has no slow ones")
-    with pytest.raises(SpanftError, match="use_fast = true"):
-        make(bert, tokenizer_config={"use_fast": False})

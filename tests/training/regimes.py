@@ -2,30 +2,28 @@
 
 import hashlib
 
-import spacy
 from spacy.training import Example
 from spacy.training.loop import subdivide_batch
 from thinc.api import Adam
 
 from spacy_spanft.ml.parameter_groups import models, shim_of, transformers
 
-from ..tiny import LISTENER, OWN_LISTENER, encoder_config, transformer_config
+from ..ml.test_textcat import CLS
+from ..tiny import (
+    LISTENER,
+    OWN_LISTENER,
+    encoder_config,
+    make_pipeline,
+    transformer_config,
+)
 
 TEXTS = ("new york was very good", "", "this film is bad", "it is new york city")
-CLASSIFIER = {
-    "@architectures": "spacy-spanft.ClsTextCat.v1",
-    "exclusive_classes": True,
-    "dropout": 0.0,
-}
 PARSER = {
     "@architectures": "spacy.TransitionBasedParser.v2",
-    "state_type": "ner",
-    "extra_state_tokens": False,
-    "hidden_width": 8,
-    "maxout_pieces": 2,
-    "use_upper": False,
+    **{"state_type": "ner", "extra_state_tokens": False, "use_upper": False},
+    **{"hidden_width": 8, "maxout_pieces": 2},
 }
-HEADS = {"textcat": CLASSIFIER, "ner": PARSER}
+HEADS = {"textcat": {**CLS, "dropout": 0.0}, "ner": PARSER}
 
 
 def make(bert, *heads, own=False, ours=False, **settings):
@@ -46,14 +44,8 @@ def make(bert, *heads, own=False, ours=False, **settings):
         tok2vec["@architectures"] = "spacy-transformers.Tok2VecTransformer.v3"
     heads = heads or ("textcat",)
     components = {} if own else {"transformer": component}
-    components |= {
-        name: {"factory": name, "model": {**HEADS[name], "tok2vec": tok2vec}}
-        for name in heads
-    }
-    config = {"nlp": {"lang": "en", "pipeline": [*components]}}
-    config["components"] = components
-    spacy.util.fix_random_seed(0)
-    return spacy.util.load_model_from_config(config, auto_fill=True)
+    components |= {x: {"model": {**HEADS[x], "tok2vec": tok2vec}} for x in heads}
+    return make_pipeline(components)
 
 
 def initialized(nlp):
@@ -85,7 +77,6 @@ def _transformers(nlp):
 
 
 def hash_of(nlp):
-    """Hash what is in the encoders, bit by bit."""
     digest = hashlib.sha256()
     for encoder in encoders(nlp):
         for name, tensor in encoder.state_dict().items():

@@ -6,7 +6,6 @@ import json
 import datasets
 import pytest
 import spacy
-from spacy.tokens import DocBin
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.readers.entities import (
@@ -57,211 +56,176 @@ def ents(corpus, nlp):
     return [[(ent.text, ent.label_) for ent in doc.ents] for doc in docs]
 
 
-class TestColumns:
-    @pytest.mark.parametrize("tags", [None, IOB2, BILUO, BIOES])
-    @pytest.mark.parametrize(
-        ("columns", "separator", "end"),
-        [(4, " ", "\n"), (2, "\t", "\r\n"), (4, "  ", "\r")],
-    )
-    def test_schemes_and_separators(self, nlp, tmp_path, tags, columns, separator, end):
-        text = table(tags, columns, separator).replace("\n", end)
-        data = gzip.compress(b"\xef\xbb\xbf" + text.encode())  # a byte order mark
-        for name, content in {"x.conll": text.encode(), "x.gz": data}.items():
-            (tmp_path / name).write_bytes(content)
-            assert ents(conll_corpus(tmp_path / name), nlp) == [ENTS, ENTS[-1:]]
-
-    def test_documents(self, nlp, tmp_path):
-        text = f"-DOCSTART- -X- O O\n\n{table()}\n-DOCSTART- -X- O O\n\n{table()}"
-        (tmp_path / "x").write_text(text)
-        corpus = conll_corpus(tmp_path / "x", unit="document", spans_key="sc")
-        # The same label at the end of a sentence and at the beginning of the next: two.
-        assert ents(corpus, nlp) == [[*ENTS, ENTS[-1]]] * 2
-        doc = next(corpus(nlp)).reference
-        assert [sent.text for sent in doc.sents][1] == "Bonn"
-        assert [span.text for span in doc.spans["sc"]] == [e.text for e in doc.ents]
-        assert [token.tag_ for token in doc][:2] == ["NNP", "NN"]
-        sentences = conll_corpus(tmp_path / "x", limit=3)
-        assert ents(sentences, nlp) == [ENTS, ENTS[-1:], ENTS]
-
-    def test_tokens(self, nlp, tmp_path):
-        text = "don't\tO\nNew-York\tB-LOC\n\t\nhe\u00a0is\tO\n# O\n"
-        (tmp_path / "x").write_text(text)
-        gold, second = conll_corpus(tmp_path / "x")(nlp)
-        assert [token.text for token in gold.predicted] == ["don't", "New-York"]
-        assert [token.text for token in second.predicted] == ["he\u00a0is", "#"]
-        own = next(conll_corpus(tmp_path / "x", gold_tokens=False)(nlp))
-        assert [t.text for t in own.predicted][:2] == ["do", "n't"]
-        assert own.get_aligned_ner()[-3:] == ["B-LOC", "I-LOC", "L-LOC"]
-
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            ("a O\nb PER\n", r"Line 2 of '.*x' has the tag 'PER', but tags must be O"),
-            ("a B-PER,B-LOC\n", "has the tag 'B-PER,B-LOC'"),
-            ("# id = 5\na O\n", "Line 1 .* with # are not comments"),
-            ("1\ta\tO\n2\tb\tO\n", "first column of .* numbers the tokens"),
-            ("a\t\n", "Line 1 of .* must be a token and its tag"),
-            ("a NN O\nb c NN O\n", "Line 2 of .* 4 columns, but the first line has 3"),
-            ("-DOCSTART- O\n\n", "no rows in"),
-            (b"a O\n\xff O\n", "not valid UTF-8 at byte 4"),
-        ],
-    )
-    def test_bad_lines(self, nlp, tmp_path, text, expected):
-        text = text.encode() if isinstance(text, str) else text
-        (tmp_path / "x").write_bytes(text)
-        with pytest.raises(SpanftError, match=expected):
-            list(conll_corpus(tmp_path / "x")(nlp))
-
-    def test_what_spacy_convert_makes_of_it(self, nlp, tmp_path):
-        from spacy.training.converters import conll_ner_to_docs
-
-        expected = list(conll_ner_to_docs(table(), n_sents=1, no_print=True))
-        (tmp_path / "x").write_text(table())
-        docs = [example.reference for example in conll_corpus(tmp_path / "x")(nlp)]
-        stored = DocBin(docs=docs, attrs=["ORTH", "TAG", "ENT_IOB", "ENT_TYPE"])
-        theirs = DocBin(docs=expected, attrs=["ORTH", "TAG", "ENT_IOB", "ENT_TYPE"])
-        for ours, other in zip(stored.tokens, theirs.tokens, strict=True):
-            assert ours.tolist() == other.tolist()
+@pytest.mark.parametrize(
+    ("tags", "columns", "separator", "end"),
+    [
+        *((None, 4, " ", "\n"), (IOB2, 2, "\t", "\r\n")),
+        *((BILUO, 4, "  ", "\r"), (BIOES, 2, " ", "\n")),
+    ],
+)
+def test_schemes_and_separators(nlp, tmp_path, tags, columns, separator, end):
+    text = table(tags, columns, separator).replace("\n", end)
+    (tmp_path / "x.conll").write_bytes(text.encode())
+    data = gzip.compress(b"\xef\xbb\xbf" + text.encode())  # a byte order mark
+    (tmp_path / "x.gz").write_bytes(data)
+    for name in ("x.conll", "x.gz"):
+        assert ents(conll_corpus(tmp_path / name), nlp) == [ENTS, ENTS[-1:]]
 
 
-class TestDataset:
-    @pytest.fixture
-    def save(self, tmp_path):
-        def save(rows, names=None):
-            kind = datasets.ClassLabel(names=names) if names else None
-            value = "string" if isinstance(rows[0][1][0], str) else "int64"
-            string = datasets.Sequence(datasets.Value("string"))
-            tags = datasets.Sequence(kind or datasets.Value(value))
-            features = datasets.Features({"tokens": string, "ner_tags": tags})
-            data = [dict(zip(features, row, strict=True)) for row in rows]
-            dataset = datasets.Dataset.from_list(data, features=features)
-            dataset.save_to_disk(tmp_path / "saved")
-            return str(tmp_path / "saved")
-
-        return save
-
-    def test_reads_what_conll_reads(self, nlp, tmp_path, save):
-        """IOB1, where I- begins an entity, and a row without tokens in the middle."""
-        rows = [
-            (["U.N.", "official", "Ekeus"], ["I-ORG", "O", "I-PER"]),
-            ([], []),
-            (["New", "York", "Bonn"], ["I-LOC", "I-LOC", "B-LOC"]),
-        ]
-        blocks = ["\n".join(map(" ".join, zip(*row, strict=True))) for row in rows]
-        (tmp_path / "x.conll").write_text("\n\n".join(blocks) + "\n")
-        config = {"@readers": "spacy-spanft.NerDataset.v1", "spans_key": "sc"}
-        config["name"] = save(rows)
-        examples = list(spacy.registry.resolve({"x": config})["x"](nlp))
-        expected = conll_corpus(tmp_path / "x.conll", spans_key="sc")(nlp)
-        for ours, other in zip(examples, expected, strict=True):
-            assert ours.reference.to_json() == other.reference.to_json()
-            assert not ours.predicted.ents
-            assert len(ours.reference.spans["sc"]) == 2
-        assert len(list(ner_dataset_corpus(config["name"], limit=1)(nlp))) == 1
-
-    @pytest.mark.parametrize(
-        ("row", "names", "expected"),
-        [
-            ((["a"], ["PER"]), None, r"Row 0 of split 'train' .* tag 'PER', but"),
-            ((["a"], [3]), None, r"Row 0 .* has \[3\] in column 'ner_tags'"),
-            ((["a"], [-1]), ["O"], r"has \[None\] in column 'ner_tags'"),
-            ((["a", "b"], ["O"]), None, "Row 0 .* has 2 tokens, but 1 tags"),
-            ((["a", ""], ["O", "O"]), None, r"has \['a', ''\] in column 'tokens'"),
-        ],
-    )
-    def test_errors(self, nlp, save, row, names, expected):
-        corpus = ner_dataset_corpus(save([row], names))
-        with pytest.raises(SpanftError, match=expected):
-            list(corpus(nlp))
+def test_documents(nlp, tmp_path):
+    text = f"-DOCSTART- -X- O O\n\n{table()}\n-DOCSTART- -X- O O\n\n{table()}"
+    (tmp_path / "x").write_text(text)
+    corpus = conll_corpus(tmp_path / "x", unit="document", spans_key="sc")
+    # The same label at the end of a sentence and at the beginning of the next: two.
+    assert ents(corpus, nlp) == [[*ENTS, ENTS[-1]]] * 2
+    doc = next(corpus(nlp)).reference
+    assert [sent.text for sent in doc.sents][1] == "Bonn"
+    assert [span.text for span in doc.spans["sc"]] == [e.text for e in doc.ents]
+    assert [token.tag_ for token in doc][:2] == ["NNP", "NN"]
+    sentences = conll_corpus(tmp_path / "x", limit=3)
+    assert ents(sentences, nlp) == [ENTS, ENTS[-1:], ENTS]
 
 
-class TestOffsets:
-    @pytest.fixture
-    def write(self, tmp_path):
-        """Write rows as JSON lines, or as a JSON list if the file ends in .json."""
+def test_tokens(nlp, tmp_path):
+    text = "don't\tO\nNew-York\tB-LOC\n\t\nhe\u00a0is\tO\n# O\n"
+    (tmp_path / "x").write_text(text)
+    gold, second = conll_corpus(tmp_path / "x")(nlp)
+    assert [token.text for token in gold.predicted] == ["don't", "New-York"]
+    assert [token.text for token in second.predicted] == ["he\u00a0is", "#"]
+    own = next(conll_corpus(tmp_path / "x", gold_tokens=False)(nlp))
+    assert [t.text for t in own.predicted][:2] == ["do", "n't"]
+    assert own.get_aligned_ner()[-3:] == ["B-LOC", "I-LOC", "L-LOC"]
 
-        def write(*rows, name="x.jsonl"):
-            lines = "".join(json.dumps(row) + "\n" for row in rows)
-            text = json.dumps(rows) if name.endswith(".json") else lines
-            (tmp_path / name).write_text(text, "utf8")
-            return tmp_path / name
 
-        return write
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a O\nb PER\n", r"Line 2 of '.*x' has the tag 'PER', but tags must be O"),
+        ("# id = 5\na O\n", "Line 1 .* with # are not comments"),
+        ("1\ta\tO\n2\tb\tO\n", "first column of .* numbers the tokens"),
+        ("a NN O\nb c NN O\n", "Line 2 of .* 4 columns, but the first line has 3"),
+        ("-DOCSTART- O\n\n", "no rows in"),
+    ],
+)
+def test_bad_lines(nlp, tmp_path, text, expected):
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(SpanftError, match=expected):
+        list(conll_corpus(tmp_path / "x")(nlp))
 
-    @pytest.mark.parametrize(
-        ("row", "name"),
-        [
-            ({"spans": OBJECTS, "tokens": [{"text": "A"}]}, "x.jsonl"),
-            ({"id": 1, "label": SPANS}, "x.jsonl"),
-            ({"labels": SPANS}, "x.ndjson"),
-            ({"entities": RELATIONS, "relations": []}, "x.jsonl"),
-            ({"id": 1, "label": LABEL_STUDIO, "annotator": 1}, "x.json"),
-        ],
-    )
-    def test_formats(self, nlp, write, row, name):
-        empty = {"text": "Nobody.", "spans": [], "label": []}
-        path = write(empty, {"text": TEXT, **row}, name=name)
-        assert has_offsets(path)
-        assert ents(conll_corpus(path), nlp) == [[], EXPECTED]
-        first, second = conll_corpus(path, spans_key="sc", limit=2)(nlp)
-        spans = second.reference.spans["sc"]
+
+def save(folder, rows, names=None):
+    string = datasets.Sequence(datasets.Value("string"))
+    tags = datasets.Sequence(datasets.ClassLabel(names=names)) if names else string
+    features = datasets.Features({"tokens": string, "ner_tags": tags})
+    data = [dict(zip(features, row, strict=True)) for row in rows]
+    datasets.Dataset.from_list(data, features=features).save_to_disk(folder / "saved")
+    return str(folder / "saved")
+
+
+def test_a_dataset_is_read_as_conll_is(nlp, tmp_path):
+    """IOB1, where I- begins an entity, and a row without tokens in the middle."""
+    rows = [
+        (["U.N.", "official", "Ekeus"], ["I-ORG", "O", "I-PER"]),
+        ([], []),
+        (["New", "York", "Bonn"], ["I-LOC", "I-LOC", "B-LOC"]),
+    ]
+    blocks = ["\n".join(map(" ".join, zip(*row, strict=True))) for row in rows]
+    (tmp_path / "x.conll").write_text("\n\n".join(blocks) + "\n")
+    config = {"@readers": "spacy-spanft.NerDataset.v1", "spans_key": "sc"}
+    config["name"] = save(tmp_path, rows)
+    examples = list(spacy.registry.resolve({"x": config})["x"](nlp))
+    expected = conll_corpus(tmp_path / "x.conll", spans_key="sc")(nlp)
+    for ours, other in zip(examples, expected, strict=True):
+        assert ours.reference.to_json() == other.reference.to_json()
+        assert not ours.predicted.ents
+        assert len(ours.reference.spans["sc"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "names", "expected"),
+    [
+        ((["a"], ["PER"]), None, r"Row 0 of split 'train' .* tag 'PER', but"),
+        ((["a"], [-1]), ["O"], r"has \[None\] in column 'ner_tags'"),
+        ((["a", "b"], ["O"]), None, "Row 0 .* has 2 tokens, but 1 tags"),
+    ],
+)
+def test_bad_rows_of_a_dataset(nlp, tmp_path, row, names, expected):
+    with pytest.raises(SpanftError, match=expected):
+        list(ner_dataset_corpus(save(tmp_path, [row], names))(nlp))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(*rows, name="x.jsonl"):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        text = json.dumps(rows) if name.endswith(".json") else lines
+        (tmp_path / name).write_text(text, "utf8")
+        return tmp_path / name
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ({"spans": OBJECTS, "tokens": [{"text": "A"}]}, "x.jsonl"),
+        ({"labels": SPANS}, "x.ndjson"),
+        ({"entities": RELATIONS, "relations": []}, "x.jsonl"),
+        ({"id": 1, "label": LABEL_STUDIO, "annotator": 1}, "x.json"),
+    ],
+)
+def test_formats_with_offsets(nlp, write, row, name):
+    empty = {"text": "Nobody.", "spans": [], "label": []}
+    path = write(empty, {"text": TEXT, **row}, name=name)
+    assert has_offsets(path)
+    first, second = conll_corpus(path, spans_key="sc", limit=2)(nlp)
+    for spans in (second.reference.spans["sc"], second.reference.ents):
         assert [(span.text, span.label_) for span in spans] == EXPECTED
-        assert not second.predicted.ents
-        assert second.predicted.text == TEXT
-        # A text without entities is one to learn from, not one without annotation.
-        assert first.get_aligned_ner() == ["O", "O"]
+    assert not second.predicted.ents
+    # A text without entities is one to learn from, not one without annotation.
+    assert first.get_aligned_ner() == ["O", "O"]
 
-    def test_which_rows_are_read(self, nlp, write):
-        assert not has_offsets(write({"text": "a", "label": "x"}))
-        assert not has_offsets(write({"text": "a", "label": ["x", "y"]}))
-        assert not has_offsets("x.conll")
-        rows = [
-            {"text": TEXT, "spans": OBJECTS[:1], "answer": answer}
-            for answer in ("reject", "accept", "ignore")
-        ]
-        assert ents(conll_corpus(write(*rows)), nlp) == [EXPECTED[:1]]
-        # White space around spans does not count.
-        path = write({"text": TEXT, "label": [[0, 13, "PER"], [16, 24, "PER"]]})
-        assert ents(conll_corpus(path), nlp) == [EXPECTED[:2]]
 
-    def test_spans_inside_tokens_are_counted_and_named(self, nlp, write):
-        label = [[3, 9, "LOC"], [0, 2, "X"]]
-        rows = (
-            {"text": TEXT, "label": SPANS},
-            {"text": "In Londonderry.", "label": label},
-        )
-        corpus = conll_corpus(write(*rows))
-        expected = r"whole tokens: 1, .* 'London' \(Line 2 of .*\), read as 'Londonde"
-        with pytest.warns(UserWarning, match=expected):
-            assert ents(corpus, nlp)[1] == [("In", "X"), ("Londonderry", "LOC")]
+def test_which_rows_are_read(nlp, write):
+    assert not has_offsets(write({"text": "a", "label": ["x", "y"]}))
+    assert not has_offsets("x.conll")
+    rows = [
+        {"text": TEXT, "spans": OBJECTS[:1], "answer": answer}
+        for answer in ("reject", "accept", "ignore")
+    ]
+    assert ents(conll_corpus(write(*rows)), nlp) == [EXPECTED[:1]]
+    # White space around spans does not count.
+    path = write({"text": TEXT, "label": [[0, 13, "PER"], [16, 24, "PER"]]})
+    assert ents(conll_corpus(path), nlp) == [EXPECTED[:2]]
 
-    def test_overlapping_spans_are_for_spancat(self, nlp, write):
-        path = write({"text": TEXT, "label": [[0, 12, "PER"], [4, 12, "SURNAME"]]})
-        with pytest.raises(SpanftError, match=r"Line 1 of .* overlap.* spans_key"):
-            ents(conll_corpus(path), nlp)
-        (example,) = conll_corpus(path, spans_key="sc")(nlp)
-        labels = [span.label_ for span in example.reference.spans["sc"]]
-        assert labels == ["PER", "SURNAME"]
-        # Nothing is known about its entities.
-        assert set(example.get_aligned_ner()) == {None}
 
-    @pytest.mark.parametrize(
-        ("label", "expected"),
-        [
-            ([[0, 99, "PER"]], r"Line 1 of .* span \[0, 99, 'PER'\], but .* 'Ada L"),
-            ([[12, 13, "PER"]], r"has the span \[12, 13, 'PER'\]"),
-            ([{"start": 0, "end": 3}], "has the span"),
-            ([[0, 3, 4]], r"has the span \[0, 3, 4\]"),
-            (["PER"], "No row of .* has spans with character offsets"),
-        ],
-    )
-    def test_errors_name_the_row_and_the_span(self, nlp, write, label, expected):
-        with pytest.raises(SpanftError, match=expected):
-            ents(conll_corpus(write({"text": TEXT, "label": label})), nlp)
+def test_spans_inside_tokens_are_counted_and_named(nlp, write):
+    label = [[3, 9, "LOC"], [0, 2, "X"]]
+    path = write({"text": "In Londonderry.", "label": label})
+    expected = r"whole tokens: 1, .* 'London' \(Line 1 of .*\), read as 'Londonde"
+    with pytest.warns(UserWarning, match=expected):
+        assert ents(conll_corpus(path), nlp) == [[("In", "X"), ("Londonderry", "LOC")]]
 
-    def test_files_of_something_else(self, nlp, write):
-        with pytest.raises(SpanftError, match=r'Line 1 .* no "text"'):
-            ents(conll_corpus(write({"txt": TEXT, "label": SPANS})), nlp)
-        (path := write().with_suffix(".json")).write_text("[")
-        with pytest.raises(SpanftError, match="is not a JSON list of objects"):
-            ents(conll_corpus(path), nlp)
+
+def test_overlapping_spans_are_for_spancat(nlp, write):
+    path = write({"text": TEXT, "label": [[0, 12, "PER"], [4, 12, "SURNAME"]]})
+    with pytest.raises(SpanftError, match=r"Line 1 of .* overlap.* spans_key"):
+        ents(conll_corpus(path), nlp)
+    (example,) = conll_corpus(path, spans_key="sc")(nlp)
+    spans = example.reference.spans["sc"]
+    assert [span.label_ for span in spans] == ["PER", "SURNAME"]
+    # Nothing is known about its entities.
+    assert set(example.get_aligned_ner()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ([[0, 99, "PER"]], r"Line 1 of .* span \[0, 99, 'PER'\], but .* 'Ada L"),
+        ([{"start": 0, "end": 3}], "has the span"),
+        (["PER"], "No row of .* has spans with character offsets"),
+    ],
+)
+def test_errors_name_the_row_and_the_span(nlp, write, label, expected):
+    with pytest.raises(SpanftError, match=expected):
+        ents(conll_corpus(write({"text": TEXT, "label": label})), nlp)

@@ -17,6 +17,8 @@ from spacy_spanft.training.readers.classification import dataset_corpus, table_c
 from spacy_spanft.training.readers.held_out import held_out_corpus
 from spacy_spanft.util.tables import columns_of, read_table
 
+from ..tiny import make_pipeline
+
 TEXTS = ['He said "yes', "It's, well, no", "Perhaps"]
 TABLES = {
     "x.tsv": "text\tlabel\nHe said \"yes\t1\nIt's, well, no\t0\nPerhaps\t1\n",
@@ -29,12 +31,11 @@ TABLES = {
 TABLES |= {"x.tsv.gz": TABLES["x.tsv"], "X.TSV": TABLES["x.tsv"]}
 NLP = spacy.blank("en")
 PAIRS = "a\tb\tlabel\none text\tanother\t2.5\nsame\tsame\t5\n"
-PAIR_TOKENIZER = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def pair_nlp():
-    return spacy.blank("en", config={"nlp": {"tokenizer": PAIR_TOKENIZER}})
+    return make_pipeline({}, separator="[SEP]")
 
 
 @pytest.fixture
@@ -50,8 +51,6 @@ def write(tmp_path):
 
 @pytest.fixture
 def save(tmp_path):
-    """Save a dataset, of which some columns are class labels."""
-
     def save(rows, **features):
         dataset = datasets.Dataset.from_list(rows)
         for column, feature in features.items():
@@ -97,7 +96,6 @@ def test_cells_of_csv_may_hold_lines_and_be_long(nlp, write):
     examples = table_corpus(path, label="a, b")(nlp)
     assert [example.reference.user_data[PLACE] for example in examples] == places
     assert columns_of(write("x.jsonl", '\n{"a": 1, "b": 2}\n{"c": 3}\n')) == ["a", "b"]
-    assert columns_of(write("x.tsv", "")) == []
 
 
 @pytest.mark.parametrize(
@@ -106,13 +104,11 @@ def test_cells_of_csv_may_hold_lines_and_be_long(nlp, write):
         (
             "cola.tsv",
             "gj04\t1\t\tA text.\nr-67\t0\t*\tText a.\n",
-            {"header": ["source", "label", "star", "text"]},
-            [("A text.", {"0": 0, "1": 1}), ("Text a.", {"0": 1, "1": 0})],
-        ),
-        (
-            *("x.tsv", "text\tlabel\na\t0\nb\t1\n"),
-            {"labels": {"1": "good", "0": "bad"}},
-            [("a", {"good": 0, "bad": 1}), ("b", {"good": 1, "bad": 0})],
+            {
+                "header": ["source", "label", "star", "text"],
+                "labels": {"1": "good", "0": "bad"},
+            },
+            [("A text.", {"good": 1, "bad": 0}), ("Text a.", {"good": 0, "bad": 1})],
         ),
         (
             "x.jsonl",
@@ -120,21 +116,14 @@ def test_cells_of_csv_may_hold_lines_and_be_long(nlp, write):
             {},
             [("a", {"x": 1, "y": 1}), ("b", {"x": 0, "y": 0})],
         ),
-        (*("x.tsv", "text\na\nb\n"), {"label": None, "limit": 1}, [("a", {})]),
         (
             "x.tsv",
             "text\tlabel\na\tx\nonly one\nb\t\nc\t-\nd\ty\te\nf\ty\n",
             {"incomplete": "skip", "limit": 2},
             [("a", {"x": 1, "y": 0}), ("f", {"x": 0, "y": 1})],
         ),
-        (
-            "x.jsonl",
-            '{"text": "a", "n": null}\n{"text": "b", "n": 2}\n',
-            {"score": "n", "incomplete": "skip"},
-            [("b", {"score": 2.0})],
-        ),
     ],
-    ids=["header", "new names", "several labels", "no labels", "gaps", "scores"],
+    ids=["header and new names", "several labels", "gaps"],
 )
 def test_settings(nlp, write, name, rows, settings, expected):
     examples = read(table_corpus(write(name, rows), **settings), nlp)
@@ -162,9 +151,9 @@ def test_folders_of_spacys_files(nlp, tmp_path):
         DocBin(docs=docs).to_disk(path)
     (tmp_path / ".hidden").write_text("")
     assert read(table_corpus(tmp_path), nlp) == [(text, {"x": 1.0}) for text in "abc"]
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(SpanftError, match=r"is a folder without \.spacy files"):
-        table_corpus(tmp_path / "empty")
+    (tmp_path / "a.spacy").write_bytes(b"nothing")
+    with pytest.raises(SpanftError, match=r"a\.spacy' cannot be read: it is no DocBin"):
+        list(table_corpus(tmp_path / "a.spacy")(nlp))
 
 
 @pytest.mark.parametrize(
@@ -176,13 +165,12 @@ def test_folders_of_spacys_files(nlp, tmp_path):
             datasets.Sequence(datasets.ClassLabel(names=["x", "y", "z"])),
             [{"x": 1, "z": 1}, {"x": 0, "z": 0}],
         ),
-        ([0, 2], None, [{"0": 1, "2": 0}, {"0": 0, "2": 1}]),
     ],
-    ids=["class label", "list of class labels", "numbers"],
+    ids=["class label", "list of class labels"],
 )
 def test_labels_of_datasets(nlp, save, labels, names, expected):
     data = [{"sentence": "a", "label": label} for label in labels]
-    name = save(data, **({"label": names} if names else {}))
+    name = save(data, label=names)
     examples = read(dataset_corpus(name, text="sentence"), nlp)
     assert examples == [("a", cats) for cats in expected]
     with pytest.raises(SpanftError, match="no split 'dev'"):
@@ -202,32 +190,25 @@ def test_scores_and_secret_labels_of_datasets(nlp, pair_nlp, save):
 @pytest.mark.parametrize(
     ("name", "text", "settings", "expected"),
     [
-        ("x.tsv", "a\tb\n1\t2\n", {}, r"'text' in line 2 of .*x\.tsv'\. It has: 'a', "),
         ("x.tsv", "text\tb\n1\t2\n", {"label": "gold"}, "no column 'gold'.* label = "),
         ("x.tsv", "text\tlabel\n1\t2\n", {"labels": {"1": "x"}}, "Line 2 .* label '2'"),
-        ("x.tsv", "text\tlabel\n1\ta\n", {"score": "label"}, "not a finite number"),
         ("x.tsv", "text\tlabel\na\t3,5\n", {"score": "label"}, "Line 2 .* point: 3.5"),
         ("x.tsv", "text\tlabel\na\tnan\n", {}, "Line 2 .* no label: .* holds 'nan'"),
-        ("x.tsv", "text\tlabel\na\tb\tc\n", {}, "Line 2 .* 3 cells, .* has 2 columns"),
         ("x.csv", "text,label\na,b,c\n", {}, 'must be quoted: "one, two".$'),
         ("x.tsv", "", {}, "no rows in"),
-        ("x.tsv", "text\ttext\na\tb\n", {}, "header of .* 'text' twice"),
-        ("x.tsv", "text\tlabel\na\t \n", {}, "Line 2 .* no label: .* holds ' '"),
         ("x.csv", 'text,label\na,b\n"open\n', {}, "Line 3 .* never closed"),
         ("x.jsonl", '{"text": 3, "label": "x"}', {}, "has 3 .* not a text"),
         ("x.jsonl", '{"text": "a", "label": ["x", null]}', {}, "None for a label"),
         ("x.jsonl", '{"text": "a"}\n' + 100_000 * "[", {}, "Line 2 .* not a JSON"),
-        ("x.jsonl", '{"text": "a", "label": 1}\n{"label": 1}', {}, "in line 2 of"),
-        ("x.jsonl", '{"text": "a", "n": true}', {"score": "n"}, "Line 1 .* column 'n'"),
         ("x.jsonl", '{"text": "a", "n": NaN}', {"score": "n"}, "Line 1 .* column 'n'"),
         ("x.csv", f"text,label\n{'long ' * 9},1\n", {}, "Line 2 .* 45 characters of"),
         ("x.txt", "text\tlabel\n", {}, 'format = "tsv"'),
-        ("x.csv", "text,label\na,b\n", {"format": "jsonl"}, "Line 1 .* not a JSON obj"),
     ],
 )
-def test_errors_name_the_row_and_the_value(write, name, text, settings, expected):
-    nlp = spacy.blank("en")
-    nlp.max_length = 44
+def test_errors_name_the_row_and_the_value(
+    nlp, monkeypatch, write, name, text, settings, expected
+):
+    monkeypatch.setattr(nlp, "max_length", 44)
     with pytest.raises(SpanftError, match=expected):
         read(table_corpus(write(name, text), **settings), nlp)
 
@@ -235,8 +216,6 @@ def test_errors_name_the_row_and_the_value(write, name, text, settings, expected
 def test_files_that_cannot_be_read(nlp, tmp_path):
     with pytest.raises(SpanftError, match=r"--paths\.train"):
         table_corpus(None)
-    with pytest.raises(SpanftError, match="no file"):
-        read(table_corpus("nowhere.tsv"), nlp)
     path = tmp_path / "x.tsv"
     path.write_bytes(b"text\tlabel\ncaf\xe9\tx\n")
     with pytest.raises(SpanftError, match="not valid UTF-8"):
@@ -246,8 +225,6 @@ def test_files_that_cannot_be_read(nlp, tmp_path):
 
 
 def test_separators_that_cannot_be_told_apart(nlp, pair_nlp, write):
-    with pytest.raises(SpanftError, match="without white space"):
-        table_corpus("x.tsv", text_pair="b", separator="")
     path = write("x.tsv", "a\tb\tlabel\nx [SEP] y\tz\t1\n")
     corpus = table_corpus(path, text="a", text_pair="b")
     with pytest.raises(SpanftError, match=r"Line 2 .* contains the separator"):
@@ -255,9 +232,6 @@ def test_separators_that_cannot_be_told_apart(nlp, pair_nlp, write):
     corpus = table_corpus(write("y.tsv", PAIRS), text="a", text_pair="b")
     with pytest.raises(SpanftError, match=r"PairTokenizer\.v1"):
         read(corpus, nlp)
-    pair_nlp.add_pipe("span_segmenter", config={"separator": "</s>"})
-    with pytest.raises(SpanftError, match="'span_segmenter' has separator = '</s>"):
-        read(corpus, pair_nlp)
 
 
 def of_labels(labels):
@@ -278,18 +252,15 @@ def parts(examples, **settings):
 
 
 def test_each_label_is_in_both_parts():
-    examples = of_labels("a" * 70 + "b" * 25 + "c" * 5)
+    labels = "a" * 70 + "b" * 25 + "c" * 5
+    examples = of_labels(labels)
     train, dev = parts(examples)
     assert [len(train), len(dev)] == [80, 20]
     assert not {*train} & {*dev}
-    labels = {
-        e.reference.text: max(e.reference.cats, key=e.reference.cats.get)
-        for e in examples
-    }
-    assert Counter(labels[text] for text in dev) == {"a": 14, "b": 5, "c": 1}
+    counts = Counter(labels[int(text.split()[1])] for text in dev)
+    assert counts == {"a": 14, "b": 5, "c": 1}
     assert parts(examples) == [train, dev]
     assert parts(examples, seed=1)[1] != dev
-    assert len(parts(examples, share=0.4)[1]) == 40
     train, dev = parts(of_labels("aaab" + "cc"))
     assert len(dev) == 2
     assert "text 3" in train  # the only one of its label
@@ -297,12 +268,11 @@ def test_each_label_is_in_both_parts():
 
 
 def test_what_is_there_often_is_left_to_training():
-    """A share of the rows is held out, and not of the distinct texts."""
     examples = of_labels("a" * 30 + "b" * 30)
     often = NLP("again")
     often.cats = {"a": 1.0, "b": 0.0}
     examples += [Example(NLP(often.text), often)] * 40
-    for seed in range(20):
+    for seed in range(5):
         train, dev = parts(examples, seed=seed)
         assert (train.count("again"), len(train), len(dev)) == (40, 80, 20)
     # Pairs of rows are held out together, as near to the share as they can be.
@@ -324,27 +294,16 @@ def test_entities_are_held_out_by_the_rarest():
     assert sum(int(text.split()[2]) < 5 for text in dev) == 1
 
 
-@pytest.mark.parametrize("change", [{"part": "train"}, {"share": 0.5}, {"seed": 5}])
-def test_parts_that_overlap(change):
+def test_parts_that_overlap():
     reader = "spacy-spanft.HeldOutCorpus.v1"
     corpora = {part: {"@readers": reader, "part": part} for part in ("train", "dev")}
     check_config(NLP, {"corpora": corpora})
-    check_config(NLP, {"corpora": {**corpora, "dev": {"@readers": "x"}}})
-    corpora["dev"] |= change
-    with pytest.raises(SpanftError, match="texts of one are in the other"):
-        check_config(NLP, {"corpora": corpora})
+    for change in ({"part": "train"}, {"share": 0.5}, {"seed": 5}):
+        changed = {**corpora, "dev": {**corpora["dev"], **change}}
+        with pytest.raises(SpanftError, match="texts of one are in the other"):
+            check_config(NLP, {"corpora": changed})
 
 
 def test_parts_that_cannot_be():
     with pytest.raises(SpanftError, match=r"has 1 \(3 rows\)"):
         parts(of_labels("a") * 3)
-    with pytest.raises(SpanftError, match="share is 1, but must be a number"):
-        held_out_corpus(lambda nlp: iter([]), "dev", 1)
-
-
-def test_damaged_binary_data_is_named(nlp, tmp_path):
-    (tmp_path / "bad.spacy").write_bytes(b"nothing")
-    with pytest.raises(
-        SpanftError, match=r"bad\.spacy' cannot be read: it is no DocBin"
-    ):
-        list(table_corpus(tmp_path / "bad.spacy")(nlp))

@@ -9,132 +9,88 @@ from thinc.api import Optimizer
 from thinc.schedules import warmup_linear as of_thinc
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.training.schedules import (
-    MOST_STEPS,
-    count_batches,
-    evaluation_steps,
-    first_step,
-    warmup_linear,
-)
+from spacy_spanft.training import schedules
 
 from .test_prepare_training import RATE, quick, table
 
 
 def test_every_epoch_and_the_last_step_are_evaluated():
-    for per_epoch in range(1, 131):
+    for per_epoch in range(1, 131, 3):
         for n_steps in range(1, 121):
-            fitted = evaluation_steps(n_steps, per_epoch)
+            fitted = schedules.evaluation_steps(n_steps, per_epoch)
             steps = [*range(0, fitted.n_steps + 1, fitted.eval_frequency)]
             case = (n_steps, per_epoch, fitted)
             assert steps[-1] == fitted.n_steps > 0, case
-            longest = min(per_epoch, MOST_STEPS, n_steps)
+            longest = min(per_epoch, schedules.MOST_STEPS, n_steps)
             shortest = max(1, longest * 3 // 4)
             assert shortest <= fitted.eval_frequency <= longest, case
             assert 0 <= n_steps - fitted.n_steps < fitted.eval_frequency, case
 
 
-class TestCountBatches:
-    def test_of_a_size_that_grows_from_epoch_to_epoch(self):
-        def make():
-            sizes = iter([1, 1, 2, *[4] * 99])
+def test_batches_of_a_size_that_grows_from_epoch_to_epoch():
+    def make():
+        sizes = iter([1, 1, 2, *[4] * 99])
 
-            def batcher(examples):
-                examples = list(examples)
-                while examples:
-                    size = next(sizes)
-                    yield examples[:size]
-                    del examples[:size]
-
-            return batcher
-
-        # 1, 1, 2, then 4, 4, then 4, 4
-        assert count_batches(range(8), make, 0, 3) == (2, 4 + 2 + 2)
-        assert count_batches(range(8), make, 3, 0) == (4, None)
-
-    def test_of_an_uncertain_number_gives_a_low_one(self):
         def batcher(examples):
             examples = list(examples)
-            yield from [[example] for example in examples[: examples[0]]]
+            while examples:
+                size = next(sizes)
+                yield examples[:size]
+                del examples[:size]
 
-        per_epoch, total = count_batches(range(3, 9), lambda: batcher, 0, 9)
-        assert 3 <= per_epoch < 9
-        assert total < 9 * 6
+        return batcher
+
+    # 1, 1, 2, then 4, 4, then 4, 4
+    assert schedules.count_batches(range(8), make, 0, 3) == (2, 4 + 2 + 2)
+    assert schedules.count_batches(range(8), make, 3, 0) == (4, None)
 
 
 @pytest.mark.parametrize("n_steps", [2, 9, 10, 804])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.95])
 def test_it_is_thincs_with_shares(n_steps, share):
-    ours = warmup_linear(0.5, share, n_steps - 1)  # the first step is step 0
+    ours = schedules.warmup_linear(0.5, share, n_steps - 1)  # the first step is step 0
     expected = of_thinc(0.5, int(share * n_steps), n_steps)
     n = n_steps + 5
     assert list(islice(ours, n)) == pytest.approx(list(islice(expected, n)))
     # It starts when a transformer thaws, at the first step of freeze_transformer.v1.
-    rates = list(islice(warmup_linear(1.0, 0.0, n_steps, share), n_steps + 1))
-    start = first_step(share, n_steps)
+    rates = list(islice(schedules.warmup_linear(1.0, 0.0, n_steps, share), n_steps + 1))
+    start = schedules.first_step(share, n_steps)
     assert rates[:start] == [0.0] * start
     left = n_steps + 1 - start
     assert rates[start:] == pytest.approx([*islice(of_thinc(1.0, 0, left), left)])
 
 
-@pytest.mark.parametrize("name", ["warmup_share", "start_share"])
-def test_shares_that_are_none(name):
-    with pytest.raises(SpanftError, match=f"{name} is 1.0, but must be a number"):
-        warmup_linear(0.1, max_steps=9, **{name: 1.0})
+def test_shares_that_are_none():
+    with pytest.raises(SpanftError, match="start_share is 1"):
+        schedules.warmup_linear(0.1, max_steps=9, start_share=1.0)
 
 
-class TestTraining:
-    """The rate is highest after a tenth of the epochs' steps, and ends with them."""
+@pytest.mark.parametrize(
+    ("limits", "n_steps"),
+    [
+        ({"max_epochs": 2, "max_steps": 4}, 4),
+        # Five batches of four: the last step of two epochs is step 9. Gradients are
+        # accumulated over the parts of a batch, which are one step.
+        ({"max_epochs": 2, "max_steps": 0, "accumulate_gradient": 2}, 9),
+    ],
+)
+def test_the_rate_ends_with_the_training(limits, n_steps, tmp_path, monkeypatch):
+    rates, step = [], Optimizer.step_schedules
 
-    @pytest.fixture
-    def make(self, tmp_path):
-        data = table(tmp_path / "data.csv", 20)
-        schedule = {"@schedules": "spacy-spanft.warmup_linear.v1", "initial_rate": 0.1}
+    def note(optimizer):
+        rates.append(optimizer.learn_rate)
+        step(optimizer)
 
-        def make(**limits):
-            changes = {RATE: dict(schedule), "training.batcher.size": 4}
-            changes |= {f"training.{name}": value for name, value in limits.items()}
-            return quick(data, **changes)
-
-        return make
-
-    @pytest.mark.parametrize(
-        ("limits", "n_steps"),
-        [
-            # Five batches of four: the last step of two epochs is step 9.
-            ({"max_epochs": 2, "max_steps": 0}, 9),
-            ({"max_epochs": 2, "max_steps": 4}, 4),
-            ({"max_epochs": 0, "max_steps": 15}, 15),
-            # Gradients are accumulated over the parts of a batch, which are one step.
-            ({"max_epochs": 2, "max_steps": 0, "accumulate_gradient": 2}, 9),
-        ],
-    )
-    def test_the_end(self, limits, n_steps, make, monkeypatch):
-        rates, step = [], Optimizer.step_schedules
-
-        def note(optimizer):
-            rates.append(optimizer.learn_rate)
-            step(optimizer)
-
-        monkeypatch.setattr(Optimizer, "step_schedules", note)
-        nlp = init_nlp(make(**limits))
-        config = nlp.config.interpolate()["training"]
-        assert n_steps - 1 <= config["max_steps"] <= n_steps
-        rate = config["optimizer"]["learn_rate"]
-        assert rate["max_steps"] == config["max_steps"]
-        train(nlp)
-        schedule = warmup_linear(0.1, 0.1, config["max_steps"])
-        assert rates == pytest.approx(list(islice(schedule, len(rates))))
-        assert len(rates) == config["max_steps"] + 1
-        assert 0.0 < rates[-1] <= 0.1 / 4 < max(rates) == 0.1
-
-    def test_steps_that_nobody_can_count(self, make):
-        config = make(max_epochs=-1, max_steps=7)  # a stream
-        training = init_nlp(config).config.interpolate()["training"]
-        assert training["optimizer"]["learn_rate"]["max_steps"] == 7
-        expected = "how many steps that has is not known"
-        with pytest.raises(SpanftError, match=expected):
-            init_nlp(make(max_epochs=-1, max_steps=0, patience=5))
-        config = make(max_epochs=2, max_steps=0)
-        del config["initialize"]["after_init"]
-        with pytest.raises(SpanftError, match=expected):
-            train(init_nlp(config))
+    monkeypatch.setattr(Optimizer, "step_schedules", note)
+    schedule = {"@schedules": "spacy-spanft.warmup_linear.v1", "initial_rate": 0.1}
+    changes = {f"training.{name}": value for name, value in limits.items()}
+    changes |= {RATE: schedule, "training.batcher.size": 4}
+    nlp = init_nlp(quick(table(tmp_path / "data.csv", 20), **changes))
+    config = nlp.config.interpolate()["training"]
+    assert n_steps - 1 <= config["max_steps"] <= n_steps
+    assert config["optimizer"]["learn_rate"]["max_steps"] == config["max_steps"]
+    train(nlp)
+    schedule = schedules.warmup_linear(0.1, 0.1, config["max_steps"])
+    assert rates == pytest.approx(list(islice(schedule, len(rates))))
+    assert len(rates) == config["max_steps"] + 1
+    assert 0.0 < rates[-1] <= 0.1 / 4 < max(rates) == 0.1
