@@ -1,5 +1,6 @@
 """Adam by groups: thinc's own where they are alike, PyTorch's where they are not."""
 
+import gc
 from itertools import islice
 
 import numpy as np
@@ -165,6 +166,20 @@ def test_copies_have_moments_of_their_own(bert):
     assert [adam.nr_update[shim.id, name] for shim in (one, other)] == [2, 2]
     groups = parameter_groups(nlp)
     assert groups[one.id, name] == groups[other.id, name] == ("transformer", 1, False)
+
+
+def test_a_pipeline_is_not_kept(bert):
+    nlp, examples = initialized(make(bert))
+    bind(nlp)
+    model = nlp.get_pipe("textcat").model
+    key = next((n.id, "W") for n in model.walk() if "W" in n.param_names)
+    del nlp, examples, model
+    gc.collect()
+    other, _ = initialized(make(bert))  # whose being bound does not help
+    bind(other)
+    message = r"(?s)not know the parameter 'W'.*group_parameters\.v1.*bind\(nlp\)"
+    with pytest.raises(SpanftError, match=message):
+        GroupedAdam(0.1)(key, np.zeros(3, "f"), np.zeros(3, "f"))
 
 
 def test_settings_that_cannot_be(bert, monkeypatch):

@@ -134,6 +134,22 @@ def test_saved_in_the_middle(bert, tmp_path):
     assert regimes.hash_of(loaded) != before
 
 
+def test_an_update_that_failed(bert):
+    """The next one puts right what it left."""
+    nlp, examples = regimes.initialized(regimes.make(bert))
+    freeze = freeze_transformer(until_step=9)
+    freeze(nlp, {"step": 2, "epoch": 0})
+    nlp.update(examples, sgd=False)  # and never finished
+    freeze(nlp, {"step": 9, "epoch": 0})
+    assert regimes.learns(nlp)
+    freeze(nlp, {"step": 0, "epoch": 0})
+    nlp.update(examples, sgd=False)
+    freeze(nlp, {"step": 99, "epoch": 0})
+    before = regimes.hash_of(nlp)
+    regimes.step(nlp, examples, regimes.optimizer())
+    assert regimes.hash_of(nlp) != before
+
+
 @pytest.mark.filterwarnings("ignore:The transformer is frozen until step 10")
 @pytest.mark.parametrize(
     ("settings", "first"), [({"until_share": 0.29}, 3), ({"until_share": 1}, 10)]
