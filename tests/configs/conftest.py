@@ -5,6 +5,12 @@ import spacy
 from spacy.tokens import DocBin, Span
 
 SINGLE = [("a very good film", "A"), ("new york was bad", "B")] * 8
+PAIRED = """sentence1\tsentence2\tlabel
+good film\tvery good film\t1
+bad film\tvery bad film\t1
+new york\tit is a city\t0
+the united states\tvery good film\t0
+"""
 
 
 def flat(block, path=""):
@@ -47,4 +53,11 @@ def entities(tmp_path_factory):
         docs.append(doc)
     path = tmp_path_factory.mktemp("entities") / "data.spacy"
     DocBin(docs=docs).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def paired(tmp_path_factory):
+    path = tmp_path_factory.mktemp("paired") / "data.tsv"
+    path.write_text(PAIRED)
     return path
