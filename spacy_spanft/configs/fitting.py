@@ -24,7 +24,7 @@ _FEWEST_STEPS = 200
 # With so few texts, all are trained on, in small steps: those that would be held out
 # teach more than they tell.
 _FEW = 500
-_TEXT_STEPS, _TEXT_BATCH, _TOKEN_BATCH = 150, 16, 8
+_OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of each
 # Up to so many texts, classifiers start from a probe; those of pairs and of scores then
 # learn at this rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
@@ -125,13 +125,10 @@ def _check_labels(data: DataSummary, task: str, path: str) -> None:
 def _fit_few_steps(
     config: Config, n_texts: int, is_text: bool, *, has_dev: bool
 ) -> str:
-    """Set a number of small steps, the last of which is evaluated."""
-    training, size, steps = config["training"], _TEXT_BATCH, _TEXT_STEPS
-    if not is_text:
-        size = _TOKEN_BATCH
-        steps = fitting_epochs(config, n_texts) * ceil(n_texts / size)
-    frequency = ceil(steps / 3) if has_dev else steps
-    steps = ceil(steps / frequency) * frequency
+    """Set a fixed number of small steps, the last of which is evaluated."""
+    training = config["training"]
+    steps, size = _OF_FEW_TEXTS if is_text else _OF_FEW_SENTENCES
+    frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
     note = f"{counted(n_texts, 'training text')}: the config trains for {steps} steps "

@@ -197,13 +197,12 @@ def test_few_texts_are_all_trained_on():
 def test_few_sentences_are_all_trained_on_in_small_steps():
     rows = [{"text": f"I saw Ann {i}", "label": [[6, 9, "PER"]]} for i in range(100)]
     write("t.jsonl", rows)
-    for dev, frequency in ((None, 260), ("t.jsonl", 87)):
+    for dev, frequency in ((None, 300), ("t.jsonl", 100)):
         made = config_for_data("t.jsonl", dev)
-        assert "260 steps of 8 texts" in made.changes[0] or dev
+        assert "300 steps of 8 texts" in made.changes[0]
         training = made.config["training"]
         assert training["batcher"]["size"] == 8
         assert training["eval_frequency"] == frequency
-        assert training["max_steps"] % frequency == 0
 
 
 @pytest.mark.parametrize(
