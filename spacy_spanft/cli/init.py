@@ -92,7 +92,8 @@ def init_cli(
     if train is not None and not gpu and configs.is_here(name):
         from ..configs.timing import duration, training_seconds
 
-        report(f"ℹ It takes about {duration(training_seconds(made))} on this CPU.")
+        if seconds := training_seconds(made):
+            report(f"ℹ It takes about {duration(seconds)} on this CPU.")
 
 
 def add_cli(

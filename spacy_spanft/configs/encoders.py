@@ -1,5 +1,6 @@
 """The encoder of a config: which one it is, and how components listen to it."""
 
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -22,6 +23,12 @@ _FACTORY = "spanft_encoder"
 _ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
 _POOLING = {"@layers": "reduce_mean.v1"}
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.safetensors.index.json")
+# What the folder of an encoder has, and how its files are called.
+_PARTS = {
+    "config.json": r"config\.json",
+    "file of weights": r".*\.(safetensors|bin|index\.json)",
+    "tokenizer": r"(tokenizer|vocab).*|.*\.model",
+}
 _LISTS = ("annotating_components", "frozen_components")
 
 Block = dict[str, Any]
@@ -43,10 +50,19 @@ def default_encoder(lang: str, *, gpu: bool) -> str:
 def check_encoder(name: str) -> None:
     """Raise for a folder that is not an encoder; names on the hub are not looked up."""
     is_path = name.startswith((".", "~", "/")) or name.endswith("/")
-    if (is_path or Path(name).exists()) and not (Path(name) / "config.json").is_file():
+    if not (is_path or Path(name).exists()):
+        return
+    files = [path.name for path in Path(name).glob("*")]
+    lacks = [
+        what
+        for what, pattern in _PARTS.items()
+        if not any(re.fullmatch(pattern, file) for file in files)
+    ]
+    if lacks:
         raise SpanftError(
-            f"The encoder {name!r} cannot be loaded. Name a folder with a config.json, "
-            "or a model of the Hugging Face hub."
+            f"The encoder {name!r} cannot be loaded: there is no {lacks[0]}. Name a "
+            "folder that save_pretrained wrote, of the model and its tokenizer, or a "
+            "model of the Hugging Face hub."
         )
 
 

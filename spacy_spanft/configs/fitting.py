@@ -29,6 +29,7 @@ _OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of ea
 # learn at this rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
 _TOO_RARE = 2
+_VERY_LONG = 5000
 
 
 def fit_to_data(
@@ -75,9 +76,16 @@ def fit_to_data(
     if not is_seen and (n_both := len(data["train"].texts & data["dev"].texts - {""})):
         both = f"Texts of {names['dev']} that are also trained on"
         warnings.append(f"{both}: {n_both:,}. Its scores will be inflated.")
+    if (longest := max(data["train"].n_words)) > _VERY_LONG:
+        warnings.append(
+            f"The longest text of {train} has {longest:,} words. To train on it may "
+            "take more memory than there is; split it into several."
+        )
     labels = data["train"].labels
+    if labels and not data["dev"].labels:
+        warnings.append(f"{names['dev']} has no labels, so that it scores nothing.")
     if rare := sorted(x for x, n in labels.items() if n <= _TOO_RARE):
-        near = (get_close_matches(x, labels.keys() - {*rare}, 1, 0.8) for x in rare)
+        near = (get_close_matches(x, labels.keys() - {*rare}, 1) for x in rare)
         typos = [f"{a!r} for {b[0]!r}" for a, b in zip(rare, near, strict=True) if b]
         warnings.append(
             f"Labels with one or two {'texts' if is_text else 'examples'}, which are "

@@ -75,9 +75,10 @@ def set_sources(
             corpora[part] |= {"@readers": "spacy-spanft.ConllCorpus.v1"}
             corpora[part] |= _spans_key(config, task)
         elif kind != "docbins" and not known:
+            others = ", CoNLL's columns (.conll or .iob) or character offsets"
             raise SpanftError(
                 f"{shown(path)} cannot be read for {task}, which takes spaCy's binary "
-                "data (.spacy), CoNLL's columns (.conll or .iob) or character offsets."
+                f"data (.spacy){'' if task == 'tagger' else others}."
             )
     if "train" in files and "dev" not in files:
         whole = dict(corpora["train"])

@@ -11,14 +11,15 @@ from spacy.util import load_model_from_config, registry, resolve_dot_names
 from ..ml.parameter_groups import bind
 from .making import Made
 
-_N_SAMPLED = 500
+# Longer texts could take more memory than there is.
+_N_SAMPLED, _MOST_WORDS = 500, 5000
 # What imports take, and a prediction in shares of a training step.
 _SECONDS_OF_IMPORTS = 8.0
 _SHARE_OF_PREDICTION = 0.35
 
 
 def training_seconds(made: Made) -> float:
-    """Return about how many seconds `spacy train` takes on this CPU.
+    """Return about how many seconds `spacy train` takes on this CPU; 0 if unknown.
 
     made (Made): The config of a classifier or another component, fitted to its data.
     """
@@ -28,7 +29,10 @@ def training_seconds(made: Made) -> float:
     config = nlp.config.interpolate()
     settings = config["training"]
     (corpus,) = resolve_dot_names(config, [settings["train_corpus"]])
-    examples = list(islice(corpus(nlp), _N_SAMPLED))
+    short = (eg for eg in corpus(nlp) if len(eg.reference) <= _MOST_WORDS)
+    examples = list(islice(short, _N_SAMPLED))
+    if not examples:
+        return 0.0
     Random(0).shuffle(examples)
     optimizer = nlp.initialize(lambda: examples)
     bind(nlp)

@@ -332,21 +332,36 @@ def test_labels_that_may_be_meant_otherwise(labels, message):
         ("--train same.jsonl", "'same.jsonl' has the label 'x'"),
         ("--lang german", "language 'german': it is not the code"),
         ("-t ./none", "encoder './none' cannot be loaded"),
-        ("-t junk", "The encoder 'junk' cannot be loaded: Unrecognized model"),
+        ("-t junk", "The encoder 'junk' cannot be loaded: there is no file of weights"),
+        ("-t odd", "The encoder 'odd' cannot be loaded: Unrecognized model"),
+        ("-p tagger --train o.conll", "takes spaCy's binary data (.spacy)."),
+        ("--train nothing.jsonl", "No row of 'nothing.jsonl' has spans with character"),
         ("--no-spans -d mine.tsv.gz", "no use for --dictionary"),
         ("--train m.jsonl --dev m.jsonl -p textcat", "several labels or none (2)"),
     ],
 )
 def test_errors(options, message):
     write("t.jsonl", [{"text": "a", "label": "x"}])
-    Path("junk").mkdir()
-    Path("junk/config.json").write_text("{}")
+    for name, files in (("junk", 1), ("odd", 3)):
+        Path(name).mkdir()
+        for file in ("config.json", "model.safetensors", "tokenizer.json")[:files]:
+            Path(name, file).write_text("{}")
+    write("nothing.jsonl", [{"text": "a", "spans": []}])
     write("same.jsonl", texts(9, "x"))
     write("m.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])
     NgramDictionary({"ein neues": 3}).to_disk("mine.tsv.gz")
     done = init("x.cfg", *options.split(), ok=False)
     assert message in done.stderr
     assert not Path("x.cfg").exists()
+
+
+def test_long_texts_and_dev_data_without_labels_are_warned_of():
+    rows = [{"text": "I saw Ann" + 5000 * " x", "label": [[6, 9, "PER"]]}] * 3
+    write("t.jsonl", rows)
+    Path("dev.conll").write_text("in O\n\nhere O\n")
+    warnings = config_for_data("t.jsonl", "dev.conll").warnings
+    assert "The longest text of t.jsonl has 5,003 words." in warnings[0]
+    assert "dev.conll has no labels" in warnings[1]
 
 
 def test_files_are_not_overwritten():

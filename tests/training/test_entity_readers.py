@@ -223,6 +223,7 @@ def test_overlapping_spans_are_for_spancat(nlp, write):
     [
         ([[0, 99, "PER"]], r"Line 1 of .* span \[0, 99, 'PER'\], but .* 'Ada L"),
         ([{"start": 0, "end": 3}], "has the span"),
+        ([[0, 3, ""]], r"has the span \[0, 3, ''\]"),
         (["PER"], "No row of .* has spans with character offsets"),
     ],
 )

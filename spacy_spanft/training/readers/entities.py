@@ -148,11 +148,14 @@ def ner_dataset_corpus(
 
 
 def has_offsets(path: str | Path) -> bool:
-    """Whether one of a file's first rows has character offsets of entities or spans."""
+    """Whether one of a file's first rows has a list of spans, or of other offsets."""
     if not _OFFSETS_ENDING.search(str(path)):
         return False
     rows = _annotated_rows(path, shown(str(path)), "replace")
-    return any(_offsets(row.cells) for row in islice(rows, _N_SEARCHED))
+    return any(
+        _offsets(row.cells) or isinstance(row.cells.get("spans"), list)
+        for row in islice(rows, _N_SEARCHED)
+    )
 
 
 def _strings(row: Row, setting: str, column: str) -> list[str]:
@@ -323,7 +326,7 @@ def _spans_of(row: Row, text: str) -> Iterator[tuple[int, int, str]]:
             is_inside = 0 <= start < end <= len(text) and bool(chars.strip())
         except (KeyError, TypeError, ValueError):
             is_inside = False
-        if not is_inside or not all(isinstance(label, str) for label in labels):
+        if not is_inside or not all(isinstance(x, str) and x for x in labels):
             raise SpanftError(
                 f"{row.place} has the span {shown(item)}, but needs a start, an end "
                 f"and a label, with characters of the text between them: {shown(text)}"
