@@ -29,7 +29,8 @@ _OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of ea
 # learn at this rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
 _TOO_RARE = 2
-_VERY_LONG = 5000
+# In words: longer texts may take more memory than there is.
+VERY_LONG = 5000
 
 
 def fit_to_data(
@@ -76,7 +77,7 @@ def fit_to_data(
     if not is_seen and (n_both := len(data["train"].texts & data["dev"].texts - {""})):
         both = f"Texts of {names['dev']} that are also trained on"
         warnings.append(f"{both}: {n_both:,}. Its scores will be inflated.")
-    if (longest := max(data["train"].n_words)) > _VERY_LONG:
+    if (longest := max(data["train"].n_words)) > VERY_LONG:
         warnings.append(
             f"The longest text of {train} has {longest:,} words. To train on it may "
             "take more memory than there is; split it into several."

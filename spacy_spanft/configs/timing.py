@@ -9,10 +9,10 @@ from spacy.training.loop import subdivide_batch
 from spacy.util import load_model_from_config, registry, resolve_dot_names
 
 from ..ml.parameter_groups import bind
+from .fitting import VERY_LONG
 from .making import Made
 
-# Longer texts could take more memory than there is.
-_N_SAMPLED, _MOST_WORDS = 500, 5000
+_N_SAMPLED = 500
 # What imports take, and a prediction in shares of a training step.
 _SECONDS_OF_IMPORTS = 8.0
 _SHARE_OF_PREDICTION = 0.35
@@ -29,7 +29,7 @@ def training_seconds(made: Made) -> float:
     config = nlp.config.interpolate()
     settings = config["training"]
     (corpus,) = resolve_dot_names(config, [settings["train_corpus"]])
-    short = (eg for eg in corpus(nlp) if len(eg.reference) <= _MOST_WORDS)
+    short = (eg for eg in corpus(nlp) if len(eg.reference) <= VERY_LONG)
     examples = list(islice(short, _N_SAMPLED))
     if not examples:
         return 0.0
