@@ -53,17 +53,13 @@ def check_encoder(name: str) -> None:
     if not (is_path or Path(name).exists()):
         return
     files = [path.name for path in Path(name).glob("*")]
-    lacks = [
-        what
-        for what, pattern in _PARTS.items()
-        if not any(re.fullmatch(pattern, file) for file in files)
-    ]
-    if lacks:
-        raise SpanftError(
-            f"The encoder {name!r} cannot be loaded: there is no {lacks[0]}. Name a "
-            "folder that save_pretrained wrote, of the model and its tokenizer, or a "
-            "model of the Hugging Face hub."
-        )
+    for part, pattern in _PARTS.items():
+        if not any(re.fullmatch(pattern, file) for file in files):
+            raise SpanftError(
+                f"The encoder {name!r} cannot be loaded: there is no {part}. Name a "
+                "folder that save_pretrained wrote, of the model and its tokenizer, or "
+                "a model of the Hugging Face hub."
+            )
 
 
 def describe_encoder(name: str) -> str:

@@ -86,12 +86,12 @@ def fit_to_data(
     if labels and not data["dev"].labels:
         warnings.append(f"{names['dev']} has no labels, so that it scores nothing.")
     if rare := sorted(x for x, n in labels.items() if n <= _TOO_RARE):
-        near = (get_close_matches(x, labels.keys() - {*rare}, 1) for x in rare)
-        typos = [f"{a!r} for {b[0]!r}" for a, b in zip(rare, near, strict=True) if b]
+        common = labels.keys() - {*rare}
+        near = ((x, y) for x in rare for y in get_close_matches(x, common, 1))
+        typo = next((f" Is {x!r} for {y!r} a misspelling?" for x, y in near), "")
         warnings.append(
             f"Labels with one or two {'texts' if is_text else 'examples'}, which are "
-            f"too few to learn: {listed(rare)}."
-            + (f" Is {typos[0]} a misspelling?" if typos else "")
+            f"too few to learn: {listed(rare)}.{typo}"
         )
     if unseen := sorted(data["dev"].labels.keys() - data["train"].labels.keys()):
         only = f"These labels occur only in {names['dev']} and cannot be learned"
