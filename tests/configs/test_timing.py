@@ -22,6 +22,13 @@ def test_two_steps_are_measured(entities, bert, monkeypatch):
     assert timing.training_seconds(made) == pytest.approx(expected)
 
 
+def test_very_long_texts_are_not_tried(bert, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("text,label\n" + "".join(f"{5001 * 'a '},{x}\n" for x in "abab"))
+    made = config_for_data(str(path), transformer=str(bert))
+    assert timing.training_seconds(made) == 0.0
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(3, "10 seconds"), (74, "70 seconds"), (130, "2 minutes"), (9000, "2.5 hours")],
