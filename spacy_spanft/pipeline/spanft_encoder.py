@@ -12,16 +12,19 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
-from thinc.api import Model, Optimizer, reduce_mean
+from thinc.api import Model, NumpyOps, Optimizer, reduce_mean
 
 from ..errors import SpanftError, check_number
 from ..ml.encoder.hf_encoder import is_trained
 from ..ml.encoder.sharing import EncoderListener, SharedEncoder, no_gradient
 from ..ml.layers.encoder_rows import DocRows, rows_to_tokens
 from ..ml.layers.scoring import check_weight
+from ..ml.layers.sequences import TorchOps
 
 # Vectors of more tokens are not computed ahead.
 _MAX_TOKENS = 2**16
+
+_TORCH_OPS = TorchOps()
 
 
 @dataclass
@@ -108,10 +111,12 @@ class SpanftEncoder(TrainablePipe):
         """Add the listeners of another component to this one.
 
         spaCy calls it when a pipeline is loaded, whose weights have to be numbers: of
-        spaCy's own heads as well.
+        spaCy's own heads as well. On the CPU, these get the matrix products of PyTorch.
         """
         model = getattr(component, "model", None)
         for node in model.walk() if isinstance(model, Model) else ():
+            if type(node.ops) is NumpyOps:
+                node.ops = _TORCH_OPS
             names = ("*", self.name)
             if isinstance(node, EncoderListener) and node.upstream_name in names:
                 self.add_listener(node, component.name)

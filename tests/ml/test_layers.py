@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thinc.api import Softmax, set_dropout_rate
+from thinc.api import NumpyOps, Softmax, set_dropout_rate
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.alignment import align_pieces, encoding_of_tokens, get_spans
 from spacy_spanft.ml.layers import pooling
 from spacy_spanft.ml.layers.encoder_rows import DocRows
 from spacy_spanft.ml.layers.scoring import fixed_dropout, zeros_for_nothing
+from spacy_spanft.ml.layers.sequences import TorchOps
 from spacy_spanft.ml.layers.span_pool import doc_summary, span_pool, text_pool
 
 from . import torch_twins as twins
@@ -42,6 +43,22 @@ def test_pooler_equals_torch():
     layer = initialized(pooling.pooler(), X)
     linear = torch.nn.functional.linear
     assert_equal(layer, X, lambda rows, W, b: torch.tanh(linear(rows, W, b)), 1e-6)
+
+
+@pytest.mark.parametrize("n_rows", [0, 5])
+@pytest.mark.parametrize("trans1", [False, True])
+@pytest.mark.parametrize("trans2", [False, True])
+def test_products_of_torch_are_those_of_thinc(n_rows, trans1, trans2):
+    random = np.random.default_rng(0)
+    x = random.normal(size=(3, n_rows) if trans1 else (n_rows, 3)).astype("f")
+    y = random.normal(size=(4, 3) if trans2 else (3, 4)).astype("f")
+    x.flags.writeable = False
+    expected = NumpyOps().gemm(x, y, trans1=trans1, trans2=trans2)
+    out = np.ones((n_rows, 4), "f")
+    for target in (None, out):
+        actual = TorchOps().gemm(x, y, target, trans1, trans2)
+        np.testing.assert_allclose(actual, expected, atol=1e-6)
+    assert actual is out
 
 
 def test_dropout_keeps_its_own_rate():

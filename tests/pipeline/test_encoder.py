@@ -14,6 +14,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder import sharing
 from spacy_spanft.ml.encoder.hf_encoder import EncoderShim
 from spacy_spanft.ml.encoder.sharing import EncoderListener
+from spacy_spanft.ml.layers.sequences import TorchOps
 from spacy_spanft.training.regimes import freeze_transformer
 
 from ..ml.test_textcat import CNN, span_model
@@ -124,6 +125,15 @@ def test_as_over_spacy_transformers(bert):
     assert answers(ours) == [(pytest.approx(a), tags) for a, tags in answers(others)]
     for one, other in zip(vectors, expected, strict=True):
         np.testing.assert_allclose(one, other.reshape(one.shape), atol=1e-5)
+
+
+def test_heads_multiply_as_the_encoder_does(bert):
+    nlp = make(bert)
+    nlp.add_pipe("tok2vec", first=True).initialize(lambda: examples_of(nlp))
+    nlp.from_bytes(nlp.to_bytes())
+    for name in ("tok2vec", *HEADS):
+        for node in nlp.get_pipe(name).model.walk():
+            assert isinstance(node.ops, TorchOps) == (name in HEADS)
 
 
 def test_gradients_as_over_spacy_transformers(bert):
