@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..training.gold import DataSummary
 
 InputFormat = Literal["tsv", "csv", "jsonl", "parquet", "conll"]
-Incomplete = Literal["error", "skip"]
 
 
 def convert_cli(
@@ -33,7 +32,7 @@ def convert_cli(
     score: opt.Score = None,
     separator: opt.Separator = None,
     header: Annotated[str | None, Option(help="The names of the columns, if the file has none: id,label,text")] = None,  # noqa: E501
-    incomplete: Annotated[Incomplete, Option("--incomplete", help="How to treat rows that lack cells or a label")] = "error",  # noqa: E501
+    incomplete: opt.Incomplete = "error",
     gold_tokens: Annotated[bool, Option("--gold-tokens/--no-gold-tokens", help="CoNLL: whether pipelines get the file's tokens, or tokenize the text themselves")] = True,  # noqa: E501
     spans_key: Annotated[str | None, Option(help="Entities: a key in doc.spans for them too, for spancat")] = None,  # noqa: E501
     errors: opt.BadBytes = "strict",

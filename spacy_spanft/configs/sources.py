@@ -15,7 +15,7 @@ from spacy.util import registry
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import SEPARATOR
 from ..training.gold import LEARNED, SCORE, DataSummary, has_score
-from ..training.readers.classification import is_docbins, labels_of
+from ..training.readers.classification import is_docbins, is_left_out, labels_of
 from ..training.readers.entities import CONLL_ENDING, has_offsets
 from ..training.readers.rows import DocBins, rows_from_dataset
 from ..util.columns import ANSWERS, SETTINGS, find_columns, has_decimals
@@ -39,7 +39,8 @@ COLUMNS = {
     "text_score": ("text", "score"),
 }
 # Settings of tables that are not columns.
-_SETTINGS = ("encoding", "label_separator")
+_SETTINGS = ("encoding", "errors", "incomplete", "label_separator")
+_HOW = ("encoding", "errors")  # those that read_table takes
 _SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
 _MARKS = " .,;:!?'\""  # around labels that may mean the same
 _N_DOCS = 1000  # enough to see what is annotated
@@ -52,7 +53,7 @@ def set_sources(
 
     files (Mapping[str, str]): The files or datasets of "train" and "dev", if known.
     columns (Mapping[str, str]): The names of the columns of COLUMNS, if known, and
-        perhaps the encoding and what separates labels.
+        perhaps settings of tables.
     """
     known = COLUMNS.get(task, ())
     is_file = known and not any(map(is_dataset, files.values()))
@@ -203,7 +204,7 @@ def guess_columns(
     needed = COLUMNS[task] if task else ANSWERS["either"]
     usual = {"text_pair": ""} if "text_pair" in needed else {}
     answer: Any = "either" if task is None else needed[-1]
-    how = {key: settings[key] for key in ("encoding",) if key in settings}
+    how = {key: settings[key] for key in _HOW if key in settings}
     return {**find_columns(path, typed, usual, answer, **how), **settings}
 
 
@@ -238,16 +239,19 @@ def _count_labels(
     path: str, columns: Mapping[str, str]
 ) -> tuple[Counter[str], int, int]:
     """Count the rows with each label, all rows, and those with several or none."""
-    how: Any = {key: columns[key] for key in ("encoding",) if key in columns}
+    how: Any = {key: columns[key] for key in _HOW if key in columns}
+    incomplete: Any = columns.get("incomplete", "error")
     name, _, configuration = path.partition(":")
     if is_dataset(path):
         rows = rows_from_dataset(name, configuration or None)
     else:
-        rows = read_table(path, **how)
+        rows = read_table(path, **how, broken=incomplete)
     column, separator = columns.get("label", "label"), columns.get("label_separator")
     labels: Counter[str] = Counter()
     n_rows = n_several = 0
     for row in rows:
+        if is_left_out(row, column, incomplete):
+            continue
         names = labels_of(row.of(shown(path)), column, separator)
         labels.update(names)
         n_rows += 1

@@ -175,6 +175,19 @@ def test_a_table_is_read_with_its_columns():
     assert [doc.text for doc in corpus()] == [row["body"] for row in rows]
 
 
+def test_rows_without_a_label_and_broken_bytes_may_be_left_out():
+    rows = [*texts(40), {"text": "caf\xe9", "label": "x"}, {"text": "", "label": ""}]
+    lines = "".join(f"{row['text']}\t{row['label']}\n" for row in rows)
+    Path("t.tsv").write_text(f"text\tlabel\n{lines}", "latin-1")
+    assert "--errors replace" in init("x.cfg", "--train", "t.tsv", ok=False).stderr
+    options = ("--train", "t.tsv", "--errors", "replace")
+    done = init("x.cfg", *options, ok=False)
+    assert "Line 43 of 't.tsv' has no label" in done.stderr
+    assert "--incomplete skip" in done.stderr
+    assert "41 texts" in init("x.cfg", *options, "--incomplete", "skip").stderr
+    assert [doc.text for doc in corpus()][-1] == "caf\ufffd"
+
+
 def test_few_texts_are_all_trained_on():
     labels = ["positive", "negative"]
     rows = [*texts(500, labels), {"text": "text", "label": "postive"}]

@@ -140,7 +140,8 @@ def _corpus(
         if columns.text_pair is not None:
             _check_pipeline(nlp, columns.separator)
         placed = (row.of(source) for row in read())
-        whole = (row for row in placed if not _is_left_out(row, columns))
+        column = columns.score or columns.label
+        whole = (r for r in placed if not is_left_out(r, column, columns.incomplete))
         rows = list(islice(whole, limit or None))
         if not rows:
             raise SpanftError(f"There are no rows in {source}.")
@@ -176,10 +177,9 @@ def _check_pipeline(nlp: Language, separator: str) -> None:
             )
 
 
-def _is_left_out(row: Row, columns: _Columns) -> bool:
+def is_left_out(row: Row, column: str | None, incomplete: Incomplete) -> bool:
     """Whether a row has no label, and such rows are skipped."""
-    column = columns.score or columns.label
-    if columns.incomplete == "error" or column is None:
+    if incomplete == "error" or column is None:
         return False
     value = cell_of(row, "label", column)
     return _is_missing(value) or str(value).strip() == "-"  # as in SNLI
@@ -227,8 +227,8 @@ def _label_cell(row: Row, setting: str, column: str) -> Any:
     if _is_missing(value):
         raise SpanftError(
             f"{row.place} has no label: column {shown(column)} holds {shown(value)}. "
-            'Remove such rows, or skip them: incomplete = "skip" in the blocks '
-            "[corpora] of a config."
+            "Remove such rows, or skip them: --incomplete skip (in a config, "
+            'incomplete = "skip").'
         )
     return value
 
