@@ -14,7 +14,7 @@ from .fewlabels.tables import METRICS
 from .fewlabels.tasks import TASKS
 from .matrix import Run, read_recorded
 from .numbers import Seeds, difference, mean_over, minus, signed, spread
-from .regimes import NO_SPANS, PIPELINES, RATE, REGIMES
+from .regimes import PIPELINES, RATE, REGIMES
 
 RECORDED = Path(__file__).parent / "results"
 Row = Sequence[str]
@@ -82,31 +82,50 @@ def _over_texts(runs: Sequence[Run], base: str, other: str) -> str:
     return f"{middle} ({low} to {high})"
 
 
-def init_spans() -> Iterator[Row]:
-    """Yield `init` against `init --no-spans`, with the settings of `init`."""
-    arms = "`init --no-spans`", "`init` − `init --no-spans`"
-    yield "pipeline", "data", "metric", "rate", *arms
-    runs = _read("regimes")
-    of_texts = [name for name, own in PIPELINES.items() if own.segmentation == "spans"]
-    gains: dict[str, list[Seeds]] = {}
-    rates = sorted({run["rate"] for run in runs if run["segmentation"] == NO_SPANS})
-    for pipeline, rate in product(of_texts, rates):
-        base, ours = (
-            _scores(
-                runs,
-                "score",
-                pipeline=pipeline,
-                rate=rate,
-                regime=REGIMES[0],
-                segmentation=segmentation,
-            )
-            for segmentation in (NO_SPANS, "spans")
+def few_texts() -> Iterator[Row]:
+    """Yield macro F of the probe, `init` and SetFit, and what training took."""
+    yield "data", "texts", "probe", "`init`", "SetFit", "`init` − probe", "CPU s"
+    runs = _read("few_texts")
+    cells = dict.fromkeys((run["task"], run["size"]) for run in runs)
+    for task, size in sorted(cells, key=lambda cell: (cell[1], cell[0])):
+        ours, theirs = (
+            _of(runs, task=task, size=size, peer=peer)
+            for peer in ("spanft init", "SetFit")
         )
-        title = f"**{_short(rate)}**" if rate == RATE else _short(rate)
-        gains.setdefault(title, []).append(minus(ours, base))
-        yield *_named(pipeline), title, spread(base), difference(minus(ours, base))
-    for title, values in gains.items():
-        yield "mean", "-", "-", title, "-", difference(mean_over(values))
+        probe, init, setfit = (
+            {run["seed"]: 100 * run[key] for run in some}
+            for key, some in (
+                ("probe_macro_f", ours),
+                ("macro_f", ours),
+                ("macro_f", theirs),
+            )
+        )
+        costs = (
+            f"{mean(r['train_cpu'] for r in own):.0f}" for own in (ours, theirs) if own
+        )
+        many = "8 a label" if size == 8 else f"{size:,}"
+        values = (spread(probe), spread(init), spread(setfit))
+        yield task, many, *values, difference(minus(init, probe)), " / ".join(costs)
+
+
+def lists() -> Iterator[Row]:
+    """Yield what lists of words and names add as features of entities."""
+    arms = {
+        "attribute": "tags − none",
+        "attribute-random": "tags, random list − none",
+        "layer": "layer − none",
+        "layer-random": "layer, random list − none",
+    }
+    yield "data", "encoder", "none", *arms.values()
+    runs = _read("lists")
+    for task, encoder in dict.fromkeys((run["task"], run["encoder"]) for run in runs):
+        how = {"task": task, "encoder": encoder}
+        base, *others = (
+            {run["seed"]: run["ents_f"] for run in _of(runs, arm=arm, **how)}
+            for arm in ("none", *arms)
+        )
+        gains = (difference(minus(other, base)) for other in others)
+        yield task, encoder, spread(base), *gains
 
 
 def head_first() -> Iterator[Row]:
@@ -188,7 +207,8 @@ def _of_three(cell: str) -> str:
 
 
 TABLES: dict[str, Callable[[], Iterator[Row]]] = {
-    "init-settings": init_spans,
+    "few-texts": few_texts,
+    "lists": lists,
     "head-first": head_first,
     "cost": cost,
     "deletion": deletion,

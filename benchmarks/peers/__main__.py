@@ -128,15 +128,18 @@ def run_peer(
 
 
 def timed(command: list[str]) -> dict[str, float]:
-    """Run a command, and return its seconds and peak memory."""
+    """Run a command, and return its seconds, CPU seconds and peak memory."""
     start = time.perf_counter()
     process = subprocess.Popen(command)
     _, status, used = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command[-4]} failed; see above.")
     seconds = time.perf_counter() - start
-    megabytes = used.ru_maxrss / 1024
-    return {"train_seconds": round(seconds, 1), "megabytes": round(megabytes)}
+    return {
+        "train_seconds": round(seconds, 1),
+        "train_cpu": round(used.ru_utime + used.ru_stime, 1),
+        "megabytes": round(used.ru_maxrss / 1024),
+    }
 
 
 def prediction_file(output: Path, run: Run) -> Path:
