@@ -1,12 +1,11 @@
-"""The configs of `init`, with few labels: with spans or without, and in two regimes.
+"""The configs of `init`, with few labels, in two training regimes.
 
     python -m benchmarks.regimes DATA ENCODER
 
-DATA is a folder with glue/SST-2, glue/STS-B, ner/wnut17/wnut17train.conll,
-ner/wikigold/wikigold.conll.txt and, somewhere below nltk_data, CoNLL-2000's train.txt;
-ENCODER a folder that transformers reads. Each run trains on 300 texts with all settings
-of `init` (labels and scores of texts at other learning rates, too), and is scored on
-500 others. It is appended to benchmarks/results/regimes.jsonl when it is done.
+DATA is a folder with glue/SST-2, glue/STS-B, ner/wnut17/wnut17train.conll and,
+somewhere below nltk_data, CoNLL-2000's train.txt; ENCODER a folder that transformers
+reads. Each run trains on 300 texts with all settings of `init`, and is scored on 500
+others. It is appended to benchmarks/results/regimes.jsonl when it is done.
 """
 
 import random
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import spacy
-import srsly
 import typer
 from spacy.tokens import Doc, DocBin
 from spacy.training import biluo_tags_to_spans, iob_to_biluo
@@ -36,24 +34,18 @@ from .matrix import Run, only_those, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "regimes.jsonl"
 REGIMES = ("everything", "head-first")
-# The rate of `init`, and others that text classifiers are trained at.
 RATE = base("textcat")["training"]["optimizer"]["learn_rate"]["initial_rate"]
-OTHER_RATES = (2e-5, 1e-4)
-CHUNKS, FIRST_TYPES = "CoNLL-2000", "entity types"
-# In the place of a segmentation: `init --no-spans`.
-NO_SPANS = "no spans"
+CHUNKS = "CoNLL-2000"
 N_TRAIN, N_TEST = 300, 500
 # As many as `init` gives so few texts.
 EPOCHS = 20
-# WNUT17's names of WikiGold's types.
-_TYPES = {"PER": "person", "LOC": "location", "ORG": "group", "MISC": "other"}
 
 
 class Trained(NamedTuple):
     """What a run trains.
 
     metric (str): The key of its score.
-    task (str): The data: the name of one of TASKS, CHUNKS or FIRST_TYPES.
+    task (str): The data: the name of one of TASKS, or CHUNKS.
     pipeline (str): The task, as `init --pipeline` calls it.
     segmentation (str): The segmentation that `init` writes.
     """
@@ -66,7 +58,6 @@ class Trained(NamedTuple):
 
 PIPELINES = {
     "textcat": Trained("cats_macro_f", "SST-2", "textcat", "spans"),
-    "types": Trained("cats_macro_f", FIRST_TYPES, "textcat", "spans"),
     "score": Trained("cats_spearman", "STS-B", "score", "spans"),
     "ner": Trained("ents_f", "WNUT17", "ner"),
     "bilou_ner": Trained("ents_f", "WNUT17", "bilou_ner"),
@@ -79,9 +70,7 @@ def files_of(data: Path, pipeline: str, seed: int, folder: Path) -> dict[str, st
     """Write the training and test data of a pipeline."""
     name = PIPELINES[pipeline].task
     header = ""
-    if name == FIRST_TYPES:
-        texts = drawn_from(first_types(data, seed), seed)
-    elif name == CHUNKS:
+    if name == CHUNKS:
         blocks = chunks_of(data).read_text("utf8").split("\n\n")
         texts = drawn_from([block for block in blocks if block.strip()], seed)
     else:
@@ -89,34 +78,13 @@ def files_of(data: Path, pipeline: str, seed: int, folder: Path) -> dict[str, st
         header, texts = drawn.header, (drawn.train, drawn.test)
     files = {}
     for part, rows in zip(("train", "dev"), texts, strict=True):
-        if name == FIRST_TYPES:
-            path = folder / f"{part}.jsonl"
-            srsly.write_jsonl(path, rows)
-        elif name in TASKS and TASKS[name].text:
+        if name in TASKS and TASKS[name].text:
             path = write(folder / f"{part}.tsv", TASKS[name], header, rows)
         else:
             path = folder / f"{part}.spacy"
             DocBin(docs=docs_of(rows, pipeline)).to_disk(path)
         files[part] = str(path)
     return files
-
-
-def first_types(data: Path, seed: int) -> list[dict[str, str]]:
-    """Return texts labeled with the type of their first entity.
-
-    They have seven labels; the rarest is that of one text in thirty.
-    """
-    rows = []
-    for task in ("WNUT17", "WikiGold"):
-        drawn = draw(data, TASKS[task], "held-out", 0, seed)
-        for text in (*drawn.pool, *drawn.test):
-            lines = [line.split() for line in text.split("\n")]
-            types = [tag[2:] for _, *_, tag in lines if tag != "O"]
-            if types:
-                words = " ".join(word for word, *_ in lines)
-                label = _TYPES.get(types[0], types[0])
-                rows.append({"sentence": words, "label": label})
-    return rows
 
 
 def drawn_from(rows: list[Any], seed: int) -> tuple[list[Any], list[Any]]:
@@ -154,15 +122,13 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
     own = PIPELINES[run["pipeline"]]
     with tempfile.TemporaryDirectory() as name:
         files = files_of(data, run["pipeline"], run["seed"], Path(name))
-        has_spans = run["segmentation"] != NO_SPANS
         config = task_config(
             own.pipeline,
             transformer=str(encoder),
             files=files,
             columns={"text": "sentence"} if own.pipeline == "textcat" else {},
             regime=run["regime"],
-            spans=has_spans,
-            segmentation=run["segmentation"] if has_spans else None,
+            segmentation=own.segmentation,
         )
         config["system"]["seed"] = run["seed"]
         config["training"]["max_epochs"] = EPOCHS
@@ -176,18 +142,10 @@ def train(run: Run, data: Path, encoder: Path) -> dict[str, Any]:
 
 
 def runs(seeds: int) -> Iterator[Run]:
-    """Yield the runs, all of a seed before those of the next one.
-
-    Labels and scores of texts are also trained at other rates, with and without spans.
-    """
-    for seed, (pipeline, own) in product(range(seeds), PIPELINES.items()):
-        kinds = [(regime, own.segmentation, RATE) for regime in REGIMES]
-        if own.segmentation == "spans":
-            pairs = product(("spans", NO_SPANS), (RATE, *OTHER_RATES))
-            kinds += [(REGIMES[0], *pair) for pair in pairs]
-        for regime, segmentation, rate in dict.fromkeys(kinds):
-            run = {"pipeline": pipeline, "regime": regime, "rate": rate, "seed": seed}
-            yield {**run, "segmentation": segmentation}
+    """Yield the runs, all of a seed before those of the next one."""
+    for seed, name, regime in product(range(seeds), PIPELINES, REGIMES):
+        run = {"pipeline": name, "regime": regime, "rate": RATE, "seed": seed}
+        yield {**run, "segmentation": PIPELINES[name].segmentation}
 
 
 def main(
@@ -200,8 +158,7 @@ def main(
     """Do the runs that are missing."""
     wanted = only_those(runs(seeds), only)
     tasks = {PIPELINES[run["pipeline"]].task for run in wanted}
-    typed = {"WNUT17", "WikiGold"} if FIRST_TYPES in tasks else set()
-    check_data(data, sorted((tasks | typed) & TASKS.keys()))
+    check_data(data, sorted(tasks & TASKS.keys()))
     if CHUNKS in tasks:
         chunks_of(data)
     check_same(results.parent, encoder)
