@@ -232,8 +232,12 @@ def main(
     lists: Folder,
     results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
 ) -> None:
-    """Do the runs that are missing."""
+    """Do the runs that are missing: see the top of this file for DATA and LISTS."""
     torch.set_num_threads(1)
+    files = [data / file for task in TASKS.values() for file in task.files]
+    files += [lists / "jieba" / "dict.txt", lists / "names" / "dist.all.last"]
+    if missing := [str(file) for file in files if not file.is_file()]:
+        raise SystemExit(f"There is no file {missing[0]!r}.")
     # thinc's own matrix products take twice as long here.
     set_current_ops(NumpyOps(use_blis=False))
     wanted = [

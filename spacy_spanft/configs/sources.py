@@ -15,7 +15,13 @@ from spacy.util import registry
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import SEPARATOR
 from ..training.gold import LEARNED, SCORE, DataSummary, has_score
-from ..training.readers.classification import is_docbins, is_left_out, labels_of
+from ..training.readers.classification import (
+    BROKEN,
+    Columns,
+    is_docbins,
+    labels_of,
+    whole_rows,
+)
 from ..training.readers.entities import CONLL_ENDING, has_offsets
 from ..training.readers.rows import DocBins, rows_from_dataset
 from ..util.columns import ANSWERS, SETTINGS, find_columns, has_decimals
@@ -40,6 +46,12 @@ COLUMNS = {
 }
 # Settings of tables that are not columns.
 _SETTINGS = ("encoding", "errors", "incomplete", "label_separator")
+# Those that other data have, too.
+_OF_OTHERS = {
+    "dataset": ("incomplete",),
+    "entities": ("encoding", "errors"),
+    "docbins": (),
+}
 _HOW = ("encoding", "errors")  # those that read_table takes
 _SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
 _MARKS = " .,;:!?'\""  # around labels that may mean the same
@@ -56,13 +68,14 @@ def set_sources(
         perhaps settings of tables.
     """
     known = COLUMNS.get(task, ())
-    is_file = known and not any(map(is_dataset, files.values()))
-    usable = (*known, *(_SETTINGS if is_file else ()))
+    usable = {*known, *_SETTINGS}
+    for path in files.values():
+        usable &= {*known, *_OF_OTHERS.get(data_format(path), _SETTINGS)}
     if strange := [name for name in columns if name not in usable]:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
         raise SpanftError(
-            f"{options} cannot be set for {task}, whose columns are: {listed(known)}. "
-            "Remove it, or name another --pipeline."
+            f"{options} cannot be set for {task} and these data. Columns that can be "
+            f"set: {listed(known)}."
         )
     corpora = config["corpora"]
     for block in corpora.values():
@@ -239,20 +252,19 @@ def _count_labels(
     path: str, columns: Mapping[str, str]
 ) -> tuple[Counter[str], int, int]:
     """Count the rows with each label, all rows, and those with several or none."""
-    how: Any = {key: columns[key] for key in _HOW if key in columns}
-    incomplete: Any = columns.get("incomplete", "error")
+    known: Any = {key: x for key, x in columns.items() if key in Columns._fields}
+    named, source = Columns(**known), shown(path)
     name, _, configuration = path.partition(":")
     if is_dataset(path):
         rows = rows_from_dataset(name, configuration or None)
+        source = f"split 'train' of {name!r}"
     else:
-        rows = read_table(path, **how, broken=incomplete)
-    column, separator = columns.get("label", "label"), columns.get("label_separator")
+        how: Any = {key: columns[key] for key in _HOW if key in columns}
+        rows = read_table(path, **how, broken=BROKEN[named.incomplete])
     labels: Counter[str] = Counter()
     n_rows = n_several = 0
-    for row in rows:
-        if is_left_out(row, column, incomplete):
-            continue
-        names = labels_of(row.of(shown(path)), column, separator)
+    for row in whole_rows(rows, named, source):
+        names = labels_of(row, named.label or "label", named.label_separator)
         labels.update(names)
         n_rows += 1
         n_several += len(names) != 1

@@ -11,7 +11,7 @@ from ..errors import CorpusError, SpanftError, counted, listed, shown
 from .text_files import UTF8, ErrorHandling, checked_files, is_packed, lines_of
 
 Format: TypeAlias = Literal["tsv", "csv", "jsonl", "parquet", "txt"]
-Broken: TypeAlias = Literal["error", "skip", "keep"]
+Broken: TypeAlias = Literal["error", "keep"]
 FORMATS: dict[str, Format] = {
     ".tsv": "tsv",
     ".csv": "csv",
@@ -75,8 +75,8 @@ def read_table(
     format (Optional[str]): None goes by the file's ending.
     header (Optional[Sequence[str]]): The names of the columns, if the file has none.
     errors, encoding: As in `blocks_from_files`.
-    broken (Literal["error", "skip", "keep"]): What to do with rows that lack cells.
-        "keep" yields what is no JSON object, too, with its problem.
+    broken (Literal["error", "keep"]): What to do with rows that lack cells. "keep"
+        yields what is no JSON object, too, with its problem.
     only (Optional[Sequence[str]]): The columns to read of Parquet.
     """
     source = shown(str(path))
@@ -93,10 +93,9 @@ def read_table(
         lines = lines_of(path, errors, encoding)
         rows = _rows_of_lines(lines, format, source, header)
     for row in rows:
-        if row.problem and (broken == "error" or (broken == "skip" and not row.cells)):
+        if row.problem and broken == "error":
             raise CorpusError(f"{row.place} of {source} {row.problem}")
-        if not row.problem or broken == "keep":
-            yield row
+        yield row
 
 
 def columns_of(path: str | Path, **how: Any) -> list[str]:

@@ -184,8 +184,27 @@ def test_rows_without_a_label_and_broken_bytes_may_be_left_out():
     done = init("x.cfg", *options, ok=False)
     assert "Line 43 of 't.tsv' has no label" in done.stderr
     assert "--incomplete skip" in done.stderr
-    assert "41 texts" in init("x.cfg", *options, "--incomplete", "skip").stderr
-    assert [doc.text for doc in corpus()][-1] == "caf\ufffd"
+    done = init("x.cfg", *options, "--incomplete", "skip")
+    assert "lack cells or a label, and are left out: 1 of 42." in done.stderr
+    assert "41 texts" in done.stderr
+    with pytest.warns(UserWarning, match="left out: 1 of 42"):
+        assert [doc.text for doc in corpus()][-1] == "caf\ufffd"
+
+
+def test_incomplete_rows_of_other_data():
+    skip = {"incomplete": "skip"}
+    write("t.jsonl", [*texts(6), {"text": "a"}, {"label": "x"}, {"text": None}])
+    with pytest.warns(UserWarning, match="left out: 3 of 9"):
+        assert (
+            config_for_data("t.jsonl", columns=skip).data["train"].labels.total() == 6
+        )
+    write("t.jsonl", [{"text": "a", "label": None}] * 3)
+    with pytest.raises(SpanftError, match="All 3 rows of 't.jsonl' lack cells"):
+        config_for_data("t.jsonl", columns=skip)
+    Path("t.conll").write_bytes(b"Caf\xe9 B-LOC\nis O\n\n" * 4)
+    config_for_data("t.conll", columns={"errors": "replace"})
+    with pytest.raises(SpanftError, match="--incomplete cannot be set for bilou_ner"):
+        config_for_data("t.conll", columns=skip)
 
 
 def test_few_texts_are_all_trained_on():

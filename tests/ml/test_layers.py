@@ -52,6 +52,7 @@ def test_products_of_torch_are_those_of_thinc(n_rows, trans1, trans2):
     random = np.random.default_rng(0)
     x = random.normal(size=(3, n_rows) if trans1 else (n_rows, 3)).astype("f")
     y = random.normal(size=(4, 3) if trans2 else (3, 4)).astype("f")
+    x = x[::-1]
     x.flags.writeable = False
     expected = NumpyOps().gemm(x, y, trans1=trans1, trans2=trans2)
     out = np.ones((n_rows, 4), "f")

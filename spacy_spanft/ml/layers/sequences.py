@@ -54,7 +54,7 @@ def matmul(left: Any, right: Any) -> Any:
         return left @ right
     import torch
 
-    # PyTorch takes neither read-only memory nor negative strides.
+    # PyTorch takes no read-only memory.
     first = torch.from_numpy(np.require(left, requirements="W"))
     second = torch.from_numpy(np.require(right, requirements="W"))
     with torch.no_grad():
@@ -77,6 +77,7 @@ class TorchOps(NumpyOps):
         trans2: bool = False,
     ) -> Any:
         """Multiply two matrices, either of which may be transposed first."""
+        x, y = self.as_contig(x), self.as_contig(y)  # no negative strides
         product = matmul(x.T if trans1 else x, y.T if trans2 else y)
         if out is None:
             return product

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import SpanftError, listed, shown
+from ...errors import CorpusError, SpanftError, listed, shown
 from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
-from ...util.tables import Format, Row, read_table
+from ...util.tables import Broken, Format, Row, read_table
 from ...util.text_files import UTF8, ErrorHandling
 from ..gold import PLACE, SCORE
 from .rows import DocBins, Incomplete, cell_of, check_length, rows_from_dataset
@@ -24,20 +25,22 @@ NO_PATH = (
     "This corpus has no path. Set it in the config or on the command line: "
     "--paths.train train.tsv --paths.dev dev.tsv"
 )
+# How read_table handles rows that lack cells.
+BROKEN: dict[Incomplete, Broken] = {"error": "error", "skip": "keep"}
 _NO_LABEL = ("", "nan", "NaN")  # as pandas writes them
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
 
-class _Columns(NamedTuple):
+class Columns(NamedTuple):
     """The names of the columns. See `table_corpus`."""
 
-    text: str
-    text_pair: str | None
-    label: str | None
-    labels: dict[str, str] | None
-    score: str | None
-    separator: str
-    incomplete: Incomplete
+    text: str = "text"
+    text_pair: str | None = None
+    label: str | None = "label"
+    labels: dict[str, str] | None = None
+    score: str | None = None
+    separator: str = SEPARATOR
+    incomplete: Incomplete = "error"
     label_separator: str | None = None
 
 
@@ -83,11 +86,12 @@ def table_corpus(
     if path is None:
         raise SpanftError(NO_PATH)
     names = (text, text_pair, label, labels, score)
-    columns = _Columns(*names, separator, incomplete, label_separator)
+    columns = Columns(*names, separator, incomplete, label_separator)
     if format is None and is_docbins(path):
         return DocBins(path, limit=limit)
     how: Any = {"format": format, "header": header, "errors": errors}
-    read = partial(read_table, path, **how, encoding=encoding, broken=incomplete)
+    how |= {"encoding": encoding, "broken": BROKEN[incomplete]}
+    read = partial(read_table, path, **how)
     return _corpus(read, shown(str(path)), columns, limit)
 
 
@@ -114,7 +118,7 @@ def dataset_corpus(
     split (str): The split.
     limit (int): Read only so many rows; 0 reads all.
     """
-    columns = _Columns(text, text_pair, label, labels, score, separator, incomplete)
+    columns = Columns(text, text_pair, label, labels, score, separator, incomplete)
     read = partial(rows_from_dataset, name, config, split)
     return _corpus(read, f"split {split!r} of {name!r}", columns, limit)
 
@@ -128,7 +132,7 @@ def is_docbins(path: str | Path) -> bool:
 
 
 def _corpus(
-    read: Callable[[], Iterator[Row]], source: str, columns: _Columns, limit: int
+    read: Callable[[], Iterator[Row]], source: str, columns: Columns, limit: int
 ) -> Corpus:
     names = [columns.text, columns.text_pair, columns.score or columns.label]
     if twice := next((n for n in names if n is not None and names.count(n) > 1), None):
@@ -139,10 +143,7 @@ def _corpus(
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
             _check_pipeline(nlp, columns.separator)
-        placed = (row.of(source) for row in read())
-        column = columns.score or columns.label
-        whole = (r for r in placed if not is_left_out(r, column, columns.incomplete))
-        rows = list(islice(whole, limit or None))
+        rows = list(islice(whole_rows(read(), columns, source), limit or None))
         if not rows:
             raise SpanftError(f"There are no rows in {source}.")
         # Everything is checked before the first Example, which needs the labels of all
@@ -177,19 +178,44 @@ def _check_pipeline(nlp: Language, separator: str) -> None:
             )
 
 
-def is_left_out(row: Row, column: str | None, incomplete: Incomplete) -> bool:
-    """Whether a row has no label, and such rows are skipped."""
-    if incomplete == "error" or column is None:
-        return False
-    value = cell_of(row, "label", column)
-    return _is_missing(value) or str(value).strip() == "-"  # as in SNLI
+def whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[Row]:
+    """Yield rows with their source, perhaps without incomplete ones: say how many."""
+    n_rows = n_left_out = 0
+    for row in rows:
+        n_rows += 1
+        if row.problem and not row.cells:  # no JSON object
+            raise CorpusError(f"{row.place} of {source} {row.problem}")
+        if columns.incomplete == "skip" and _is_incomplete(row, columns):
+            n_left_out += 1
+        else:
+            yield row.of(source)
+    if n_left_out == n_rows > 0:
+        raise SpanftError(
+            f"All {n_rows:,} rows of {source} lack cells or a label: none is left."
+        )
+    if n_left_out:
+        warnings.warn(
+            f"Rows of {source} that lack cells or a label, and are left out: "
+            f"{n_left_out:,} of {n_rows:,}.",
+            stacklevel=2,
+        )
+
+
+def _is_incomplete(row: Row, columns: Columns) -> bool:
+    texts = [name for name in (columns.text, columns.text_pair) if name is not None]
+    if row.problem or any(row.cells.get(name) is None for name in texts):
+        return True
+    answer = columns.score or columns.label
+    value = None if answer is None else row.cells.get(answer)
+    # "-" stands for no label in SNLI.
+    return answer is not None and (_is_missing(value) or str(value).strip() == "-")
 
 
 def _is_missing(value: Any) -> bool:
     return value is None or str(value).strip() in _NO_LABEL
 
 
-def _text_of(row: Row, columns: _Columns) -> str:
+def _text_of(row: Row, columns: Columns) -> str:
     """Return the text of a row, or its two texts joined."""
     names = {"text": columns.text, "text_pair": columns.text_pair}
     texts = []
@@ -210,7 +236,7 @@ def _text_of(row: Row, columns: _Columns) -> str:
         raise SpanftError(f"{row.place}: {error}") from error
 
 
-def _cats_of(rows: Sequence[Row], columns: _Columns) -> list[dict[str, float]]:
+def _cats_of(rows: Sequence[Row], columns: Columns) -> list[dict[str, float]]:
     """Return the cats of each row, with all labels of all rows."""
     if columns.score is not None:
         return [{SCORE: _number(row, columns.score)} for row in rows]
