@@ -74,6 +74,7 @@ NAMED = {"labels": {"x": "good", "y": "not=good"}}
         ("x.tsv", PAIRS, POINTS, "2 texts .* scores from 2.5 to 5"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:Rows of")
 def test_tables(pair_nlp, tmp_path, name, data, settings, summary):
     path, output = tmp_path / name, tmp_path / "out.spacy"
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)

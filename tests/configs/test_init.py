@@ -199,7 +199,7 @@ def test_incomplete_rows_of_other_data():
             config_for_data("t.jsonl", columns=skip).data["train"].labels.total() == 6
         )
     write("t.jsonl", [{"text": "a", "label": None}] * 3)
-    with pytest.raises(SpanftError, match="All 3 rows of 't.jsonl' lack cells"):
+    with pytest.raises(SpanftError, match="All 3 rows of"):
         config_for_data("t.jsonl", columns=skip)
     Path("t.conll").write_bytes(b"Caf\xe9 B-LOC\nis O\n\n" * 4)
     config_for_data("t.conll", columns={"errors": "replace"})

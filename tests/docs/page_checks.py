@@ -5,16 +5,18 @@ import runpy
 import shlex
 from functools import reduce
 from operator import getitem
+from pathlib import Path
 
 import spacy
 import srsly
+from spacy.cli.init_config import init_config
 from spacy.util import load_config
 from thinc.api import Config
 
 from spacy_spanft.configs import make_config
 
 from ..commands import run
-from .pages import ROOT
+from .pages import ROOT, snippets
 
 SPACY = "python -m spacy "
 _SECTION = re.compile(r"^\[([\w.]+)\]$", re.MULTILINE)
@@ -82,6 +84,7 @@ def check_project(_, workflow, folder, *options):
 def check_config(snippet):
     """Check a block of a config in the way that the comment before it asks for."""
     checks = {"pipeline": makes_pipeline, "part of": is_part, "builds": builds}
+    checks["completes"] = tags_matches
     checks.get(snippet.note, resolves)(snippet)
 
 
@@ -108,6 +111,22 @@ def builds(snippet):
     components[name].pop("factory", None)
     model = spacy.blank("en").add_pipe(name, config=components[name]).model
     assert name != "textcat" or model.attrs["multi_label"] is False
+
+
+def tags_matches(snippet):
+    page = "docs/guides/dictionaries.md"
+    [component] = (x.code for x in snippets(page) if "tag_matches(doc)" in x.code)
+    if not spacy.Language.has_factory("tag_matches"):  # the page's Python may have run
+        exec(component, {})
+    Path("patterns.json").write_text('[{"label": "CITY", "pattern": "new york"}]')
+    made = init_config(pipeline=[snippet.value], optimize="efficiency")
+    config = made.merge(Config().from_str(complete(snippet.code)))
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    nlp.initialize()
+    assert [token.tag_ for token in nlp("in New York")] == ["", "B-CITY", "I-CITY"]
+    assert "TAG" in nlp.config["components"]["tok2vec"]["model"]["embed"]["attrs"]
+    weights = nlp.config["training"]["score_weights"]
+    assert [key for key, weight in weights.items() if weight] == ["ents_f"]
 
 
 def resolves(snippet):

@@ -7,6 +7,7 @@ What a snippet is, where its language does not say it, stands in a comment befor
     <!-- pipeline -->                  a config that makes a pipeline
     <!-- part of: textcat_spanft -->   the config that init writes says the same
     <!-- builds: ner -->               the settings of such a component
+    <!-- completes: ner -->            what it puts into a config of `spacy init config`
 """
 
 import re
