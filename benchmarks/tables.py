@@ -1,5 +1,6 @@
 """The tables of the paper's size, `init`'s settings, cost and explanations."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
@@ -116,7 +117,7 @@ def lists() -> Iterator[Row]:
         "layer": "layer − none",
         "layer-random": "layer, random list − none",
     }
-    yield "data", "encoder", "none", *arms.values()
+    yield "data", "encoder", "seeds", "none", *arms.values()
     runs = _read("lists")
     for task, encoder in dict.fromkeys((run["task"], run["encoder"]) for run in runs):
         how = {"task": task, "encoder": encoder}
@@ -124,8 +125,11 @@ def lists() -> Iterator[Row]:
             {run["seed"]: run["ents_f"] for run in _of(runs, arm=arm, **how)}
             for arm in ("none", *arms)
         )
-        gains = (difference(minus(other, base)) for other in others)
-        yield task, encoder, spread(base), *gains
+        cells = (difference(minus(other, base)) for other in others)
+        sizes = sorted({len(scores) for scores in (base, *others) if scores})
+        seeds = " to ".join(dict.fromkeys((str(sizes[0]), str(sizes[-1]))))
+        row = (re.sub(r", n = \d+| \(n = 1\)", "", cell) for cell in cells)
+        yield task, encoder, seeds, f"{mean(base.values()):.1f}", *row
 
 
 def head_first() -> Iterator[Row]:
