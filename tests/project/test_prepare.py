@@ -83,6 +83,7 @@ def assert_prepared(task, folder):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.filterwarnings("ignore:Rows of")
 def test_files(layout, tmp_path):
     task = layout.split("-")[0]
     folder = tmp_path / "data" / LAYOUTS[layout][0]
