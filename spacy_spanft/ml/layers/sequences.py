@@ -64,8 +64,7 @@ def matmul(left: Any, right: Any) -> Any:
 class TorchOps(NumpyOps):
     """NumpyOps whose matrix products are those of PyTorch.
 
-    thinc's take four times as long on some CPUs: a step of `spancat`, two to three
-    times.
+    thinc's take three times as long on some CPUs, and a step of `spancat` twice.
     """
 
     def gemm(
