@@ -10,7 +10,6 @@ texts, drawn anew by each seed: 8 of each label, or so many in all; and the same
 most 500) test texts. Rerun the command to resume.
 """
 
-import csv
 import json
 import random
 import sys
@@ -19,7 +18,7 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import spacy
 import torch
@@ -32,6 +31,7 @@ from spacy.training.loop import train
 
 from spacy_spanft.configs import config_for_data, config_text
 from spacy_spanft.ml.pairs import join_pair
+from spacy_spanft.util.tables import read_table
 
 from .arguments import Encoder, Folder
 from .matrix import Run, run_missing
@@ -72,18 +72,13 @@ TASKS = {
 
 def rows_of(path: Path, columns: tuple[str, ...]) -> list[Row]:
     """Read texts and labels."""
-    with open(path, encoding="utf8", newline="") as file:
-        rows: Any = (
-            csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-            if path.suffix == ".tsv"
-            else map(json.loads, file)
-        )
-        names = columns if len(columns) > 1 else ("text",)
-        return [
-            dict(zip(names, (row[x] for x in columns), strict=True))
-            | {"label": str(row["label"])}
-            for row in rows
-        ]
+    names = columns if len(columns) > 1 else ("text",)
+    rows = read_table(path, format="tsv" if path.suffix == ".tsv" else "jsonl")
+    return [
+        dict(zip(names, (row.cells[x] for x in columns), strict=True))
+        | {"label": str(row.cells["label"])}
+        for row in rows
+    ]
 
 
 def drawn(rows: list[Row], size: int, seed: int) -> list[Row]:
@@ -94,6 +89,7 @@ def drawn(rows: list[Row], size: int, seed: int) -> list[Row]:
     few = [row for kind in kinds for row in rng.sample(kind, min(8, len(kind)))]
     if size == 8:
         return few
+    # One stream of random numbers for all sizes, as in the recorded runs.
     sizes = SIZES[1 : SIZES.index(size) + 1]
     return [rng.sample(rows, min(n, len(rows))) for n in sizes][-1]
 

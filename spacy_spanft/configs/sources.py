@@ -16,7 +16,6 @@ from ..errors import SpanftError, listed, shown
 from ..ml.pairs import SEPARATOR
 from ..training.gold import LEARNED, SCORE, DataSummary, has_score
 from ..training.readers.classification import (
-    BROKEN,
     Columns,
     is_docbins,
     labels_of,
@@ -260,7 +259,7 @@ def _count_labels(
         source = f"split 'train' of {name!r}"
     else:
         how: Any = {key: columns[key] for key in _HOW if key in columns}
-        rows = read_table(path, **how, broken=BROKEN[named.incomplete])
+        rows = read_table(path, **how, broken="keep")
     labels: Counter[str] = Counter()
     n_rows = n_several = 0
     for row in whole_rows(rows, named, source):

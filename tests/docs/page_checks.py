@@ -83,8 +83,8 @@ def check_project(_, workflow, folder, *options):
 
 def check_config(snippet):
     """Check a block of a config in the way that the comment before it asks for."""
-    checks = {"pipeline": makes_pipeline, "part of": is_part, "builds": builds}
-    checks["completes"] = tags_matches
+    checks = {"pipeline": makes_pipeline, "part of": is_part}
+    checks |= {"builds": builds, "completes": tags_matches}
     checks.get(snippet.note, resolves)(snippet)
 
 

@@ -15,7 +15,7 @@ from spacy.training import Example
 from ...errors import CorpusError, SpanftError, listed, shown
 from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
-from ...util.tables import Broken, Format, Row, read_table
+from ...util.tables import Format, Row, read_table
 from ...util.text_files import UTF8, ErrorHandling
 from ..gold import PLACE, SCORE
 from .rows import DocBins, Incomplete, cell_of, check_length, rows_from_dataset
@@ -25,8 +25,6 @@ NO_PATH = (
     "This corpus has no path. Set it in the config or on the command line: "
     "--paths.train train.tsv --paths.dev dev.tsv"
 )
-# How read_table handles rows that lack cells.
-BROKEN: dict[Incomplete, Broken] = {"error": "error", "skip": "keep"}
 _NO_LABEL = ("", "nan", "NaN")  # as pandas writes them
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
@@ -90,8 +88,7 @@ def table_corpus(
     if format is None and is_docbins(path):
         return DocBins(path, limit=limit)
     how: Any = {"format": format, "header": header, "errors": errors}
-    how |= {"encoding": encoding, "broken": BROKEN[incomplete]}
-    read = partial(read_table, path, **how)
+    read = partial(read_table, path, **how, encoding=encoding, broken="keep")
     return _corpus(read, shown(str(path)), columns, limit)
 
 
@@ -183,9 +180,10 @@ def whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[R
     n_rows = n_left_out = 0
     for row in rows:
         n_rows += 1
-        if row.problem and not row.cells:  # no JSON object
+        may_skip = columns.incomplete == "skip"
+        if row.problem and not (may_skip and row.cells):  # what is no JSON object
             raise CorpusError(f"{row.place} of {source} {row.problem}")
-        if columns.incomplete == "skip" and _is_incomplete(row, columns):
+        if may_skip and _is_incomplete(row, columns):
             n_left_out += 1
         else:
             yield row.of(source)
