@@ -81,10 +81,7 @@ def convert_cli(
     if not len(docs):
         raise SpanftError(f"All texts of {input_path!r} are empty.")
     if "label" in columns:
-        n_several = summary.n_several
-        for doubt in check_labels(
-            summary.labels, len(docs), n_several, input_path, fewest=5
-        ):
+        for doubt in check_labels(summary, input_path, fewest=5):
             report(f"⚠ {doubt}")
     write_whole(output, docs.to_bytes())
     report(f"✔ {summary.describe(str(output))}")

@@ -1,14 +1,18 @@
 """Fits a config to its data: epochs, windows, and the range of scores."""
 
 from difflib import get_close_matches
+from itertools import compress
 from math import ceil, floor
+from operator import not_
 
 from confection import Config
+from spacy.training import Example
 
 from ..errors import SpanftError, counted, listed, shown
 from ..training.gold import DataSummary
+from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
-from .sources import count_rows, summarize, train_on_all
+from .sources import check_labels, data_format, read_data, summarize, train_on_all
 from .templates import REGRESSOR, TASKS
 
 # The components that read [CLS] of the first window.
@@ -43,22 +47,24 @@ def fit_to_data(
         words, what may spoil a training, and what was set for them.
     """
     is_text = TASKS[task].component in _OF_TEXTS
-    is_few = count_rows(config, _FEW + 1) <= _FEW
-    names = {"train": train, "dev": dev or ""}
-    if dev is None and is_few:
-        train_on_all(config)
-        data = dict.fromkeys(names, summarize(config, task, "train"))
+    names = {"train": train, "dev": dev or train}
+    if dev is not None:
+        parts = {part: read_data(config, part) for part in names}
+        data = {part: summarize(parts[part], task, names[part]) for part in names}
+        is_few = len(data["train"].n_words) <= _FEW
     else:
-        if dev is None:
-            parts = {"train": "training part", "dev": "held-out part"}
-            names = {part: f"{train} ({name})" for part, name in parts.items()}
-        data = {part: summarize(config, task, part) for part in names}
+        examples = list(read_data(config, "train"))
+        is_few = len(examples) <= _FEW
+        if is_few:
+            train_on_all(config)
+            data = dict.fromkeys(names, summarize(examples, task, train))
+        else:
+            data, names = _summarize_parts(config, task, examples, train)
     if not any(data["train"].n_words):
         raise SpanftError(f"All texts of {shown(train)} are empty.")
-    _check_labels(data["train"], task, train)
+    warnings = _check_labels(data["train"], task, train)
     is_seen = data["train"] is data["dev"]
-    notes = [data[part].describe(names[part]) for part in names if not is_seen]
-    notes = notes or [data["train"].describe(train)]
+    notes = [data[part].describe(names[part]) for part in ("dev",) * is_seen or names]
     n_texts = len(data["train"].n_words)
     if is_text and n_texts <= _MOST_PROBED:
         config["initialize"]["after_init"]["probe"] = True
@@ -73,7 +79,6 @@ def fit_to_data(
         _fit_window(config, task, data["train"]),
         _fit_range(config, task, [*data["train"].scores, *data["dev"].scores]),
     )
-    warnings = []
     if not is_seen and (n_both := len(data["train"].texts & data["dev"].texts - {""})):
         both = f"Texts of {names['dev']} that are also trained on"
         warnings.append(f"{both}: {n_both:,}. Its scores will be inflated.")
@@ -110,25 +115,33 @@ def fitting_epochs(config: Config, n_texts: int) -> int:
     return max(epochs, config["training"].get("max_epochs") or _EPOCHS)
 
 
-def _check_labels(data: DataSummary, task: str, path: str) -> None:
-    """Raise for training data that a task can learn nothing from."""
+def _summarize_parts(
+    config: Config, task: str, examples: list[Example], path: str
+) -> tuple[dict[str, DataSummary], dict[str, str]]:
+    """Return the contents of the parts that HeldOutCorpus makes, and their names."""
+    names = {"train": f"{path} (training part)", "dev": f"{path} (held-out part)"}
+    block = config["corpora"]["dev"]
+    is_dev = held_out(examples, block["share"], block["seed"])
+    parts = {"train": compress(examples, map(not_, is_dev))}
+    parts["dev"] = compress(examples, is_dev)
+    return {x: summarize(parts[x], task, name) for x, name in names.items()}, names
+
+
+def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
+    """Raise for training data that a task can learn nothing from; return doubts."""
     component = TASKS[task].component
-    is_textcat = component == "textcat"
     if not (data.scores if component == REGRESSOR else data.labels):
         raise SpanftError(
             f"{shown(path)} has no annotations for {task}. Name other data, or another "
             "--pipeline."
         )
-    if is_textcat and data.n_several:
+    if component == "textcat" and data.n_several:
         raise SpanftError(
             f"{shown(path)} has texts with several labels or none ({data.n_several:,}) "
             "and textcat needs exactly one. Use --pipeline textcat_multilabel."
         )
-    if is_textcat and len(data.labels) == 1:
-        raise SpanftError(
-            f"Every training text of {shown(path)} has the label {listed(data.labels)}"
-            "; a classifier needs at least two."
-        )
+    is_table = component != REGRESSOR and data_format(path) == "table"
+    return check_labels(data, path) if is_table else []
 
 
 def _fit_few_steps(

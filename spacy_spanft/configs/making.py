@@ -16,7 +16,7 @@ from ..util.columns import guess_of
 from .adding import CLASSIFIERS, add_spans
 from .encoders import ENCODERS, default_encoder
 from .fitting import fit_to_data
-from .sources import check_table, guess_columns, guess_task, holds_out, set_sources
+from .sources import HELD_OUT, guess_columns, guess_task, set_sources
 from .templates import REGIMES, TASKS, base
 
 _WIDTH = 86
@@ -67,15 +67,13 @@ def config_for_data(
         return Made(config, task, {}, [], [], [])
     columns = guess_columns(train, columns, task)
     detected = [note] if (note := guess_of(columns, typed)) else []
-    doubts = check_table(train, columns)
     if task is None:
         task = guess_task(train, columns, lang)
         detected += [f"Detected from the data: --pipeline {task}"]
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
     data, notes, warnings, changes = fit_to_data(config, task, train, dev)
-    notes, warnings = [*detected, *notes], [*doubts, *warnings]
-    return Made(config, task, data, notes, warnings, changes)
+    return Made(config, task, data, [*detected, *notes], warnings, changes)
 
 
 def task_config(
@@ -147,7 +145,7 @@ def make_config(task: str, *, name: str = "config.cfg", **settings: Any) -> str:
 def config_text(config: Config, task: str, name: str) -> str:
     """Write a config that `task_config` made, as `make_config` does."""
     notes = [TASKS[task].note, "For a GPU, add --gpu-id 0 to the command."]
-    if holds_out(config):
+    if config["corpora"]["train"]["@readers"] == HELD_OUT:
         notes.insert(1, "A fifth of the training data is held out as dev data.")
     command = indent(train_command(config, task, name), "  ")
     lines = [f"{TASKS[task].title}:", "", *command.split("\n"), ""]

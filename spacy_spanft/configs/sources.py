@@ -1,8 +1,7 @@
 """Where a config's data come from, what they hold, and which task they are for."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -10,25 +9,20 @@ from typing import Any, Literal
 import spacy
 from confection import Config
 from spacy.language import Language
+from spacy.training import Example
 from spacy.util import registry
 
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import SEPARATOR
 from ..training.gold import LEARNED, SCORE, DataSummary, has_score
-from ..training.readers.classification import (
-    Columns,
-    is_docbins,
-    labels_of,
-    whole_rows,
-)
+from ..training.readers.classification import is_docbins
 from ..training.readers.entities import CONLL_ENDING, has_offsets
-from ..training.readers.rows import DocBins, rows_from_dataset
+from ..training.readers.rows import DocBins
 from ..util.columns import ANSWERS, SETTINGS, find_columns, has_decimals
-from ..util.tables import read_table
-from .templates import REGRESSOR, TASKS
+from .templates import REGRESSOR, TASKS, base
 
 DOCBINS = "spacy.Corpus.v1"
-_HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
+HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
 _SPLITS = {"train": "train", "dev": "validation"}
 # A name on the hub, perhaps with a configuration: nyu-mll/glue:cola.
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(?::[\w.-]+)?")
@@ -98,7 +92,7 @@ def set_sources(
         if whole["@readers"] == DOCBINS:
             whole["gold_preproc"] = False  # spaCy fills it in only in top-level blocks
         for part in ("train", "dev"):
-            block = {"@readers": _HELD_OUT, "part": part, "share": 0.2, "seed": 0}
+            block = {"@readers": HELD_OUT, "part": part, "share": 0.2, "seed": 0}
             corpora[part] = {**block, "corpus": dict(whole)}
 
 
@@ -137,32 +131,33 @@ def _spans_key(config: Config, task: str) -> dict[str, Any]:
     return {"spans_key": config["components"]["spancat"]["spans_key"]}
 
 
-def summarize(config: Config, task: str, part: str) -> DataSummary:
-    """Read the data of a config once; part is "train" or "dev"."""
+def read_data(config: Config, part: str) -> Iterator[Example]:
+    """Read the data of "train", of which nothing is held out here, or of "dev"."""
     plain = config.interpolate()
-    path = plain["paths"][part] or plain["paths"]["train"]
+    block = plain["corpora"][part]
+    block = block.get("corpus", block)
+    if block["@readers"] == DOCBINS:  # which spaCy has not filled in yet
+        corpus: Any = DocBins(block["path"])
+    else:
+        corpus = registry.resolve({"corpus": block})["corpus"]
+    yield from corpus(tokenizer_of(plain))
+
+
+def summarize(examples: Iterable[Example], task: str, source: str) -> DataSummary:
+    """Return the contents of data for a task; source is their name, for errors."""
     summary = DataSummary()
-    for example in _corpus_of(plain["corpora"][part])(tokenizer_of(plain)):
-        doc = example.reference
-        is_scored = TASKS[task].component == REGRESSOR
-        if is_scored and not has_score(doc):
+    component = TASKS[task].component
+    for doc in (example.reference for example in examples):
+        if component == REGRESSOR and not has_score(doc):
             raise SpanftError(
-                f"{shown(path)} has no scores for {task}, but labels or nothing: each "
-                "text needs doc.cats['score'] and no other label."
+                f"{shown(source)} has no scores for {task}, but labels or nothing: "
+                "each text needs doc.cats['score'] and no other label."
             )
-        labels = [] if is_scored else LEARNED[TASKS[task].component](doc, None)
-        summary.add(doc, list(labels))
+        learned = () if component == REGRESSOR else LEARNED[component](doc, None)
+        summary.add(doc, list(learned))
     if not summary.n_words:
-        raise SpanftError(f"There are no rows in {shown(path)}.")
+        raise SpanftError(f"There are no rows in {shown(source)}.")
     return summary
-
-
-def count_rows(config: Config, most: int) -> int:
-    """Count the rows of the training data, held out or not, up to a number."""
-    plain = config.interpolate()
-    block = plain["corpora"]["train"]
-    corpus = _corpus_of(block.get("corpus", block))
-    return sum(1 for _ in islice(corpus(tokenizer_of(plain)), most))
 
 
 def train_on_all(config: Config) -> None:
@@ -176,22 +171,10 @@ def train_on_all(config: Config) -> None:
     weights |= {metric: 0.0 for metric, weight in weights.items() if weight}
 
 
-def holds_out(config: Config) -> bool:
-    """Whether a part of the training data is held out."""
-    return bool(config["corpora"]["train"]["@readers"] == _HELD_OUT)
-
-
 def tokenizer_of(config: Config) -> Language:
     """Make an empty pipeline with the tokenizer of a config without variables."""
     tokenizer = {k: v for k, v in config["nlp"].items() if k == "tokenizer"}
     return spacy.blank(config["nlp"]["lang"], config={"nlp": tokenizer})
-
-
-def _corpus_of(block: dict[str, Any]) -> Any:
-    """Make a corpus of a block that spaCy has not filled in yet."""
-    if block["@readers"] == DOCBINS:
-        return DocBins(block["path"])
-    return registry.resolve({"corpus": block})["corpus"]
 
 
 def table_columns(config: Mapping[str, Any], part: str = "dev") -> dict[str, str]:
@@ -236,49 +219,20 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
         return _task_of_docs(path, lang)
     if "score" in columns:
         return "text_score"
-    _, _, n_several = _count_labels(path, columns)
-    return "textcat_multilabel" if n_several else "textcat"
+    task = "textcat_multilabel"
+    config = base(task)
+    config["nlp"]["lang"] = lang
+    set_sources(config, task, {"train": path}, columns)
+    summary = summarize(read_data(config, "train"), task, path)
+    return task if summary.n_several else "textcat"
 
 
-def check_table(path: str, columns: Mapping[str, str]) -> list[str]:
-    """Raise for labels of a table that nothing can be learned from; return doubts."""
-    if "label" not in columns or data_format(path) != "table":
-        return []
-    return check_labels(*_count_labels(path, columns), path)
-
-
-def _count_labels(
-    path: str, columns: Mapping[str, str]
-) -> tuple[Counter[str], int, int]:
-    """Count the rows with each label, all rows, and those with several or none."""
-    known: Any = {key: x for key, x in columns.items() if key in Columns._fields}
-    named, source = Columns(**known), shown(path)
-    name, _, configuration = path.partition(":")
-    if is_dataset(path):
-        rows = rows_from_dataset(name, configuration or None)
-        source = f"split 'train' of {name!r}"
-    else:
-        how: Any = {key: columns[key] for key in _HOW if key in columns}
-        rows = read_table(path, **how, broken="keep")
-    labels: Counter[str] = Counter()
-    n_rows = n_several = 0
-    for row in whole_rows(rows, named, source):
-        names = labels_of(row, named.label or "label", named.label_separator)
-        labels.update(names)
-        n_rows += 1
-        n_several += len(names) != 1
-    return labels, n_rows, n_several
-
-
-def check_labels(
-    labels: Counter[str], n_rows: int, n_several: int, path: str, *, fewest: int = 2
-) -> list[str]:
+def check_labels(data: DataSummary, path: str, *, fewest: int = 2) -> list[str]:
     """Raise if all rows have the same label, or each another; return doubts.
 
-    labels (Counter[str]): How many rows have each label.
-    n_several (int): The number of rows with several labels or none.
     fewest (int): The number of rows of which each may not have another label.
     """
+    labels, n_rows = data.labels, len(data.n_words)
     source, doubts = shown(path), []
     joined = {x: match[1] for x in labels if (match := _SEVERAL.search(x))}
     are_most = 2 * sum(labels[x] for x in joined) > n_rows
@@ -303,7 +257,7 @@ def check_labels(
             f"Labels of {source} differ only in case or punctuation: "
             f"{listed(alike[0])}. If they mean the same, write them alike."
         )
-    if n_several or n_rows < 2:
+    if data.n_several or n_rows < 2:
         return doubts
     if len(labels) == 1:
         raise SpanftError(

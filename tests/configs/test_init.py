@@ -28,7 +28,6 @@ from spacy_spanft.configs import (
     tokenizer_of,
 )
 from spacy_spanft.configs.adding import add_spans
-from spacy_spanft.configs.sources import check_table
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ngrams.dictionary import NgramDictionary
 
@@ -351,7 +350,7 @@ def test_spacy_checks_what_is_written(bert):
 )
 def test_labels_that_may_be_meant_otherwise(labels, message):
     write("t.jsonl", texts(12, labels))
-    (doubt,) = check_table("t.jsonl", {"text": "text", "label": "label"})
+    (doubt,) = config_for_data("t.jsonl").warnings
     assert message in doubt
 
 

@@ -34,13 +34,6 @@ def held_out_corpus(
     def read(nlp: Language) -> Iterator[Example]:
         examples = list(corpus(nlp))
         is_held_out = held_out(examples, share, seed)
-        if part == "dev" and not any(is_held_out):
-            n_texts = len({example.reference.text for example in examples})
-            raise SpanftError(
-                "Nothing can be held out: at least two different texts are needed, and "
-                f"the training data has {n_texts:,} ({len(examples):,} rows). Add "
-                "rows, or name dev data (--dev of spanft init)."
-            )
         for example, is_dev in zip(examples, is_held_out, strict=True):
             if is_dev == (part == "dev"):
                 yield example
@@ -64,6 +57,12 @@ def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]
         drawn.update(_draw(distinct, n_rows, share, chance))
     if not drawn:  # each text has another label
         drawn.update(_draw(list(dict.fromkeys(texts)), n_rows, share, chance))
+    if not drawn:
+        raise SpanftError(
+            "Nothing can be held out: at least two different texts are needed, and the "
+            f"training data has {len(n_rows):,} ({len(texts):,} rows). Add rows, or "
+            "name dev data (--dev of spanft init)."
+        )
     return [text in drawn for text in texts]
 
 
