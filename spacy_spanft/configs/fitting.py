@@ -1,5 +1,6 @@
 """Fits a config to its data: epochs, windows, and the range of scores."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import compress
 from math import ceil, floor
@@ -12,7 +13,7 @@ from ..errors import SpanftError, counted, listed, shown
 from ..training.gold import DataSummary
 from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
-from .sources import check_labels, data_format, read_data, summarize, train_on_all
+from .sources import check_labels, data_format, read_data, summarize
 from .templates import REGRESSOR, TASKS
 
 # The components that read [CLS] of the first window.
@@ -42,30 +43,18 @@ def fit_to_data(
 ) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
-    dev (Optional[str]): The dev data; None if it is held out from the training data.
-    RETURNS (tuple[dict, list[str], list[str], list[str]]): The data, what they hold in
-        words, what may spoil a training, and what was set for them.
+    Returns the data, what they hold in words, what may spoil a training, and what was
+    set for them.
     """
     is_text = TASKS[task].component in _OF_TEXTS
-    names = {"train": train, "dev": dev or train}
-    if dev is not None:
-        parts = {part: read_data(config, part) for part in names}
-        data = {part: summarize(parts[part], task, names[part]) for part in names}
-        is_few = len(data["train"].n_words) <= _FEW
-    else:
-        examples = list(read_data(config, "train"))
-        is_few = len(examples) <= _FEW
-        if is_few:
-            train_on_all(config)
-            data = dict.fromkeys(names, summarize(examples, task, train))
-        else:
-            data, names = _summarize_parts(config, task, examples, train)
+    data, names = _read(config, task, train, dev)
+    n_texts = len(data["train"].n_words)
+    is_seen = data["train"] is data["dev"]
+    is_few = is_seen or (dev is not None and n_texts <= _FEW)
     if not any(data["train"].n_words):
         raise SpanftError(f"All texts of {shown(train)} are empty.")
     warnings = _check_labels(data["train"], task, train)
-    is_seen = data["train"] is data["dev"]
     notes = [data[part].describe(names[part]) for part in ("dev",) * is_seen or names]
-    n_texts = len(data["train"].n_words)
     if is_text and n_texts <= _MOST_PROBED:
         config["initialize"]["after_init"]["probe"] = True
         if task not in ("textcat", "textcat_multilabel"):
@@ -115,15 +104,27 @@ def fitting_epochs(config: Config, n_texts: int) -> int:
     return max(epochs, config["training"].get("max_epochs") or _EPOCHS)
 
 
-def _summarize_parts(
-    config: Config, task: str, examples: list[Example], path: str
+def _read(
+    config: Config, task: str, train: str, dev: str | None
 ) -> tuple[dict[str, DataSummary], dict[str, str]]:
-    """Return the contents of the parts that HeldOutCorpus makes, and their names."""
-    names = {"train": f"{path} (training part)", "dev": f"{path} (held-out part)"}
-    block = config["corpora"]["dev"]
-    is_dev = held_out(examples, block["share"], block["seed"])
-    parts = {"train": compress(examples, map(not_, is_dev))}
-    parts["dev"] = compress(examples, is_dev)
+    """Return the contents of "train" and "dev", and their names; few texts are both."""
+    names = {"train": train, "dev": dev or train}
+    parts: dict[str, Iterable[Example]] = {x: read_data(config, x) for x in names}
+    if dev is None:
+        examples = list(parts["train"])
+        if len(examples) <= _FEW:
+            whole = config["corpora"]["train"]["corpus"]
+            config["corpora"] |= {"train": dict(whole), "dev": dict(whole)}
+            # Scores of texts that were trained on choose nothing: the last state wins.
+            weights = config["training"]["score_weights"]
+            weights |= {metric: 0.0 for metric, weight in weights.items() if weight}
+            return dict.fromkeys(names, summarize(examples, task, train)), names
+        names = {"train": f"{train} (training part)", "dev": f"{train} (held-out part)"}
+        block = config["corpora"]["dev"]
+        # As HeldOutCorpus does, but read once.
+        is_dev = held_out(examples, block["share"], block["seed"])
+        parts["train"] = compress(examples, map(not_, is_dev))
+        parts["dev"] = compress(examples, is_dev)
     return {x: summarize(parts[x], task, name) for x, name in names.items()}, names
 
 
@@ -132,8 +133,7 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
     component = TASKS[task].component
     if not (data.scores if component == REGRESSOR else data.labels):
         raise SpanftError(
-            f"{shown(path)} has no annotations for {task}. Name other data, or another "
-            "--pipeline."
+            f"{shown(path)} has no annotations for {task}. Name another --pipeline."
         )
     if component == "textcat" and data.n_several:
         raise SpanftError(
@@ -157,8 +157,7 @@ def _fit_few_steps(
     note += f"of {size} texts"
     if not has_dev:
         note += (
-            ", and holds none out. Its scores are of the texts that it has seen; add "
-            "--dev for others"
+            ", and holds none out: its scores are of seen texts; add --dev for others"
         )
     return f"{note}."
 
