@@ -10,23 +10,14 @@ from typing import TYPE_CHECKING, Any
 from .util import __version__
 
 if TYPE_CHECKING:
-    from .configs.fine_tuning import train
-    from .explanation.explainers import explain, explain_pipe
-    from .ml.pairs import join_pair, join_pairs
-    from .ngrams.dictionary import NgramDictionary, default_dictionary
-    from .ngrams.provenance import Provenance
-
-__all__ = [
-    "NgramDictionary",
-    "Provenance",
-    "__version__",
-    "default_dictionary",
-    "explain",
-    "explain_pipe",
-    "join_pair",
-    "join_pairs",
-    "train",
-]
+    from .configs.fine_tuning import train as train
+    from .explanation.explainers import explain as explain
+    from .explanation.explainers import explain_pipe as explain_pipe
+    from .ml.pairs import join_pair as join_pair
+    from .ml.pairs import join_pairs as join_pairs
+    from .ngrams.dictionary import NgramDictionary as NgramDictionary
+    from .ngrams.dictionary import default_dictionary as default_dictionary
+    from .ngrams.provenance import Provenance as Provenance
 
 _MODULES = {
     "NgramDictionary": "ngrams.dictionary",
@@ -38,6 +29,7 @@ _MODULES = {
     "join_pairs": "ml.pairs",
     "train": "configs.fine_tuning",
 }
+__all__ = ["__version__", *_MODULES]
 
 
 def __getattr__(name: str) -> Any:

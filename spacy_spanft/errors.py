@@ -1,10 +1,11 @@
-"""Errors that a user can fix, and values as their messages show them.
+"""Errors that a user can fix, warnings, and values as their messages show them.
 
 A message stands where it is raised: what was wrong, the value, and what to do. The
 command line prints it alone, without a traceback.
 """
 
 import re
+import warnings
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from itertools import islice
@@ -49,6 +50,11 @@ def check_number(
     """Raise for a setting that is not a number, such as "0.1", or a wrong one."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     check_setting(name, value, is_number and is_right(value), expected)  # type: ignore[arg-type]
+
+
+def warn(message: str) -> None:
+    """Warn of what the user may not have meant."""
+    warnings.warn(message, stacklevel=3)
 
 
 _REPR = Repr()

@@ -6,7 +6,7 @@ here: a command imports what it needs when it runs.
 
 import typer
 
-from ..util._compat import command_line
+from ..util._compat import spacy_cli
 from .convert import convert_cli
 from .dictionaries import build_cli, info_cli, top_cli
 from .experiments import compare_cli, evaluate_cli, experiment_cli
@@ -49,4 +49,4 @@ spanft.command("pretrain", rich_help_panel="More")(pretrain_cli)
 spanft.command("card", rich_help_panel="More")(card_cli)
 spanft.command("push", rich_help_panel="More")(push_cli)
 spanft.add_typer(dictionary, rich_help_panel="Dictionaries")
-command_line().add_typer(spanft)
+spacy_cli().app.add_typer(spanft)

@@ -52,10 +52,7 @@ def convert_cli(
     from ..util.pipelines import blank
 
     if output.suffix != ".spacy":
-        raise SpanftError(
-            f"The output {str(output)!r} does not end in .spacy, and spaCy finds no "
-            "data in files with other endings."
-        )
+        raise SpanftError(f"The output {str(output)!r} does not end in .spacy.")
     check_target(output, [input_path])
     typed = given(text=text, text_pair=text_pair, label=label, score=score)
     columns: dict[str, str] = {}
@@ -81,10 +78,7 @@ def convert_cli(
     if not len(docs):
         raise SpanftError(f"All texts of {input_path!r} are empty.")
     if "label" in columns:
-        n_several = summary.n_several
-        for doubt in check_labels(
-            summary.labels, len(docs), n_several, input_path, fewest=5
-        ):
+        for doubt in check_labels(summary, input_path):
             report(f"⚠ {doubt}")
     write_whole(output, docs.to_bytes())
     report(f"✔ {summary.describe(str(output))}")

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 RankBy = Literal["count", "pmi"]
 _ALIGNS: tuple[Literal["l", "r"], ...] = ("l", "r", "r")
 
-# fmt: off
 By = Annotated[RankBy, Option(help="What the best are ranked by")]
 Dictionary = Annotated[Path, Argument(help="A dictionary file")]
 HowMany = Annotated[int, Option("--k", "-k", min=1, help="How many to show")]
-# fmt: on
 
 
 def build_cli(
@@ -57,10 +55,7 @@ def build_cli(
 
     check_target(output, texts or [])
     if bool(texts) == (dataset is not None):
-        raise SpanftError(
-            "Name either text files ('-' is the standard input), or a dataset with "
-            "--dataset."
-        )
+        raise SpanftError("Name either text files ('-' is the input) or a --dataset.")
     if not quiet:
         report_texts(texts or [], column, errors=errors, encoding=encoding)
     settings: dict[str, Any] = {
@@ -95,10 +90,7 @@ def parse_memory(value: str) -> int:
     """Return the bytes of a number with a unit, such as 2GB."""
     match = re.fullmatch(r"\s*(\d*\.?\d+)\s*([KMGT]?)I?B\s*", value.upper())
     if match is None:
-        raise SpanftError(
-            f"--memory is {value!r}, but it must be a number with a unit, such as "
-            "500MB or 2GB."
-        )
+        raise SpanftError(f"--memory is {value!r}, but it must be like 500MB or 2GB.")
     return int(float(match[1]) * 1024 ** " KMGT".index(match[2] or " "))
 
 

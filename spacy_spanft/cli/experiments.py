@@ -10,7 +10,7 @@ from wasabi.tables import table
 
 from ..errors import ComparisonError, SpanftError, counted, listed
 from ..util import require
-from ..util.files import check_folder, is_there
+from ..util.files import check_folder
 from . import options as opt
 from .util import given, read_overrides, report, report_guess
 
@@ -94,16 +94,14 @@ def report_data(model: str | None, data: str, typed: dict[str, str]) -> None:
     """Check test data before a pipeline is loaded, and print guessed columns."""
     from ..experiments.task_data import check_data, corpus_of
     from ..scale import read_saved
-    from ..util.columns import SETTINGS
 
     check_data(data)
     if model is not None:
         config = read_saved(model).config
         block = corpus_of(config, data, columns=typed) or {}
-        columns = {name: block[name] for name in SETTINGS if block.get(name)}
-        report_guess(columns, typed)
+        report_guess({name: x for name, x in block.items() if x}, typed)
         train = config.get("paths", {}).get("train")
-        if train and is_there(train) and os.path.samefile(train, data):
+        if train and os.path.exists(train) and os.path.samefile(train, data):
             report(f"⚠ {model} was trained on {data}: its scores there are inflated.")
 
 
@@ -112,7 +110,7 @@ def group(arms: list[str]) -> dict[str, list[str]]:
     paths: dict[str, list[str]] = {}
     for arm in arms:
         name, equals, path = arm.partition("=")
-        if not equals or is_there(arm):
+        if not equals or os.path.exists(arm):
             name, path = arm, arm
         if not name.strip() or not path.strip():
             raise ComparisonError(f"{arm!r} names no pipeline. Write ARM=PATH.")

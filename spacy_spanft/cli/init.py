@@ -45,28 +45,25 @@ def init_cli(
     The task and the columns are guessed from the data; texts are classified over the
     spans of a dictionary, or without any (--no-spans, the baseline).
     """
-    from .. import configs
+    from ..configs import encoders, making
     from ..util.pipelines import blank
 
     if no_spans and (dictionary is not None or segmentation is not None):
-        raise SpanftError(
-            "--no-spans makes the baseline, which has no use for --dictionary or "
-            "--segmentation. Leave out either."
-        )
+        raise SpanftError("--no-spans has no use for --dictionary or --segmentation.")
     # Before data are read for minutes.
     _check_files(output, [train, dev], dictionary, force)
     blank(lang)
-    name = transformer or configs.default_encoder(lang, gpu=gpu)
-    configs.check_encoder(name)
-    about = [f"Encoder: {configs.describe_encoder(name)}."]
+    name = transformer or encoders.default_encoder(lang, gpu=gpu)
+    encoders.check_encoder(name)
+    about = [f"Encoder: {encoders.describe_encoder(name)}."]
     if transformer is None and not gpu:
-        larger = configs.default_encoder(lang, gpu=True)
+        larger = encoders.default_encoder(lang, gpu=True)
         about.append(f"It is small, for a CPU; a larger one: --transformer {larger}.")
     columns = given(text=text, text_pair=text_pair, label=label, score=score)
     columns |= given(label_separator=label_separator, encoding=encoding)
     columns |= {"incomplete": incomplete} if incomplete != "error" else {}
     columns |= {"errors": errors} if errors != "strict" else {}
-    made = configs.config_for_data(
+    made = making.config_for_data(
         train,
         dev,
         task=pipeline,
@@ -81,7 +78,7 @@ def init_cli(
     )
     for note in (*made.notes, " ".join([*about, *made.changes])):
         report(f"ℹ {note}")
-    lacks = configs.lacks_dictionary(made.task, lang, dictionary, segmentation)
+    lacks = making.lacks_dictionary(made.task, lang, dictionary, segmentation)
     if lacks and not no_spans:
         report(
             f"ℹ Spans are left out: there is no dictionary of the language {lang!r}. "
@@ -90,10 +87,10 @@ def init_cli(
     for warning in made.warnings:
         report(f"⚠ {warning}")
     file = "config.cfg" if output == "-" else output
-    command = indent(configs.train_command(made.config, made.task, file), "  ")
+    command = indent(making.train_command(made.config, made.task, file), "  ")
     next_step = f"Train it with (for a GPU, add --gpu-id 0):\n{command}"
-    _write(output, configs.config_text(made.config, made.task, file), next_step)
-    if train is not None and not gpu and configs.is_here(name):
+    _write(output, making.config_text(made.config, made.task, file), next_step)
+    if train is not None and not gpu and encoders.is_here(name):
         from ..configs.timing import duration, training_seconds
 
         if seconds := training_seconds(made):

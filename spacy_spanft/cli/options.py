@@ -5,15 +5,17 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-OnBadBytes = Literal["strict", "replace"]
+from ..util.text_files import ErrorHandling
+
 Segmentation = Literal["spans", "none"]
 EngineName = Literal["local", "ray"]
 
 # fmt: off
 Address = Annotated[str | None, Option(help="The Ray cluster (HOST:PORT); default: start one here")]  # noqa: E501
-BadBytes = Annotated[OnBadBytes, Option("--errors", help="How to handle invalid UTF-8")]
+BadBytes = Annotated[ErrorHandling, Option("--errors", help="How to handle invalid UTF-8")]  # noqa: E501
 Encoding = Annotated[str, Option("--encoding", help="The encoding of the input, such as latin-1")]  # noqa: E501
 Code = Annotated[Path | None, Option("--code", "-c", help="A Python file with registered functions that are needed")]  # noqa: E501
+Component = Annotated[str | None, Option("--component", "-c", help="The component. Default: the first text classifier over spans, or else the first bilou_ner or spancat")]  # noqa: E501
 ConfigOutput = Annotated[str, Argument(help="The config to write; '-' for standard output")]  # noqa: E501
 Column = Annotated[str | None, Option("--column", "--text", help="The column of a table or dataset that holds the text")]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-gram dictionary; default: the built-in English one")]  # noqa: E501

@@ -2,22 +2,21 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from ..errors import counted
+from ..util.tables import Format
 from . import options as opt
 from .util import given, report, report_guess
-
-InputFormat = Literal["parquet", "jsonl", "csv", "tsv", "txt"]
 
 
 def predict_cli(
     model: opt.Model,
     input_path: Annotated[str, Argument(help="Texts to annotate: .parquet, .jsonl, .csv, .tsv, or .txt with one text per line; all but Parquet can be compressed (.gz, .bz2, .zst)")],  # noqa: E501
     output: Annotated[Path, Argument(help="The file to write: .csv, .jsonl or .parquet")],  # noqa: E501
-    format: Annotated[InputFormat | None, Option("--format", "-f", help="Format of the input, if its file name does not tell")] = None,  # noqa: E501
+    format: Annotated[Format | None, Option("--format", "-f", help="Format of the input, if its file name does not tell")] = None,  # noqa: E501
     text: opt.Text = None,
     text_pair: opt.TextPair = None,
     separator: opt.Separator = None,
@@ -37,7 +36,8 @@ def predict_cli(
     Rerun the command to resume it.
     """
     from ..experiments.running import read_gpus
-    from ..scale import Parts, find_source, predict
+    from ..scale.parts import Parts
+    from ..scale.prediction import find_source, predict
 
     gpu_ids, typed = read_gpus(gpu_id), given(text=text, text_pair=text_pair)
     how: Any = {"errors": errors, "encoding": encoding, "separator": separator}
@@ -46,9 +46,7 @@ def predict_cli(
     if not quiet:
         report_guess(given(text=source.text, text_pair=source.text_pair), typed)
     if source.prefix != prefix and not quiet:
-        report(
-            f"ℹ The input has columns such as label: ours begin with {source.prefix}"
-        )
+        report(f"ℹ The input has such columns: ours begin with {source.prefix}")
     try:
         predicted = predict(
             model,

@@ -16,7 +16,6 @@ from . import options as opt
 from .util import given, report, report_guess
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import Doc
 
     from ..explanation import Explanation, Phrase
@@ -26,18 +25,12 @@ _KEY = "ngrams"  # in doc.spans
 # spaCy's own limit is there for parsers, which need much memory.
 _LONGEST_TEXT = 100_000_000
 Segmenter = Literal["ngrams", "random", "entities", "phrases"]
-_NLTK = "spacy-spanft.NltkChunkSegmenter.v1"
-# The block of each segmenter in a config.
-_SEGMENTERS: dict[Segmenter, dict[str, Any]] = {
-    "ngrams": {"@segmenters": "spacy-spanft.NgramSegmenter.v1"},
-    "random": {"@segmenters": "spacy-spanft.RandomSegmenter.v1"},
-    "entities": {"@segmenters": _NLTK, "chunker": "entities"},
-    "phrases": {"@segmenters": _NLTK, "chunker": "phrases"},
+_SEGMENTERS: dict[Segmenter, str] = {
+    "ngrams": "spacy-spanft.NgramSegmenter.v1",
+    "random": "spacy-spanft.RandomSegmenter.v1",
+    "entities": "spacy-spanft.NltkChunkSegmenter.v1",
+    "phrases": "spacy-spanft.NltkChunkSegmenter.v1",
 }
-
-# fmt: off
-Component = Annotated[str | None, Option("--component", "-c", help="The component. Default: the first text classifier over spans, or else the first bilou_ner or spancat")]  # noqa: E501
-# fmt: on
 
 
 def segment_cli(
@@ -53,20 +46,18 @@ def segment_cli(
     jsonl: opt.Jsonl = False,
 ) -> None:  # fmt: skip
     """Segment texts into spans, and show them."""
-    from ..util.files import check_page
     from ..util.pipelines import blank
 
-    if html is not None:
-        check_page(html, [file] if file else [])
     if dictionary and segmenter != "ngrams":
-        raise SpanftError(
-            "--dictionary is for the n-gram segmenter. Remove it, or use "
-            "--segmenter ngrams."
-        )
-    read = _read_texts(texts, file, errors, encoding, given(text=text))
+        raise SpanftError("--dictionary is for the n-gram segmenter. Leave it out.")
+    how = {"errors": errors, "encoding": encoding}
+    read = _read_texts(texts, file, html, given(text=text), **how)
     nlp = blank(lang)
     nlp.max_length = _LONGEST_TEXT
-    config = {"segmenter": _SEGMENTERS[segmenter], "spans_key": _KEY}
+    block = {"@segmenters": _SEGMENTERS[segmenter]}
+    if segmenter in ("entities", "phrases"):
+        block["chunker"] = segmenter
+    config = {"segmenter": block, "spans_key": _KEY}
     component: Any = nlp.add_pipe("span_segmenter", config=config)
     if dictionary is not None:
         component.initialize(nlp=nlp, dictionary=dictionary)
@@ -81,7 +72,7 @@ def explain_cli(
     text_pair: opt.TextPair = None,
     label: Annotated[str | None, Option("--label", "-l", help="The label to explain, instead of the predicted ones")] = None,  # noqa: E501
     against: Annotated[str | None, Option("--against", "-a", help="The label to compare it with, instead of the second best")] = None,  # noqa: E501
-    component: Component = None,
+    component: opt.Component = None,
     gpu_id: opt.GpuId = -1,
     errors: opt.BadBytes = "strict",
     encoding: opt.Encoding = "utf-8",
@@ -93,15 +84,12 @@ def explain_cli(
     A label's, entity's or span's score is a sum of what each part adds.
     """
     from ..explanation.display import to_html, to_json, to_terminal
-    from ..util.files import check_page
-    from ..util.pipelines import load
 
-    if html is not None:
-        check_page(html, [file] if file else [])
     typed = given(text=text, text_pair=text_pair)
-    read = _read_texts(texts, file, errors, encoding, typed, model)
+    how = {"errors": errors, "encoding": encoding}
+    read = _read_texts(texts, file, html, typed, model, **how)
     report(f"ℹ Loading {model}")
-    explained = _explained(load(model, gpu_id), read, component)
+    explained = _explained(model, gpu_id, read, component)
     _show(
         ((text, text.reasons(label, against)) for text in explained),
         html,
@@ -121,7 +109,7 @@ def phrases_cli(
     label: Annotated[str | None, Option("--label", "-l", help="Only the phrases of this label")] = None,  # noqa: E501
     number: Annotated[int, Option("--number", "-n", min=1, help="The number of phrases to list for each label")] = 10,  # noqa: E501
     min_count: Annotated[int, Option("--min-count", "-m", min=1, help="Leave out phrases that occur less often")] = 3,  # noqa: E501
-    component: Component = None,
+    component: opt.Component = None,
     gpu_id: opt.GpuId = -1,
     errors: opt.BadBytes = "strict",
     encoding: opt.Encoding = "utf-8",
@@ -129,11 +117,11 @@ def phrases_cli(
 ) -> None:  # fmt: skip
     """List the phrases that speak most for each label."""
     from ..explanation import phrases
-    from ..util.pipelines import load
 
     typed = given(text=text, text_pair=text_pair)
-    read = _read_texts(texts, file, errors, encoding, typed, model)
-    explained = _explained(load(model, gpu_id), read, component)
+    how = {"errors": errors, "encoding": encoding}
+    read = _read_texts(texts, file, None, typed, model, **how)
+    explained = _explained(model, gpu_id, read, component)
     first = next(explained)
     if label not in (None, *first.labels):  # before all texts are explained
         raise SpanftError(
@@ -149,18 +137,16 @@ def phrases_cli(
 
 
 def _explained(
-    nlp: "Language", texts: Iterable[str], component: str | None
+    model: str, gpu_id: int, texts: Iterable[str], component: str | None
 ) -> "Iterator[Explanation]":
     """Explain texts, and raise for one that the pipeline would refuse."""
     from ..explanation import explain_pipe
     from ..training.readers.rows import check_length
+    from ..util.pipelines import load
 
-    def short() -> Iterator[str]:
-        for text in texts:
-            check_length(nlp, text, f"The text {shown(text)}")
-            yield text
-
-    return explain_pipe(nlp, short(), component=component)
+    nlp = load(model, gpu_id)
+    short = (check_length(nlp, text, f"The text {shown(text)}") for text in texts)
+    return explain_pipe(nlp, short, component=component)
 
 
 def _table(label: str, best: "list[Phrase]", min_count: int) -> str:
@@ -179,10 +165,7 @@ def _show(
     to_json: Callable[[T], str],
     to_html: Callable[[list[T]], str],
 ) -> None:
-    """Print results one by one, and write a page of all of them if there is to be one.
-
-    With a page, only JSON is printed.
-    """
+    """Print results one by one; if there is to be a page, JSON alone."""
     from ..util.files import write_whole
 
     on_page = []
@@ -201,18 +184,21 @@ def _show(
 def _read_texts(
     texts: list[str] | None,
     file: str | None,
-    errors: opt.OnBadBytes,
-    encoding: str,
+    page: Path | None,
     typed: dict[str, str],
     model: str | None = None,
+    **how: Any,
 ) -> Iterator[str]:
-    """Read texts from the command line, a table, a text file, or standard input.
-
-    model (Optional[str]): The pipeline that the texts are for.
-    """
+    """Read texts from arguments, a table, a text file, or standard input."""
+    from ..util.files import check_target
     from ..util.tables import format_of
     from ..util.text_files import lines_of
 
+    if page is not None:
+        check_target(page, [file])
+        if page.is_file() and page.suffix.lower() not in (".html", ".htm"):
+            name = shown(str(page))
+            raise SpanftError(f"{name} is not .html: it is not overwritten by a page.")
     if texts and file:
         raise SpanftError("Pass texts or --file, not both.")
     is_table = file is not None and format_of(file) is not None
@@ -224,10 +210,10 @@ def _read_texts(
             raise SpanftError(f"{shown(texts[0])} is a file. Name it with --file.")
         return iter(texts)
     if file is not None and is_table:
-        lines = _texts_of_table(file, typed, model, errors=errors, encoding=encoding)
+        lines = _texts_of_table(file, typed, model, **how)
     else:
         is_silent = file is None and sys.stdin.isatty()
-        read = () if is_silent else lines_of(file or "-", errors, encoding)
+        read = () if is_silent else lines_of(file or "-", **how)
         lines = (line.rstrip("\r\n") for line in read if line.strip())
     first = next(lines, None)
     if first is None:
@@ -242,8 +228,9 @@ def _texts_of_table(
     path: str, typed: dict[str, Any], model: str | None, **how: Any
 ) -> Iterator[str]:
     """Yield the texts of a table that are not empty, or a pipeline's pairs."""
-    from ..ml.pairs import SEPARATOR, join_pair
-    from ..scale import find_source
+    from ..ml.pairs import SEPARATOR
+    from ..scale.prediction import find_source
+    from ..training.readers.rows import text_of
     from ..util.columns import find_columns
     from ..util.tables import read_table
 
@@ -255,15 +242,10 @@ def _texts_of_table(
         separator = source.separator
     report_guess(columns, typed)
     for row in read_table(path, **how):
-        cells: list[Any] = [row.cells.get(name) for name in columns.values()]
-        if not all(isinstance(cell, str) for cell in cells):
-            raise SpanftError(
-                f"{row.place} of {path!r} has {listed(cells)} in {listed(columns)}, "
-                "which is not a text."
-            )
-        if any(map(str.strip, cells)):
-            first, *second = cells
-            yield join_pair(first, second[0], separator) if second else first
+        pair = columns["text"], columns.get("text_pair")
+        text = text_of(row.of(shown(path)), *pair, separator)
+        if text.strip() not in ("", separator):
+            yield text
 
 
 def in_brackets(doc: "Doc") -> str:
@@ -289,16 +271,11 @@ def on_page(docs: "Sequence[Doc]") -> str:
     """Return a page with the spans, labeled by the chunker, or with their lengths."""
     from ..explanation.display import marked_page
 
-    blocks = [{"text": doc.text, "marks": _marks(doc)} for doc in docs]
+    blocks: list[dict[str, Any]] = []
+    for doc in docs:
+        marks = [
+            {"start": x.start_char, "end": x.end_char, "label": x.label_ or str(len(x))}
+            for x in doc.spans[_KEY]
+        ]
+        blocks.append({"text": doc.text, "marks": marks})
     return marked_page("Spans", blocks)
-
-
-def _marks(doc: "Doc") -> list[dict[str, Any]]:
-    return [
-        {
-            "start": span.start_char,
-            "end": span.end_char,
-            "label": span.label_ or str(len(span)),
-        }
-        for span in doc.spans[_KEY]
-    ]

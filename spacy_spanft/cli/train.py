@@ -29,22 +29,17 @@ def train_cli(
     """
     from ..configs.templates import change, read_config
     from ..training.parallel import train_in_group
-    from ..util._compat import import_code
-    from ..util.files import check_folder, check_source
+    from ..util._compat import spacy_cli
+    from ..util.files import check_folder
 
     if gpu_id > 0:
-        raise SpanftError(
-            f"--gpu-id is {gpu_id}, but each process has the GPU of its own number. "
-            "Use --gpu-id 0, and CUDA_VISIBLE_DEVICES to choose GPUs."
-        )
-    for path in (config_path, *([code] if code is not None else [])):
-        check_source(path)
+        raise SpanftError("--gpu-id must be 0: choose GPUs by CUDA_VISIBLE_DEVICES.")
     if output is not None:
         check_folder(output)
     config = read_config(config_path)
     for name, value in read_overrides(ctx.args).items():
         change(config, name, value, "The command line")
-    import_code(code)
+    spacy_cli().import_code(code)
     train_in_group(config, output, on_gpus=gpu_id >= 0)
 
 

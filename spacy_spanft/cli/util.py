@@ -47,11 +47,7 @@ class CommandGroup(TyperGroup):
 
 @contextmanager
 def short_errors() -> Iterator[None]:
-    """Print errors that the user can fix, and warnings, in one line each.
-
-    SIGTERM, which batch systems and `kill` send, ends a command like Ctrl-C: in order,
-    and with one line.
-    """
+    """Print errors that the user can fix, warnings and a stop in one line each."""
     with _signals() as received, _short_warnings():
         try:
             yield
@@ -72,7 +68,7 @@ def short_errors() -> Iterator[None]:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt for Ctrl-C and SIGTERM, and collect what was received.
+    """Raise KeyboardInterrupt for Ctrl-C and for SIGTERM, which batch systems send.
 
     A signal that the user handles, or ignores as `nohup` does, stays as it is.
     """
@@ -131,10 +127,7 @@ def _fail(message: str, code: int = 1) -> NoReturn:
 
 
 def report(message: str) -> None:
-    """Print a message to the standard error, without characters that move the cursor.
-
-    message (str): The message, which may have several lines.
-    """
+    """Print to the standard error, without characters that move the cursor."""
     print(visible(message, keep="\n"), file=sys.stderr)
 
 
@@ -165,10 +158,10 @@ def read_overrides(args: list[str]) -> dict[str, Any]:
     """Read settings of a config, such as --training.dropout 0.2, as `spacy train`."""
     from click import ClickException
 
-    from ..util._compat import parse_overrides
+    from ..util._compat import spacy_cli
 
     try:
-        return parse_overrides(args)
+        return dict(spacy_cli().parse_config_overrides(args))
     except ClickException as error:
         reason = error.format_message()
         raise SpanftError(f"This is not a setting of a config: {reason}") from error

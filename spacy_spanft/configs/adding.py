@@ -1,7 +1,8 @@
 """Adds spans or windows, and the segmenter, to components of any config."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from ..errors import SpanftError
 from ..pipeline.span_segmenter import DEFAULT_SEGMENTER, DEFAULT_SPANS_KEY
 from ..util import SEGMENTER, SPAN_BLOCKS
 from .encoders import Block, model_of, put_encoder
-from .templates import CURATED, LISTENERS, check_blocks, interpolated
+from .templates import CURATED, LISTENERS, interpolated
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
@@ -58,7 +59,7 @@ def add_spans(
     transformer (Optional[str]): The name or folder of an encoder for all components;
         None keeps the transformer or tok2vec that the config has.
     """
-    check_blocks(interpolated(config))
+    _check_blocks(interpolated(config))
     config = config.copy()
     changes = [] if transformer is None else put_encoder(config, transformer)
     plain = interpolated(config)
@@ -96,25 +97,34 @@ def add_spans(
     return Added(config, changes)
 
 
+def _check_blocks(plain: Config) -> None:
+    """Raise for a component that has no block."""
+    for name in plain.get("nlp", {}).get("pipeline", []):
+        block = plain.get("components", {}).get(name)
+        if not (isinstance(block, dict) and isinstance(block.get("model", {}), dict)):
+            raise SpanftError(
+                f"[nlp] pipeline names {name!r}, but [components.{name}] is missing or "
+                "is not a block of settings. Add it, or remove it from the pipeline."
+            )
+
+
 def _heads_of(names: Sequence[str], plain: Config, *, may_be_none: bool) -> list[str]:
     """Return the named components, or the usual ones, in the order of the pipeline."""
-    pipeline = list(plain.get("nlp", {}).get("pipeline", []))
+    pipeline = plain.get("nlp", {}).get("pipeline", [])
     blocks = plain.get("components", {})
     for name in names:
         if name not in pipeline:
             there = ", ".join(pipeline)
             raise SpanftError(f"There is no {name!r} in [nlp] pipeline: {there}.")
     factories = (*CLASSIFIERS, *_TOKEN_HEADS)
+    heads = [n for n in pipeline if blocks[n].get("factory") in factories]
     if names:
         heads = [n for n in pipeline if n in names and _takes_spans(blocks[n])]
-    else:
-        heads = [n for n in pipeline if blocks[n].get("factory") in factories]
     if len(heads) < max(0 if may_be_none else 1, len(names)):
         raise SpanftError(
             f"Not all of these can use spans: {', '.join(names or pipeline) or 'none'}."
-            f" It takes a component of {', '.join(factories)}, or, named by "
-            "--component, another with a tok2vec; its block must have a factory, not a "
-            "source."
+            f" Those of {', '.join(factories)} can, and others with a tok2vec that "
+            "--component names, if their block has a factory, not a source."
         )
     return heads
 
@@ -133,11 +143,6 @@ def _span_block(component: Block) -> Block | None:
     model = component.get("model", {})
     blocks = (model, model.get("tok2vec", {}))
     return next((b for b in blocks if b.get("@architectures") in SPAN_BLOCKS), None)
-
-
-def _first_of(pipeline: list[str], blocks: Block, *factories: str) -> str | None:
-    """Return the first component that one of the factories makes."""
-    return next((n for n in pipeline if blocks[n].get("factory") in factories), None)
 
 
 def _can_change(component: Block, segmentation: str | None) -> bool:
@@ -159,13 +164,34 @@ def _change(config: Config, plain: Config, name: str, settings: Block) -> str:
     if _is_classifier(known):
         model = component.get("model", {})
         before = model.get("@architectures", "spaCy's default")
-        tok2vec = model.get("tok2vec") or _listener(name, plain)
-        exclusive = CLASSIFIERS[known["factory"]]
-        new = _span_model(tok2vec, settings, exclusive)
-        component["model"] = {**new, **_kept(model)}
+        kept = {}
+        if before == CLS_TEXTCAT:  # whose default is another summary
+            kept = {"summary": "cls", **{n: model[n] for n in _OF_TEXTS if n in model}}
+        component["model"] = {
+            "@architectures": SPAN_TEXTCAT,
+            "exclusive_classes": CLASSIFIERS[known["factory"]],
+            **settings,
+            "use_cls": True,
+            "summary": "mean",
+            "dropout": 0.1,
+            "span_pooling": dict(_POOLING),
+            "doc_pooling": dict(_POOLING),
+            "tok2vec": model.get("tok2vec") or _listener(name, plain),
+            **kept,
+        }
         return f"{before} became {SPAN_TEXTCAT}{windows}"
     model = component.setdefault("model", model_of(known))
-    model["tok2vec"] = _span_tok2vec(model["tok2vec"], settings)
+    inner = model["tok2vec"]
+    pooling = inner.get("pooling", {"@architectures": FIRST_POOLING})
+    model["tok2vec"] = {
+        "@architectures": SPAN_TOK2VEC,
+        **settings,
+        "kernel_size": 3,
+        "keep_tokens": True,
+        # Each token keeps the pooling of its wordpieces.
+        "token_pooling": deepcopy(pooling),
+        "tok2vec": inner,
+    }
     return f"its tok2vec was put into {SPAN_TOK2VEC}{windows}"
 
 
@@ -174,11 +200,16 @@ def _add_segmenter(
 ) -> tuple[str, list[str]]:
     """Put a segmenter before the first head that needs it, if there is none yet."""
     pipeline, blocks = list(plain["nlp"]["pipeline"]), plain["components"]
-    known = _first_of(pipeline, blocks, SEGMENTER)
-    name = known or _unused_name(SEGMENTER, blocks)
+    known = next((n for n in pipeline if blocks[n].get("factory") == SEGMENTER), None)
+    names = chain([SEGMENTER], (f"{SEGMENTER}_{i}" for i in count(2)))
+    name = known or next(free for free in names if free not in blocks)
     changes = []
     if known is None:
-        config["components"][name] = _segmenter_block(plain)
+        block: Block = {"factory": SEGMENTER, "spans_key": DEFAULT_SPANS_KEY}
+        block["segmenter"] = dict(DEFAULT_SEGMENTER)
+        if plain["nlp"].get("tokenizer", {}).get("@tokenizers") == PAIR_TOKENIZER:
+            block["separator"] = "${nlp.tokenizer.separator}"
+        config["components"][name] = block
         changes.append(f"{name}: put before {head}.")
     elif pipeline.index(name) > pipeline.index(head):
         pipeline.remove(name)
@@ -202,66 +233,18 @@ def _add_segmenter(
     return name, changes
 
 
-def _segmenter_block(plain: Config) -> Block:
-    block: Block = {"factory": SEGMENTER, "spans_key": DEFAULT_SPANS_KEY}
-    block["segmenter"] = dict(DEFAULT_SEGMENTER)
-    if plain["nlp"].get("tokenizer", {}).get("@tokenizers") == PAIR_TOKENIZER:
-        block["separator"] = "${nlp.tokenizer.separator}"
-    return block
-
-
-def _unused_name(name: str, taken: Iterable[str]) -> str:
-    names = [name, *(f"{name}_{i}" for i in range(2, len([*taken]) + 3))]
-    return next(free for free in names if free not in taken)
-
-
 def _listener(name: str, plain: Config) -> Block:
     """Make a listener to the encoder before a classifier that has no tok2vec."""
     pipeline, blocks = plain["nlp"]["pipeline"], plain["components"]
-    encoder = _first_of(pipeline[: pipeline.index(name)], blocks, *LISTENERS)
+    before = pipeline[: pipeline.index(name)]
+    encoder = next((n for n in before if blocks[n].get("factory") in LISTENERS), None)
     if encoder is None:
         raise SpanftError(
-            f"The model of {name!r} has no tok2vec, and no transformer precedes it in "
-            "[nlp] pipeline, so there are no vectors to pool. Add one, for example by "
-            "--transformer NAME; sourced components are not inspected."
+            f"The model of {name!r} has no tok2vec, and no transformer is before it: "
+            "there are no vectors to pool. Add one by --transformer NAME."
         )
     factory = blocks[encoder]["factory"]
     block = {"@architectures": LISTENERS[factory], **deepcopy(_LISTENER)}
     if factory == CURATED:  # its listeners need its width
         block["width"] = f"${{components.{encoder}.model.hidden_width}}"
     return {**block, "upstream": encoder}
-
-
-def _span_model(tok2vec: Block, settings: Block, exclusive: bool) -> Block:
-    return {
-        "@architectures": SPAN_TEXTCAT,
-        "exclusive_classes": exclusive,
-        **settings,
-        "use_cls": True,
-        "summary": "mean",
-        "dropout": 0.1,
-        "span_pooling": dict(_POOLING),
-        "doc_pooling": dict(_POOLING),
-        "tok2vec": tok2vec,
-    }
-
-
-def _kept(model: Block) -> Block:
-    """Return the settings of our own baseline that mean the same over spans."""
-    if model.get("@architectures") != CLS_TEXTCAT:
-        return {}
-    # A summary that is not set is that architecture's default.
-    return {"summary": "cls", **{n: model[n] for n in _OF_TEXTS if n in model}}
-
-
-def _span_tok2vec(tok2vec: Block, settings: Block) -> Block:
-    # Each token keeps the pooling of its wordpieces.
-    pooling = tok2vec.get("pooling", {"@architectures": FIRST_POOLING})
-    return {
-        "@architectures": SPAN_TOK2VEC,
-        **settings,
-        "kernel_size": 3,
-        "keep_tokens": True,
-        "token_pooling": deepcopy(pooling),
-        "tok2vec": tok2vec,
-    }

@@ -1,7 +1,6 @@
 """The encoder of a config: which one it is, and how components listen to it."""
 
 import re
-from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from textwrap import shorten
@@ -13,12 +12,12 @@ from spacy.util import registry
 
 from ..errors import SpanftError, shown
 from ..ml.encoder.safety import SAFE
-from ..util import require
 from .templates import LISTENERS, base, interpolated
 
 ENGLISH = "bert-base-uncased"  # the paper's
 _SMALL = "sentence-transformers/all-MiniLM-L6-v2"
 _SMALL_MULTILINGUAL = "intfloat/multilingual-e5-small"
+ENCODERS = ("spanft", "spacy-transformers")
 _FACTORY = "spanft_encoder"
 _ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
 _POOLING = {"@layers": "reduce_mean.v1"}
@@ -29,7 +28,6 @@ _PARTS = {
     "file of weights": r".*\.(safetensors|bin|index\.json)",
     "tokenizer": r"(tokenizer|vocab).*|.*\.model",
 }
-_LISTS = ("annotating_components", "frozen_components")
 
 Block = dict[str, Any]
 
@@ -67,19 +65,24 @@ def describe_encoder(name: str) -> str:
 
     Nothing is downloaded; the hub is asked for the size of an encoder that is not here.
     """
+    from huggingface_hub import model_info
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
+    source, size = "from the Hugging Face hub", 0
     try:
         if is_here(name):
             source = "a folder" if Path(name).is_dir() else "in the cache"
             size = _count_parameters(name)
-        else:
-            source, size = "from the Hugging Face hub", _ask_hub(name)
+        elif tensors := model_info(name, timeout=5).safetensors:
+            size = tensors.total
     except (HFValidationError, RepositoryNotFoundError) as error:
         raise SpanftError(
-            f"The encoder {shown(name)} is neither a folder nor a public model of the "
-            "Hugging Face hub. Is it misspelled?"
+            f"The encoder {shown(name)} is neither a folder nor a model of the hub."
         ) from error
+    except SpanftError:
+        raise
+    except Exception:  # no network, which has other errors in other versions of the hub
+        size = 0
     millions = f"{size / 1e6:,.1f} million parameters, " if size else ""
     return f"{name} ({millions}{source})"
 
@@ -108,28 +111,11 @@ def _count_parameters(name: str) -> int:
     return sum(parameter.numel() for parameter in module.parameters())
 
 
-def _ask_hub(name: str) -> int:
-    """Ask the hub for the parameters of an encoder; 0 if there is no answer."""
-    from huggingface_hub import model_info
-    from huggingface_hub.errors import RepositoryNotFoundError
-
-    try:
-        tensors = model_info(name, timeout=5).safetensors
-    except RepositoryNotFoundError:
-        raise
-    except Exception:  # no network, which has other errors in other versions of the hub
-        return 0
-    return tensors.total if tensors else 0
-
-
 def put_encoder(config: Config, name: str) -> list[str]:
     """Let all components that embed tokens listen to the built-in encoder.
 
-    It replaces the transformer or tok2vec of the config, if there is one.
-
-    config (Config): The config, which is changed.
-    name (str): The encoder's name on the hub, or its folder.
-    RETURNS (list[str]): A sentence for each change.
+    It replaces the transformer or tok2vec of the config, if there is one. Returns a
+    sentence for each change.
     """
     plain = interpolated(config)
     blocks, known = config["components"], plain["components"]
@@ -155,7 +141,7 @@ def put_encoder(config: Config, name: str) -> list[str]:
     block = {"factory": _FACTORY, "model": model}
     config["components"] = {new: block, **others}
     config["nlp"]["pipeline"] = [new if n == old else n for n in pipeline]
-    for key in _LISTS:
+    for key in ("annotating_components", "frozen_components"):
         if old in (names := training.get(key) or ()):
             training[key] = [new if n == old else n for n in names]
     instead = f" in the place of {old}" if old != new else ""
@@ -207,25 +193,3 @@ def _train_as_encoder(config: Config) -> list[str]:
         paths["vectors"] = None
         changes.append("[paths] vectors: null, as nothing reads them now.")
     return changes
-
-
-def _spanft(config: Config) -> None:
-    """Put the built-in encoder in the place of the transformer, under its name."""
-    put_encoder(config, "${paths.transformer}")
-
-
-def _spacy_transformers(config: Config) -> None:
-    """Leave the base as it is, unless it takes pairs."""
-    if "separator" in config["components"]["transformer"]["model"]:
-        raise SpanftError(
-            "--encoder spacy-transformers cannot encode pairs of texts. Leave it out: "
-            "spanft_encoder can."
-        )
-    require("--encoder spacy-transformers", "spacy-transformers")
-
-
-# By the names of --encoder: what changes a config of `base`.
-ENCODERS: dict[str, Callable[[Config], None]] = {
-    "spanft": _spanft,
-    "spacy-transformers": _spacy_transformers,
-}

@@ -2,9 +2,7 @@
 
 import json
 import sys
-import warnings
 from collections.abc import Iterable, Mapping
-from inspect import signature
 from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,11 +14,11 @@ from spacy.language import Language
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as run_training
 
-from ..errors import SpanftError, meant, shown
+from ..errors import SpanftError, shown, warn
 from ..util.files import write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
-from .making import config_for_data, config_text, task_config
+from .making import config_for_data, config_text
 from .templates import change
 
 Row: TypeAlias = Mapping[str, Any] | tuple[str, Any]
@@ -55,27 +53,18 @@ def train(
     gpu_id (int): The GPU; -1 is the CPU.
     **settings: What else `task_config` takes, such as lang or dictionary, and task.
     """
-    known = {"task", *signature(task_config).parameters} - {"gpu", "files"}
-    if unknown := settings.keys() - known:
-        name = unknown.pop()
-        hint = meant(name, [*known, *signature(train).parameters])
-        raise TypeError(f"train() got an unexpected argument {name!r}.{hint}")
     select_gpu(gpu_id)
     if transformer is not None:
         check_encoder(str(transformer))
         settings["transformer"] = str(transformer)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output)
-        files = {"data": folder / "rows/train.jsonl", "dev": folder / "rows/dev.jsonl"}
-        train_file = _file_of(data, files["data"])
-        dev_file = None if dev is None else _file_of(dev, files["dev"])
+        train_file = _file_of(data, folder / "rows/train.jsonl")
+        dev_file = None if dev is None else _file_of(dev, folder / "rows/dev.jsonl")
         settings |= {"spans": spans, "gpu": gpu_id != CPU}
-        try:
-            made = config_for_data(train_file, dev_file, **settings)
-        except SpanftError as error:
-            raise SpanftError(_by_argument(str(error), files)) from error
+        made = config_for_data(train_file, dev_file, **settings)
         for warning in made.warnings:
-            warnings.warn(_by_argument(warning, files), stacklevel=2)
+            warn(warning)
         text = config_text(made.config, made.task, "config.cfg")
         config = Config().from_str(text, interpolate=False)
         for path, value in (overrides or {}).items():
@@ -86,13 +75,6 @@ def train(
         streams: Any = {"stdout": sys.stdout, "stderr": sys.stderr}
         run_training(nlp, folder, use_gpu=gpu_id, **streams)
         return spacy.load(folder / "model-best")
-
-
-def _by_argument(message: str, files: Mapping[str, Path]) -> str:
-    """Return a message with the names of arguments for the files of their rows."""
-    for name, path in files.items():
-        message = message.replace(shown(str(path)), name).replace(str(path), name)
-    return message
 
 
 def _file_of(data: Data, path: Path) -> str:
@@ -110,7 +92,6 @@ def _cells(row: Any) -> dict[str, Any]:
     if isinstance(row, tuple | list) and len(row) == 2:
         return {"text": row[0], "label": row[1]}
     raise SpanftError(
-        f"A row is {shown(row)}, but must be a dict such as {{'text': 'good', 'label': "
-        "'x'}, or a pair of a text and its label. Of a DataFrame, pass "
-        'frame.to_dict("records").'
+        f"A row is {shown(row)}, but must be a dict, or a text and its label. Of "
+        'a DataFrame, pass frame.to_dict("records").'
     )

@@ -1,14 +1,19 @@
 """Fits a config to its data: epochs, windows, and the range of scores."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import compress
 from math import ceil, floor
+from operator import not_
 
 from confection import Config
+from spacy.training import Example
 
 from ..errors import SpanftError, counted, listed, shown
 from ..training.gold import DataSummary
+from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
-from .sources import count_rows, summarize, train_on_all
+from .sources import check_labels, data_format, read_data, summarize
 from .templates import REGRESSOR, TASKS
 
 # The components that read [CLS] of the first window.
@@ -38,28 +43,18 @@ def fit_to_data(
 ) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
-    dev (Optional[str]): The dev data; None if it is held out from the training data.
-    RETURNS (tuple[dict, list[str], list[str], list[str]]): The data, what they hold in
-        words, what may spoil a training, and what was set for them.
+    Returns the data, what they hold in words, what may spoil a training, and what was
+    set for them.
     """
     is_text = TASKS[task].component in _OF_TEXTS
-    is_few = count_rows(config, _FEW + 1) <= _FEW
-    names = {"train": train, "dev": dev or ""}
-    if dev is None and is_few:
-        train_on_all(config)
-        data = dict.fromkeys(names, summarize(config, task, "train"))
-    else:
-        if dev is None:
-            parts = {"train": "training part", "dev": "held-out part"}
-            names = {part: f"{train} ({name})" for part, name in parts.items()}
-        data = {part: summarize(config, task, part) for part in names}
+    data, names = _read(config, task, train, dev)
+    n_texts = len(data["train"].n_words)
+    is_seen = data["train"] is data["dev"]
+    is_few = is_seen or (dev is not None and n_texts <= _FEW)
     if not any(data["train"].n_words):
         raise SpanftError(f"All texts of {shown(train)} are empty.")
-    _check_labels(data["train"], task, train)
-    is_seen = data["train"] is data["dev"]
-    notes = [data[part].describe(names[part]) for part in names if not is_seen]
-    notes = notes or [data["train"].describe(train)]
-    n_texts = len(data["train"].n_words)
+    warnings = _check_labels(data["train"], task, train)
+    notes = [data[part].describe(names[part]) for part in ("dev",) * is_seen or names]
     if is_text and n_texts <= _MOST_PROBED:
         config["initialize"]["after_init"]["probe"] = True
         if task not in ("textcat", "textcat_multilabel"):
@@ -73,7 +68,6 @@ def fit_to_data(
         _fit_window(config, task, data["train"]),
         _fit_range(config, task, [*data["train"].scores, *data["dev"].scores]),
     )
-    warnings = []
     if not is_seen and (n_both := len(data["train"].texts & data["dev"].texts - {""})):
         both = f"Texts of {names['dev']} that are also trained on"
         warnings.append(f"{both}: {n_both:,}. Its scores will be inflated.")
@@ -110,25 +104,44 @@ def fitting_epochs(config: Config, n_texts: int) -> int:
     return max(epochs, config["training"].get("max_epochs") or _EPOCHS)
 
 
-def _check_labels(data: DataSummary, task: str, path: str) -> None:
-    """Raise for training data that a task can learn nothing from."""
+def _read(
+    config: Config, task: str, train: str, dev: str | None
+) -> tuple[dict[str, DataSummary], dict[str, str]]:
+    """Return the contents of "train" and "dev", and their names; few texts are both."""
+    names = {"train": train, "dev": dev or train}
+    parts: dict[str, Iterable[Example]] = {x: read_data(config, x) for x in names}
+    if dev is None:
+        examples = list(parts["train"])
+        if len(examples) <= _FEW:
+            whole = config["corpora"]["train"]["corpus"]
+            config["corpora"] |= {"train": dict(whole), "dev": dict(whole)}
+            # Scores of texts that were trained on choose nothing: the last state wins.
+            weights = config["training"]["score_weights"]
+            weights |= {metric: 0.0 for metric, weight in weights.items() if weight}
+            return dict.fromkeys(names, summarize(examples, task, train)), names
+        names = {"train": f"{train} (training part)", "dev": f"{train} (held-out part)"}
+        block = config["corpora"]["dev"]
+        # As HeldOutCorpus does, but read once.
+        is_dev = held_out(examples, block["share"], block["seed"])
+        parts["train"] = compress(examples, map(not_, is_dev))
+        parts["dev"] = compress(examples, is_dev)
+    return {x: summarize(parts[x], task, name) for x, name in names.items()}, names
+
+
+def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
+    """Raise for training data that a task can learn nothing from; return doubts."""
     component = TASKS[task].component
-    is_textcat = component == "textcat"
     if not (data.scores if component == REGRESSOR else data.labels):
         raise SpanftError(
-            f"{shown(path)} has no annotations for {task}. Name other data, or another "
-            "--pipeline."
+            f"{shown(path)} has no annotations for {task}. Name another --pipeline."
         )
-    if is_textcat and data.n_several:
+    if component == "textcat" and data.n_several:
         raise SpanftError(
             f"{shown(path)} has texts with several labels or none ({data.n_several:,}) "
             "and textcat needs exactly one. Use --pipeline textcat_multilabel."
         )
-    if is_textcat and len(data.labels) == 1:
-        raise SpanftError(
-            f"Every training text of {shown(path)} has the label {listed(data.labels)}"
-            "; a classifier needs at least two."
-        )
+    is_table = component != REGRESSOR and data_format(path) == "table"
+    return check_labels(data, path) if is_table else []
 
 
 def _fit_few_steps(
@@ -144,8 +157,7 @@ def _fit_few_steps(
     note += f"of {size} texts"
     if not has_dev:
         note += (
-            ", and holds none out. Its scores are of the texts that it has seen; add "
-            "--dev for others"
+            ", and holds none out: its scores are of seen texts; add --dev for others"
         )
     return f"{note}."
 

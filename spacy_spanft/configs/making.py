@@ -11,25 +11,20 @@ from spacy.util import load_model_from_config
 
 from ..errors import SpanftError, visible
 from ..training.gold import DataSummary
-from ..util import SEGMENTER
+from ..util import SEGMENTER, require
 from ..util.columns import guess_of
 from .adding import CLASSIFIERS, add_spans
-from .encoders import ENCODERS, default_encoder
+from .encoders import default_encoder, put_encoder
 from .fitting import fit_to_data
-from .sources import check_table, guess_columns, guess_task, holds_out, set_sources
+from .sources import HELD_OUT, guess_columns, guess_task, set_sources
 from .templates import REGIMES, TASKS, base
-
-_WIDTH = 86
 
 
 class Made(NamedTuple):
-    """A config that is fitted to data.
+    """A config that is fitted to data, without spaCy's defaults.
 
-    config (Config): The config, without spaCy's defaults.
-    task (str): The name of its task.
     data (dict[str, DataSummary]): The contents of "train" and "dev"; {} without data.
-    notes (list[str]): What the data hold, in sentences.
-    warnings (list[str]): What may spoil a training.
+    notes, warnings (list[str]): What the data hold, and what may spoil a training.
     changes (list[str]): The settings that were changed for the data.
     """
 
@@ -54,9 +49,7 @@ def config_for_data(
 
     train (Optional[str]): The training data; None makes a config without data.
     dev (Optional[str]): The dev data; None holds out a part of the training data.
-    task (Optional[str]): The name of one of TASKS; None guesses it.
     **settings: The other settings of `task_config`.
-    RETURNS (Made): The config, and what the data hold.
     """
     columns, typed = columns or {}, columns or {}
     if train is None:
@@ -67,15 +60,13 @@ def config_for_data(
         return Made(config, task, {}, [], [], [])
     columns = guess_columns(train, columns, task)
     detected = [note] if (note := guess_of(columns, typed)) else []
-    doubts = check_table(train, columns)
     if task is None:
         task = guess_task(train, columns, lang)
         detected += [f"Detected from the data: --pipeline {task}"]
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
     data, notes, warnings, changes = fit_to_data(config, task, train, dev)
-    notes, warnings = [*detected, *notes], [*doubts, *warnings]
-    return Made(config, task, data, notes, warnings, changes)
+    return Made(config, task, data, [*detected, *notes], warnings, changes)
 
 
 def task_config(
@@ -94,14 +85,11 @@ def task_config(
 ) -> Config:
     """Make the config of a task, without spaCy's defaults.
 
-    task (str): The name of one of TASKS.
     spans (bool): Whether the head uses spans or windows; False makes the baseline.
     segmentation (Optional[str]): "spans" for those of a segmenter, or "none" for
         windows alone; None takes spans for texts, and windows for tokens. Without a
         dictionary of the language, it makes the baseline for texts.
     regime (Optional[str]): The name of one of REGIMES; None for that of the task.
-    lang (str): The code of the language.
-    encoder (str): The name of one of ENCODERS.
     transformer (Optional[str]): The name or folder of the encoder; None takes that of
         `default_encoder`, for a CPU or a gpu.
     dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the
@@ -112,7 +100,14 @@ def task_config(
     config["nlp"]["lang"] = lang
     config["paths"]["transformer"] = transformer or default_encoder(lang, gpu=gpu)
     set_sources(config, task, files or {}, columns or {})
-    ENCODERS[encoder](config)
+    if encoder == "spanft":
+        put_encoder(config, "${paths.transformer}")
+    else:
+        require("--encoder spacy-transformers", "spacy-transformers")
+        if "separator" in config["components"]["transformer"]["model"]:
+            raise SpanftError(
+                "--encoder spacy-transformers cannot encode pairs. Leave it out."
+            )
     REGIMES[regime or TASKS[task].regime](config)
     if spans and not lacks_dictionary(task, lang, dictionary, segmentation):
         component = TASKS[task].component
@@ -120,8 +115,7 @@ def task_config(
     if SEGMENTER in config["components"] and dictionary is None and lang != "en":
         raise SpanftError(
             f"The default dictionary is English, and the language is {lang!r}. Name "
-            "one with --dictionary (python -m spacy spanft dictionary build makes it), "
-            "or add --segmentation none."
+            "one with --dictionary, or add --segmentation none."
         )
     return config
 
@@ -137,7 +131,7 @@ def lacks_dictionary(
 def make_config(task: str, *, name: str = "config.cfg", **settings: Any) -> str:
     """Make the config of a task, with spaCy's defaults and a comment on training it.
 
-    task (str): The name of one of TASKS.
+    task (str): The name of a pipeline of `spanft init`: "textcat".
     name (str): The name of the file that it will have.
     **settings: The other settings of `task_config`.
     """
@@ -147,11 +141,11 @@ def make_config(task: str, *, name: str = "config.cfg", **settings: Any) -> str:
 def config_text(config: Config, task: str, name: str) -> str:
     """Write a config that `task_config` made, as `make_config` does."""
     notes = [TASKS[task].note, "For a GPU, add --gpu-id 0 to the command."]
-    if holds_out(config):
+    if config["corpora"]["train"]["@readers"] == HELD_OUT:
         notes.insert(1, "A fifth of the training data is held out as dev data.")
     command = indent(train_command(config, task, name), "  ")
     lines = [f"{TASKS[task].title}:", "", *command.split("\n"), ""]
-    lines += wrap(" ".join(filter(None, notes)), _WIDTH)
+    lines += wrap(" ".join(filter(None, notes)), 86)
     comment = "\n".join(f"# {line}".rstrip() for line in lines)
     filled = load_model_from_config(config, auto_fill=True).config
     return f"{comment}\n\n{filled.to_str(interpolate=False)}\n"

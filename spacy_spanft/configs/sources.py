@@ -1,8 +1,7 @@
 """Where a config's data come from, what they hold, and which task they are for."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -10,26 +9,20 @@ from typing import Any, Literal
 import spacy
 from confection import Config
 from spacy.language import Language
+from spacy.training import Example
 from spacy.util import registry
 
 from ..errors import SpanftError, listed, shown
 from ..ml.pairs import SEPARATOR
 from ..training.gold import LEARNED, SCORE, DataSummary, has_score
-from ..training.readers.classification import (
-    Columns,
-    is_docbins,
-    labels_of,
-    whole_rows,
-)
+from ..training.readers.classification import is_docbins
 from ..training.readers.entities import CONLL_ENDING, has_offsets
-from ..training.readers.rows import DocBins, rows_from_dataset
-from ..util.columns import ANSWERS, SETTINGS, find_columns, has_decimals
-from ..util.tables import read_table
-from .templates import REGRESSOR, TASKS
+from ..training.readers.rows import DocBins
+from ..util.columns import SETTINGS, find_columns, has_decimals
+from .templates import REGRESSOR, TASKS, base
 
 DOCBINS = "spacy.Corpus.v1"
-_HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
-_SPLITS = {"train": "train", "dev": "validation"}
+HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
 # A name on the hub, perhaps with a configuration: nyu-mll/glue:cola.
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(?::[\w.-]+)?")
 _FILE_ENDING = re.compile(
@@ -51,10 +44,10 @@ _OF_OTHERS = {
     "entities": ("encoding", "errors"),
     "docbins": (),
 }
-_HOW = ("encoding", "errors")  # those that read_table takes
 _SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
 _MARKS = " .,;:!?'\""  # around labels that may mean the same
 _N_DOCS = 1000  # enough to see what is annotated
+_MANY = 5  # rows, of which each should not have a label of its own
 
 
 def set_sources(
@@ -73,8 +66,7 @@ def set_sources(
     if strange := [name for name in columns if name not in usable]:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
         raise SpanftError(
-            f"{options} cannot be set for {task} and these data. Columns that can be "
-            f"set: {listed(known)}."
+            f"{options} cannot be set for {task} and these data, but {listed(known)}."
         )
     corpora = config["corpora"]
     for block in corpora.values():
@@ -86,39 +78,36 @@ def set_sources(
             corpora[part] = _dataset_block(config, task, part)
         elif kind == "entities" and not known and task != "tagger":
             corpora[part] |= {"@readers": "spacy-spanft.ConllCorpus.v1"}
-            corpora[part] |= _spans_key(config, task)
         elif kind != "docbins" and not known:
             others = ", CoNLL's columns (.conll or .iob) or character offsets"
             raise SpanftError(
                 f"{shown(path)} cannot be read for {task}, which takes spaCy's binary "
                 f"data (.spacy){'' if task == 'tagger' else others}."
             )
+        if kind in ("dataset", "entities") and task == "spancat":
+            corpora[part]["spans_key"] = config["components"]["spancat"]["spans_key"]
     if "train" in files and "dev" not in files:
         whole = dict(corpora["train"])
         if whole["@readers"] == DOCBINS:
             whole["gold_preproc"] = False  # spaCy fills it in only in top-level blocks
         for part in ("train", "dev"):
-            block = {"@readers": _HELD_OUT, "part": part, "share": 0.2, "seed": 0}
+            block = {"@readers": HELD_OUT, "part": part, "share": 0.2, "seed": 0}
             corpora[part] = {**block, "corpus": dict(whole)}
 
 
 def data_format(path: str) -> Literal["dataset", "entities", "docbins", "table"]:
     """Return what is behind a path or a name on the hub; "docbins" is spaCy's own."""
-    if is_dataset(path):
+    folder = Path(path.partition(":")[0])
+    is_dataset = bool(_HUB_NAME.fullmatch(path)) and not _FILE_ENDING.search(path)
+    is_dataset = is_dataset and not Path(path).exists()
+    if folder.is_dir():
+        endings = {file.suffix for file in folder.rglob("*") if file.is_file()}
+        is_dataset = bool(endings) and ".spacy" not in endings
+    if is_dataset:
         return "dataset"
     if CONLL_ENDING.search(path) or has_offsets(path):
         return "entities"
     return "docbins" if is_docbins(path) else "table"
-
-
-def is_dataset(path: str) -> bool:
-    """Whether a path is a folder without spaCy's files, or a name on the hub."""
-    folder = Path(path.partition(":")[0])
-    if folder.is_dir():
-        files = [file for file in folder.rglob("*") if file.is_file()]
-        return bool(files) and not any(file.suffix == ".spacy" for file in files)
-    is_name = _HUB_NAME.fullmatch(path) and not _FILE_ENDING.search(path)
-    return bool(is_name) and not Path(path).exists()
 
 
 def _dataset_block(config: Config, task: str, part: str) -> dict[str, Any]:
@@ -127,71 +116,44 @@ def _dataset_block(config: Config, task: str, part: str) -> dict[str, Any]:
     table = dict(config["corpora"][part])
     block = {"name": table.pop("path"), "config": configuration or None}
     kind = "DatasetCorpus" if task in COLUMNS else "NerDataset"
-    reader = {"@readers": f"spacy-spanft.{kind}.v1", "split": _SPLITS[part]}
-    return {**table, **reader, **block, **_spans_key(config, task)}
+    split = "train" if part == "train" else "validation"
+    reader = {"@readers": f"spacy-spanft.{kind}.v1", "split": split}
+    return {**table, **reader, **block}
 
 
-def _spans_key(config: Config, task: str) -> dict[str, Any]:
-    if task != "spancat":
-        return {}
-    return {"spans_key": config["components"]["spancat"]["spans_key"]}
-
-
-def summarize(config: Config, task: str, part: str) -> DataSummary:
-    """Read the data of a config once; part is "train" or "dev"."""
+def read_data(config: Config, part: str) -> Iterator[Example]:
+    """Read the data of "train", of which nothing is held out here, or of "dev"."""
     plain = config.interpolate()
-    path = plain["paths"][part] or plain["paths"]["train"]
+    block = plain["corpora"][part]
+    block = block.get("corpus", block)
+    if block["@readers"] == DOCBINS:  # which spaCy has not filled in yet
+        corpus: Any = DocBins(block["path"])
+    else:
+        corpus = registry.resolve({"corpus": block})["corpus"]
+    yield from corpus(tokenizer_of(plain))
+
+
+def summarize(examples: Iterable[Example], task: str, source: str) -> DataSummary:
+    """Return the contents of data for a task; source is their name, for errors."""
     summary = DataSummary()
-    for example in _corpus_of(plain["corpora"][part])(tokenizer_of(plain)):
-        doc = example.reference
-        is_scored = TASKS[task].component == REGRESSOR
-        if is_scored and not has_score(doc):
+    component = TASKS[task].component
+    for doc in (example.reference for example in examples):
+        if component == REGRESSOR and not has_score(doc):
             raise SpanftError(
-                f"{shown(path)} has no scores for {task}, but labels or nothing: each "
-                "text needs doc.cats['score'] and no other label."
+                f"{shown(source)} has no scores for {task}, but labels or nothing: "
+                "each text needs doc.cats['score'] and no other label."
             )
-        labels = [] if is_scored else LEARNED[TASKS[task].component](doc, None)
-        summary.add(doc, list(labels))
+        learned = () if component == REGRESSOR else LEARNED[component](doc, None)
+        summary.add(doc, list(learned))
     if not summary.n_words:
-        raise SpanftError(f"There are no rows in {shown(path)}.")
+        raise SpanftError(f"There are no rows in {shown(source)}.")
     return summary
-
-
-def count_rows(config: Config, most: int) -> int:
-    """Count the rows of the training data, held out or not, up to a number."""
-    plain = config.interpolate()
-    block = plain["corpora"]["train"]
-    corpus = _corpus_of(block.get("corpus", block))
-    return sum(1 for _ in islice(corpus(tokenizer_of(plain)), most))
-
-
-def train_on_all(config: Config) -> None:
-    """Hold nothing out: both corpora read all of the training data.
-
-    Scores of texts that were trained on choose nothing: the last state is the best.
-    """
-    whole = config["corpora"]["train"]["corpus"]
-    config["corpora"] |= {"train": dict(whole), "dev": dict(whole)}
-    weights = config["training"]["score_weights"]
-    weights |= {metric: 0.0 for metric, weight in weights.items() if weight}
-
-
-def holds_out(config: Config) -> bool:
-    """Whether a part of the training data is held out."""
-    return bool(config["corpora"]["train"]["@readers"] == _HELD_OUT)
 
 
 def tokenizer_of(config: Config) -> Language:
     """Make an empty pipeline with the tokenizer of a config without variables."""
     tokenizer = {k: v for k, v in config["nlp"].items() if k == "tokenizer"}
     return spacy.blank(config["nlp"]["lang"], config={"nlp": tokenizer})
-
-
-def _corpus_of(block: dict[str, Any]) -> Any:
-    """Make a corpus of a block that spaCy has not filled in yet."""
-    if block["@readers"] == DOCBINS:
-        return DocBins(block["path"])
-    return registry.resolve({"corpus": block})["corpus"]
 
 
 def table_columns(config: Mapping[str, Any], part: str = "dev") -> dict[str, str]:
@@ -204,29 +166,20 @@ def table_columns(config: Mapping[str, Any], part: str = "dev") -> dict[str, str
 def guess_columns(
     path: str, columns: Mapping[str, str], task: str | None = None
 ) -> dict[str, str]:
-    """Return the columns of training data: those that are named, and of a table others.
-
-    columns (Mapping[str, str]): The columns that are named, and settings of tables.
-    task (Optional[str]): The name of the task, if it is known.
-    """
+    """Return the named columns and settings of data, and of a table other columns."""
     if data_format(path) != "table" or (task and task not in COLUMNS):
         return dict(columns)
     settings = {key: columns[key] for key in _SETTINGS if key in columns}
     typed = {key: name for key, name in columns.items() if key not in settings}
-    needed = COLUMNS[task] if task else ANSWERS["either"]
+    needed = COLUMNS[task] if task else ("either",)
     usual = {"text_pair": ""} if "text_pair" in needed else {}
-    answer: Any = "either" if task is None else needed[-1]
-    how = {key: settings[key] for key in _HOW if key in settings}
+    answer: Any = needed[-1]
+    how = {key: settings[key] for key in ("encoding", "errors") if key in settings}
     return {**find_columns(path, typed, usual, answer, **how), **settings}
 
 
 def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
-    """Return the name of the task that data are for.
-
-    path (str): The training data.
-    columns (Mapping[str, str]): The names of columns that are known.
-    lang (str): The code of the language.
-    """
+    """Return the name of the task that data are for."""
     kind, columns = data_format(path), guess_columns(path, columns)
     if "text_pair" in columns:
         return "score" if "score" in columns else "pair"
@@ -236,61 +189,31 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
         return _task_of_docs(path, lang)
     if "score" in columns:
         return "text_score"
-    _, _, n_several = _count_labels(path, columns)
-    return "textcat_multilabel" if n_several else "textcat"
+    task = "textcat_multilabel"
+    config = base(task)
+    config["nlp"]["lang"] = lang
+    set_sources(config, task, {"train": path}, columns)
+    summary = summarize(read_data(config, "train"), task, path)
+    return task if summary.n_several else "textcat"
 
 
-def check_table(path: str, columns: Mapping[str, str]) -> list[str]:
-    """Raise for labels of a table that nothing can be learned from; return doubts."""
-    if "label" not in columns or data_format(path) != "table":
-        return []
-    return check_labels(*_count_labels(path, columns), path)
-
-
-def _count_labels(
-    path: str, columns: Mapping[str, str]
-) -> tuple[Counter[str], int, int]:
-    """Count the rows with each label, all rows, and those with several or none."""
-    known: Any = {key: x for key, x in columns.items() if key in Columns._fields}
-    named, source = Columns(**known), shown(path)
-    name, _, configuration = path.partition(":")
-    if is_dataset(path):
-        rows = rows_from_dataset(name, configuration or None)
-        source = f"split 'train' of {name!r}"
-    else:
-        how: Any = {key: columns[key] for key in _HOW if key in columns}
-        rows = read_table(path, **how, broken="keep")
-    labels: Counter[str] = Counter()
-    n_rows = n_several = 0
-    for row in whole_rows(rows, named, source):
-        names = labels_of(row, named.label or "label", named.label_separator)
-        labels.update(names)
-        n_rows += 1
-        n_several += len(names) != 1
-    return labels, n_rows, n_several
-
-
-def check_labels(
-    labels: Counter[str], n_rows: int, n_several: int, path: str, *, fewest: int = 2
-) -> list[str]:
-    """Raise if all rows have the same label, or each another; return doubts.
-
-    labels (Counter[str]): How many rows have each label.
-    n_several (int): The number of rows with several labels or none.
-    fewest (int): The number of rows of which each may not have another label.
-    """
+def check_labels(data: DataSummary, path: str) -> list[str]:
+    """Raise if all rows have the same label, or each of many another; return doubts."""
+    labels, n_rows = data.labels, len(data.n_words)
     source, doubts = shown(path), []
     joined = {x: match[1] for x in labels if (match := _SEVERAL.search(x))}
     are_most = 2 * sum(labels[x] for x in joined) > n_rows
     for label, mark in joined.items():
-        parts = {part.strip() for part in label.split(mark)}
-        if are_most or parts <= labels.keys():
+        if are_most or set(map(str.strip, label.split(mark))) <= labels.keys():
             doubts.append(
                 f"Labels of {source} look like {shown(label)}. If these are several "
                 f'labels, add --label-separator "{mark}".'
             )
             break
-    if has_decimals(x.replace(",", ".") for x in labels) or _are_steps(labels):
+    numbers = {int(x) for x in labels if x.isdecimal()}
+    are_steps = len(numbers) == len(labels) > 2  # whole numbers without gaps: stars
+    are_steps = are_steps and max(numbers) - min(numbers) < len(numbers)
+    if are_steps or has_decimals(x.replace(",", ".") for x in labels):
         doubts.append(
             f"The labels of {source} are numbers, such as {next(iter(labels))}. If "
             "these are scores, use --score, not --label."
@@ -303,29 +226,21 @@ def check_labels(
             f"Labels of {source} differ only in case or punctuation: "
             f"{listed(alike[0])}. If they mean the same, write them alike."
         )
-    if n_several or n_rows < 2:
+    if data.n_several or n_rows < 2:
         return doubts
     if len(labels) == 1:
         raise SpanftError(
             f"Every text of {source} has the label {listed(labels)}; a classifier "
             "needs at least two. Name another column with --label."
         )
-    if len(labels) == n_rows >= fewest:
-        reason = (
+    if len(labels) == n_rows >= _MANY:
+        hints = " ".join(["Add rows, or name another column with --label.", *doubts])
+        raise SpanftError(
             f"Each of the {n_rows:,} rows of {source} has a label of its own, such as "
             f"{listed(list(labels)[:2])}, and a label is learned from several rows. "
-            "Add rows, or name another column with --label."
+            f"{hints}"
         )
-        raise SpanftError(" ".join([reason, *doubts]))
     return doubts
-
-
-def _are_steps(labels: Iterable[str]) -> bool:
-    """Whether labels are at least three whole numbers without gaps, such as stars."""
-    names = list(labels)
-    numbers = {int(x) for x in names if x.isdecimal()}
-    is_whole = len(numbers) == len(names) > 2
-    return is_whole and max(numbers) - min(numbers) < len(numbers)
 
 
 def _task_of_docs(path: str, lang: str) -> str:
@@ -345,6 +260,5 @@ def _task_of_docs(path: str, lang: str) -> str:
     if any(doc.has_annotation("TAG") for doc in docs):
         return "tagger"
     raise SpanftError(
-        f"{shown(path)} has no annotations to learn. Name the task with --pipeline: "
-        f"{', '.join(TASKS)}."
+        f"{shown(path)} has no annotations to learn. Name the task with --pipeline."
     )

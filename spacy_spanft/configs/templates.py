@@ -13,7 +13,7 @@ from confection import Config
 from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from spacy.util import load_config
 
-from ..errors import SpanftError, check_setting, meant
+from ..errors import SpanftError, meant
 from ..util.files import read_whole
 
 _FOLDER = Path(__file__).parent
@@ -40,10 +40,7 @@ _KNOWN: dict[str, Collection[str]] = {
 class Task(NamedTuple):
     """What a pipeline is trained for.
 
-    component (str): The component that is trained on top of the encoder.
-    title (str): What it predicts.
-    templates (tuple[str, ...]): The templates over "common", each over the one before.
-    note (str): What else there is to know of it.
+    templates (tuple[str, ...]): Those over "common", each over the one before.
     regime (str): Its default in REGIMES.
     """
 
@@ -61,11 +58,6 @@ _PAIRS = (
 _SCORE = 'The score is in doc.cats["score"].'
 
 
-def _of_texts(component: str, title: str, *more: str, note: str = "") -> Task:
-    first = "text_score" if component == REGRESSOR else component
-    return Task(component, title, (first, *more), note)
-
-
 def _of_tokens(component: str, title: str) -> Task:
     # At the rate of a transformer, a token-level head learns little from few texts.
     note = "Long texts are read in overlapping windows."
@@ -73,25 +65,25 @@ def _of_tokens(component: str, title: str) -> Task:
 
 
 TASKS = {
-    "textcat": _of_texts("textcat", "Text classification, one label per text"),
-    "textcat_multilabel": _of_texts(
-        "textcat_multilabel", "Text classification, any labels per text"
+    "textcat": Task("textcat", "Text classification, one label per text", ("textcat",)),
+    "textcat_multilabel": Task(
+        "textcat_multilabel",
+        "Text classification, any labels per text",
+        ("textcat_multilabel",),
     ),
-    "pair": _of_texts(
+    "pair": Task(
         "textcat",
         "Text classification, one label per pair of texts",
-        "pairs",
-        "pair",
-        note=_PAIRS,
+        ("textcat", "pairs", "pair"),
+        _PAIRS,
     ),
-    "score": _of_texts(
+    "score": Task(
         REGRESSOR,
         "A score per pair of texts, such as their similarity",
-        "pairs",
-        "score",
-        note=f"{_PAIRS} {_SCORE}",
+        ("text_score", "pairs", "score"),
+        f"{_PAIRS} {_SCORE}",
     ),
-    "text_score": _of_texts(REGRESSOR, "A score per text", note=_SCORE),
+    "text_score": Task(REGRESSOR, "A score per text", ("text_score",), _SCORE),
     "ner": _of_tokens("ner", "Named entities, transition-based"),
     "bilou_ner": _of_tokens("bilou_ner", "Named entities, from a BILUO tag per token"),
     "spancat": _of_tokens("spancat", 'Spans in doc.spans["sc"], which may overlap'),
@@ -126,10 +118,6 @@ def _merge(config: Any, updates: Any) -> None:
             config[name] = value
 
 
-def _everything(config: Config) -> None:
-    """Leave the base as it is: everything learns at one rate."""
-
-
 def _grouped(config: Config) -> None:
     """Train the head at its own rate; learn_rate stays the transformer's."""
     training = config["training"]
@@ -153,7 +141,7 @@ def _head_first(config: Config) -> None:
 
 # By the names of --regime: what changes a config of `base`.
 REGIMES: dict[str, Callable[[Config], None]] = {
-    "everything": _everything,
+    "everything": lambda config: None,  # it learns at one rate
     "grouped": _grouped,
     "head-first": _head_first,
 }
@@ -178,26 +166,8 @@ def interpolated(config: Config) -> Config:
         raise SpanftError(f"The config has an unknown variable: {reason}") from error
 
 
-def check_blocks(plain: Config) -> None:
-    """Raise for a component that has no block in a config without variables."""
-    pipeline = plain.get("nlp", {}).get("pipeline", [])
-    is_list = isinstance(pipeline, list)
-    check_setting("[nlp] pipeline", pipeline, is_list, "a list of names")
-    for name in pipeline:
-        block = plain.get("components", {}).get(name)
-        if not (isinstance(block, dict) and isinstance(block.get("model", {}), dict)):
-            raise SpanftError(
-                f"[nlp] pipeline names {name!r}, but [components.{name}] is missing or "
-                "is not a block of settings. Add it, or remove it from the pipeline."
-            )
-
-
 def change(config: Config, path: str, value: Any, who: str) -> None:
-    """Change a setting or a block of a config in place.
-
-    path (str): Where: "training.dropout".
-    who (str): Who changes it, for the error.
-    """
+    """Change a setting or a block; path is "training.dropout", who is for the error."""
     *sections, key = path.split(".")
     block: Any = config
     for section in sections:

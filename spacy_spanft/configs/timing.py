@@ -19,10 +19,7 @@ _SHARE_OF_PREDICTION = 0.35
 
 
 def training_seconds(made: Made) -> float:
-    """Return about how many seconds `spacy train` takes on this CPU; 0 if unknown.
-
-    made (Made): The config of a classifier or another component, fitted to its data.
-    """
+    """Return about how many seconds `spacy train` takes on this CPU; 0 if unknown."""
     start = perf_counter()
     nlp = load_model_from_config(made.config, auto_fill=True)
     nlp.config["initialize"]["after_init"] = None

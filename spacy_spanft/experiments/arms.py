@@ -21,8 +21,8 @@ import srsly
 from confection import Config
 from spacy.util import walk_dict
 
-from ..configs import REGIMES, task_config
-from ..configs.templates import change, read_config
+from ..configs.making import task_config
+from ..configs.templates import REGIMES, change, read_config
 from ..errors import SpanftError, listed, meant, shown
 from ..util import SEGMENTER, SPAN_BLOCKS
 from ..util.files import read_whole

@@ -7,7 +7,7 @@ from typing import Literal
 
 from srsly import read_json
 
-from ..configs import tokenizer_of
+from ..configs.sources import tokenizer_of
 from ..configs.templates import interpolated
 from ..errors import ComparisonError, visible
 from ..util.gpu import CPU

@@ -20,16 +20,10 @@ from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc
 from spacy.util import load_model_from_config, registry, walk_dict
 
-from ..configs import (
-    LISTENERS,
-    TASKS,
-    check_encoder,
-    fitting_epochs,
-    guess_task,
-    tokenizer_of,
-)
-from ..configs.sources import COLUMNS, guess_columns
-from ..configs.templates import change, interpolated
+from ..configs.encoders import check_encoder
+from ..configs.fitting import fitting_epochs
+from ..configs.sources import COLUMNS, guess_columns, guess_task, tokenizer_of
+from ..configs.templates import LISTENERS, TASKS, change, interpolated
 from ..errors import SpanftError, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary, default_dictionary
 from ..segmenters.nltk_chunk import has_phrase_data

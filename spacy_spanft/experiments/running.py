@@ -22,9 +22,9 @@ from uuid import uuid4
 from tqdm import tqdm
 
 from ..errors import SpanftError, shown, visible
-from ..util.cluster import connect_ray
 from ..util.files import locked, write_whole
 from ..util.gpu import CPU
+from ..util.threads import connect_ray
 from .plan import LOG, MODEL, RESULT, Run
 
 # Trains, given arguments of `train_run`; the result is the exit code of the process.

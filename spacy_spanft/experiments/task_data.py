@@ -1,5 +1,6 @@
 """The data of a task: its files, what task.json says of it, how a config reads it."""
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,6 @@ from ..configs.templates import REGRESSOR
 from ..errors import ComparisonError, SpanftError, shown
 from ..training.readers.entities import CONLL_ENDING
 from ..util.columns import TEXTS, Answer, find_columns
-from ..util.files import is_there
 
 _ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl", ".parquet")
 _TABLE_CORPUS = "spacy-spanft.TableCorpus.v1"
@@ -198,5 +198,5 @@ def corpus_of(
 
 def check_data(data: str) -> None:
     """Raise for test data that does not exist."""
-    if not data or not is_there(data):
+    if not data or not os.path.exists(data):
         raise ComparisonError(f"There is no file {shown(data)}.")

@@ -19,10 +19,7 @@ class Parts:
     """
 
     def __init__(self, target: Path, key: str = "") -> None:
-        """Name the folder of an output, without making it.
-
-        key (str): A digest of all that the predictions depend on.
-        """
+        """Name the folder of an output; key is a digest of all that it depends on."""
         self.folder = target.with_name(f"{target.name}.parts")
         self._key = key
 

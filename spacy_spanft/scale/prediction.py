@@ -21,14 +21,12 @@ from ..configs.sources import table_columns
 from ..errors import SpanftError, shown
 from ..ml.pairs import SEPARATOR
 from ..util import SEGMENTER, WRITER
-from ..util.cluster import connect_ray
 from ..util.columns import find_columns
 from ..util.files import check_source, check_target, digest_of
 from ..util.gpu import CPU
 from ..util.pipelines import load
-from ..util.tables import Format, columns_of
-from ..util.text_files import UTF8, ErrorHandling
-from ..util.threads import obey_parent, results_in_order
+from ..util.tables import Format, columns_of, format_of
+from ..util.threads import connect_ray, obey_parent, results_in_order
 from . import row_files
 from .parts import Parts
 from .row_files import PREFIX, Shape, Source, read_parts
@@ -40,10 +38,7 @@ Annotations: TypeAlias = dict[str, Any]
 Batch: TypeAlias = tuple[int, list[tuple[str, str]]]
 # Annotates parts, in their order.
 Run: TypeAlias = Callable[[Iterable[Batch]], Iterator[tuple[int, list[Annotations]]]]
-_NOTHING = (
-    "The pipeline predicts no categories, entities or spans. To see the spans of a "
-    "span_segmenter, use `spanft segment`."
-)
+_NOTHING = "The pipeline predicts no categories, entities or spans."
 
 
 class Predicted(NamedTuple):
@@ -57,17 +52,15 @@ def find_source(
     model: str,
     path: str,
     *,
-    format: Format | None = None,
     text: str | None = None,
     text_pair: str | None = None,
     separator: str | None = None,
-    errors: ErrorHandling = "strict",
-    encoding: str = UTF8,
     prefix: str = "",
+    format: Format | None = None,
+    **how: Any,
 ) -> Source:
     """Return how to read the input of `predict`; columns that are not named are found.
 
-    text (Optional[str]): The column of the texts, or of the first texts of pairs.
     separator (Optional[str]): Between the texts of a pair; None takes the pipeline's.
     prefix (str): A prefix for the names of predicted columns; by default "", or
         "predicted_" if the input has such columns itself.
@@ -81,19 +74,17 @@ def find_source(
         usual.pop("text_pair", None)
     else:
         usual.setdefault("text_pair", "")
-    how: Any = {
-        "format": format or row_files.input_format(path),
-        "errors": errors,
-        "encoding": encoding,
-    }
-    columns: Any = find_columns(path, typed, usual, **how)
+    is_text = ".txt" in Path(path.lower()).suffixes  # compressed or not
+    format = format or format_of(path) or ("txt" if is_text else None)
+    how |= {"format": format, "broken": "keep"}
+    columns = find_columns(path, typed, usual, **how)
+    text, text_pair = columns["text"], columns.get("text_pair")
     separator = separator or saved.separator or SEPARATOR
-    columns |= {"text_pair": columns.get("text_pair")}
-    source = Source(path=path, **columns, separator=separator, prefix=prefix, **how)
-    _check_pairs(saved, source)
+    _check_pairs(saved, None if text_pair is None else separator)
     names = columns_of(path, **how)
     if not prefix and any(map(row_files.is_own, names)):
-        source = source._replace(prefix=PREFIX)
+        prefix = PREFIX
+    source = Source(path, text, text_pair, separator, prefix, how)
     row_files.check_names(names, source)
     return source
 
@@ -122,12 +113,11 @@ def predict(
     model (str): The pipeline, by name or path.
     input_path (str): Parquet, JSONL, CSV, TSV, or text with one text a line.
     output (Union[str, Path]): The file to write: .csv, .jsonl or .parquet.
-    force (bool): Whether to overwrite an output.
     address (Optional[str]): The address of a Ray cluster, HOST:PORT.
     gpu_ids (Sequence[int]): The GPUs, for one process each; (-1,) for the CPU.
     code (Optional[str]): A Python file that registers what the pipeline needs.
-    **columns: The columns of the input, and how to read it, as in `find_source`.
-    RETURNS (Predicted): The number of rows, and those without a prediction.
+    **columns: text, text_pair, separator, format, errors, encoding and prefix, as the
+        options of `spanft predict`.
     """
     target = Path(output)
     for path in filter(None, (input_path, code)):
@@ -138,10 +128,9 @@ def predict(
             f"The output {str(target)!r} must end in .csv, .jsonl or .parquet."
         )
     source, saved = find_source(model, input_path, **columns), read_saved(model)
-    if target.suffix == ".parquet" and source.format == "jsonl":
+    if target.suffix == ".parquet" and source.how["format"] == "jsonl":
         raise SpanftError(
-            "A Parquet file has one type for each column, which JSONL does not. Name a "
-            ".jsonl or .csv output."
+            "Columns of JSONL may have several types. Name a .jsonl or .csv output."
         )
     gpus = list(gpu_ids)
     if gpus == [CPU] or engine == "ray":
@@ -165,9 +154,8 @@ def predict(
     return predicted
 
 
-def _check_pairs(saved: Saved, source: Source) -> None:
+def _check_pairs(saved: Saved, separator: str | None) -> None:
     """Raise if a pipeline for pairs gets single texts, or the other way around."""
-    separator = source.separator if source.text_pair is not None else None
     if separator != saved.separator:
         options = f"--text-pair COLUMN --separator {saved.separator}"
         right = "without --text-pair" if saved.separator is None else f"with {options}"
@@ -175,16 +163,10 @@ def _check_pairs(saved: Saved, source: Source) -> None:
         raise SpanftError(f"{saved.name!r} is a pipeline for {kind}: run it {right}.")
 
 
-# The work in a process
-
-
 def annotate(
     model: str, code: str | None, gpu_id: int, batch: Batch
 ) -> tuple[int, list[Annotations]]:
-    """Return the number of a part, and what each of its rows gets.
-
-    code (Optional[str]): A Python file that registers what the pipeline needs.
-    """
+    """Return the number of a part, and what each of its rows gets."""
     nlp, (number, rows) = load_once(model, code, gpu_id), batch
     with nlp.memory_zone():
         texts = [text for text, problem in rows if not problem]
@@ -296,9 +278,6 @@ def _workers(
             pool.shutdown(cancel_futures=True)
 
 
-# The work in this process
-
-
 def _predict_parts(
     source: Source, run: Run, parts: Parts, progress: bool
 ) -> tuple[Predicted, Shape, list[str]]:
@@ -318,10 +297,10 @@ def _predict_parts(
 
     def missing() -> Iterator[Batch]:
         for number, part in enumerate(read_parts(source)):
-            names.update(dict.fromkeys(name for row in part for name in row.cells))
+            names.update(dict.fromkeys(x for cells, _, _ in part for x in cells))
             results = parts.read(number, len(part))
             if results is None:
-                yield number, [(row.text, row.problem) for row in part]
+                yield number, [(text, problem) for _, text, problem in part]
             else:
                 count(results)
 
@@ -343,6 +322,6 @@ def _rows(source: Source, parts: Parts) -> Iterator[dict[str, Any]]:
     """Yield the rows with their predictions."""
     for number, part in enumerate(read_parts(source)):
         results = parts.read(number, len(part)) or ()
-        for row, result in zip(part, results, strict=True):
+        for (cells, _, _), result in zip(part, results, strict=True):
             added = {f"{source.prefix}{key}": v for key, v in result.items()}
-            yield {**row.cells, **added}
+            yield {**cells, **added}

@@ -53,8 +53,6 @@ def push(
 
     model (str): The pipeline, by name or path.
     repo (str): The repository, USER/NAME, which is created if necessary.
-    private (bool): Whether nobody else may see it.
-    message (Optional[str]): The message of the commit.
     RETURNS (str): The address of its page.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
@@ -72,8 +70,7 @@ def push(
         url = api.create_repo(repo, private=private or None, exist_ok=True)
         if private and not api.model_info(repo).private:
             raise SpanftError(
-                f"{repo!r} already exists, and anybody can see it. Make it private "
-                f"in its settings on the hub, or omit --private."
+                f"{repo!r} already exists, and anybody can see it. Make it private."
             )
         files["README.md"] = _readme_of(saved, url.repo_id).encode()
         changes = [CommitOperationAdd(*named) for named in files.items()]
@@ -83,9 +80,8 @@ def push(
     except Exception as error:  # the HTTP library depends on the hub's version
         raise SpanftError(
             f"The Hugging Face hub ({api.endpoint}) did not accept {repo!r}: "
-            f"{error} Check that this machine is online, and that you are logged "
-            f"in (`hf auth login`, or set HF_TOKEN) with a token that may write "
-            f"there."
+            f"{error} Are you online, and logged in (`hf auth login`, or HF_TOKEN) "
+            "with a token that may write there?"
         ) from error
     return str(url)
 

@@ -3,25 +3,25 @@
 import csv
 import io
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
-from ..errors import SpanftError, listed, shown
-from ..ml.pairs import join_pair
+from ..errors import SpanftError, listed
+from ..training.readers.rows import text_of
 from ..util import tables
 from ..util.files import write_whole
-from ..util.tables import Format, format_of, read_table
-from ..util.text_files import UTF8, ErrorHandling, is_packed
+from ..util.tables import read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # The columns of predictions, and the keys of those that are objects.
 Shape: TypeAlias = dict[str, set[str]]
+# The cells of a row, its text, and why it cannot get a prediction, if it cannot.
+Row: TypeAlias = tuple[dict[str, Any], str, str]
 # The rows of the output.
 Cells: TypeAlias = Iterator[dict[str, Any]]
 COLUMNS = ("label", "cats", "ents", "spans", "error")
@@ -30,49 +30,14 @@ MOST_ROWS = 2_000  # of a part
 
 
 class Source(NamedTuple):
-    """The input, and how to read it.
-
-    text_pair (Optional[str]): The column of the second texts of pairs.
-    prefix (str): What the names of predicted columns begin with.
-    """
+    """The input, and how to read it; prefix begins the names of predicted columns."""
 
     path: str
-    format: Format
     text: str
     text_pair: str | None
     separator: str
-    errors: ErrorHandling
-    encoding: str = UTF8
-    prefix: str = ""
-
-    @property
-    def how(self) -> dict[str, Any]:
-        """The settings of `read_table`."""
-        names = ("format", "errors", "encoding")
-        return {name: getattr(self, name) for name in names}
-
-
-class Row(NamedTuple):
-    """A row of the input.
-
-    problem (str): Why it cannot get a prediction; "" if it can.
-    """
-
-    cells: dict[str, Any]
-    text: str = ""
-    problem: str = ""
-
-
-def input_format(path: str) -> Format:
-    """Return the format of the input, by its ending."""
-    name = Path(path).with_suffix("") if is_packed(path) else Path(path)
-    format = "txt" if name.suffix.lower() == ".txt" else format_of(path)
-    if format is None:
-        raise SpanftError(
-            f"The name of {path!r} does not tell its format. Set it with --format: "
-            "csv, tsv, jsonl, parquet or txt."
-        )
-    return format
+    prefix: str
+    how: dict[str, Any]  # the settings of read_table
 
 
 def is_own(name: str) -> bool:
@@ -92,46 +57,28 @@ def check_names(names: Iterable[str], source: Source) -> None:
 
 def read_parts(source: Source) -> Iterator[list[Row]]:
     """Read the input part by part. The same file always has the same parts."""
-    table = read_table(source.path, **source.how, broken="keep")
-    rows = (_row(row, source) for row in table)
+    rows = map(partial(_read, source), read_table(source.path, **source.how))
     while part := list(islice(rows, MOST_ROWS)):
         yield part
 
 
-def _row(row: tables.Row, source: Source) -> Row:
+def _read(source: Source, row: tables.Row) -> Row:
     try:
         if row.problem:
-            raise SpanftError(f"It {row.problem}")
-        return Row(row.cells, _text_of(row.cells, source))
+            raise SpanftError(f"{row.place} {row.problem}")
+        check_names(row.cells, source)
+        text = text_of(row, source.text, source.text_pair, source.separator)
+        if text.strip() in ("", source.separator):
+            raise SpanftError(f"{row.place} has no text.")
+        return row.cells, text, ""
     except SpanftError as error:
-        return Row(row.cells, problem=str(error))
-
-
-def _text_of(cells: dict[str, Any], source: Source) -> str:
-    """Return the text of a row, or the two texts of a pair joined."""
-    check_names(cells, source)
-    names = [name for name in (source.text, source.text_pair) if name is not None]
-    for name in names:
-        if not isinstance(cells.get(name), str):
-            value = shown(cells[name]) if name in cells else "nothing"
-            raise SpanftError(
-                f"It has {value} in column {name!r}, but needs a text there. Its "
-                f"columns are: {listed(cells)}."
-            )
-    texts = [cells[name] for name in names]
-    if not any(text.strip() for text in texts):
-        raise SpanftError("It has no text.")
-    is_pair = source.text_pair is not None
-    return join_pair(texts[0], texts[1], source.separator) if is_pair else texts[0]
+        return row.cells, "", str(error)
 
 
 def write_rows(
     target: Path, rows: Cells, source: Source, columns: Iterable[str], shape: Shape
 ) -> None:
-    """Write the rows of an input with their predictions, by the ending of the target.
-
-    columns (Iterable[str]): Those of the input.
-    """
+    """Write rows with their predictions after their columns, by the target's ending."""
     if target.suffix == ".csv":
         write: Any = partial(_write_csv, columns, shape, source.prefix)
     elif target.suffix == ".parquet":
@@ -169,16 +116,10 @@ def _write_jsonl(rows: Cells, file: BinaryIO) -> None:
         try:
             line = json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
         except ValueError:
-            line = json.dumps(_without_nan(row), ensure_ascii=False, default=str)
+            cells = json.dumps(row, default=str)
+            row = json.loads(cells, parse_constant=lambda name: None)
+            line = json.dumps(row, ensure_ascii=False)
         file.write(f"{line}\n".encode("utf8", errors="backslashreplace"))
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _write_parquet(schema: "pa.Schema", rows: Cells, file: BinaryIO) -> None:
@@ -195,7 +136,7 @@ def _schema_of(source: Source, shape: Shape) -> "pa.Schema":
     import pyarrow as pa
     from pyarrow import parquet
 
-    if source.format == "parquet":
+    if source.how["format"] == "parquet":
         schema = parquet.read_schema(source.path)
     else:
         names = tables.columns_of(source.path, **source.how)

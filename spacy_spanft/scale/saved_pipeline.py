@@ -8,12 +8,11 @@ from confection import Config
 from spacy.language import Language
 from spacy.util import get_package_path, load_config, load_meta
 
+from ..configs.adding import PAIR_TOKENIZER
 from ..errors import SpanftError, visible
 from ..ml.pairs import SEPARATOR
 from ..util._compat import third_party_requirements
 from ..util.pipelines import check_pipeline
-
-_PAIRS = "spacy-spanft.PairTokenizer.v1"
 
 
 class Saved(NamedTuple):
@@ -39,7 +38,7 @@ class Saved(NamedTuple):
     def separator(self) -> str | None:
         """The separator of a pipeline for pairs of texts."""
         tokenizer = self.config["nlp"]["tokenizer"]
-        is_for_pairs = tokenizer["@tokenizers"] == _PAIRS
+        is_for_pairs = tokenizer["@tokenizers"] == PAIR_TOKENIZER
         return tokenizer.get("separator", SEPARATOR) if is_for_pairs else None
 
     @property

@@ -4,17 +4,16 @@ spaCy's `debug config` and `debug data` find the others.
 """
 
 import json
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from spacy.language import Language
 from spacy.training import Example
 
-from ..errors import SpanftError, listed
+from ..errors import SpanftError, listed, warn
 from ..pipeline.span_segmenter import DEFAULT_SPANS_KEY
 from ..util import SEGMENTER
-from .gold import LEARNED, read_corpus
+from .gold import LEARNED, blocks_in, read_corpus
 
 _OURS = "spacy-spanft."
 _HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
@@ -29,8 +28,7 @@ def make_label_check() -> Callable[[Language], None]:
     """
 
     def check(nlp: Language) -> None:
-        dev = read_corpus(nlp, nlp.config.interpolate(), "dev_corpus")
-        warn_labels(nlp, dev or ())
+        warn_labels(nlp, read_corpus(nlp, nlp.config.interpolate(), "dev_corpus") or ())
 
     return check
 
@@ -43,18 +41,15 @@ def make_span_check() -> Callable[[Language], None]:
     """
 
     def check(nlp: Language) -> None:
-        config = nlp.config.interpolate()
-        is_stream = config.get("training", {}).get("max_epochs", -1) < 0
-        train = None if is_stream else read_corpus(nlp, config, "train_corpus")
+        train = read_corpus(nlp, nlp.config.interpolate(), "train_corpus")
         keys = {k for eg in train or () for k, v in eg.reference.spans.items() if v}
         for name, component in nlp.pipeline:
             key = getattr(component, "key", None)
             is_spancat = nlp.get_pipe_meta(name).factory in _SPANCATS
             if train and is_spancat and key not in keys:
                 raise SpanftError(
-                    f"{name!r} learns spans in doc.spans[{key!r}] (spans_key), but no "
-                    "example of the training data has any. Keys with spans: "
-                    f"{listed(sorted(keys))}."
+                    f"{name!r} learns spans in doc.spans[{key!r}] (spans_key), but the "
+                    f"training data has spans in: {listed(sorted(keys))}."
                 )
 
     return check
@@ -67,7 +62,7 @@ def check_config(nlp: Language, config: Any) -> None:
     for name in nlp.component_names:
         block = config.get("components", {}).get(name, {})
         _check_exclusive(name, nlp.get_pipe_meta(name).factory, block.get("model", {}))
-        for key in sorted(set(_keys_read(block))):
+        for key in sorted({b["spans_key"] for b in blocks_in(block) if _is_read(b)}):
             _check_writers(nlp, name, key, config)
 
 
@@ -80,8 +75,7 @@ def _check_parts(corpora: Any) -> None:
     if whole[0] != whole[1] or any(b["part"] != name for name, b in blocks.items()):
         raise SpanftError(
             "[corpora.train] and [corpora.dev] are parts of a corpus: they must have "
-            'part = "train" and part = "dev", and the same other settings. Otherwise '
-            "texts of one are in the other."
+            'part = "train" and part = "dev", and the same other settings.'
         )
 
 
@@ -97,15 +91,11 @@ def _check_exclusive(name: str, factory: str, model: Any) -> None:
         )
 
 
-def _keys_read(block: Any) -> Iterator[str]:
-    """Yield the keys in doc.spans that the models of this package in a block read."""
-    if not isinstance(block, dict):
-        return
+def _is_read(block: dict[str, Any]) -> bool:
+    """Whether a model of this package reads the spans that its block names."""
     function = str(block.get("@architectures") or block.get("@misc"))
-    if function.startswith(_OURS) and block.get("segmentation") != "none":
-        yield from filter(None, [block.get("spans_key")])
-    for inner in block.values():
-        yield from _keys_read(inner)
+    is_ours = function.startswith(_OURS) and block.get("segmentation") != "none"
+    return is_ours and bool(block.get("spans_key"))
 
 
 def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
@@ -139,19 +129,16 @@ def warn_labels(nlp: Language, dev: Iterable[Example]) -> None:
         if labels_of is None:
             continue
         if not pipe.labels:
-            warnings.warn(
+            warn(
                 f"{name!r} learns nothing: no example of the training data has a "
-                "label for it. Check the path and the @readers of [corpora.train].",
-                stacklevel=2,
+                "label for it. Check the path and the @readers of [corpora.train]."
             )
         key = getattr(pipe, "key", None)
         labels = {label for doc in docs for label in labels_of(doc, key)}
         if unseen := sorted(labels - set(pipe.labels)):
-            warnings.warn(
+            warn(
                 f"The dev data has labels that {name!r} has not seen in the training "
-                f"data and can never predict: {listed(unseen)}. They count as "
-                "mistakes in its scores.",
-                stacklevel=2,
+                f"data and can never predict: {listed(unseen)}."
             )
 
 

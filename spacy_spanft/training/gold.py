@@ -23,10 +23,13 @@ _N_SHOWN, _LONGEST_LABEL = 10, 30
 def read_corpus(nlp: Language, config: Any, setting: str) -> list[Example] | None:
     """Read the corpus that a setting of [training], such as "dev_corpus", names.
 
-    RETURNS (Optional[list[Example]]): Its examples; None if the config has no corpus,
-        as when `nlp.initialize` is called with examples.
+    It is None if there is no corpus, as when `nlp.initialize` is called with examples,
+    or if it streams.
     """
-    name = config.get("training", {}).get(setting)
+    training = config.get("training", {})
+    name = training.get(setting)
+    if setting == "train_corpus" and training.get("max_epochs", -1) < 0:
+        return None
     try:
         block = dot_to_object(config, name or "")
     except KeyError:
@@ -35,6 +38,14 @@ def read_corpus(nlp: Language, config: Any, setting: str) -> list[Example] | Non
         return None
     (corpus,) = resolve_dot_names(config, [name])
     return list(corpus(nlp))
+
+
+def blocks_in(block: Any) -> Iterator[dict[str, Any]]:
+    """Yield a block of a config, and those inside it."""
+    if isinstance(block, dict):
+        yield block
+        for inner in block.values():
+            yield from blocks_in(inner)
 
 
 def cats_in(doc: Doc) -> Iterator[str]:
@@ -53,17 +64,12 @@ def spans_in(doc: Doc, key: str | None = None) -> Iterator[str]:
     return (span.label_ for group in groups for span in group)
 
 
-def tags_in(doc: Doc) -> Iterator[str]:
-    """Return the tags of the tokens."""
-    return (token.tag_ for token in doc if token.tag_)
-
-
 # The labels of a Doc that the components of each factory learn; a spancat's by its key.
 LEARNED: dict[str, Callable[[Doc, str | None], Iterator[str]]] = {
     **dict.fromkeys(("ner", "beam_ner", "bilou_ner"), lambda doc, _: entities_in(doc)),
     **dict.fromkeys(("spancat", "spancat_singlelabel"), spans_in),
     **dict.fromkeys(("textcat", "textcat_multilabel"), lambda doc, _: cats_in(doc)),
-    "tagger": lambda doc, _: tags_in(doc),
+    "tagger": lambda doc, _: (token.tag_ for token in doc if token.tag_),
 }
 
 
@@ -86,8 +92,6 @@ class DataSummary:
 
     n_words (list[int]): The number of words of each text.
     labels (Counter[str]): How many texts, entities or spans have each label.
-    scores (list[float]): The score of each text that has one.
-    texts (set[str]): The distinct texts.
     n_several (int): The number of texts with several labels or none.
     """
 
@@ -113,15 +117,12 @@ class DataSummary:
         parts = [f"{path}: {counted(len(n), 'text')} of {lengths}"]
         if self.scores:
             parts.append(f"scores from {min(self.scores):g} to {max(self.scores):g}")
-        shares = [
-            f"{_cut(label)}: {k:,} ({k / self.labels.total():.0%})"
-            for label, k in self.labels.most_common(_N_SHOWN)
-        ]
+        shares = []
+        for label, k in self.labels.most_common(_N_SHOWN):
+            # A long one is a text: another column was meant.
+            end = "..." if len(label) > _LONGEST_LABEL else ""
+            share = f"{k:,} ({k / self.labels.total():.0%})"
+            shares.append(f"{label[:_LONGEST_LABEL]}{end}: {share}")
         if len(self.labels) > _N_SHOWN:
             shares.append(counted(len(self.labels) - _N_SHOWN, "more label"))
         return "; ".join(filter(None, (*parts, ", ".join(shares))))
-
-
-def _cut(label: str) -> str:
-    # A long one is a text: another column was meant.
-    return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}..."

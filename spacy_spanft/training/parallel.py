@@ -30,7 +30,7 @@ from ..pipeline.spanft_encoder import SpanftEncoder
 from ..util._compat import (
     found_inf,
     set_found_inf,
-    show_validation_error,
+    spacy_cli,
     torch_module,
     wrapped_train_batches,
 )
@@ -45,15 +45,11 @@ _NO_LOGGER = "spacy-spanft.no_logger.v1"
 def train_in_group(
     config: Config, output: Path | None, *, on_gpus: bool = False
 ) -> None:
-    """Train the pipeline of a config in all processes that `torchrun` has started.
-
-    on_gpus (bool): Whether each process has the GPU of its number on its machine.
-    """
+    """Train in all processes that `torchrun` has started, each perhaps on its GPU."""
     if "RANK" not in os.environ:
         raise SpanftError(
-            "This trains in several processes, and torchrun starts them: "
-            "torchrun --nproc-per-node 4 -m spacy spanft train CONFIG. In one process, "
-            "train with: python -m spacy train CONFIG"
+            "torchrun starts this: torchrun --nproc-per-node 4 -m spacy spanft train "
+            "CONFIG. In one process, train with: python -m spacy train CONFIG"
         )
     gpu_id = int(os.environ.get("LOCAL_RANK", "0")) if on_gpus else CPU
     select_gpu(gpu_id)
@@ -64,12 +60,12 @@ def train_in_group(
             if not is_first:  # errors come later, from all processes
                 stack.enter_context(redirect_stdout(null))
                 stack.enter_context(redirect_stderr(null))
-            with show_validation_error():
+            with spacy_cli().show_validation_error():
                 nlp = init_nlp(config, use_gpu=gpu_id)
             if not is_first:
                 # One log is enough, and loggers want losses, which an empty share does
                 # not have.
-                registry.loggers.register(_NO_LOGGER, func=_no_logger)
+                registry.loggers.register(_NO_LOGGER, func=lambda: _log_nothing)
                 nlp.config["training"]["logger"] = {"@loggers": _NO_LOGGER}
             target = output if is_first else None
             if target is not None:
@@ -82,10 +78,7 @@ def train_in_group(
 
 @contextmanager
 def in_group(nlp: Language) -> Iterator[None]:
-    """Let spaCy's loop train a pipeline with all processes of the group.
-
-    Its weights become those of the first process.
-    """
+    """Let spaCy's loop train a pipeline, from the first process's weights, with all."""
     settings = nlp.config.interpolate()["training"]
     pipes = [
         pipe
@@ -108,7 +101,9 @@ def in_group(nlp: Language) -> Iterator[None]:
     def shares(batches: Iterable[Batch]) -> Iterator[Batch]:
         _seed(settings["seed"])
         for epoch, batch in with_own_random_state(batches):
-            yield epoch, share_of(batch, rank, size)
+            # By length: no share has all long ones.
+            ordered = sorted(batch, key=lambda example: len(example.predicted))
+            yield epoch, ordered[rank::size]
 
     # The loop calls finish_update of the first component when all have learned.
     first.finish_update = sum_and_finish
@@ -118,12 +113,6 @@ def in_group(nlp: Language) -> Iterator[None]:
             yield
     finally:
         del first.finish_update, nlp.evaluate
-
-
-def share_of(batch: Iterable[Example], rank: int, size: int) -> list[Example]:
-    """Return every size-th example of a batch by length: no share has all long ones."""
-    ordered = sorted(batch, key=lambda example: len(example.predicted))
-    return ordered[rank::size]
 
 
 def with_own_random_state(batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -234,5 +223,5 @@ def _seed(seed: int | None) -> None:
         torch.manual_seed((seed + rank) % 2**32)
 
 
-def _no_logger() -> Callable[..., tuple[Callable[..., None], Callable[[], None]]]:
-    return lambda *_, **__: (lambda *_: None, lambda: None)
+def _log_nothing(*_: Any) -> tuple[Callable[..., None], Callable[[], None]]:
+    return lambda *_: None, lambda: None

@@ -1,7 +1,6 @@
 """What is set and checked between initialization and the first step."""
 
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -13,7 +12,7 @@ from spacy.training import Example
 from spacy.util import registry
 from thinc.api import Model
 
-from ..errors import SpanftError
+from ..errors import SpanftError, warn
 from ..ml.cross_entropy import Weights, check_weight_names, target_layers
 from ..ml.layers.pooling import POOLER
 from ..ml.parameter_groups import listeners, models, shim_of, transformers
@@ -38,33 +37,32 @@ def prepare_training(probe: bool = False) -> Callable[[Language], None]:
 
     probe (bool): Whether text classifiers start from a linear model that is fitted to
         the vectors of the encoder as it is.
-    RETURNS (Callable[[Language], None]): The callback.
     """
     return partial(_prepare, probe)
 
 
 def _prepare(probe: bool, nlp: Language) -> None:
     config = nlp.config.interpolate()
+    training = config.get("training", {})
     check_config(nlp, config)
     _take_pretrained_poolers(nlp)
-    is_stream = config.get("training", {}).get("max_epochs", -1) < 0
-    train = None if is_stream else read_corpus(nlp, config, "train_corpus")
+    train = read_corpus(nlp, config, "train_corpus")
     _set_class_weights(nlp, train)
     dev = read_corpus(nlp, config, "dev_corpus")
     warn_labels(nlp, dev or ())
     if dev is not None:
         check_scores(nlp, config, dev)
-    last = _last_step(nlp, config["training"], train) if train else 0
-    if is_stream and config.get("training", {}).get("eval_frequency") == 0:
+    last = _last_step(nlp, training, train) if train else 0
+    if training.get("max_epochs", -1) < 0 and training.get("eval_frequency") == 0:
         nlp.config["training"]["eval_frequency"] = MOST_STEPS
     set_max_steps(nlp.config, last)
     if probe and train:
         start_from_probes(nlp, train)
-    weights = config.get("training", {}).get("score_weights") or {}
+    weights = training.get("score_weights") or {}
     if weights and not any(weights.values()):
         print(
-            "ℹ No score has a weight, as when nothing is held out: scores are those of "
-            "training texts, SCORE stays 0, and model-best is the last state.",
+            "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, and "
+            "model-best is the last state.",
             file=sys.stderr,
         )
 
@@ -84,8 +82,7 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
     )
     if per_epoch == 0:  # spaCy would wait forever for the first one
         raise SpanftError(
-            "[training.batcher] makes no batch of the training data. Raise its size, "
-            "or keep texts that are longer (discard_oversize = false)."
+            "[training.batcher] makes no batch of the training data. Raise its size."
         )
     last: int = max_steps
     if total is not None:
@@ -95,11 +92,9 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
         frequency, last = evaluation_steps(last, per_epoch)
         nlp.config["training"] |= {"eval_frequency": frequency, "max_steps": last}
     elif 0 < last < frequency:
-        warnings.warn(
+        warn(
             f"[training] eval_frequency is {frequency:,}, but the last step is {last:,}"
-            ": only step 0 is evaluated, so model-best is hardly trained. Set "
-            "eval_frequency = 0 to evaluate each epoch.",
-            stacklevel=3,
+            ": model-best is hardly trained. Set eval_frequency = 0."
         )
     return last
 
@@ -150,11 +145,9 @@ def _take_pretrained_poolers(nlp: Language) -> None:
             dense = _dense_of(nlp, model)
             W = node.get_param("W")
             if dense is None or dense.weight.shape != W.shape:
-                warnings.warn(
+                warn(
                     f"The pooler of {name!r} begins with random weights, as its "
-                    "encoder has no pre-trained one of its width. If that is not "
-                    "intended, set pooler = false.",
-                    stacklevel=3,
+                    "encoder has none of its width. Perhaps set pooler = false."
                 )
                 continue
             for key, value in (("W", dense.weight), ("b", dense.bias)):

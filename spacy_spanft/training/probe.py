@@ -7,7 +7,7 @@ Fine-tuning that starts from one keeps more of what the encoder knows (Kumar et 
 import sys
 from collections.abc import Sequence
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -33,19 +33,6 @@ _N_FOLDS = 5
 _N_STEPS = 100
 
 
-class Probe(NamedTuple):
-    """A linear layer, and its scores of texts that it was not fitted to.
-
-    W (Floats2d): The weights, (n_labels, width).
-    b (Floats1d): The biases.
-    predictions (Floats2d): The scores of each text, by a layer of the other folds.
-    """
-
-    W: Floats
-    b: Floats
-    predictions: Floats
-
-
 def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
     """Fit the last layer of each text classifier, and print how good it is.
 
@@ -67,17 +54,17 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
             Y = (Y - component.low) / (component.high - component.low)
         exclusive = not model.attrs["multi_label"]
         X = _features(nlp, name, [example.predicted for example in labeled])
-        probe = fit_probe(X, Y.astype("f"), exclusive=exclusive)
+        W, b, predictions = fit_probe(X, Y.astype("f"), exclusive=exclusive)
         share = 1.0 if is_scored or "separator" in model.attrs else SHRUNK_TO
         output = model.get_ref("output_layer")
-        for key, value in (("W", probe.W), ("b", probe.b)):
+        for key, value in (("W", W), ("b", b)):
             array: Any = share * value
             output.set_param(key, cast(Any, model.ops.asarray(array, dtype="f")))
         if is_scored:
-            pairs = probe.predictions[:, 0], Y[:, 0]
+            pairs = predictions[:, 0], Y[:, 0]
             metric, score = "correlation", np.nan_to_num(np.corrcoef(*pairs)[0, 1])
         else:
-            metric, score = "macro F1", macro_f(probe.predictions, Y, exclusive)
+            metric, score = "macro F1", macro_f(predictions, Y, exclusive)
         nlp.meta.setdefault("probe", {})[name] = {metric: round(float(score), 4)}
         print(
             f"ℹ {name!r} starts from a linear probe of the encoder: {metric} "
@@ -88,10 +75,7 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
 
 
 def _features(nlp: Language, name: str, docs: list[Doc]) -> Floats:
-    """Return what the last layer of a classifier gets, with zeros for pooled spans.
-
-    Those come from random weights, and training decides about them.
-    """
+    """Return what the last layer gets, with zeros for what random weights pool."""
     component: Any = nlp.get_pipe(name)
     model: Model[Any, Any] = component.model
     rows, pooled = model.get_ref("rows"), model.get_ref("pooled")
@@ -112,16 +96,23 @@ def _features(nlp: Language, name: str, docs: list[Doc]) -> Floats:
     return X
 
 
-def fit_probe(X: Floats, Y: Floats, *, exclusive: bool) -> Probe:
+def fit_probe(
+    X: Floats, Y: Floats, *, exclusive: bool
+) -> tuple[Floats, Floats, Floats]:
     """Fit a logistic regression, with a penalty chosen by cross-validation.
 
     X (Floats2d): The features, (n_texts, width).
     Y (Floats2d): The share of each label, (n_texts, n_labels), from 0 to 1.
-    exclusive (bool): Whether the labels of a text add up to 1.
+    RETURNS (tuple[Floats2d, Floats1d, Floats2d]): The weights, (n_labels, width), the
+        biases, and the scores of each text by a layer of the other folds.
     """
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     varies = deviation > _LEAST_DEVIATION
-    Z, axes = _reduced((X - mean)[:, varies] / deviation[varies])
+    Z = (X - mean)[:, varies] / deviation[varies]
+    axes = np.eye(Z.shape[1], dtype="f")
+    if len(Z) < Z.shape[1]:  # as many dimensions as texts hold all
+        axes = np.linalg.svd(Z, full_matrices=False)[2]
+        Z = Z @ axes.T
     folds = _folds(Y)
     held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
     for fold in range(int(folds.max()) + 1):
@@ -134,15 +125,7 @@ def fit_probe(X: Floats, Y: Floats, *, exclusive: bool) -> Probe:
     reduced, b = _fit(Z, Y, best, exclusive, (np.zeros_like(start[0]), start[1]))
     W = np.zeros((Y.shape[1], X.shape[1]), "f")
     W[:, varies] = reduced @ axes / deviation[varies]
-    return Probe(W, b - W @ mean, held_out[best])
-
-
-def _reduced(Z: Floats) -> tuple[Floats, Floats]:
-    """Return coordinates of at most as many dimensions as texts, and their axes."""
-    if len(Z) >= Z.shape[1]:
-        return Z, np.eye(Z.shape[1], dtype="f")
-    _, _, axes = np.linalg.svd(Z, full_matrices=False)
-    return Z @ axes.T, axes
+    return W, b - W @ mean, held_out[best]
 
 
 def _folds(Y: Floats) -> NDArray[np.int64]:
@@ -155,11 +138,7 @@ def _folds(Y: Floats) -> NDArray[np.int64]:
 
 
 def _fit(
-    Z: Floats,
-    Y: Floats,
-    strength: float,
-    exclusive: bool,
-    start: tuple[Floats, Floats],
+    Z: Floats, Y: Floats, strength: float, exclusive: bool, start: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
     """Minimize the cross-entropy and the penalty of the weights."""
     W, b = (torch.tensor(x, requires_grad=True) for x in start)

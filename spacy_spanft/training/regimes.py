@@ -1,6 +1,5 @@
 """Head first, then everything: transformers that stay frozen for a while."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -8,12 +7,10 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from thinc.api import Model
 
-from ..errors import SpanftError
+from ..errors import SpanftError, warn
 from ..ml.parameter_groups import bind, models, shim_of, transformers
 from ..util._compat import forward_of, set_forward, torch_module
 from .schedules import first_step
-
-__all__ = ["bind", "freeze_transformer", "group_parameters"]
 
 BeforeUpdate = Callable[[Language, dict[str, Any]], None]
 
@@ -36,10 +33,7 @@ def freeze_transformer(
     until_share (Optional[float]): The share of all steps before that, from 0 to 1.
     """
     if (until_step is None) == (until_share is None):
-        raise SpanftError(
-            "freeze_transformer needs either until_step or until_share, and has "
-            f"{'neither' if until_step is None else 'both'}."
-        )
+        raise SpanftError("freeze_transformer needs either until_step or until_share.")
     # Interpolating a config takes milliseconds.
     configs: WeakKeyDictionary[Language, Any] = WeakKeyDictionary()
 
@@ -49,14 +43,13 @@ def freeze_transformer(
         if is_first:
             configs[nlp] = nlp.config.interpolate().get("training", {})
         max_steps = configs[nlp].get("max_steps", 0)
-        thaws_at = until_step
-        if thaws_at is None:
-            thaws_at = _step_of(until_share or 0.0, max_steps)
+        if until_share is not None and not max_steps:
+            raise SpanftError("until_share needs [training] max_steps, which is 0.")
+        thaws_at = until_step or first_step(until_share or 0.0, max_steps)
         if is_first and max_steps and thaws_at >= max_steps:
-            warnings.warn(
+            warn(
                 f"The transformer is frozen until step {thaws_at:,}, but training ends "
-                f"at {max_steps:,}: only the head learns.",
-                stacklevel=2,
+                f"at {max_steps:,}: only the head learns."
             )
         for transformer in _trained_transformers(nlp, configs[nlp]):
             frozen = vars(shim_of(transformer)).get("finish_update")
@@ -76,22 +69,12 @@ def group_parameters() -> BeforeUpdate:
     return lambda nlp, info: bind(nlp)
 
 
-def _step_of(share: float, max_steps: int) -> int:
-    if not max_steps:
-        raise SpanftError(
-            "until_share needs [training] max_steps, which is 0. Set it, or use "
-            "until_step."
-        )
-    return first_step(share, max_steps)
-
-
 def _trained_transformers(nlp: Language, config: Any) -> list[Model[Any, Any]]:
     """Return the transformers that spaCy trains, or raise if there are none at all."""
     nodes_of = {name: transformers(model) for name, model in models(nlp).items()}
     if not any(nodes_of.values()):
         raise SpanftError(
-            "freeze_transformer finds no transformer to freeze: the pipeline has: "
-            f"{', '.join(nlp.pipe_names) or 'nothing'}."
+            f"There is no transformer to freeze in the pipeline {nlp.pipe_names}."
         )
     for name in config.get("frozen_components") or []:
         nodes_of.pop(name, None)

@@ -2,12 +2,12 @@
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 from confection import Config
 from spacy.training import Example
 
 from ..errors import SpanftError, check_number
+from .gold import blocks_in
 
 Batcher = Callable[[Iterable[Example]], Iterable[list[Example]]]
 WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
@@ -17,38 +17,27 @@ _MAX_EPOCHS = 100
 # From one evaluation to the next, however long an epoch is.
 MOST_STEPS = 100
 _NO_STEPS = (
-    f"{WARMUP_LINEAR} ends with the training, but how many steps that has is not "
-    "known. Set [training] max_steps, or count the steps of the epochs with "
-    '[initialize.after_init] @callbacks = "spacy-spanft.prepare_training.v1".'
+    f"The steps of the training are not known to {WARMUP_LINEAR}. Set [training] "
+    "max_steps, or [initialize.after_init] @callbacks = "
+    '"spacy-spanft.prepare_training.v1".'
 )
 
 
-class EvaluationSteps(NamedTuple):
-    """The steps from one evaluation to the next, and the last step (0: no limit).
+def evaluation_steps(n_steps: int, steps_per_epoch: int) -> tuple[int, int]:
+    """Choose eval_frequency so that each epoch is evaluated, and the last step.
 
     spaCy's loop counts steps from 0, and evaluates each eval_frequency-th, 0 included.
-    """
-
-    eval_frequency: int
-    n_steps: int
-
-
-def evaluation_steps(n_steps: int, steps_per_epoch: int) -> EvaluationSteps:
-    """Choose a frequency that evaluates each epoch, and the last step.
-
-    As the frequency has to divide the last step, a few steps may be cut.
-
-    n_steps (int): The last step; 0 if training has none.
+    As the frequency has to divide the last step, a few steps may be cut. 0 is no limit.
     """
     longest = max(1, min(MOST_STEPS, steps_per_epoch))
     if n_steps <= 0:
-        return EvaluationSteps(longest, 0)
+        return longest, 0
     longest = min(longest, n_steps)
     near = range(longest, max(1, longest * 3 // 4) - 1, -1)
     least = min(near, key=lambda steps: n_steps % steps)
     few = n_steps // 10
     frequency = next((steps for steps in near if n_steps % steps <= few), least)
-    return EvaluationSteps(frequency, n_steps - n_steps % frequency)
+    return frequency, n_steps - n_steps % frequency
 
 
 def count_batches(
@@ -61,7 +50,6 @@ def count_batches(
 
     make_batcher (Callable): Makes the batcher of [training.batcher], whose size may be
         a schedule that continues from epoch to epoch.
-    max_steps, max_epochs (int): The last step, and the number of epochs; 0: no limit.
     RETURNS (tuple[int, Optional[int]]): The batches of the shortest epoch, 0 if the
         batcher makes none; and those of all epochs, a low estimate where batches go by
         words, or None if the epochs are not limited.
@@ -114,27 +102,16 @@ def first_step(share: float, max_steps: int) -> int:
 
 
 def set_max_steps(config: Config, last: int = 0) -> None:
-    """Set max_steps of the schedules in a pipeline's config.
-
-    last (int): The last step of the training; 0 for that of [training].
-    """
+    """Set max_steps of the schedules in a config: the last step, or [training]'s."""
     limits = config.interpolate().get("training", {})
     max_steps = last or limits.get("max_steps")
-    for block in _schedules(config.get("training")):
-        if block.get("max_steps"):
+    for block in blocks_in(config.get("training")):
+        if block.get("@schedules") != WARMUP_LINEAR or block.get("max_steps"):
             continue
         # With epochs and without a corpus, somebody else has the data and the loop.
         if not max_steps and limits.get("max_epochs", 0) < 1:
             raise SpanftError(_NO_STEPS)
         block["max_steps"] = max_steps or 0
-
-
-def _schedules(block: Any) -> Iterator[Any]:
-    if isinstance(block, dict):
-        if block.get("@schedules") == WARMUP_LINEAR:
-            yield block
-        for inner in block.values():
-            yield from _schedules(inner)
 
 
 def _rates(

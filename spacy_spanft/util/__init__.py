@@ -1,18 +1,13 @@
 """What several rooms share: names, extras, files, pipelines and GPUs."""
 
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 
 from ..errors import ExtraError
 
 __title__ = "spacy-spanft"
-
-try:
-    __version__ = version(__title__)
-except PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0.0.0"
-
+__version__ = version(__title__)
 SEGMENTER = "span_segmenter"
 # A group of spans carries the name of who wrote it.
 WRITER = "spacy_spanft.written_by"
@@ -33,11 +28,7 @@ EXTRAS = {
 
 
 def require(feature: str, *packages: str) -> None:
-    """Raise if a package of an extra is not installed.
-
-    feature (str): What needs them, for the error: "Comparing pipelines".
-    *packages (str): Names of EXTRAS.
-    """
+    """Raise if a package of an extra is not installed, which a feature needs."""
     for name in packages:
         with suppress(ValueError):  # something without a spec stands in its place
             if find_spec(name.replace("-", "_")) is not None:

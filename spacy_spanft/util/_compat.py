@@ -5,18 +5,8 @@ Nothing heavy is imported before it is needed.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
-
-# Methods that our subclasses override, by class: that they are called by these names.
-OVERRIDDEN = {
-    # How the scores of examples become an array, and which of them are missing.
-    "spacy.pipeline.textcat_multilabel.MultiLabel_TextCategorizer": (
-        "_examples_to_truth",
-        "_validate_categories",
-    ),
-}
 
 
 def torch_module(shim: Any) -> Any:
@@ -68,32 +58,14 @@ def has_heard_curated(listener: Any) -> bool:
     return listener.attrs["_state"].outputs is not None
 
 
-def command_line() -> Any:
-    """Return the typer app of `python -m spacy`, to which plug-ins add commands."""
-    from spacy.cli._util import app
+def spacy_cli() -> Any:
+    """Return what spaCy's commands share.
 
-    return app
+    We use its app, parse_config_overrides, import_code and show_validation_error.
+    """
+    from spacy.cli import _util
 
-
-def parse_overrides(args: list[str]) -> dict[str, Any]:
-    """Read --section.name value, as `spacy train` does; raises ClickException."""
-    from spacy.cli._util import parse_config_overrides
-
-    return parse_config_overrides(args)
-
-
-def show_validation_error() -> AbstractContextManager[None]:
-    """Print what is wrong with a config as spaCy's commands do, and exit."""
-    from spacy.cli._util import show_validation_error as show
-
-    return show()  # type: ignore[no-any-return]
-
-
-def import_code(path: Path | str | None) -> None:
-    """Import a Python file, as the option --code of spaCy's commands does."""
-    from spacy.cli._util import import_code as import_file
-
-    import_file(path)
+    return _util
 
 
 def third_party_requirements(nlp: Any) -> list[str]:

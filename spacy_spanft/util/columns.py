@@ -44,11 +44,11 @@ def find_columns(
 
     typed (Optional[Mapping[str, str]]): The columns that the user named.
     usual (Optional[Mapping[str, str]]): Those of other data, if the table has them.
-    answer (str): What is needed beside texts.
     option (Optional[str]): The option that names the column, for errors.
     **how: The settings of `read_table`.
     """
-    sample, source = _sample(path, how), shown(str(path))
+    source = shown(str(path))
+    sample = _sample(path, source, how)
     columns, wanted = dict(typed or {}), ANSWERS[answer]
     for setting, name in columns.items():
         if name not in sample:
@@ -63,7 +63,8 @@ def find_columns(
             columns.setdefault(setting, name)
     is_open = not columns.keys() & {*TEXTS}
     if is_open and (answer == "either" or "text_pair" in (usual or {})):
-        columns |= _pair(sample)
+        pairs = [pair for pair in _PAIRS if {*pair} <= sample.keys()]
+        columns |= zip(TEXTS, pairs[0], strict=True) if len(pairs) == 1 else ()
     if TEXT not in columns:
         columns[TEXT] = _text(sample, columns, source, option or "text")
     if wanted and not columns.keys() & set(wanted):
@@ -88,26 +89,21 @@ def has_decimals(values: Iterable[Any]) -> bool:
     return all(map(math.isfinite, numbers)) and any(n % 1 for n in numbers)
 
 
-def _sample(path: str | Path, how: Mapping[str, Any]) -> Sample:
+def _sample(path: str | Path, source: str, how: Mapping[str, Any]) -> Sample:
     """Return the cells of the first rows by column, without empty ones."""
     sample: Sample = {}
-    rows = list(islice(read_table(path, **{**how, "broken": "keep"}), _N_SAMPLED))
-    for row in rows:
+    first = None
+    for row in islice(read_table(path, **{**how, "broken": "keep"}), _N_SAMPLED):
+        first = first or row
         for name, cell in row.cells.items():
             cells = sample.setdefault(name, [])
             if not row.problem and cell not in (None, "") and cell == cell:  # no NaN
                 cells.append(cell)
-    if not rows:
-        raise SpanftError(f"There are no rows in {shown(str(path))}.")
+    if first is None:
+        raise SpanftError(f"There are no rows in {source}.")
     if not sample:
-        place, _, problem = rows[0]
-        raise SpanftError(f"{place} of {shown(str(path))} {problem or 'is empty.'}")
+        raise SpanftError(f"{first.place} of {source} {first.problem or 'is empty.'}")
     return sample
-
-
-def _pair(sample: Sample) -> dict[str, str]:
-    pairs = [pair for pair in _PAIRS if {*pair} <= sample.keys()]
-    return dict(zip(TEXTS, pairs[0], strict=True)) if len(pairs) == 1 else {}
 
 
 def _named(name: str, sample: Iterable[str]) -> str | None:
@@ -168,12 +164,8 @@ def _no_header(source: str, name: str, reason: str) -> SpanftError:
 
 def _is_text(values: Sequence[Any]) -> bool:
     """Whether most values have several words, or are not in Latin script."""
-    n_texts = sum(
-        isinstance(value, str)
-        and bool(_WORD.search(value))
-        and (" " in value.strip() or not value.isascii())
-        for value in values
-    )
+    words = [x for x in values if isinstance(x, str) and _WORD.search(x)]
+    n_texts = sum(" " in x.strip() or not x.isascii() for x in words)
     return 2 * n_texts > len(values)
 
 

@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from errno import ENOTDIR
+from operator import methodcaller
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -21,20 +21,20 @@ def write_whole(path: str | Path, data: bytes | Write) -> None:
 
     path (Union[str, Path]): The target; a link is followed. It keeps its content until
         the very end, and its mode. A device, such as /dev/stdout, is written directly.
-    data (Union[bytes, Callable]): The content, or what writes it to a file.
     """
     target = Path(os.path.realpath(path))
+    write = data if callable(data) else methodcaller("write", data)
     try:
         if target.exists() and not target.is_file():
             with open(target, "wb") as file:
-                _write(file, data)
+                write(file)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
             dir=target.parent, prefix=".spanft-", suffix=".tmp", delete=False
         ) as file:
             try:
-                _write(file, data)
+                write(file)
                 file.flush()
                 os.fsync(file.fileno())
                 # A temporary file is its owner's alone.
@@ -45,18 +45,9 @@ def write_whole(path: str | Path, data: bytes | Write) -> None:
                 file.close()
                 os.unlink(file.name)
                 raise
-    except FileExistsError as error:  # it does not say that this is the trouble
-        raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(path)) from error
     except OSError as error:
         # The user knows the target, not the temporary name.
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
-
-
-def _write(file: IO[bytes], data: bytes | Write) -> None:
-    if isinstance(data, bytes):
-        file.write(data)
-    else:
-        data(file)
 
 
 def _mode_of(target: Path) -> int:
@@ -81,11 +72,7 @@ def locked(folder: Path, message: str) -> Iterator[None]:
 def check_target(
     path: str | Path, sources: Iterable[str | Path | None] = (), *, force: bool = True
 ) -> None:
-    """Raise early for a target that cannot be meant, or not be written.
-
-    sources (Iterable[Optional[Union[str, Path]]]): The files that are read, if given.
-    force (bool): Whether an existing file may be overwritten.
-    """
+    """Raise early for a target that cannot be written, or is one of the files read."""
     name, is_file = shown(str(path)), os.path.isfile(path)
     if os.path.isdir(path):
         raise SpanftError(f"The output {name} is a folder. Name a file in it.")
@@ -96,16 +83,6 @@ def check_target(
         raise SpanftError(f"{name} already exists. To overwrite it, add --force (-F).")
     if is_file or not os.path.exists(path):  # no device such as /dev/null
         _check_writable(path, Path(os.path.realpath(path)).parent)
-
-
-def check_page(path: str | Path, sources: Iterable[str | Path] = ()) -> None:
-    """Raise early for a page that cannot be written, or would replace another file."""
-    check_target(path, sources)
-    if os.path.isfile(path) and Path(path).suffix.lower() not in (".html", ".htm"):
-        raise SpanftError(
-            f"{shown(str(path))} already exists, and its name does not end in .html, "
-            "so it is not overwritten by a page. Name another output."
-        )
 
 
 def check_folder(path: str | Path) -> None:
@@ -136,10 +113,7 @@ def check_exists(path: str | Path) -> None:
     if os.path.isdir(path):
         raise CorpusError(f"{name} is a folder, not a file.")
     if not os.path.exists(path):
-        raise CorpusError(
-            f"There is no file {name}. Paths are relative to the current folder, "
-            f"{shown(os.getcwd())}."
-        )
+        raise CorpusError(f"There is no file {name}. You are in {shown(os.getcwd())}.")
 
 
 def check_source(path: str | Path) -> None:
@@ -153,14 +127,6 @@ def read_whole(path: str | Path) -> bytes:
     """Read a file, or raise for a path that is none."""
     check_exists(path)
     return Path(path).read_bytes()
-
-
-def is_there(path: str) -> bool:
-    """Whether a path exists; false for what cannot be the name of a file."""
-    try:
-        return os.path.exists(path)
-    except ValueError:  # a zero byte
-        return False
 
 
 def digest_of(path: Path) -> str:

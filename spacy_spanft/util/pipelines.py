@@ -1,17 +1,15 @@
 """Pipelines by their names or paths."""
 
+import os
 from pathlib import Path
 from typing import Any
 
+import spacy
 from spacy.language import Language
 from spacy.util import is_package, load_model
 
 from ..errors import ComparisonError, SpanftError, shown
-from .files import is_there
 from .gpu import select_gpu
-
-# What the folder of any pipeline has, and what needs none.
-_FILES, _BLANK = ("meta.json", "config.cfg"), "blank:"
 
 
 def load(path: str, gpu_id: int) -> Language:
@@ -29,16 +27,18 @@ def check_pipeline(path: str) -> None:
     """Raise for what is neither the folder of a pipeline nor an installed package."""
     name, folder = str(path), Path(path)
     # Python 3.10 finds a package without a name.
-    if name and (is_package(name) or name.startswith(_BLANK)):
+    if name and (is_package(name) or name.startswith("blank:")):
         return
-    if not is_there(name):
+    if not os.path.exists(name):
         reason = "there is no such folder, and no such package is installed."
     elif not folder.is_dir():
         reason = "it is a file. A pipeline is a folder, such as training/model-best."
-    elif missing := [name for name in _FILES if not (folder / name).is_file()]:
+    elif missing := {"meta.json", "config.cfg"} - {*os.listdir(folder)}:
         best = folder / "model-best"
         hint = f" Is '{best}' meant?" if best.is_dir() else ""
-        reason = f"the folder has no {' and no '.join(missing)}.{hint}"
+        reason = (
+            f"the folder has no {' and no '.join(sorted(missing, reverse=True))}.{hint}"
+        )
     else:
         return
     raise ComparisonError(f"The pipeline {shown(name)} cannot be loaded: {reason}")
@@ -46,8 +46,6 @@ def check_pipeline(path: str) -> None:
 
 def blank(lang: str, config: dict[str, Any] | None = None) -> Language:
     """Make an empty pipeline of a language, or raise for one that spaCy cannot."""
-    import spacy
-
     try:
         return spacy.blank(lang, config=config or {})
     except ImportError as error:

@@ -11,7 +11,6 @@ from ..errors import CorpusError, SpanftError, counted, listed, shown
 from .text_files import UTF8, ErrorHandling, checked_files, is_packed, lines_of
 
 Format: TypeAlias = Literal["tsv", "csv", "jsonl", "parquet", "txt"]
-Broken: TypeAlias = Literal["error", "keep"]
 FORMATS: dict[str, Format] = {
     ".tsv": "tsv",
     ".csv": "csv",
@@ -30,7 +29,6 @@ class Row(NamedTuple):
     """A row.
 
     place (str): Where it stands, for messages: "Line 3".
-    cells (dict[str, Any]): The values by column.
     problem (str): What is wrong with it: "has 3 cells, but ..."; "" if nothing is.
     """
 
@@ -49,8 +47,7 @@ def format_of(path: str | Path) -> Format | None:
     suffix = (file.with_suffix("") if is_packed(file) else file).suffix.lower()
     if suffix in _OTHERS:
         raise CorpusError(
-            f"{shown(str(path))} is neither a table nor text. Save it as CSV, or as "
-            "JSONL with an object per line."
+            f"{shown(str(path))} is neither a table nor text. Save it as CSV or JSONL."
         )
     return FORMATS.get(suffix)
 
@@ -62,7 +59,7 @@ def read_table(
     header: Sequence[str] | None = None,
     errors: ErrorHandling = "strict",
     encoding: str = UTF8,
-    broken: Broken = "error",
+    broken: Literal["error", "keep"] = "error",
     only: Sequence[str] | None = None,
 ) -> Iterator[Row]:
     """Read a table row by row. CSV, TSV and JSONL may be compressed (.gz, .bz2, .zst).
@@ -71,8 +68,7 @@ def read_table(
     mark is an ordinary character, as in GLUE's files; CSV has quoted cells, with
     commas between them, or semicolons, tabs or bars if its header has no commas.
 
-    path (Union[str, Path]): The file; of text (.txt), each line is a row.
-    format (Optional[str]): None goes by the file's ending.
+    format (Optional[str]): None goes by the file's ending; of "txt", lines are rows.
     header (Optional[Sequence[str]]): The names of the columns, if the file has none.
     errors, encoding: As in `blocks_from_files`.
     broken (Literal["error", "keep"]): What to do with rows that lack cells. "keep"
@@ -89,9 +85,10 @@ def read_table(
         )
     if format == "parquet":
         rows = _parquet_rows(path, only)
+    elif format in ("csv", "tsv"):
+        rows = _rows_of_cells(lines_of(path, errors, encoding), format, source, header)
     else:
-        lines = lines_of(path, errors, encoding)
-        rows = _rows_of_lines(lines, format, source, header)
+        rows = _rows_of_lines(lines_of(path, errors, encoding), format)
     for row in rows:
         if row.problem and broken == "error":
             raise CorpusError(f"{row.place} of {source} {row.problem}")
@@ -99,54 +96,43 @@ def read_table(
 
 
 def columns_of(path: str | Path, **how: Any) -> list[str]:
-    """Return the header of a table, or the keys of its first JSON object."""
-    how = {"format": format_of(path), "errors": "replace", **how}
-    if how["format"] in ("csv", "tsv") and not how.pop("header", None):
-        # A table may have no rows.
-        lines = lines_of(path, how["errors"], how.get("encoding", UTF8))
-        cells = _split(lines, how["format"], shown(str(path)), None)
-        return next((row for _, row in cells), [])
+    """Return the columns of a table's first row."""
+    how = {"errors": "replace", "broken": "keep", **how}
     return next((list(row.cells) for row in read_table(path, **how)), [])
 
 
-def _rows_of_lines(
+def _rows_of_lines(lines: Iterator[str], format: Format) -> Iterator[Row]:
+    for number, line in enumerate(lines, 1):
+        if format == "txt":
+            yield Row(f"Line {number}", {TEXT: line.rstrip("\r\n")})
+        elif line.strip():
+            yield _json_row(f"Line {number}", line)
+
+
+def _rows_of_cells(
     lines: Iterator[str], format: Format, source: str, header: Sequence[str] | None
 ) -> Iterator[Row]:
-    if format == "txt":
-        for number, line in enumerate(lines, 1):
-            yield Row(f"Line {number}", {TEXT: line.rstrip("\r\n")})
-    elif format == "jsonl":
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield _json_row(f"Line {number}", line)
-    else:
-        cells = _split(lines, format, source, header)
-        yield from _rows_of_cells(cells, source, header)
-
-
-def _split(
-    lines: Iterator[str], format: Format, source: str, header: Sequence[str] | None
-) -> Iterator[tuple[str, list[str]]]:
-    """Split the lines of TSV or CSV into rows of cells, each with its place."""
+    """Split the lines of TSV or CSV, the first of which may be the header."""
     csv.field_size_limit(_LONGEST_CELL)
-    first = next(lines, "")
+    first, columns, line = next(lines, ""), list(header or ()), 1
     style: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
     if format == "csv":
-        style = {"delimiter": _delimiter_of(first, len(header or ()))}
+        style = {"delimiter": _delimiter_of(first, len(columns))}
     reader = csv.reader(chain([first], lines), strict=True, **style)
-    line = 1
-    is_header = not header
     try:
+        if not columns:
+            columns = [cell.strip() for cell in next(filter(None, reader), [])]
+        if len(set(columns)) < len(columns):
+            twice = max(columns, key=columns.count)
+            raise SpanftError(f"The header of {source} has {shown(twice)} twice.")
+        line = reader.line_num + 1
         for cells in reader:
             if cells:
-                names = [cell.strip() for cell in cells]
-                yield f"Line {line}", names if is_header else cells
-                is_header = False
+                yield _row_of_cells(f"Line {line}", cells, columns)
             line = reader.line_num + 1
     except csv.Error as error:
         raise SpanftError(
-            f"Line {line} of {source} is not valid CSV: {error}. Is a quotation mark "
-            "in it never closed?"
+            f"Line {line} of {source} is not CSV: {error}. Is a quote never closed?"
         ) from error
 
 
@@ -159,24 +145,16 @@ def _delimiter_of(line: str, n_columns: int) -> str:
     return is_right[0] if is_right else ","
 
 
-def _rows_of_cells(
-    lines: Iterator[tuple[str, list[str]]], source: str, header: Sequence[str] | None
-) -> Iterator[Row]:
-    columns = list(header) if header else next(lines, ("", []))[1]
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise SpanftError(f"The header of {source} has {shown(twice)} twice.")
-    n_columns = len(columns)
-    for place, cells in lines:
-        problem = ""
-        if len(cells) != n_columns:
-            problem = (
-                f"has {counted(len(cells), 'cell')}, but the table has "
-                f"{counted(n_columns, 'column')}: {listed(columns)}. In CSV, a "
-                'cell with commas in it must be quoted: "one, two".'
-            )
-            cells = [*cells[:n_columns], *[None] * (n_columns - len(cells))]  # type: ignore[list-item]
-        yield Row(place, dict(zip(columns, cells, strict=True)), problem)
+def _row_of_cells(place: str, cells: list[Any], columns: list[str]) -> Row:
+    n_columns, problem = len(columns), ""
+    if len(cells) != n_columns:
+        problem = (
+            f"has {counted(len(cells), 'cell')}, but the table has "
+            f"{counted(n_columns, 'column')}: {listed(columns)}. In CSV, a cell with "
+            'commas in it must be quoted: "one, two".'
+        )
+        cells = [*cells[:n_columns], *[None] * (n_columns - len(cells))]
+    return Row(place, dict(zip(columns, cells, strict=True)), problem)
 
 
 def _json_row(place: str, line: str) -> Row:
@@ -205,6 +183,5 @@ def _parquet_rows(path: str | Path, only: Sequence[str] | None) -> Iterator[Row]
                     yield Row(f"Row {number}", cells)
     except (pa.ArrowException, OSError) as error:
         raise CorpusError(
-            f"{shown(str(path))} cannot be read as a Parquet file ({error}). Is it "
-            "damaged, or another kind of file?"
+            f"{shown(str(path))} cannot be read as a Parquet file: {error}"
         ) from error

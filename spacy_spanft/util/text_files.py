@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from ..errors import CorpusError, SpanftError, shown
+from ..errors import CorpusError
 from .files import check_exists
 
 ErrorHandling: TypeAlias = Literal["strict", "replace"]
@@ -36,7 +36,6 @@ def blocks_from_files(
     paths (Iterable[Union[str, Path]]): The files; "-" is the standard input.
     errors (str): "strict" raises at the first NUL byte or invalid sequence, "replace"
         puts U+FFFD in its place.
-    encoding (str): The encoding of the files, such as "latin-1".
     YIELDS (bytes): Whole lines, in UTF-8.
     """
     for path in checked_files(paths):
@@ -65,17 +64,6 @@ def is_packed(path: str | Path) -> bool:
     return Path(path).suffix.lower() in PACKED
 
 
-def check_encoding(encoding: str) -> None:
-    """Raise for an encoding that Python does not know."""
-    try:
-        "".encode(encoding)
-    except LookupError as error:
-        raise SpanftError(
-            f"encoding is {shown(encoding)}, but must be one that Python knows, such "
-            "as utf-8, latin-1, cp1252 or utf-16."
-        ) from error
-
-
 def _valid_blocks(
     path: str, errors: ErrorHandling, encoding: str, block_size: int
 ) -> Iterator[bytes]:
@@ -93,26 +81,21 @@ def _valid_blocks(
             line += block.count(b"\n", 0, error.start)
             raise CorpusError(
                 f"{path!r} {problem} at byte {offset + error.start}{packed} (line "
-                f"{line}). Name its encoding (--encoding latin-1, or utf-16), or, if "
-                "only a few bytes are invalid, pass errors='replace' (--errors "
-                "replace)."
+                f"{line}). Name its encoding (--encoding latin-1, or utf-16), or pass "
+                "errors='replace' (--errors replace)."
             ) from error
         yield valid
         offset, line = offset + len(block), line + block.count(b"\n")
 
 
 def _valid(block: bytes, errors: ErrorHandling) -> bytes:
+    if errors == "replace":
+        text = block.replace(b"\0", "\ufffd".encode()).decode("utf8", errors)
+        return text.encode()
     nul = block.find(b"\0")
-    if nul >= 0 and errors == "strict":
-        raise UnicodeDecodeError("utf8", block, nul, nul + 1, "NUL byte")
     if nul >= 0:
-        block = block.replace(b"\0", "\ufffd".encode())
-    try:
-        block.decode("utf8")  # proves that it is text
-    except UnicodeDecodeError:
-        if errors == "strict":
-            raise
-        block = block.decode("utf8", errors="replace").encode("utf8")
+        raise UnicodeDecodeError("utf8", block, nul, nul + 1, "NUL byte")
+    block.decode("utf8")  # proves that it is text
     return block
 
 
@@ -136,19 +119,18 @@ def _utf8(
     file: BinaryIO, path: str, size: int, encoding: str, errors: ErrorHandling
 ) -> Iterator[bytes]:
     """Yield the data of a file part by part, from its encoding to UTF-8."""
-    check_encoding(encoding)
-    decoder: Any = None
-    if codecs.lookup(encoding).name != UTF8:
-        decoder = codecs.getincrementaldecoder(encoding)(errors)
     try:
+        decoder: Any = None
+        if codecs.lookup(encoding).name != UTF8:
+            decoder = codecs.getincrementaldecoder(encoding)(errors)
         while data := file.read(size):
             yield data if decoder is None else decoder.decode(data).encode()
         if decoder is not None:
             yield decoder.decode(b"", final=True).encode()
-    except UnicodeError as error:
+    except (LookupError, UnicodeError) as error:
         raise CorpusError(
             f"{path!r} cannot be read as {encoding}: {error}. Name its encoding with "
-            "encoding=... (--encoding)."
+            "encoding=... (--encoding): utf-8, latin-1, cp1252 or utf-16."
         ) from error
 
 

@@ -1,13 +1,17 @@
-"""Several items at a time: ahead in threads, or in processes that end with this one."""
+"""Several items at a time: in threads, in processes that end with this, or on Ray."""
 
 import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import parent_process
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from ..errors import SpanftError
+from . import require
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -36,10 +40,9 @@ def results_in_order(
 def map_threaded(
     function: Callable[[T], U], items: Iterable[T], n_threads: int
 ) -> Iterator[U]:
-    """Yield a function's results in order; NumPy and Arrow let threads run at once.
+    """Yield a function's results in order; items are read in this thread.
 
-    items (Iterable): What it is called with; read in this thread.
-    n_threads (int): How many threads; 1 stays in this one.
+    NumPy and Arrow let threads run at once. One thread is this one.
     """
     if n_threads == 1:
         yield from map(function, items)
@@ -62,11 +65,43 @@ def obey_parent() -> None:
 
 def exit_with_parent() -> None:
     """End this process with its parent, even if that is killed."""
-    Thread(target=_wait_for_parent, daemon=True).start()
+
+    def wait() -> None:
+        if parent := parent_process():
+            parent.join()
+            os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
-def _wait_for_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+@contextmanager
+def connect_ray(address: str | None, n_cpus: int) -> Iterator[Any]:
+    """Yield `ray`, connected to a cluster, or to a new one that ends with the block.
+
+    address (Optional[str]): The cluster (HOST:PORT); None for the one that this process
+        is connected to, that in $RAY_ADDRESS, or a new one of n_cpus.
+    """
+    require("Working on a cluster", "ray")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    address = address or os.environ.get("RAY_ADDRESS")
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        new = {} if address else {"num_cpus": n_cpus, "include_dashboard": False}
+        try:
+            ray.init(
+                address or "local", log_to_driver=False, logging_level="ERROR", **new
+            )
+        except Exception as error:  # Ray raises various ones
+            message = f"Ray cannot be reached at {address or 'this machine'}: {error}"
+            raise SpanftError(message) from error
+    try:
+        yield ray
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except ray.exceptions.RayError as error:
+        raise SpanftError(f"Ray lost a task: {error}") from error
+    finally:
+        if is_ours:
+            ray.shutdown()

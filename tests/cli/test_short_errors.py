@@ -120,3 +120,5 @@ def test_a_misspelled_setting_is_refused():
     config = CONFIGS / "textcat_baseline.cfg"
     done = run("spanft", "train", config, "--training.max_epoch", 3, ok=False)
     assert "not a known setting. Is 'max_epochs' meant?" in done.stderr
+    done = run("spanft", "train", config, "--max_epochs", 3, ok=False)
+    assert "not a setting of a config: No such option" in done.stderr

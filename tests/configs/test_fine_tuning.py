@@ -72,5 +72,5 @@ def test_other_forms_of_data(bert, tmp_path):
 def test_wrong_data_and_settings_are_refused(bert, data, overrides, message):
     with pytest.raises(SpanftError, match=message):
         train(data, transformer=bert, overrides=overrides)
-    with pytest.raises(TypeError, match=r"got .* 'outputs'. Is 'output' meant"):
-        train(data, outputs="x")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'outputs'"):
+        train(ROWS, outputs="x")

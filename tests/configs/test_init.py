@@ -15,20 +15,12 @@ from spacy.util import load_config, load_model_from_config
 from transformers import AutoModel
 
 from spacy_spanft.cli.init import Encoder, Pipeline, Regime
-from spacy_spanft.configs import (
-    ENCODERS,
-    REGIMES,
-    TASKS,
-    config_for_data,
-    describe_encoder,
-    fitting_epochs,
-    guess_task,
-    make_config,
-    task_config,
-    tokenizer_of,
-)
+from spacy_spanft.configs import TASKS, config_for_data, make_config, task_config
 from spacy_spanft.configs.adding import add_spans
-from spacy_spanft.configs.sources import check_table
+from spacy_spanft.configs.encoders import ENCODERS, describe_encoder
+from spacy_spanft.configs.fitting import fitting_epochs
+from spacy_spanft.configs.sources import guess_task, tokenizer_of
+from spacy_spanft.configs.templates import REGIMES
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ngrams.dictionary import NgramDictionary
 
@@ -82,7 +74,7 @@ def test_configs_of_the_top_folder_are_up_to_date(name, options):
 
 def test_options_are_those_of_the_package():
     assert get_args(Pipeline) == tuple(TASKS)
-    assert get_args(Encoder) == tuple(ENCODERS)
+    assert get_args(Encoder) == ENCODERS
     assert get_args(Regime) == tuple(REGIMES)
 
 
@@ -198,7 +190,7 @@ def test_incomplete_rows_of_other_data():
         made = config_for_data("t.jsonl", columns=skip)
     assert made.data["train"].labels.total() == 6
     write("t.jsonl", [{"text": "a", "label": None}] * 3)
-    with pytest.raises(SpanftError, match="All 3 rows of"):
+    with pytest.warns(match="3 of 3"), pytest.raises(SpanftError, match="no rows in"):
         config_for_data("t.jsonl", columns=skip)
     Path("t.conll").write_bytes(b"Caf\xe9 B-LOC\nis O\n\n" * 4)
     config_for_data("t.conll", columns={"errors": "replace"})
@@ -351,7 +343,7 @@ def test_spacy_checks_what_is_written(bert):
 )
 def test_labels_that_may_be_meant_otherwise(labels, message):
     write("t.jsonl", texts(12, labels))
-    (doubt,) = check_table("t.jsonl", {"text": "text", "label": "label"})
+    (doubt,) = config_for_data("t.jsonl").warnings
     assert message in doubt
 
 

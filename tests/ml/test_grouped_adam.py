@@ -13,12 +13,13 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder import hf_encoder
 from spacy_spanft.ml.grouped_adam import GroupedAdam, can_fuse, fused_step
 from spacy_spanft.ml.parameter_groups import (
+    bind,
     models,
     parameter_groups,
     shim_of,
     transformers,
 )
-from spacy_spanft.training.regimes import bind, group_parameters
+from spacy_spanft.training.regimes import group_parameters
 
 from ..pipeline.test_encoder import make as make_encoder
 from ..pipeline.test_encoder import module_of

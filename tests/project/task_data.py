@@ -107,7 +107,7 @@ def parts(train, dev, test):
 PAIR = {"sentence1": "{a}", "sentence2": "{b}"}
 QQP = {"id": "x", "question1": "{a}", "question2": "{b}"}
 QQP["is_duplicate"] = "{number}"
-COLA_RAW = {"0": "x", "1": "{number}", "2": "x", "3": "{a}"}
+COLA_RAW = {"0": "x", "1": "{number}", "2": "*", "3": "{a}"}
 MRPC_RAW = {"\ufeffQuality": "{number}", "#1 ID": "x", "#2 ID": "x"}
 MRPC_RAW |= {"#1 String": "{a}", "#2 String": "{b}"}
 GLUE = {"train": "train.tsv", "test": "dev.tsv"}

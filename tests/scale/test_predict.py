@@ -117,7 +117,7 @@ def test_rows_without_a_prediction_have_the_reason(model, tmp_path):
     reasons = {
         '{"id": "0", "text": null}': "has None in column 'text'",
         '{"id": "1", "text": " "}': "has no text",
-        '{"id": "2"}': "has nothing in column 'text'.*: 'id'",
+        '{"id": "2"}': "no column 'text' in line 6.*: 'id'",
         "{oops": "not a JSON object",
         "[1]": r"not a JSON object: it is \[1\]",
         '{"id": "8", "text": "a", "cats": 3}': "'cats' .*--prefix",

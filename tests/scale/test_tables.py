@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.configs.sources import check_table
+from spacy_spanft.configs import config_for_data
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.util.columns import find_columns
 from spacy_spanft.util.tables import read_table
@@ -111,7 +111,7 @@ def test_columns_are_guessed_where_one_choice_is_sensible(rows, expected):
 )
 def test_labels_that_nothing_can_be_learned_from(labels, message):
     with pytest.raises(SpanftError, match=message):
-        check_table(labeled(labels), {"label": "kind"})
+        config_for_data(labeled(labels))
     done = run("spanft", "convert", "x.csv", "x.spacy", ok=False)
     assert re.search(message, done.stderr)
 

@@ -26,7 +26,7 @@ def separated(n_texts, width, n_labels, distance, seed=0):
 def test_the_fit_is_the_optimum(width, exclusive):
     """The loss over the features as they are, by finite differences, in float64."""
     X, Y = separated(40, width, 3, 1.0)
-    probe = fit_probe(X, Y, exclusive=exclusive)
+    W, b, _ = fit_probe(X, Y, exclusive=exclusive)
     deviation = X.std(axis=0)
 
     def loss(W, b, strength):
@@ -38,7 +38,7 @@ def test_the_fit_is_the_optimum(width, exclusive):
             total = bce(scores, targets, reduction="sum")
         return float(strength * total) + 0.5 * ((W * deviation) ** 2).sum()
 
-    W, b = probe.W.astype("d"), probe.b.astype("d")
+    W, b = W.astype("d"), b.astype("d")
     slopes = []
     for strength in STRENGTHS:  # one of them was chosen
         size = 0.0
@@ -48,17 +48,17 @@ def test_the_fit_is_the_optimum(width, exclusive):
             size = max(size, abs(ahead - behind) / 2e-4)
         slopes.append(size)
     assert min(slopes) < 0.02 < sorted(slopes)[1]
-    assert (probe.W[:, [3, 5]] == 0).all()
+    assert (W[:, [3, 5]] == 0).all()
 
 
 def test_cross_validation_sees_no_text_that_it_scores():
     scores = []
     for seed in range(4):
         X, Y = separated(36, 10, 3, 0.0, seed)
-        scores.append(macro_f(fit_probe(X, Y, exclusive=True).predictions, Y, True))
+        scores.append(macro_f(fit_probe(X, Y, exclusive=True)[2], Y, True))
     assert np.mean(scores) == pytest.approx(1 / 3, abs=0.15)  # the best of six
     X, Y = separated(36, 10, 3, 6.0)
-    assert macro_f(fit_probe(X, Y, exclusive=True).predictions, Y, True) > 0.8
+    assert macro_f(fit_probe(X, Y, exclusive=True)[2], Y, True) > 0.8
 
 
 TEXTS = "a very good film", "it was not bad"

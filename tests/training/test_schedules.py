@@ -17,14 +17,14 @@ from .test_prepare_training import RATE, quick, table
 def test_every_epoch_and_the_last_step_are_evaluated():
     for per_epoch in range(1, 131, 3):
         for n_steps in range(1, 121):
-            fitted = schedules.evaluation_steps(n_steps, per_epoch)
-            steps = [*range(0, fitted.n_steps + 1, fitted.eval_frequency)]
-            case = (n_steps, per_epoch, fitted)
-            assert steps[-1] == fitted.n_steps > 0, case
+            frequency, last = schedules.evaluation_steps(n_steps, per_epoch)
+            steps = [*range(0, last + 1, frequency)]
+            case = (n_steps, per_epoch, frequency, last)
+            assert steps[-1] == last > 0, case
             longest = min(per_epoch, schedules.MOST_STEPS, n_steps)
             shortest = max(1, longest * 3 // 4)
-            assert shortest <= fitted.eval_frequency <= longest, case
-            assert 0 <= n_steps - fitted.n_steps < fitted.eval_frequency, case
+            assert shortest <= frequency <= longest, case
+            assert 0 <= n_steps - last < frequency, case
 
 
 def test_batches_of_a_size_that_grows_from_epoch_to_epoch():

@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ...errors import SpanftError
-from ...util.cluster import connect_ray
-from ...util.threads import map_threaded, n_cores, results_in_order
+from ...util.threads import connect_ray, map_threaded, n_cores, results_in_order
 from ..provenance import Settings, Tokenizer
 from .chunks import encode_corpus, from_arrow, joined_bytes, split_lines
 from .count import NgramCounts, to_strings

@@ -1,32 +1,26 @@
 """Corpora for text classification: single texts or pairs, with labels or scores."""
 
 import math
-import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import CorpusError, SpanftError, listed, shown
+from ...errors import CorpusError, SpanftError, listed, shown, warn
 from ...ml.encoder.loading import SETTINGS
-from ...ml.pairs import SEPARATOR, check_separator, join_pair, split_pair
+from ...ml.pairs import SEPARATOR, join_pair, split_pair
 from ...util.tables import Format, Row, read_table
 from ...util.text_files import UTF8, ErrorHandling
 from ..gold import PLACE, SCORE
-from .rows import DocBins, Incomplete, cell_of, check_length, rows_from_dataset
+from .rows import DocBins, Incomplete, cell_of, check_length, rows_from_dataset, text_of
 
 Corpus = Callable[[Language], Iterator[Example]]
-NO_PATH = (
-    "This corpus has no path. Set it in the config or on the command line: "
-    "--paths.train train.tsv --paths.dev dev.tsv"
-)
+NO_PATH = "This corpus has no path. Set it: --paths.train FILE --paths.dev FILE"
 _NO_LABEL = ("", "nan", "NaN")  # as pandas writes them
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
 
 class Columns(NamedTuple):
@@ -131,23 +125,16 @@ def is_docbins(path: str | Path) -> bool:
 def _corpus(
     read: Callable[[], Iterator[Row]], source: str, columns: Columns, limit: int
 ) -> Corpus:
-    names = [columns.text, columns.text_pair, columns.score or columns.label]
-    if twice := next((n for n in names if n is not None and names.count(n) > 1), None):
-        raise SpanftError(f"The column {shown(twice)} is named twice.")
-    if columns.text_pair is not None:
-        check_separator(columns.separator)
-
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
             _check_pipeline(nlp, columns.separator)
-        rows = list(islice(whole_rows(read(), columns, source), limit or None))
+        rows = list(islice(_whole_rows(read(), columns, source), limit or None))
         if not rows:
             raise SpanftError(f"There are no rows in {source}.")
         # Everything is checked before the first Example, which needs the labels of all
         # rows anyway.
-        texts = [_text_of(row, columns) for row in rows]
-        for row, text in zip(rows, texts, strict=True):
-            check_length(nlp, text, row.place)
+        how = columns.text, columns.text_pair, columns.separator
+        texts = [check_length(nlp, text_of(row, *how), row.place) for row in rows]
         gold = _cats_of(rows, columns)
         for row, text, cats in zip(rows, texts, gold, strict=True):
             predicted = nlp.make_doc(text)
@@ -166,36 +153,30 @@ def _check_pipeline(nlp: Language, separator: str) -> None:
         attrs = getattr(getattr(component, "model", None), "attrs", {})
         # The encoder keeps its settings in one object.
         owners = (component, attrs.get(SETTINGS))
-        separators = [getattr(owner, "separator", None) for owner in owners]
-        other = next(filter(None, [*separators, attrs.get("separator")]), separator)
-        if other != separator:
+        others = {getattr(owner, "separator", None) for owner in owners}
+        for other in {*others, attrs.get("separator")} - {None, separator}:
             raise SpanftError(
                 f"The corpus joins pairs with {separator!r}, but {name!r} has "
                 f"separator = {other!r}. Set both to ${{nlp.tokenizer.separator}}."
             )
 
 
-def whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[Row]:
+def _whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[Row]:
     """Yield rows with their source, perhaps without incomplete ones: say how many."""
     n_rows = n_left_out = 0
+    may_skip = columns.incomplete == "skip"
     for row in rows:
         n_rows += 1
-        may_skip = columns.incomplete == "skip"
         if row.problem and not (may_skip and row.cells):  # what is no JSON object
             raise CorpusError(f"{row.place} of {source} {row.problem}")
         if may_skip and _is_incomplete(row, columns):
             n_left_out += 1
         else:
             yield row.of(source)
-    if n_left_out == n_rows > 0:
-        raise SpanftError(
-            f"All {n_rows:,} rows of {source} lack cells or a label: none is left."
-        )
     if n_left_out:
-        warnings.warn(
+        warn(
             f"Rows of {source} that lack cells or a label, and are left out: "
-            f"{n_left_out:,} of {n_rows:,}.",
-            stacklevel=2,
+            f"{n_left_out:,} of {n_rows:,}."
         )
 
 
@@ -213,36 +194,14 @@ def _is_missing(value: Any) -> bool:
     return value is None or str(value).strip() in _NO_LABEL
 
 
-def _text_of(row: Row, columns: Columns) -> str:
-    """Return the text of a row, or its two texts joined."""
-    names = {"text": columns.text, "text_pair": columns.text_pair}
-    texts = []
-    for setting, column in names.items():
-        if column is None:
-            continue
-        texts.append(cell_of(row, setting, column))
-        if not isinstance(texts[-1], str):
-            raise SpanftError(
-                f"{row.place} has {shown(texts[-1])} in column {shown(column)}, which "
-                "is not a text."
-            )
-    if columns.text_pair is None:
-        return str(texts[0])
-    try:
-        return join_pair(texts[0], texts[1], columns.separator)
-    except SpanftError as error:
-        raise SpanftError(f"{row.place}: {error}") from error
-
-
 def _cats_of(rows: Sequence[Row], columns: Columns) -> list[dict[str, float]]:
     """Return the cats of each row, with all labels of all rows."""
     if columns.score is not None:
         return [{SCORE: _number(row, columns.score)} for row in rows]
     if columns.label is None:
         return [{} for _ in rows]
-    new_names, separator = columns.labels, columns.label_separator
-    labels = [labels_of(row, columns.label, separator, new_names) for row in rows]
-    known = new_names.values() if new_names else sorted(set().union(*labels))
+    labels = [_labels_of(row, columns.label, columns) for row in rows]
+    known = columns.labels.values() if columns.labels else sorted({*chain(*labels)})
     return [{label: float(label in names) for label in known} for names in labels]
 
 
@@ -251,19 +210,13 @@ def _label_cell(row: Row, setting: str, column: str) -> Any:
     if _is_missing(value):
         raise SpanftError(
             f"{row.place} has no label: column {shown(column)} holds {shown(value)}. "
-            "Remove such rows, or skip them: --incomplete skip (in a config, "
-            'incomplete = "skip").'
+            'Remove such rows, or skip them: --incomplete skip (incomplete = "skip").'
         )
     return value
 
 
 def _number(row: Row, column: str) -> float:
     value = _label_cell(row, "score", column)
-    if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value):
-        raise SpanftError(
-            f"{row.place} has {shown(value)} in column {shown(column)}. Write numbers "
-            f"with a point: {value.strip().replace(',', '.')}."
-        )
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -271,33 +224,26 @@ def _number(row: Row, column: str) -> float:
     if not math.isfinite(number):
         raise SpanftError(
             f"{row.place} has {shown(value)} in column {shown(column)}, which is not a "
-            "finite number. If the column holds labels, set label = and not score =."
+            "finite number, such as 3.5. For labels, set label = and not score =."
         )
     return number
 
 
-def labels_of(
-    row: Row,
-    column: str,
-    separator: str | None = None,
-    new_names: dict[str, str] | None = None,
-) -> set[str]:
+def _labels_of(row: Row, column: str, columns: Columns) -> set[str]:
     """Return the labels of a row, without outer white space, and renamed."""
-    value = _label_cell(row, "label", column)
-    if separator is not None and isinstance(value, str):
-        value = [x for x in value.split(separator) if x.strip()]
+    value, new_names = _label_cell(row, "label", column), columns.labels
+    if columns.label_separator is not None and isinstance(value, str):
+        value = [x for x in value.split(columns.label_separator) if x.strip()]
     names = set()
     for label in value if isinstance(value, list) else [value]:
         if not isinstance(label, str | int | float) or not str(label).strip():
             raise SpanftError(
-                f"{row.place} has {shown(label)} for a label. Labels are strings or "
-                "numbers, or lists of them."
+                f"{row.place} has {shown(label)} for a label, not a string or number."
             )
         name = str(label).strip()
         if new_names is not None and name not in new_names:
             raise SpanftError(
-                f"{row.place} has the label {shown(name)}, but labels names only: "
-                f"{listed(new_names)}."
+                f"{row.place} has the label {shown(name)}, not of {listed(new_names)}."
             )
         names.add(name if new_names is None else new_names[name])
     return names

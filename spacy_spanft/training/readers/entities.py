@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob, iob_to_biluo
 from spacy.vocab import Vocab
 
-from ...errors import SpanftError, listed, shown
+from ...errors import SpanftError, listed, shown, warn
 from ...util.tables import Row, read_table
 from ...util.text_files import UTF8, ErrorHandling, lines_of
 from .classification import NO_PATH, Corpus
@@ -77,17 +76,14 @@ def conll_corpus(
         units = list(_documents(lines_of(path, errors, encoding), source))
         if not units:
             raise SpanftError(f"There are no rows in {source}.")
-        first = units[0][0]
-        if len(first) > 1 and [row[0] for row in first][:2] == ["1", "2"]:
+        if [row[0] for row in units[0][0][:2]] == ["1", "2"]:
             raise SpanftError(
                 f"The first column of {source} numbers the tokens, but must hold them."
             )
         if unit == "sentence":
             units = [[sentence] for document in units for sentence in document]
-        for number, sentences in enumerate(units[: limit or None], 1):
+        for sentences in units[: limit or None]:
             reference = _doc_of(nlp.vocab, sentences)
-            if not gold_tokens:
-                check_length(nlp, reference.text, f"Doc {number} of {source}")
             yield _example(nlp, reference, spans_key, gold_tokens)
 
     def read_offsets(nlp: Language) -> Iterator[Example]:
@@ -95,8 +91,7 @@ def conll_corpus(
         if not any(_offsets(row.cells) for row in rows):
             raise SpanftError(
                 f"No row of {source} has spans with character offsets, such as "
-                '"spans": [{"start": 0, "end": 5, "label": "PER"}]. From Label Studio, '
-                "export JSON-MIN."
+                '"spans": [{"start": 0, "end": 5, "label": "PER"}].'
             )
         for doc in list(_docs_of_offsets(nlp, rows[: limit or None], spans_key)):
             yield Example(nlp.make_doc(doc.text), doc)
@@ -138,10 +133,7 @@ def ner_dataset_corpus(
                 yield [[*pair] for pair in zip(words, row_tags, strict=True)]
 
     def corpus(nlp: Language) -> Iterator[Example]:
-        sentences = list(islice(read(), limit or None))
-        if not sentences:
-            raise SpanftError(f"There are no rows in {source}.")
-        for sentence in sentences:
+        for sentence in islice(read(), limit or None):
             yield _example(nlp, _doc_of(nlp.vocab, [sentence]), spans_key)
 
     return corpus
@@ -162,8 +154,7 @@ def _strings(row: Row, setting: str, column: str) -> list[str]:
     cells = cell_of(row, setting, column)
     if not isinstance(cells, list) or not all(isinstance(c, str) and c for c in cells):
         raise SpanftError(
-            f"{row.place} has {shown(cells)} in column {column!r}, but must have a "
-            "list of strings, or of class labels (ClassLabel)."
+            f"{row.place} has {shown(cells)} in column {column!r}, not strings."
         )
     return cells
 
@@ -186,26 +177,22 @@ def _documents(lines: Iterable[str], source: str) -> Iterator[list[Sentence]]:
         else:
             cells = [cell for cell in line.rstrip("\r\n").split(" ") if cell]
         n_columns = n_columns or len(cells)
-        _check_cells(cells, n_columns, f"Line {number} of {source}")
+        place = f"Line {number} of {source}"
+        if len(cells) < 2 or not cells[0]:
+            raise SpanftError(
+                f"{place} is {shown(' '.join(cells))}, but must be a token and its tag."
+            )
+        if len(cells) != n_columns:
+            raise SpanftError(
+                f"{place} has {len(cells)} columns, but the first line has "
+                f"{n_columns}. Is there a space inside a token?"
+            )
+        _check_tag(cells[-1], place)
         if not sentence:
             document.append(sentence)
         sentence.append(cells)
     if document:
         yield document
-
-
-def _check_cells(cells: list[str], n_columns: int, where: str) -> None:
-    if len(cells) < 2 or not cells[0]:
-        raise SpanftError(
-            f"{where} is {shown(' '.join(cells))}, but must be a token and its tag, "
-            "with a tab or a space between them (CoNLL's columns)."
-        )
-    if len(cells) != n_columns:
-        raise SpanftError(
-            f"{where} has {len(cells)} columns, but the first line has {n_columns}. "
-            "Is there a space inside a token?"
-        )
-    _check_tag(cells[-1], where)
 
 
 def _check_tag(tag: str, where: str) -> None:
@@ -271,8 +258,7 @@ def _docs_of_offsets(
         text = row.cells.get("text")
         if not isinstance(text, str):
             raise SpanftError(f'{row.place} has no "text", but {listed(row.cells)}.')
-        check_length(nlp, text, row.place)
-        doc = nlp.make_doc(text)
+        doc = nlp.make_doc(check_length(nlp, text, row.place))
         spans = []
         for start, end, label in _spans_of(row, text):
             span: Any = doc.char_span(start, end, label, alignment_mode="expand")
@@ -288,16 +274,13 @@ def _docs_of_offsets(
         elif spans_key is None:
             raise SpanftError(
                 f"{row.place} has spans that overlap, which entities cannot: "
-                f"{listed([span.text for span in spans])}. Remove some, or set "
-                'spans_key = "sc" to train spancat.'
+                f"{listed([span.text for span in spans])}. For spancat, set spans_key."
             )
         yield doc
     if widened:
-        warnings.warn(
+        warn(
             "Spans that begin or end inside a token are read as whole tokens: "
-            f"{len(widened):,}, the first is {widened[0]}. Check that offsets are "
-            "counted in characters.",
-            stacklevel=2,
+            f"{len(widened):,}, the first is {widened[0]}."
         )
 
 

@@ -8,15 +8,13 @@ from typing import Literal
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import SpanftError, check_setting
+from ...errors import SpanftError, check_setting, counted
 from ..gold import labels_in
 from .classification import Corpus
 
-SHARE = 0.2
-
 
 def held_out_corpus(
-    corpus: Corpus, part: Literal["train", "dev"], share: float = SHARE, seed: int = 0
+    corpus: Corpus, part: Literal["train", "dev"], share: float = 0.2, seed: int = 0
 ) -> Corpus:
     """Build `spacy-spanft.HeldOutCorpus.v1`: one of the two parts of another corpus.
 
@@ -34,13 +32,6 @@ def held_out_corpus(
     def read(nlp: Language) -> Iterator[Example]:
         examples = list(corpus(nlp))
         is_held_out = held_out(examples, share, seed)
-        if part == "dev" and not any(is_held_out):
-            n_texts = len({example.reference.text for example in examples})
-            raise SpanftError(
-                "Nothing can be held out: at least two different texts are needed, and "
-                f"the training data has {n_texts:,} ({len(examples):,} rows). Add "
-                "rows, or name dev data (--dev of spanft init)."
-            )
         for example, is_dev in zip(examples, is_held_out, strict=True):
             if is_dev == (part == "dev"):
                 yield example
@@ -64,6 +55,11 @@ def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]
         drawn.update(_draw(distinct, n_rows, share, chance))
     if not drawn:  # each text has another label
         drawn.update(_draw(list(dict.fromkeys(texts)), n_rows, share, chance))
+    if not drawn:
+        raise SpanftError(
+            f"Nothing can be held out of {counted(len(n_rows), 'text')}. Add rows, or "
+            "name dev data (--dev of spanft init)."
+        )
     return [text in drawn for text in texts]
 
 

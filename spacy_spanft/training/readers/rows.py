@@ -7,7 +7,9 @@ from spacy.language import Language
 from spacy.training import Corpus, Example
 
 from ...errors import SpanftError, listed, shown
+from ...ml.pairs import join_pair
 from ...ngrams.text import load_split
+from ...util.columns import TEXTS
 from ...util.tables import Row
 
 Incomplete = Literal["error", "skip"]
@@ -55,13 +57,30 @@ def cell_of(row: Row, setting: str, column: str) -> Any:
     return row.cells[column]
 
 
-def check_length(nlp: Language, text: str, place: str) -> None:
-    """Raise for a text that is longer than the pipeline accepts."""
+def text_of(row: Row, text: str, text_pair: str | None, separator: str) -> str:
+    """Return the text of a row, or its two texts joined."""
+    texts: list[str] = []
+    for setting, column in zip(TEXTS, (text, text_pair), strict=True):
+        value = "" if column is None else cell_of(row, setting, column)
+        if not isinstance(value, str):
+            where = f"{row.place} has {shown(value)} in column {column!r}"
+            raise SpanftError(f"{where}, which is not a text.")
+        texts.append(value)
+    try:
+        first, second = texts
+        return first if text_pair is None else join_pair(first, second, separator)
+    except SpanftError as error:
+        raise SpanftError(f"{row.place}: {error}") from error
+
+
+def check_length(nlp: Language, text: str, place: str) -> str:
+    """Return a text, or raise if it is longer than the pipeline accepts."""
     if len(text) > nlp.max_length:
         raise SpanftError(
-            f"{place} has {len(text):,} characters of text, and the pipeline takes "
-            f"{nlp.max_length:,} (nlp.max_length). Split it into several texts."
+            f"{place} has {len(text):,} characters, but nlp.max_length is "
+            f"{nlp.max_length:,}. Split it into several texts."
         )
+    return text
 
 
 def _named(value: Any, names: list[str]) -> Any:
