@@ -59,12 +59,16 @@ def train(
         settings["transformer"] = str(transformer)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output)
-        train_file = _file_of(data, folder / "rows/train.jsonl")
-        dev_file = None if dev is None else _file_of(dev, folder / "rows/dev.jsonl")
+        files = {"data": folder / "rows/train.jsonl", "dev": folder / "rows/dev.jsonl"}
+        train_file = _file_of(data, files["data"])
+        dev_file = None if dev is None else _file_of(dev, files["dev"])
         settings |= {"spans": spans, "gpu": gpu_id != CPU}
-        made = config_for_data(train_file, dev_file, **settings)
+        try:
+            made = config_for_data(train_file, dev_file, **settings)
+        except SpanftError as error:
+            raise SpanftError(_by_argument(str(error), files)) from error
         for warning in made.warnings:
-            warn(warning)
+            warn(_by_argument(warning, files))
         text = config_text(made.config, made.task, "config.cfg")
         config = Config().from_str(text, interpolate=False)
         for path, value in (overrides or {}).items():
@@ -75,6 +79,13 @@ def train(
         streams: Any = {"stdout": sys.stdout, "stderr": sys.stderr}
         run_training(nlp, folder, use_gpu=gpu_id, **streams)
         return spacy.load(folder / "model-best")
+
+
+def _by_argument(message: str, files: Mapping[str, Path]) -> str:
+    """Return a message with the names of arguments for the files of their rows."""
+    for name, path in files.items():
+        message = message.replace(shown(str(path)), name).replace(str(path), name)
+    return message
 
 
 def _file_of(data: Data, path: Path) -> str:

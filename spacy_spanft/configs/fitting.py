@@ -30,6 +30,8 @@ _FEWEST_STEPS = 200
 # teach more than they tell.
 _FEW = 500
 _OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of each
+# A handful of texts is learned sooner. Multiples of 3, for three evaluations.
+_FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 # Up to so many texts, classifiers start from a probe; those of pairs and of scores then
 # learn at this rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
@@ -54,7 +56,8 @@ def fit_to_data(
     if not any(data["train"].n_words):
         raise SpanftError(f"All texts of {shown(train)} are empty.")
     warnings = _check_labels(data["train"], task, train)
-    notes = [data[part].describe(names[part]) for part in ("dev",) * is_seen or names]
+    parts = ["dev"] if is_seen else names
+    notes = [data[part].describe(names[part]) for part in parts]
     if is_text and n_texts <= _MOST_PROBED:
         config["initialize"]["after_init"]["probe"] = True
         if task not in ("textcat", "textcat_multilabel"):
@@ -150,6 +153,8 @@ def _fit_few_steps(
     """Set a fixed number of small steps, the last of which is evaluated."""
     training = config["training"]
     steps, size = _OF_FEW_TEXTS if is_text else _OF_FEW_SENTENCES
+    if is_text:
+        steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}

@@ -1,7 +1,8 @@
 """Where a config's data come from, what they hold, and which task they are for."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from ..training.readers.classification import is_docbins
 from ..training.readers.entities import CONLL_ENDING, has_offsets
 from ..training.readers.rows import DocBins
 from ..util.columns import SETTINGS, find_columns, has_decimals
+from ..util.tables import read_table
 from .templates import REGRESSOR, TASKS, base
 
 DOCBINS = "spacy.Corpus.v1"
@@ -174,8 +176,13 @@ def guess_columns(
     needed = COLUMNS[task] if task else ("either",)
     usual = {"text_pair": ""} if "text_pair" in needed else {}
     answer: Any = needed[-1]
-    how = {key: settings[key] for key in ("encoding", "errors") if key in settings}
-    return {**find_columns(path, typed, usual, answer, **how), **settings}
+    how: Any = {x: settings[x] for x in ("encoding", "errors") if x in settings}
+    found = find_columns(path, typed, usual, answer, **how)
+    if "label" in found:
+        first = islice(read_table(path, **how, broken="keep"), _N_DOCS)
+        labels = Counter(str(row.cells.get(found["label"])) for row in first)
+        _check_repeats(labels, labels.total(), path)
+    return {**found, **settings}
 
 
 def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
@@ -233,14 +240,21 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
             f"Every text of {source} has the label {listed(labels)}; a classifier "
             "needs at least two. Name another column with --label."
         )
+    _check_repeats(labels, n_rows, path, doubts)
+    return doubts
+
+
+def _check_repeats(
+    labels: Mapping[str, int], n_rows: int, path: str, doubts: Sequence[str] = ()
+) -> None:
+    """Raise if each row has another label; that of a long table is seen early."""
     if len(labels) == n_rows >= _MANY:
         hints = " ".join(["Add rows, or name another column with --label.", *doubts])
         raise SpanftError(
-            f"Each of the {n_rows:,} rows of {source} has a label of its own, such as "
+            f"Each of {n_rows:,} rows of {shown(path)} has a label of its own, such as "
             f"{listed(list(labels)[:2])}, and a label is learned from several rows. "
             f"{hints}"
         )
-    return doubts
 
 
 def _task_of_docs(path: str, lang: str) -> str:

@@ -201,7 +201,8 @@ def test_incomplete_rows_of_other_data():
 def test_few_texts_are_all_trained_on():
     labels = ["positive", "negative"]
     rows = [*texts(500, labels), {"text": "text", "label": "postive"}]
-    for n_rows, n_dev, steps, frequency in ((500, 500, 150, 150), (501, 100, 208, 13)):
+    fitted = ((9, 9, 48, 48), (30, 30, 90, 90), (500, 500, 150, 150))
+    for n_rows, n_dev, steps, frequency in (*fitted, (501, 100, 208, 13)):
         write("t.jsonl", rows[-n_rows:])
         made = config_for_data("t.jsonl")
         is_few = n_rows == n_dev

@@ -194,7 +194,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or str(value).strip() in _NO_LABEL
 
 
-def _cats_of(rows: Sequence[Row], columns: Columns) -> list[dict[str, float]]:
+def _cats_of(rows: Sequence[Row], columns: Columns) -> Iterable[dict[str, float]]:
     """Return the cats of each row, with all labels of all rows."""
     if columns.score is not None:
         return [{SCORE: _number(row, columns.score)} for row in rows]
@@ -202,7 +202,7 @@ def _cats_of(rows: Sequence[Row], columns: Columns) -> list[dict[str, float]]:
         return [{} for _ in rows]
     labels = [_labels_of(row, columns.label, columns) for row in rows]
     known = columns.labels.values() if columns.labels else sorted({*chain(*labels)})
-    return [{label: float(label in names) for label in known} for names in labels]
+    return ({label: float(label in names) for label in known} for names in labels)
 
 
 def _label_cell(row: Row, setting: str, column: str) -> Any:
