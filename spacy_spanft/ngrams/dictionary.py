@@ -156,11 +156,9 @@ class NgramDictionary(Mapping[str, int]):
         """Count the n-grams of blocks of lines; see `text`."""
         chosen, names = Settings(**settings), tuple(sources)
         # Arrow is heavy, and only counting needs it.
-        if chosen.is_bounded:
-            from .counting.bounded import count_in_shards as count
-        else:
-            from .counting.count import count_blocks as count
-        ngrams, words, n_tokens = count(blocks, chosen)
+        from .counting.count import count_blocks
+
+        ngrams, words, n_tokens = count_blocks(blocks, chosen)
         if not n_tokens:
             raise CorpusError(f"There is no text in {', '.join(names)}.")
         if not ngrams:

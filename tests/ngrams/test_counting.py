@@ -12,7 +12,7 @@ from spacy.symbols import ORTH
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import CorpusError, SpanftError
-from spacy_spanft.ngrams.counting import tokens, vocabulary
+from spacy_spanft.ngrams.counting import tokens
 from spacy_spanft.ngrams.counting.tokens import get_tokenizer
 from spacy_spanft.ngrams.counts import in_order
 from spacy_spanft.ngrams.text import blocks_from_texts
@@ -77,7 +77,6 @@ def test_small_blocks_and_several_processes_count_the_same(monkeypatch):
     expected = count(text, min_count=3)
     assert expected["the united states"] == 300
     monkeypatch.setattr(tokens, "CHUNKS_PER_BATCH", 16)
-    monkeypatch.setattr(vocabulary, "_CHUNKS_PER_BLOCK", 10)
     assert count(text, min_count=3, n_process=2) == expected
     assert count(text, min_count=3, block_size=50) == expected
 

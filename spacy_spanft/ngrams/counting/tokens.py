@@ -6,6 +6,7 @@ equals tokenizing every line in full; a tokenizer that is not of this kind (that
 Chinese, or one with special cases that hold a space) does tokenize every line.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -130,7 +131,9 @@ def words_of_chunks(
         return _chunks_as_words(text, settings.attr)
     lines = split_lines(text)
     tokenize = partial(tokenize_chunks, tokenizer=tokenizer, attr=settings.attr)
-    n_workers = settings.n_process if len(lines) > CHUNKS_PER_BATCH else 1
+    # Of a cluster's workers, those that this machine has cores for.
+    n_workers = min(settings.n_process, os.cpu_count() or 1)
+    n_workers = n_workers if len(lines) > CHUNKS_PER_BATCH else 1
     results: Iterable[Words]
     results = _map_in_processes(tokenize, _batches(text, lines), n_workers)
     if settings.progress:  # in workers not at all: tqdm would start a lock for them

@@ -1,6 +1,5 @@
 """Chunk ids to word ids: the frequent words ranked, everything else a gap."""
 
-from collections.abc import Iterator
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -10,9 +9,6 @@ from numpy.typing import NDArray
 from .chunks import from_arrow, joined_bytes, split_lines, to_arrow
 from .levels import GAP, Counts, Ids
 from .tokens import Words
-
-# Counting a block touches a few arrays of its size: small ones stay in the cache.
-_CHUNKS_PER_BLOCK = 1 << 17
 
 
 class Vocabulary(NamedTuple):
@@ -93,25 +89,6 @@ def _is_empty(lines: Any) -> NDArray[np.bool_]:
 def is_word(token: str) -> bool:
     """Whether an n-gram may hold a token: it has a letter or digit, and no space."""
     return any(map(str.isalnum, token)) and token.split() == [token]
-
-
-def expand_blocks(blocks: list[NDArray[np.int32]], chunks: ChunkWords) -> Iterator[Ids]:
-    """Turn chunk ids into word ids, in blocks that end where a gap is.
-
-    blocks (list[NDArray[np.int32]]): Chunk ids. Emptied on the way, so that memory
-        never holds the whole corpus twice.
-    """
-    is_end = chunks.words[chunks.starts + chunks.lengths - 1] == GAP
-    is_end &= chunks.lengths > 0
-    blocks.reverse()
-    while blocks:
-        ids = blocks.pop()
-        gaps = np.flatnonzero(is_end[ids])
-        wanted = np.arange(_CHUNKS_PER_BLOCK, len(ids), _CHUNKS_PER_BLOCK)
-        after = np.searchsorted(gaps, wanted)
-        cuts = np.unique(gaps[after[after < len(gaps)]] + 1)
-        for piece in np.split(ids, cuts):
-            yield expand(piece, chunks)
 
 
 def expand(ids: NDArray[np.int32], chunks: ChunkWords) -> Ids:
