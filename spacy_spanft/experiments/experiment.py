@@ -32,8 +32,8 @@ def run_experiment(
 
     data (Sequence[Path]): The folders of the tasks, with test data in each.
     metrics (Path): The folder of the reports.
-    RETURNS (tuple[list[Failure], str]): The runs that failed, and the tables of the
-        comparison in Markdown, "" if nothing can be compared.
+    RETURNS (tuple[list[Failure], str]): The runs that failed, and the comparison in
+        Markdown, "" if there is none.
     """
     tasks = checked_data(data, runs)  # before hours of training
     failures = run_matrix(
@@ -84,10 +84,7 @@ def _compare(
 
 
 def checked_data(folders: Sequence[Path], runs: Sequence[Run]) -> list[Data]:
-    """Return the data of tasks; raise if a test set is missing or cannot be read.
-
-    Warns of test texts that are in the training data, too.
-    """
+    """Return the data of tasks whose test data can be read; warn of training texts."""
     tasks = list(map(find_data, folders))
     for task in tasks:
         if not task.tests:

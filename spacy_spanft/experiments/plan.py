@@ -30,7 +30,7 @@ from ..configs import (
 )
 from ..configs.sources import COLUMNS, guess_columns
 from ..configs.templates import change, interpolated
-from ..errors import SpanftError, listed, shown, visible
+from ..errors import SpanftError, check_setting, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary, default_dictionary
 from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.random import piece_lengths
@@ -56,10 +56,8 @@ _FOLDERS = {"path", "name", "transformer", "dictionary", "vectors", "source"}
 class Run(NamedTuple):
     """A training run.
 
-    task (str): The name of the folder of its data.
     folder (Path): The folder of its config, log, scores and pipeline.
     fingerprint (str): A digest of its config and of the files that this names.
-    note (str): The note of the arm.
     """
 
     task: str
@@ -94,18 +92,15 @@ def plan_runs(
 ) -> list[Run]:
     """Plan an experiment: all arms with the first seed, then with the next one.
 
-    arms (Sequence[ArmConfig]): The arms.
     data (Sequence[Union[str, Path]]): The folder of each task, with train and dev data:
         .spacy files or tables, see `find_data`.
     output (Union[str, Path]): The folder of the runs: OUTPUT/TASK/ARM/SEED.
     pipeline (Optional[str]): The pipeline, as for `spanft init --pipeline`; None reads
         it in task.json, or detects it from the data.
     nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
-    seeds (Sequence[int]): The seeds.
     epochs (Optional[int]): The number of epochs; None is 3, and more for few texts.
     overrides (Optional[Mapping[str, Any]]): Settings for all configs:
         {"training.dropout": 0.2}.
-    RETURNS (list[Run]): The runs.
     """
     overrides = dict(overrides or {})
     tasks = list(map(find_data, data))
@@ -118,7 +113,13 @@ def plan_runs(
         name = _pipeline(pipeline, task) if needs_pipeline else ""
         folder = task.folder.as_posix()
         configs += [(task, arm, config_of(arm, name, folder)) for arm in arms]
-    _override([config for *_, config in configs], overrides)
+    known = {name for *_, config in configs for name in config.get("paths", {})}
+    for (*_, config), (path, value) in product(configs, overrides.items()):
+        section, _, name = path.partition(".")
+        if section == "paths" and name in known:  # to some of the configs, perhaps
+            config.setdefault("paths", {})[name] = value
+        else:
+            change(config, path, value, "the command line")
     docs_by_reader: dict[str, list[Doc]] = {}  # most arms read their data alike
     if nltk_data and has_phrase_data():  # checking an arm adds the folder to NLTK's own
         nltk_data = None
@@ -138,8 +139,7 @@ def plan_runs(
         for arm, config in ((a, c.copy()) for t, a, c in configs if t is of_task):
             change(config, "system.seed", seed, _RUNNER)
             names = of_task.name, arm.name, seed
-            to = Path(output, *map(str, names))
-            digest = fingerprint_of(config, digests)
+            to, digest = Path(output, *map(str, names)), fingerprint_of(config, digests)
             runs.append(Run(*names, to, config, digest, notes[arm.name]))
     return runs
 
@@ -175,17 +175,6 @@ def _named_columns(data: Data) -> dict[str, str]:
     return {k: v for k, v in data.columns.items() if v and k in SETTINGS}
 
 
-def _override(configs: Sequence[Config], overrides: Mapping[str, Any]) -> None:
-    """Set the settings of the command line in all configs."""
-    known = {name for config in configs for name in config.get("paths", {})}
-    for config, (path, value) in product(configs, overrides.items()):
-        section, _, name = path.partition(".")
-        if section == "paths" and name in known:  # to some of the configs, perhaps
-            config.setdefault("paths", {})[name] = value
-        else:
-            change(config, path, value, "the command line")
-
-
 def _set_data(config: Config, data: Data, given: Mapping[str, Any]) -> None:
     """Let a config read the data of the task."""
     for path in _OURS:
@@ -212,10 +201,7 @@ def _read_docs(config: Config, data: Data) -> list[Doc]:
 def _set_steps(
     config: Config, given: Mapping[str, Any], n_docs: int, epochs: int | None
 ) -> None:
-    """Set the number of steps, and how often the dev data is scored.
-
-    given (Mapping[str, Any]): Settings to keep: {"training.max_steps": 100}.
-    """
+    """Set the number of steps, and how often the dev data is scored, unless given."""
     batcher = config["training"].get("batcher")
     size = batcher.get("size") if isinstance(batcher, dict) else None
     if not isinstance(size, int) or size < 1:
@@ -226,8 +212,7 @@ def _set_steps(
     epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
     # spaCy accumulates gradients over parts of a batch, not over several.
     steps = given.get("training.max_steps", epochs * ceil(n_docs / size))
-    if not isinstance(steps, int):
-        raise SpanftError(f"'training.max_steps' is {shown(steps)}, not a number.")
+    check_setting("training.max_steps", steps, isinstance(steps, int), "a number")
     # What the configs call before training fits both to epochs and the last step.
     settings = {
         "training.max_steps": steps,
@@ -242,8 +227,7 @@ def _fill_in(config: Config, docs: list[Doc], nltk_data: Path | None) -> str:
     """Fill in the settings of a segmenter that depend on the data or this machine.
 
     Random spans get the lengths of n-grams, so that only their positions differ.
-
-    RETURNS (str): The note on the data of NLTK, if there is one.
+    Returns the note on the data of NLTK, if there is one.
     """
     segmenter = config["components"].get(SEGMENTER, {}).get("segmenter", {})
     kind = segmenter.get("@segmenters")
@@ -285,7 +269,7 @@ def _check(config: Config, arm: str) -> None:
 def fingerprint_of(config: Config, digests: dict[Path, str]) -> str:
     """Return a digest of a config, and of all files and folders that it names.
 
-    digests (dict[Path, str]): The files and folders that were digested before.
+    digests (dict[Path, str]): Those digested before; the others are added.
     """
     plain = config.interpolate()
     digest = hashlib.sha256(plain.to_str().encode())

@@ -65,12 +65,9 @@ def run_matrix(
     Progress goes to the standard error. A second call for the same folder is refused
     while the first one runs.
 
-    runs (Sequence[Run]): The runs.
     gpu_ids (Sequence[int]): The GPU of each run at a time; (-1,) for the CPU.
-    n_jobs (int): The number of runs at a time.
     engine (str): "local", or "ray" for a cluster whose machines share the files.
     address (Optional[str]): The address of the Ray cluster (HOST:PORT).
-    RETURNS (list[Failure]): The runs that failed.
     """
     gpu_ids = list(gpu_ids)
     if engine == "local":
@@ -219,7 +216,6 @@ def _failure(train: Train, arguments: dict[str, Any]) -> str:
 
 
 def _unfinished(run: Run) -> Path:
-    """Return a folder name that was never used before."""
     return run.folder.with_name(f"{run.seed}.going-{uuid4().hex[:12]}")
 
 
@@ -230,10 +226,8 @@ def _remove_unfinished(folders: Sequence[Path]) -> None:
 
 
 def train_in_process(arguments: dict[str, Any], stopped: Event | None = None) -> int:
-    """Train in a process of its own; what it prints goes to FOLDER/log.txt.
+    """Run `train_run` in a process, until `stopped`; its log is FOLDER/log.txt.
 
-    arguments (dict[str, Any]): The arguments of `train_run`.
-    stopped (Optional[Event]): Ends the process when it is set.
     RETURNS (int): The exit code, negative for a signal.
     """
     command = [sys.executable, "-u", "-X", "utf8", "-c", _PROGRAM]
@@ -258,10 +252,6 @@ def train_run(
 ) -> None:
     """Train FOLDER/config.cfg to FOLDER/model, then write FOLDER/run.json.
 
-    folder (str): The folder of the run.
-    fingerprint (str): That of the run.
-    gpu_id (int): The GPU; -1 for the CPU.
-    n_threads (int): The number of PyTorch's threads.
     working_dir (str): Where relative paths in the config begin.
     """
     os.chdir(working_dir)

@@ -3,6 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -48,7 +49,6 @@ class NgramDictionary(Mapping[str, int]):
     ) -> None:
         """Make a dictionary of known counts.
 
-        ngrams (Mapping[str, int]): The n-grams with their counts.
         words (Optional[Mapping[str, int]]): The single words with theirs, for PMI.
         attr (str): "LOWER" if case is folded, "ORTH" if not.
         provenance (Optional[Provenance]): Where the counts come from.
@@ -114,7 +114,6 @@ class NgramDictionary(Mapping[str, int]):
     ) -> Self:
         """Count the n-grams of texts. An n-gram never crosses a line.
 
-        texts (Iterable[str]): The texts.
         source (str): What the provenance calls them.
         **settings: How to count; see `Settings`.
         """
@@ -135,8 +134,6 @@ class NgramDictionary(Mapping[str, int]):
 
         name (str): Its name on the hub ("wikitext"), or a local folder.
         config (Optional[str]): Its configuration ("wikitext-103-raw-v1").
-        split (str): The split.
-        column (str): The column that holds the text.
         streaming (bool): Read while downloading, without keeping a copy.
         **settings: How to count; see `Settings`.
         """
@@ -252,7 +249,9 @@ class NgramDictionary(Mapping[str, int]):
     def _cut(self, kept: set[str], step: str) -> Self:
         counts = {ngram: n for ngram, n in self._counts.items() if ngram in kept}
         words = words_in(counts, self._words)
-        return self._trusted(counts, words, self.attr, self.provenance.after(step))
+        origin = self.provenance
+        origin = replace(origin, steps=(*origin.steps, step))
+        return self._trusted(counts, words, self.attr, origin)
 
     def merge(self, other: "NgramDictionary") -> Self:
         """Add the counts of another dictionary.
@@ -275,7 +274,7 @@ class NgramDictionary(Mapping[str, int]):
     # Serialization
 
     def _content(self) -> tuple[dict[str, Any], dict[str, int], dict[str, int]]:
-        header = {"attr": self.attr, "provenance": self.provenance.to_dict()}
+        header = {"attr": self.attr, "provenance": asdict(self.provenance)}
         return header, self._counts, self._words
 
     def to_bytes(self) -> bytes:
@@ -286,11 +285,7 @@ class NgramDictionary(Mapping[str, int]):
 
     @classmethod
     def from_bytes(cls, data: bytes, *, name: str = "The data") -> Self:
-        """Read a dictionary. Nothing in the data is ever executed.
-
-        data (bytes): The result of `to_bytes`, or a file's content.
-        name (str): What error messages call it.
-        """
+        """Read a dictionary, by name in errors. Nothing in the data is executed."""
         header, ngrams, words = unpack(data, name)
         if any(a < b for a, b in pairwise(ngrams.values())):  # not written by us
             ngrams = in_order(ngrams)
@@ -320,9 +315,7 @@ def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
 def default_dictionary(lang: str = "en") -> NgramDictionary:
     """Read the dictionary that comes with the package, once.
 
-    lang (str): The language.
-    RETURNS (NgramDictionary): For "en", the 100,000 most frequent n-grams of the
-        English Wikipedia of 2015.
+    That of "en" has the 100,000 most frequent n-grams of Wikipedia of 2015.
     """
     return _read_default(lang)
 
@@ -343,10 +336,7 @@ def read_dictionary(
 ) -> NgramDictionary:
     """Read a dictionary in a config's [initialize] block.
 
-    path (Union[str, Path]): The file.
     top_k (Optional[int]): Keep only the k most frequent n-grams.
-    min_count (int): Keep only the n-grams that occur this often.
-    RETURNS (NgramDictionary): The dictionary.
     """
     dictionary = NgramDictionary.from_disk(path)
     if min_count != 1:

@@ -54,7 +54,6 @@ def blocks_of(
 ) -> Iterator[bytes]:
     """Read files one after the other: text, and a column of tables, by their endings.
 
-    column (Optional[str]): The column that holds the text; None looks for it.
     errors (str): "strict" raises for invalid UTF-8 and null, "replace" continues.
     """
     how: Any = {"errors": errors, "encoding": encoding}

@@ -23,7 +23,7 @@ from tqdm import tqdm
 from ...errors import CorpusError
 from ...util.threads import obey_parent, results_in_order
 from ..provenance import Attr, Settings, Tokenizer
-from .chunks import split_lines
+from .chunks import joined_bytes, split_lines
 
 WHITESPACE = "whitespace"
 # What stands for a rare word in tokenized corpora such as WikiText: not a word.
@@ -36,13 +36,10 @@ U = TypeVar("U")
 
 
 class Words(NamedTuple):
-    """What each distinct chunk is made of.
-
-    An empty line is a gap: no n-gram steps over it.
-    """
+    """What each distinct chunk is made of."""
 
     lengths: NDArray[np.int64]  # the number of words of each chunk
-    words: bytes  # of all chunks one after the other, one a line
+    words: bytes  # of all chunks, one a line; no n-gram steps over an empty one
 
 
 def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
@@ -81,10 +78,7 @@ def _tokenizer_of_language(code: str) -> Tokenizer:
 
 
 def works_by_chunk(tokenizer: Tokenizer) -> bool:
-    """Whether a tokenizer looks at each white-space-delimited chunk by itself.
-
-    spaCy's rule-based tokenizer does, unless a special case of it spans white space.
-    """
+    """Whether it is spaCy's rule-based one, with no special case over white space."""
     from spacy.tokenizer import Tokenizer as RuleTokenizer
 
     if type(tokenizer) is not RuleTokenizer:
@@ -135,7 +129,11 @@ def words_of_chunks(
     n_workers = min(settings.n_process, os.cpu_count() or 1)
     n_workers = n_workers if len(lines) > CHUNKS_PER_BATCH else 1
     results: Iterable[Words]
-    results = _map_in_processes(tokenize, _batches(text, lines), n_workers)
+    batches = (
+        joined_bytes(lines[first : first + CHUNKS_PER_BATCH]).decode("utf8")
+        for first in range(0, len(lines), CHUNKS_PER_BATCH)
+    )
+    results = _map_in_processes(tokenize, batches, n_workers)
     if settings.progress:  # in workers not at all: tqdm would start a lock for them
         n_batches = -(-len(lines) // CHUNKS_PER_BATCH)
         results = tqdm(results, "Tokenizing", n_batches, leave=False, disable=None)
@@ -157,13 +155,6 @@ def _chunks_as_words(text: bytes, attr: Attr) -> Words:
     # A newline is not a letter, so it changes nothing in how its neighbors are folded.
     folded = lines.lower() if attr == "LOWER" else lines
     return Words(lengths, folded.encode("utf8"))
-
-
-def _batches(text: bytes, lines: Any) -> Iterator[str]:
-    ends = np.frombuffer(lines.buffers()[1], np.int64)
-    for first in range(0, len(lines), CHUNKS_PER_BATCH):
-        last = min(first + CHUNKS_PER_BATCH, len(lines))
-        yield text[ends[first] : ends[last]].decode("utf8")
 
 
 def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
@@ -205,8 +196,7 @@ def tokenize_lines(
 ) -> Iterator[bytes]:
     """Tokenize every line in full: the slow way, for any tokenizer.
 
-    YIELDS (bytes): The tokens with single spaces between them; a line ends where no
-        n-gram may go on.
+    Tokens have single spaces between them; a line ends where no n-gram may go on.
     """
     work = partial(_tokenize_block, tokenizer=tokenizer)
     return _map_in_processes(work, blocks, n_process)

@@ -1,7 +1,7 @@
 """Chunk ids to word ids: the frequent words ranked, everything else a gap."""
 
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,11 @@ class Vocabulary(NamedTuple):
 
 
 class ChunkWords(NamedTuple):
-    """Which words each chunk is made of, as positions in one flat array.
+    """Which words each chunk is made of, as positions in one flat array."""
 
-    words (Ids): Distinct chunk by distinct chunk its words, and a gap after.
-    starts (NDArray[np.int64]): For every chunk id, where its words begin.
-    lengths (NDArray[np.int64]): For every chunk id, how many there are: with the
-        gap if no n-gram may go on from this chunk to the next.
-    """
-
-    words: Ids
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    words: Ids  # distinct chunk by distinct chunk, and a gap after each
+    starts: NDArray[np.int64]  # of every chunk
+    lengths: NDArray[np.int64]  # with the gap, if no n-gram may step over its end
 
 
 def rank_words(
@@ -45,7 +39,6 @@ def rank_words(
     words (Words): The words of each distinct text.
     chunk_ids (NDArray[np.int32]): For every chunk, its distinct text.
     is_end (NDArray[np.bool_]): For every chunk, whether a gap follows it.
-    chunk_counts (Counts): For every chunk, how often it occurs.
     min_count (int): A word that occurs less often is a gap.
     """
     encoded = split_lines(words.words).dictionary_encode()
@@ -67,7 +60,8 @@ def rank_words(
     new_ids[ranked] = np.arange(1, len(ranked) + 1, dtype=np.uint32)
 
     kept_names = list(compress(names, kept))
-    n_gaps = int(counts[_is_empty(encoded.dictionary)].sum())
+    offsets = np.frombuffer(encoded.dictionary.buffers()[1], np.int64, len(counts) + 1)
+    n_gaps = int(counts[np.diff(offsets) == 1].sum())  # empty lines
     vocabulary = Vocabulary(
         [kept_names[i] for i in order.tolist()],
         counts[ranked],
@@ -77,13 +71,6 @@ def rank_words(
     flat = np.insert(new_ids[indices], np.cumsum(words.lengths), GAP)
     starts = (ends - words.lengths - 1)[chunk_ids]
     return vocabulary, ChunkWords(flat, starts, words.lengths[chunk_ids] + is_end)
-
-
-def _is_empty(lines: Any) -> NDArray[np.bool_]:
-    """Mark the lines that are a newline alone."""
-    offsets = np.frombuffer(lines.buffers()[1], np.int64, len(lines) + 1)
-    lengths: NDArray[np.int64] = np.diff(offsets)
-    return lengths == 1
 
 
 def is_word(token: str) -> bool:
