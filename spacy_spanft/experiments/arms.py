@@ -97,9 +97,8 @@ def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
             hint = f"{meant(str(key), known)} Known: {', '.join(known)}."
             message = f"{path}: the arm {name!r} has the unknown setting {shown(key)}."
             raise SpanftError(message + hint)
-        default = ArmConfig._field_defaults[key]
-        right_type = dict if key == "segmenter" else type(default)
-        if key != "dictionary" and not isinstance(value, right_type):
+        kind = dict if key == "segmenter" else type(ArmConfig._field_defaults[key])
+        if key != "dictionary" and not isinstance(value, kind):
             raise SpanftError(f"{path}: {key!r} of the arm {name!r} is {shown(value)}.")
     return ArmConfig(name, **settings)
 

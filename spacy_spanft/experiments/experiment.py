@@ -94,8 +94,7 @@ def checked_data(folders: Sequence[Path], runs: Sequence[Run]) -> list[Data]:
             )
         config = interpolated(next(run.config for run in runs if run.task == task.name))
         nlp, train = tokenizer_of(config), str(task.files["train"])
-        examples = read_examples(nlp, train, config, "train")
-        texts = {example.reference.text for example in examples}
+        texts = {x.reference.text for x in read_examples(nlp, train, config, "train")}
         for path in task.tests:
             examples = read_examples(nlp, str(path), config)
             if n_shared := sum(each.reference.text in texts for each in examples):

@@ -203,12 +203,10 @@ def _set_steps(
 ) -> None:
     """Set the number of steps, and how often the dev data is scored, unless given."""
     batcher = config["training"].get("batcher")
-    size = batcher.get("size") if isinstance(batcher, dict) else None
-    if not isinstance(size, int) or size < 1:
-        raise SpanftError(
-            f"[training.batcher] size is {shown(size)}, but must be a number of texts. "
-            f"Use spacy.batch_by_sequence.v1."
-        )
+    size: Any = batcher.get("size") if isinstance(batcher, dict) else None
+    is_right = isinstance(size, int) and size > 0
+    expected = "a number of texts: use spacy.batch_by_sequence.v1"
+    check_setting("[training.batcher] size", size, is_right, expected)
     epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
     # spaCy accumulates gradients over parts of a batch, not over several.
     steps = given.get("training.max_steps", epochs * ceil(n_docs / size))

@@ -14,7 +14,6 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Event
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
@@ -78,9 +77,8 @@ def run_matrix(
     stopped = Event()
     with ExitStack() as stack:
         for folder in folders:
-            message = f"Another experiment is writing to '{folder}'. Wait until it"
-            message += " ends, or name another --output."
-            stack.enter_context(locked(folder, message))
+            message = f"Another experiment is writing to '{folder}'. Wait until it ends"
+            stack.enter_context(locked(folder, f"{message}, or name another --output."))
         _remove_unfinished(folders)
         stack.callback(_remove_unfinished, folders)
         pool = ThreadPoolExecutor(n_jobs)
@@ -108,17 +106,15 @@ def read_gpus(text: str) -> list[int]:
 
 
 def in_processes(gpu_ids: Sequence[int], stopped: Event) -> Train:
-    """Train in processes, each of which has a GPU of the queue until it ends."""
-    gpus: SimpleQueue[int] = SimpleQueue()
-    for gpu_id in gpu_ids:
-        gpus.put(gpu_id)
+    """Train in processes, each of which has a GPU of its own until it ends."""
+    free = [*gpu_ids]  # there are no more threads than these
 
     def train(arguments: dict[str, Any]) -> int:
-        gpu_id = gpus.get()
+        gpu_id = free.pop(0)
         try:
             return train_in_process({**arguments, "gpu_id": gpu_id}, stopped)
         finally:
-            gpus.put(gpu_id)
+            free.append(gpu_id)
 
     return train
 
@@ -208,10 +204,10 @@ def _failure(train: Train, arguments: dict[str, Any]) -> str:
         return f"it was killed by signal {-code}, perhaps because memory ran out"
     if code == 0 and (folder / RESULT).exists():
         return ""
-    log: list[str] = []
+    last = ""
     with suppress(OSError):  # on a machine that sees the folder later
-        log = (folder / LOG).read_text("utf8", errors="replace").split("\n")
-    last = next((line.strip() for line in reversed(log) if line.strip()), "")
+        log = (folder / LOG).read_text("utf8", errors="replace")
+        last = log.strip().rpartition("\n")[2].strip()
     return last or f"it ended with code {code}"
 
 

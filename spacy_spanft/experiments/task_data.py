@@ -29,21 +29,13 @@ _NOT_COLUMNS = ("@readers", "path", "format", "limit")
 
 
 class Data(NamedTuple):
-    """The data of a task, and what task.json says of it.
+    """The data of a task, and what task.json says of it."""
 
-    files (dict[str, Path]): The files of "train" and "dev".
-    tests (list[Path]): The test sets: test.csv, test_mismatched.spacy; perhaps none.
-    pipeline (Optional[str]): The pipeline to train: "textcat".
-    columns (dict[str, Any]): The columns of tables, as arguments of TableCorpus.v1.
-    metric (Optional[str]): The metric that the arms are compared by.
-    positive_label (Optional[str]): The positive label of F1.
-    """
-
-    files: dict[str, Path]
-    tests: list[Path]
-    pipeline: str | None = None
-    columns: dict[str, Any] = {}  # noqa: RUF012 (never written to)
-    metric: str | None = None
+    files: dict[str, Path]  # of "train" and "dev"
+    tests: list[Path]  # test.csv, test_mismatched.spacy; perhaps none
+    pipeline: str | None = None  # to train
+    columns: dict[str, Any] = {}  # noqa: RUF012 (arguments of TableCorpus.v1)
+    metric: str | None = None  # that the arms are compared by
     positive_label: str | None = None
 
     @property
@@ -60,9 +52,8 @@ class Data(NamedTuple):
 def find_data(folder: str | Path) -> Data:
     """Return the data of a task, without reading it.
 
-    folder (Union[str, Path]): A folder with train and dev data: .spacy files, or tables
-        (.tsv, .csv, .jsonl or .parquet). A task.json in it may have the other
-        fields of `Data`.
+    folder (Union[str, Path]): A folder with train and dev data. A task.json in it may
+        have the other fields of `Data`.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -83,27 +74,19 @@ def find_data(folder: str | Path) -> Data:
                 f"There is no {split}.spacy, {split}.tsv, {split}.csv or {split}.jsonl "
                 f"in the folder {str(folder)!r}. A task needs train and dev data."
             )
-    facts = _read_facts(folder / "task.json")
+    path = folder / "task.json"
+    try:
+        facts = dict(srsly.read_json(path)) if path.exists() else {}
+    except (ValueError, TypeError) as error:
+        raise SpanftError(f"{path} is not a JSON object: {error}") from error
+    # Other keys are for people.
+    facts = {key: facts[key] for key in Data._field_defaults if key in facts}
     needed = {split: files.pop(split) for split in ("train", "dev")}
     return Data(needed, list(files.values()), **facts)
 
 
-def _read_facts(path: Path) -> dict[str, Any]:
-    """Return the fields of `Data` in task.json; other keys are for people."""
-    if not path.exists():
-        return {}
-    try:
-        facts = dict(srsly.read_json(path))
-    except (ValueError, TypeError) as error:
-        raise SpanftError(f"{path} is not a JSON object: {error}") from error
-    return {key: facts[key] for key in Data._field_defaults if key in facts}
-
-
 def readers_of(config: Config, data: Data) -> dict[str, dict[str, Any]]:
-    """Return the blocks that read the data of a task, for each split.
-
-    config (Config): The config. The columns of its own tables are kept.
-    """
+    """Return the blocks that read the data of a task; a config's columns are kept."""
     readers = {}
     for split, file in data.files.items():
         reader = {"@readers": _DOC_BINS, "path": f"${{paths.{split}}}"}
@@ -128,7 +111,6 @@ def read_examples(
     config (Optional[Config]): The config of a pipeline that is not trained yet.
     split (str): The corpus: "train", or "dev" for test data, too.
     columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding.
-    YIELDS (Example): Texts without annotations, and with the right ones.
     """
     check_data(data)
     block = corpus_of((config or nlp.config).interpolate(), data, split, columns)
@@ -198,5 +180,5 @@ def corpus_of(
 
 def check_data(data: str) -> None:
     """Raise for test data that does not exist."""
-    if not data or not is_there(data):
+    if not is_there(data):
         raise ComparisonError(f"There is no file {shown(data)}.")

@@ -221,10 +221,7 @@ class NgramDictionary(Mapping[str, int]):
         return pmi(self._fold(ngram), self._counts, self._words, n_tokens)
 
     def ranked(self, by: Ranking = "count") -> list[tuple[str, float]]:
-        """Return the n-grams with their counts or PMI, best first.
-
-        N-grams of one score stand in the order of their counts.
-        """
+        """Return the n-grams with their counts or PMI, best and most frequent first."""
         check_setting("by", by, by in get_args(Ranking), "'count' or 'pmi'")
         if by == "count":
             return list(self._counts.items())
@@ -254,11 +251,7 @@ class NgramDictionary(Mapping[str, int]):
         return self._trusted(counts, words, self.attr, origin)
 
     def merge(self, other: "NgramDictionary") -> Self:
-        """Add the counts of another dictionary.
-
-        An n-gram that one of them has cut for being too rare counts as 0 there, so
-        its sum may be up to that threshold too small.
-        """
+        """Add the counts of another dictionary; what it cut as too rare counts as 0."""
         if self.attr != other.attr:
             raise SpanftError(
                 f"One dictionary is over {self.attr!r}, the other over {other.attr!r}. "

@@ -70,11 +70,7 @@ def _pieces(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> Any:
 def strip_separators(
     chunks: Any,
 ) -> tuple[bytes, NDArray[np.int32], NDArray[np.uint8]]:
-    """Take the bytes that close chunks off, and merge those that are now the same.
-
-    RETURNS (tuple): The distinct texts, one a line, the line of each chunk, and the
-        byte that closed it.
-    """
+    """Return distinct texts, one a line, the line of each chunk, and what closed it."""
     offsets = np.frombuffer(chunks.buffers()[1], np.int64)[: len(chunks) + 1]
     data = np.frombuffer(chunks.buffers()[2], np.uint8)[: offsets[-1]].copy()
     ends = offsets[1:] - 1

@@ -32,7 +32,6 @@ from .levels import (
     Codes,
     Counts,
     Ids,
-    Level,
     distinct,
     neighbor_pairs,
     words_of_pairs,
@@ -120,15 +119,15 @@ class _Count:
             self._arrays[f"{_CORPUS}.{name}-1"] = array
         return vocabulary
 
-    def levels(self, n_words: int) -> Iterator[Level]:
-        """Count the n-grams of each length, until a length has none."""
+    def levels(self, n_words: int) -> Iterator[tuple[Ids, Counts]]:
+        """Yield the n-grams of each length, (n_ngrams, n), and their counts, if any."""
         words = np.arange(1, n_words + 1, dtype=np.uint32)[:, None]
         for n in range(2, self._settings.max_n + 1):
             keys, counts = self._count_level(n, len(words))
             if not len(keys):
                 return
             words = words_of_pairs(keys, words)
-            yield Level(words, counts)
+            yield words, counts
 
     def _count_level(self, n: int, n_grams: int) -> tuple[Codes, Counts]:
         arrays, n_shards, title = self._arrays, self._n_shards, f"Counting n = {n}"
@@ -165,11 +164,7 @@ def _sums(ids: NDArray[Any], counts: NDArray[Any]) -> Counts:
 def encode_shard(
     arrays: Arrays, shard: int, text: bytes, line_tokenizer: Tokenizer | None
 ) -> Chunks:
-    """Number the chunks of a shard, apart from those of other shards.
-
-    line_tokenizer (Optional[Callable]): A tokenizer for whole lines; None if chunks are
-        tokenized later, or the text is tokenized.
-    """
+    """Number the chunks of a shard, of whole lines if there is a tokenizer for them."""
     if line_tokenizer is not None:
         (text,) = tokenize_lines([text], line_tokenizer)
     encoded = split_at_space(text).dictionary_encode()
@@ -221,10 +216,7 @@ def _level(arrays: Arrays, shard: int, n: int) -> Ids:
 def sum_pairs(
     arrays: Arrays, n: int, begins: Sequence[int], ends: Sequence[int], min_count: int
 ) -> tuple[Codes, Counts]:
-    """Sum the counts of a range of keys, which each shard has somewhere else.
-
-    RETURNS (tuple[Codes, Counts]): The frequent keys, ascending, and their counts.
-    """
+    """Return the frequent keys of a range, in order, and the sums of their counts."""
     ranges = list(enumerate(zip(begins, ends, strict=True)))
     columns = [
         np.concatenate([arrays[f"{i}.{name}-{n}"][a:b] for i, (a, b) in ranges])
@@ -236,7 +228,9 @@ def sum_pairs(
     return keys[is_frequent], counts[is_frequent]
 
 
-def to_strings(levels: Iterable[Level], vocabulary: Vocabulary) -> NgramCounts:
+def to_strings(
+    levels: Iterable[tuple[Ids, Counts]], vocabulary: Vocabulary
+) -> NgramCounts:
     """Write n-grams, in word ids from 1, and the words in them as text."""
     names = _binary(["", *vocabulary.names])  # word ids begin at 1
     parts: dict[str, list[Any]] = {"text": [], "n": [], "count": []}

@@ -6,7 +6,7 @@ pair of ids is the n-gram. Its key is the pair times an odd number: keys spread 
 64 bits, and the inverse of the number restores the pair.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +22,10 @@ _INVERSE = np.uint64(pow(_GOLDEN, -1, 1 << 64))
 _ONE = np.uint32(1)
 
 
-class Level(NamedTuple):
-    """All n-grams of one length that occur often enough.
-
-    words (Ids): Their words, (n_ngrams, n).
-    counts (Counts): How often each occurs, (n_ngrams,).
-    """
-
-    words: Ids
-    counts: Counts
-
-
 def neighbor_pairs(level: Ids, n_grams: int) -> tuple[Positions, Codes]:
     """Pair the n-grams that begin one word apart.
 
     level (Ids): The number of the n-gram that begins at each word, 0 for none.
-    n_grams (int): How many there are of the level.
     RETURNS (tuple[Positions, Codes]): Where the pairs begin, and their keys.
     """
     is_there = level != 0

@@ -77,24 +77,21 @@ def _tokenizer_of_language(code: str) -> Tokenizer:
     return create_tokenizer()(nlp)
 
 
-def works_by_chunk(tokenizer: Tokenizer) -> bool:
-    """Whether it is spaCy's rule-based one, with no special case over white space."""
-    from spacy.tokenizer import Tokenizer as RuleTokenizer
-
-    if type(tokenizer) is not RuleTokenizer:
-        return False
-    rules: dict[str, Any] = tokenizer.rules or {}  # type: ignore[attr-defined]
-    return not any(len(rule.split()) > 1 for rule in rules)
-
-
 def ways_to_cut(
     tokenizer: str | Tokenizer,
 ) -> tuple[Tokenizer | None, Tokenizer | None]:
-    """Return what cuts chunks, and what cuts lines: one of them, or none for words."""
-    chosen = get_tokenizer(tokenizer)
-    if chosen is None:
-        return None, None
-    return (lean(chosen), None) if works_by_chunk(chosen) else (None, chosen)
+    """Return what cuts chunks, and what cuts lines: one of them, or none for words.
+
+    spaCy's rule-based tokenizer looks at each white-space-delimited chunk by itself,
+    unless a special case of it spans white space.
+    """
+    from spacy.tokenizer import Tokenizer as RuleTokenizer
+
+    chosen: Any = get_tokenizer(tokenizer)
+    if type(chosen) is not RuleTokenizer:
+        return None, chosen
+    spans_space = any(len(rule.split()) > 1 for rule in chosen.rules or {})
+    return (None, chosen) if spans_space else (lean(chosen), None)
 
 
 def lean(tokenizer: Tokenizer) -> Tokenizer:
@@ -116,11 +113,7 @@ def lean(tokenizer: Tokenizer) -> Tokenizer:
 def words_of_chunks(
     text: bytes, tokenizer: Tokenizer | None, settings: Settings
 ) -> Words:
-    """Cut every distinct chunk, one a line, into words.
-
-    tokenizer (Optional[Callable]): A tokenizer that works by chunk; None if the text is
-        tokenized already, so that every chunk is a word, and the empty one none.
-    """
+    """Cut every distinct chunk, one a line, into words; it is one without tokenizer."""
     if tokenizer is None:
         return _chunks_as_words(text, settings.attr)
     lines = split_lines(text)
@@ -158,10 +151,7 @@ def _chunks_as_words(text: bytes, attr: Attr) -> Words:
 
 
 def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
-    """Tokenize a batch of chunks, one a line, at once.
-
-    An empty one is a gap: between two separators the tokenizer puts white space.
-    """
+    """Tokenize a batch of chunks, one a line, at once; an empty one is a gap."""
     from spacy.attrs import IS_SPACE
 
     text = f"\n{text}".replace(f"\n{UNKNOWN}\n", "\n\n")[1:]
