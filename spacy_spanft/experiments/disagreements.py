@@ -50,10 +50,9 @@ def disagreements(comparison: Comparison) -> list[Side]:
     """
     arms = comparison.arms
     errors = np.stack([_errors(arm) for arm in arms])
-    sides = []
+    sides, is_score = [], comparison.metric in OF_NUMBERS
     for better, worse in [(-1, 0), (0, -1)] if len(arms) > 1 else []:
         good, bad = errors[better], errors[worse]
-        is_score = comparison.metric in OF_NUMBERS
         is_better = good < bad if is_score else (good < 0.5) & (bad > 0.5)
         order = np.argsort(good - bad, kind="stable")
         texts = order[is_better[order]].tolist()

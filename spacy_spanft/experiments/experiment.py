@@ -72,15 +72,13 @@ def _compare(
         positive_label=task.positive_label,
         gpu_id=gpu_id,
     )
-    return comparison._replace(
-        notes={**comparison.notes, **{run.arm: run.note for run in runs if run.note}},
-        seconds=seconds,
-        missing={
-            f"{failure.run.arm}/{failure.run.seed}": f"failed: {failure.reason}"
-            for failure in failures
-            if failure.run.task == task.name
-        },
-    )
+    notes = {**comparison.notes, **{run.arm: run.note for run in runs if run.note}}
+    missing = {
+        f"{run.arm}/{run.seed}": f"failed: {reason}"
+        for run, reason, _ in failures
+        if run.task == task.name
+    }
+    return comparison._replace(notes=notes, seconds=seconds, missing=missing)
 
 
 def checked_data(folders: Sequence[Path], runs: Sequence[Run]) -> list[Data]:

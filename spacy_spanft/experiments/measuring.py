@@ -223,8 +223,6 @@ def elect(docs: Sequence[Doc]) -> Doc:
     for key in {key: None for doc in docs for key in doc.spans}:
         groups = [list(doc.spans.get(key, ())) for doc in docs]
         joint.spans[key] = _majority(joint, groups)
-    for token, *others in zip(joint, *docs, strict=True):
-        token.tag_ = Counter(other.tag_ for other in others).most_common(1)[0][0]
     return joint
 
 

@@ -34,16 +34,13 @@ _SIGNS = re.compile(r"[\\`*|~#\[\]$&<>]|(?<![^\W_])_|_(?![^\W_])")
 def remarks(comparison: Comparison) -> list[str]:
     """Return what a single run cannot tell, which runs are missing, and the notes."""
     arms = comparison.arms
-    missing = [f"Missing {run}: {why}." for run, why in comparison.missing.items()]
-    notes = [(arm.name, comparison.notes.get(arm.name)) for arm in arms]
-    texts = [*missing, *(f"Note on {name}: {note}" for name, note in notes if note)]
+    texts = []
     if any(arm.method is None for arm in arms[1:]):
-        texts.insert(
-            0,
-            "One run per arm cannot tell whether the method is better. Train at least "
-            "three seeds.",
-        )
-    return texts
+        single = "One run per arm cannot tell whether the method is better."
+        texts.append(f"{single} Train at least three seeds.")
+    texts += [f"Missing {run}: {why}." for run, why in comparison.missing.items()]
+    notes = [(arm.name, comparison.notes.get(arm.name)) for arm in arms]
+    return texts + [f"Note on {name}: {note}" for name, note in notes if note]
 
 
 def rows_of(comparison: Comparison) -> list[Row]:
@@ -161,8 +158,7 @@ def label_rows(comparison: Comparison) -> list[list[str]]:
 
 def _f_score(run: Measured, label: str) -> float:
     score = PRFScore()
-    both = [_texts_with(label, run, answers) for answers in (run.answers, run.gold)]
-    score.score_set(*both)
+    score.score_set(*(_texts_with(label, run, x) for x in (run.answers, run.gold)))
     return float(score.fscore)
 
 

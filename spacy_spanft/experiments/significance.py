@@ -96,10 +96,7 @@ def models_difference(base: Scores, other: Scores) -> Difference:
 
 
 def _least_p(scores: Scores) -> float:
-    """Return the p-value of a sign test in which all texts agree.
-
-    A bootstrap of a few texts that agree has no spread at all, and would be sure.
-    """
+    """Return p if all texts agree: a bootstrap of a few of them would be sure."""
     return 2.0 ** (1 - scores.n_docs)
 
 

@@ -82,8 +82,7 @@ def _delete(
 
 def _explainers(nlp: Language) -> dict[str, Explainer]:
     explainers: dict[str, Explainer] = {}
-    components: Any = nlp.pipeline
-    for name, pipe in components:
+    for name, pipe in nlp.pipeline:
         model = getattr(pipe, "model", None)
         if isinstance(pipe, BilouNER):
             explainers[name] = explain_entities

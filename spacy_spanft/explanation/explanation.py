@@ -51,7 +51,6 @@ class Reasons(NamedTuple):
     against (Optional[str]): The label that it is compared with, if any.
     total (float): The logit, or its difference from that of the other label.
     parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
-    bias, whole_text, similarity (float): As in Contributions.
     spread (list[float]): What each part gets of the rest, which no part of the text
         adds by itself. The other numbers are exact, this is an estimate.
     span (Optional[Part]): The entity or span with the label; None for the whole text.

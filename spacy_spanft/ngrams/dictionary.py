@@ -137,9 +137,8 @@ class NgramDictionary(Mapping[str, int]):
         streaming (bool): Read while downloading, without keeping a copy.
         **settings: How to count; see `Settings`.
         """
-        texts = texts_from_dataset(
-            name, config, split=split, column=column, streaming=streaming
-        )
+        how: Any = {"split": split, "column": column, "streaming": streaming}
+        texts = texts_from_dataset(name, config, **how)
         source = "/".join(filter(None, (name, config, split)))
         return cls.from_texts(texts, source=source, **settings)
 

@@ -193,8 +193,7 @@ def _make_trainer(
     with args.main_process_first():  # the others find it in the cache
         how: Any = {"errors": settings.errors, "encoding": settings.encoding}
         lines = read_lines(files, settings.column, **how)
-        config = starting_model.load_config(source)
-        tokenizer = starting_model.load_tokenizer(source, config)
+        config, tokenizer = starting_model.load_parts(source)
         length = starting_model.max_length_of(config, tokenizer, settings.max_length)
         dictionary = None
         if settings.masking == "ngrams":

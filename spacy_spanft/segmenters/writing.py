@@ -1,6 +1,6 @@
 """Segmentations on their way into a Doc: checked, split at separators, written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain, pairwise
 from operator import index
 from typing import Any
@@ -11,7 +11,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import SpanftError, shown
 from ..util import SAMPLE, WRITER
-from . import Segment, Segmentation
+from . import Segment, Segmentation, Segmenter
 
 
 def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) -> None:
@@ -100,7 +100,7 @@ def split_at_separators(
     docs: Sequence[Doc],
     segmentations: list[Segmentation],
     separator: str,
-    segment: Callable[[Sequence[Doc]], list[Segmentation]],
+    segment: Segmenter,
 ) -> list[Segmentation]:
     """Cut a Doc once more, each text by itself, where a span holds the separator."""
     split: list[Segmentation] = []
@@ -113,11 +113,7 @@ def split_at_separators(
     return split
 
 
-def _cut_parts(
-    doc: Doc,
-    separators: list[int],
-    segment: Callable[[Sequence[Doc]], list[Segmentation]],
-) -> Segmentation:
+def _cut_parts(doc: Doc, separators: list[int], segment: Segmenter) -> Segmentation:
     bounds = pairwise([-1, *separators, len(doc)])
     parts = [(a + 1, doc[a + 1 : b].as_doc()) for a, b in bounds if a + 1 < b]
     segmentations = segment([part for _, part in parts])

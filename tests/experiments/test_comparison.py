@@ -217,13 +217,13 @@ def test_an_ensemble_of_each_arm(folder):
 def test_the_predictions_of_an_ensemble(nlp):
     words = list("abcd")
     votes = [
-        ([(0, 1, "X"), (2, 4, "X")], [(0, 2, "S"), (1, 3, "S")], "NNN"),
-        ([(0, 1, "X"), (2, 3, "X")], [(0, 2, "S"), (1, 3, "S")], "NVN"),
-        ([(0, 1, "Y"), (2, 4, "X")], [(0, 2, "T")], "VVN"),
+        ([(0, 1, "X"), (2, 4, "X")], [(0, 2, "S"), (1, 3, "S")]),
+        ([(0, 1, "X"), (2, 3, "X")], [(0, 2, "S"), (1, 3, "S")]),
+        ([(0, 1, "Y"), (2, 4, "X")], [(0, 2, "T")]),
     ]
     docs = []
-    for i, (ents, spans, tags) in enumerate(votes):
-        doc = Doc(nlp.vocab, words=words, tags=[*tags, "Z"])
+    for i, (ents, spans) in enumerate(votes):
+        doc = Doc(nlp.vocab, words=words)
         doc.ents = [Span(doc, *span) for span in ents]
         doc.spans["sc"] = [Span(doc, *span) for span in spans]
         doc.cats = {"yes": i / 2, "no": 1 - i / 2}
@@ -237,7 +237,6 @@ def test_the_predictions_of_an_ensemble(nlp):
     assert keys(joint.ents) == [(0, 1, "X"), (2, 4, "X")]
     assert keys(joint.spans["sc"]) == [(0, 2, "S"), (1, 3, "S")]
     assert joint.cats == {"yes": 0.5, "no": 0.5}
-    assert [token.tag_ for token in joint] == [*"NVNZ"]
     # Half of the votes are not enough, or spans that overlap could win.
     assert keys(elect(docs[:2]).ents) == [(0, 1, "X")]
     with pytest.raises(ComparisonError, match="into other tokens: 'a b c d"):
