@@ -113,13 +113,7 @@ def plan_runs(
         name = _pipeline(pipeline, task) if needs_pipeline else ""
         folder = task.folder.as_posix()
         configs += [(task, arm, config_of(arm, name, folder)) for arm in arms]
-    known = {name for *_, config in configs for name in config.get("paths", {})}
-    for (*_, config), (path, value) in product(configs, overrides.items()):
-        section, _, name = path.partition(".")
-        if section == "paths" and name in known:  # to some of the configs, perhaps
-            config.setdefault("paths", {})[name] = value
-        else:
-            change(config, path, value, "the command line")
+    _override([config for *_, config in configs], overrides)
     docs_by_reader: dict[str, list[Doc]] = {}  # most arms read their data alike
     if nltk_data and has_phrase_data():  # checking an arm adds the folder to NLTK's own
         nltk_data = None
@@ -173,6 +167,17 @@ def _with_columns(data: Data, task: str | None) -> Data:
 
 def _named_columns(data: Data) -> dict[str, str]:
     return {k: v for k, v in data.columns.items() if v and k in SETTINGS}
+
+
+def _override(configs: Sequence[Config], overrides: Mapping[str, Any]) -> None:
+    """Set the settings of the command line in all configs."""
+    known = {name for config in configs for name in config.get("paths", {})}
+    for config, (path, value) in product(configs, overrides.items()):
+        section, _, name = path.partition(".")
+        if section == "paths" and name in known:  # to some of the configs, perhaps
+            config.setdefault("paths", {})[name] = value
+        else:
+            change(config, path, value, "the command line")
 
 
 def _set_data(config: Config, data: Data, given: Mapping[str, Any]) -> None:

@@ -85,9 +85,11 @@ def ways_to_cut(
     spaCy's rule-based tokenizer looks at each white-space-delimited chunk by itself,
     unless a special case of it spans white space.
     """
+    chosen: Any = get_tokenizer(tokenizer)
+    if chosen is None:
+        return None, None
     from spacy.tokenizer import Tokenizer as RuleTokenizer
 
-    chosen: Any = get_tokenizer(tokenizer)
     if type(chosen) is not RuleTokenizer:
         return None, chosen
     spans_space = any(len(rule.split()) > 1 for rule in chosen.rules or {})
@@ -113,7 +115,7 @@ def lean(tokenizer: Tokenizer) -> Tokenizer:
 def words_of_chunks(
     text: bytes, tokenizer: Tokenizer | None, settings: Settings
 ) -> Words:
-    """Cut every distinct chunk, one a line, into words; it is one without tokenizer."""
+    """Cut distinct chunks, one a line, into words; without a tokenizer each is one."""
     if tokenizer is None:
         return _chunks_as_words(text, settings.attr)
     lines = split_lines(text)
