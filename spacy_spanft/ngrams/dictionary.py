@@ -328,7 +328,9 @@ def read_dictionary(
 ) -> NgramDictionary:
     """Read a dictionary in a config's [initialize] block.
 
+    path (Union[str, Path]): The file.
     top_k (Optional[int]): Keep only the k most frequent n-grams.
+    min_count (int): Keep only the n-grams that occur this often.
     """
     dictionary = NgramDictionary.from_disk(path)
     if min_count != 1:
