@@ -8,13 +8,13 @@ minute:
     python scripts/build_default_dictionary.py enwiki2015.txt.zst
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.ngrams.dictionary import DEFAULT_FILES
-from spacy_spanft.ngrams.provenance import Provenance
 
 SIZE = 100_000
 SOURCE = "English Wikipedia, 2015 (cleaned text, a paragraph a line)"
@@ -25,7 +25,7 @@ def main(text: Path, n_process: int = 2) -> None:
     """Count the n-grams of a text, and keep the most frequent ones."""
     counted = NgramDictionary.from_files(text, n_process=n_process, progress=True)
     kept = counted.top(SIZE)
-    origin = Provenance.from_dict({**kept.provenance.to_dict(), "sources": [SOURCE]})
+    origin = replace(kept.provenance, sources=(SOURCE,))
     target = DATA / DEFAULT_FILES["en"]
     NgramDictionary(kept, words=kept.words, attr=kept.attr, provenance=origin).to_disk(
         target

@@ -26,18 +26,6 @@ class SpanftError(ValueError):
     """Wrong input that the user can fix."""
 
 
-class CorpusError(SpanftError):
-    """Text that cannot be read."""
-
-
-class ExtraError(SpanftError):
-    """A feature whose packages are not installed."""
-
-
-class ComparisonError(SpanftError):
-    """Pipelines that cannot be compared."""
-
-
 def check_setting(name: str, value: object, is_right: bool, expected: str) -> None:
     """Raise for a setting that cannot be used, with what it must be: "1 or more"."""
     if not is_right:

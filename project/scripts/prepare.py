@@ -24,7 +24,7 @@ from sources import first_line, from_files, from_hub, no_dataset
 from tasks import TASKS, WHOLE, Task
 
 from spacy_spanft.cli.util import short_errors
-from spacy_spanft.errors import CorpusError, SpanftError, shown
+from spacy_spanft.errors import SpanftError, shown
 
 MAX_DEV = 2_000
 # What is trained on each kind, as `spanft init --pipeline` calls it.
@@ -99,10 +99,10 @@ def prepare(
         source, corpora = from_files(name, task, data_dir, limit)
     try:
         read = {part: docs_of(corpus(nlp), part) for part, corpus in corpora.items()}
-    except CorpusError as error:
+    except SpanftError as error:
         if data_dir is not None:
             raise
-        raise CorpusError(no_dataset(name, task, error)) from error
+        raise SpanftError(no_dataset(name, task, error)) from error
     parts = divide(name, read)
     kept = {part: docs[: limit or None] for part, docs in parts.items()}
     about = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from tasks import WHOLE, Layout, Task
 
-from spacy_spanft.errors import CorpusError, SpanftError, shown
+from spacy_spanft.errors import SpanftError, shown
 
 # How many rows must be read so that a tenth of them is as many as are to be kept.
 ROWS_A_KEPT_ONE = 11
@@ -60,7 +60,7 @@ def from_files(
     return {"files": {part: str(path) for part, path in paths.items()}}, corpora
 
 
-def no_dataset(name: str, task: Task, error: CorpusError) -> str:
+def no_dataset(name: str, task: Task, error: SpanftError) -> str:
     """Say what to do where there is no network."""
     return (
         f"{first_line(error).removesuffix('.')}. Where the data of {name} cannot be "
@@ -90,7 +90,7 @@ def settings_of(task: Task, layout: Layout) -> dict[str, Any]:
 def find_files(name: str, task: Task, folder: Path) -> dict[str, Path]:
     """Find the files of a task, in its own folder or beside those of others."""
     if not folder.is_dir():
-        raise CorpusError(
+        raise SpanftError(
             f"There is no folder {shown(str(folder))} (seen from {os.getcwd()})."
         )
     folders = [*(folder / own for own in task.folders), folder]
@@ -104,7 +104,7 @@ def find_files(name: str, task: Task, folder: Path) -> dict[str, Path]:
         f"{names_of_files(task)}, in "
         f"{' and '.join(repr(str(place)) for place in folders)}."
     )
-    raise CorpusError(message)
+    raise SpanftError(message)
 
 
 def names_of_files(task: Task) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option
 from wasabi.tables import table
 
-from ..errors import ComparisonError, SpanftError, counted, listed
+from ..errors import SpanftError, counted, listed
 from ..util import require
 from ..util.files import check_folder
 from . import options as opt
@@ -113,7 +113,7 @@ def group(arms: list[str]) -> dict[str, list[str]]:
         if not equals or os.path.exists(arm):
             name, path = arm, arm
         if not name.strip() or not path.strip():
-            raise ComparisonError(f"{arm!r} names no pipeline. Write ARM=PATH.")
+            raise SpanftError(f"{arm!r} names no pipeline. Write ARM=PATH.")
         paths.setdefault(name, []).append(path)
     return paths
 

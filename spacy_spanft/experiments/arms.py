@@ -35,7 +35,6 @@ _FOLDER_NAME = re.compile(r"\w([\w .+-]{0,98}[\w+-])?")
 class ArmConfig(NamedTuple):
     """The settings of an arm.
 
-    name (str): Its name.
     config (str): "baseline", without spans, "spanft", or a .cfg file.
     regime (str): The training regime, as for `spanft init --regime`; "" for the
         default.
@@ -63,11 +62,7 @@ class ArmConfig(NamedTuple):
 
 
 def read_arms(path: str | Path) -> list[ArmConfig]:
-    """Read the arms in their order; the others are compared with the first.
-
-    path (Union[str, Path]): The YAML file.
-    RETURNS (list[ArmConfig]): The arms.
-    """
+    """Read arms from a YAML file; the others are compared with the first."""
     text = read_whole(path)
     try:
         contents = srsly.yaml_loads(text.decode("utf8"))
@@ -102,9 +97,8 @@ def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
             hint = f"{meant(str(key), known)} Known: {', '.join(known)}."
             message = f"{path}: the arm {name!r} has the unknown setting {shown(key)}."
             raise SpanftError(message + hint)
-        default = ArmConfig._field_defaults[key]
-        right_type = dict if key == "segmenter" else type(default)
-        if key != "dictionary" and not isinstance(value, right_type):
+        kind = dict if key == "segmenter" else type(ArmConfig._field_defaults[key])
+        if key != "dictionary" and not isinstance(value, kind):
             raise SpanftError(f"{path}: {key!r} of the arm {name!r} is {shown(value)}.")
     return ArmConfig(name, **settings)
 
@@ -158,11 +152,10 @@ def _base_config(arm: ArmConfig, pipeline: str) -> Config:
                 f"package's own configs have. Write it into your config."
             )
         return read_config(arm.config)
-    for key, known in (("config", ("baseline", "spanft")), ("regime", ("", *REGIMES))):
+    for key, known in (("config", ["baseline", "spanft"]), ("regime", ["", *REGIMES])):
         if (value := getattr(arm, key)) not in known:
-            options = listed(list(filter(None, known)))
             message = f"The arm {arm.name!r} has the {key} {shown(value)}, not one of"
-            raise SpanftError(f"{message} {options}.")
+            raise SpanftError(f"{message} {listed([x for x in known if x])}.")
     # `block` needs the span model; a segmenter is left out where nothing uses spans.
     is_bare = arm.block.get("segmentation") == "none"
     return task_config(

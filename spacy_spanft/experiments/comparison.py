@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from ..errors import ComparisonError
+from ..errors import SpanftError
 from ..util import require
 from ..util.pipelines import check_pipeline
 from .measuring import (
@@ -20,12 +20,7 @@ from .measuring import (
     run_in_subprocess,
     warn_of_unknown,
 )
-from .significance import (
-    Difference,
-    method_difference,
-    models_difference,
-    resample,
-)
+from .significance import Difference, method_difference, models_difference, resample
 from .task_data import check_data
 
 
@@ -60,6 +55,7 @@ class Arm(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
+        runs = self.runs
         return {
             "name": self.name,
             "scores": self.scores,
@@ -67,19 +63,17 @@ class Arm(NamedTuple):
             "std": self.std,
             "models": self.models and self.models._asdict(),
             "method": self.method and self.method._asdict(),
-            "n_parameters": self.runs[0].n_parameters,
+            "n_parameters": runs[0].n_parameters,
             "words_per_second": of_known(
-                median, (run.words_per_second for run in self.runs)
+                median, [x.words_per_second for x in self.runs]
             ),
-            "peak_memory": of_known(mean, (run.peak_memory for run in self.runs)),
+            "peak_memory": of_known(mean, [x.peak_memory for x in self.runs]),
         }
 
 
 class Comparison(NamedTuple):
     """Arms on the same data, the baseline first.
 
-    n_docs (int): The number of texts.
-    notes (Mapping[str, str]): The notes on arms.
     seconds (Mapping[str, Sequence[float]]): How long the runs of arms were trained.
     missing (Mapping[str, str]): Why runs of the experiment are missing, by ARM/SEED.
     """
@@ -138,12 +132,10 @@ def compare(
         the highest weight in the first pipeline's [training.score_weights].
     positive_label (Optional[str]): The positive label, for "cats_f1".
     gpu_id (int): The GPU; -1 for the CPU.
-    n_resamples (int): The number of bootstrap samples.
     ensemble (bool): Whether to measure the runs of each arm as one pipeline, too, as an
         arm "NAME (ensemble)": scores averaged, spans by majority.
     columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding,
         where they are not those of the pipelines' own tables.
-    RETURNS (Comparison): The scores, costs and differences.
     """
     require("A comparison", "scipy")
     paths_of = {name: [str(path) for path in paths] for name, paths in arms.items()}
@@ -159,7 +151,14 @@ def compare(
         filter(None, turns), key=lambda job: job[1] != reference
     )
     if ensemble:
-        jobs += _ensembles(paths_of)
+        several = [
+            (f"{name} (ensemble)", paths)
+            for name, paths in paths_of.items()
+            if len(paths) > 1 and not any(map(is_written, paths))
+        ]
+        if not several:
+            raise SpanftError("No arm has several pipelines for an ensemble.")
+        jobs += several
     runs: dict[str, list[Measured]] = {name: [] for name in paths_of}
     for name, path in tqdm(jobs, "Measuring", disable=None, leave=False):
         run = run_in_subprocess(measure, path, setup)
@@ -175,39 +174,22 @@ def compare(
 
 
 def _reference(arms: Mapping[str, Sequence[str]]) -> str:
-    """Return the pipeline that determines how files of predictions are scored.
-
-    Raises for arms that cannot be compared, before anything is measured.
-    """
+    """Return the pipeline that says how predictions are scored; raise if none can."""
     if not arms or not all(arms.values()):
-        raise ComparisonError(
-            "There is nothing to compare: name at least one pipeline."
-        )
+        raise SpanftError("There is nothing to compare: name at least a pipeline.")
     paths = list(chain.from_iterable(arms.values()))
     for name, of_arm in arms.items():
         if len(set(of_arm)) < len(of_arm):
-            raise ComparisonError(f"The arm {name!r} has the same run twice: {of_arm}.")
+            raise SpanftError(f"The arm {name!r} has the same run twice: {of_arm}.")
     pipelines = [path for path in paths if not is_written(path)]
     for path in paths:
         (check_data if is_written(path) else check_pipeline)(path)
     if not pipelines:
-        raise ComparisonError(
+        raise SpanftError(
             f"A pipeline determines how predictions are scored, and there is none. "
             f"Name one beside {', '.join(paths)}."
         )
     return pipelines[0]
-
-
-def _ensembles(arms: Mapping[str, list[str]]) -> list[tuple[str, list[str]]]:
-    """Return the runs of each arm that has several pipelines."""
-    several = [
-        (f"{name} (ensemble)", paths)
-        for name, paths in arms.items()
-        if len(paths) > 1 and not any(map(is_written, paths))
-    ]
-    if not several:
-        raise ComparisonError("No arm has several pipelines to make an ensemble of.")
-    return several
 
 
 def _check_alike(arms: Mapping[str, list[Measured]]) -> None:
@@ -215,12 +197,12 @@ def _check_alike(arms: Mapping[str, list[Measured]]) -> None:
     base, first = next((name, runs[0]) for name, runs in arms.items())
     for name, run in ((name, run) for name, runs in arms.items() for run in runs):
         if run.texts != first.texts:
-            raise ComparisonError(
+            raise SpanftError(
                 f"The pipelines of {name!r} read other texts from the data than those "
                 f"of {base!r}."
             )
         if run.meaning != first.meaning:
-            raise ComparisonError(
+            raise SpanftError(
                 f"{run.metric} means {first.meaning} for {base!r} and {run.meaning} "
                 f"for {name!r}. Choose another metric."
             )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +16,11 @@ _N_CHARACTERS, _N_SHOWN = 600, 6
 
 
 class Answer(NamedTuple):
-    """The answer of most runs, or the mean of their scores, and how right it is.
-
-    is_right (Optional[bool]): None if half of the runs are right, and for scores.
-    """
+    """The answer of most runs, or the mean of their scores, and how right it is."""
 
     arm: str
     words: str
-    is_right: bool | None
+    is_right: bool | None  # None if half of the runs are right, and for scores
     remark: str
 
 
@@ -52,10 +50,9 @@ def disagreements(comparison: Comparison) -> list[Side]:
     """
     arms = comparison.arms
     errors = np.stack([_errors(arm) for arm in arms])
-    sides = []
+    sides, is_score = [], comparison.metric in OF_NUMBERS
     for better, worse in [(-1, 0), (0, -1)] if len(arms) > 1 else []:
         good, bad = errors[better], errors[worse]
-        is_score = comparison.metric in OF_NUMBERS
         is_better = good < bad if is_score else (good < 0.5) & (bad > 0.5)
         order = np.argsort(good - bad, kind="stable")
         texts = order[is_better[order]].tolist()
@@ -73,12 +70,11 @@ def _errors(arm: Arm) -> NDArray[np.float64]:
     return np.mean(wrong, axis=0, dtype=np.float64)
 
 
-def _example(arms: Sequence[Arm], errors: NDArray[np.float64], index: int) -> Example:
-    run = arms[-1].runs[0]
-    pairs = zip(arms, errors.tolist(), strict=True)
-    answers = [_answer(arm, error, index) for arm, error in pairs]
-    pieces = _pieces(run.texts[index], run.spans[index])
-    return Example(run.places[index], pieces, run.gold[index], answers)
+def _example(arms: Sequence[Arm], errors: NDArray[np.float64], i: int) -> Example:
+    run, pairs = arms[-1].runs[0], zip(arms, errors.tolist(), strict=True)
+    answers = [_answer(arm, error, i) for arm, error in pairs]
+    pieces = _pieces(run.texts[i], run.spans[i])
+    return Example(run.places[i], pieces, run.gold[i], answers)
 
 
 def _answer(arm: Arm, error: float, index: int) -> Answer:
@@ -95,9 +91,6 @@ def _pieces(text: str, spans: Sequence[tuple[int, int]]) -> Pieces:
     """Mark the spans of a text; a long one ends early."""
     if len(text) > _N_CHARACTERS:
         text = f"{text[:_N_CHARACTERS]}…"
-    ends = [span for span in spans if span[1] <= len(text)]
-    kinds = ("odd", "even")
-    marks = [
-        {"start": a, "end": b, "kind": kinds[i % 2]} for i, (a, b) in enumerate(ends)
-    ]
+    inside = zip(cycle(("odd", "even")), (x for x in spans if x[1] <= len(text)))
+    marks = [{"start": a, "end": b, "kind": kind} for kind, (a, b) in inside]
     return pieces_of(text, marks)

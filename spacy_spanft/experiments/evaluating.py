@@ -1,7 +1,7 @@
 """Scores of one trained pipeline on test data: overall, by label, and confusions."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from spacy.language import Language
@@ -29,35 +29,23 @@ _TITLES = {
     "r": "Recall",
     "f": "F",
 }
-_WORDS = {"label", "right", "predicted"}
 _PERCENT = {"accuracy", "macro_f", "macro_auc", "micro_f", "p", "r", "f"}
 
 
 class Evaluation(NamedTuple):
-    """The scores of a pipeline.
-
-    n_texts (int): The number of texts.
-    scores (dict[str, float]): The scores, under the names of spaCy and this package.
-    labels (dict[str, dict[str, Any]]): Of each label: how often it is right ("n"), and
-        precision, recall and F ("p", "r", "f").
-    confusions (list[tuple[str, str, int]]): The right label, the predicted one, and how
-        often; the most frequent first. Of exclusive labels only.
-    """
+    """The scores of a pipeline."""
 
     n_texts: int
-    scores: dict[str, float]
-    labels: dict[str, dict[str, Any]]
+    scores: dict[str, float]  # under the names of spaCy and this package
+    labels: dict[str, dict[str, Any]]  # how often each is right ("n"), "p", "r" and "f"
+    # Right and predicted label, and how often; of exclusive labels only.
     confusions: list[tuple[str, str, int]]
 
 
 def evaluate(
     nlp: Language, data: str, columns: Mapping[str, str] | None = None
 ) -> Evaluation:
-    """Score a trained pipeline on test data.
-
-    data (str): A table, or any other data that `compare` reads.
-    columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding.
-    """
+    """Score a trained pipeline on any test data that `compare` reads."""
     examples = list(read_examples(nlp, data, columns=columns))
     docs = nlp.pipe(example.predicted for example in examples)
     examples = join(docs, examples)
@@ -111,14 +99,11 @@ def to_text(evaluation: Evaluation) -> str:
         for x, v in evaluation.labels.items()
     ]
     wrong = [(visible(a), visible(b), f"{n:,}") for a, b, n in evaluation.confusions]
-    parts = [
-        table(rows, aligns=("l", "r")),
-        _table(("label", "n", "precision", "recall", "F"), by_label),
-        _table(("right", "predicted", "n"), wrong),
-    ]
-    return "\n".join(part.strip("\n") + "\n" for part in parts if part)
-
-
-def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    aligns: Any = ["l" if name in _WORDS else "r" for name in header]
-    return table(rows, header=header, divider=True, aligns=aligns) if rows else ""
+    parts = [table(rows, aligns=("l", "r"))]
+    for header, cells, aligns in (
+        (["label", "n", "precision", "recall", "F"], by_label, "lrrrr"),
+        (["right", "predicted", "n"], wrong, "llr"),
+    ):
+        how: Any = {"header": header, "divider": True, "aligns": [*aligns]}
+        parts += [table(cells, **how)] if cells else []
+    return "\n".join(part.strip("\n") + "\n" for part in parts)

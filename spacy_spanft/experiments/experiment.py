@@ -9,7 +9,7 @@ from srsly import read_json
 
 from ..configs.sources import tokenizer_of
 from ..configs.templates import interpolated
-from ..errors import ComparisonError, visible
+from ..errors import SpanftError, visible
 from ..util.gpu import CPU
 from .comparison import Comparison, compare
 from .plan import MODEL, RESULT, Run
@@ -32,8 +32,8 @@ def run_experiment(
 
     data (Sequence[Path]): The folders of the tasks, with test data in each.
     metrics (Path): The folder of the reports.
-    RETURNS (tuple[list[Failure], str]): The runs that failed, and the tables of the
-        comparison in Markdown, "" if nothing can be compared.
+    RETURNS (tuple[list[Failure], str]): The runs that failed, and the comparison in
+        Markdown, "" if there is none.
     """
     tasks = checked_data(data, runs)  # before hours of training
     failures = run_matrix(
@@ -72,33 +72,27 @@ def _compare(
         positive_label=task.positive_label,
         gpu_id=gpu_id,
     )
-    return comparison._replace(
-        notes={**comparison.notes, **{run.arm: run.note for run in runs if run.note}},
-        seconds=seconds,
-        missing={
-            f"{failure.run.arm}/{failure.run.seed}": f"failed: {failure.reason}"
-            for failure in failures
-            if failure.run.task == task.name
-        },
-    )
+    notes = {**comparison.notes, **{run.arm: run.note for run in runs if run.note}}
+    missing = {
+        f"{run.arm}/{run.seed}": f"failed: {reason}"
+        for run, reason, _ in failures
+        if run.task == task.name
+    }
+    return comparison._replace(notes=notes, seconds=seconds, missing=missing)
 
 
 def checked_data(folders: Sequence[Path], runs: Sequence[Run]) -> list[Data]:
-    """Return the data of tasks; raise if a test set is missing or cannot be read.
-
-    Warns of test texts that are in the training data, too.
-    """
+    """Return the data of tasks whose test data can be read; warn of training texts."""
     tasks = list(map(find_data, folders))
     for task in tasks:
         if not task.tests:
-            raise ComparisonError(
+            raise SpanftError(
                 f"There is no test data in {str(task.folder)!r}. Add test.spacy, or a "
                 f"table such as test.csv."
             )
         config = interpolated(next(run.config for run in runs if run.task == task.name))
         nlp, train = tokenizer_of(config), str(task.files["train"])
-        examples = read_examples(nlp, train, config, "train")
-        texts = {example.reference.text for example in examples}
+        texts = {x.reference.text for x in read_examples(nlp, train, config, "train")}
         for path in task.tests:
             examples = read_examples(nlp, str(path), config)
             if n_shared := sum(each.reference.text in texts for each in examples):

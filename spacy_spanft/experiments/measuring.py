@@ -19,7 +19,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..errors import ComparisonError, counted, listed, shown
+from ..errors import SpanftError, counted, listed, shown
 from ..pipeline.span_segmenter import SpanSegmenter
 from ..training.gold import PLACE, cats_in, labels_in
 from ..util._compat import torch_module
@@ -35,10 +35,7 @@ _MEGA = 1_000_000
 
 
 class Setup(NamedTuple):
-    """How runs are measured, with the arguments of `compare`.
-
-    reference (str): The pipeline that determines how files of predictions are scored.
-    """
+    """How runs are measured, as `compare`; `reference` scores files of predictions."""
 
     data: str
     metric: str | None = None
@@ -49,39 +46,25 @@ class Setup(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The results of a run.
-
-    meaning (str): What the metric's name stands for, if that differs.
-    rows (Rows): A row of numbers for each Doc, of which `score_of` computes scores.
-    answers (list[str]): The prediction for each text, in words; `gold`: the right one.
-    spans (list[list[tuple[int, int]]]): The segmenter's spans in characters, by text.
-    places (list[str]): Where each text stands in its file: "Line 5", or "Text 4".
-    labels (tuple[str, ...]): Those of a text classifier.
-    unknown (list[str]): Labels of the data that the classifier does not know.
-    n_parameters (Optional[int]): The number of weights. This and what follows is None
-        where it is not known, as for predictions in a file.
-    words_per_second (Optional[float]): The speed of prediction, without tokenizer.
-    peak_memory (Optional[float]): Of the process or its GPU, in MB.
-    note (str): What training started from, if that was a probe.
-    """
+    """The results of a run. Of predictions in a file, the costs are None."""
 
     metric: str
     meaning: str
     score: float
-    rows: Rows
+    rows: Rows  # numbers of each Doc, of which `score_of` computes scores
     score_of: Score
     texts: list[str]
-    answers: list[str]
-    gold: list[str]
-    spans: list[list[tuple[int, int]]]
-    places: list[str]
-    labels: tuple[str, ...] = ()
-    unknown: list[str] = []  # noqa: RUF012 (never written to)
+    answers: list[str]  # the prediction for each text, in words
+    gold: list[str]  # the right one
+    spans: list[list[tuple[int, int]]]  # the segmenter's, in characters
+    places: list[str]  # where each text stands in its file: "Line 5", or "Text 4"
+    labels: tuple[str, ...] = ()  # of a text classifier
+    unknown: list[str] = []  # noqa: RUF012 (labels of the data it does not know)
     n_parameters: int | None = None
-    words_per_second: float | None = None
-    peak_memory: float | None = None
+    words_per_second: float | None = None  # without the tokenizer
+    peak_memory: float | None = None  # of the process or its GPU, in MB
     seed: int | None = None
-    note: str = ""
+    note: str = ""  # what training started from, if that was a probe
 
 
 def run_in_subprocess(function: Callable[..., Result], *args: Any) -> Result:
@@ -91,7 +74,7 @@ def run_in_subprocess(function: Callable[..., Result], *args: Any) -> Result:
         try:
             return pool.submit(function, *args).result()
         except BrokenProcessPool as error:
-            raise ComparisonError(
+            raise SpanftError(
                 f"The process of {shown(args[0])} was killed, perhaps for lack of "
                 f"memory."
             ) from error
@@ -103,10 +86,7 @@ def is_written(path: str) -> bool:
 
 
 def measure(path: str | Sequence[str], setup: Setup) -> Measured:
-    """Measure a pipeline, a file of predictions, or several pipelines as one.
-
-    A batch is dropped once it is scored: Docs may hold large arrays.
-    """
+    """Measure a pipeline, a file of predictions, or several pipelines as one."""
     is_pipeline = isinstance(path, str) and not is_written(path)
     nlp = load(str(path), setup.gpu_id) if is_pipeline else load(setup.reference, -1)
     metric = metric_of(nlp, setup.metric, setup.positive_label, str(path))
@@ -126,7 +106,7 @@ def measure(path: str | Sequence[str], setup: Setup) -> Measured:
     answers: list[tuple[str, str]] = []
     cats, gold_labels, predicted_labels = set[str](), set[str](), set[str]()
     n_words, seconds = 0, 0.0
-    for batch in minibatch(examples, nlp.batch_size):
+    for batch in minibatch(examples, nlp.batch_size):  # Docs may hold large arrays
         if is_pipeline:
             begin = time.perf_counter()
             docs = _predict(nlp, [each.predicted for each in batch], setup.gpu_id)
@@ -180,10 +160,8 @@ def _note_on(nlp: Language) -> str:
     if not scores:
         return ""
     named = ", ".join(f"{name} {100 * score:.1f}" for name, score in scores)
-    return (
-        f"its training started from a linear probe of the encoder, with {named} in "
-        "cross-validation over the training texts"
-    )
+    start = "its training started from a linear probe of the encoder, with"
+    return f"{start} {named} in cross-validation over the training texts"
 
 
 def _predict(nlp: Language, docs: list[Doc], gpu_id: int) -> list[Doc]:
@@ -210,7 +188,7 @@ def _with_predictions(
     for number, (written, example) in enumerate(pairs, 1):
         texts = [each and each.reference.text for each in (written, example)]
         if texts[0] != texts[1]:
-            raise ComparisonError(
+            raise SpanftError(
                 f"Text {number} of {path!r} is {shown(texts[0])}, but must be that of "
                 f"the data, {shown(texts[1])}, with the same characters."
             )
@@ -231,26 +209,20 @@ def elect(docs: Sequence[Doc]) -> Doc:
     """Return a text with the mean score of each label, and the spans of the majority.
 
     Entities that more than half of the Docs have never overlap.
-
-    docs (Sequence[Doc]): The same text, with the predictions of each pipeline.
     """
-    first = docs[0]
-    if any([t.text for t in doc] != [t.text for t in first] for doc in docs):
-        raise ComparisonError(
+    first, words = docs[0], [token.text for token in docs[0]]
+    if any([token.text for token in doc] != words for doc in docs):
+        raise SpanftError(
             f"The pipelines of an ensemble split a text into other tokens: "
             f"{shown(first.text)}. Use pipelines with the same tokenizer."
         )
-    joint = Doc(
-        first.vocab, [t.text for t in first], [bool(t.whitespace_) for t in first]
-    )
+    joint = Doc(first.vocab, words, [bool(token.whitespace_) for token in first])
     labels = {label: None for doc in docs for label in doc.cats}
     joint.cats = {x: mean(doc.cats.get(x, 0.0) for doc in docs) for x in labels}
     joint.ents = _majority(joint, [doc.ents for doc in docs])
     for key in {key: None for doc in docs for key in doc.spans}:
         groups = [list(doc.spans.get(key, ())) for doc in docs]
         joint.spans[key] = _majority(joint, groups)
-    for token, *others in zip(joint, *docs, strict=True):
-        token.tag_ = Counter(other.tag_ for other in others).most_common(1)[0][0]
     return joint
 
 
@@ -264,7 +236,7 @@ def check_texts(texts: Sequence[str], data: str) -> None:
     """Raise for data whose texts are all empty, and warn of some."""
     n_empty = sum(not text.strip() for text in texts)
     if n_empty == len(texts):
-        raise ComparisonError(f"All texts of {shown(data)} are empty.")
+        raise SpanftError(f"All texts of {shown(data)} are empty.")
     if n_empty:
         warnings.warn(
             f"{n_empty:,} of the {counted(len(texts), 'text')} of {shown(data)} are "
@@ -281,26 +253,24 @@ def check_labels(
     gold: Set[str],
     predicted: Set[str] = frozenset(),
 ) -> None:
-    """Raise for data without answers, and where data and pipeline have other labels.
+    """Raise for data without right answers, and labels that have nothing in common.
 
-    answers (Sequence[str]): The right answers.
-    gold (Set[str]): The labels of the data.
     predicted (Set[str]): The labels in a file of predictions.
     """
     if all(answer == NOTHING for answer in answers):
-        raise ComparisonError(
+        raise SpanftError(
             f"There is nothing to find in {data!r}: no text has the annotations that "
             f"{metric.name} needs."
         )
     known = {*metric.labels}
     if known and gold and not gold & known:
-        raise ComparisonError(
+        raise SpanftError(
             f"The data has the labels {listed(sorted(gold))}, and the pipeline "
             f"{path!r} knows none of them: {listed(sorted(known))}."
         )
     known |= gold
     if predicted and not predicted & known:
-        raise ComparisonError(
+        raise SpanftError(
             f"{path!r} predicts {listed(sorted(predicted))}, and the data has none of "
             f"these labels, but {listed(sorted(known))}. Rename them."
         )
@@ -331,18 +301,13 @@ def n_parameters(nlp: Language) -> int:
 
 
 def peak_memory(gpu_id: int) -> float | None:
-    """Return the most memory that this process ever had.
-
-    On a GPU thinc lets CuPy allocate through PyTorch once a transformer is loaded; what
-    CuPy allocated before is in its own pool, which only grows.
-
-    gpu_id (int): The GPU whose memory counts; -1 for the memory of the process.
-    RETURNS (Optional[float]): MB; None where the system does not report it.
-    """
+    """Return the most MB that this process ever had, or its GPU; None if unknown."""
     if gpu_id >= 0:
         import cupy
         import torch
 
+        # Once a transformer is loaded, CuPy allocates through PyTorch; what it had
+        # before is in its own pool, which only grows.
         pool = cupy.get_default_memory_pool().total_bytes()
         return float((torch.cuda.max_memory_allocated(gpu_id) + pool) / _MEGA)
     try:

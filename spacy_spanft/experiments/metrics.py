@@ -15,7 +15,7 @@ from spacy.scorer import PRFScore, ROCAUCScore
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..errors import ComparisonError, listed
+from ..errors import SpanftError, listed
 from ..pipeline.scorers import regression_scores
 
 Rows = NDArray[Any]
@@ -27,20 +27,13 @@ OF_NUMBERS = ("cats_pearson", "cats_spearman")
 
 
 class Metric(NamedTuple):
-    """A metric.
-
-    rows (Callable[[Sequence[Example]], Rows]): Makes a row of each Doc.
-    score (Callable[[Rows], float]): Computes the score from rows; it can be pickled.
-    answer (Callable[[Doc], str]): What is annotated in a Doc, in words; "nothing" if
-        nothing is.
-    meaning (str): What the name stands for, if that differs between pipelines.
-    """
+    """A metric."""
 
     name: str
-    rows: Callable[[Sequence[Example]], Rows]
-    score: Score
-    answer: Callable[[Doc], str]
-    meaning: str = ""
+    rows: Callable[[Sequence[Example]], Rows]  # one of each Doc
+    score: Score  # can be pickled
+    answer: Callable[[Doc], str]  # what is annotated, in words
+    meaning: str = ""  # what the name stands for, if that differs between pipelines
     labels: tuple[str, ...] = ()
 
     def answers(self, example: Example) -> tuple[str, str]:
@@ -53,12 +46,11 @@ class Metric(NamedTuple):
 def metric_of(
     nlp: Language, name: str | None = None, positive: str | None = None, path: str = ""
 ) -> Metric:
-    """Return the metric of a pipeline.
+    """Return the metric of a pipeline, by its path in errors.
 
     name (Optional[str]): The name of a metric; None for the one with the highest
         weight in the pipeline's own [training.score_weights].
     positive (Optional[str]): The positive label, for cats_f1.
-    path (str): The pipeline's name in errors.
     """
     path = path or nlp.meta["name"]
     metrics: dict[str, Metric] = {}
@@ -72,12 +64,12 @@ def metric_of(
         heaviest = [key for key in weights if weights[key] == largest]
         name = next((k for k in heaviest if k in metrics), ", ".join(heaviest))
     if name not in metrics:
-        raise ComparisonError(
+        raise SpanftError(
             f"{path!r} has no metric {name!r} to be compared by. Choose with --metric, "
             f"one of: {', '.join(metrics) or NOTHING}."
         )
     if positive is not None and name != "cats_f1":
-        raise ComparisonError(
+        raise SpanftError(
             f"The metric of {path!r} is {name}, which has no positive label. Use "
             "--metric cats_f1, or omit --positive-label."
         )
@@ -115,8 +107,7 @@ def _outcomes(gold: Rows, guess: Rows) -> Rows:
 def count_score(rows: Rows, kind: Kind = "fscore", is_macro: bool = False) -> float:
     """Compute F1, precision or recall over all labels together, or their mean.
 
-    rows (Rows): True positives, false positives and false negatives (n_docs, 3), or
-        those of each label (n_docs, n_labels, 3).
+    rows (Rows): Outcomes (n_docs, 3), or those of each label (n_docs, n_labels, 3).
     """
     counts = rows.sum(axis=0).reshape(-1, 3).tolist()
     labels = [PRFScore(tp=tp, fp=fp, fn=fn) for tp, fp, fn in counts]
@@ -144,13 +135,10 @@ _AVERAGES: dict[str, Score] = {
 def _label_metrics(
     component: Any, scorer: Any, positive: str | None, path: str
 ) -> list[Metric]:
-    """Return the metrics of exclusive labels, spaCy's cats_score first.
-
-    scorer (Any): The scorer's block in the component's config.
-    """
+    """Return the metrics of exclusive labels, spaCy's cats_score first."""
     labels = list(component.labels)
     if positive is not None and positive not in labels:
-        raise ComparisonError(
+        raise SpanftError(
             f"The positive label is {positive!r}, but the labels of {path!r} are: "
             f"{listed(labels)}."
         )
@@ -179,7 +167,7 @@ def _label_metrics(
 
 
 def _best(cats: Cats) -> str:
-    return max(cats, key=lambda label: cats[label]) if cats else ""
+    return max(cats, key=lambda label: cats[label], default="")
 
 
 def _best_label(doc: Doc) -> str:
@@ -325,7 +313,12 @@ def _span_metrics(prefix: str, key: str | None) -> list[Metric]:
         ]
         return np.array(counts, np.int64).reshape(-1, 3)
 
-    answer = partial(_in_words, key=key)
+    def answer(doc: Doc) -> str:
+        group = doc.ents if key is None else doc.spans.get(key, [])
+        spans = sorted({(s.start_char, s.end_char, s.label_) for s in group})
+        words = [f"{doc.text[start:end]} ({label})" for start, end, label in spans]
+        return ", ".join(words) or NOTHING
+
     return [
         Metric(f"{prefix}_{letter}", rows, partial(count_score, kind=kind), answer)
         for letter, kind in _KINDS.items()
@@ -365,10 +358,3 @@ def _span_counts(key: str, example: Example) -> tuple[int, int, int]:
         for spans in (example.reference.spans[key], aligned)
     )
     return len(gold & guess), len(guess - gold), len(gold - guess)
-
-
-def _in_words(doc: Doc, key: str | None) -> str:
-    group = doc.ents if key is None else doc.spans.get(key, [])
-    spans = sorted({(s.start_char, s.end_char, s.label_) for s in group})
-    words = [f"{doc.text[start:end]} ({label})" for start, end, label in spans]
-    return ", ".join(words) or NOTHING

@@ -24,7 +24,7 @@ from ..configs.encoders import check_encoder
 from ..configs.fitting import fitting_epochs
 from ..configs.sources import COLUMNS, guess_columns, guess_task, tokenizer_of
 from ..configs.templates import LISTENERS, TASKS, change, interpolated
-from ..errors import SpanftError, listed, shown, visible
+from ..errors import SpanftError, check_setting, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary, default_dictionary
 from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.random import piece_lengths
@@ -50,10 +50,8 @@ _FOLDERS = {"path", "name", "transformer", "dictionary", "vectors", "source"}
 class Run(NamedTuple):
     """A training run.
 
-    task (str): The name of the folder of its data.
     folder (Path): The folder of its config, log, scores and pipeline.
     fingerprint (str): A digest of its config and of the files that this names.
-    note (str): The note of the arm.
     """
 
     task: str
@@ -88,18 +86,15 @@ def plan_runs(
 ) -> list[Run]:
     """Plan an experiment: all arms with the first seed, then with the next one.
 
-    arms (Sequence[ArmConfig]): The arms.
     data (Sequence[Union[str, Path]]): The folder of each task, with train and dev data:
         .spacy files or tables, see `find_data`.
     output (Union[str, Path]): The folder of the runs: OUTPUT/TASK/ARM/SEED.
     pipeline (Optional[str]): The pipeline, as for `spanft init --pipeline`; None reads
         it in task.json, or detects it from the data.
     nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
-    seeds (Sequence[int]): The seeds.
     epochs (Optional[int]): The number of epochs; None is 3, and more for few texts.
     overrides (Optional[Mapping[str, Any]]): Settings for all configs:
         {"training.dropout": 0.2}.
-    RETURNS (list[Run]): The runs.
     """
     overrides = dict(overrides or {})
     tasks = list(map(find_data, data))
@@ -132,8 +127,7 @@ def plan_runs(
         for arm, config in ((a, c.copy()) for t, a, c in configs if t is of_task):
             change(config, "system.seed", seed, _RUNNER)
             names = of_task.name, arm.name, seed
-            to = Path(output, *map(str, names))
-            digest = fingerprint_of(config, digests)
+            to, digest = Path(output, *map(str, names)), fingerprint_of(config, digests)
             runs.append(Run(*names, to, config, digest, notes[arm.name]))
     return runs
 
@@ -206,22 +200,16 @@ def _read_docs(config: Config, data: Data) -> list[Doc]:
 def _set_steps(
     config: Config, given: Mapping[str, Any], n_docs: int, epochs: int | None
 ) -> None:
-    """Set the number of steps, and how often the dev data is scored.
-
-    given (Mapping[str, Any]): Settings to keep: {"training.max_steps": 100}.
-    """
+    """Set the number of steps, and how often the dev data is scored, unless given."""
     batcher = config["training"].get("batcher")
-    size = batcher.get("size") if isinstance(batcher, dict) else None
-    if not isinstance(size, int) or size < 1:
-        raise SpanftError(
-            f"[training.batcher] size is {shown(size)}, but must be a number of texts. "
-            f"Use spacy.batch_by_sequence.v1."
-        )
+    size: Any = batcher.get("size") if isinstance(batcher, dict) else None
+    is_right = isinstance(size, int) and size > 0
+    expected = "a number of texts: use spacy.batch_by_sequence.v1"
+    check_setting("[training.batcher] size", size, is_right, expected)
     epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
     # spaCy accumulates gradients over parts of a batch, not over several.
     steps = given.get("training.max_steps", epochs * ceil(n_docs / size))
-    if not isinstance(steps, int):
-        raise SpanftError(f"'training.max_steps' is {shown(steps)}, not a number.")
+    check_setting("training.max_steps", steps, isinstance(steps, int), "a number")
     # What the configs call before training fits both to epochs and the last step.
     settings = {
         "training.max_steps": steps,
@@ -236,8 +224,7 @@ def _fill_in(config: Config, docs: list[Doc], nltk_data: Path | None) -> str:
     """Fill in the settings of a segmenter that depend on the data or this machine.
 
     Random spans get the lengths of n-grams, so that only their positions differ.
-
-    RETURNS (str): The note on the data of NLTK, if there is one.
+    Returns the note on the data of NLTK, if there is one.
     """
     segmenter = config["components"].get(SEGMENTER, {}).get("segmenter", {})
     kind = segmenter.get("@segmenters")
@@ -279,7 +266,7 @@ def _check(config: Config, arm: str) -> None:
 def fingerprint_of(config: Config, digests: dict[Path, str]) -> str:
     """Return a digest of a config, and of all files and folders that it names.
 
-    digests (dict[Path, str]): The files and folders that were digested before.
+    digests (dict[Path, str]): Those digested before; the others are added.
     """
     plain = config.interpolate()
     digest = hashlib.sha256(plain.to_str().encode())

@@ -32,11 +32,9 @@ def report(comparisons: Mapping[str, Comparison], output: Path | None = None) ->
     if output is None:
         return text
     values = {"tasks": {name: c.to_json() for name, c in comparisons.items()}}
-    write_whole(
-        output / "comparison.json", f"{json.dumps(values, indent=2)}\n".encode()
-    )
-    write_whole(output / "comparison.md", text.encode())
-    write_whole(output / "comparison.html", to_html(comparisons).encode())
+    pages = {"json": f"{json.dumps(values, indent=2)}\n", "md": text}
+    for ending, page in {**pages, "html": to_html(comparisons)}.items():
+        write_whole(output / f"comparison.{ending}", page.encode())
     print(f"✔ Written to {output}", file=sys.stderr)
     return text
 
@@ -65,18 +63,11 @@ def to_html(comparisons: Mapping[str, Comparison]) -> str:
 
 
 class Figure(NamedTuple):
-    """The arms on a scale, whose places are percentages of its width.
+    """The arms on a scale, whose places are percentages of its width."""
 
-    arms (list[dict[str, Any]]): For each its name, its score in words, and the places
-        of its mean, its runs ("dots"), and the interval of its difference from the
-        first ("bar"), which begins at the first one's mean.
-    ticks (list[tuple[float, str]]): The places of numbers on the scale.
-    line (float): The place of the first arm's mean.
-    """
-
-    arms: list[dict[str, Any]]
-    ticks: list[tuple[float, str]]
-    line: float
+    arms: list[dict[str, Any]]  # with the interval of the difference as a "bar"
+    ticks: list[tuple[float, str]]  # the places of numbers on the scale
+    line: float  # the place of the first arm's mean
     caption: str
 
 

@@ -34,16 +34,13 @@ _SIGNS = re.compile(r"[\\`*|~#\[\]$&<>]|(?<![^\W_])_|_(?![^\W_])")
 def remarks(comparison: Comparison) -> list[str]:
     """Return what a single run cannot tell, which runs are missing, and the notes."""
     arms = comparison.arms
-    missing = [f"Missing {run}: {why}." for run, why in comparison.missing.items()]
-    notes = [(arm.name, comparison.notes.get(arm.name)) for arm in arms]
-    texts = [*missing, *(f"Note on {name}: {note}" for name, note in notes if note)]
+    texts = []
     if any(arm.method is None for arm in arms[1:]):
-        texts.insert(
-            0,
-            "One run per arm cannot tell whether the method is better. Train at least "
-            "three seeds.",
-        )
-    return texts
+        single = "One run per arm cannot tell whether the method is better."
+        texts.append(f"{single} Train at least three seeds.")
+    texts += [f"Missing {run}: {why}." for run, why in comparison.missing.items()]
+    notes = [(arm.name, comparison.notes.get(arm.name)) for arm in arms]
+    return texts + [f"Note on {name}: {note}" for name, note in notes if note]
 
 
 def rows_of(comparison: Comparison) -> list[Row]:
@@ -134,15 +131,14 @@ def to_markdown(comparison: Comparison) -> str:
     table = [["Arm", *columns], ["---"] * (1 + len(columns))]
     for row in rows:
         table.append([escape_markdown(row["Arm"]), *(row[name] for name in columns)])
-    below = [
+    below = (
         f"{metric_name(comparison)} on {counted(comparison.n_docs, 'text')} of "
-        f"{comparison.data}, in percent: mean and standard deviation over the runs.",
-        *MEANINGS,
-    ]
+        f"{comparison.data}, in percent: mean and standard deviation over the runs."
+    )
     lines = [
         *("| " + " | ".join(cells) + " |" for cells in table),
         "",
-        *map(escape_markdown, below),
+        *map(escape_markdown, (below, *MEANINGS)),
         *(f"\n{escape_markdown(text)}" for text in remarks(comparison)),
         "",
     ]
@@ -150,10 +146,7 @@ def to_markdown(comparison: Comparison) -> str:
 
 
 def label_rows(comparison: Comparison) -> list[list[str]]:
-    """Return each label, its number of texts, and its F-score in percent by each arm.
-
-    RETURNS (list[list[str]]): Empty unless texts are classified.
-    """
+    """Return each label of texts, their number, and its F-score by each arm."""
     first = comparison.arms[0].runs[0]
     rows = []
     for label in first.labels:
@@ -165,8 +158,7 @@ def label_rows(comparison: Comparison) -> list[list[str]]:
 
 def _f_score(run: Measured, label: str) -> float:
     score = PRFScore()
-    both = [_texts_with(label, run, answers) for answers in (run.answers, run.gold)]
-    score.score_set(*both)
+    score.score_set(*(_texts_with(label, run, x) for x in (run.answers, run.gold)))
     return float(score.fscore)
 
 
@@ -177,16 +169,12 @@ def _texts_with(label: str, run: Measured, answers: Sequence[str]) -> set[int]:
 
 
 class Confusions(NamedTuple):
-    """A matrix of right labels (rows) and predicted ones, as the mean of an arm's runs.
-
-    counts (list[list[str]]): The number of texts.
-    shares (list[list[float]]): The share among the texts that have the right label.
-    """
+    """A matrix of right labels (rows) and predicted ones: the mean of an arm's runs."""
 
     arm: str
     labels: list[str]
-    counts: list[list[str]]
-    shares: list[list[float]]
+    counts: list[list[str]]  # of texts
+    shares: list[list[float]]  # among the texts that have the right label
 
 
 def confusions(comparison: Comparison) -> list[Confusions]:

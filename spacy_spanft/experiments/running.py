@@ -14,7 +14,6 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Event
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
@@ -65,12 +64,9 @@ def run_matrix(
     Progress goes to the standard error. A second call for the same folder is refused
     while the first one runs.
 
-    runs (Sequence[Run]): The runs.
     gpu_ids (Sequence[int]): The GPU of each run at a time; (-1,) for the CPU.
-    n_jobs (int): The number of runs at a time.
     engine (str): "local", or "ray" for a cluster whose machines share the files.
     address (Optional[str]): The address of the Ray cluster (HOST:PORT).
-    RETURNS (list[Failure]): The runs that failed.
     """
     gpu_ids = list(gpu_ids)
     if engine == "local":
@@ -81,9 +77,8 @@ def run_matrix(
     stopped = Event()
     with ExitStack() as stack:
         for folder in folders:
-            message = f"Another experiment is writing to '{folder}'. Wait until it"
-            message += " ends, or name another --output."
-            stack.enter_context(locked(folder, message))
+            message = f"Another experiment is writing to '{folder}'. Wait until it ends"
+            stack.enter_context(locked(folder, f"{message}, or name another --output."))
         _remove_unfinished(folders)
         stack.callback(_remove_unfinished, folders)
         pool = ThreadPoolExecutor(n_jobs)
@@ -111,17 +106,15 @@ def read_gpus(text: str) -> list[int]:
 
 
 def in_processes(gpu_ids: Sequence[int], stopped: Event) -> Train:
-    """Train in processes, each of which has a GPU of the queue until it ends."""
-    gpus: SimpleQueue[int] = SimpleQueue()
-    for gpu_id in gpu_ids:
-        gpus.put(gpu_id)
+    """Train in processes, each of which has a GPU of its own until it ends."""
+    free = [*gpu_ids]  # there are no more threads than these
 
     def train(arguments: dict[str, Any]) -> int:
-        gpu_id = gpus.get()
+        gpu_id = free.pop(0)
         try:
             return train_in_process({**arguments, "gpu_id": gpu_id}, stopped)
         finally:
-            gpus.put(gpu_id)
+            free.append(gpu_id)
 
     return train
 
@@ -211,15 +204,14 @@ def _failure(train: Train, arguments: dict[str, Any]) -> str:
         return f"it was killed by signal {-code}, perhaps because memory ran out"
     if code == 0 and (folder / RESULT).exists():
         return ""
-    log: list[str] = []
+    last = ""
     with suppress(OSError):  # on a machine that sees the folder later
-        log = (folder / LOG).read_text("utf8", errors="replace").split("\n")
-    last = next((line.strip() for line in reversed(log) if line.strip()), "")
+        log = (folder / LOG).read_text("utf8", errors="replace")
+        last = log.strip().rpartition("\n")[2].strip()
     return last or f"it ended with code {code}"
 
 
 def _unfinished(run: Run) -> Path:
-    """Return a folder name that was never used before."""
     return run.folder.with_name(f"{run.seed}.going-{uuid4().hex[:12]}")
 
 
@@ -230,10 +222,8 @@ def _remove_unfinished(folders: Sequence[Path]) -> None:
 
 
 def train_in_process(arguments: dict[str, Any], stopped: Event | None = None) -> int:
-    """Train in a process of its own; what it prints goes to FOLDER/log.txt.
+    """Run `train_run` in a process, until `stopped`; its log is FOLDER/log.txt.
 
-    arguments (dict[str, Any]): The arguments of `train_run`.
-    stopped (Optional[Event]): Ends the process when it is set.
     RETURNS (int): The exit code, negative for a signal.
     """
     command = [sys.executable, "-u", "-X", "utf8", "-c", _PROGRAM]
@@ -258,10 +248,6 @@ def train_run(
 ) -> None:
     """Train FOLDER/config.cfg to FOLDER/model, then write FOLDER/run.json.
 
-    folder (str): The folder of the run.
-    fingerprint (str): That of the run.
-    gpu_id (int): The GPU; -1 for the CPU.
-    n_threads (int): The number of PyTorch's threads.
     working_dir (str): Where relative paths in the config begin.
     """
     os.chdir(working_dir)

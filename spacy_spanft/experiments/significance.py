@@ -15,10 +15,8 @@ runs, V, is estimated from a few, with df degrees of freedom: those of the diffe
 where runs are paired by seed, Welch's for both arms together where they are not. So
 df * V / (true V) is chi-squared, and the test integrates over the true V. Its prior is
 (texts / 4 + V) / V**2: without texts that is 1 / V, which yields Student's t (or
-Welch's), and where texts dominate the mean of V is its estimate. With 1 / V throughout
-(Behrens and Fisher), or a separate integral for each arm, equal methods differ in 1 to
-3 of 100 experiments with three runs instead of 5; with Satterthwaite's degrees of
-freedom for the whole variance, or the whole of the texts in the prior, in 6 to 8.
+Welch's), and where texts dominate the mean of V is its estimate. With other priors,
+equal methods differ in 1 to 3 or 6 to 8 of 100 experiments instead of 5.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,19 +34,12 @@ _N_ERRORS = 400
 
 
 class Scores(NamedTuple):
-    """The scores of an arm's runs.
+    """The scores of an arm's runs."""
 
-    observed (NDArray): On the test data (n_runs).
-    drawn (NDArray): On resampled test data, the same draws for all arms
-        (n_resamples, n_runs).
-    n_docs (int): The number of texts in the test data.
-    seeds (Optional[Sequence[int]]): The seed of each run, if known.
-    """
-
-    observed: Floats
-    drawn: Floats
-    n_docs: int
-    seeds: Sequence[int] | None = None
+    observed: Floats  # on the test data (n_runs)
+    drawn: Floats  # on the same draws for all arms (n_resamples, n_runs)
+    n_docs: int  # the number of texts in the test data
+    seeds: Sequence[int] | None = None  # of each run, if known
 
 
 class Difference(NamedTuple):
@@ -77,7 +68,6 @@ def resample(
     """Resample the test data with replacement, and score all runs of all arms.
 
     arms (Mapping[str, Sequence[Rows]]): A row for each Doc, from each run of each arm.
-    score (Callable[[Rows], float]): Computes a score from such rows.
     """
     runs = [rows for arm in arms.values() for rows in arm]
     n_docs = len(runs[0])
@@ -95,10 +85,7 @@ def resample(
 
 
 def models_difference(base: Scores, other: Scores) -> Difference:
-    """Compare the trained models of two arms by a paired bootstrap over the texts.
-
-    RETURNS (Difference): The difference, other minus base.
-    """
+    """Compare the models of two arms, other minus base, by a paired bootstrap."""
     mean = float(other.observed.mean() - base.observed.mean())
     values = other.drawn.mean(axis=1) - base.drawn.mean(axis=1)
     low, high = np.quantile(values, (0.025, 0.975))
@@ -109,19 +96,15 @@ def models_difference(base: Scores, other: Scores) -> Difference:
 
 
 def _least_p(scores: Scores) -> float:
-    """Return the p-value of a sign test in which all texts agree.
-
-    A bootstrap of a few texts that agree has no spread at all, and would be sure.
-    """
+    """Return p if all texts agree: a bootstrap of a few of them would be sure."""
     return 2.0 ** (1 - scores.n_docs)
 
 
 def method_difference(base: Scores, other: Scores) -> Difference | None:
-    """Compare two methods over runs and texts.
+    """Compare two methods, other minus base, over runs and texts.
 
-    RETURNS (Optional[Difference]): The difference, other minus base; None if an
-        arm has a single run, which does not show what another seed would give, or if
-        there is a single text.
+    RETURNS (Optional[Difference]): None if an arm has a single run, which does not show
+        what another seed would give, or if there is a single text.
     """
     n_runs = min(len(base.observed), len(other.observed))
     if min(n_runs, base.n_docs) < 2:
@@ -141,11 +124,10 @@ def method_difference(base: Scores, other: Scores) -> Difference | None:
 
 def _pairs(base: Scores, other: Scores) -> list[int] | None:
     """Return the run of the other arm that has the seed of each run of the baseline."""
-    if not base.seeds or not other.seeds or len(set(base.seeds)) < len(base.seeds):
+    first, second = list(base.seeds or ()), list(other.seeds or ())
+    if not first or len({*first}) < len(first) or sorted(first) != sorted(second):
         return None
-    if sorted(base.seeds) != sorted(other.seeds):
-        return None
-    return [list(other.seeds).index(seed) for seed in base.seeds]
+    return [second.index(seed) for seed in first]
 
 
 # The variance of runs and their number, of each arm or, if they are paired, of the

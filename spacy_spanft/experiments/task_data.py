@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import srsly
 from confection import Config
 from spacy.language import Language
-from spacy.training import Corpus, Example
+from spacy.training import Example
 from spacy.util import registry
 
 from ..configs.sources import data_format, table_columns
 from ..configs.templates import REGRESSOR
-from ..errors import ComparisonError, SpanftError, shown
+from ..errors import SpanftError, shown
 from ..training.readers.entities import CONLL_ENDING
+from ..training.readers.rows import DocBins
 from ..util.columns import TEXTS, Answer, find_columns
 
 _ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl", ".parquet")
@@ -29,21 +30,13 @@ _NOT_COLUMNS = ("@readers", "path", "format", "limit")
 
 
 class Data(NamedTuple):
-    """The data of a task, and what task.json says of it.
+    """The data of a task, and what task.json says of it."""
 
-    files (dict[str, Path]): The files of "train" and "dev".
-    tests (list[Path]): The test sets: test.csv, test_mismatched.spacy; perhaps none.
-    pipeline (Optional[str]): The pipeline to train: "textcat".
-    columns (dict[str, Any]): The columns of tables, as arguments of TableCorpus.v1.
-    metric (Optional[str]): The metric that the arms are compared by.
-    positive_label (Optional[str]): The positive label of F1.
-    """
-
-    files: dict[str, Path]
-    tests: list[Path]
-    pipeline: str | None = None
-    columns: dict[str, Any] = {}  # noqa: RUF012 (never written to)
-    metric: str | None = None
+    files: dict[str, Path]  # of "train" and "dev"
+    tests: list[Path]  # test.csv, test_mismatched.spacy; perhaps none
+    pipeline: str | None = None  # to train
+    columns: dict[str, Any] = {}  # noqa: RUF012 (arguments of TableCorpus.v1)
+    metric: str | None = None  # that the arms are compared by
     positive_label: str | None = None
 
     @property
@@ -60,9 +53,8 @@ class Data(NamedTuple):
 def find_data(folder: str | Path) -> Data:
     """Return the data of a task, without reading it.
 
-    folder (Union[str, Path]): A folder with train and dev data: .spacy files, or tables
-        (.tsv, .csv, .jsonl or .parquet). A task.json in it may have the other
-        fields of `Data`.
+    folder (Union[str, Path]): A folder with train and dev data. A task.json in it may
+        have the other fields of `Data`.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -83,27 +75,19 @@ def find_data(folder: str | Path) -> Data:
                 f"There is no {split}.spacy, {split}.tsv, {split}.csv or {split}.jsonl "
                 f"in the folder {str(folder)!r}. A task needs train and dev data."
             )
-    facts = _read_facts(folder / "task.json")
+    path = folder / "task.json"
+    try:
+        facts = dict(srsly.read_json(path)) if path.exists() else {}
+    except (ValueError, TypeError) as error:
+        raise SpanftError(f"{path} is not a JSON object: {error}") from error
+    # Other keys are for people.
+    facts = {key: facts[key] for key in Data._field_defaults if key in facts}
     needed = {split: files.pop(split) for split in ("train", "dev")}
     return Data(needed, list(files.values()), **facts)
 
 
-def _read_facts(path: Path) -> dict[str, Any]:
-    """Return the fields of `Data` in task.json; other keys are for people."""
-    if not path.exists():
-        return {}
-    try:
-        facts = dict(srsly.read_json(path))
-    except (ValueError, TypeError) as error:
-        raise SpanftError(f"{path} is not a JSON object: {error}") from error
-    return {key: facts[key] for key in Data._field_defaults if key in facts}
-
-
 def readers_of(config: Config, data: Data) -> dict[str, dict[str, Any]]:
-    """Return the blocks that read the data of a task, for each split.
-
-    config (Config): The config. The columns of its own tables are kept.
-    """
+    """Return the blocks that read the data of a task; a config's columns are kept."""
     readers = {}
     for split, file in data.files.items():
         reader = {"@readers": _DOC_BINS, "path": f"${{paths.{split}}}"}
@@ -128,24 +112,15 @@ def read_examples(
     config (Optional[Config]): The config of a pipeline that is not trained yet.
     split (str): The corpus: "train", or "dev" for test data, too.
     columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding.
-    YIELDS (Example): Texts without annotations, and with the right ones.
     """
     check_data(data)
     block = corpus_of((config or nlp.config).interpolate(), data, split, columns)
-    corpus = Corpus(data) if block is None else registry.resolve({"x": block})["x"]
-    is_empty = True
-    try:
-        for example in corpus(nlp):
-            is_empty = False
-            yield example
-    except Exception as error:  # zlib and msgpack raise various ones
-        if block is not None:
-            raise
-        raise ComparisonError(
-            f"{data!r} cannot be read: it is no DocBin, or damaged."
-        ) from error
-    if is_empty:
-        raise ComparisonError(f"There are no rows in {data!r}.")
+    corpus = DocBins(data) if block is None else registry.resolve({"x": block})["x"]
+    example = None
+    for example in corpus(nlp):
+        yield example
+    if example is None:
+        raise SpanftError(f"There are no rows in {data!r}.")
 
 
 def corpus_of(
@@ -169,7 +144,7 @@ def corpus_of(
     factories = {c.get("factory"): c for c in config["components"].values()}
     if not factories.keys() & _OF_TEXTS and reader != _TABLE_CORPUS:
         if kind == "table" and not CONLL_ENDING.search(data) and reader != _CONLL:
-            raise ComparisonError(
+            raise SpanftError(
                 f"{shown(data)} cannot be read for this pipeline, which predicts no "
                 "labels of texts: name .spacy, CoNLL's columns (.conll or .iob) or "
                 "JSONL with character offsets."
@@ -178,7 +153,7 @@ def corpus_of(
         own = block if reader == _CONLL else {"spans_key": key}
         return {**own, "@readers": _CONLL, "path": data}
     if kind == "dataset":
-        raise ComparisonError(f"{shown(data)} is a folder without .spacy files.")
+        raise SpanftError(f"{shown(data)} is a folder without .spacy files.")
     own = block if reader == _TABLE_CORPUS else {"@readers": _TABLE_CORPUS}
     typed = dict(columns or {})
     own = {**own, **{k: typed.pop(k) for k in ("encoding",) if k in typed}}
@@ -189,7 +164,7 @@ def corpus_of(
     elif own.get("label", "") is None:
         answer = "nothing"
     if wrong := typed.keys() - {*TEXTS, answer}:
-        raise ComparisonError(
+        raise SpanftError(
             f"--{wrong.pop()} cannot be used with this pipeline. Use --{answer}."
         )
     how = {k: own[k] for k in ("format", "header", "errors", "encoding") if own.get(k)}
@@ -199,4 +174,4 @@ def corpus_of(
 def check_data(data: str) -> None:
     """Raise for test data that does not exist."""
     if not data or not os.path.exists(data):
-        raise ComparisonError(f"There is no file {shown(data)}.")
+        raise SpanftError(f"There is no file {shown(data)}.")

@@ -47,8 +47,8 @@ def to_html(explained: Iterable[tuple[Explanation, Sequence[Reasons]]]) -> str:
 def marked_page(title: str, blocks: Sequence[dict[str, Any]]) -> str:
     """Return a page of texts whose parts are marked.
 
-    blocks (Sequence[dict[str, Any]]): Texts: "text", and "marks" of "start", "end", and
-        "added" or a "label"; perhaps also "title", and the "shares" of a bar by name.
+    blocks (Sequence[dict[str, Any]]): "text", and "marks" of "start", "end", and
+        "added" or a "label"; perhaps "title", "remarks", and the "shares" of a bar.
     """
     added = [abs(mark.get("added", 0)) for block in blocks for mark in block["marks"]]
     return render(
@@ -65,17 +65,16 @@ def marked_page(title: str, blocks: Sequence[dict[str, Any]]) -> str:
 
 def render(template: Path, **values: Any) -> str:
     """Fill in a template of a page, with all values escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import StrictUndefined, Template
 
-    environment = Environment(
-        loader=FileSystemLoader(template.parent),
+    return Template(
+        template.read_text("utf8"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=lambda value: clean(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
-    )
-    return environment.get_template(template.name).render(values)
+    ).render(values)
 
 
 def clean(text: str) -> str:

@@ -35,12 +35,9 @@ def explain_pipe(
 ) -> Iterator[Explanation]:
     """Explain the labels of texts, or their entities or spans, batch by batch.
 
-    nlp (Language): A trained pipeline.
-    texts (Iterable[str]): The texts.
     component (Optional[str]): The component; None takes the first one that classifies
         texts over spans, or else the first `bilou_ner` or `spancat`.
     batch_size (Optional[int]): The number of texts in a batch; None for the pipeline's.
-    RETURNS (Iterator[Explanation]): The explanation of each text.
     """
     if isinstance(texts, str):
         raise SpanftError(f"texts is {shown(texts)}, but must be a list or a stream.")
@@ -85,8 +82,7 @@ def _delete(
 
 def _explainers(nlp: Language) -> dict[str, Explainer]:
     explainers: dict[str, Explainer] = {}
-    components: Any = nlp.pipeline
-    for name, pipe in components:
+    for name, pipe in nlp.pipeline:
         model = getattr(pipe, "model", None)
         if isinstance(pipe, BilouNER):
             explainers[name] = explain_entities
@@ -114,10 +110,8 @@ def phrases(
     label than to the other labels on average: what it adds to all alike decides
     nothing.
 
-    explanations (Iterable[Explanation]): The texts, as `explain_pipe` returns them.
     min_count (int): Leave out phrases that occur less often.
-    RETURNS (dict[str, list[Phrase]]): By label, those that add something, the best one
-        first.
+    RETURNS (dict[str, list[Phrase]]): By label, the best one first.
     """
     totals: dict[str, Any] = defaultdict(float)
     counts: Counter[str] = Counter()

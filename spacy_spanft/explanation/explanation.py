@@ -26,7 +26,6 @@ class Part(NamedTuple):
 class Contributions(NamedTuple):
     """The logit of each label: of_parts.sum(axis=0) + bias + whole_text + similarity.
 
-    parts (list[Part]): The parts of the text, in order.
     of_parts (Floats): What each part adds, (n_parts, n_labels).
     bias (Floats): What is added whatever the text, (n_labels,).
     whole_text (Floats): What the vector of the whole text ([CLS], or the mean of its
@@ -49,11 +48,9 @@ class Contributions(NamedTuple):
 class Reasons(NamedTuple):
     """What speaks for one label: total = parts + bias + whole_text + similarity.
 
-    label (str): The label.
     against (Optional[str]): The label that it is compared with, if any.
     total (float): The logit, or its difference from that of the other label.
     parts (list[tuple[Part, float]]): What each part adds, in the order of the text.
-    bias, whole_text, similarity (float): As in Contributions.
     spread (list[float]): What each part gets of the rest, which no part of the text
         adds by itself. The other numbers are exact, this is an estimate.
     span (Optional[Part]): The entity or span with the label; None for the whole text.
@@ -94,7 +91,6 @@ class Explanation(NamedTuple):
     Where a method takes a span, that is any span of the Doc, or None for a text whose
     label is explained. A label that is None is the predicted one.
 
-    doc (Doc): The Doc, with the predictions.
     labels (tuple[str, ...]): The labels. Entities, and spans of which exactly one label
         is right, also have "O", no label at all.
     is_exclusive (bool): Whether exactly one of them is right.
@@ -178,7 +174,6 @@ class Explanation(NamedTuple):
 
         against (Optional[str]): The label to compare it with; None takes the rival, as
             does the predicted label itself.
-        RETURNS (list[Reasons]): None of them for a text without tokens.
         """
         spans = [None] if self.spans is None else self.spans
         reasons = []

@@ -37,8 +37,6 @@ def check_layers(layer: Model[Any, Any]) -> None:
 def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     """Bring what is multiplied with a layer's output back to its input.
 
-    layer (Model): The layer, or several of them chained or concatenated.
-    X (Union[Ragged, Floats2d]): Its input, (n, nI).
     D (Floats3d): What its output is multiplied with for each label, (n_labels, m, nO).
     RETURNS (Floats3d): What its input is to be multiplied with, (n_labels, n, nI).
     """
@@ -67,10 +65,6 @@ def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
             children[0], Ragged(X.dataXd, X.lengths[is_full]), D[:, is_full]
         )
     raise cannot_explain(layer.name)
-
-
-def _same(layer: Model[Any, Any], X: Any, D: Any) -> Any:
-    return D
 
 
 def _reduction(layer: Model[Any, Any], X: Any, D: Any) -> Any:
@@ -131,7 +125,7 @@ def _layer_norm(layer: Model[Any, Any], X: Any, D: Any) -> Any:
 _LAYERS: dict[str, Callable[[Model[Any, Any], Any, Any], Any]] = {
     **dict.fromkeys(("reduce_first", "reduce_last"), _reduction),
     **dict.fromkeys(("reduce_mean", "reduce_max", "reduce_sum"), _reduction),
-    **dict.fromkeys(("dropout", "fixed_dropout"), _same),
+    **dict.fromkeys(("dropout", "fixed_dropout"), lambda layer, X, D: D),
     "attention_sum": _attention_sum,
     "feed_forward": _feed_forward,
     "layernorm": _layer_norm,

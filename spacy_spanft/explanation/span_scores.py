@@ -89,10 +89,7 @@ def _of_entity(
     pull: Callable[[Any], Any],
     span: Span,
 ) -> Contributions:
-    """Pull the sums of a span's tags back to the tokens through their features.
-
-    pull (Callable): From (n_labels, n_tokens, nO) to (n_labels, n_tokens, nI).
-    """
+    """Pull the sums of a span's tags back to the tokens through their features."""
     ops: Any = output.ops
     W: Any = output.get_param("W")
     b: Any = output.get_param("b")

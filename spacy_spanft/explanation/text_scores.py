@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.util import minibatch
 from thinc.api import Model
 from thinc.types import Ragged
@@ -48,12 +48,8 @@ def explain_texts(pipe: Any, docs: list[Doc], delete: Delete) -> Iterator[Explan
     for i, doc in enumerate(docs):
         made = contributions(model, rows_of_doc(X, i), pooled[i])
         lost = cache(partial(_lost, model, made, partial(delete, doc)))
-        trace = partial(_of_text, made)
+        trace = partial(lambda made, span: made, made)
         yield Explanation(doc, labels, is_exclusive, None, trace, lost)
-
-
-def _of_text(made: Contributions, span: Span | None) -> Contributions:
-    return made
 
 
 def _lost(
@@ -84,7 +80,6 @@ def rows_of_doc(X: DocRows, i: int) -> DocRows:
 def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributions:
     """Take the scores of one text apart.
 
-    X (DocRows): The rows of the text.
     pooled (Floats1d): The vectors of its spans and of the whole text, side by side.
     """
     ops: Any = model.ops

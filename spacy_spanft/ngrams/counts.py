@@ -7,7 +7,7 @@ from math import inf, log2
 from numbers import Integral
 from typing import Literal, TypeAlias
 
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, check_setting, shown
 
 Ranking: TypeAlias = Literal["count", "pmi"]
 
@@ -15,25 +15,18 @@ _WORD = re.compile(r"\S+")
 _NGRAM = re.compile(r"\S+(?: \S+)+")
 
 
-def check_counts(ngrams: object, words: object) -> None:
-    """Raise unless these are mappings of n-grams and of words to their counts."""
+def check_counts(ngrams: Mapping[str, int], words: Mapping[str, int]) -> None:
+    """Raise for what cannot be the count of an n-gram, or of a word."""
     for name, counts, shape in (("ngrams", ngrams, _NGRAM), ("words", words, _WORD)):
-        if not isinstance(counts, Mapping):
-            raise SpanftError(
-                f"{name} is {shown(counts)}, but must be a mapping to counts. To count "
-                "text, use NgramDictionary.from_texts or from_files."
-            )
         for text, count in counts.items():
             if not isinstance(text, str) or not shape.fullmatch(text):
                 raise SpanftError(
                     f"{shown(text)} cannot stand in {name}: n-grams are two or more "
                     "words with single spaces between them, words have no white space."
                 )
-            if not isinstance(count, Integral) or count < 1:
-                raise SpanftError(
-                    f"The count of {shown(text)} is {shown(count)}, but it must be a "
-                    "whole number of 1 or more."
-                )
+            is_count = isinstance(count, Integral) and count >= 1
+            expected = "a whole number of 1 or more"
+            check_setting(f"The count of {shown(text)}", count, is_count, expected)
 
 
 def in_order(counts: Mapping[str, int]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -12,7 +13,7 @@ from typing import Any, get_args
 
 from typing_extensions import Self
 
-from ..errors import CorpusError, SpanftError, check_setting
+from ..errors import SpanftError, check_setting
 from ..util.files import read_whole, write_whole
 from ..util.text_files import UTF8, ErrorHandling
 from .counts import Ranking, check_counts, folded, in_order, pmi, words_in
@@ -48,7 +49,6 @@ class NgramDictionary(Mapping[str, int]):
     ) -> None:
         """Make a dictionary of known counts.
 
-        ngrams (Mapping[str, int]): The n-grams with their counts.
         words (Optional[Mapping[str, int]]): The single words with theirs, for PMI.
         attr (str): "LOWER" if case is folded, "ORTH" if not.
         provenance (Optional[Provenance]): Where the counts come from.
@@ -114,7 +114,6 @@ class NgramDictionary(Mapping[str, int]):
     ) -> Self:
         """Count the n-grams of texts. An n-gram never crosses a line.
 
-        texts (Iterable[str]): The texts.
         source (str): What the provenance calls them.
         **settings: How to count; see `Settings`.
         """
@@ -135,14 +134,11 @@ class NgramDictionary(Mapping[str, int]):
 
         name (str): Its name on the hub ("wikitext"), or a local folder.
         config (Optional[str]): Its configuration ("wikitext-103-raw-v1").
-        split (str): The split.
-        column (str): The column that holds the text.
         streaming (bool): Read while downloading, without keeping a copy.
         **settings: How to count; see `Settings`.
         """
-        texts = texts_from_dataset(
-            name, config, split=split, column=column, streaming=streaming
-        )
+        how: Any = {"split": split, "column": column, "streaming": streaming}
+        texts = texts_from_dataset(name, config, **how)
         source = "/".join(filter(None, (name, config, split)))
         return cls.from_texts(texts, source=source, **settings)
 
@@ -156,13 +152,11 @@ class NgramDictionary(Mapping[str, int]):
         """Count the n-grams of blocks of lines; see `text`."""
         chosen, names = Settings(**settings), tuple(sources)
         # Arrow is heavy, and only counting needs it.
-        if chosen.is_bounded:
-            from .counting.bounded import count_in_shards as count
-        else:
-            from .counting.count import count_blocks as count
-        ngrams, words, n_tokens = count(blocks, chosen)
+        from .counting.count import count_blocks
+
+        ngrams, words, n_tokens = count_blocks(blocks, chosen)
         if not n_tokens:
-            raise CorpusError(f"There is no text in {', '.join(names)}.")
+            raise SpanftError(f"There is no text in {', '.join(names)}.")
         if not ngrams:
             warnings.warn(
                 f"No n-gram occurs {chosen.min_count} times or more in the "
@@ -226,10 +220,7 @@ class NgramDictionary(Mapping[str, int]):
         return pmi(self._fold(ngram), self._counts, self._words, n_tokens)
 
     def ranked(self, by: Ranking = "count") -> list[tuple[str, float]]:
-        """Return the n-grams with their counts or PMI, best first.
-
-        N-grams of one score stand in the order of their counts.
-        """
+        """Return the n-grams with their counts or PMI, best and most frequent first."""
         check_setting("by", by, by in get_args(Ranking), "'count' or 'pmi'")
         if by == "count":
             return list(self._counts.items())
@@ -254,14 +245,12 @@ class NgramDictionary(Mapping[str, int]):
     def _cut(self, kept: set[str], step: str) -> Self:
         counts = {ngram: n for ngram, n in self._counts.items() if ngram in kept}
         words = words_in(counts, self._words)
-        return self._trusted(counts, words, self.attr, self.provenance.after(step))
+        origin = self.provenance
+        origin = replace(origin, steps=(*origin.steps, step))
+        return self._trusted(counts, words, self.attr, origin)
 
     def merge(self, other: "NgramDictionary") -> Self:
-        """Add the counts of another dictionary.
-
-        An n-gram that one of them has cut for being too rare counts as 0 there, so
-        its sum may be up to that threshold too small.
-        """
+        """Add the counts of another dictionary; what it cut as too rare counts as 0."""
         if self.attr != other.attr:
             raise SpanftError(
                 f"One dictionary is over {self.attr!r}, the other over {other.attr!r}. "
@@ -277,7 +266,7 @@ class NgramDictionary(Mapping[str, int]):
     # Serialization
 
     def _content(self) -> tuple[dict[str, Any], dict[str, int], dict[str, int]]:
-        header = {"attr": self.attr, "provenance": self.provenance.to_dict()}
+        header = {"attr": self.attr, "provenance": asdict(self.provenance)}
         return header, self._counts, self._words
 
     def to_bytes(self) -> bytes:
@@ -288,11 +277,7 @@ class NgramDictionary(Mapping[str, int]):
 
     @classmethod
     def from_bytes(cls, data: bytes, *, name: str = "The data") -> Self:
-        """Read a dictionary. Nothing in the data is ever executed.
-
-        data (bytes): The result of `to_bytes`, or a file's content.
-        name (str): What error messages call it.
-        """
+        """Read a dictionary, by name in errors. Nothing in the data is executed."""
         header, ngrams, words = unpack(data, name)
         if any(a < b for a, b in pairwise(ngrams.values())):  # not written by us
             ngrams = in_order(ngrams)
@@ -315,16 +300,14 @@ class NgramDictionary(Mapping[str, int]):
 def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
     names = [paths] if isinstance(paths, str | Path) else list(paths)
     if not names:
-        raise CorpusError("paths is empty: name at least one text file.")
+        raise SpanftError("paths is empty: name at least one text file.")
     return [str(name) for name in names]
 
 
 def default_dictionary(lang: str = "en") -> NgramDictionary:
     """Read the dictionary that comes with the package, once.
 
-    lang (str): The language.
-    RETURNS (NgramDictionary): For "en", the 100,000 most frequent n-grams of the
-        English Wikipedia of 2015.
+    That of "en" has the 100,000 most frequent n-grams of Wikipedia of 2015.
     """
     return _read_default(lang)
 
@@ -348,7 +331,6 @@ def read_dictionary(
     path (Union[str, Path]): The file.
     top_k (Optional[int]): Keep only the k most frequent n-grams.
     min_count (int): Keep only the n-grams that occur this often.
-    RETURNS (NgramDictionary): The dictionary.
     """
     dictionary = NgramDictionary.from_disk(path)
     if min_count != 1:

@@ -1,7 +1,7 @@
 """How n-grams are counted, and where a dictionary comes from."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from itertools import islice
 from numbers import Integral
@@ -36,8 +36,7 @@ class Settings:
     With memory, work or engine "ray", the text waits on disk, in thrice its size:
 
     memory (Optional[int]): The bytes that counting should use at most.
-    engine (str): "local" for n_process workers on this machine, "ray" for as many on a
-        Ray cluster.
+    engine (str): "local", or "ray" for n_process workers on a Ray cluster.
     address (Optional[str]): The Ray cluster (HOST:PORT); None for that in $RAY_ADDRESS,
         or a new one on this machine.
     work (Optional[Union[str, Path]]): A folder for temporary files, which all machines
@@ -88,11 +87,7 @@ def check_limits(max_n: int, min_count: int) -> None:
 class Provenance:
     """Where a dictionary comes from, kept inside its file.
 
-    sources (tuple[str, ...]): The corpora.
-    tokenizer (str): What cut them into tokens.
-    n_tokens (int): How many tokens they have; the N of PMI.
-    max_n (int): The largest n counted.
-    min_count (int): How often an n-gram had to occur.
+    n_tokens (int): How many tokens the sources have; the N of PMI.
     made_with (str): The versions of the packages that counted.
     steps (tuple[str, ...]): What was done since: cut, filtered, merged.
     """
@@ -122,10 +117,6 @@ class Provenance:
             made_with=f"{__title__} {__version__}, spacy {version('spacy')}",
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, as JSON can hold them."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Provenance":
         """Read the fields from what JSON held. Unknown ones are left out."""
@@ -135,10 +126,6 @@ class Provenance:
         for name in ("n_tokens", "max_n", "min_count"):
             known[name] = int(known.get(name, 0))
         return cls(**known)
-
-    def after(self, step: str) -> "Provenance":
-        """Return the provenance after another step."""
-        return replace(self, steps=(*self.steps, step))
 
     def merged(self, other: "Provenance") -> "Provenance":
         """Return the provenance of two dictionaries whose counts are added."""

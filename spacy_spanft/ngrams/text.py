@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import CorpusError, listed, shown
+from ..errors import SpanftError, listed, shown
 from ..util.columns import find_columns
 from ..util.tables import TEXT, format_of, read_table
 from ..util.text_files import (
@@ -21,7 +21,7 @@ def blocks_from_texts(
 ) -> Iterator[bytes]:
     """Join texts, which may hold several lines, into blocks of so many characters."""
     if isinstance(texts, str):
-        raise CorpusError(
+        raise SpanftError(
             "texts is a single string, but must be a list of strings. For the lines of "
             "a file, use NgramDictionary.from_files."
         )
@@ -29,7 +29,7 @@ def blocks_from_texts(
     size = 0
     for index, text in enumerate(texts):
         if not isinstance(text, str):
-            raise CorpusError(f"Text {index} is {shown(text)}, not a string.")
+            raise SpanftError(f"Text {index} is {shown(text)}, not a string.")
         waiting.append(text)
         size += len(text) + 1
         if size >= block_size:
@@ -54,7 +54,6 @@ def blocks_of(
 ) -> Iterator[bytes]:
     """Read files one after the other: text, and a column of tables, by their endings.
 
-    column (Optional[str]): The column that holds the text; None looks for it.
     errors (str): "strict" raises for invalid UTF-8 and null, "replace" continues.
     """
     how: Any = {"errors": errors, "encoding": encoding}
@@ -84,7 +83,7 @@ def _texts(
     """Raise for cells that are not texts; "replace" skips null."""
     for place, cells in rows:
         if column not in cells:
-            raise CorpusError(
+            raise SpanftError(
                 f"{place} of {source!r} has no column {column!r}, but: "
                 f"{listed(cells)}. Name one with column=... (--column)."
             )
@@ -92,7 +91,7 @@ def _texts(
         if isinstance(value, str):
             yield value
         elif value is not None or errors == "strict":
-            raise CorpusError(
+            raise SpanftError(
                 f"{place} of {source!r} has {shown(value)} in column {column!r}, which "
                 "is not a text. Name another column with column=... (--column); "
                 "errors='replace' (--errors replace) skips null."
@@ -123,7 +122,7 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
 
     folder = Path(name)
     if folder.is_file():
-        raise CorpusError(
+        raise SpanftError(
             f"{name!r} is a file, not a dataset. Files are read by "
             "NgramDictionary.from_files (name them without --dataset)."
         )
@@ -133,11 +132,11 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
             return datasets.load_dataset(name, config, split=split, streaming=streaming)
         saved = datasets.load_from_disk(name)
     except Exception as error:  # whatever YAML, Arrow and the network raise
-        raise CorpusError(f"Dataset {name!r} cannot be loaded: {error}") from error
+        raise SpanftError(f"Dataset {name!r} cannot be loaded: {error}") from error
     if not isinstance(saved, dict):
         saved = {str(saved.split or "train"): saved}
     if split not in saved:
-        raise CorpusError(
+        raise SpanftError(
             f"There is no split {split!r} in dataset {name!r}. It has: "
             f"{listed(saved)}. Choose one with split=... (--split)."
         )

@@ -38,7 +38,6 @@ class SpanMaskingCollator:
     example and the epoch, and on nothing else. Without a key it comes from PyTorch's
     global generator, as in Hugging Face's own collators.
 
-    tokenizer (PreTrainedTokenizerFast): The tokenizer.
     masking (str): What is masked at once: "tokens", "words", "spans" or "ngrams".
     share (float): The share of the tokens that is masked.
     seed (int): Another seed masks elsewhere.
@@ -69,16 +68,14 @@ class SpanMaskingCollator:
         """Return a batch: input_ids, attention_mask, labels, and any token types."""
         from transformers import DataCollatorForTokenClassification
 
-        rows = []
+        rows, kept = [], ("attention_mask", "token_type_ids")
         for feature in features:
-            masked = self.mask(feature)
-            row = {"input_ids": masked.ids, "labels": masked.labels}
-            row["attention_mask"] = np.ones_like(masked.ids)
-            kept = ("attention_mask", "token_type_ids")
+            ids, labels = self.mask(feature)
+            row = {"attention_mask": np.ones_like(ids)}
             row |= {name: feature[name] for name in kept if name in feature}
-            rows.append({name: np.asarray(ids).tolist() for name, ids in row.items()})
-        pad = DataCollatorForTokenClassification(self.tokenizer)
-        return dict(pad(rows))
+            row |= {"input_ids": ids, "labels": labels}
+            rows.append({name: np.asarray(x).tolist() for name, x in row.items()})
+        return dict(DataCollatorForTokenClassification(self.tokenizer)(rows))
 
     def mask(self, feature: Mapping[str, Any]) -> Masked:
         """Mask one sequence."""
@@ -171,11 +168,7 @@ def tells_words(tokenizer: Any) -> bool:
 def words_of(
     feature: Mapping[str, Any], tokenizer: Any, has_words: bool = True
 ) -> NDArray[np.int64]:
-    """Return the number of each token's word, NO_WORD for special tokens.
-
-    feature (Mapping[str, Any]): As for `SpanMaskingCollator`.
-    has_words (bool): See `tells_words`.
-    """
+    """Return the number of each token's word, NO_WORD for special tokens."""
     if "word_ids" in feature:
         return _numbers(feature["word_ids"])
     if encodings := getattr(feature, "encodings", None):

@@ -3,9 +3,7 @@
 A run is as many words in a row as may be masked. The budget is a share of its words
 (of its tokens for n-grams), and each way of masking spends it exactly, on average.
 
-For spans this needs care. Whoever draws spans until the budget is spent either cuts
-the last one short, or drops it when it is too long, or spends too much; and whoever
-draws the place first cuts spans off at the end of the run. All of it makes spans too
+Whoever draws spans until the budget is spent, or their places first, makes spans too
 short, or the share wrong. So the lengths are drawn first, for a process that never
 began: the spans follow each other without end, and the budget is a window on it. The
 window opens inside a span of which `debt` words still count; from there on every
@@ -15,7 +13,6 @@ put somewhere, with at least one word between two of them, every such arrangemen
 being as likely as any other.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -40,10 +37,7 @@ class Chosen(NamedTuple):
 
 
 def span_lengths(longest: int = LONGEST, p: float = P_STOP) -> NDArray[np.float64]:
-    """Compute how likely a span of one word is, of two, and so on: geometrically.
-
-    What is longer than the longest is shared out in proportion.
-    """
+    """Compute how likely a span of one word is, of two, and so on: geometrically."""
     weights = p * (1 - p) ** np.arange(longest)
     return weights / weights.sum()
 
@@ -66,9 +60,6 @@ def choose_spans(n_words: int, share: float, random: np.random.Generator) -> Cho
 
     In a run of less than 13 words (for 15%) not every length has room, so the lengths
     are drawn from those that have.
-
-    share (float): The share of the words to mask, on average.
-    RETURNS (Chosen): The spans, with a word between two of them.
     """
     budget = _budget(n_words, share, random)
     # Less than `budget` words are in the spans before the last one, and as many
@@ -114,7 +105,6 @@ def choose_ngrams(
 
     bounds (Positions): Where each piece begins, n-gram or single word, and the end.
     sizes (Positions): How many tokens each piece has.
-    RETURNS (Chosen): The n-grams, with a piece between two of them.
     """
     lengths = np.diff(bounds)
     left = _budget(int(sizes.sum()), share, random)
@@ -141,19 +131,11 @@ def choose(
     share: float,
     random: np.random.Generator,
 ) -> Chosen:
-    """Choose what is masked in one run; see `choose_ngrams`.
-
-    RETURNS (Chosen): Words of the run, counted from wherever the bounds are.
-    """
+    """Choose what is masked in one run; see `choose_ngrams`."""
     if masking == "ngrams":
         return choose_ngrams(bounds, sizes, share, random)
     first, n_words = int(bounds[0]), int(bounds[-1] - bounds[0])
-    starts, lengths = _CHOOSERS[masking](n_words, share, random)
+    # Of "tokens" each is given as a word.
+    chooser = choose_spans if masking == "spans" else choose_words
+    starts, lengths = chooser(n_words, share, random)
     return Chosen(starts + first, lengths)
-
-
-_CHOOSERS: dict[str, Callable[[int, float, np.random.Generator], Chosen]] = {
-    "spans": choose_spans,
-    "words": choose_words,
-    "tokens": choose_words,  # each token is given as a word
-}

@@ -52,7 +52,6 @@ class SpanBoundaryHead(nn.Module):
         """Make a head between the widths of the encoder and the output embeddings.
 
         n_positions (int): The largest number of predicted tokens of a span.
-        epsilon (float): What the layer norms add to the variance.
         spread (float): The standard deviation of the first weights.
         """
         super().__init__()
@@ -82,8 +81,6 @@ class SpanBoundaryHead(nn.Module):
         """Return a vector for each token that has a position, and which these are.
 
         hidden (Tensor): The encoder's output, (n_sequences, n_tokens, width).
-        at (Boundaries): The tokens to predict.
-        RETURNS (tuple[Tensor, Tensor]): (n_vectors, output_width), and (n_tokens,).
         """
         position = at.places - at.left - 1
         is_near = position < self.positions.num_embeddings
@@ -105,9 +102,6 @@ def output_embeddings(masked_lm: Any) -> tuple[Tensor, Tensor | None]:
 
 def with_objective(masked_lm: type[Any], sbo: bool) -> type[Any]:
     """Return a subclass of a masked language model whose forward pass is the loss.
-
-    It loads and saves the weights of that class, with those of the boundary head beside
-    them, and Hugging Face's Trainer knows what to do with it.
 
     sbo (bool): Whether spans are predicted from their boundaries, too.
     """
@@ -191,10 +185,8 @@ def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 def _masked_only(base: Any, is_masked: Tensor) -> Iterator[list[Tensor]]:
     """Let the head that comes after the encoder see the masked tokens alone.
 
-    A head looks at each token by itself, and scores for a whole vocabulary are most of
-    the memory of a step, so that they are computed for 15% of the tokens only.
-
-    YIELDS (list[Tensor]): Will hold all rows of the encoder's output.
+    Scores for a whole vocabulary are most of the memory of a step, so they are computed
+    for 15% of the tokens only. Yields what will hold all rows of the encoder's output.
     """
     forward, override = base.forward, base.__dict__.get("forward")
     kept: list[Tensor] = []

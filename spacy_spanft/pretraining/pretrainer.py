@@ -81,13 +81,11 @@ def pretrain(
 ) -> Pretrained:
     """Pre-train an encoder, or go on from the last checkpoint in the output.
 
-    model (Union[str, Path]): The model to begin with, by name or path.
     texts (Union[str, Path, Sequence[Union[str, Path]]]): Text files, compressed or not,
         with a text or a paragraph a line; an empty line ends a text of several lines.
     output (Union[str, Path]): The folder that spaCy can take as a transformer's name.
-    settings (Optional[Settings]): The settings; None takes those of the paper.
+    settings (Optional[Settings]): None takes those of the paper.
     overwrite (bool): Start over, even if the output holds an encoder or checkpoints.
-    RETURNS (Pretrained): The outcome.
     """
     require("Pre-training", "accelerate")
     settings = Settings() if settings is None else settings
@@ -143,9 +141,8 @@ def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None
 
 def _last_checkpoint(output: Path) -> Path | None:
     """Return the last whole checkpoint: the Trainer writes its state last."""
-    for folder in sorted(
-        (output / CHECKPOINTS).glob("checkpoint-*"), key=_step, reverse=True
-    ):
+    folders = sorted((output / CHECKPOINTS).glob("checkpoint-*"), key=_step)
+    for folder in reversed(folders):
         with suppress(OSError, ValueError):
             json.loads((folder / "trainer_state.json").read_bytes())
             return folder
@@ -196,8 +193,7 @@ def _make_trainer(
     with args.main_process_first():  # the others find it in the cache
         how: Any = {"errors": settings.errors, "encoding": settings.encoding}
         lines = read_lines(files, settings.column, **how)
-        config = starting_model.load_config(source)
-        tokenizer = starting_model.load_tokenizer(source, config)
+        config, tokenizer = starting_model.load_parts(source)
         length = starting_model.max_length_of(config, tokenizer, settings.max_length)
         dictionary = None
         if settings.masking == "ngrams":

@@ -32,10 +32,7 @@ def read_lines(
     errors: ErrorHandling = "strict",
     encoding: str = UTF8,
 ) -> "Dataset":
-    """Read text files or tables, compressed or not, as a data set of lines.
-
-    column (Optional[str]): The column of tables that holds the text.
-    """
+    """Read text files or tables, compressed or not, as a data set of lines."""
     from datasets import Dataset
     from datasets.exceptions import DatasetGenerationError
 
@@ -78,11 +75,9 @@ class Packer:
         dictionary: "NgramDictionary | None" = None,
         lang: str = "en",
     ) -> None:
-        """Make a packer.
+        """Make a packer for sequences of max_length tokens, special ones included.
 
-        max_length (int): The largest number of tokens, special ones included.
-        dictionary (Optional[NgramDictionary]): The n-grams to mark.
-        lang (str): The language whose tokenizer finds them.
+        lang (str): The language whose tokenizer finds the n-grams of a dictionary.
         """
         self._tokenizer = tokenizer
         self._has_words = tells_words(tokenizer)
@@ -151,13 +146,11 @@ def _ngram_finder(dictionary: "NgramDictionary", lang: str) -> Any:
     tokenizer: Any = get_tokenizer(lang)
     segmenter = NgramSegmenter(dictionary)
 
-    def find(lines: list[str]) -> list[list[tuple[int, int]]]:
-        offsets = []
+    def find(lines: list[str]) -> Iterator[list[tuple[int, int]]]:
         docs = [tokenizer(line) for line in lines]
         for doc, segments in zip(docs, segmenter(docs), strict=True):
             spans = [doc[segment[0] : segment[1]] for segment in segments]
-            offsets.append([(span.start_char, span.end_char) for span in spans])
-        return offsets
+            yield [(span.start_char, span.end_char) for span in spans]
 
     return find
 

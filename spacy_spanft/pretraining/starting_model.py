@@ -15,16 +15,8 @@ from .objective import with_objective
 _LONGEST = 512
 
 
-def load_tokenizer(name: str, config: Any) -> Any:
-    """Load the tokenizer of a model."""
-    with loading(name):
-        tokenizer = safety.load_tokenizer(name, config)
-    check_tokenizer(tokenizer)
-    return tokenizer
-
-
-def load_config(name: str) -> Any:
-    """Load the config of a masked language model."""
+def load_parts(name: str) -> tuple[Any, Any]:
+    """Load the config and the tokenizer of a masked language model."""
     with loading(name):
         config = AutoConfig.from_pretrained(name, **safety.SAFE)
         safety.remove_code(config)
@@ -33,7 +25,10 @@ def load_config(name: str) -> Any:
             f"The model {name!r} is of type {config.model_type!r}, for which there is "
             "no masked language model. Use an encoder such as BERT or RoBERTa."
         )
-    return config
+    with loading(name):
+        tokenizer = safety.load_tokenizer(name, config)
+    check_tokenizer(tokenizer)
+    return config, tokenizer
 
 
 def max_length_of(config: Any, tokenizer: Any, asked: int | None) -> int:

@@ -94,7 +94,6 @@ class NgramMatcher:
     def _build_trie(self, ngrams: dict[int, Values], n_words: int) -> HashTable:
         """Number the prefixes level by level; words are the nodes of level one.
 
-        ngrams (dict[int, Values]): n to the word ids of the n-grams, (n_ngrams, n).
         RETURNS (HashTable): (node, word) to 2 * child node + whether an n-gram ends.
         """
         nodes = {n: rows[:, 0].astype(np.uint64) for n, rows in ngrams.items()}
@@ -121,7 +120,6 @@ class NgramMatcher:
     def longest(self, ids: NDArray[np.uint64], starts: Positions) -> Positions:
         """Return the length of the longest n-gram at every position, 1 for none.
 
-        ids (NDArray[np.uint64]): The string ids of all Docs, (n_tokens,).
         starts (Positions): Where each Doc begins, ascending; no match crosses one.
         """
         n_tokens = len(ids)
@@ -165,8 +163,6 @@ def take_from_head(lengths: Positions) -> Positions:
 
     A position that no match before it reaches over is surely visited. From those the
     walk goes on in step, until each meets a position that is visited already.
-
-    RETURNS (Positions): The positions where a match or a single token begins.
     """
     n_tokens = len(lengths)
     is_covered = np.zeros(n_tokens, np.bool_)

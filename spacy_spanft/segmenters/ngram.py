@@ -83,9 +83,8 @@ class NgramSegmenter:
         # Which of the matches are in which Doc, and where they begin in it.
         bounds = np.searchsorted(heads, np.append(starts, len(ids)))
         first = heads - np.repeat(starts, np.diff(bounds))
-        pairs = list(
-            zip(first.tolist(), (first + lengths[heads]).tolist(), strict=True)
-        )
+        ends = first + lengths[heads]
+        pairs = list(zip(first.tolist(), ends.tolist(), strict=True))
         return [pairs[a:b] for a, b in pairwise(bounds.tolist())]
 
     def initialize(self, nlp: Language, dictionary: NgramDictionary | None) -> None:

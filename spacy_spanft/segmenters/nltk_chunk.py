@@ -44,10 +44,8 @@ class NltkChunkSegmenter:
 
     def __call__(self, docs: Sequence[Doc]) -> list[Segmentation]:
         """Return the chunks in Docs, with their labels."""
-        is_phrases = self._chunker == "phrases"
         try:
-            chunker = load_phrase_chunker() if is_phrases else load_entity_chunker()
-            tagger = load_tagger()
+            tagger, chunker = load_tools(self._chunker)
             return [list(_chunks(doc, tagger, chunker)) for doc in docs]
         except LookupError as error:
             if type(error) is not LookupError:  # an IndexError or a KeyError
@@ -80,10 +78,7 @@ def _chunks(doc: Doc, tagger: Any, chunker: Any) -> Iterator[Segment]:
 
 
 class PhraseChunker:
-    """Chunks noun, verb and prepositional phrases (NP, VP, PP).
-
-    NLTK's averaged perceptron predicts each tagged word's position in a phrase.
-    """
+    """Chunks phrases: a perceptron predicts each tagged word's position in one."""
 
     def __init__(self, sentences: Sequence[Any]) -> None:
         """Train the chunker on sentences of tagged words in phrases (`nltk.Tree`)."""
@@ -114,27 +109,16 @@ class PhraseChunker:
 
 
 @cache
-def load_tagger() -> Any:
-    """Load NLTK's English part-of-speech tagger."""
+def load_tools(chunker: Chunker) -> tuple[Any, Any]:
+    """Load NLTK's English tagger, and a chunker; that of phrases takes ten seconds."""
+    from nltk.chunk import ne_chunker
+    from nltk.corpus import conll2000
     from nltk.tag import PerceptronTagger
 
-    return PerceptronTagger()
-
-
-@cache
-def load_entity_chunker() -> Any:
-    """Load NLTK's pre-trained named-entity chunker."""
-    from nltk.chunk import ne_chunker
-
-    return ne_chunker(fmt="binary")
-
-
-@cache
-def load_phrase_chunker() -> Any:
-    """Train the phrase chunker on NLTK's conll2000 corpus, in about ten seconds."""
-    from nltk.corpus import conll2000
-
-    return PhraseChunker(conll2000.chunked_sents("train.txt"))
+    tagger = PerceptronTagger()
+    if chunker == "entities":
+        return tagger, ne_chunker(fmt="binary")
+    return tagger, PhraseChunker(conll2000.chunked_sents("train.txt"))
 
 
 def has_phrase_data(*folders: Path) -> bool:

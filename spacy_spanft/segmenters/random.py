@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from spacy.tokens import Doc
 
-from ..errors import SpanftError, shown
+from ..errors import check_setting
 from ..ngrams.dictionary import NgramDictionary
 from . import Segmentation
 from .ngram import NgramSegmenter
@@ -31,11 +31,9 @@ class RandomSegmenter:
     ) -> None:
         """Build `spacy-spanft.RandomSegmenter.v1`."""
         weights = np.array(lengths, np.float64)
-        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum()):
-            raise SpanftError(
-                f"lengths is {shown(list(lengths))}, but it must be one or more "
-                "weights of 0 or more, of which one is larger than 0."
-            )
+        is_right = 0 < weights.sum() < np.inf and bool((weights >= 0).all())
+        expected = "one or more weights of 0 or more, of which one is larger than 0"
+        check_setting("lengths", list(lengths), is_right, expected)
         self._thresholds = np.cumsum(weights / weights.sum())[:-1]
         self._seed = int(seed) % 2**64  # a seed may be negative
 
@@ -56,10 +54,7 @@ class RandomSegmenter:
 
 
 def piece_lengths(docs: list[Doc], dictionary: NgramDictionary) -> list[float]:
-    """Measure which share of the pieces has one token, which two, and so on.
-
-    Tokens in no span are pieces, too.
-    """
+    """Measure which share of spans and other tokens has one token, two, and so on."""
     lengths = [
         end - start
         for doc, spans in zip(docs, NgramSegmenter(dictionary)(docs), strict=True)

@@ -1,7 +1,7 @@
 """Segmentations on their way into a Doc: checked, split at separators, written."""
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from itertools import chain, pairwise
 from operator import index
 from typing import Any
 
@@ -11,7 +11,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import SpanftError, shown
 from ..util import SAMPLE, WRITER
-from . import Segment, Segmentation
+from . import Segment, Segmentation, Segmenter
 
 
 def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) -> None:
@@ -24,10 +24,7 @@ def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) 
 
 
 def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentation:
-    """Check the spans of a segmenter, and return them as tuples.
-
-    Anybody can register one, and spans of spaCy's will do as well.
-    """
+    """Check the spans of a segmenter, perhaps spaCy's, and return them as tuples."""
     if not isinstance(segmentation, Sequence):
         raise SpanftError(
             f"{segmenter} gave {shown(segmentation)} for the Doc that begins "
@@ -74,18 +71,14 @@ def _as_plain(segment: Any) -> Segment | None:
 def other_writer(
     doc: Doc, segmentation: Segmentation, *, key: str, writer: str
 ) -> str | None:
-    """Return who else wrote spans under a key; None if nobody did.
-
-    If the same spans are there, nothing is lost: `Doc.from_json` and `Doc.from_docs`
-    drop the writer's name.
-    """
+    """Return who else wrote other spans under a key; None if nobody did."""
     if key not in doc.spans:
         return None
     group = doc.spans[key]
     other = group.attrs.get(WRITER)
     if other in (writer, SAMPLE):
         return None
-    if other is None:
+    if other is None:  # `Doc.from_json` and `Doc.from_docs` drop the writer's name
         bounds = [(span.start, span.end) for span in group]
         if bounds == [(segment[0], segment[1]) for segment in segmentation]:
             return None
@@ -107,7 +100,7 @@ def split_at_separators(
     docs: Sequence[Doc],
     segmentations: list[Segmentation],
     separator: str,
-    segment: Callable[[Sequence[Doc]], list[Segmentation]],
+    segment: Segmenter,
 ) -> list[Segmentation]:
     """Cut a Doc once more, each text by itself, where a span holds the separator."""
     split: list[Segmentation] = []
@@ -120,14 +113,9 @@ def split_at_separators(
     return split
 
 
-def _cut_parts(
-    doc: Doc,
-    separators: list[int],
-    segment: Callable[[Sequence[Doc]], list[Segmentation]],
-) -> Segmentation:
-    begins = [0, *(i + 1 for i in separators)]
-    ends = [*separators, len(doc)]
-    parts = [(a, doc[a:b].as_doc()) for a, b in zip(begins, ends, strict=True) if a < b]
+def _cut_parts(doc: Doc, separators: list[int], segment: Segmenter) -> Segmentation:
+    bounds = pairwise([-1, *separators, len(doc)])
+    parts = [(a + 1, doc[a + 1 : b].as_doc()) for a, b in bounds if a + 1 < b]
     segmentations = segment([part for _, part in parts])
     return [
         (span[0] + begin, span[1] + begin, *span[2:])

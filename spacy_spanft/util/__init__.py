@@ -4,7 +4,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 
-from ..errors import ExtraError
+from ..errors import SpanftError
 
 __title__ = "spacy-spanft"
 __version__ = version(__title__)
@@ -33,7 +33,7 @@ def require(feature: str, *packages: str) -> None:
         with suppress(ValueError):  # something without a spec stands in its place
             if find_spec(name.replace("-", "_")) is not None:
                 continue
-        raise ExtraError(
+        raise SpanftError(
             f"{feature} needs {name}, which is not installed: pip install "
             f'"spacy-spanft[{EXTRAS[name]}]"'
         )

@@ -11,7 +11,7 @@ from typing import IO, TypeAlias
 
 from filelock import FileLock, Timeout
 
-from ..errors import CorpusError, SpanftError, shown
+from ..errors import SpanftError, shown
 
 Write: TypeAlias = Callable[[IO[bytes]], object]
 
@@ -111,9 +111,9 @@ def check_exists(path: str | Path) -> None:
     """Raise for a path that is missing, or a folder."""
     name = shown(str(path))
     if os.path.isdir(path):
-        raise CorpusError(f"{name} is a folder, not a file.")
+        raise SpanftError(f"{name} is a folder, not a file.")
     if not os.path.exists(path):
-        raise CorpusError(f"There is no file {name}. You are in {shown(os.getcwd())}.")
+        raise SpanftError(f"There is no file {name}. You are in {shown(os.getcwd())}.")
 
 
 def check_source(path: str | Path) -> None:

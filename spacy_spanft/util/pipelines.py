@@ -8,7 +8,7 @@ import spacy
 from spacy.language import Language
 from spacy.util import is_package, load_model
 
-from ..errors import ComparisonError, SpanftError, shown
+from ..errors import SpanftError, shown
 from .gpu import select_gpu
 
 
@@ -20,7 +20,7 @@ def load(path: str, gpu_id: int) -> Language:
         return load_model(path)
     except (OSError, ImportError, ValueError) as error:
         message = f"The pipeline {path!r} cannot be loaded: {str(error).strip()}"
-        raise ComparisonError(message) from error
+        raise SpanftError(message) from error
 
 
 def check_pipeline(path: str) -> None:
@@ -41,7 +41,7 @@ def check_pipeline(path: str) -> None:
         )
     else:
         return
-    raise ComparisonError(f"The pipeline {shown(name)} cannot be loaded: {reason}")
+    raise SpanftError(f"The pipeline {shown(name)} cannot be loaded: {reason}")
 
 
 def blank(lang: str, config: dict[str, Any] | None = None) -> Language:

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ..errors import CorpusError, SpanftError, counted, listed, shown
+from ..errors import SpanftError, counted, listed, shown
 from .text_files import UTF8, ErrorHandling, checked_files, is_packed, lines_of
 
 Format: TypeAlias = Literal["tsv", "csv", "jsonl", "parquet", "txt"]
@@ -46,7 +46,7 @@ def format_of(path: str | Path) -> Format | None:
     file = Path(path)
     suffix = (file.with_suffix("") if is_packed(file) else file).suffix.lower()
     if suffix in _OTHERS:
-        raise CorpusError(
+        raise SpanftError(
             f"{shown(str(path))} is neither a table nor text. Save it as CSV or JSONL."
         )
     return FORMATS.get(suffix)
@@ -91,7 +91,7 @@ def read_table(
         rows = _rows_of_lines(lines_of(path, errors, encoding), format)
     for row in rows:
         if row.problem and broken == "error":
-            raise CorpusError(f"{row.place} of {source} {row.problem}")
+            raise SpanftError(f"{row.place} of {source} {row.problem}")
         yield row
 
 
@@ -182,6 +182,6 @@ def _parquet_rows(path: str | Path, only: Sequence[str] | None) -> Iterator[Row]
                     number += 1
                     yield Row(f"Row {number}", cells)
     except (pa.ArrowException, OSError) as error:
-        raise CorpusError(
+        raise SpanftError(
             f"{shown(str(path))} cannot be read as a Parquet file: {error}"
         ) from error

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from ..errors import CorpusError
+from ..errors import SpanftError
 from .files import check_exists
 
 ErrorHandling: TypeAlias = Literal["strict", "replace"]
@@ -79,7 +79,7 @@ def _valid_blocks(
                 problem = "is not UTF-8 text, but holds a NUL byte"
             packed = " of the decompressed text" if is_packed(path) else ""
             line += block.count(b"\n", 0, error.start)
-            raise CorpusError(
+            raise SpanftError(
                 f"{path!r} {problem} at byte {offset + error.start}{packed} (line "
                 f"{line}). Name its encoding (--encoding latin-1, or utf-16), or pass "
                 "errors='replace' (--errors replace)."
@@ -128,7 +128,7 @@ def _utf8(
         if decoder is not None:
             yield decoder.decode(b"", final=True).encode()
     except (LookupError, UnicodeError) as error:
-        raise CorpusError(
+        raise SpanftError(
             f"{path!r} cannot be read as {encoding}: {error}. Name its encoding with "
             "encoding=... (--encoding): utf-8, latin-1, cp1252 or utf-16."
         ) from error
@@ -148,7 +148,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
             with pa.input_stream(path, compression="detect") as stream:
                 yield stream
         except OSError as error:
-            raise CorpusError(
+            raise SpanftError(
                 f"{path!r} cannot be decompressed ({error}). It is damaged, or its "
                 f"ending ({Path(path).suffix}) is not that of its compression."
             ) from error

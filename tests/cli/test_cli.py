@@ -89,7 +89,7 @@ def test_an_interrupted_build_leaves_no_temporary_files(tmp_path):
     how = ("-q", "-c", "2", "--n-process", "2", "--memory", "1MB", "--work", work)
     process = interpreter.Interpreter(*BUILD, text, "-o", output, *how)
     deadline = time.monotonic() + 60
-    while not list(work.glob("*/0.texts-1")):
+    while not list(work.glob("*/0.chunks-1")):
         assert process.returncode is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -9,7 +9,7 @@ import spacy
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
-from spacy_spanft.errors import ComparisonError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments.evaluating import evaluate
 from spacy_spanft.experiments.metrics import metric_of
 
@@ -143,7 +143,7 @@ def test_the_metric_with_the_highest_weight_is_taken():
     nlp.config["training"]["score_weights"] = weights
     assert metric_of(nlp).name == "cats_macro_r"
     nlp.config["training"]["score_weights"] = {"tag_acc": 0.6, "cats_score": 0.4}
-    with pytest.raises(ComparisonError, match="'here' has no metric 'tag_acc'"):
+    with pytest.raises(SpanftError, match="'here' has no metric 'tag_acc'"):
         metric_of(nlp, path="here")
 
 

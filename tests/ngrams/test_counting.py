@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from spacy.symbols import ORTH
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.errors import CorpusError, SpanftError
-from spacy_spanft.ngrams.counting import tokens, vocabulary
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ngrams.counting import tokens
 from spacy_spanft.ngrams.counting.tokens import get_tokenizer
 from spacy_spanft.ngrams.counts import in_order
 from spacy_spanft.ngrams.text import blocks_from_texts
@@ -37,7 +37,7 @@ def count(text, block_size=1 << 20, **how):
     blocks = blocks_from_texts(text.split("\n"), block_size=block_size)
     try:
         return dict(NgramDictionary.from_blocks(blocks, ["test"], **how))
-    except CorpusError as error:
+    except SpanftError as error:
         if "There is no text" not in str(error):
             raise
         return {}
@@ -77,7 +77,6 @@ def test_small_blocks_and_several_processes_count_the_same(monkeypatch):
     expected = count(text, min_count=3)
     assert expected["the united states"] == 300
     monkeypatch.setattr(tokens, "CHUNKS_PER_BATCH", 16)
-    monkeypatch.setattr(vocabulary, "_CHUNKS_PER_BLOCK", 10)
     assert count(text, min_count=3, n_process=2) == expected
     assert count(text, min_count=3, block_size=50) == expected
 
@@ -126,7 +125,7 @@ def test_wrong_settings(settings, message):
 
 
 def test_no_text_is_an_error_and_nothing_frequent_a_warning():
-    with pytest.raises(CorpusError, match="There is no text in texts"):
+    with pytest.raises(SpanftError, match="There is no text in texts"):
         NgramDictionary.from_texts(["  \n "])
     with pytest.warns(UserWarning, match=r"occurs 7 times or more .* 3 tokens"):
         assert len(NgramDictionary.from_texts(["a b c"], min_count=7)) == 0
@@ -139,7 +138,7 @@ def deadly_tokenizer(text):
 def test_a_worker_that_is_killed_is_an_error():
     blocks = blocks_from_texts(["to be or not to be"] * 8, block_size=10)
     how = {"tokenizer": deadly_tokenizer, "n_process": 2}
-    with pytest.raises(CorpusError, match=r"was killed.* n_process"):
+    with pytest.raises(SpanftError, match=r"was killed.* n_process"):
         NgramDictionary.from_blocks(blocks, ["test"], **how)
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanft import NgramDictionary
-from spacy_spanft.errors import CorpusError
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.ngrams.text import blocks_from_texts, blocks_of
 from spacy_spanft.util.text_files import blocks_from_files
 
@@ -63,10 +63,10 @@ def test_compressed_text_and_jsonl(suffix, pack, tmp_path):
     assert dict(dictionary) == {"new york": 1}
     if suffix:
         path.write_bytes(pack(os.urandom(5000).hex().encode())[:2000])
-        with pytest.raises(CorpusError, match="cannot be decompressed"):
+        with pytest.raises(SpanftError, match="cannot be decompressed"):
             read(path)
         path.write_text("not packed at all\n" * 99)
-        with pytest.raises(CorpusError, match=rf"its ending \({suffix}\) is not that"):
+        with pytest.raises(SpanftError, match=rf"its ending \({suffix}\) is not that"):
             read(path)
 
 
@@ -83,9 +83,9 @@ def test_several_files_and_the_standard_input(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"in")))
     assert read(tmp_path / "a", "-", tmp_path / "b") == b"a\nin\nb\n"
     # What is missing is noticed before reading.
-    with pytest.raises(CorpusError, match=r"no file .*missing"):
+    with pytest.raises(SpanftError, match=r"no file .*missing"):
         next(blocks_from_files([tmp_path / "a", tmp_path / "missing"]))
-    with pytest.raises(CorpusError, match="is a folder"):
+    with pytest.raises(SpanftError, match="is a folder"):
         read(tmp_path)
 
 
@@ -104,7 +104,7 @@ def test_several_files_and_the_standard_input(tmp_path, monkeypatch):
 )
 def test_bytes_that_are_not_text(name, data, message, replaced, tmp_path):
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(CorpusError, match=f"{name}' is not .*UTF-8.* {message}"):
+    with pytest.raises(SpanftError, match=f"{name}' is not .*UTF-8.* {message}"):
         read(tmp_path / name)
     assert read(tmp_path / name, errors="replace").decode() == replaced
 
@@ -122,7 +122,7 @@ def test_wrong_lines_of_jsonl(row, message, tmp_path):
     path = tmp_path / "a.jsonl"
     text = '\ufeff{"text": "a"}\n\n{"text": "b"}\n' + row + "\n"
     path.write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(CorpusError, match=rf"Line 4 of .*a\.jsonl' {message}"):
+    with pytest.raises(SpanftError, match=rf"Line 4 of .*a\.jsonl' {message}"):
         text_of(path)
     path.write_bytes(b'{"text": null}\n{"text": "caf\xe9"}\n')
     assert text_of(path, errors="replace") == "caf\ufffd\n"
@@ -131,11 +131,11 @@ def test_wrong_lines_of_jsonl(row, message, tmp_path):
 def test_wrong_cells_of_parquet(tmp_path):
     path = tmp_path / "a.parquet"
     write_parquet(path, ["a", "b", "c", None])
-    with pytest.raises(CorpusError, match=r"Row 4 of .*has None in column 'text'"):
+    with pytest.raises(SpanftError, match=r"Row 4 of .*has None in column 'text'"):
         text_of(path)
     assert text_of(path, errors="replace") == "a\nb\nc\n"
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(CorpusError, match=r"a\.parquet' cannot be read as a Parquet"):
+    with pytest.raises(SpanftError, match=r"a\.parquet' cannot be read as a Parquet"):
         text_of(path)
 
 
@@ -168,14 +168,14 @@ def test_saved_datasets(saved):
     ],
 )
 def test_wrong_settings_of_datasets(saved, settings, message):
-    with pytest.raises(CorpusError, match=message):
+    with pytest.raises(SpanftError, match=message):
         NgramDictionary.from_dataset(**{"name": saved, **settings})
 
 
 def test_wrong_arguments():
-    with pytest.raises(CorpusError, match="texts is a single string"):
+    with pytest.raises(SpanftError, match="texts is a single string"):
         NgramDictionary.from_texts("a b c")
-    with pytest.raises(CorpusError, match="Text 1 is nan, not a string"):
+    with pytest.raises(SpanftError, match="Text 1 is nan, not a string"):
         NgramDictionary.from_texts(["a", float("nan")])
     blocks = blocks_from_texts(["a\ud800b", "c\0d"])  # which are replaced
     assert b"".join(blocks).decode() == "a?b\nc\ufffdd\n"

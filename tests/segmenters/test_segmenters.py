@@ -65,8 +65,7 @@ TREES = [
 @pytest.fixture
 def segmenter_of(monkeypatch):
     def make(tagger, chunker):
-        monkeypatch.setattr(nltk_chunk, "load_tagger", lambda: tagger)
-        monkeypatch.setattr(nltk_chunk, "load_entity_chunker", lambda: chunker)
+        monkeypatch.setattr(nltk_chunk, "load_tools", lambda _: (tagger, chunker))
         return NltkChunkSegmenter()
 
     return make
@@ -92,8 +91,7 @@ class TestNltk:
         assert segmenter(docs) == [[(1, 3, "NP")], [(0, 3, "NP")]]
 
     def test_missing_data_says_what_to_download(self, nlp, monkeypatch, tmp_path):
-        for load in ("load_tagger", "load_entity_chunker", "load_phrase_chunker"):
-            getattr(nltk_chunk, load).cache_clear()
+        nltk_chunk.load_tools.cache_clear()
         monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
         for chunker, last in (("entities", "words"), ("phrases", "conll2000")):
             message = f"loader averaged_perceptron_tagger_eng .*{last}"

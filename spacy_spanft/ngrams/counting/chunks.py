@@ -5,14 +5,11 @@ id tells the word as well as what comes after it: `dog ` and `dog\\n` are two
 chunks. Arrow's hash kernels do the work; Python never sees a single word.
 """
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-
-from ...util.threads import map_threaded
 
 NEWLINE = 10
 SPACE = 32
@@ -49,55 +46,6 @@ def joined_bytes(array: Any) -> bytes:
     return bytes(memoryview(array.buffers()[2])[begin:end])
 
 
-class EncodedCorpus(NamedTuple):
-    """A corpus as chunk ids, and what the chunks are without what closes them.
-
-    text (bytes): The distinct texts, one a line.
-    ids (NDArray[np.int32]): For every chunk, its line in the text.
-    ends (NDArray[np.bool_]): For every chunk, whether no n-gram steps over its end.
-    blocks (list[NDArray[np.int32]]): The corpus, one array of chunk ids a block.
-    """
-
-    text: bytes
-    ids: NDArray[np.int32]
-    ends: NDArray[np.bool_]
-    blocks: list[NDArray[np.int32]]
-
-
-def encode_corpus(
-    blocks: Iterable[bytes], n_threads: int, is_tokenized: bool
-) -> EncodedCorpus:
-    """Number the distinct chunks of a corpus.
-
-    blocks (Iterable[bytes]): Text in whole lines; see `text`.
-    n_threads (int): How many blocks to work on at a time.
-    is_tokenized (bool): Whether chunks are words. If not, white space other than a
-        single space will be a token, which no n-gram steps over.
-    """
-    dictionaries = []
-    ids: list[NDArray[np.int32]] = []
-    some = filter(None, blocks)  # Arrow would lose count of empty arrays
-    for block_chunks, block_ids in map_threaded(_encode, some, n_threads):
-        dictionaries.append(block_chunks)
-        ids.append(block_ids)
-    if not ids:
-        none = np.zeros(0, np.int32)
-        return EncodedCorpus(b"", none, none.astype(np.bool_), [])
-    # Each block has ids of its own so far: renumber the chunks of all blocks.
-    joined = pa.chunked_array(dictionaries, pa.large_binary()).dictionary_encode()
-    del dictionaries
-    for index, new_ids in enumerate(joined.chunks):
-        ids[index] = from_arrow(new_ids.indices)[ids[index]]
-    text, texts, separators = _strip_separators(joined.chunk(0).dictionary)
-    ends = separators == NEWLINE if is_tokenized else separators != SPACE
-    return EncodedCorpus(text, texts, ends, ids)
-
-
-def _encode(block: bytes) -> tuple[Any, NDArray[np.int32]]:
-    encoded = split_at_space(block).dictionary_encode()
-    return encoded.dictionary, from_arrow(encoded.indices)
-
-
 def split_at_space(block: bytes) -> Any:
     """View a block as its chunks, each with the byte that closes it."""
     data = np.frombuffer(block, np.uint8)
@@ -119,14 +67,10 @@ def _pieces(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> Any:
     return pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
 
 
-def _strip_separators(
+def strip_separators(
     chunks: Any,
 ) -> tuple[bytes, NDArray[np.int32], NDArray[np.uint8]]:
-    """Take the bytes that close chunks off, and merge those that are now the same.
-
-    RETURNS (tuple): The distinct texts, one a line, the line of each chunk, and the
-        byte that closed it.
-    """
+    """Return distinct texts, one a line, the line of each chunk, and what closed it."""
     offsets = np.frombuffer(chunks.buffers()[1], np.int64)[: len(chunks) + 1]
     data = np.frombuffer(chunks.buffers()[2], np.uint8)[: offsets[-1]].copy()
     ends = offsets[1:] - 1

@@ -6,6 +6,7 @@ equals tokenizing every line in full; a tokenizer that is not of this kind (that
 Chinese, or one with special cases that hold a space) does tokenize every line.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -19,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ...errors import CorpusError
+from ...errors import SpanftError
 from ...util.threads import obey_parent, results_in_order
 from ..provenance import Attr, Settings, Tokenizer
-from .chunks import split_lines
+from .chunks import joined_bytes, split_lines
 
 WHITESPACE = "whitespace"
 # What stands for a rare word in tokenized corpora such as WikiText: not a word.
@@ -35,13 +36,10 @@ U = TypeVar("U")
 
 
 class Words(NamedTuple):
-    """What each distinct chunk is made of.
-
-    An empty line is a gap: no n-gram steps over it.
-    """
+    """What each distinct chunk is made of."""
 
     lengths: NDArray[np.int64]  # the number of words of each chunk
-    words: bytes  # of all chunks one after the other, one a line
+    words: bytes  # of all chunks, one a line; no n-gram steps over an empty one
 
 
 def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
@@ -54,7 +52,7 @@ def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
         return _tokenizer_of_language(tokenizer)
     except ImportError as error:  # spaCy's own message has lines about entry points
         reason = str(error).strip().splitlines()[0]
-        raise CorpusError(
+        raise SpanftError(
             f"There is no spaCy tokenizer for {tokenizer!r} ({reason}). Use a language "
             "code such as 'en', 'whitespace' for text that is tokenized already, or a "
             "tokenizer such as nlp.tokenizer."
@@ -79,27 +77,23 @@ def _tokenizer_of_language(code: str) -> Tokenizer:
     return create_tokenizer()(nlp)
 
 
-def works_by_chunk(tokenizer: Tokenizer) -> bool:
-    """Whether a tokenizer looks at each white-space-delimited chunk by itself.
-
-    spaCy's rule-based tokenizer does, unless a special case of it spans white space.
-    """
-    from spacy.tokenizer import Tokenizer as RuleTokenizer
-
-    if type(tokenizer) is not RuleTokenizer:
-        return False
-    rules: dict[str, Any] = tokenizer.rules or {}  # type: ignore[attr-defined]
-    return not any(len(rule.split()) > 1 for rule in rules)
-
-
 def ways_to_cut(
     tokenizer: str | Tokenizer,
 ) -> tuple[Tokenizer | None, Tokenizer | None]:
-    """Return what cuts chunks, and what cuts lines: one of them, or none for words."""
-    chosen = get_tokenizer(tokenizer)
+    """Return what cuts chunks, and what cuts lines: one of them, or none for words.
+
+    spaCy's rule-based tokenizer looks at each white-space-delimited chunk by itself,
+    unless a special case of it spans white space.
+    """
+    chosen: Any = get_tokenizer(tokenizer)
     if chosen is None:
         return None, None
-    return (lean(chosen), None) if works_by_chunk(chosen) else (None, chosen)
+    from spacy.tokenizer import Tokenizer as RuleTokenizer
+
+    if type(chosen) is not RuleTokenizer:
+        return None, chosen
+    spans_space = any(len(rule.split()) > 1 for rule in chosen.rules or {})
+    return (None, chosen) if spans_space else (lean(chosen), None)
 
 
 def lean(tokenizer: Tokenizer) -> Tokenizer:
@@ -121,18 +115,20 @@ def lean(tokenizer: Tokenizer) -> Tokenizer:
 def words_of_chunks(
     text: bytes, tokenizer: Tokenizer | None, settings: Settings
 ) -> Words:
-    """Cut every distinct chunk, one a line, into words.
-
-    tokenizer (Optional[Callable]): A tokenizer that works by chunk; None if the text is
-        tokenized already, so that every chunk is a word, and the empty one none.
-    """
+    """Cut distinct chunks, one a line, into words; without a tokenizer each is one."""
     if tokenizer is None:
         return _chunks_as_words(text, settings.attr)
     lines = split_lines(text)
     tokenize = partial(tokenize_chunks, tokenizer=tokenizer, attr=settings.attr)
-    n_workers = settings.n_process if len(lines) > CHUNKS_PER_BATCH else 1
+    # Of a cluster's workers, those that this machine has cores for.
+    n_workers = min(settings.n_process, os.cpu_count() or 1)
+    n_workers = n_workers if len(lines) > CHUNKS_PER_BATCH else 1
     results: Iterable[Words]
-    results = _map_in_processes(tokenize, _batches(text, lines), n_workers)
+    batches = (
+        joined_bytes(lines[first : first + CHUNKS_PER_BATCH]).decode("utf8")
+        for first in range(0, len(lines), CHUNKS_PER_BATCH)
+    )
+    results = _map_in_processes(tokenize, batches, n_workers)
     if settings.progress:  # in workers not at all: tqdm would start a lock for them
         n_batches = -(-len(lines) // CHUNKS_PER_BATCH)
         results = tqdm(results, "Tokenizing", n_batches, leave=False, disable=None)
@@ -156,18 +152,8 @@ def _chunks_as_words(text: bytes, attr: Attr) -> Words:
     return Words(lengths, folded.encode("utf8"))
 
 
-def _batches(text: bytes, lines: Any) -> Iterator[str]:
-    ends = np.frombuffer(lines.buffers()[1], np.int64)
-    for first in range(0, len(lines), CHUNKS_PER_BATCH):
-        last = min(first + CHUNKS_PER_BATCH, len(lines))
-        yield text[ends[first] : ends[last]].decode("utf8")
-
-
 def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
-    """Tokenize a batch of chunks, one a line, at once.
-
-    An empty one is a gap: between two separators the tokenizer puts white space.
-    """
+    """Tokenize a batch of chunks, one a line, at once; an empty one is a gap."""
     from spacy.attrs import IS_SPACE
 
     text = f"\n{text}".replace(f"\n{UNKNOWN}\n", "\n\n")[1:]
@@ -202,8 +188,7 @@ def tokenize_lines(
 ) -> Iterator[bytes]:
     """Tokenize every line in full: the slow way, for any tokenizer.
 
-    YIELDS (bytes): The tokens with single spaces between them; a line ends where no
-        n-gram may go on.
+    Tokens have single spaces between them; a line ends where no n-gram may go on.
     """
     work = partial(_tokenize_block, tokenizer=tokenizer)
     return _map_in_processes(work, blocks, n_process)
@@ -234,7 +219,7 @@ def _map_in_processes(
     try:
         yield from results_in_order(submit, items, 2 * n_process)
     except BrokenProcessPool as error:
-        raise CorpusError(
+        raise SpanftError(
             "A process that tokenized was killed, perhaps because memory ran out. Use "
             "fewer: n_process (--n-process)."
         ) from error

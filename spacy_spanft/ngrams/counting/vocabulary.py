@@ -1,8 +1,7 @@
 """Chunk ids to word ids: the frequent words ranked, everything else a gap."""
 
-from collections.abc import Iterator
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +9,6 @@ from numpy.typing import NDArray
 from .chunks import from_arrow, joined_bytes, split_lines, to_arrow
 from .levels import GAP, Counts, Ids
 from .tokens import Words
-
-# Counting a block touches a few arrays of its size: small ones stay in the cache.
-_CHUNKS_PER_BLOCK = 1 << 17
 
 
 class Vocabulary(NamedTuple):
@@ -24,17 +20,11 @@ class Vocabulary(NamedTuple):
 
 
 class ChunkWords(NamedTuple):
-    """Which words each chunk is made of, as positions in one flat array.
+    """Which words each chunk is made of, as positions in one flat array."""
 
-    words (Ids): Distinct chunk by distinct chunk its words, and a gap after.
-    starts (NDArray[np.int64]): For every chunk id, where its words begin.
-    lengths (NDArray[np.int64]): For every chunk id, how many there are: with the
-        gap if no n-gram may go on from this chunk to the next.
-    """
-
-    words: Ids
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    words: Ids  # distinct chunk by distinct chunk, and a gap after each
+    starts: NDArray[np.int64]  # of every chunk
+    lengths: NDArray[np.int64]  # with the gap, if no n-gram may step over its end
 
 
 def rank_words(
@@ -49,17 +39,14 @@ def rank_words(
     words (Words): The words of each distinct text.
     chunk_ids (NDArray[np.int32]): For every chunk, its distinct text.
     is_end (NDArray[np.bool_]): For every chunk, whether a gap follows it.
-    chunk_counts (Counts): For every chunk, how often it occurs.
     min_count (int): A word that occurs less often is a gap.
     """
     encoded = split_lines(words.words).dictionary_encode()
     indices = from_arrow(encoded.indices)
 
-    distinct_counts = np.zeros(len(words.lengths), np.int64)
-    np.add.at(distinct_counts, chunk_ids, chunk_counts)
-    counts = np.zeros(len(encoded.dictionary), np.int64)
-    np.add.at(counts, indices, np.repeat(distinct_counts, words.lengths))
-
+    # Floating-point sums are exact up to 2 ** 53.
+    of_texts = np.bincount(chunk_ids, chunk_counts, len(words.lengths))
+    counts = np.bincount(indices, np.repeat(of_texts, words.lengths)).astype(np.int64)
     frequent = np.flatnonzero(counts >= min_count)
     joined = joined_bytes(encoded.dictionary.take(to_arrow(frequent)))
     names = joined.decode("utf8").split("\n")[:-1]
@@ -71,7 +58,8 @@ def rank_words(
     new_ids[ranked] = np.arange(1, len(ranked) + 1, dtype=np.uint32)
 
     kept_names = list(compress(names, kept))
-    n_gaps = int(counts[_is_empty(encoded.dictionary)].sum())
+    offsets = np.frombuffer(encoded.dictionary.buffers()[1], np.int64, len(counts) + 1)
+    n_gaps = int(counts[np.diff(offsets) == 1].sum())  # empty lines
     vocabulary = Vocabulary(
         [kept_names[i] for i in order.tolist()],
         counts[ranked],
@@ -83,35 +71,9 @@ def rank_words(
     return vocabulary, ChunkWords(flat, starts, words.lengths[chunk_ids] + is_end)
 
 
-def _is_empty(lines: Any) -> NDArray[np.bool_]:
-    """Mark the lines that are a newline alone."""
-    offsets = np.frombuffer(lines.buffers()[1], np.int64, len(lines) + 1)
-    lengths: NDArray[np.int64] = np.diff(offsets)
-    return lengths == 1
-
-
 def is_word(token: str) -> bool:
     """Whether an n-gram may hold a token: it has a letter or digit, and no space."""
     return any(map(str.isalnum, token)) and token.split() == [token]
-
-
-def expand_blocks(blocks: list[NDArray[np.int32]], chunks: ChunkWords) -> Iterator[Ids]:
-    """Turn chunk ids into word ids, in blocks that end where a gap is.
-
-    blocks (list[NDArray[np.int32]]): Chunk ids. Emptied on the way, so that memory
-        never holds the whole corpus twice.
-    """
-    is_end = chunks.words[chunks.starts + chunks.lengths - 1] == GAP
-    is_end &= chunks.lengths > 0
-    blocks.reverse()
-    while blocks:
-        ids = blocks.pop()
-        gaps = np.flatnonzero(is_end[ids])
-        wanted = np.arange(_CHUNKS_PER_BLOCK, len(ids), _CHUNKS_PER_BLOCK)
-        after = np.searchsorted(gaps, wanted)
-        cuts = np.unique(gaps[after[after < len(gaps)]] + 1)
-        for piece in np.split(ids, cuts):
-            yield expand(piece, chunks)
 
 
 def expand(ids: NDArray[np.int32], chunks: ChunkWords) -> Ids:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import CorpusError, SpanftError, listed, shown, warn
+from ...errors import SpanftError, listed, shown, warn
 from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, join_pair, split_pair
 from ...util.tables import Format, Row, read_table
@@ -168,7 +168,7 @@ def _whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[
     for row in rows:
         n_rows += 1
         if row.problem and not (may_skip and row.cells):  # what is no JSON object
-            raise CorpusError(f"{row.place} of {source} {row.problem}")
+            raise SpanftError(f"{row.place} of {source} {row.problem}")
         if may_skip and _is_incomplete(row, columns):
             n_left_out += 1
         else:
