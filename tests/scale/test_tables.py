@@ -106,7 +106,7 @@ def test_columns_are_guessed_where_one_choice_is_sensible(rows, expected):
     ("labels", "message"),
     [
         (["a"] * 9, "Every text of 'x.csv' has the label 'a'"),
-        ([*"abcdefgh"], "Each of the 8 rows of 'x.csv' has a label of its own"),
+        ([*"abcdefgh"], "Each of 8 rows of 'x.csv' has a label of its own"),
     ],
 )
 def test_labels_that_nothing_can_be_learned_from(labels, message):
