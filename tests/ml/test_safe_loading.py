@@ -238,13 +238,17 @@ def test_an_encoder_of_a_folder_that_needs_code_is_refused(evil, reason):
         loaded(evil)
 
 
+def pretrain(folder):
+    config, _ = starting_model.load_parts(str(folder))
+    starting_model.make_model(str(folder), config, True, False)
+
+
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol")
 @pytest.mark.parametrize("way", WAYS)
 def test_pretraining_runs_no_code(evil, way):
     WAYS[way](evil)
     with pytest.raises(SpanftError):
-        config, _ = starting_model.load_parts(str(evil))
-        starting_model.make_model(str(evil), config, True, False)
+        pretrain(evil)
 
 
 @pytest.mark.parametrize(
