@@ -84,29 +84,40 @@ def _over_texts(runs: Sequence[Run], base: str, other: str) -> str:
 
 
 def few_texts() -> Iterator[Row]:
-    """Yield macro F of the probe, `init` and SetFit, and what training took."""
-    yield "data", "texts", "probe", "`init`", "SetFit", "`init` − probe", "CPU s"
+    """Yield macro F of the probe, what `init` adds, and what training took."""
+    yield "texts", "data", "probe", "`init` − probe", "`init` − SetFit", "CPU s of both"
     runs = _read("few_texts")
-    cells = dict.fromkeys((run["task"], run["size"]) for run in runs)
-    for task, size in sorted(cells, key=lambda cell: (cell[1], cell[0])):
-        ours, theirs = (
-            _of(runs, task=task, size=size, peer=peer)
-            for peer in ("spanft init", "SetFit")
-        )
-        probe, init, setfit = (
-            {run["seed"]: 100 * run[key] for run in some}
-            for key, some in (
-                ("probe_macro_f", ours),
-                ("macro_f", ours),
-                ("macro_f", theirs),
-            )
-        )
-        costs = (
-            f"{mean(r['train_cpu'] for r in own):.0f}" for own in (ours, theirs) if own
-        )
+    for size in sorted({run["size"] for run in runs}):
         many = "8 a label" if size == 8 else f"{size:,}"
-        values = (spread(probe), spread(init), spread(setfit))
-        yield task, many, *values, difference(minus(init, probe)), " / ".join(costs)
+        gains: dict[str, list[Seeds]] = {"probe": [], "SetFit": []}
+        for task in sorted({run["task"] for run in _of(runs, size=size)}):
+            ours, theirs = (
+                _of(runs, task=task, size=size, peer=peer)
+                for peer in ("spanft init", "SetFit")
+            )
+            probe, init, setfit = (
+                {run["seed"]: 100 * run[key] for run in own}
+                for own, key in (
+                    (ours, "probe_macro_f"),
+                    (ours, "macro_f"),
+                    (theirs, "macro_f"),
+                )
+            )
+            added = minus(init, probe), minus(init, setfit)
+            for of_tasks, gain in zip(gains.values(), added, strict=True):
+                of_tasks += [gain] if gain else []
+            costs = (mean(r["train_cpu"] for r in own) for own in (ours, theirs) if own)
+            seconds = ", ".join(f"{cost:.0f}" for cost in costs)
+            yield many, task, spread(probe), *map(difference, added), seconds
+        means = (difference(mean_over(of_tasks)) for of_tasks in gains.values())
+        yield many, "mean", "-", *means, "-"
+
+
+def few() -> Iterator[Row]:
+    """Yield the means of `few_texts`."""
+    for many, data, _, *gains, _ in few_texts():
+        if data in ("data", "mean"):
+            yield many, *gains
 
 
 def lists() -> Iterator[Row]:
@@ -211,6 +222,7 @@ def _of_three(cell: str) -> str:
 
 
 TABLES: dict[str, Callable[[], Iterator[Row]]] = {
+    "few": few,
     "few-texts": few_texts,
     "lists": lists,
     "head-first": head_first,
