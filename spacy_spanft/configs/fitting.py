@@ -138,6 +138,8 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
         raise SpanftError(
             f"{shown(path)} has no annotations for {task}. Name another --pipeline."
         )
+    if component == REGRESSOR and len({*data.scores}) == 1:
+        raise SpanftError(f"Every text of {shown(path)} has the same score.")
     if component == "textcat" and data.n_several:
         raise SpanftError(
             f"{shown(path)} has texts with several labels or none ({data.n_several:,}) "

@@ -233,7 +233,7 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
             f"Labels of {source} differ only in case or punctuation: "
             f"{listed(alike[0])}. If they mean the same, write them alike."
         )
-    if data.n_several or n_rows < 2:
+    if data.n_several:
         return doubts
     if len(labels) == 1:
         raise SpanftError(

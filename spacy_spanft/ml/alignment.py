@@ -109,9 +109,10 @@ def align_pieces(
     """
     token = np.repeat(np.arange(len(encoding.n_rows)), encoding.n_rows)
     rows = encoding.rows
-    for keep in (_first_window, _first_mention):
-        kept = keep(rows, encoding)
-        rows, token = rows[kept], token[kept]
+    kept = _first_window(rows, encoding)
+    rows, token = rows[kept], token[kept]
+    first = np.sort(np.unique(rows, return_index=True)[1])
+    rows, token = rows[first], token[first]
     piece = piece_of_token(spans, len(encoding.n_rows))[token]
     special = _special_rows(rows, encoding)
     # A special row is a piece of its own, numbered after all others so far.
@@ -161,13 +162,6 @@ def _first_window(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
     starts = np.cumsum(encoding.n_rows) - encoding.n_rows
     first = np.minimum.reduceat(window, starts[has_rows])
     return window == np.repeat(first, encoding.n_rows[has_rows])
-
-
-def _first_mention(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
-    """Return where each row is mentioned for the first time."""
-    is_first = np.zeros(len(rows), np.bool_)
-    is_first[np.unique(rows, return_index=True)[1]] = True
-    return is_first
 
 
 def _special_rows(rows: Ints, encoding: Encoding) -> Ints:

@@ -74,11 +74,7 @@ class TextRegressor(MultiLabel_TextCategorizer):
         *,
         nlp: Language | None = None,
     ) -> None:
-        """Prepare for training.
-
-        get_examples (Callable[[], Iterable[Example]]): Returns a sample of the data.
-        nlp (Optional[Language]): The pipeline.
-        """
+        """Prepare for training."""
         if any(target_layers(self.model)):
             raise SpanftError(
                 f"{self.name!r} learns a score. class_weights and label_smoothing are "
@@ -96,10 +92,7 @@ class TextRegressor(MultiLabel_TextCategorizer):
         super().initialize(lambda: examples, nlp=nlp, labels=[self.label])
 
     def set_annotations(self, docs: Iterable[Doc], scores: Any) -> None:
-        """Write the scores, from low to high.
-
-        scores (Floats2d): The predictions of the model, (n_docs, 1).
-        """
+        """Write the scores, (n_docs, 1), from low to high."""
         for doc, share in zip(docs, scores[:, 0].tolist(), strict=True):
             doc.cats[self.label] = self.low + share * (self.high - self.low)
 

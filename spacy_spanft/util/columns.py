@@ -65,6 +65,8 @@ def find_columns(
     if is_open and (answer == "either" or "text_pair" in (usual or {})):
         pairs = [pair for pair in _PAIRS if {*pair} <= sample.keys()]
         columns |= zip(TEXTS, pairs[0], strict=True) if len(pairs) == 1 else ()
+    if len(sample) == 1 and "," in (only := next(iter(sample))):
+        raise SpanftError(f"{source} has one column, {shown(only)}. Name it .csv.")
     if TEXT not in columns:
         columns[TEXT] = _text(sample, columns, source, option or "text")
     if wanted and not columns.keys() & set(wanted):
@@ -111,7 +113,8 @@ def _named(name: str, sample: Iterable[str]) -> str | None:
 
 
 def _text(sample: Sample, taken: Mapping[str, str], source: str, option: str) -> str:
-    names = [name for name in sample if name not in taken.values()]
+    others = {*taken.values(), *ANSWERS["either"]}
+    names = [name for name in sample if name not in others]
     if named := _named(TEXT, names):
         return named
     texts = [name for name in names if _is_text(sample[name])]

@@ -160,9 +160,11 @@ def _row_of_cells(place: str, cells: list[Any], columns: list[str]) -> Row:
 def _json_row(place: str, line: str) -> Row:
     try:
         cells = json.loads(line)
+        if "\\u" in line:
+            json.dumps(cells, ensure_ascii=False).encode()  # not of half a character
         reason = f"it is {shown(cells)}"
     except (ValueError, RecursionError) as error:
-        cells, reason = None, str(error)
+        cells, reason = None, str(getattr(error, "msg", error))
     if isinstance(cells, dict):
         return Row(place, cells)
     return Row(place, {}, f"is not a JSON object: {reason}.")

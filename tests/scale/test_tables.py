@@ -106,6 +106,7 @@ def test_columns_are_guessed_where_one_choice_is_sensible(rows, expected):
     ("labels", "message"),
     [
         (["a"] * 9, "Every text of 'x.csv' has the label 'a'"),
+        (["a"], "Every text of 'x.csv' has the label 'a'"),
         ([*"abcdefgh"], "Each of 8 rows of 'x.csv' has a label of its own"),
     ],
 )
@@ -114,6 +115,22 @@ def test_labels_that_nothing_can_be_learned_from(labels, message):
         config_for_data(labeled(labels))
     done = run("spanft", "convert", "x.csv", "x.spacy", ok=False)
     assert re.search(message, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "message"),
+    [
+        ("text,label\nt,a\nu,b\n", {"text": "label", "label": "label"}, "must differ"),
+        ('{"text": "\\ud800", "label": "a"}\n', {}, "surrogates not allowed"),
+        ("text,score\nt,3\nu,3\n", {}, "has the same score"),
+        ("label\na\nb\n", {}, "holds the text: 'label'"),
+    ],
+)
+def test_tables_that_are_refused(content, columns, message):
+    path = Path("x.jsonl" if content.startswith("{") else "x.csv")
+    path.write_text(content)
+    with pytest.raises(SpanftError, match=message):
+        config_for_data(str(path), columns=columns)
 
 
 def test_labels_that_look_like_something_else():

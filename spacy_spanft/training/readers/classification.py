@@ -125,6 +125,11 @@ def is_docbins(path: str | Path) -> bool:
 def _corpus(
     read: Callable[[], Iterator[Row]], source: str, columns: Columns, limit: int
 ) -> Corpus:
+    answer = columns.score or columns.label
+    names = [*filter(None, (columns.text, columns.text_pair, answer))]
+    if len({*names}) < len(names):
+        raise SpanftError(f"The columns {listed(names)} must differ.")
+
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
             _check_pipeline(nlp, columns.separator)
@@ -232,7 +237,7 @@ def _number(row: Row, column: str) -> float:
 def _labels_of(row: Row, column: str, columns: Columns) -> set[str]:
     """Return the labels of a row, without outer white space, and renamed."""
     value, new_names = _label_cell(row, "label", column), columns.labels
-    if columns.label_separator is not None and isinstance(value, str):
+    if columns.label_separator and isinstance(value, str):
         value = [x for x in value.split(columns.label_separator) if x.strip()]
     names = set()
     for label in value if isinstance(value, list) else [value]:
