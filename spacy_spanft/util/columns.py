@@ -113,13 +113,13 @@ def _named(name: str, sample: Iterable[str]) -> str | None:
 
 
 def _text(sample: Sample, taken: Mapping[str, str], source: str, option: str) -> str:
-    others = {*taken.values(), *ANSWERS["either"]}
-    names = [name for name in sample if name not in others]
+    names = [name for name in sample if name not in taken.values()]
     if named := _named(TEXT, names):
         return named
     texts = [name for name in names if _is_text(sample[name])]
     texts = [name for name in texts if not _repeats(sample[name])] or texts
-    texts = names if len(names) == 1 else texts
+    is_only = len(names) == 1 and names[0] not in ANSWERS["either"]
+    texts = names if is_only else texts
     if len(texts) != 1:
         raise _ask("text", texts or list(sample), source, option)
     if len(texts[0].split()) > _LONGEST_NAME:
