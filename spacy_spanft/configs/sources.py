@@ -177,12 +177,12 @@ def guess_columns(
     usual = {"text_pair": ""} if "text_pair" in needed else {}
     answer: Any = needed[-1]
     how: Any = {x: settings[x] for x in ("encoding", "errors") if x in settings}
-    found = find_columns(path, typed, usual, answer, **how)
-    if "label" in found:
+    known = find_columns(path, typed, usual, answer, **how)
+    if "label" in known:
         first = islice(read_table(path, **how, broken="keep"), _N_DOCS)
-        labels = Counter(str(row.cells.get(found["label"])) for row in first)
+        labels = Counter(str(row.cells.get(known["label"])) for row in first)
         _check_repeats(labels, labels.total(), path)
-    return {**found, **settings}
+    return {**known, **settings}
 
 
 def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
