@@ -115,9 +115,8 @@ def ours(folder: Path, test: list[Row], encoder: Path, lang: str, seed: int) -> 
 
 def scores(nlp: Language, test: list[Row]) -> dict[str, float]:
     """Return accuracy and macro F of a pipeline."""
-    separator = getattr(nlp.tokenizer, "separator", "")
     texts = [
-        join_pair(row["sentence1"], row["sentence2"], separator)
+        join_pair(row["sentence1"], row["sentence2"])
         if "sentence1" in row
         else row["text"]
         for row in test

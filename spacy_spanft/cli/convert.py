@@ -74,9 +74,11 @@ def convert_cli(
         text_pair = columns.get("text_pair")
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1", "separator": separator}
     nlp = blank(lang, {"nlp": {"tokenizer": tokenizer}} if text_pair else {})
-    docs, summary = _references(corpus(nlp), gold_tokens)
+    docs, summary, n_empty = _references(corpus(nlp), gold_tokens)
     if not len(docs):
         raise SpanftError(f"All texts of {input_path!r} are empty.")
+    if n_empty:
+        report(f"⚠ Empty texts of {input_path!r}, which are left out: {n_empty:,}.")
     if "label" in columns:
         for doubt in check_labels(summary, input_path):
             report(f"⚠ {doubt}")
@@ -93,18 +95,21 @@ def _new_names(value: str) -> dict[str, str]:
 
 def _references(
     examples: "Iterator[Example]", gold_tokens: bool
-) -> "tuple[DocBin, DataSummary]":
-    """Collect the references of Examples that are not empty, as spaCy reads them."""
+) -> "tuple[DocBin, DataSummary, int]":
+    """Collect the references; spaCy would skip the empty ones, which are counted."""
     from spacy.tokens import DocBin
 
     from ..training.gold import DataSummary, entities_in, labels_in
 
-    docs, summary = DocBin(), DataSummary()
-    for doc in (example.reference for example in examples if len(example.reference)):
+    docs, summary, n_empty = DocBin(), DataSummary(), 0
+    for doc in (example.reference for example in examples):
+        if not len(doc):
+            n_empty += 1
+            continue
         if not gold_tokens:
             # spaCy gives pipelines the Docs' own tokens where spaces are unknown.
             doc.has_unknown_spaces = False
         # Spans are counted where there are no entities, which they repeat.
         summary.add(doc, list(entities_in(doc)) or list(labels_in(doc)))
         docs.add(doc)
-    return docs, summary
+    return docs, summary, n_empty

@@ -11,7 +11,7 @@ from ..errors import SpanftError, visible
 from . import options as opt
 from .util import given, report
 
-# The names of configs.TASKS, ENCODERS and REGIMES, which take seconds to import.
+# The names of configs.TASKS and REGIMES, which take seconds to import.
 Pipeline = Literal["textcat", "textcat_multilabel", "pair", "score", "text_score", "ner", "bilou_ner", "spancat", "tagger"]  # noqa: E501  # fmt: skip
 Encoder = Literal["spanft", "spacy-transformers"]
 Regime = Literal["everything", "grouped", "head-first"]
@@ -89,12 +89,12 @@ def init_cli(
     file = "config.cfg" if output == "-" else output
     command = indent(making.train_command(made.config, made.task, file), "  ")
     next_step = f"Train it with (for a GPU, add --gpu-id 0):\n{command}"
-    _write(output, making.config_text(made.config, made.task, file), next_step)
-    if train is not None and not gpu and encoders.is_here(name):
+    if train and output != "-" and not gpu and encoders.is_here(name):
         from ..configs.timing import duration, training_seconds
 
         if seconds := training_seconds(made):
-            report(f"ℹ It takes about {duration(seconds)} on this CPU.")
+            next_step += f"\nℹ It takes about {duration(seconds)} on this CPU."
+    _write(output, making.config_text(made.config, made.task, file), next_step)
 
 
 def add_cli(

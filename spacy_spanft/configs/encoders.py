@@ -17,7 +17,6 @@ from .templates import LISTENERS, base, interpolated
 ENGLISH = "bert-base-uncased"  # the paper's
 _SMALL = "sentence-transformers/all-MiniLM-L6-v2"
 _SMALL_MULTILINGUAL = "intfloat/multilingual-e5-small"
-ENCODERS = ("spanft", "spacy-transformers")
 _FACTORY = "spanft_encoder"
 _ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
 _POOLING = {"@layers": "reduce_mean.v1"}

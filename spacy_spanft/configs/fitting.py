@@ -1,6 +1,6 @@
 """Fits a config to its data: epochs, windows, and the range of scores."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import compress
 from math import ceil, floor
@@ -71,29 +71,33 @@ def fit_to_data(
         _fit_window(config, task, data["train"]),
         _fit_range(config, task, [*data["train"].scores, *data["dev"].scores]),
     )
-    if not is_seen and (n_both := len(data["train"].texts & data["dev"].texts - {""})):
+    warnings += _doubts(data, names, train)
+    return data, notes, warnings, [*filter(None, changes)]
+
+
+def _doubts(
+    data: Mapping[str, DataSummary], names: Mapping[str, str], path: str
+) -> Iterator[str]:
+    """Yield what may spoil a training: shared, very long, rare, and unseen."""
+    train, dev = data["train"], data["dev"]
+    if train is not dev and (n_both := len(train.texts & dev.texts - {""})):
         both = f"Texts of {names['dev']} that are also trained on"
-        warnings.append(f"{both}: {n_both:,}. Its scores will be inflated.")
-    if (longest := max(data["train"].n_words)) > VERY_LONG:
-        warnings.append(
-            f"The longest text of {train} has {longest:,} words. To train on it may "
+        yield f"{both}: {n_both:,}. Its scores will be inflated."
+    if (longest := max(train.n_words)) > VERY_LONG:
+        yield (
+            f"The longest text of {path} has {longest:,} words. To train on it may "
             "take more memory than there is; split it into several."
         )
-    labels = data["train"].labels
-    if labels and not data["dev"].labels:
-        warnings.append(f"{names['dev']} has no labels, so that it scores nothing.")
-    if rare := sorted(x for x, n in labels.items() if n <= _TOO_RARE):
-        common = labels.keys() - {*rare}
+    if train.labels and not dev.labels:
+        yield f"{names['dev']} has no labels, so that it scores nothing."
+    if rare := sorted(x for x, n in train.labels.items() if n <= _TOO_RARE):
+        common = train.labels.keys() - {*rare}
         near = ((x, y) for x in rare for y in get_close_matches(x, common, 1))
-        typo = next((f" Is {x!r} for {y!r} a misspelling?" for x, y in near), "")
-        warnings.append(
-            f"Labels with one or two {'texts' if is_text else 'examples'}, which are "
-            f"too few to learn: {listed(rare)}.{typo}"
-        )
-    if unseen := sorted(data["dev"].labels.keys() - data["train"].labels.keys()):
+        typo = next((f". Is {x!r} for {y!r} a misspelling?" for x, y in near), ".")
+        yield f"Labels that occur once or twice, too few to learn: {listed(rare)}{typo}"
+    if unseen := sorted(dev.labels.keys() - train.labels.keys()):
         only = f"These labels occur only in {names['dev']} and cannot be learned"
-        warnings.append(f"{only}: {listed(unseen)}.")
-    return data, notes, warnings, [*filter(None, changes)]
+        yield f"{only}: {listed(unseen)}."
 
 
 def fitting_epochs(config: Config, n_texts: int) -> int:

@@ -48,6 +48,7 @@ _OF_OTHERS = {
 }
 _SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
 _MARKS = " .,;:!?'\""  # around labels that may mean the same
+_MISSING = ("-", "n/a", "none", "null")  # perhaps
 _N_DOCS = 1000  # enough to see what is annotated
 _MANY = 5  # rows, of which each should not have a label of its own
 
@@ -232,6 +233,11 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
         doubts.append(
             f"Labels of {source} differ only in case or punctuation: "
             f"{listed(alike[0])}. If they mean the same, write them alike."
+        )
+    if missing := [x for x in labels if x.casefold() in _MISSING]:
+        doubts.append(
+            f"Texts of {source} have the label {listed(missing)}. If it means that "
+            "they have none, empty these cells, and add --incomplete skip."
         )
     if data.n_several:
         return doubts

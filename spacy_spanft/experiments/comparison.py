@@ -64,10 +64,8 @@ class Arm(NamedTuple):
             "models": self.models and self.models._asdict(),
             "method": self.method and self.method._asdict(),
             "n_parameters": runs[0].n_parameters,
-            "words_per_second": of_known(
-                median, [x.words_per_second for x in self.runs]
-            ),
-            "peak_memory": of_known(mean, [x.peak_memory for x in self.runs]),
+            "words_per_second": of_known(median, [x.words_per_second for x in runs]),
+            "peak_memory": of_known(mean, [x.peak_memory for x in runs]),
         }
 
 
@@ -198,8 +196,7 @@ def _check_alike(arms: Mapping[str, list[Measured]]) -> None:
     for name, run in ((name, run) for name, runs in arms.items() for run in runs):
         if run.texts != first.texts:
             raise SpanftError(
-                f"The pipelines of {name!r} read other texts from the data than those "
-                f"of {base!r}."
+                f"The pipelines of {base!r} and {name!r} read different texts."
             )
         if run.meaning != first.meaning:
             raise SpanftError(

@@ -87,8 +87,7 @@ def checked_data(folders: Sequence[Path], runs: Sequence[Run]) -> list[Data]:
     for task in tasks:
         if not task.tests:
             raise SpanftError(
-                f"There is no test data in {str(task.folder)!r}. Add test.spacy, or a "
-                f"table such as test.csv."
+                f"There is no test data in {str(task.folder)!r}, such as test.csv."
             )
         config = interpolated(next(run.config for run in runs if run.task == task.name))
         nlp, train = tokenizer_of(config), str(task.files["train"])

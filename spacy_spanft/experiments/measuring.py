@@ -74,10 +74,8 @@ def run_in_subprocess(function: Callable[..., Result], *args: Any) -> Result:
         try:
             return pool.submit(function, *args).result()
         except BrokenProcessPool as error:
-            raise SpanftError(
-                f"The process of {shown(args[0])} was killed, perhaps for lack of "
-                f"memory."
-            ) from error
+            reason = "was killed, perhaps for lack of memory"
+            raise SpanftError(f"The process of {shown(args[0])} {reason}.") from error
 
 
 def is_written(path: str) -> bool:
@@ -91,27 +89,55 @@ def measure(path: str | Sequence[str], setup: Setup) -> Measured:
     nlp = load(str(path), setup.gpu_id) if is_pipeline else load(setup.reference, -1)
     metric = metric_of(nlp, setup.metric, setup.positive_label, str(path))
     examples = read_examples(nlp, setup.data, columns=setup.columns)
-    if is_pipeline:
+    if not is_pipeline:
+        answered: Iterable[Example]
+        if isinstance(path, str):
+            answered = _with_predictions(path, examples, nlp)
+        else:
+            # Through a DocBin, so that the vocabulary knows the labels.
+            joint = DocBin(docs=_elected(path, setup)).get_docs(nlp.vocab)
+            answered = join(joint, examples)
+        return _scored(answered, nlp, metric, str(path), setup.data)
+    clock = _Clock()
+    answered = clock.predicted(nlp, examples, setup.gpu_id)
+    measured = _scored(answered, nlp, metric, str(path), setup.data)
+    seed = nlp.config.interpolate().get("training", {}).get("seed")
+    return measured._replace(
+        n_parameters=n_parameters(nlp),
+        words_per_second=clock.n_words / max(clock.seconds, 1e-9),
+        peak_memory=peak_memory(setup.gpu_id),
+        seed=seed if isinstance(seed, int) else None,
+        note=_note_on(nlp),
+    )
+
+
+class _Clock:
+    """Predicts examples, and counts the words and the seconds after a warm-up."""
+
+    n_words, seconds = 0, 0.0
+
+    def predicted(
+        self, nlp: Language, examples: Iterator[Example], gpu_id: int
+    ) -> Iterator[Example]:
         first = list(islice(examples, _N_WARM_UP))
-        _predict(nlp, [example.predicted.copy() for example in first], setup.gpu_id)
-        examples = chain(first, examples)
-    elif isinstance(path, str):
-        examples = _with_predictions(path, examples, nlp)
-    else:
-        # Through a DocBin, so that the labels are known to the reference's vocabulary.
-        joint = DocBin(docs=_elected(path, setup)).get_docs(nlp.vocab)
-        examples = iter(join(joint, examples))
+        _predict(nlp, [example.predicted.copy() for example in first], gpu_id)
+        for batch in minibatch(chain(first, examples), nlp.batch_size):
+            begin = time.perf_counter()
+            docs = _predict(nlp, [each.predicted for each in batch], gpu_id)
+            self.seconds += time.perf_counter() - begin
+            self.n_words += sum(map(len, docs))
+            yield from join(docs, batch)
+
+
+def _scored(
+    examples: Iterable[Example], nlp: Language, metric: Metric, path: str, data: str
+) -> Measured:
+    """Score answers, and keep them in words."""
     segmenters = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SpanSegmenter)]
     rows, texts, spans, places = [], [], [], []
     answers: list[tuple[str, str]] = []
     cats, gold_labels, predicted_labels = set[str](), set[str](), set[str]()
-    n_words, seconds = 0, 0.0
     for batch in minibatch(examples, nlp.batch_size):  # Docs may hold large arrays
-        if is_pipeline:
-            begin = time.perf_counter()
-            docs = _predict(nlp, [each.predicted for each in batch], setup.gpu_id)
-            seconds += time.perf_counter() - begin
-            batch = join(docs, batch)
         rows.append(metric.rows(batch))
         answers += map(metric.answers, batch)
         for example in batch:
@@ -123,13 +149,12 @@ def measure(path: str | Sequence[str], setup: Setup) -> Measured:
             spans.append([(span.start_char, span.end_char) for span in group])
             cats.update(cats_in(example.reference))
             gold_labels.update(labels_in(example.reference))
-            predicted_labels.update(() if is_pipeline else labels_in(doc))
-            n_words += len(doc)
+            predicted_labels.update(labels_in(doc) if is_written(path) else ())
     gold = [right for right, _ in answers]
-    check_labels(metric, str(path), setup.data, gold, gold_labels, predicted_labels)
+    check_labels(metric, path, data, gold, gold_labels, predicted_labels)
     all_rows = np.concatenate(rows)
     labels = metric.labels if metric.name not in OF_NUMBERS else ()
-    measured = Measured(
+    return Measured(
         metric=metric.name,
         meaning=metric.meaning,
         score=metric.score(all_rows),
@@ -142,16 +167,6 @@ def measure(path: str | Sequence[str], setup: Setup) -> Measured:
         places=places,
         labels=labels,
         unknown=sorted(cats.difference(labels)) if labels else [],
-    )
-    if not is_pipeline:
-        return measured
-    seed = nlp.config.interpolate().get("training", {}).get("seed")
-    return measured._replace(
-        n_parameters=n_parameters(nlp),
-        words_per_second=n_words / max(seconds, 1e-9),
-        peak_memory=peak_memory(setup.gpu_id),
-        seed=seed if isinstance(seed, int) else None,
-        note=_note_on(nlp),
     )
 
 
@@ -259,8 +274,7 @@ def check_labels(
     """
     if all(answer == NOTHING for answer in answers):
         raise SpanftError(
-            f"There is nothing to find in {data!r}: no text has the annotations that "
-            f"{metric.name} needs."
+            f"No text of {data!r} has the annotations that {metric.name} needs."
         )
     known = {*metric.labels}
     if known and gold and not gold & known:

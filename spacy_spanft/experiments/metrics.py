@@ -139,8 +139,7 @@ def _label_metrics(
     labels = list(component.labels)
     if positive is not None and positive not in labels:
         raise SpanftError(
-            f"The positive label is {positive!r}, but the labels of {path!r} are: "
-            f"{listed(labels)}."
+            f"{path!r} has no label {positive!r}, but has {listed(labels)}."
         )
     numbers = {label: i for i, label in enumerate(labels)}
     known = partial(_known_labels, numbers)

@@ -179,8 +179,7 @@ def _set_data(config: Config, data: Data, given: Mapping[str, Any]) -> None:
     for path in _OURS:
         if path in given:
             raise SpanftError(
-                f"{path!r} cannot be set: it differs between runs. Use --seed, --seeds "
-                f"and --data."
+                f"{path!r} differs between runs. Use --seed, --seeds and --data."
             )
     for split, reader in readers_of(config, data).items():
         change(config, f"paths.{split}", str(data.files[split]), _RUNNER)

@@ -44,8 +44,8 @@ def check_weight_names(name: str, weights: Weights, labels: Sequence[str]) -> No
     for label in weights:
         if label not in labels:
             raise SpanftError(
-                f"class_weights of {name!r} has a weight of {shown(label)}. Its labels "
-                f"are {listed(labels)}."
+                f"{name!r} has no label {shown(label)} for its class_weights, but has "
+                f"{listed(labels)}."
             )
 
 

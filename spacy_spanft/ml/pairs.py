@@ -29,8 +29,7 @@ def check_separator(separator: str) -> None:
     """Raise for a separator that cannot be a token."""
     if not separator or separator.split() != [separator]:
         raise SpanftError(
-            f"The separator is {shown(separator)}, but must be a word without white "
-            "space."
+            f"The separator is {shown(separator)}, but must be a single word."
         )
 
 

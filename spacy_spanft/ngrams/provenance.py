@@ -65,8 +65,7 @@ class Settings:
         check_setting("n_process", self.n_process, self.n_process >= 1, "1 or more")
         if self.address is not None and self.engine != "ray":
             raise SpanftError(
-                f"The address {self.address!r} is that of a Ray cluster: add "
-                "engine='ray' (--engine ray)."
+                f"The address {self.address!r} needs engine='ray' (--engine ray)."
             )
 
 

@@ -166,9 +166,8 @@ class BilouNER(TrainablePipe):
             self.add_label(label)
         if not self.labels:
             raise SpanftError(
-                f"{self.name!r} has no labels: not one example that it is initialized "
-                "with has an entity (doc.ents). Check the path and the @readers of "
-                "[corpora.train]."
+                f"{self.name!r} has no labels: no training example has an entity "
+                "(doc.ents). Check the path and the @readers of [corpora.train]."
             )
         check_weight_names(self.name, self.class_weights, ["O", *self.labels])
         self._warn_of_unlearnable(get_examples())

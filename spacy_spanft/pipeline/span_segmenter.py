@@ -154,8 +154,7 @@ class SpanSegmenter(Pipe):
         if dictionary is not None and not isinstance(dictionary, NgramDictionary):
             kind = type(dictionary).__name__
             raise SpanftError(
-                f"The dictionary is {shown(dictionary)} ({kind}), but must be an "
-                "NgramDictionary."
+                f"The dictionary is {shown(dictionary)} ({kind}), no NgramDictionary."
             )
         if hasattr(self.segmenter, "initialize"):
             self.segmenter.initialize(nlp, dictionary)

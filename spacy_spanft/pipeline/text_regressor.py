@@ -59,9 +59,8 @@ class TextRegressor(MultiLabel_TextCategorizer):
             )
         if model.attrs.get("multi_label") is False:
             raise SpanftError(
-                f"The model of {name!r} has exclusive_classes = true: of one label "
-                f"alone it is always sure. Set [components.{name}.model] "
-                "exclusive_classes = false."
+                f"The model of {name!r} would always be sure of its only label. Set "
+                f"[components.{name}.model] exclusive_classes = false."
             )
         super().__init__(nlp.vocab, model, name, threshold=0.5, scorer=scorer)
         self.low = low
@@ -109,6 +108,5 @@ class TextRegressor(MultiLabel_TextCategorizer):
                     f"{self.name!r} learns scores between low = {self.low} and "
                     f"high = {self.high}, and found {score} at "
                     f"{shown(example.reference.text[:60])}. Set "
-                    f"[components.{self.name}] low and high to the range of your "
-                    "data."
+                    f"[components.{self.name}] low and high to the range of the data."
                 )

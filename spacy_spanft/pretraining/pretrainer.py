@@ -58,8 +58,7 @@ class Settings:
     def __post_init__(self) -> None:
         if self.dictionary is not None and self.masking != "ngrams":
             raise SpanftError(
-                f"masking is {self.masking!r}, which has no use for a dictionary. Set "
-                "it to 'ngrams'."
+                f"masking is {self.masking!r}; only 'ngrams' uses a dictionary."
             )
 
 
@@ -123,8 +122,7 @@ def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None
     if not path.is_file():
         if output.is_dir() and any(output.iterdir()):
             raise SpanftError(
-                f"The folder {str(output)!r} is not empty, and no training was begun "
-                "in it. Name another."
+                f"The folder {str(output)!r} has other files in it. Name another."
             )
         return
     if overwrite and Path(record["model"]).resolve().is_relative_to(output.resolve()):

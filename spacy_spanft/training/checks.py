@@ -20,19 +20,6 @@ _HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
 _SPANCATS = ("spancat", "spancat_singlelabel")
 
 
-def make_label_check() -> Callable[[Language], None]:
-    """Build `spacy-spanft.warn_unseen_labels.v1`, for [initialize.after_init].
-
-    It warns about labels of the dev data that no training data has: they are never
-    predicted.
-    """
-
-    def check(nlp: Language) -> None:
-        warn_labels(nlp, read_corpus(nlp, nlp.config.interpolate(), "dev_corpus") or ())
-
-    return check
-
-
 def make_span_check() -> Callable[[Language], None]:
     """Build `spacy-spanft.check_span_groups.v1`, for [initialize.before_init].
 

@@ -59,7 +59,8 @@ def _prepare(probe: bool, nlp: Language) -> None:
     if probe and train:
         start_from_probes(nlp, train)
     weights = training.get("score_weights") or {}
-    if weights and not any(weights.values()):
+    is_early = 0 < last < nlp.config["training"]["eval_frequency"]
+    if weights and not any(weights.values()) and not is_early:
         print(
             "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, and "
             "model-best is the last state.",

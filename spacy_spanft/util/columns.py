@@ -152,10 +152,8 @@ def _answer(
 def _ask(setting: str, names: Sequence[str], source: str, option: str) -> SpanftError:
     if not names:
         return SpanftError(f"{source} has no column for the {setting}, only texts.")
-    return SpanftError(
-        f"Which column of {source} holds the {setting}: {listed(names)}? Name it with "
-        f"--{option}."
-    )
+    which = f"Which column of {source} holds the {setting}: {listed(names)}?"
+    return SpanftError(f"{which} Name it with --{option}.")
 
 
 def _no_header(source: str, name: str, reason: str) -> SpanftError:

@@ -116,6 +116,7 @@ def test_annotated_json_lines(nlp, tmp_path):
 def test_texts_with_nothing_in_them_are_left_out(nlp, tmp_path):
     (tmp_path / "x.tsv").write_text("text\tlabel\na\tx\n\ty\n \ty\n")
     printed = convert(tmp_path / "x.tsv", tmp_path / "x.spacy")
+    assert "x.tsv', which are left out: 1." in printed
     assert ": 2 texts of 1 to 1 words" in printed
     docs = list(DocBin().from_disk(tmp_path / "x.spacy").get_docs(nlp.vocab))
     assert [doc.text for doc in docs] == ["a", " "]

@@ -15,7 +15,6 @@ from .conftest import flat
 
 pytest.importorskip("spacy_transformers")  # of whose configs most are here
 
-UNSEEN_LABELS = "spacy-spanft.warn_unseen_labels.v1"
 RATE = "--training.optimizer.learn_rate"
 HEAD_RATE = "--training.optimizer.head_rate"
 
@@ -30,8 +29,6 @@ def train(config, data, bert, folder, *more, n_steps=20):
         *(f"{RATE}.max_steps", n_steps),
         *(own_rate if has_own_rate else ()),
         *(f"{RATE}.initial_rate", 0.01, "--training.eval_frequency", n_steps // 2),
-        # An epoch is a single step here: to save after each would take all the time.
-        *("--initialize.after_init.@callbacks", UNSEEN_LABELS),
         *more,
         cwd=folder,
     )

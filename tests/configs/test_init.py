@@ -14,10 +14,10 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.util import load_config, load_model_from_config
 from transformers import AutoModel
 
-from spacy_spanft.cli.init import Encoder, Pipeline, Regime
+from spacy_spanft.cli.init import Pipeline, Regime
 from spacy_spanft.configs import TASKS, config_for_data, make_config, task_config
 from spacy_spanft.configs.adding import add_spans
-from spacy_spanft.configs.encoders import ENCODERS, describe_encoder
+from spacy_spanft.configs.encoders import describe_encoder
 from spacy_spanft.configs.fitting import fitting_epochs
 from spacy_spanft.configs.sources import guess_task, tokenizer_of
 from spacy_spanft.configs.templates import REGIMES
@@ -74,7 +74,6 @@ def test_configs_of_the_top_folder_are_up_to_date(name, options):
 
 def test_options_are_those_of_the_package():
     assert get_args(Pipeline) == tuple(TASKS)
-    assert get_args(Encoder) == ENCODERS
     assert get_args(Regime) == tuple(REGIMES)
 
 
@@ -339,6 +338,7 @@ def test_spacy_checks_what_is_written(bert):
     [
         (["Good", "good.", "bad"], "only in case or punctuation: 'Good', 'good.'"),
         (["a", "b", "a|b"], "look like 'a|b'. If these are several labels, add "),
+        (["a", "b", "N/A"], "have the label 'N/A'. If it means that they have none"),
         (["1,5", "2"], "are numbers, such as 1,5. If these are scores, use --score"),
     ],
 )

@@ -137,7 +137,7 @@ def test_the_fingerprint_has_the_contents_of_files(place):
         ("{a: {BASE, regime: grouped}}", "the regime 'grouped', which only"),
         ("{a: {SPANS, block: {use_clss: true}}}", "arm 'a' is invalid.*use_clss"),
         ("{a: {BASE, set: {training.droput: 0}}}", "Is 'dropout' meant"),
-        ("{a: {BASE, set: {system.seed: 1}}}", "'system.seed' cannot be set"),
+        ("{a: {BASE, set: {system.seed: 1}}}", "'system.seed' differs"),
         ("{a: {set: {paths.transformer: ./none}}}", "encoder '.*none' cannot be load"),
     ],
 )

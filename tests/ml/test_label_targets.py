@@ -129,7 +129,7 @@ def test_the_callback_finds_the_labels(tmp_path):
 
 def test_wrong_settings():
     for weights, expected in (
-        ({"C": 2.0}, r"weight of 'C'\. Its labels are 'A', 'B'"),
+        ({"C": 2.0}, "no label 'C' for its class_weights, but has 'A', 'B'"),
         ({"B": 0.0}, r"class_weights\.B is 0\.0"),
         (["A", 2.0], "has 'A', which must be a pair"),
     ):

@@ -116,7 +116,7 @@ def test_words_and_tokens_are_counted_and_lines_may_be_long():
         ({"min_count": 0}, "min_count is 0, .* whole number of 1 or more"),
         ({"attr": "LEMMA"}, "attr is 'LEMMA', but must be 'LOWER' or 'ORTH'"),
         ({"tokenizer": "klingon"}, "no spaCy tokenizer for 'klingon'"),
-        ({"address": "host:1"}, "'host:1' is that of a Ray cluster: add"),
+        ({"address": "host:1"}, "'host:1' needs engine='ray'"),
     ],
 )
 def test_wrong_settings(settings, message):

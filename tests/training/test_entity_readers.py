@@ -194,6 +194,10 @@ def test_which_rows_are_read(nlp, write):
         for answer in ("reject", "accept", "ignore")
     ]
     assert ents(conll_corpus(write(*rows)), nlp) == [EXPECTED[:1]]
+    # An object that is no list is the only span.
+    assert ents(conll_corpus(write({"text": TEXT, "spans": OBJECTS[0]})), nlp) == [
+        EXPECTED[:1]
+    ]
     # White space around spans does not count.
     path = write({"text": TEXT, "label": [[0, 13, "PER"], [16, 24, "PER"]]})
     assert ents(conll_corpus(path), nlp) == [EXPECTED[:2]]

@@ -88,11 +88,21 @@ def test_eval_frequency_and_max_steps(data, limits, expected):
     assert (training["eval_frequency"], training["max_steps"]) == expected
 
 
+@pytest.mark.parametrize(("frequency", "is_said"), [(4, True), (9, False)])
+@pytest.mark.filterwarnings("ignore:.*hardly trained")
+def test_the_last_state_is_kept_only_if_it_is_evaluated(
+    data, capsys, frequency, is_said
+):
+    weights = {"cats_score": 0.0}
+    changes = {"max_steps": 4, "eval_frequency": frequency, "score_weights": weights}
+    init_nlp(quick(data, **{f"training.{k}": v for k, v in changes.items()}))
+    assert ("model-best is the last state" in capsys.readouterr().err) == is_said
+
+
 def test_numbers_are_drawn_as_without_it(data):
     """It shuffles with numbers of its own: nothing else comes out of training."""
     left = set()
-    for name in ("prepare_training", "warn_unseen_labels"):
-        callback = {"@callbacks": f"spacy-spanft.{name}.v1"}
+    for callback in ({"@callbacks": "spacy-spanft.prepare_training.v1"}, None):
         steps = {"training.max_steps": 2, "training.eval_frequency": 2}
         changes = {**steps, RATE: 0.01, "initialize.after_init": callback}
         nlp, _ = train(init_nlp(quick(data, **changes)))

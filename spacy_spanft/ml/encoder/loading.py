@@ -190,8 +190,7 @@ def _read_config(folder: str, given: Mapping[str, Any]) -> Any:
     )
     for name in sorted(set(unused) & set(given) - WHERE):
         raise SpanftError(
-            f"transformer_config has {name!r}, which a {type(config).__name__} does "
-            "not know. Is it misspelled?"
+            f"transformer_config has {name!r}, unknown to {type(config).__name__}."
         )
     return config
 

@@ -129,9 +129,8 @@ def check_finite(module: Any) -> None:
     for name, weight in module.named_parameters():
         if weight.numel() and not all(x.isfinite() for x in weight.detach().aminmax()):
             raise SpanftError(
-                f"The weight {name} of the encoder has values that are NaN or "
-                "infinite: its training diverged, or its file is damaged. Use another "
-                "checkpoint."
+                f"The weight {name} of the encoder is NaN or infinite: its training "
+                "diverged, or its file is damaged. Use another checkpoint."
             )
 
 

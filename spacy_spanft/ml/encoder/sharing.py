@@ -163,8 +163,7 @@ class EncoderListener(Model[list[Doc], DocRows]):
         if list(map(id, docs)) != list(map(id, rows.docs)):
             raise SpanftError(
                 f"A component that listens to the encoder {self.upstream_name!r} was "
-                "given other Docs to learn from than the encoder. Update both in one "
-                "call of nlp.update."
+                "given other Docs than the encoder. Update both in one nlp.update."
             )
         return rows, backprop
 

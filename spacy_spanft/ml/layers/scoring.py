@@ -110,7 +110,6 @@ def check_weight(layer: Model[Any, Any], name: str, value: Any, component: str) 
     """Raise for a weight of a component that is not a number, or infinite."""
     if value is not None and not np.isfinite(layer.ops.to_numpy(value)).all():
         raise SpanftError(
-            f"The weights {name} of the layer {layer.name!r} of {component!r} are "
-            "NaN or infinite: the training diverged, or the file is damaged. Use "
-            "another checkpoint."
+            f"The weights {name} of {layer.name!r} of {component!r} are NaN or "
+            "infinite: its training diverged, or the file is damaged. Use another one."
         )

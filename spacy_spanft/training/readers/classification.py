@@ -215,7 +215,8 @@ def _label_cell(row: Row, setting: str, column: str) -> Any:
     if _is_missing(value):
         raise SpanftError(
             f"{row.place} has no label: column {shown(column)} holds {shown(value)}. "
-            'Remove such rows, or skip them: --incomplete skip (incomplete = "skip").'
+            'Remove such rows, or skip them: incomplete = "skip" in a config, '
+            "--incomplete skip of init and convert."
         )
     return value
 

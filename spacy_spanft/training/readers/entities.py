@@ -288,6 +288,8 @@ def _offsets(cells: dict[str, Any]) -> list[Any]:
     """Return the value of the key that holds objects or triples."""
     for key in _KEYS:
         items: Any = cells.get(key)
+        if isinstance(items, dict) and key in ("spans", "entities"):
+            items = [items]
         is_list = isinstance(items, list) and len(items) > 0
         if is_list and all(isinstance(item, dict | list) for item in items):
             return list(items)
