@@ -11,6 +11,7 @@ from spacy.training import Example
 
 from ..errors import SpanftError, counted, listed, shown
 from ..training.gold import DataSummary
+from ..training.probe import HANDFUL
 from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
 from .sources import check_labels, data_format, read_data, summarize
@@ -32,8 +33,8 @@ _FEW = 500
 _OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of each
 # A handful of texts is learned sooner. Multiples of 3, for three evaluations.
 _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
-# Up to so many texts, classifiers start from a probe; those of pairs and of scores then
-# learn at this rate.
+# Up to so many texts, classifiers start from a probe; those of pairs, of scores, and of
+# a handful of texts then learn at this rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
 _TOO_RARE = 2
 # In words: longer texts may take more memory than there is.
@@ -60,7 +61,7 @@ def fit_to_data(
     notes = [data[part].describe(names[part]) for part in parts]
     if is_text and n_texts <= _MOST_PROBED:
         config["initialize"]["after_init"]["probe"] = True
-        if task not in ("textcat", "textcat_multilabel"):
+        if n_texts <= HANDFUL or task not in ("textcat", "textcat_multilabel"):
             config["training"]["optimizer"]["learn_rate"]["initial_rate"] = _LOW_RATE
     if is_few:
         steps = _fit_few_steps(config, n_texts, is_text, has_dev=dev is not None)

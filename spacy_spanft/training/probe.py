@@ -25,8 +25,8 @@ Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
-# What tells pairs apart, and scores, is mostly known, and stays as it is.
-SHRUNK_TO = 0.2
+# What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
+SHRUNK_TO, HANDFUL = 0.2, 32
 _MOST_TEXTS = 2000
 _LEAST_DEVIATION = 1e-6
 _N_FOLDS = 5
@@ -55,7 +55,8 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
         exclusive = not model.attrs["multi_label"]
         X = _features(nlp, name, [example.predicted for example in labeled])
         W, b, predictions = fit_probe(X, Y.astype("f"), exclusive=exclusive)
-        share = 1.0 if is_scored or "separator" in model.attrs else SHRUNK_TO
+        is_whole = is_scored or "separator" in model.attrs or len(labeled) <= HANDFUL
+        share = 1.0 if is_whole else SHRUNK_TO
         output = model.get_ref("output_layer")
         for key, value in (("W", W), ("b", b)):
             array: Any = share * value

@@ -20,9 +20,11 @@ def test_draws_are_nested_and_balanced():
 def test_a_run_is_scored_before_and_after(data, encoder, monkeypatch):
     monkeypatch.setattr(fitting, "_OF_FEW_TEXTS", (2, 16))
     run = {"task": "SST-2", "size": 8, "peer": "spanft init", "seed": 0}
-    result = few_texts.do(run, data, {"en": encoder}, "")
-    assert 0 <= result["probe_macro_f"] <= 1
-    assert 0 <= result["accuracy"] <= 1
+    (data / "glue/MRPC/dev.tsv").rename(data / "glue/MRPC/test.tsv")
+    for task in ("SST-2", "MRPC"):
+        result = few_texts.do({**run, "task": task}, data, {"en": encoder}, "")
+        assert 0 <= result["probe_macro_f"] <= 1
+        assert 0 <= result["accuracy"] <= 1
 
     def answer(command):
         folder = Path(command[3])

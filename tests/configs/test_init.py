@@ -214,6 +214,8 @@ def test_few_texts_are_all_trained_on():
         limits = ("max_epochs", "max_steps", "eval_frequency")
         assert [training[key] for key in limits] == [0, steps, frequency]
         assert training["score_weights"]["cats_score"] == (0.0 if is_few else 1.0)
+        rate = training["optimizer"]["learn_rate"]["initial_rate"]
+        assert rate == (2e-5 if n_rows <= 32 else 5e-5)
         assert made.config["initialize"]["after_init"]["probe"] is True
 
 

@@ -9,6 +9,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_config_from_str
 
 from spacy_spanft.configs import config_for_data, config_text
+from spacy_spanft.training import probe
 from spacy_spanft.training.probe import STRENGTHS, fit_probe, macro_f
 
 
@@ -96,3 +97,21 @@ def test_a_pipeline_starts_from_it(task, bert, tmp_path, capsys):
     width = model.get_ref("rows").get_dim("nO")
     assert (W[:, :width] == 0).all()
     assert (W[:, width : 2 * width] != 0).any()
+
+
+@pytest.mark.parametrize(("n_texts", "share"), [(32, 1.0), (34, 0.2)])
+def test_a_handful_of_texts_keeps_all_of_it(
+    n_texts, share, bert, tmp_path, monkeypatch
+):
+    def ones(X, Y, exclusive):
+        return np.ones((Y.shape[1], X.shape[1])), np.ones(Y.shape[1]), Y
+
+    monkeypatch.setattr(probe, "fit_probe", ones)
+    file = tmp_path / "data.jsonl"
+    rows = [{"text": TEXTS[i % 2], "label": "ab"[i % 2]} for i in range(n_texts)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    made = config_for_data(str(file), transformer=str(bert))
+    nlp = init_nlp(load_config_from_str(config_text(made.config, made.task, "x.cfg")))
+    output = nlp.get_pipe("textcat").model.get_ref("output_layer")
+    for name in ("W", "b"):
+        assert output.get_param(name) == pytest.approx(share)
