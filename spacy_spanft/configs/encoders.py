@@ -25,7 +25,7 @@ _WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.safetensors.index.j
 _PARTS = {
     "config.json": r"config\.json",
     "file of weights": r".*\.(safetensors|bin|index\.json)",
-    "tokenizer": r"(tokenizer|vocab).*|.*\.model",
+    "tokenizer": r"tokenizer\.json|vocab.*|.*\.model",
 }
 
 Block = dict[str, Any]

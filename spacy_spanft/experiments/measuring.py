@@ -154,6 +154,8 @@ def _scored(
     check_labels(metric, path, data, gold, gold_labels, predicted_labels)
     all_rows = np.concatenate(rows)
     labels = metric.labels if metric.name not in OF_NUMBERS else ()
+    if is_written(path) and labels and not predicted_labels:
+        raise SpanftError(f"No text of {path!r} has predictions.")
     return Measured(
         metric=metric.name,
         meaning=metric.meaning,
@@ -203,9 +205,10 @@ def _with_predictions(
     for number, (written, example) in enumerate(pairs, 1):
         texts = [each and each.reference.text for each in (written, example)]
         if texts[0] != texts[1]:
+            theirs, right = ("missing" if x is None else shown(x) for x in texts)
             raise SpanftError(
-                f"Text {number} of {path!r} is {shown(texts[0])}, but must be that of "
-                f"the data, {shown(texts[1])}, with the same characters."
+                f"Text {number} of {path!r} is {theirs}, but must be that of the data, "
+                f"{right}, with the same characters."
             )
         yield Example(written.reference, example.reference)
 

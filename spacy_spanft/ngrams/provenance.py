@@ -64,9 +64,7 @@ class Settings:
         check_attr(self.attr)
         check_setting("n_process", self.n_process, self.n_process >= 1, "1 or more")
         if self.address is not None and self.engine != "ray":
-            raise SpanftError(
-                f"The address {self.address!r} needs engine='ray' (--engine ray)."
-            )
+            raise SpanftError(f"{self.address!r} needs engine='ray' (--engine ray).")
 
 
 def check_attr(attr: object) -> None:

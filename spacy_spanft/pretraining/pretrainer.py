@@ -57,9 +57,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.dictionary is not None and self.masking != "ngrams":
-            raise SpanftError(
-                f"masking is {self.masking!r}; only 'ngrams' uses a dictionary."
-            )
+            raise SpanftError("Only masking='ngrams' uses a dictionary.")
 
 
 class Pretrained(NamedTuple):

@@ -95,7 +95,7 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
     elif 0 < last < frequency:
         warn(
             f"[training] eval_frequency is {frequency:,}, but the last step is {last:,}"
-            ": model-best is hardly trained. Set eval_frequency = 0."
+            ": model-best is hardly trained. Add --training.eval_frequency 0."
         )
     return last
 

@@ -50,6 +50,8 @@ def find_columns(
     source = shown(str(path))
     sample = _sample(path, source, how)
     columns, wanted = dict(typed or {}), ANSWERS[answer]
+    if {"label", "score"} <= columns.keys():
+        raise SpanftError("Name --label or --score, not both.")
     for setting, name in columns.items():
         if name not in sample:
             raise SpanftError(

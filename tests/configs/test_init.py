@@ -345,6 +345,9 @@ def test_spacy_checks_what_is_written(bert):
     ],
 )
 def test_labels_that_may_be_meant_otherwise(labels, message):
+    write("s.jsonl", [{"text": "a b", "x": 1, "y": 0.5}])
+    with pytest.raises(SpanftError, match="Name --label or --score, not both"):
+        config_for_data("s.jsonl", columns={"label": "x", "score": "y"})
     write("t.jsonl", texts(12, labels))
     (doubt,) = config_for_data("t.jsonl").warnings
     assert message in doubt

@@ -61,6 +61,7 @@ def folder(tmp_path_factory):
     save(folder / "other.spacy", [("so bad", {"C": 1})])
     save(folder / "new.spacy", [(text, {"X": 1}) for text, _ in gold])
     save(folder / "short.spacy", gold[:-1])
+    save(folder / "none.spacy", [(text, {}) for text, _ in gold])
     own = DocBin(docs=load(folder / "right0").pipe(text for text, _ in TEST))
     own.to_disk(folder / "own.spacy")
     (folder / "test.tsv").write_text("text\tlabel\ngood film\tA\n")
@@ -122,7 +123,8 @@ def test_a_file_of_predictions_is_scored_as_its_pipeline(folder):
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("short.spacy", "Text 20 of 'short.spacy' is None, .* the data, 'so bad'"),
+        ("short.spacy", "Text 20 of 'short.spacy' is missing, .* the data, 'so bad'"),
+        ("none.spacy", "No text of 'none.spacy' has predictions"),
         ("new.spacy", "predicts 'X', and the data has none of these .* 'A', 'B'"),
     ],
 )

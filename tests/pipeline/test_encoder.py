@@ -211,7 +211,7 @@ def test_wrong_pipelines(bert):
     other = examples_of(nlp)
     for example in other:
         example.predicted.spans["ngrams"] = []
-    with pytest.raises(SpanftError, match="other Docs to learn from"):
+    with pytest.raises(SpanftError, match="other Docs than the encoder"):
         nlp.get_pipe("textcat").update(other)
     with pytest.raises(SpanftError, match="n_sorted is 0"):
         make(bert, n_sorted=0)

@@ -188,6 +188,7 @@ def test_formats_with_offsets(nlp, write, row, name):
 
 def test_which_rows_are_read(nlp, write):
     assert not has_offsets(write({"text": "a", "label": ["x", "y"]}))
+    assert has_offsets(write({"text": "a", "spans": "0-1 X"}))  # to be refused
     assert not has_offsets("x.conll")
     rows = [
         {"text": TEXT, "spans": OBJECTS[:1], "answer": answer}

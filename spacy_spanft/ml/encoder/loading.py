@@ -225,10 +225,9 @@ def loading(name: str) -> Iterator[None]:
             ) from error
         reason = " ".join(str(error).split())[:500]
         raise SpanftError(
-            f"The encoder {name!r} cannot be loaded. Name a folder with a config.json, "
-            "weights and a tokenizer, as save_pretrained writes them, or a model of "
-            "the Hugging Face hub (--paths.transformer, --model, or name in the config "
-            f"of the transformer): {reason}"
+            f"The encoder {name!r} cannot be loaded. Name a folder of save_pretrained, "
+            "with weights and a tokenizer, or a model of the Hugging Face hub "
+            f"(--transformer, --model, or paths.transformer in the config): {reason}"
         ) from error
 
 

@@ -145,7 +145,7 @@ def has_offsets(path: str | Path) -> bool:
         return False
     rows = _annotated_rows(path, shown(str(path)), "replace")
     return any(
-        _offsets(row.cells) or isinstance(row.cells.get("spans"), list)
+        _offsets(row.cells) or isinstance(row.cells.get("spans"), list | str)
         for row in islice(rows, _N_SEARCHED)
     )
 
