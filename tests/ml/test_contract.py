@@ -200,7 +200,7 @@ def test_saved_weights_that_are_nan_are_named(trained, tmp_path):
         node.get_param(name)[..., 0] = np.nan
         nlp.to_disk(tmp_path, exclude=exclude)
         head.from_bytes(intact)
-        message = f"weights {name} of the layer '{node.name}' of 'head'"
+        message = f"weights {name} of '{node.name}' of 'head'"
         with pytest.raises(SpanftError, match=re.escape(message)):
             nlp.from_disk(tmp_path, exclude=exclude)
         head.from_bytes(intact)

@@ -154,7 +154,7 @@ def test_micro_batches_are_the_cheapest(overhead, most, expected):
 def test_wrong_settings(bert):
     with pytest.raises(SpanftError, match=r"stride is 19.*1 to 18"):
         make(bert, window=20, stride=19)
-    with pytest.raises(SpanftError, match="'atn', which a BertConfig"):
+    with pytest.raises(SpanftError, match="'atn', unknown to BertConfig"):
         make(bert, transformer_config={"atn": "sdpa"})
 
 

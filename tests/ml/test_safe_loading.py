@@ -282,7 +282,7 @@ def test_a_weight_that_is_not_finite_is_named(evil):
     name = "encoder.layer.1.output.dense.bias"
     with torch.no_grad():
         encoder.module.get_parameter(name)[3] = -float("inf")
-    message = f"weight {name} of the encoder has"
+    message = f"weight {name} of the encoder is"
     with pytest.raises(SpanftError, match=message):
         restored(loading.encoder_to_bytes(encoder))
     encoder.module.save_pretrained(evil)

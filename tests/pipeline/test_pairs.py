@@ -58,7 +58,7 @@ def test_only_the_first_separator_counts(nlp, blank):
 
 
 def test_what_is_no_separator_or_no_pair():
-    with pytest.raises(SpanftError, match="without white space"):
+    with pytest.raises(SpanftError, match="must be a single word"):
         make_pipeline({}, separator="a b")
     for pairs in (["ab"], [("a", "b", "c")], [("a", None)]):
         with pytest.raises(SpanftError, match=r"not a pair of texts\. Give two"):

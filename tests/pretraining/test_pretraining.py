@@ -354,4 +354,4 @@ def test_wrong_input(model, text, tokenizer, tmp_path):
         assert message in error(model, file)
     too_long = "max_length is 65, but must be from 3 to 40"
     assert too_long in error(model, text, "--max-length=65")
-    assert "which has no use for" in error(model, text, "--dictionary=x")
+    assert "Only masking='ngrams' uses" in error(model, text, "--dictionary=x")

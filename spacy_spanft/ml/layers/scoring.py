@@ -111,5 +111,5 @@ def check_weight(layer: Model[Any, Any], name: str, value: Any, component: str) 
     if value is not None and not np.isfinite(layer.ops.to_numpy(value)).all():
         raise SpanftError(
             f"The weights {name} of {layer.name!r} of {component!r} are NaN or "
-            "infinite: its training diverged, or the file is damaged. Use another one."
+            "infinite: its training diverged, or the file is damaged. Load another one."
         )
