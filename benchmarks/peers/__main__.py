@@ -51,6 +51,7 @@ OF_TEXTS = [
 OF_TOKENS = [
     "spanft init, bilou_ner",
     "Hugging Face token classification",
+    "Hugging Face token classification, 300 steps",
     "SpanMarker",
     "spanft init, ner",
     "spaCy ner, same encoder",

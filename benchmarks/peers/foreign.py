@@ -11,6 +11,7 @@ those of each peer's own example.
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,12 @@ def trainer_texts(
 
 
 def trainer_tokens(
-    train: Rows, test: Rows, encoder: str, seed: int, folder: Path
+    train: Rows, test: Rows, encoder: str, seed: int, folder: Path, steps: int = -1
 ) -> list[Any]:
-    """Tag words as transformers' run_ner.py: 3 epochs, 5e-5, batches of 8."""
+    """Tag words as transformers' run_ner.py: 3 epochs, 5e-5, batches of 8.
+
+    Of few sentences, 3 epochs are few steps: another number may replace them.
+    """
     from transformers import AutoModelForTokenClassification as Model
     from transformers import (
         AutoTokenizer,
@@ -96,7 +100,13 @@ def trainer_tokens(
 
     trainer = fitted(
         Model.from_pretrained(encoder, num_labels=len(tags)),
-        arguments(folder, seed, learning_rate=5e-5, per_device_train_batch_size=8),
+        arguments(
+            folder,
+            seed,
+            learning_rate=5e-5,
+            per_device_train_batch_size=8,
+            max_steps=steps,
+        ),
         [encode(row) for row in train],
         DataCollatorForTokenClassification(tokenizer),
     )
@@ -183,6 +193,8 @@ PEERS: dict[str, Callable[..., list[Any]]] = {
     "Hugging Face Trainer": trainer_texts,
     "SetFit": setfit,
     "Hugging Face token classification": trainer_tokens,
+    # As many as `spanft init` takes.
+    "Hugging Face token classification, 300 steps": partial(trainer_tokens, steps=300),
     "SpanMarker": span_marker,
 }
 

@@ -205,12 +205,12 @@ def _read_texts(
     if typed and not is_table:
         option = next(iter(typed)).replace("_", "-")
         raise SpanftError(f"--{option} is for tables. Name one with --file.")
-    if texts:
-        if os.path.isfile(texts[0]):
-            raise SpanftError(f"{shown(texts[0])} is a file. Name it with --file.")
-        return iter(texts)
+    if texts and os.path.isfile(texts[0]):
+        raise SpanftError(f"{shown(texts[0])} is a file. Name it with --file.")
     if file is not None and is_table:
         lines = _texts_of_table(file, typed, model, **how)
+    elif texts:
+        lines = filter(str.strip, texts)
     else:
         is_silent = file is None and sys.stdin.isatty()
         read = () if is_silent else lines_of(file or "-", **how)

@@ -244,7 +244,7 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
     if len(labels) == 1:
         raise SpanftError(
             f"Every text of {source} has the label {listed(labels)}; a classifier "
-            "needs at least two. Name another column with --label."
+            "needs at least two. Is this the right column?"
         )
     _check_repeats(labels, n_rows, path, doubts)
     return doubts

@@ -144,9 +144,9 @@ def compare(
     )
     names_and_paths = [[(name, x) for x in paths] for name, paths in paths_of.items()]
     turns = chain.from_iterable(zip_longest(*names_and_paths))
-    # The metric of the first one is that of all.
+    # The metric of the first one is that of all. Files are soon read, or refused.
     jobs: list[tuple[str, Any]] = sorted(
-        filter(None, turns), key=lambda job: job[1] != reference
+        filter(None, turns), key=lambda x: (not is_written(x[1]), x[1] != reference)
     )
     if ensemble:
         several = [

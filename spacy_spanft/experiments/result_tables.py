@@ -17,13 +17,12 @@ from .significance import Difference, holm_adjusted
 Row = dict[str, str]  # the cells by column, "" for unknown values
 SCORES = ("Runs", "Score", "Difference", "p", "These checkpoints")
 COSTS = ("Weights", "Words/s", "Memory", "Training time")
-MEANINGS = (
-    "Difference: from the first arm, with a 95% interval over seeds and texts. Runs "
-    "with the same seed are paired. p is corrected for the number of comparisons "
-    "(Holm); from 0.05 on, the difference is not significant.",
-    "These checkpoints: the interval for the difference between the trained "
-    "checkpoints themselves (paired bootstrap over texts).",
-)
+MEANINGS = {
+    "Difference": "from the first arm; of several runs, with a 95% interval over seeds "
+    "and texts, where runs with the same seed are paired.",
+    "p": "corrected for the number of comparisons (Holm); significant below 0.05.",
+    "These checkpoints": "the interval for these very models (bootstrap over texts).",
+}
 _ALPHA = 0.05
 _LARGEST_MATRIX = 20
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -135,10 +134,11 @@ def to_markdown(comparison: Comparison) -> str:
         f"{metric_name(comparison)} on {counted(comparison.n_docs, 'text')} of "
         f"{comparison.data}, in percent: mean and standard deviation over the runs."
     )
+    meanings = (f"{x}: {words}" for x, words in MEANINGS.items() if x in columns)
     lines = [
         *("| " + " | ".join(cells) + " |" for cells in table),
         "",
-        *map(escape_markdown, (below, *MEANINGS)),
+        *map(escape_markdown, (below, *meanings)),
         *(f"\n{escape_markdown(text)}" for text in remarks(comparison)),
         "",
     ]

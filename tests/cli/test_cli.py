@@ -170,6 +170,7 @@ def test_errors_of_segment():
         (("x", "-s", "random", "-d", "missing"), "--dictionary is for the n-gram"),
         (("x", "--file", "missing"), "not both"),
         (("--file", "-"), "There is no text in '-'"),
+        (("", " "), "There is no text. Give it"),
     ):
         assert message in run("segment", *args, stdin="", ok=False).stderr
 
