@@ -1,7 +1,8 @@
 """The tables of the paper's size, `init`'s settings, cost and explanations."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import mean, median
@@ -19,6 +20,7 @@ from .regimes import PIPELINES, RATE, REGIMES
 
 RECORDED = Path(__file__).parent / "results"
 Row = Sequence[str]
+Scored = tuple[str, str]
 _BASE_SIZE = {
     "CoLA, Matthews": ("CoLA", "cats_matthews"),
     "CoLA, accuracy": ("CoLA", "cats_accuracy"),
@@ -83,39 +85,39 @@ def _over_texts(runs: Sequence[Run], base: str, other: str) -> str:
     return f"{middle} ({low} to {high})"
 
 
-def few_texts() -> Iterator[Row]:
-    """Yield macro F of the probe, what `init` adds, and what training took."""
-    yield "texts", "data", "probe", "`init` − probe", "`init` − SetFit", "CPU s of both"
-    runs = _read("few_texts")
+def compared(name: str, ours: Scored, rivals: Mapping[str, Scored]) -> Iterator[Row]:
+    """Yield our score in each task, the points above rivals, and what training took.
+
+    name (str): The file of the runs.
+    ours (Tuple[str, str]): The peer that is ours, and its metric.
+    rivals (Mapping[str, Tuple[str, str]]): Other peers and metrics, by title.
+    """
+    yield "texts", "data", "`init`", *(f"`init` − {x}" for x in rivals), "CPU s of each"
+    runs = _read(name)
     for size in sorted({run["size"] for run in runs}):
         many = "8 a label" if size == 8 else f"{size:,}"
-        gains: dict[str, list[Seeds]] = {"probe": [], "SetFit": []}
+        gains: dict[str, list[Seeds]] = {title: [] for title in rivals}
         for task in sorted({run["task"] for run in _of(runs, size=size)}):
-            ours, theirs = (
-                _of(runs, task=task, size=size, peer=peer)
-                for peer in ("spanft init", "SetFit")
+            own, *others = (
+                _scores(_of(runs, peer=peer), metric, task=task, size=size)
+                for peer, metric in (ours, *rivals.values())
             )
-            probe, init, setfit = (
-                {run["seed"]: 100 * run[key] for run in own}
-                for own, key in (
-                    (ours, "probe_macro_f"),
-                    (ours, "macro_f"),
-                    (theirs, "macro_f"),
-                )
-            )
-            added = minus(init, probe), minus(init, setfit)
+            added = [minus(own, other) for other in others]
             for of_tasks, gain in zip(gains.values(), added, strict=True):
                 of_tasks += [gain] if gain else []
-            costs = (mean(r["train_cpu"] for r in own) for own in (ours, theirs) if own)
-            seconds = ", ".join(f"{cost:.0f}" for cost in costs)
-            yield many, task, spread(probe), *map(difference, added), seconds
+            costs = (
+                [run["train_cpu"] for run in _of(runs, task=task, size=size, peer=peer)]
+                for peer in dict.fromkeys(peer for peer, _ in (ours, *rivals.values()))
+            )
+            seconds = ", ".join(f"{mean(cost):.0f}" for cost in costs if cost)
+            yield many, task, spread(own), *map(difference, added), seconds
         means = (difference(mean_over(of_tasks)) for of_tasks in gains.values())
         yield many, "mean", "-", *means, "-"
 
 
-def few() -> Iterator[Row]:
-    """Yield the means of `few_texts`."""
-    for many, data, _, *gains, _ in few_texts():
+def means_of(table: Callable[[], Iterator[Row]]) -> Iterator[Row]:
+    """Yield the means over the tasks, without the costs."""
+    for many, data, _, *gains, _ in table():
         if data in ("data", "mean"):
             yield many, *gains
 
@@ -221,9 +223,27 @@ def _of_three(cell: str) -> str:
     return cell.replace(", n = 3", "")
 
 
+_TOKENS = "Hugging Face token classification"
+_few_texts = partial(
+    compared,
+    "few_texts",
+    ("spanft init", "macro_f"),
+    {"probe": ("spanft init", "probe_macro_f"), "SetFit": ("SetFit", "macro_f")},
+)
+_peers = partial(
+    compared,
+    "peers",
+    ("spanft init, bilou_ner", "score"),
+    {
+        "Hugging Face": (_TOKENS, "score"),
+        "Hugging Face, 300 steps": (f"{_TOKENS}, 300 steps", "score"),
+    },
+)
 TABLES: dict[str, Callable[[], Iterator[Row]]] = {
-    "few": few,
-    "few-texts": few_texts,
+    "few": partial(means_of, _few_texts),
+    "few-texts": _few_texts,
+    "peers": partial(means_of, _peers),
+    "peers-by-task": _peers,
     "lists": lists,
     "head-first": head_first,
     "cost": cost,

@@ -18,7 +18,7 @@ from .util import CommandGroup
 
 spanft = typer.Typer(
     name="spanft",
-    help="Span fine-tuning (spacy-spanft).",
+    help="Fine-tune Hugging Face encoders in spaCy, from a table.",
     no_args_is_help=True,
     cls=CommandGroup,
 )

@@ -48,7 +48,7 @@ def build_cli(
     work: Annotated[Path | None, Option("--work", help="Folder for temporary files with --memory; all machines of a cluster must see it")] = None,  # noqa: E501
     quiet: opt.Quiet = False,
 ) -> None:  # fmt: skip
-    """Count the n-grams of a corpus, and write those that occur often enough."""
+    """Count the n-grams of texts, and write the frequent ones."""
     from ..ngrams.dictionary import NgramDictionary
     from ..util.files import check_target
     from ..util.threads import n_cores

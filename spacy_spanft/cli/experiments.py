@@ -121,7 +121,7 @@ def group(arms: list[str]) -> dict[str, list[str]]:
 def experiment_cli(
     ctx: Context,
     arms: Annotated[Path, Argument(help="The arms: the settings that each changes in a config (YAML)")],  # noqa: E501
-    data: Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train, dev and test data (.spacy, .tsv, .csv or .jsonl); can be repeated")],  # noqa: E501
+    data: Annotated[list[Path], Option("--data", "-d", help="A task: a folder with train, dev and test data (.spacy, .csv, .tsv, .jsonl or .parquet); can be repeated")],  # noqa: E501
     output: Annotated[Path, Option("--output", "-o", help="The folder of the runs, each in TASK/ARM/SEED")],  # noqa: E501
     metrics: Annotated[Path | None, Option("--metrics", "-m", help="The folder of the report")] = None,  # noqa: E501
     train_only: Annotated[bool, Option("--train-only", help="Do not compare the runs; test data is not needed")] = False,  # noqa: E501
@@ -132,7 +132,7 @@ def experiment_cli(
     arm: Annotated[list[str] | None, Option("--arm", help="Only this arm; can be repeated")] = None,  # noqa: E501
     seeds: Annotated[int, Option("--seeds", min=1, help="Number of seeds")] = 3,
     seed: Annotated[int, Option("--seed", min=0, help="The first seed")] = 0,
-    epochs: Annotated[int | None, Option("--epochs", "-e", min=1, help="Number of epochs; default: 3, and more for few texts")] = None,  # noqa: E501
+    epochs: Annotated[int | None, Option("--epochs", "-e", min=1, help="Number of epochs; default: the steps that init writes for such data")] = None,  # noqa: E501
     jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of runs at the same time")] = 1,  # noqa: E501
     gpu_id: opt.GpuIds = "-1",
     engine: opt.Engine = "local",

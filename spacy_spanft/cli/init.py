@@ -46,13 +46,11 @@ def init_cli(
     spans of a dictionary, or without any (--no-spans, the baseline).
     """
     from ..configs import encoders, making
-    from ..util.pipelines import blank
 
     if no_spans and (dictionary is not None or segmentation is not None):
         raise SpanftError("--no-spans has no use for --dictionary or --segmentation.")
     # Before data are read for minutes.
     _check_files(output, [train, dev], dictionary, force)
-    blank(lang)
     name = transformer or encoders.default_encoder(lang, gpu=gpu)
     encoders.check_encoder(name)
     about = [f"Encoder: {encoders.describe_encoder(name)}."]
@@ -89,11 +87,13 @@ def init_cli(
     file = "config.cfg" if output == "-" else output
     command = indent(making.train_command(made.config, made.task, file), "  ")
     next_step = f"Train it with (for a GPU, add --gpu-id 0):\n{command}"
-    if train and output != "-" and not gpu and encoders.is_here(name):
+    if train and output != "-" and not gpu:
         from ..configs.timing import duration, training_seconds
 
-        if seconds := training_seconds(made):
-            next_step += f"\nℹ It takes about {duration(seconds)} on this CPU."
+        if not encoders.is_here(name):
+            next_step += "\nℹ Once the encoder is downloaded, init estimates the time."
+        elif seconds := training_seconds(made):
+            next_step += f"\nℹ Training takes about {duration(seconds)} on this CPU."
     _write(output, making.config_text(made.config, made.task, file), next_step)
 
 

@@ -12,7 +12,7 @@ EngineName = Literal["local", "ray"]
 
 # fmt: off
 Address = Annotated[str | None, Option(help="The Ray cluster (HOST:PORT); default: start one here")]  # noqa: E501
-BadBytes = Annotated[ErrorHandling, Option("--errors", help="How to handle invalid UTF-8")]  # noqa: E501
+BadBytes = Annotated[ErrorHandling, Option("--errors", help="How to handle bytes that the encoding cannot decode")]  # noqa: E501
 Encoding = Annotated[str, Option("--encoding", help="The encoding of the input, such as latin-1")]  # noqa: E501
 Code = Annotated[Path | None, Option("--code", "-c", help="A Python file with registered functions that are needed")]  # noqa: E501
 Component = Annotated[str | None, Option("--component", "-c", help="The component. Default: the first text classifier over spans, or else the first bilou_ner or spancat")]  # noqa: E501

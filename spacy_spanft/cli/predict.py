@@ -16,7 +16,7 @@ def predict_cli(
     model: opt.Model,
     input_path: Annotated[str, Argument(help="Texts to annotate: .parquet, .jsonl, .csv, .tsv, or .txt with one text per line; all but Parquet can be compressed (.gz, .bz2, .zst)")],  # noqa: E501
     output: Annotated[Path, Argument(help="The file to write: .csv, .jsonl or .parquet")],  # noqa: E501
-    format: Annotated[Format | None, Option("--format", "-f", help="Format of the input, if its file name does not tell")] = None,  # noqa: E501
+    format: Annotated[Format | None, Option("--format", "-f", help="Format of the input, if the file name does not show it")] = None,  # noqa: E501
     text: opt.Text = None,
     text_pair: opt.TextPair = None,
     separator: opt.Separator = None,
@@ -46,7 +46,9 @@ def predict_cli(
     if not quiet:
         report_guess(given(text=source.text, text_pair=source.text_pair), typed)
     if source.prefix != prefix and not quiet:
-        report(f"ℹ The input has such columns: ours begin with {source.prefix}")
+        report(
+            f"ℹ The input has columns of these names: ours begin with {source.prefix}"
+        )
     try:
         predicted = predict(
             model,

@@ -83,12 +83,12 @@ def explain_cli(
 
     A label's, entity's or span's score is a sum of what each part adds.
     """
+    report(f"ℹ Loading {model}")
     from ..explanation.display import to_html, to_json, to_terminal
 
     typed = given(text=text, text_pair=text_pair)
     how = {"errors": errors, "encoding": encoding}
     read = _read_texts(texts, file, html, typed, model, **how)
-    report(f"ℹ Loading {model}")
     explained = _explained(model, gpu_id, read, component)
     _show(
         ((text, text.reasons(label, against)) for text in explained),
@@ -210,7 +210,7 @@ def _read_texts(
     if file is not None and is_table:
         lines = _texts_of_table(file, typed, model, **how)
     elif texts:
-        lines = filter(str.strip, texts)
+        lines = iter(texts if any(map(str.strip, texts)) else ())
     else:
         is_silent = file is None and sys.stdin.isatty()
         read = () if is_silent else lines_of(file or "-", **how)

@@ -22,7 +22,7 @@ def train_cli(
     code: opt.Code = None,
     gpu_id: Annotated[int, Option("--gpu-id", "-g", min=-1, help="0 to give each process its own GPU; -1 for CPU")] = -1,  # noqa: E501
 ) -> None:  # fmt: skip
-    """Train as `spacy train` does, on several GPUs.
+    """Train like `spacy train`, but on several GPUs.
 
     Started by torchrun --nproc-per-node 4 -m spacy spanft train CONFIG. Settings are
     given as to `spacy train`: --training.max_steps 10.

@@ -15,6 +15,7 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as run_training
 
 from ..errors import SpanftError, shown, warn
+from ..util.columns import SETTINGS
 from ..util.files import write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
@@ -51,9 +52,12 @@ def train(
         and model-last; None keeps nothing.
     overrides (Optional[Mapping[str, Any]]): Settings: {"training.max_epochs": 3}.
     gpu_id (int): The GPU; -1 is the CPU.
-    **settings: What else `task_config` takes, such as lang or dictionary, and task.
+    **settings: What else `task_config` takes, such as lang or dictionary, the task, and
+        columns: text="review", label="stars".
     """
     select_gpu(gpu_id)
+    columns = {name: settings.pop(name) for name in SETTINGS if name in settings}
+    settings["columns"] = {**settings.get("columns", {}), **columns}
     if transformer is not None:
         check_encoder(str(transformer))
         settings["transformer"] = str(transformer)

@@ -49,22 +49,28 @@ def fit_to_data(
     Returns the data, what they hold in words, what may spoil a training, and what was
     set for them.
     """
-    is_text = TASKS[task].component in _OF_TEXTS
     data, names = _read(config, task, train, dev)
-    n_texts = len(data["train"].n_words)
-    is_seen = data["train"] is data["dev"]
-    is_few = is_seen or (dev is not None and n_texts <= _FEW)
     if not any(data["train"].n_words):
         raise SpanftError(f"All texts of {shown(train)} are empty.")
     warnings = _check_labels(data["train"], task, train)
-    parts = ["dev"] if is_seen else names
+    parts = ["dev"] if data["train"] is data["dev"] else names
     notes = [data[part].describe(names[part]) for part in parts]
+    changes = fit_training(config, task, data, has_dev=dev is not None)
+    return data, notes, [*warnings, *_doubts(data, names, train)], changes
+
+
+def fit_training(
+    config: Config, task: str, data: Mapping[str, DataSummary], *, has_dev: bool
+) -> list[str]:
+    """Set the start, the steps, the windows and the range; return them in words."""
+    n_texts = len(data["train"].n_words)
+    is_text = TASKS[task].component in _OF_TEXTS
     if is_text and n_texts <= _MOST_PROBED:
         config["initialize"]["after_init"]["probe"] = True
         if n_texts <= HANDFUL or task not in ("textcat", "textcat_multilabel"):
             config["training"]["optimizer"]["learn_rate"]["initial_rate"] = _LOW_RATE
-    if is_few:
-        steps = _fit_few_steps(config, n_texts, is_text, has_dev=dev is not None)
+    if data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
+        steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)
     else:
         steps = _fit_steps(config, n_texts)
     changes = (
@@ -72,8 +78,7 @@ def fit_to_data(
         _fit_window(config, task, data["train"]),
         _fit_range(config, task, [*data["train"].scores, *data["dev"].scores]),
     )
-    warnings += _doubts(data, names, train)
-    return data, notes, warnings, [*filter(None, changes)]
+    return [*filter(None, changes)]
 
 
 def _doubts(
@@ -89,6 +94,8 @@ def _doubts(
             f"The longest text of {path} has {longest:,} words. To train on it may "
             "take more memory than there is; split it into several."
         )
+    if n_empty := train.n_words.count(0):
+        yield f"{counted(n_empty, 'text')} of {path} are empty, and teach nothing."
     if train.labels and not dev.labels:
         yield f"{names['dev']} has no labels, so that it scores nothing."
     if rare := sorted(x for x, n in train.labels.items() if n <= _TOO_RARE):
@@ -165,13 +172,10 @@ def _fit_few_steps(
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
-    note = f"{counted(n_texts, 'training text')}: the config trains for {steps} steps "
-    note += f"of {size} texts"
+    note = f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts."
     if not has_dev:
-        note += (
-            ", and holds none out: its scores are of seen texts; add --dev for others"
-        )
-    return f"{note}."
+        note += " None is held out, so that training prints no scores; --dev adds some."
+    return note
 
 
 def _fit_steps(config: Config, n_texts: int) -> str:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from confection import Config
 from spacy.util import load_model_from_config
 
-from ..errors import SpanftError, visible
+from ..errors import SpanftError, listed, shown, visible
 from ..training.gold import DataSummary
 from ..util import SEGMENTER, require
 from ..util.columns import guess_of
+from ..util.pipelines import blank
 from .adding import CLASSIFIERS, add_spans
 from .encoders import default_encoder, put_encoder
 from .fitting import fit_to_data
@@ -51,6 +52,9 @@ def config_for_data(
     dev (Optional[str]): The dev data; None holds out a part of the training data.
     **settings: The other settings of `task_config`.
     """
+    blank(lang)  # before data are read for minutes
+    if task not in (None, *TASKS):
+        raise SpanftError(f"The task is {shown(task)}, not one of {listed(TASKS)}.")
     columns, typed = columns or {}, columns or {}
     if train is None:
         if dev is not None:
@@ -128,18 +132,8 @@ def lacks_dictionary(
     return is_of_texts and lang != "en" and dictionary is None and segmentation is None
 
 
-def make_config(task: str, *, name: str = "config.cfg", **settings: Any) -> str:
-    """Make the config of a task, with spaCy's defaults and a comment on training it.
-
-    task (str): The name of a pipeline of `spanft init`: "textcat".
-    name (str): The name of the file that it will have.
-    **settings: The other settings of `task_config`.
-    """
-    return config_text(task_config(task, **settings), task, name)
-
-
-def config_text(config: Config, task: str, name: str) -> str:
-    """Write a config that `task_config` made, as `make_config` does."""
+def config_text(config: Config, task: str, name: str = "config.cfg") -> str:
+    """Write a config with spaCy's defaults, and a comment on training it."""
     notes = [TASKS[task].note, "For a GPU, add --gpu-id 0 to the command."]
     if config["corpora"]["train"]["@readers"] == HELD_OUT:
         notes.insert(1, "A fifth of the training data is held out as dev data.")

@@ -175,8 +175,8 @@ def change(config: Config, path: str, value: Any, who: str) -> None:
             hint = meant(section, block)
             raise SpanftError(f"{who} sets {path!r}, but there is no section.{hint}")
         block = block[section]
-    known = {*block, *_KNOWN.get(".".join(sections), [key])}
-    if not sections or key not in known:
+    known = {*block, *_KNOWN.get(".".join(sections), [key] if sections else [])}
+    if key not in known or not sections:
         hint = f"{meant(key, known)} Known: {', '.join(sorted(known))}."
         raise SpanftError(f"{who} sets {path!r}, which is not a known setting.{hint}")
     block[key] = deepcopy(value)

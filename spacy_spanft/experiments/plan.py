@@ -11,18 +11,25 @@ from contextlib import suppress
 from itertools import product
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import srsly
 from catalogue import RegistryError
 from confection import Config, ConfigValidationError
 from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.util import load_model_from_config, registry, walk_dict
 
 from ..configs.encoders import check_encoder
-from ..configs.fitting import fitting_epochs
-from ..configs.sources import COLUMNS, guess_columns, guess_task, tokenizer_of
+from ..configs.fitting import fit_training, fitting_epochs
+from ..configs.sources import (
+    COLUMNS,
+    guess_columns,
+    guess_task,
+    summarize,
+    tokenizer_of,
+)
 from ..configs.templates import LISTENERS, TASKS, change, interpolated
 from ..errors import SpanftError, check_setting, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary, default_dictionary
@@ -45,6 +52,9 @@ _RUNNER = "the experiment"
 _N_EVALUATIONS = 10
 # Settings whose values may be folders.
 _FOLDERS = {"path", "name", "transformer", "dictionary", "vectors", "source"}
+
+
+Examples: TypeAlias = dict[str, list[Example]]  # of "train" and "dev"
 
 
 class Run(NamedTuple):
@@ -92,7 +102,7 @@ def plan_runs(
     pipeline (Optional[str]): The pipeline, as for `spanft init --pipeline`; None reads
         it in task.json, or detects it from the data.
     nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
-    epochs (Optional[int]): The number of epochs; None is 3, and more for few texts.
+    epochs (Optional[int]): The number of epochs; None trains as `spanft init` says.
     overrides (Optional[Mapping[str, Any]]): Settings for all configs:
         {"training.dropout": 0.2}.
     """
@@ -103,12 +113,14 @@ def plan_runs(
         tasks = [_with_columns(task, pipeline or task.pipeline) for task in tasks]
     check_folder_names([task.name for task in tasks], "a folder of data")
     configs: list[tuple[Data, ArmConfig, Config]] = []
-    for task in tasks:
+    for i, task in enumerate(tasks):
         name = _pipeline(pipeline, task) if needs_pipeline else ""
+        tasks[i] = task = task._replace(pipeline=name)
         folder = task.folder.as_posix()
         configs += [(task, arm, config_of(arm, name, folder)) for arm in arms]
     _override([config for *_, config in configs], overrides)
-    docs_by_reader: dict[str, list[Doc]] = {}  # most arms read their data alike
+    # Most arms read their data alike.
+    data_by_reader: dict[str, Examples] = {}
     if nltk_data and has_phrase_data():  # checking an arm adds the folder to NLTK's own
         nltk_data = None
     notes = {arm.name: arm.note for arm in arms}
@@ -116,10 +128,14 @@ def plan_runs(
         given = {**arm.set, **overrides}
         _set_data(config, task, given)
         reader = repr(interpolated(config)["corpora"])
-        if reader not in docs_by_reader:
-            docs_by_reader[reader] = _read_docs(config, task)
-        docs = docs_by_reader[reader]
-        _set_steps(config, given, len(docs), epochs)
+        if reader not in data_by_reader:
+            data_by_reader[reader] = _read(config, task)
+        examples = data_by_reader[reader]
+        if not arm.has_file:
+            _fit(config, task, given, examples)
+        if arm.has_file or epochs is not None or "training.max_steps" in given:
+            _set_steps(config, given, len(examples["train"]), epochs)
+        docs = [example.reference for example in examples["train"]]
         notes[arm.name] = _fill_in(config, docs, nltk_data) or notes[arm.name]
         _check(config, arm.name)
     runs, digests = [], dict[Path, str]()
@@ -186,14 +202,22 @@ def _set_data(config: Config, data: Data, given: Mapping[str, Any]) -> None:
         change(config, f"corpora.{split}", reader, _RUNNER)
 
 
-def _read_docs(config: Config, data: Data) -> list[Doc]:
-    """Read the training data, and check the dev data by reading it."""
+def _read(config: Config, data: Data) -> Examples:
+    """Read the training and the dev data."""
     config = interpolated(config)
-    nlp, (train, dev) = tokenizer_of(config), data.files.values()
-    for _ in read_examples(nlp, str(dev), config):
-        pass
-    examples = read_examples(nlp, str(train), config, "train")
-    return [example.reference for example in examples]
+    nlp, files = tokenizer_of(config), data.files.items()
+    return {x: [*read_examples(nlp, str(path), config, x)] for x, path in files}
+
+
+def _fit(config: Config, task: Data, given: Mapping[str, Any], read: Examples) -> None:
+    """Set what `spanft init` sets for data, unless given."""
+    name = task.pipeline or ""
+    files = task.files.items()
+    data = {x: summarize(read[x], name, str(path)) for x, path in files}
+    fit_training(config, name, data, has_dev=True)
+    for path in given:
+        if not path.startswith("paths."):
+            change(config, path, given[path], _RUNNER)
 
 
 def _set_steps(

@@ -72,8 +72,8 @@ def find_data(folder: str | Path) -> Data:
     for split in ("train", "dev"):
         if split not in files:
             raise SpanftError(
-                f"There is no {split}.spacy, {split}.tsv, {split}.csv or {split}.jsonl "
-                f"in the folder {str(folder)!r}. A task needs train and dev data."
+                f"There is no {split}.spacy, {split}.csv or the like in the folder "
+                f"{str(folder)!r}. A task needs train and dev data."
             )
     path = folder / "task.json"
     try:

@@ -135,8 +135,7 @@ def _remarks(reasons: Reasons) -> list[str]:
         return []
     exact = reasons.total - reasons.bias - sum(sums.values())
     return [
-        f"{signed(exact)} of it is exact. The rest ({', '.join(rest)}) is divided by "
-        "what deleting each part costs."
+        f"Exact: {signed(exact)}. Estimated by deleting each part: {', '.join(rest)}."
     ]
 
 

@@ -213,8 +213,7 @@ class SpanSegmenter(Pipe):
         if getattr(self.segmenter, "has_default", False):
             warnings.warn(
                 f"{self.name!r} cuts a pipeline of language {shown(self._lang)} "
-                "with the default dictionary, which is English. Give it one of "
-                f"its own: [initialize.components.{self.name}] dictionary = PATH",
+                "with the default dictionary, which is English. Give it its own.",
                 stacklevel=2,
             )
         self._warned = True

@@ -18,7 +18,6 @@ from ..errors import SpanftError, check_number
 from ..ml.encoder.hf_encoder import is_trained
 from ..ml.encoder.sharing import EncoderListener, SharedEncoder, no_gradient
 from ..ml.layers.encoder_rows import DocRows, rows_to_tokens
-from ..ml.layers.scoring import check_weight
 from ..ml.layers.sequences import TorchOps
 
 # Vectors of more tokens are not computed ahead.
@@ -110,8 +109,8 @@ class SpanftEncoder(TrainablePipe):
     def find_listeners(self, component: Any) -> None:
         """Add the listeners of another component to this one.
 
-        spaCy calls it when a pipeline is loaded, whose weights have to be numbers: of
-        spaCy's own heads as well. On the CPU, these get the matrix products of PyTorch.
+        spaCy calls it when a pipeline is loaded. On the CPU, the layers of other
+        components get the matrix products of PyTorch.
         """
         model = getattr(component, "model", None)
         for node in model.walk() if isinstance(model, Model) else ():
@@ -120,8 +119,6 @@ class SpanftEncoder(TrainablePipe):
             names = ("*", self.name)
             if isinstance(node, EncoderListener) and node.upstream_name in names:
                 self.add_listener(node, component.name)
-            for name in node.param_names:
-                check_weight(node, name, node.maybe_get_param(name), component.name)
 
     def rows_of(self, docs: Sequence[Doc]) -> DocRows:
         """Return the vectors of Docs, which need not have been in the pipeline."""

@@ -49,7 +49,6 @@ def make_model(name: str, config: Any, sbo: bool, from_scratch: bool) -> Any:
     with loading(name):
         how = {"torch_dtype": "float32", "output_loading_info": True}
         model, info = safety.load_model(model_class, name, config=config, **how)
-    safety.check_finite(model)
     if any(key.startswith("boundary.") for key in info["missing_keys"]):
         model.boundary.initialize()  # some models draw no weights of unknown layers
     return model

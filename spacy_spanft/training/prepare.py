@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -58,14 +58,18 @@ def _prepare(probe: bool, nlp: Language) -> None:
     set_max_steps(nlp.config, last)
     if probe and train:
         start_from_probes(nlp, train)
-    weights = training.get("score_weights") or {}
-    is_early = 0 < last < nlp.config["training"]["eval_frequency"]
-    if weights and not any(weights.values()) and not is_early:
+    if _is_unscored(training):
         print(
             "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, and "
             "model-best is the last state.",
             file=sys.stderr,
         )
+
+
+def _is_unscored(training: Mapping[str, Any]) -> bool:
+    """Whether no score chooses the best state, so that spaCy keeps the last one."""
+    weights = training.get("score_weights") or {}
+    return bool(weights) and not any(weights.values())
 
 
 def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
@@ -92,6 +96,9 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
     if frequency < 1:
         frequency, last = evaluation_steps(last, per_epoch)
         nlp.config["training"] |= {"eval_frequency": frequency, "max_steps": last}
+    elif _is_unscored(settings) and last % frequency:
+        # The last state is saved only if it is evaluated.
+        nlp.config["training"]["eval_frequency"] = last
     elif 0 < last < frequency:
         warn(
             f"[training] eval_frequency is {frequency:,}, but the last step is {last:,}"

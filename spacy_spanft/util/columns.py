@@ -126,6 +126,8 @@ def _text(sample: Sample, taken: Mapping[str, str], source: str, option: str) ->
         raise _ask("text", texts or list(sample), source, option)
     if len(texts[0].split()) > _LONGEST_NAME:
         raise _no_header(source, texts[0], "has the length of a text")
+    if labels := [x for x in names if x in sample[x] and _repeats(sample[x])]:
+        raise _no_header(source, labels[0], "is a label of other rows, too")
     return texts[0]
 
 

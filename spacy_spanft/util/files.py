@@ -96,14 +96,10 @@ def _check_writable(path: str | Path, folder: Path) -> None:
     """Raise if nothing can be written to a folder, which need not exist yet."""
     # Not Path.exists, which may raise for what is in a folder that nobody may enter.
     above = next(f for f in (folder, *folder.parents) if os.path.exists(f))
-    reason = None
-    if not above.is_dir():
-        reason = f"{shown(str(above))} is a file."
-    elif not os.access(above, os.W_OK | os.X_OK):
-        reason = f"you are not allowed to write to the folder {shown(str(above))}."
-    if reason is not None:
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise SpanftError(
-            f"{shown(str(path))} cannot be written: {reason} Name another output."
+            f"{shown(str(path))} cannot be written: {shown(str(above))} is no folder "
+            "that you may write to. Name another output."
         )
 
 

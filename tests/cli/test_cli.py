@@ -126,7 +126,7 @@ def test_outputs_are_checked_before_the_work(corpus, tmp_path):
         ["experiment", "no.yml", "-d", "none", "--metrics", "m", "--output", output],
         ["pretrain", "--model", "none", "--text", corpus, "--output", output],
     ):
-        assert "a.txt' is a file" in run(*args, ok=False).stderr, args
+        assert "a.txt' is no folder" in run(*args, ok=False).stderr, args
 
 
 def test_what_is_neither_a_table_nor_text(tmp_path):

@@ -50,7 +50,7 @@ def test_rows_train_what_the_commands_train(bert, tmp_path, monkeypatch):
 
 def test_other_forms_of_data(bert, tmp_path):
     rows = [{"body": text, "kind": np.int64(label == "A")} for text, label in ROWS]
-    how = {"columns": {"text": "body", "label": "kind"}, "spans": False}
+    how = {"columns": {"text": "body"}, "label": "kind", "spans": False}
     nlp = train(
         iter(rows),
         dev=[{"body": "good", "kind": 1}, {"body": "bad", "kind": 0}],
@@ -66,6 +66,7 @@ def test_other_forms_of_data(bert, tmp_path):
     ("data", "overrides", "message"),
     [
         (ROWS, {"training.max_epoch": 1}, "overrides sets .* Is 'max_epochs' meant?"),
+        (ROWS, {"max_steps": 1}, "'max_steps', .* Known: components, .* training"),
         ("none.csv", {}, "There is no file 'none.csv'"),
     ],
 )

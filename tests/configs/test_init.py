@@ -15,7 +15,7 @@ from spacy.util import load_config, load_model_from_config
 from transformers import AutoModel
 
 from spacy_spanft.cli.init import Pipeline, Regime
-from spacy_spanft.configs import TASKS, config_for_data, make_config, task_config
+from spacy_spanft.configs import TASKS, config_for_data, config_text, task_config
 from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.configs.encoders import describe_encoder
 from spacy_spanft.configs.fitting import fitting_epochs
@@ -91,7 +91,7 @@ SPANS = {"segmentation": "spans"}
 )
 def test_each_makes_a_pipeline(task, options, inputs):
     """Nothing is left open, and every setting is known."""
-    config = read(make_config(task, **options))
+    config = read(config_text(task_config(task, **options), task))
     nlp = load_model_from_config(config, auto_fill=True)
     assert flat(config).items() <= flat(nlp.config).items()
     component = TASKS[task].component
@@ -125,7 +125,7 @@ def test_a_language_and_a_dictionary():
     assert segmenter["dictionary"] == "mine.tsv.gz"
     with pytest.raises(SpanftError, match="is English, and the language is 'de'"):
         task_config("textcat", lang="de", segmentation="spans")
-    text = make_config("textcat", name="a\n[nlp]\nb.cfg")
+    text = config_text(task_config("textcat"), "textcat", "a\n[nlp]\nb.cfg")
     assert "[nlp]\nb" not in text
     assert read(text)["nlp"]["lang"] == "en"
 
@@ -205,7 +205,7 @@ def test_few_texts_are_all_trained_on():
         write("t.jsonl", rows[-n_rows:])
         made = config_for_data("t.jsonl")
         is_few = n_rows == n_dev
-        assert ("holds none out" in made.changes[0]) == is_few
+        assert ("None is held out" in made.changes[0]) == is_few
         assert ("t.jsonl (held-out part): 100 texts" in made.notes[-1]) != is_few
         rare = "'postive'. Is 'postive' for 'positive' a misspelling?"
         assert rare in made.warnings[0]

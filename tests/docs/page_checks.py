@@ -13,7 +13,7 @@ from spacy.cli.init_config import init_config
 from spacy.util import load_config
 from thinc.api import Config
 
-from spacy_spanft.configs import make_config
+from spacy_spanft.configs import config_text, task_config
 
 from ..commands import run
 from .pages import ROOT, snippets
@@ -98,7 +98,8 @@ def makes_pipeline(snippet):
 
 
 def is_part(snippet):
-    text = make_config(snippet.value.removesuffix("_spanft"))
+    task = snippet.value.removesuffix("_spanft")
+    text = config_text(task_config(task), task)
     whole = Config().from_str(text, interpolate=False)
     part = Config().from_str(complete(snippet.code), interpolate=False)
     assert whole.merge(part) == whole

@@ -10,6 +10,7 @@ from spacy.tokens import DocBin
 from spacy.util import load_config
 
 from spacy_spanft import NgramDictionary
+from spacy_spanft.configs.making import config_for_data
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments import ArmConfig, read_arms
 from spacy_spanft.experiments.arms import config_of
@@ -21,6 +22,7 @@ from spacy_spanft.experiments.plan import (
 from spacy_spanft.segmenters.random import piece_lengths
 
 from ..commands import run as spacy_command
+from ..tiny import save_encoder
 from .matrix_place import BASE, NLP, SPANS, plan, save_docs
 
 ONE_ARM = f"{{a: {{{BASE}}}}}"
@@ -101,6 +103,28 @@ def test_given_settings_are_kept(place, given, expected):
         (run,) = plan("data/one", seeds=[0], **how)
         training = run.config["training"]
         assert (training["max_steps"], training["eval_frequency"]) == expected
+
+
+def test_without_epochs_it_trains_as_init_says(place):
+    encoder = save_encoder(Path("encoder"))
+    given = {"paths.transformer": str(encoder), "training.optimizer.L2": 0.5}
+    arms = "{a: {}, b: {set: {training.max_steps: 20}}}"
+    how = {"arms": arms, "overrides": given, "pipeline": "textcat", "epochs": None}
+    runs = plan("data/one", seeds=[0], **how)
+    files = ("data/one/train.spacy", "data/one/dev.spacy")
+    config = config_for_data(*files, transformer=str(encoder)).config
+    for run, steps, frequency in zip(runs, (48, 20), (16, 2), strict=True):
+        training = run.config["training"]
+        assert run.config["initialize"]["after_init"] == {
+            **config["initialize"]["after_init"],
+            "probe": True,
+        }
+        learn_rate = config["training"]["optimizer"]["learn_rate"]
+        assert training["optimizer"]["learn_rate"] == learn_rate
+        assert training["optimizer"]["L2"] == 0.5
+        limits = training["max_steps"], training["eval_frequency"]
+        assert limits == (steps, frequency)
+    assert runs[0].config["training"]["max_steps"] == config["training"]["max_steps"]
 
 
 def test_settings_of_the_task_and_the_command_line(place):

@@ -343,7 +343,7 @@ def saved(classifier, tmp_path_factory):
 
 def numbers(text):
     title, *lines = text.strip().split("\n")
-    return title, [float(line[:9]) for line in lines if " is exact" not in line]
+    return title, [float(line[:9]) for line in lines if "Exact: " not in line]
 
 
 def test_the_command_lists_what_adds_up_or_writes_json_and_a_page(saved, tmp_path):

@@ -1,4 +1,4 @@
-"""Encoders of others: none of their code runs, nothing is asked, no weight is NaN."""
+"""Encoders of others: none of their code runs, and nothing is asked."""
 
 import json
 import pickle
@@ -275,19 +275,6 @@ def test_no_file_of_this_machine_is_saved_with_a_tokenizer(evil, tmp_path):
     assert b"secret" not in loading.encoder_to_bytes(encoder)
     with pytest.raises(SpanftError, match="tokenizer_config has vocab_file"):
         huggingface_encoder(str(evil), tokenizer_config=files)
-
-
-def test_a_weight_that_is_not_finite_is_named(evil):
-    encoder = loaded(evil)
-    name = "encoder.layer.1.output.dense.bias"
-    with torch.no_grad():
-        encoder.module.get_parameter(name)[3] = -float("inf")
-    message = f"weight {name} of the encoder is"
-    with pytest.raises(SpanftError, match=message):
-        restored(loading.encoder_to_bytes(encoder))
-    encoder.module.save_pretrained(evil)
-    with pytest.raises(SpanftError, match=message):
-        loaded(evil)
 
 
 def test_no_code_that_generates_comes_with_a_folder(bert, tmp_path, marker):

@@ -82,6 +82,13 @@ def test_latin_1_is_named_in_each_command(model):
     assert "café 3" in NgramDictionary.from_disk("x.tsv.gz")
 
 
+def test_a_table_without_a_header_is_refused_though_only_texts_are_read():
+    rows = [{"A film": f"Film {i}", "good": ["good", "bad"][i % 2]} for i in range(4)]
+    write("t.jsonl", rows)
+    with pytest.raises(SpanftError, match="no header, but a row: 'good'"):
+        find_columns("t.jsonl")
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [

@@ -15,7 +15,6 @@ from ..pairs import check_separator
 from .safety import (
     SAFE,
     WHERE,
-    check_finite,
     check_settings,
     load_model,
     load_tokenizer,
@@ -127,7 +126,7 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
             "missing. Save it there with save_pretrained, or name another encoder with "
             "--paths.transformer."
         )
-    return _checked(_encoder_of(module), tokenizer, config)
+    return Encoder(_encoder_of(module), tokenizer, config)
 
 
 def encoder_to_bytes(encoder: Encoder) -> bytes:
@@ -179,7 +178,7 @@ def encoder_from_bytes(data: bytes, settings: EncoderSettings) -> Encoder:
             "transformer_config in the config that loads them change its shape? "
             f"{reason[:500]}"
         ) from error
-    return _checked(module, tokenizer, config)
+    return Encoder(module, tokenizer, config)
 
 
 def _read_config(folder: str, given: Mapping[str, Any]) -> Any:
@@ -239,14 +238,3 @@ def _encoder_of(module: Any) -> Any:
     encoder = module.get_encoder() if module.config.is_encoder_decoder else module
     # Half precision tells no such small steps apart as those of fine-tuning.
     return encoder.float()
-
-
-def _checked(module: Any, tokenizer: Any, config: Any) -> Encoder:
-    if not tokenizer.is_fast:
-        raise SpanftError(
-            f"{type(tokenizer).__name__} is not a fast tokenizer, so it does not say "
-            "which characters its wordpieces are made of. Set use_fast = true in the "
-            "transformer's tokenizer_config; some encoders have no fast tokenizer."
-        )
-    check_finite(module)
-    return Encoder(module, tokenizer, config)

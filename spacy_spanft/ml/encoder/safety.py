@@ -121,19 +121,6 @@ def load_model(model_class: Any, name: str, **settings: Any) -> Any:
     return model_class.from_pretrained(name, **SAFE, **settings)
 
 
-def check_finite(module: Any) -> None:
-    """Raise for a weight that is not a number, or infinite.
-
-    module (Module): The encoder, whose vectors would be NaN as well.
-    """
-    for name, weight in module.named_parameters():
-        if weight.numel() and not all(x.isfinite() for x in weight.detach().aminmax()):
-            raise SpanftError(
-                f"The weight {name} of the encoder is NaN or infinite: its training "
-                "diverged, or its file is damaged. Use another checkpoint."
-            )
-
-
 def _decides_code(key: Any, value: Any) -> bool:
     name = str(key).lstrip("_")
     # A path of this machine, whose content would be saved with the tokenizer.

@@ -9,7 +9,7 @@ from thinc.api import Linear, Model, Softmax, chain, resizable
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
-from ...errors import SpanftError, check_number
+from ...errors import check_number
 
 Layer = Model[Floats2d, Floats2d]
 # The bias of a class added after training. spaCy's models have -5000 here, from which
@@ -104,12 +104,3 @@ def forward_logistic(
     """Apply the logistic function, whose slope the gradient of `spancat` includes."""
     ops: Any = model.ops
     return ops.sigmoid(X), lambda dY: dY
-
-
-def check_weight(layer: Model[Any, Any], name: str, value: Any, component: str) -> None:
-    """Raise for a weight of a component that is not a number, or infinite."""
-    if value is not None and not np.isfinite(layer.ops.to_numpy(value)).all():
-        raise SpanftError(
-            f"The weights {name} of {layer.name!r} of {component!r} are NaN or "
-            "infinite: its training diverged, or the file is damaged. Load another one."
-        )

@@ -230,7 +230,7 @@ def _number(row: Row, column: str) -> float:
     if not math.isfinite(number):
         raise SpanftError(
             f"{row.place} has {shown(value)} in column {shown(column)}, which is not a "
-            "finite number, such as 3.5. For labels, set label = and not score =."
+            "finite number, such as 3.5. For labels, name the column as label."
         )
     return number
 
