@@ -12,12 +12,12 @@ from spacy.util import load_model_from_config
 from ..errors import SpanftError, listed, shown, visible
 from ..training.gold import DataSummary
 from ..util import SEGMENTER, require
-from ..util.columns import guess_of
+from ..util.columns import SETTINGS, guess_of
 from ..util.pipelines import blank
 from .adding import CLASSIFIERS, add_spans
 from .encoders import default_encoder, put_encoder
 from .fitting import fit_to_data
-from .sources import HELD_OUT, guess_columns, guess_task, set_sources
+from .sources import HELD_OUT, data_format, guess_columns, guess_task, set_sources
 from .templates import REGIMES, TASKS, base
 
 
@@ -69,6 +69,9 @@ def config_for_data(
         detected += [f"Detected from the data: --pipeline {task}"]
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
+    if dev is not None and data_format(dev) == "table":
+        others = {x: name for x, name in columns.items() if x not in SETTINGS}
+        config["corpora"]["dev"] |= guess_columns(dev, others, task, columns)
     data, notes, warnings, changes = fit_to_data(config, task, train, dev)
     return Made(config, task, data, [*detected, *notes], warnings, changes)
 

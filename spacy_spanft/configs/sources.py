@@ -167,15 +167,18 @@ def table_columns(config: Mapping[str, Any], part: str = "dev") -> dict[str, str
 
 
 def guess_columns(
-    path: str, columns: Mapping[str, str], task: str | None = None
+    path: str,
+    columns: Mapping[str, str],
+    task: str | None = None,
+    usual: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the named columns and settings of data, and of a table other columns."""
+    """Return the named columns and settings of data, and of a table the usual ones."""
     if data_format(path) != "table" or (task and task not in COLUMNS):
         return dict(columns)
     settings = {key: columns[key] for key in _SETTINGS if key in columns}
     typed = {key: name for key, name in columns.items() if key not in settings}
     needed = COLUMNS[task] if task else ("either",)
-    usual = {"text_pair": ""} if "text_pair" in needed else {}
+    usual = {**({"text_pair": ""} if "text_pair" in needed else {}), **(usual or {})}
     answer: Any = needed[-1]
     how: Any = {x: settings[x] for x in ("encoding", "errors") if x in settings}
     known = find_columns(path, typed, usual, answer, **how)
