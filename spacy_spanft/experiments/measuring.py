@@ -177,8 +177,7 @@ def _note_on(nlp: Language) -> str:
     if not scores:
         return ""
     named = ", ".join(f"{name} {100 * score:.1f}" for name, score in scores)
-    start = "its training started from a linear probe of the encoder, with"
-    return f"{start} {named} in cross-validation over the training texts"
+    return f"starts from a linear probe of the encoder: {named} in cross-validation"
 
 
 def _predict(nlp: Language, docs: list[Doc], gpu_id: int) -> list[Doc]:

@@ -112,12 +112,12 @@ def plan_runs(
     if not any(arm.has_file for arm in arms):
         tasks = [_with_columns(task, pipeline or task.pipeline) for task in tasks]
     check_folder_names([task.name for task in tasks], "a folder of data")
-    configs: list[tuple[Data, ArmConfig, Config]] = []
-    for i, task in enumerate(tasks):
-        name = _pipeline(pipeline, task) if needs_pipeline else ""
-        tasks[i] = task = task._replace(pipeline=name)
-        folder = task.folder.as_posix()
-        configs += [(task, arm, config_of(arm, name, folder)) for arm in arms]
+    if needs_pipeline:
+        tasks = [x._replace(pipeline=_pipeline(pipeline, x)) for x in tasks]
+    configs = [
+        (task, arm, config_of(arm, task.pipeline or "", task.folder.as_posix()))
+        for task, arm in product(tasks, arms)
+    ]
     _override([config for *_, config in configs], overrides)
     # Most arms read their data alike.
     data_by_reader: dict[str, Examples] = {}
@@ -131,9 +131,10 @@ def plan_runs(
         if reader not in data_by_reader:
             data_by_reader[reader] = _read(config, task)
         examples = data_by_reader[reader]
-        if not arm.has_file:
+        is_fitted = epochs is None and not arm.has_file
+        if is_fitted:
             _fit(config, task, given, examples)
-        if arm.has_file or epochs is not None or "training.max_steps" in given:
+        if not is_fitted or "training.max_steps" in given:
             _set_steps(config, given, len(examples["train"]), epochs)
         docs = [example.reference for example in examples["train"]]
         notes[arm.name] = _fill_in(config, docs, nltk_data) or notes[arm.name]
@@ -212,8 +213,7 @@ def _read(config: Config, data: Data) -> Examples:
 def _fit(config: Config, task: Data, given: Mapping[str, Any], read: Examples) -> None:
     """Set what `spanft init` sets for data, unless given."""
     name = task.pipeline or ""
-    files = task.files.items()
-    data = {x: summarize(read[x], name, str(path)) for x, path in files}
+    data = {x: summarize(read[x], name, str(path)) for x, path in task.files.items()}
     fit_training(config, name, data, has_dev=True)
     for path in given:
         if not path.startswith("paths."):

@@ -38,8 +38,10 @@ def remarks(comparison: Comparison) -> list[str]:
         single = "One run per arm cannot tell whether the method is better."
         texts.append(f"{single} Train at least three seeds.")
     texts += [f"Missing {run}: {why}." for run, why in comparison.missing.items()]
-    notes = [(arm.name, comparison.notes.get(arm.name)) for arm in arms]
-    return texts + [f"Note on {name}: {note}" for name, note in notes if note]
+    for note in dict.fromkeys(comparison.notes.values()):
+        names = [arm.name for arm in arms if comparison.notes.get(arm.name) == note]
+        texts += [f"Note on {', '.join(names)}: {note}"] if note and names else []
+    return texts
 
 
 def rows_of(comparison: Comparison) -> list[Row]:
