@@ -36,6 +36,8 @@ _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 # Up to so many texts, classifiers start from a probe; those of pairs, of scores, and of
 # a handful of texts then learn at this rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
+# Up to so many sentences, a faster tagger finds too few entities.
+_FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
 # In words: longer texts may take more memory than there is.
 VERY_LONG = 5000
@@ -69,6 +71,9 @@ def fit_training(
         config["initialize"]["after_init"]["probe"] = True
         if n_texts <= HANDFUL or task not in ("textcat", "textcat_multilabel"):
             config["training"]["optimizer"]["learn_rate"]["initial_rate"] = _LOW_RATE
+    head_rate = config["training"]["optimizer"].get("head_rate")
+    if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
+        head_rate["initial_rate"] = _LOW_HEAD_RATE
     if data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
         steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)
     else:

@@ -25,11 +25,6 @@ def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) 
 
 def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentation:
     """Check the spans of a segmenter, perhaps spaCy's, and return them as tuples."""
-    if not isinstance(segmentation, Sequence):
-        raise SpanftError(
-            f"{segmenter} gave {shown(segmentation)} for the Doc that begins "
-            f"{doc.text[:40]!r}. It must give a list of spans for each Doc."
-        )
     n_tokens = len(doc)
     segments: list[Segment] = []
     after = 0

@@ -238,6 +238,10 @@ def test_few_sentences_are_all_trained_on_in_small_steps():
         training = made.config["training"]
         assert training["batcher"]["size"] == 8
         assert training["eval_frequency"] == frequency
+        assert training["optimizer"]["head_rate"]["initial_rate"] == 3e-4
+    write("t.jsonl", rows * 3)
+    optimizer = config_for_data("t.jsonl").config["training"]["optimizer"]
+    assert optimizer["head_rate"]["initial_rate"] == 1e-3
 
 
 @pytest.mark.parametrize(
