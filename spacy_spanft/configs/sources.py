@@ -178,11 +178,11 @@ def guess_columns(
     settings = {key: columns[key] for key in _SETTINGS if key in columns}
     typed = {key: name for key, name in columns.items() if key not in settings}
     needed = COLUMNS[task] if task else ("either",)
-    usual = {**({"text_pair": ""} if "text_pair" in needed else {}), **(usual or {})}
+    others = {**({"text_pair": ""} if "text_pair" in needed else {}), **(usual or {})}
     answer: Any = needed[-1]
     how: Any = {x: settings[x] for x in ("encoding", "errors") if x in settings}
-    known = find_columns(path, typed, usual, answer, **how)
-    if "label" in known:
+    known = find_columns(path, typed, others, answer, **how)
+    if "label" in known and usual is None:
         first = islice(read_table(path, **how, broken="keep"), _N_DOCS)
         labels = Counter(str(row.cells.get(known["label"])) for row in first)
         _check_repeats(labels, labels.total(), path)

@@ -54,7 +54,7 @@ _N_EVALUATIONS = 10
 _FOLDERS = {"path", "name", "transformer", "dictionary", "vectors", "source"}
 
 
-Examples: TypeAlias = dict[str, list[Example]]  # of "train" and "dev"
+Docs: TypeAlias = dict[str, list[Doc]]  # of "train" and "dev"
 
 
 class Run(NamedTuple):
@@ -119,8 +119,7 @@ def plan_runs(
         for task, arm in product(tasks, arms)
     ]
     _override([config for *_, config in configs], overrides)
-    # Most arms read their data alike.
-    data_by_reader: dict[str, Examples] = {}
+    docs_by_reader: dict[str, Docs] = {}  # most arms read their data alike
     if nltk_data and has_phrase_data():  # checking an arm adds the folder to NLTK's own
         nltk_data = None
     notes = {arm.name: arm.note for arm in arms}
@@ -128,16 +127,15 @@ def plan_runs(
         given = {**arm.set, **overrides}
         _set_data(config, task, given)
         reader = repr(interpolated(config)["corpora"])
-        if reader not in data_by_reader:
-            data_by_reader[reader] = _read(config, task)
-        examples = data_by_reader[reader]
+        if reader not in docs_by_reader:
+            docs_by_reader[reader] = _read(config, task)
+        docs = docs_by_reader[reader]
         is_fitted = epochs is None and not arm.has_file
         if is_fitted:
-            _fit(config, task, given, examples)
+            _fit(config, task, given, docs)
         if not is_fitted or "training.max_steps" in given:
-            _set_steps(config, given, len(examples["train"]), epochs)
-        docs = [example.reference for example in examples["train"]]
-        notes[arm.name] = _fill_in(config, docs, nltk_data) or notes[arm.name]
+            _set_steps(config, given, len(docs["train"]), epochs)
+        notes[arm.name] = _fill_in(config, docs["train"], nltk_data) or notes[arm.name]
         _check(config, arm.name)
     runs, digests = [], dict[Path, str]()
     for of_task, seed in product(tasks, seeds):
@@ -203,17 +201,19 @@ def _set_data(config: Config, data: Data, given: Mapping[str, Any]) -> None:
         change(config, f"corpora.{split}", reader, _RUNNER)
 
 
-def _read(config: Config, data: Data) -> Examples:
+def _read(config: Config, data: Data) -> Docs:
     """Read the training and the dev data."""
     config = interpolated(config)
     nlp, files = tokenizer_of(config), data.files.items()
-    return {x: [*read_examples(nlp, str(path), config, x)] for x, path in files}
+    read = {x: read_examples(nlp, str(path), config, x) for x, path in files}
+    return {x: [eg.reference for eg in examples] for x, examples in read.items()}
 
 
-def _fit(config: Config, task: Data, given: Mapping[str, Any], read: Examples) -> None:
+def _fit(config: Config, task: Data, given: Mapping[str, Any], docs: Docs) -> None:
     """Set what `spanft init` sets for data, unless given."""
     name = task.pipeline or ""
-    data = {x: summarize(read[x], name, str(path)) for x, path in task.files.items()}
+    examples = {x: (Example(doc, doc) for doc in y) for x, y in docs.items()}
+    data = {x: summarize(y, name, str(task.files[x])) for x, y in examples.items()}
     fit_training(config, name, data, has_dev=True)
     for path in given:
         if not path.startswith("paths."):

@@ -200,11 +200,11 @@ def test_incomplete_rows_of_other_data():
 def test_dev_data_may_have_other_columns():
     rows = [{"text": f"film {i}", "label": "ab"[i % 2]} for i in range(8)]
     write("t.jsonl", rows)
-    write("d.jsonl", [{"body": f"a {x['text']}", "label": x["label"]} for x in rows])
+    write("d.jsonl", [{"body": f"a {x['text']}", "label": x["text"]} for x in rows])
     made = config_for_data("t.jsonl", "d.jsonl")
     names = [made.config["corpora"][x]["text"] for x in ("train", "dev")]
     assert names == ["text", "body"]
-    assert made.data["dev"].labels == {"a": 4, "b": 4}
+    assert len(made.data["dev"].labels) == 8
 
 
 def test_few_texts_are_all_trained_on():
