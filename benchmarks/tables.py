@@ -106,10 +106,14 @@ def compared(name: str, ours: Scored, rivals: Mapping[str, Scored]) -> Iterator[
             for of_tasks, gain in zip(gains.values(), added, strict=True):
                 of_tasks += [gain] if gain else []
             costs = (
-                [run["train_cpu"] for run in _of(runs, task=task, size=size, peer=peer)]
+                [
+                    run["train_cpu"]
+                    for run in _of(runs, task=task, size=size, peer=peer)
+                    if "train_cpu" in run  # not on a GPU
+                ]
                 for peer in dict.fromkeys(peer for peer, _ in (ours, *rivals.values()))
             )
-            seconds = ", ".join(f"{mean(cost):.0f}" for cost in costs if cost)
+            seconds = ", ".join(f"{mean(cost):.0f}" if cost else "-" for cost in costs)
             yield many, task, spread(own), *map(difference, added), seconds
         means = (difference(mean_over(of_tasks)) for of_tasks in gains.values())
         yield many, "mean", "-", *means, "-"

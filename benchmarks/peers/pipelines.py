@@ -40,6 +40,11 @@ def by_spacy(
         config = init_config(pipeline=[component], optimize=optimize, gpu=over)
         if over:
             put_encoder(config, encoder)
+        elif component == "textcat":
+            # The vectors that spaCy recommends are on no package index.
+            config["paths"]["vectors"] = None
+            embed = config["components"]["tok2vec"]["model"]["embed"]
+            embed["include_static_vectors"] = False
         held_out = {
             "@readers": "spacy-spanft.HeldOutCorpus.v1",
             "share": 0.2,
