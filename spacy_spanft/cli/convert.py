@@ -40,10 +40,7 @@ def convert_cli(
     limit: Annotated[int, Option(min=0, help="Read only so many Docs; 0 reads all")] = 0,  # noqa: E501
     lang: opt.Lang = "en",
 ) -> None:  # fmt: skip
-    """Convert a table or CoNLL's columns to .spacy.
-
-    JSONL with character offsets is read, too.
-    """
+    """Convert a table, CoNLL's columns, or JSONL with offsets to .spacy."""
     from ..configs.sources import check_labels
     from ..training.readers.classification import table_corpus
     from ..training.readers.entities import CONLL_ENDING, conll_corpus, has_offsets
@@ -62,6 +59,8 @@ def convert_cli(
     if is_conll or not (format or typed or not has_offsets(input_path)):
         how |= {"gold_tokens": gold_tokens, "spans_key": spans_key}
         corpus = conll_corpus(input_path, **how)
+    elif not gold_tokens:
+        raise SpanftError("--no-gold-tokens is for CoNLL's columns and offsets.")
     else:
         table: Any = {"format": format, "errors": errors, "encoding": encoding}
         table["header"] = header.split(",") if header else None

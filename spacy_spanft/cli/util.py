@@ -149,8 +149,11 @@ def report_texts(paths: Sequence[str | Path], column: str | None, **how: Any) ->
     from ..util.columns import find_columns
     from ..util.tables import format_of
 
-    for path in {format_of(path): path for path in paths if format_of(path)}.values():
-        typed = given(text=column)
+    tables = {format_of(path): path for path in paths if format_of(path)}
+    if column is not None and paths and not tables:
+        raise SpanftError(f"--column is {column!r}, but {paths[0]} is no table.")
+    typed = given(text=column)
+    for path in tables.values():
         report_guess(find_columns(path, typed, option="column", **how), typed)
 
 

@@ -27,8 +27,7 @@ _SHARE_LONG = 0.05
 _EPOCHS = 3
 _MOST_EPOCHS = 20
 _FEWEST_STEPS = 200
-# With so few texts, all are trained on, in small steps: those that would be held out
-# teach more than they tell.
+# So few texts are all trained on: those held out would teach more than they tell.
 _FEW = 500
 _OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of each
 # A handful of texts is learned sooner. Multiples of 3, for three evaluations.

@@ -157,8 +157,7 @@ def _fits(tags: Ints, sizes: Ints) -> Bools:
     is_open = (kind == BEGIN) | (kind == INSIDE)
     goes_on = (kind == INSIDE) | (kind == LAST)
     before = np.roll(np.where(is_open, label, -1), 1)
-    # `forbid` left nothing open at the end of a Doc, and nothing going on at one's
-    # start.
+    # `forbid` left nothing open at the end of a Doc, nor going on at its start.
     return before == np.where(goes_on, label, -1)
 
 

@@ -168,8 +168,7 @@ def init(
         model.set_dim("nO", Y.shape[1])
     scores.initialize(X=features, Y=Y)
     if n_matches:
-        # Which label similar texts have is learned in a few steps; a random guess
-        # would have to be unlearned.
+        # A random guess would have to be unlearned.
         output = model.get_ref("output_layer")
         W: Any = output.get_param("W")
         W[:, -n_matches * width :] = 0.0

@@ -18,8 +18,7 @@ def write_spans(doc: Doc, segmentation: Segmentation, *, key: str, writer: str) 
     """Set doc.spans[key] in the name of a component, to spans that were checked."""
     # Half the time of doc[start:end], and it takes the label if there is one.
     spans = [Span(doc, *segment) for segment in segmentation]
-    # The name tells a second run over a Doc, as in training, from a clash with another
-    # component.
+    # The name tells a second run over a Doc from a clash with another component.
     doc.spans[key] = SpanGroup(doc, name=key, attrs={WRITER: writer}, spans=spans)
 
 

@@ -63,8 +63,7 @@ def train_in_group(
             with spacy_cli().show_validation_error():
                 nlp = init_nlp(config, use_gpu=gpu_id)
             if not is_first:
-                # One log is enough, and loggers want losses, which an empty share does
-                # not have.
+                # One log is enough, and loggers want losses, which empty shares lack.
                 registry.loggers.register(_NO_LOGGER, func=lambda: _log_nothing)
                 nlp.config["training"]["logger"] = {"@loggers": _NO_LOGGER}
             target = output if is_first else None

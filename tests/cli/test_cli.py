@@ -137,6 +137,21 @@ def test_what_is_neither_a_table_nor_text(tmp_path):
     assert "is a file. Name it with --file" in run("segment", path, ok=False).stderr
 
 
+def test_options_and_dictionaries_without_effect(corpus, tmp_path):
+    table, output = tmp_path / "a.csv", tmp_path / "new.spacy"
+    table.write_text("text,label\ngood film,a\nbad film,b\n")
+    build = ("dictionary", "build", "-o", tmp_path / "d.tsv.gz", corpus)
+    for args, expected in (
+        ((*build, "--min-count", 999), "No n-gram occurs 999 times: lower --min-count"),
+        ((*build, "--column", "text"), "--column is 'text', but "),
+        (("convert", table, output, "--no-gold-tokens"), "is for CoNLL's columns"),
+        (("convert", table, output, "--label-separator", ""), "label_separator is ''"),
+    ):
+        assert expected in run(*args, ok=False).stderr
+    assert not output.exists()
+    assert not (tmp_path / "d.tsv.gz").exists()
+
+
 def test_pages_replace_pages_only(tmp_path):
     path, page = tmp_path / "reviews.csv", tmp_path / "page.HTML"
     for file in (path, page):

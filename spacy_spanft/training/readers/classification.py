@@ -129,6 +129,8 @@ def _corpus(
     names = [*filter(None, (columns.text, columns.text_pair, answer))]
     if len({*names}) < len(names):
         raise SpanftError(f"The columns {listed(names)} must differ.")
+    if columns.label_separator == "":
+        raise SpanftError("label_separator is '', but must be like ','.")
 
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
@@ -136,8 +138,7 @@ def _corpus(
         rows = list(islice(_whole_rows(read(), columns, source), limit or None))
         if not rows:
             raise SpanftError(f"There are no rows in {source}.")
-        # Everything is checked before the first Example, which needs the labels of all
-        # rows anyway.
+        # All is checked before the first Example, which needs all labels anyway.
         how = columns.text, columns.text_pair, columns.separator
         texts = [check_length(nlp, text_of(row, *how), row.place) for row in rows]
         gold = _cats_of(rows, columns)
