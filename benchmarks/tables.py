@@ -94,10 +94,11 @@ def compared(name: str, ours: Scored, rivals: Mapping[str, Scored]) -> Iterator[
     """
     yield "texts", "data", "`init`", *(f"`init` − {x}" for x in rivals), "CPU s of each"
     runs = _read(name)
-    for size in sorted({run["size"] for run in runs}):
+    mine = _of(runs, peer=ours[0])
+    for size in sorted({run["size"] for run in mine}):
         many = "8 a label" if size == 8 else f"{size:,}"
         gains: dict[str, list[Seeds]] = {title: [] for title in rivals}
-        for task in sorted({run["task"] for run in _of(runs, size=size)}):
+        for task in sorted({run["task"] for run in _of(mine, size=size)}):
             own, *others = (
                 _scores(_of(runs, peer=peer), metric, task=task, size=size)
                 for peer, metric in (ours, *rivals.values())
@@ -243,11 +244,21 @@ _peers = partial(
         "Hugging Face, 300 steps": (f"{_TOKENS}, 300 steps", "score"),
     },
 )
+_peers_of_texts = partial(
+    compared,
+    "peers",
+    ("spanft init", "score"),
+    {
+        "Hugging Face": ("Hugging Face Trainer", "score"),
+        "spaCy": ("spaCy textcat, same encoder", "score"),
+    },
+)
 TABLES: dict[str, Callable[[], Iterator[Row]]] = {
     "few": partial(means_of, _few_texts),
     "few-texts": _few_texts,
     "peers": partial(means_of, _peers),
     "peers-by-task": _peers,
+    "peers-of-texts": partial(means_of, _peers_of_texts),
     "lists": lists,
     "head-first": head_first,
     "cost": cost,
