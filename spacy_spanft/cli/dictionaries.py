@@ -56,8 +56,7 @@ def build_cli(
     check_target(output, texts or [])
     if bool(texts) == (dataset is not None):
         raise SpanftError("Name either text files ('-' is the input) or a --dataset.")
-    if not quiet:
-        report_texts(texts or [], column, errors=errors, encoding=encoding)
+    report_texts(texts or [], column, quiet, errors=errors, encoding=encoding)
     settings: dict[str, Any] = {
         "tokenizer": "whitespace" if pretokenized else lang,
         "attr": "ORTH" if cased else "LOWER",

@@ -144,8 +144,10 @@ def report_guess(columns: Mapping[str, str], typed: Mapping[str, str]) -> None:
         report(f"ℹ {guess}")
 
 
-def report_texts(paths: Sequence[str | Path], column: str | None, **how: Any) -> None:
-    """Print the column of texts that is read of tables, if it is a guess."""
+def report_texts(
+    paths: Sequence[str | Path], column: str | None, quiet: bool = False, **how: Any
+) -> None:
+    """Check the column of texts that is read of tables, and print a guess."""
     from ..util.columns import find_columns
     from ..util.tables import format_of
 
@@ -154,7 +156,9 @@ def report_texts(paths: Sequence[str | Path], column: str | None, **how: Any) ->
         raise SpanftError(f"--column is {column!r}, but {paths[0]} is no table.")
     typed = given(text=column)
     for path in tables.values():
-        report_guess(find_columns(path, typed, option="column", **how), typed)
+        columns = find_columns(path, typed, option="column", **how)
+        if not quiet:
+            report_guess(columns, typed)
 
 
 def read_overrides(args: list[str]) -> dict[str, Any]:

@@ -118,8 +118,7 @@ def _rates(
     initial_rate: float, warmup_share: float, max_steps: int, start_share: float
 ) -> Iterator[float]:
     if max_steps < 1:
-        # An optimizer takes the first rate when it is made, perhaps before the steps
-        # are counted.
+        # An optimizer takes the first rate when made, perhaps before steps are counted.
         yield 0.0
         raise SpanftError(_NO_STEPS)
     start = first_step(start_share, max_steps)

@@ -143,7 +143,7 @@ def test_options_and_dictionaries_without_effect(corpus, tmp_path):
     build = ("dictionary", "build", "-o", tmp_path / "d.tsv.gz", corpus)
     for args, expected in (
         ((*build, "--min-count", 999), "No n-gram occurs 999 times: lower --min-count"),
-        ((*build, "--column", "text"), "--column is 'text', but "),
+        ((*build, "--column", "text", "--quiet"), "--column is 'text', but "),
         (("convert", table, output, "--no-gold-tokens"), "is for CoNLL's columns"),
         (("convert", table, output, "--label-separator", ""), "label_separator is ''"),
     ):

@@ -50,8 +50,7 @@ from .wordpieces import Window, cut_windows, encoding_of, micro_batches
 HfEncoder = Model[list[Doc], DocRows]
 NAME = "hf_encoder"
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
-# What a micro-batch costs beside its rows, in rows: a GPU is slow to start and fast to
-# go on.
+# What a micro-batch costs beside its rows, in rows: a GPU is slow to start.
 _OVERHEAD = {"cpu": 48.0, "cuda": 4096.0}
 _NOTHING = encoding_of_tokens(0)._replace(windows=np.zeros(0, np.int64), width=0)
 

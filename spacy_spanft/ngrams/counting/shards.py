@@ -98,8 +98,7 @@ def shard_arrays(settings: Settings) -> Iterator[Arrays]:
     above = Path(settings.work or gettempdir()).absolute()
     above.mkdir(parents=True, exist_ok=True)
     for old in above.glob(f"{_START}*{_LOCK}"):
-        # Builds that were killed left these. Those in use are locked, and those of
-        # other users cannot be.
+        # Of killed builds. Those in use are locked, and those of other users cannot be.
         with suppress(Timeout, OSError), FileLock(old, timeout=0):
             _remove(old)
     lock = above / f"{_START}{uuid4().hex}{_LOCK}"
