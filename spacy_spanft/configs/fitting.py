@@ -33,8 +33,8 @@ _OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of ea
 # A handful of texts is learned sooner. Multiples of 3, for three evaluations.
 _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 # Up to so many texts, classifiers start from a probe; those of pairs, of scores, and of
-# a handful of texts then learn at this rate.
-_MOST_PROBED, _LOW_RATE = 2000, 2e-5
+# a handful of texts then learn at a low rate; after contrast, little is left to learn.
+_MOST_PROBED, _LOW_RATE, _LOWEST_RATE = 2000, 2e-5, 5e-6
 # Up to so many sentences, a faster tagger finds too few entities.
 _FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
@@ -73,16 +73,15 @@ def fit_training(
     head_rate = config["training"]["optimizer"].get("head_rate")
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
+    window = _fit_window(config, task, data["train"])
     if data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
-        steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)
+        labels = data["train"].labels.values() if task == "textcat" else ()
+        n_labels = sum(n > _TOO_RARE for n in labels)
+        steps = _fit_few_steps(config, n_texts, is_text, n_labels, has_dev=has_dev)
     else:
         steps = _fit_steps(config, n_texts)
-    changes = (
-        steps,
-        _fit_window(config, task, data["train"]),
-        _fit_range(config, task, [*data["train"].scores, *data["dev"].scores]),
-    )
-    return [*filter(None, changes)]
+    scores = _fit_range(config, task, [*data["train"].scores, *data["dev"].scores])
+    return [*filter(None, (steps, window, scores))]
 
 
 def _doubts(
@@ -166,17 +165,23 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
 
 
 def _fit_few_steps(
-    config: Config, n_texts: int, is_text: bool, *, has_dev: bool
+    config: Config, n_texts: int, is_text: bool, n_labels: int, *, has_dev: bool
 ) -> str:
     """Set a fixed number of small steps, the last of which is evaluated."""
     training = config["training"]
     steps, size = _OF_FEW_TEXTS if is_text else _OF_FEW_SENTENCES
     if is_text:
         steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
+    note = f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts."
+    # What saves memory would show contrast only a part of each batch.
+    is_one_batch = training["accumulate_gradient"] == 1
+    if n_labels > 2 and is_one_batch and "head_rate" not in training["optimizer"]:
+        config["initialize"]["after_init"]["contrast"] = steps - _FEWEST_OF_FEW
+        training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE
+        steps = _FEWEST_OF_FEW
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
-    note = f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts."
     if not has_dev:
         note += " None is held out, so that training prints no scores; --dev adds some."
     return note

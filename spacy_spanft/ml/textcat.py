@@ -131,14 +131,15 @@ def _classifier(
     if class_weights or label_smoothing:
         layers.append(label_targets(exclusive, class_weights, label_smoothing))
     scores = chain(*layers) if len(layers) > 1 else growing
-    parts = [*parts, *matches]
-    rows, pooled = encoder_rows(tok2vec), cast(Pool, concatenate(*parts))
+    rows = encoder_rows(tok2vec)
+    pooled = cast(Pool, concatenate(*parts, *matches))
     classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
     model: Any = chain(rows, pooled, classified)
-    model.init = partial(init, len(parts), len(matches))
+    model.init = partial(init, len(parts) + len(matches), len(matches))
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)
     model.set_ref("scores", scores)
+    model.set_ref("text_vector", parts[-1])  # the pool, without [CLS]
     model.set_ref("output_layer", output)
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=growing)
     model.attrs["multi_label"] = not exclusive

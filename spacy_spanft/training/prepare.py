@@ -23,7 +23,9 @@ from .probe import start_from_probes
 from .schedules import MOST_STEPS, count_batches, evaluation_steps, set_max_steps
 
 
-def prepare_training(probe: bool = False) -> Callable[[Language], None]:
+def prepare_training(
+    probe: bool = False, contrast: int = 0
+) -> Callable[[Language], None]:
     """Build `spacy-spanft.prepare_training.v1`, for [initialize.after_init].
 
     spaCy evaluates step 0 and then every eval_frequency-th, so that a short training
@@ -37,11 +39,13 @@ def prepare_training(probe: bool = False) -> Callable[[Language], None]:
 
     probe (bool): Whether text classifiers start from a linear model that is fitted to
         the vectors of the encoder as it is.
+    contrast (int): In how many steps before that the encoder learns which texts have
+        the same label.
     """
-    return partial(_prepare, probe)
+    return partial(_prepare, probe, contrast)
 
 
-def _prepare(probe: bool, nlp: Language) -> None:
+def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     config = nlp.config.interpolate()
     training = config.get("training", {})
     check_config(nlp, config)
@@ -57,7 +61,7 @@ def _prepare(probe: bool, nlp: Language) -> None:
         nlp.config["training"]["eval_frequency"] = MOST_STEPS
     set_max_steps(nlp.config, last)
     if probe and train:
-        start_from_probes(nlp, train)
+        start_from_probes(nlp, train, contrast)
     if _is_unscored(training):
         print(
             "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, and "

@@ -20,6 +20,7 @@ from thinc.api import Model
 
 from ..errors import counted
 from ..ml.parameter_groups import models
+from .contrast import learn_contrast
 
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
@@ -33,10 +34,15 @@ _N_FOLDS = 5
 _N_STEPS = 100
 
 
-def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
+def start_from_probes(
+    nlp: Language, examples: Sequence[Example], contrast: int = 0
+) -> None:
     """Fit the last layer of each text classifier, and print how good it is.
 
     The cross-validated score is kept in `nlp.meta["probe"]`, as a floor for the rest.
+
+    contrast (int): In how many steps the encoder learns to tell labels apart, after
+        which the layer is fitted again.
     """
     for name, model in models(nlp).items():
         if not {"pooled", "output_layer"} <= set(model.ref_names):
@@ -56,11 +62,7 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
         X = _features(nlp, name, [example.predicted for example in labeled])
         W, b, predictions = fit_probe(X, Y.astype("f"), exclusive=exclusive)
         is_whole = is_scored or "separator" in model.attrs or len(labeled) <= HANDFUL
-        share = 1.0 if is_whole else SHRUNK_TO
-        output = model.get_ref("output_layer")
-        for key, value in (("W", W), ("b", b)):
-            array: Any = share * value
-            output.set_param(key, cast(Any, model.ops.asarray(array, dtype="f")))
+        _set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
         if is_scored:
             pairs = predictions[:, 0], Y[:, 0]
             metric, score = "correlation", np.nan_to_num(np.corrcoef(*pairs)[0, 1])
@@ -73,6 +75,20 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
             f"{counted(len(labeled), 'training text')}.",
             file=sys.stderr,
         )
+        if contrast and exclusive and "separator" not in model.attrs:
+            width = model.get_ref("rows").get_dim("nO")
+            length = np.linalg.norm(X[:, -width:], axis=1).mean()
+            learn_contrast(nlp, name, labeled, contrast, length * W[:, -width:], b)
+            X = _features(nlp, name, [example.predicted for example in labeled])
+            W, b, _ = fit_probe(X, Y.astype("f"), exclusive=True)
+            _set_output(model, W, b, 1.0)
+
+
+def _set_output(model: Model[Any, Any], W: Floats, b: Floats, share: float) -> None:
+    output = model.get_ref("output_layer")
+    for key, value in (("W", W), ("b", b)):
+        array: Any = share * value
+        output.set_param(key, cast(Any, model.ops.asarray(array, dtype="f")))
 
 
 def _features(nlp: Language, name: str, docs: list[Doc]) -> Floats:

@@ -1,0 +1,130 @@
+"""Contrast: an encoder learns which texts have the same label, before it classifies.
+
+SetFit (Tunstall et al., 2022, "Efficient Few-Shot Learning Without Prompts") takes the
+pairs of texts one by one. Here all pairs of a batch are compared at once, so that some
+hundred steps do what it does in thousands. A classifier of the same vectors learns with
+it, so that what the encoder knew of the labels is not lost.
+"""
+
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import Adam, Model, Softmax
+from tqdm import tqdm
+
+from ..errors import SpanftError
+from ..ml.parameter_groups import listeners, models
+from .schedules import warmup_linear
+
+_N_TEXTS = 16
+# Of an encoder with one dimension: Adam's rate goes with their inverse (Yang et al.,
+# 2022, "Tensor Programs V"). It is 1e-4 for 384 dimensions, as MiniLM has.
+_RATE = 0.0384
+# How much it counts beside the cross-entropy.
+_WEIGHT = 10.0
+
+
+def learn_contrast(
+    nlp: Language,
+    name: str,
+    examples: Sequence[Example],
+    n_steps: int,
+    W: NDArray[np.float32],
+    b: NDArray[np.float32],
+) -> None:
+    """Train the encoder of a text classifier to tell its labels apart.
+
+    W, b: The start of the classifier of its vectors, divided by their lengths.
+    """
+    component: Any = nlp.get_pipe(name)
+    ops: Any = component.model.ops
+    classifier: Model[Any, Any] = Softmax(*W.shape)
+    for key, value in (("W", W), ("b", b)):
+        classifier.set_param(key, ops.asarray(value, dtype="f"))
+    encoders = _encoders(nlp, name)
+    rates: Any = warmup_linear(_RATE / W.shape[1], max_steps=n_steps - 1)
+    optimizer = Adam(rates, L2=0.01, use_averages=False)
+    steps = f"in {n_steps} steps, which texts have the same label"
+    print(f"ℹ The encoder of {name!r} learns, {steps}.", file=sys.stderr)
+    batches = _batches(list(examples), nlp.config["training"]["seed"])
+    for _ in tqdm(range(n_steps), "Contrast", disable=None, leave=False):
+        batch = next(batches)
+        for encoder in encoders:
+            encoder.update(batch)
+        _backpropagate(component, batch, classifier)
+        for part in (*encoders, component, classifier):
+            part.finish_update(optimizer)
+        optimizer.step_schedules()
+
+
+def _encoders(nlp: Language, name: str) -> list[Any]:
+    """Return the components that a classifier listens to, and nothing else does."""
+    heard = listeners(models(nlp)[name])
+    pipes: list[Any] = [pipe for _, pipe in nlp.pipeline if hasattr(pipe, "listeners")]
+    encoders = [pipe for pipe in pipes if any(x in heard for x in pipe.listeners)]
+    if any(len(pipe.listeners) > 1 for pipe in encoders):
+        raise SpanftError(
+            f"contrast > 0, but {name!r} shares its encoder with other components. Set "
+            "[initialize.after_init] contrast = 0."
+        )
+    return encoders
+
+
+def _batches(examples: list[Example], seed: int) -> Iterator[list[Example]]:
+    rng = random.Random(seed)
+    waiting: list[Example] = []
+    while True:
+        if len(waiting) < _N_TEXTS:
+            waiting += rng.sample(examples, len(examples))
+        yield waiting[:_N_TEXTS]
+        waiting = waiting[_N_TEXTS:]
+
+
+def _backpropagate(
+    component: Any, batch: list[Example], classifier: Model[Any, Any]
+) -> None:
+    """Add the gradient of a batch to that of the encoder, and of the classifier."""
+    model = component.model
+    xp = model.ops.xp
+    rows, backprop_rows = model.get_ref("rows")([eg.predicted for eg in batch], True)
+    vectors, backprop = model.get_ref("text_vector")(rows, True)
+    unit, backprop_unit = normalized(xp, vectors)
+    probabilities, backprop_classes = classifier(unit, True)
+    cats: list[Any] = [example.reference.cats for example in batch]
+    labels = [component.labels.index(max(of_text, key=of_text.get)) for of_text in cats]
+    truths = xp.eye(len(component.labels), dtype="f")[xp.asarray(labels)]
+    d_unit = backprop_classes((probabilities - truths) / len(batch))
+    d_unit += _WEIGHT * contrast_gradient(xp, unit, truths)
+    backprop_rows(backprop(backprop_unit(d_unit)))
+
+
+def normalized(xp: Any, X: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """Return vectors of length 1, and the callback for their gradient."""
+    lengths = xp.maximum(xp.linalg.norm(X, axis=1, keepdims=True), 1e-6)
+    unit = X / lengths
+
+    def backprop(dY: Any) -> Any:
+        return (dY - (dY * unit).sum(axis=1, keepdims=True) * unit) / lengths
+
+    return unit, backprop
+
+
+def contrast_gradient(xp: Any, unit: Any, truths: Any) -> Any:
+    """Return the gradient of the loss of contrast with respect to vectors of length 1.
+
+    The cosine of two vectors should be 1 if the texts have the same label, or else 0.
+    The loss is the mean square of what is missing, over the pairs with the same label
+    and over the others, halved.
+
+    truths (Floats2d): 1 for the label of each text, (n, n_labels).
+    """
+    same = truths @ truths.T
+    alike, other = same - xp.eye(len(same), dtype=same.dtype), 1 - same
+    weights = alike / xp.maximum(1, alike.sum()) + other / xp.maximum(1, other.sum())
+    return 2 * (weights * (unit @ unit.T - same)) @ unit  # each pair stands there twice
