@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Adam, Model, Softmax
 from tqdm import tqdm
@@ -22,6 +23,7 @@ from ..errors import SpanftError
 from ..ml.parameter_groups import listeners, models
 from .schedules import warmup_linear
 
+Floats = NDArray[np.float32]
 _N_TEXTS = 16
 # Of an encoder with one dimension: Adam's rate goes with their inverse (Yang et al.,
 # 2022, "Tensor Programs V"). It is 1e-4 for 384 dimensions, as MiniLM has.
@@ -34,30 +36,36 @@ def learn_contrast(
     nlp: Language,
     name: str,
     examples: Sequence[Example],
+    Y: Floats,
+    start: tuple[Floats, Floats],
     n_steps: int,
-    W: NDArray[np.float32],
-    b: NDArray[np.float32],
 ) -> None:
     """Train the encoder of a text classifier to tell its labels apart.
 
-    W, b: The start of the classifier of its vectors, divided by their lengths.
+    Y (Floats2d): 1 for the label of each text, (n_texts, n_labels).
+    start (tuple[Floats2d, Floats1d]): The weights and biases of a classifier of its
+        vectors, divided by their lengths.
     """
     component: Any = nlp.get_pipe(name)
     ops: Any = component.model.ops
-    classifier: Model[Any, Any] = Softmax(*W.shape)
-    for key, value in (("W", W), ("b", b)):
+    classifier: Model[Any, Any] = Softmax(*start[0].shape)
+    for key, value in zip("Wb", start, strict=True):
         classifier.set_param(key, ops.asarray(value, dtype="f"))
     encoders = _encoders(nlp, name)
-    rates: Any = warmup_linear(_RATE / W.shape[1], max_steps=n_steps - 1)
+    width = classifier.get_dim("nI")
+    rates: Any = warmup_linear(_RATE / width, max_steps=max(1, n_steps - 1))
     optimizer = Adam(rates, L2=0.01, use_averages=False)
     steps = f"in {n_steps} steps, which texts have the same label"
     print(f"ℹ The encoder of {name!r} learns, {steps}.", file=sys.stderr)
-    batches = _batches(list(examples), nlp.config["training"]["seed"])
+    labeled = np.flatnonzero(Y.any(axis=1)).tolist()
+    batches = _batches(labeled, nlp.config["training"]["seed"])
     for _ in tqdm(range(n_steps), "Contrast", disable=None, leave=False):
-        batch = next(batches)
+        rows = next(batches)
+        batch = [examples[i] for i in rows]
         for encoder in encoders:
             encoder.update(batch)
-        _backpropagate(component, batch, classifier)
+        docs = [example.predicted for example in batch]
+        _backpropagate(component.model, classifier, docs, ops.asarray(Y[rows]))
         for part in (*encoders, component, classifier):
             part.finish_update(optimizer)
         optimizer.step_schedules()
@@ -76,31 +84,26 @@ def _encoders(nlp: Language, name: str) -> list[Any]:
     return encoders
 
 
-def _batches(examples: list[Example], seed: int) -> Iterator[list[Example]]:
+def _batches(rows: list[int], seed: int) -> Iterator[list[int]]:
     rng = random.Random(seed)
-    waiting: list[Example] = []
+    waiting: list[int] = []
     while True:
         if len(waiting) < _N_TEXTS:
-            waiting += rng.sample(examples, len(examples))
+            waiting += rng.sample(rows, len(rows))
         yield waiting[:_N_TEXTS]
         waiting = waiting[_N_TEXTS:]
 
 
 def _backpropagate(
-    component: Any, batch: list[Example], classifier: Model[Any, Any]
+    model: Model[Any, Any], classifier: Model[Any, Any], docs: list[Doc], truths: Any
 ) -> None:
     """Add the gradient of a batch to that of the encoder, and of the classifier."""
-    model = component.model
-    xp = model.ops.xp
-    rows, backprop_rows = model.get_ref("rows")([eg.predicted for eg in batch], True)
+    rows, backprop_rows = model.get_ref("rows")(docs, True)
     vectors, backprop = model.get_ref("text_vector")(rows, True)
-    unit, backprop_unit = normalized(xp, vectors)
+    unit, backprop_unit = normalized(model.ops.xp, vectors)
     probabilities, backprop_classes = classifier(unit, True)
-    cats: list[Any] = [example.reference.cats for example in batch]
-    labels = [component.labels.index(max(of_text, key=of_text.get)) for of_text in cats]
-    truths = xp.eye(len(component.labels), dtype="f")[xp.asarray(labels)]
-    d_unit = backprop_classes((probabilities - truths) / len(batch))
-    d_unit += _WEIGHT * contrast_gradient(xp, unit, truths)
+    d_unit = backprop_classes((probabilities - truths) / len(docs))
+    d_unit += _WEIGHT * contrast_gradient(model.ops.xp, unit, truths)
     backprop_rows(backprop(backprop_unit(d_unit)))
 
 

@@ -12,7 +12,7 @@ from spacy.training import Example
 from spacy.util import registry
 from thinc.api import Model
 
-from ..errors import SpanftError, warn
+from ..errors import SpanftError, check_number, warn
 from ..ml.cross_entropy import Weights, check_weight_names, target_layers
 from ..ml.layers.pooling import POOLER
 from ..ml.parameter_groups import listeners, models, shim_of, transformers
@@ -39,9 +39,14 @@ def prepare_training(
 
     probe (bool): Whether text classifiers start from a linear model that is fitted to
         the vectors of the encoder as it is.
-    contrast (int): In how many steps before that the encoder learns which texts have
-        the same label.
+    contrast (int): In how many steps before that the encoder of a `textcat` learns
+        which texts have the same label.
     """
+    check_number("contrast", contrast, lambda x: x >= 0, "0 or more")
+    if contrast and not probe:
+        raise SpanftError(
+            "contrast > 0 needs probe = true, in [initialize.after_init]."
+        )
     return partial(_prepare, probe, contrast)
 
 

@@ -54,13 +54,15 @@ def start_from_probes(
         if len(labeled) < 2:
             continue
         cats = [example.reference.cats for example in labeled]
-        Y = np.array([[c.get(label, 0.0) for label in component.labels] for c in cats])
+        Y = np.array(
+            [[c.get(x, 0.0) for x in component.labels] for c in cats], dtype="f"
+        )
         is_scored = hasattr(component, "low")
         if is_scored:
             Y = (Y - component.low) / (component.high - component.low)
         exclusive = not model.attrs["multi_label"]
         X = _features(nlp, name, [example.predicted for example in labeled])
-        W, b, predictions = fit_probe(X, Y.astype("f"), exclusive=exclusive)
+        W, b, predictions = fit_probe(X, Y, exclusive=exclusive)
         is_whole = is_scored or "separator" in model.attrs or len(labeled) <= HANDFUL
         _set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
         if is_scored:
@@ -78,9 +80,10 @@ def start_from_probes(
         if contrast and exclusive and "separator" not in model.attrs:
             width = model.get_ref("rows").get_dim("nO")
             length = np.linalg.norm(X[:, -width:], axis=1).mean()
-            learn_contrast(nlp, name, labeled, contrast, length * W[:, -width:], b)
+            start = length * W[:, -width:], b
+            learn_contrast(nlp, name, labeled, Y, start, contrast)
             X = _features(nlp, name, [example.predicted for example in labeled])
-            W, b, _ = fit_probe(X, Y.astype("f"), exclusive=True)
+            W, b, _ = fit_probe(X, Y, exclusive=True)
             _set_output(model, W, b, 1.0)
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config_from_str
 
@@ -19,6 +20,7 @@ from spacy_spanft.training.contrast import (
     learn_contrast,
     normalized,
 )
+from spacy_spanft.training.prepare import prepare_training
 
 WIDTH = 5
 
@@ -94,4 +96,19 @@ def test_a_shared_encoder_is_refused(initialized):
     nlp, _ = initialized(0)
     nlp.get_pipe("transformer").add_listener(EncoderListener("*"), "ner")
     with pytest.raises(SpanftError, match="'textcat' shares its encoder"):
-        learn_contrast(nlp, "textcat", [], 1, np.ones((3, WIDTH)), np.ones(3))
+        learn_contrast(nlp, "textcat", [], np.eye(3), (np.ones((3, 5)), np.ones(3)), 1)
+
+
+def test_settings_without_effect_are_refused():
+    for settings in ({"probe": True, "contrast": -1}, {"contrast": 9}):
+        with pytest.raises(SpanftError, match="contrast"):
+            prepare_training(**settings)
+
+
+def test_texts_without_a_label_teach_nothing(initialized):
+    nlp, rows = initialized(0)
+    examples = [Example.from_dict(nlp.make_doc(row["text"]), {}) for row in rows]
+    Y = np.eye(3, dtype="f")[[0] * 36]
+    Y[18:] = 0
+    start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
+    learn_contrast(nlp, "textcat", examples[:18] + [None] * 18, Y, start, 3)
