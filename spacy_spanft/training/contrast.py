@@ -79,7 +79,8 @@ def _encoders(nlp: Language, name: str) -> list[Any]:
     if any(len(pipe.listeners) > 1 for pipe in encoders):
         raise SpanftError(
             f"contrast > 0, but {name!r} shares its encoder with other components. Set "
-            "[initialize.after_init] contrast = 0."
+            "[initialize.after_init] contrast = 0, [training] max_steps and "
+            "eval_frequency = 150, and initial_rate = 0.00005."
         )
     return encoders
 
