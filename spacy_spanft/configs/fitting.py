@@ -172,19 +172,22 @@ def _fit_few_steps(
     steps, size = _OF_FEW_TEXTS if is_text else _OF_FEW_SENTENCES
     if is_text:
         steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
-    note = f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts."
+    note = f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts"
     # What saves memory would show contrast only a part of each batch.
-    is_one_batch = training["accumulate_gradient"] == 1
-    if n_labels > 2 and is_one_batch and "head_rate" not in training["optimizer"]:
-        config["initialize"]["after_init"]["contrast"] = steps - _FEWEST_OF_FEW
+    is_plain = training["accumulate_gradient"] == 1
+    is_plain &= "head_rate" not in training["optimizer"]
+    if n_labels > 2 and n_texts > HANDFUL and is_plain:
+        contrast = steps - _FEWEST_OF_FEW
+        note += f", {contrast} of them of contrast"
+        config["initialize"]["after_init"]["contrast"] = contrast
         training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE
         steps = _FEWEST_OF_FEW
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
-    if not has_dev:
-        note += " None is held out, so that training prints no scores; --dev adds some."
-    return note
+    if has_dev:
+        return f"{note}."
+    return f"{note}. None is held out: training prints no scores; --dev adds some."
 
 
 def _fit_steps(config: Config, n_texts: int) -> str:

@@ -19,14 +19,14 @@ from spacy.training import Example
 from thinc.api import Adam, Model, Softmax
 from tqdm import tqdm
 
-from ..errors import SpanftError
+from ..errors import SpanftError, counted
 from ..ml.parameter_groups import listeners, models
 from .schedules import warmup_linear
 
 Floats = NDArray[np.float32]
 _N_TEXTS = 16
-# Of an encoder with one dimension: Adam's rate goes with their inverse (Yang et al.,
-# 2022, "Tensor Programs V"). It is 1e-4 for 384 dimensions, as MiniLM has.
+# Divided by the width of the encoder, as Adam's rate should be (Yang et al., 2022,
+# "Tensor Programs V"): 1e-4 for MiniLM's 384.
 _RATE = 0.0384
 # How much it counts beside the cross-entropy.
 _WEIGHT = 10.0
@@ -55,10 +55,11 @@ def learn_contrast(
     width = classifier.get_dim("nI")
     rates: Any = warmup_linear(_RATE / width, max_steps=max(1, n_steps - 1))
     optimizer = Adam(rates, L2=0.01, use_averages=False)
-    steps = f"in {n_steps} steps, which texts have the same label"
+    steps = f"in {counted(n_steps, 'step')}, which texts have the same label"
     print(f"ℹ The encoder of {name!r} learns, {steps}.", file=sys.stderr)
     labeled = np.flatnonzero(Y.any(axis=1)).tolist()
-    batches = _batches(labeled, nlp.config["training"]["seed"])
+    seed = nlp.config.interpolate()["training"]["seed"]
+    batches = _batches(labeled, seed)
     for _ in tqdm(range(n_steps), "Contrast", disable=None, leave=False):
         rows = next(batches)
         batch = [examples[i] for i in rows]
@@ -72,15 +73,16 @@ def learn_contrast(
 
 
 def _encoders(nlp: Language, name: str) -> list[Any]:
-    """Return the components that a classifier listens to, and nothing else does."""
+    """Return the components that a classifier listens to, which must be its own."""
+    frozen = nlp.config["training"].get("frozen_components", ())
     heard = listeners(models(nlp)[name])
-    pipes: list[Any] = [pipe for _, pipe in nlp.pipeline if hasattr(pipe, "listeners")]
+    pipes: list[Any] = [x for _, x in nlp.components if hasattr(x, "listeners")]
     encoders = [pipe for pipe in pipes if any(x in heard for x in pipe.listeners)]
-    if any(len(pipe.listeners) > 1 for pipe in encoders):
+    if any(len(pipe.listeners) > 1 or pipe.name in frozen for pipe in encoders):
         raise SpanftError(
-            f"contrast > 0, but {name!r} shares its encoder with other components. Set "
-            "[initialize.after_init] contrast = 0, [training] max_steps and "
-            "eval_frequency = 150, and initial_rate = 0.00005."
+            f"contrast > 0, but the encoder of {name!r} is frozen, or shared with "
+            "other components. Set [initialize.after_init] contrast = 0, and a higher "
+            "rate."
         )
     return encoders
 
@@ -131,4 +133,4 @@ def contrast_gradient(xp: Any, unit: Any, truths: Any) -> Any:
     same = truths @ truths.T
     alike, other = same - xp.eye(len(same), dtype=same.dtype), 1 - same
     weights = alike / xp.maximum(1, alike.sum()) + other / xp.maximum(1, other.sum())
-    return 2 * (weights * (unit @ unit.T - same)) @ unit  # each pair stands there twice
+    return 2 * (weights * (unit @ unit.T - same)) @ unit  # each pair occurs twice

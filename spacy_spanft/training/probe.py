@@ -82,7 +82,8 @@ def start_from_probes(
             length = np.linalg.norm(X[:, -width:], axis=1).mean()
             start = length * W[:, -width:], b
             learn_contrast(nlp, name, labeled, Y, start, contrast)
-            X = _features(nlp, name, [example.predicted for example in labeled])
+            docs = [example.predicted for example in labeled]
+            X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
             W, b, _ = fit_probe(X, Y, exclusive=True)
             _set_output(model, W, b, 1.0)
 
@@ -94,7 +95,9 @@ def _set_output(model: Model[Any, Any], W: Floats, b: Floats, share: float) -> N
         output.set_param(key, cast(Any, model.ops.asarray(array, dtype="f")))
 
 
-def _features(nlp: Language, name: str, docs: list[Doc]) -> Floats:
+def _features(
+    nlp: Language, name: str, docs: list[Doc], trained: Model[Any, Any] | None = None
+) -> Floats:
     """Return what the last layer gets, with zeros for what random weights pool."""
     component: Any = nlp.get_pipe(name)
     model: Model[Any, Any] = component.model
@@ -111,7 +114,7 @@ def _features(nlp: Language, name: str, docs: list[Doc]) -> Floats:
     X: Floats = model.ops.to_numpy(model.ops.xp.concatenate(parts))
     width = rows.get_dim("nO")
     for i, layer in enumerate(pooled.layers if X.shape[1] > width else [pooled]):
-        if layer.name in ("span_pool", "text_pool"):
+        if layer.name in ("span_pool", "text_pool") and layer is not trained:
             X[:, i * width : (i + 1) * width] = 0.0
     return X
 

@@ -231,7 +231,11 @@ def test_few_texts_are_all_trained_on():
 
 
 def test_an_encoder_first_learns_what_three_labels_tell_apart():
-    for n_rows, contrast, dev in ((9, 0, None), (48, 96, "t.jsonl"), (300, 102, None)):
+    for n_rows, contrast, dev in (
+        (33, 51, None),
+        (48, 96, "t.jsonl"),
+        (300, 102, None),
+    ):
         write("t.jsonl", texts(n_rows, ["a", "b", "c"]))
         made = config_for_data("t.jsonl", dev)
         assert made.config["initialize"]["after_init"]["contrast"] == contrast
@@ -239,7 +243,12 @@ def test_an_encoder_first_learns_what_three_labels_tell_apart():
         assert training["max_steps"] == 48
         assert training["eval_frequency"] == (16 if dev else 48)
         assert training["optimizer"]["learn_rate"]["initial_rate"] == 5e-6
-        assert f": {contrast + 48} steps of 16 texts" in made.changes[0]
+        steps = f": {contrast + 48} steps of 16 texts, {contrast} of them of contrast"
+        assert steps in made.changes[0]
+    write("t.jsonl", texts(32, ["a", "b", "c"]))
+    assert (
+        "contrast" not in config_for_data("t.jsonl").config["initialize"]["after_init"]
+    )
     write(
         "t.jsonl", [{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)]
     )

@@ -60,7 +60,7 @@ def test_a_single_text_and_an_empty_one_teach_nothing():
 def initialized(bert, tmp_path):
     """A pipeline of `init` for three labels, and its examples."""
 
-    def make(n_steps, **settings):
+    def make(n_steps, changed=(), **settings):
         rows = [
             {"text": f"{'abc'[i % 3]} film", "label": "abc"[i % 3]} for i in range(36)
         ]
@@ -69,7 +69,7 @@ def initialized(bert, tmp_path):
         made = config_for_data(str(file), transformer=str(bert), **settings)
         made.config["initialize"]["after_init"]["contrast"] = n_steps
         text = config_text(made.config, made.task, "x.cfg")
-        return init_nlp(load_config_from_str(text)), rows
+        return init_nlp(load_config_from_str(text, overrides=dict(changed))), rows
 
     return make
 
@@ -92,10 +92,32 @@ def test_an_encoder_learns_to_tell_labels_apart(encoder, initialized, monkeypatc
     assert before[0] - before[1] < 0.5 < after[0] - after[1]
 
 
-def test_a_shared_encoder_is_refused(initialized):
+def test_spans_alone_are_contrasted_too(initialized, monkeypatch):
+    monkeypatch.setattr(contrast, "_RATE", 0.5)
+    use_cls = {"components.textcat.model.use_cls": False}
+    nlp, rows = initialized(30, use_cls)
+    cats = [doc.cats for doc in nlp.pipe(row["text"] for row in rows)]
+    assert [max(x, key=x.get) for x in cats] == [row["label"] for row in rows]
+
+
+def test_another_seed_makes_other_batches(initialized):
+    vectors = [
+        initialized(3, {"system.seed": seed})[0]
+        .get_pipe("textcat")
+        .model.get_ref("output_layer")
+        .get_param("W")
+        for seed in (1, 1, 2)
+    ]
+    assert (vectors[0] == vectors[1]).all()
+    assert (vectors[0] != vectors[2]).any()
+
+
+def test_a_frozen_or_shared_encoder_is_refused(initialized):
+    with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
+        initialized(3, {"training.frozen_components": ["transformer"]})
     nlp, _ = initialized(0)
     nlp.get_pipe("transformer").add_listener(EncoderListener("*"), "ner")
-    with pytest.raises(SpanftError, match="'textcat' shares its encoder"):
+    with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
         learn_contrast(nlp, "textcat", [], np.eye(3), (np.ones((3, 5)), np.ones(3)), 1)
 
 
