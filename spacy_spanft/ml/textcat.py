@@ -139,7 +139,7 @@ def _classifier(
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)
     model.set_ref("scores", scores)
-    model.set_ref("text_vector", parts[-1])  # the pool, without [CLS]
+    model.set_ref("text_vector", parts[-1])  # without one, the pool
     model.set_ref("output_layer", output)
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=growing)
     model.attrs["multi_label"] = not exclusive
