@@ -39,8 +39,8 @@ def prepare_training(
 
     probe (bool): Whether text classifiers start from a linear model that is fitted to
         the vectors of the encoder as it is.
-    contrast (int): In how many steps before that the encoder of a `textcat` learns
-        which texts have the same label.
+    contrast (int): In how many steps the encoder of a `textcat` then learns which texts
+        have the same label, after which the linear model is fitted again.
     """
     check_number("contrast", contrast, lambda x: x >= 0, "0 or more")
     if contrast and not probe:

@@ -61,7 +61,8 @@ def start_from_probes(
         if is_scored:
             Y = (Y - component.low) / (component.high - component.low)
         exclusive = not model.attrs["multi_label"]
-        X = _features(nlp, name, [example.predicted for example in labeled])
+        docs = [example.predicted for example in labeled]
+        X = _features(nlp, name, docs)
         W, b, predictions = fit_probe(X, Y, exclusive=exclusive)
         is_whole = is_scored or "separator" in model.attrs or len(labeled) <= HANDFUL
         _set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
@@ -82,7 +83,6 @@ def start_from_probes(
             length = np.linalg.norm(X[:, -width:], axis=1).mean()
             start = length * W[:, -width:], b
             learn_contrast(nlp, name, labeled, Y, start, contrast)
-            docs = [example.predicted for example in labeled]
             X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
             W, b, _ = fit_probe(X, Y, exclusive=True)
             _set_output(model, W, b, 1.0)
