@@ -33,8 +33,10 @@ _OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of ea
 # A handful of texts is learned sooner. Multiples of 3, for three evaluations.
 _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 # Up to so many texts, classifiers start from a probe; those of pairs, of scores, and of
-# a handful of texts then learn at a low rate; after contrast, little is left to learn.
-_MOST_PROBED, _LOW_RATE, _LOWEST_RATE = 2000, 2e-5, 5e-6
+# a handful of texts then learn at a low rate.
+_MOST_PROBED, _LOW_RATE = 2000, 2e-5
+# Steps that follow contrast make nothing better.
+_EPOCHS_OF_CONTRAST, _LOWEST_RATE = 4, 5e-6
 # Up to so many sentences, a faster tagger finds too few entities.
 _FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
@@ -61,9 +63,18 @@ def fit_to_data(
 
 
 def fit_training(
-    config: Config, task: str, data: Mapping[str, DataSummary], *, has_dev: bool
+    config: Config,
+    task: str,
+    data: Mapping[str, DataSummary],
+    *,
+    has_dev: bool,
+    contrast: bool = True,
 ) -> list[str]:
-    """Set the start, the steps, the windows and the range; return them in words."""
+    """Set the start, the steps, the windows and the range; return them in words.
+
+    contrast (bool): Whether an encoder may learn before the training loop; what pools
+        spans learns nothing then.
+    """
     n_texts = len(data["train"].n_words)
     is_text = TASKS[task].component in _OF_TEXTS
     if is_text and n_texts <= _MOST_PROBED:
@@ -74,12 +85,14 @@ def fit_training(
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, data["train"])
-    if data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
-        labels = data["train"].labels.values() if task == "textcat" else ()
-        n_labels = sum(n > _TOO_RARE for n in labels)
-        steps = _fit_few_steps(config, n_texts, is_text, n_labels, has_dev=has_dev)
+    if contrast and task == "textcat" and _suits_contrast(config, data["train"]):
+        steps = _fit_contrast(config, n_texts)
+    elif data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
+        steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)
     else:
         steps = _fit_steps(config, n_texts)
+    if data["train"] is data["dev"]:
+        steps += " None is held out: training prints no scores; --dev adds some."
     scores = _fit_range(config, task, [*data["train"].scores, *data["dev"].scores])
     return [*filter(None, (steps, window, scores))]
 
@@ -164,30 +177,42 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
     return check_labels(data, path) if is_table else []
 
 
+def _suits_contrast(config: Config, data: DataSummary) -> bool:
+    """Whether there are labels enough to contrast, and batches are whole."""
+    training = config["training"]
+    n_labels = sum(n > _TOO_RARE for n in data.labels.values())
+    # What saves memory would show contrast only a part of each batch.
+    is_plain = training["accumulate_gradient"] == 1
+    is_plain &= "head_rate" not in training["optimizer"]
+    return is_plain and n_labels > 2 and HANDFUL < len(data.n_words) <= _MOST_PROBED
+
+
+def _fit_contrast(config: Config, n_texts: int) -> str:
+    """Let the encoder learn before spaCy's loop, which needs a step of its own."""
+    steps, size = _OF_FEW_TEXTS
+    epochs = ceil(_EPOCHS_OF_CONTRAST * n_texts / size)
+    contrast = max(epochs, min(steps, _STEPS_A_TEXT * n_texts))
+    training = config["training"]
+    config["initialize"]["after_init"]["contrast"] = contrast
+    training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE
+    training["batcher"]["size"] = size
+    training |= {"max_epochs": 0, "max_steps": 1, "eval_frequency": 1}
+    note = f"{counted(n_texts, 'training text')}: {contrast} steps of {size} texts"
+    return f"{note}, in which the encoder learns by contrast, before the training loop."
+
+
 def _fit_few_steps(
-    config: Config, n_texts: int, is_text: bool, n_labels: int, *, has_dev: bool
+    config: Config, n_texts: int, is_text: bool, *, has_dev: bool
 ) -> str:
     """Set a fixed number of small steps, the last of which is evaluated."""
     training = config["training"]
     steps, size = _OF_FEW_TEXTS if is_text else _OF_FEW_SENTENCES
     if is_text:
         steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
-    note = f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts"
-    # What saves memory would show contrast only a part of each batch.
-    is_plain = training["accumulate_gradient"] == 1
-    is_plain &= "head_rate" not in training["optimizer"]
-    if n_labels > 2 and n_texts > HANDFUL and is_plain:
-        contrast = steps - _FEWEST_OF_FEW
-        note += f", {contrast} of them of contrast"
-        config["initialize"]["after_init"]["contrast"] = contrast
-        training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE
-        steps = _FEWEST_OF_FEW
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
-    if has_dev:
-        return f"{note}."
-    return f"{note}. None is held out: training prints no scores; --dev adds some."
+    return f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts."
 
 
 def _fit_steps(config: Config, n_texts: int) -> str:

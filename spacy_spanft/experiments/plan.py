@@ -210,11 +210,14 @@ def _read(config: Config, data: Data) -> Docs:
 
 
 def _fit(config: Config, task: Data, given: Mapping[str, Any], docs: Docs) -> None:
-    """Set what `spanft init` sets for data, unless given."""
+    """Set what `spanft init` sets for data, unless given.
+
+    All is learned in the loop, where arms with other spans can differ.
+    """
     name = task.pipeline or ""
     examples = {x: (Example(doc, doc) for doc in y) for x, y in docs.items()}
     data = {x: summarize(y, name, str(task.files[x])) for x, y in examples.items()}
-    fit_training(config, name, data, has_dev=True)
+    fit_training(config, name, data, has_dev=True, contrast=False)
     for path in given:
         if not path.startswith("paths."):
             change(config, path, given[path], _RUNNER)

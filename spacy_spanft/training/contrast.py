@@ -29,7 +29,7 @@ _N_TEXTS = 16
 # "Tensor Programs V"): 1e-4 for MiniLM's 384.
 _RATE = 0.0384
 # How much it counts beside the cross-entropy.
-_WEIGHT = 10.0
+_WEIGHT = 30.0
 
 
 def learn_contrast(
@@ -88,13 +88,12 @@ def _encoders(nlp: Language, name: str) -> list[Any]:
 
 
 def _batches(rows: list[int], seed: int) -> Iterator[list[int]]:
+    """Yield batches of one size, each epoch without a few of the rows."""
     rng = random.Random(seed)
-    waiting: list[int] = []
     while True:
-        if len(waiting) < _N_TEXTS:
-            waiting += rng.sample(rows, len(rows))
-        yield waiting[:_N_TEXTS]
-        waiting = waiting[_N_TEXTS:]
+        rng.shuffle(rows)
+        for start in range(0, max(1, len(rows) - _N_TEXTS + 1), _N_TEXTS):
+            yield rows[start : start + _N_TEXTS]
 
 
 def _backpropagate(

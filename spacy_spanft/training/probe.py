@@ -18,13 +18,14 @@ from spacy.training import Example
 from spacy.util import minibatch
 from thinc.api import Model
 
-from ..errors import counted
+from ..errors import SpanftError, counted
 from ..ml.parameter_groups import models
 from .contrast import learn_contrast
 
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+_AFTER_CONTRAST = 0.1
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
 SHRUNK_TO, HANDFUL = 0.2, 32
@@ -53,18 +54,12 @@ def start_from_probes(
             labeled = Random(0).sample(labeled, _MOST_TEXTS)
         if len(labeled) < 2:
             continue
-        cats = [example.reference.cats for example in labeled]
-        Y = np.array(
-            [[c.get(x, 0.0) for x in component.labels] for c in cats], dtype="f"
-        )
-        is_scored = hasattr(component, "low")
-        if is_scored:
-            Y = (Y - component.low) / (component.high - component.low)
+        is_scored, is_pair = hasattr(component, "low"), "separator" in model.attrs
         exclusive = not model.attrs["multi_label"]
-        docs = [example.predicted for example in labeled]
-        X = _features(nlp, name, docs)
+        Y = _truths(component, labeled)
+        X = _features(nlp, name, [example.predicted for example in labeled])
         W, b, predictions = fit_probe(X, Y, exclusive=exclusive)
-        is_whole = is_scored or "separator" in model.attrs or len(labeled) <= HANDFUL
+        is_whole = is_scored or is_pair or len(labeled) <= HANDFUL
         _set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
         if is_scored:
             pairs = predictions[:, 0], Y[:, 0]
@@ -78,14 +73,43 @@ def start_from_probes(
             f"{counted(len(labeled), 'training text')}.",
             file=sys.stderr,
         )
-        if contrast and exclusive and "separator" not in model.attrs:
-            width = model.get_ref("rows").get_dim("nO")
-            length = np.linalg.norm(X[:, -width:], axis=1).mean()
-            start = length * W[:, -width:], b
-            learn_contrast(nlp, name, labeled, Y, start, contrast)
-            X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
-            W, b, _ = fit_probe(X, Y, exclusive=True)
-            _set_output(model, W, b, 1.0)
+        if contrast and (is_scored or is_pair or not exclusive):
+            raise SpanftError(
+                f"contrast > 0 needs single texts of one label each, but {name!r} has "
+                "others. Set [initialize.after_init] contrast = 0."
+            )
+        if contrast:
+            _contrast(nlp, name, labeled, (X, Y), (W, b), contrast)
+
+
+def _truths(component: Any, labeled: list[Example]) -> Floats:
+    """Return the share of each label, or how far a score is from low to high."""
+    cats = [example.reference.cats for example in labeled]
+    Y = np.array([[c.get(x, 0.0) for x in component.labels] for c in cats], dtype="f")
+    if hasattr(component, "low"):
+        Y = (Y - component.low) / (component.high - component.low)
+    return Y
+
+
+def _contrast(
+    nlp: Language,
+    name: str,
+    labeled: list[Example],
+    data: tuple[Floats, Floats],
+    probe: tuple[Floats, Floats],
+    n_steps: int,
+) -> None:
+    """Let the encoder learn by contrast, and fit the last layer to what it gives."""
+    (X, Y), (W, b) = data, probe
+    model: Model[Any, Any] = cast(Any, nlp.get_pipe(name)).model
+    width = model.get_ref("rows").get_dim("nO")
+    length = np.linalg.norm(X[:, -width:], axis=1).mean()
+    learn_contrast(nlp, name, labeled, Y, (length * W[:, -width:], b), n_steps)
+    docs = [example.predicted for example in labeled]
+    X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
+    # The encoder has seen the texts of each fold, so that all strengths seem good.
+    W, b, _ = fit_probe(X, Y, exclusive=True, strengths=(_AFTER_CONTRAST,))
+    _set_output(model, W, b, 1.0)
 
 
 def _set_output(model: Model[Any, Any], W: Floats, b: Floats, share: float) -> None:
@@ -120,7 +144,11 @@ def _features(
 
 
 def fit_probe(
-    X: Floats, Y: Floats, *, exclusive: bool
+    X: Floats,
+    Y: Floats,
+    *,
+    exclusive: bool,
+    strengths: Sequence[float] = STRENGTHS,
 ) -> tuple[Floats, Floats, Floats]:
     """Fit a logistic regression, with a penalty chosen by cross-validation.
 
@@ -137,14 +165,14 @@ def fit_probe(
         axes = np.linalg.svd(Z, full_matrices=False)[2]
         Z = Z @ axes.T
     folds = _folds(Y)
-    held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
+    held_out = {strength: np.zeros_like(Y) for strength in strengths}
     for fold in range(int(folds.max()) + 1):
         rest = folds != fold
         start = np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros(Y.shape[1], "f")
-        for strength in STRENGTHS:
+        for strength in strengths:
             start = _fit(Z[rest], Y[rest], strength, exclusive, start)
             held_out[strength][~rest] = Z[~rest] @ start[0].T + start[1]
-    best = max(STRENGTHS, key=lambda c: _quality(held_out[c], Y, exclusive))
+    best = max(strengths, key=lambda c: _quality(held_out[c], Y, exclusive))
     reduced, b = _fit(Z, Y, best, exclusive, (np.zeros_like(start[0]), start[1]))
     W = np.zeros((Y.shape[1], X.shape[1]), "f")
     W[:, varies] = reduced @ axes / deviation[varies]

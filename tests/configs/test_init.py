@@ -232,29 +232,37 @@ def test_few_texts_are_all_trained_on():
 
 def test_an_encoder_first_learns_what_three_labels_tell_apart():
     for n_rows, contrast, dev in (
-        (33, 51, None),
-        (48, 96, "t.jsonl"),
-        (300, 102, None),
+        (33, 99, None),
+        (48, 144, "t.jsonl"),
+        (300, 150, None),
+        (800, 200, "t.jsonl"),
     ):
         write("t.jsonl", texts(n_rows, ["a", "b", "c"]))
         made = config_for_data("t.jsonl", dev)
         assert made.config["initialize"]["after_init"]["contrast"] == contrast
         training = made.config["training"]
-        assert training["max_steps"] == 48
-        assert training["eval_frequency"] == (16 if dev else 48)
+        assert training["max_steps"] == training["eval_frequency"] == 1
         assert training["optimizer"]["learn_rate"]["initial_rate"] == 5e-6
-        steps = f": {contrast + 48} steps of 16 texts, {contrast} of them of contrast"
-        assert steps in made.changes[0]
-    write("t.jsonl", texts(32, ["a", "b", "c"]))
-    assert (
-        "contrast" not in config_for_data("t.jsonl").config["initialize"]["after_init"]
-    )
-    write(
-        "t.jsonl", [{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)]
-    )
-    assert (
-        "contrast" not in config_for_data("t.jsonl").config["initialize"]["after_init"]
-    )
+        assert f": {contrast} steps of 16 texts" in made.changes[0]
+        assert ("None is held out" in made.changes[0]) == (dev is None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        (texts(32, ["a", "b", "c"]), {}),
+        (texts(2001, ["a", "b", "c"]), {"dev": "t.jsonl"}),
+        (texts(60, ["a", "b"]), {}),
+        (texts(60, ["a", "b", "c"]), {"regime": "grouped"}),
+        (texts(60, ["a", "b", "c"]), {"regime": "head-first"}),
+        ([{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)], {}),
+    ],
+)
+def test_others_learn_in_the_loop_alone(rows, options):
+    write("t.jsonl", rows)
+    config = config_for_data("t.jsonl", **options).config
+    assert "contrast" not in config["initialize"]["after_init"]
+    assert config["training"]["max_steps"] > 1
 
 
 def test_few_sentences_are_all_trained_on_in_small_steps():

@@ -127,6 +127,18 @@ def test_without_epochs_it_trains_as_init_says(place):
     assert runs[0].config["training"]["max_steps"] == config["training"]["max_steps"]
 
 
+def test_arms_learn_in_the_loop_where_spans_can_count(place):
+    encoder = save_encoder(Path("encoder"))
+    for name, n in (("train", 60), ("dev", 30)):
+        rows = "".join(f"{'abc'[i % 3]} {name} {i},{'abc'[i % 3]}\n" for i in range(n))
+        Path(f"data/one/{name}.spacy").unlink()
+        Path(f"data/one/{name}.csv").write_text(f"text,label\n{rows}")
+    how = {"overrides": {"paths.transformer": str(encoder)}, "epochs": None}
+    (run,) = plan("data/one", seeds=[0], arms="{a: {}}", **how)
+    assert "contrast" not in run.config["initialize"]["after_init"]
+    assert run.config["training"]["max_steps"] == 150
+
+
 def test_settings_of_the_task_and_the_command_line(place):
     shutil.copy("tiny.tsv.gz", "data/one")
     reader = '{"@readers": spacy-spanft.NgramDictionary.v1, path: "{data}/tiny.tsv.gz"}'

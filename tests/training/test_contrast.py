@@ -127,9 +127,14 @@ def test_settings_without_effect_are_refused():
             prepare_training(**settings)
 
 
+def test_only_texts_of_one_label_each_are_contrasted(initialized):
+    with pytest.raises(SpanftError, match="contrast > 0 needs single texts"):
+        initialized(3, task="textcat_multilabel")
+
+
 def test_texts_without_a_label_teach_nothing(initialized):
     nlp, rows = initialized(0)
-    examples = [Example.from_dict(nlp.make_doc(row["text"]), {}) for row in rows]
+    examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
     Y = np.eye(3, dtype="f")[[0] * 36]
     Y[18:] = 0
     start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
