@@ -100,11 +100,12 @@ def fit_training(
 def _doubts(
     data: Mapping[str, DataSummary], names: Mapping[str, str], path: str
 ) -> Iterator[str]:
-    """Yield what may spoil a training: shared, very long, rare, and unseen."""
+    """Yield what may spoil a training: shared or long texts, rare or unseen labels."""
     train, dev = data["train"], data["dev"]
-    if train is not dev and (n_both := len(train.texts & dev.texts - {""})):
+    shared = train.texts.keys() & dev.texts.keys() - {""}
+    if train is not dev and shared:
         both = f"Texts of {names['dev']} that are also trained on"
-        yield f"{both}: {n_both:,}. Its scores will be inflated."
+        yield f"{both}: {len(shared):,}. Its scores will be inflated."
     if (longest := max(train.n_words)) > VERY_LONG:
         yield (
             f"The longest text of {path} has {longest:,} words. To train on it may "
@@ -112,6 +113,8 @@ def _doubts(
         )
     if n_empty := train.n_words.count(0):
         yield f"{counted(n_empty, 'text')} of {path} are empty, and teach nothing."
+    if n_others := train.n_contradicting:
+        yield f"Texts of {path} that occur before with other labels: {n_others:,}."
     if train.labels and not dev.labels:
         yield f"{names['dev']} has no labels, so that it scores nothing."
     if rare := sorted(x for x, n in train.labels.items() if n <= _TOO_RARE):

@@ -92,14 +92,17 @@ class DataSummary:
 
     n_words (list[int]): The number of words of each text.
     labels (Counter[str]): How many texts, entities or spans have each label.
+    texts (dict[str, int]): A hash of the labels of each text where it occurs first.
     n_several (int): The number of texts with several labels or none.
+    n_contradicting (int): The number of texts that occur before with other labels.
     """
 
     n_words: list[int] = field(default_factory=list)
     labels: Counter[str] = field(default_factory=Counter)
     scores: list[float] = field(default_factory=list)
-    texts: set[str] = field(default_factory=set)
+    texts: dict[str, int] = field(default_factory=dict)
     n_several: int = 0
+    n_contradicting: int = 0
 
     def add(self, doc: Doc, labels: list[str]) -> None:
         """Count a Doc, and its labels of the kind that is learned."""
@@ -107,7 +110,8 @@ class DataSummary:
         self.labels.update(labels)
         if has_score(doc):
             self.scores.append(doc.cats[SCORE])
-        self.texts.add(doc.text)
+        key = hash(tuple(labels))
+        self.n_contradicting += self.texts.setdefault(doc.text, key) != key
         self.n_several += len(labels) != 1
 
     def describe(self, path: str) -> str:

@@ -207,6 +207,15 @@ def test_dev_data_may_have_other_columns():
     assert len(made.data["dev"].labels) == 8
 
 
+def test_a_text_that_occurs_again_with_another_label_is_a_doubt():
+    rows = texts(12, ["a", "b"])
+    write("t.jsonl", [*rows, *rows[:3]])
+    assert not config_for_data("t.jsonl").warnings
+    write("t.jsonl", [*rows, *({**row, "label": "a"} for row in rows[:3])])
+    (warning,) = config_for_data("t.jsonl").warnings
+    assert warning == "Texts of t.jsonl that occur before with other labels: 1."
+
+
 def test_few_texts_are_all_trained_on():
     labels = ["positive", "negative"]
     rows = [*texts(500, labels), {"text": "text", "label": "postive"}]
