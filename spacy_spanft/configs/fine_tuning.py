@@ -50,7 +50,7 @@ def train(
     spans (bool): Whether the head uses spans or windows; False makes the baseline.
     output (Optional[Union[str, Path]]): A folder for config.cfg, the rows, model-best
         and model-last; None keeps nothing.
-    overrides (Optional[Mapping[str, Any]]): Settings: {"training.max_epochs": 3}.
+    overrides (Optional[Mapping[str, Any]]): Settings: {"training.dropout": 0.2}.
     gpu_id (int): The GPU; -1 is the CPU.
     **settings: What else `task_config` takes, such as lang or dictionary, the task, and
         columns: text="review", label="stars".

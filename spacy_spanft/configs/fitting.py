@@ -10,6 +10,7 @@ from confection import Config
 from spacy.training import Example
 
 from ..errors import SpanftError, counted, listed, shown
+from ..training.contrast import N_TEXTS
 from ..training.gold import DataSummary
 from ..training.probe import HANDFUL
 from ..training.readers.held_out import held_out
@@ -35,7 +36,7 @@ _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 # Up to so many texts, classifiers start from a probe; those of pairs, of scores, and of
 # a handful of texts then learn at a low rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
-# Steps that follow contrast make nothing better.
+# Further training after contrast did not help.
 _EPOCHS_OF_CONTRAST, _LOWEST_RATE = 4, 5e-6
 # Up to so many sentences, a faster tagger finds too few entities.
 _FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
@@ -45,7 +46,7 @@ VERY_LONG = 5000
 
 
 def fit_to_data(
-    config: Config, task: str, train: str, dev: str | None
+    config: Config, task: str, train: str, dev: str | None, *, contrast: bool = True
 ) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
@@ -58,7 +59,8 @@ def fit_to_data(
     warnings = _check_labels(data["train"], task, train)
     parts = ["dev"] if data["train"] is data["dev"] else names
     notes = [data[part].describe(names[part]) for part in parts]
-    changes = fit_training(config, task, data, has_dev=dev is not None)
+    has_dev = dev is not None
+    changes = fit_training(config, task, data, has_dev=has_dev, contrast=contrast)
     return data, notes, [*warnings, *_doubts(data, names, train)], changes
 
 
@@ -72,8 +74,8 @@ def fit_training(
 ) -> list[str]:
     """Set the start, the steps, the windows and the range; return them in words.
 
-    contrast (bool): Whether an encoder may learn before the training loop; what pools
-        spans learns nothing then.
+    contrast (bool): Whether the encoder may learn before the training loop, in which
+        case the span pooling learns nothing.
     """
     n_texts = len(data["train"].n_words)
     is_text = TASKS[task].component in _OF_TEXTS
@@ -85,14 +87,15 @@ def fit_training(
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, data["train"])
-    if contrast and task == "textcat" and _suits_contrast(config, data["train"]):
+    suits_contrast = contrast and task == "textcat" and window is None
+    if suits_contrast and _has_contrast(config, data["train"]):
         steps = _fit_contrast(config, n_texts)
     elif data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
         steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)
     else:
         steps = _fit_steps(config, n_texts)
     if data["train"] is data["dev"]:
-        steps += " None is held out: training prints no scores; --dev adds some."
+        steps += " None is held out; for scores in training, add --dev."
     scores = _fit_range(config, task, [*data["train"].scores, *data["dev"].scores])
     return [*filter(None, (steps, window, scores))]
 
@@ -114,7 +117,7 @@ def _doubts(
     if n_empty := train.n_words.count(0):
         yield f"{counted(n_empty, 'text')} of {path} are empty, and teach nothing."
     if n_others := train.n_contradicting:
-        yield f"Texts of {path} that occur before with other labels: {n_others:,}."
+        yield f"Texts of {path} that occur again with a different label: {n_others:,}."
     if train.labels and not dev.labels:
         yield f"{names['dev']} has no labels, so that it scores nothing."
     if rare := sorted(x for x, n in train.labels.items() if n <= _TOO_RARE):
@@ -139,7 +142,7 @@ def fitting_epochs(config: Config, n_texts: int) -> int:
 
 
 def _read(
-    config: Config, task: str, train: str, dev: str | None
+    config: Config, task: str, train: str, dev: str | None, *, contrast: bool = True
 ) -> tuple[dict[str, DataSummary], dict[str, str]]:
     """Return the contents of "train" and "dev", and their names; few texts are both."""
     names = {"train": train, "dev": dev or train}
@@ -180,27 +183,25 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
     return check_labels(data, path) if is_table else []
 
 
-def _suits_contrast(config: Config, data: DataSummary) -> bool:
-    """Whether there are labels enough to contrast, and batches are whole."""
-    training = config["training"]
+def _has_contrast(config: Config, data: DataSummary) -> bool:
+    """Whether there are enough labels and texts, and a single rate."""
     n_labels = sum(n > _TOO_RARE for n in data.labels.values())
-    # What saves memory would show contrast only a part of each batch.
-    is_plain = training["accumulate_gradient"] == 1
-    is_plain &= "head_rate" not in training["optimizer"]
-    return is_plain and n_labels > 2 and HANDFUL < len(data.n_words) <= _MOST_PROBED
+    is_sized = HANDFUL < len(data.n_words) <= _MOST_PROBED
+    has_head_rate = "head_rate" in config["training"]["optimizer"]
+    return n_labels > 2 and is_sized and not has_head_rate
 
 
 def _fit_contrast(config: Config, n_texts: int) -> str:
-    """Let the encoder learn before spaCy's loop, which needs a step of its own."""
-    steps, size = _OF_FEW_TEXTS
-    epochs = ceil(_EPOCHS_OF_CONTRAST * n_texts / size)
+    """Let the encoder learn before spaCy's loop, which then hardly changes it."""
+    steps, _ = _OF_FEW_TEXTS
+    epochs = ceil(_EPOCHS_OF_CONTRAST * n_texts / N_TEXTS)
     contrast = max(epochs, min(steps, _STEPS_A_TEXT * n_texts))
     training = config["training"]
     config["initialize"]["after_init"]["contrast"] = contrast
     training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE
-    training["batcher"]["size"] = size
+    training["batcher"]["size"] = N_TEXTS
     training |= {"max_epochs": 0, "max_steps": 1, "eval_frequency": 1}
-    note = f"{counted(n_texts, 'training text')}: {contrast} steps of {size} texts"
+    note = f"{counted(n_texts, 'training text')}: {contrast} steps of {N_TEXTS} texts"
     return f"{note}, in which the encoder learns by contrast, before the training loop."
 
 

@@ -52,7 +52,8 @@ def training_seconds(made: Made) -> float:
     start = made.config["initialize"]["after_init"]
     if start.get("probe"):
         n_predicted += n_train
-    n_steps += start.get("contrast", 0)
+    if contrast := start.get("contrast", 0):
+        n_steps, n_predicted = n_steps + contrast, n_predicted + n_train
     per_text = _SHARE_OF_PREDICTION * steps / sum(map(len, batches))
     seconds = n_steps * steps / len(batches) + n_predicted * per_text
     return seconds + _SECONDS_OF_IMPORTS + before - begin

@@ -102,7 +102,8 @@ def plan_runs(
     pipeline (Optional[str]): The pipeline, as for `spanft init --pipeline`; None reads
         it in task.json, or detects it from the data.
     nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
-    epochs (Optional[int]): The number of epochs; None trains as `spanft init` says.
+    epochs (Optional[int]): The number of epochs; None trains as `spanft init` says,
+        but without contrast.
     overrides (Optional[Mapping[str, Any]]): Settings for all configs:
         {"training.dropout": 0.2}.
     """
@@ -210,9 +211,9 @@ def _read(config: Config, data: Data) -> Docs:
 
 
 def _fit(config: Config, task: Data, given: Mapping[str, Any], docs: Docs) -> None:
-    """Set what `spanft init` sets for data, unless given.
+    """Set what `spanft init` sets for data, unless given; but without contrast.
 
-    All is learned in the loop, where arms with other spans can differ.
+    Arms with different spans can differ only in what is learned in the loop.
     """
     name = task.pipeline or ""
     examples = {x: (Example(doc, doc) for doc in y) for x, y in docs.items()}

@@ -24,12 +24,17 @@ from ..ml.parameter_groups import listeners, models
 from .schedules import warmup_linear
 
 Floats = NDArray[np.float32]
-_N_TEXTS = 16
+# The texts of a batch.
+N_TEXTS = 16
 # Divided by the width of the encoder, as Adam's rate should be (Yang et al., 2022,
 # "Tensor Programs V"): 1e-4 for MiniLM's 384.
 _RATE = 0.0384
 # How much it counts beside the cross-entropy.
 _WEIGHT = 30.0
+NO_CONTRAST = (
+    "Set [initialize.after_init] contrast = 0, and [training] to what "
+    "`spanft init --regime everything` writes."
+)
 
 
 def learn_contrast(
@@ -81,19 +86,18 @@ def _encoders(nlp: Language, name: str) -> list[Any]:
     if any(len(pipe.listeners) > 1 or pipe.name in frozen for pipe in encoders):
         raise SpanftError(
             f"contrast > 0, but the encoder of {name!r} is frozen, or shared with "
-            "other components. Set [initialize.after_init] contrast = 0, and a higher "
-            "rate."
+            f"other components. {NO_CONTRAST}"
         )
     return encoders
 
 
 def _batches(rows: list[int], seed: int) -> Iterator[list[int]]:
-    """Yield batches of one size, each epoch without a few of the rows."""
+    """Yield batches; an epoch leaves out the rows that would not fill one."""
     rng = random.Random(seed)
     while True:
         rng.shuffle(rows)
-        for start in range(0, max(1, len(rows) - _N_TEXTS + 1), _N_TEXTS):
-            yield rows[start : start + _N_TEXTS]
+        for start in range(0, max(1, len(rows) - N_TEXTS + 1), N_TEXTS):
+            yield rows[start : start + N_TEXTS]
 
 
 def _backpropagate(

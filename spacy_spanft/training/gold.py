@@ -92,9 +92,9 @@ class DataSummary:
 
     n_words (list[int]): The number of words of each text.
     labels (Counter[str]): How many texts, entities or spans have each label.
-    texts (dict[str, int]): A hash of the labels of each text where it occurs first.
+    texts (dict[str, int]): The hash of each text's labels at its first occurrence.
     n_several (int): The number of texts with several labels or none.
-    n_contradicting (int): The number of texts that occur before with other labels.
+    n_contradicting (int): The number of texts that occurred before with other labels.
     """
 
     n_words: list[int] = field(default_factory=list)
@@ -110,8 +110,9 @@ class DataSummary:
         self.labels.update(labels)
         if has_score(doc):
             self.scores.append(doc.cats[SCORE])
-        key = hash(tuple(labels))
-        self.n_contradicting += self.texts.setdefault(doc.text, key) != key
+        key = hash(tuple(sorted(labels)))
+        first = self.texts.setdefault(doc.text, key)
+        self.n_contradicting += len(doc) > 0 and first != key
         self.n_several += len(labels) != 1
 
     def describe(self, path: str) -> str:

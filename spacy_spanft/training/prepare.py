@@ -65,6 +65,10 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     if training.get("max_epochs", -1) < 0 and training.get("eval_frequency") == 0:
         nlp.config["training"]["eval_frequency"] = MOST_STEPS
     set_max_steps(nlp.config, last)
+    if contrast and not train:
+        raise SpanftError(
+            "contrast > 0 needs training data that is not streamed (max_epochs = -1)."
+        )
     if probe and train:
         start_from_probes(nlp, train, contrast)
     if _is_unscored(training):

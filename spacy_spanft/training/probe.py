@@ -19,8 +19,9 @@ from spacy.util import minibatch
 from thinc.api import Model
 
 from ..errors import SpanftError, counted
+from ..ml.cross_entropy import target_layers
 from ..ml.parameter_groups import models
-from .contrast import learn_contrast
+from .contrast import NO_CONTRAST, learn_contrast
 
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
@@ -56,6 +57,13 @@ def start_from_probes(
             continue
         is_scored, is_pair = hasattr(component, "low"), "separator" in model.attrs
         exclusive = not model.attrs["multi_label"]
+        is_plain = exclusive and not is_scored and not is_pair
+        if contrast and (not is_plain or next(target_layers(model), None)):
+            raise SpanftError(
+                f"{name!r} cannot learn by contrast, which is for single texts with "
+                f"one label each and without class_weights or label_smoothing. "
+                f"{NO_CONTRAST}"
+            )
         Y = _truths(component, labeled)
         X = _features(nlp, name, [example.predicted for example in labeled])
         W, b, predictions = fit_probe(X, Y, exclusive=exclusive)
@@ -73,11 +81,6 @@ def start_from_probes(
             f"{counted(len(labeled), 'training text')}.",
             file=sys.stderr,
         )
-        if contrast and (is_scored or is_pair or not exclusive):
-            raise SpanftError(
-                f"contrast > 0 needs single texts of one label each, but {name!r} has "
-                "others. Set [initialize.after_init] contrast = 0."
-            )
         if contrast:
             _contrast(nlp, name, labeled, (X, Y), (W, b), contrast)
 
@@ -107,9 +110,8 @@ def _contrast(
     learn_contrast(nlp, name, labeled, Y, (length * W[:, -width:], b), n_steps)
     docs = [example.predicted for example in labeled]
     X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
-    # The encoder has seen the texts of each fold, so that all strengths seem good.
-    W, b, _ = fit_probe(X, Y, exclusive=True, strengths=(_AFTER_CONTRAST,))
-    _set_output(model, W, b, 1.0)
+    # Cross-validation cannot choose it: the encoder has seen the texts of each fold.
+    _set_output(model, *fit_layer(X, Y, _AFTER_CONTRAST, exclusive=True), 1.0)
 
 
 def _set_output(model: Model[Any, Any], W: Floats, b: Floats, share: float) -> None:
@@ -144,11 +146,7 @@ def _features(
 
 
 def fit_probe(
-    X: Floats,
-    Y: Floats,
-    *,
-    exclusive: bool,
-    strengths: Sequence[float] = STRENGTHS,
+    X: Floats, Y: Floats, *, exclusive: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Fit a logistic regression, with a penalty chosen by cross-validation.
 
@@ -157,26 +155,44 @@ def fit_probe(
     RETURNS (tuple[Floats2d, Floats1d, Floats2d]): The weights, (n_labels, width), the
         biases, and the scores of each text by a layer of the other folds.
     """
-    mean, deviation = X.mean(axis=0), X.std(axis=0)
-    varies = deviation > _LEAST_DEVIATION
-    Z = (X - mean)[:, varies] / deviation[varies]
-    axes = np.eye(Z.shape[1], dtype="f")
-    if len(Z) < Z.shape[1]:  # as many dimensions as texts hold all
-        axes = np.linalg.svd(Z, full_matrices=False)[2]
-        Z = Z @ axes.T
+    Z, _ = _reduced(X)
     folds = _folds(Y)
-    held_out = {strength: np.zeros_like(Y) for strength in strengths}
+    held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
     for fold in range(int(folds.max()) + 1):
         rest = folds != fold
         start = np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros(Y.shape[1], "f")
-        for strength in strengths:
+        for strength in STRENGTHS:
             start = _fit(Z[rest], Y[rest], strength, exclusive, start)
             held_out[strength][~rest] = Z[~rest] @ start[0].T + start[1]
-    best = max(strengths, key=lambda c: _quality(held_out[c], Y, exclusive))
-    reduced, b = _fit(Z, Y, best, exclusive, (np.zeros_like(start[0]), start[1]))
-    W = np.zeros((Y.shape[1], X.shape[1]), "f")
-    W[:, varies] = reduced @ axes / deviation[varies]
-    return W, b - W @ mean, held_out[best]
+    best = max(STRENGTHS, key=lambda c: _quality(held_out[c], Y, exclusive))
+    return *fit_layer(X, Y, best, exclusive=exclusive), held_out[best]
+
+
+def fit_layer(
+    X: Floats, Y: Floats, strength: float, *, exclusive: bool
+) -> tuple[Floats, Floats]:
+    """Fit a logistic regression; return its weights and biases."""
+    Z, axes = _reduced(X)
+    start = np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros(Y.shape[1], "f")
+    reduced, b = _fit(Z, Y, strength, exclusive, start)
+    W = reduced @ axes
+    return W, b - W @ X.mean(axis=0)
+
+
+def _reduced(X: Floats) -> tuple[Floats, Floats]:
+    """Return features of mean 0 and deviation 1, and the axes that they are along.
+
+    There are at most as many as texts, which span no more dimensions.
+    """
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    varies = deviation > _LEAST_DEVIATION
+    Z = (X - mean)[:, varies] / deviation[varies]
+    axes = np.zeros((Z.shape[1], X.shape[1]), "f")
+    axes[:, varies] = np.diag(1 / deviation[varies])
+    if len(Z) < Z.shape[1]:
+        directions = np.linalg.svd(Z, full_matrices=False)[2]
+        Z, axes = Z @ directions.T, directions @ axes
+    return Z, axes
 
 
 def _folds(Y: Floats) -> NDArray[np.int64]:

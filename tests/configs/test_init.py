@@ -212,8 +212,11 @@ def test_a_text_that_occurs_again_with_another_label_is_a_doubt():
     write("t.jsonl", [*rows, *rows[:3]])
     assert not config_for_data("t.jsonl").warnings
     write("t.jsonl", [*rows, *({**row, "label": "a"} for row in rows[:3])])
+    write("e.jsonl", [*rows, {"text": "", "label": "a"}, {"text": "", "label": "b"}])
+    (warning,) = config_for_data("e.jsonl").warnings
+    assert warning == "2 texts of e.jsonl are empty, and teach nothing."
     (warning,) = config_for_data("t.jsonl").warnings
-    assert warning == "Texts of t.jsonl that occur before with other labels: 1."
+    assert warning == "Texts of t.jsonl that occur again with a different label: 1."
 
 
 def test_few_texts_are_all_trained_on():
@@ -256,18 +259,23 @@ def test_an_encoder_first_learns_what_three_labels_tell_apart():
         assert ("None is held out" in made.changes[0]) == (dev is None)
 
 
+LONG = [{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)]
+
+
 @pytest.mark.parametrize(
     ("rows", "options"),
     [
         (texts(32, ["a", "b", "c"]), {}),
         (texts(2001, ["a", "b", "c"]), {"dev": "t.jsonl"}),
         (texts(60, ["a", "b"]), {}),
+        (texts(60, ["a", "b", "c"]), {"regime": "everything"}),
         (texts(60, ["a", "b", "c"]), {"regime": "grouped"}),
         (texts(60, ["a", "b", "c"]), {"regime": "head-first"}),
-        ([{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)], {}),
+        (LONG, {}),
+        (LONG, {"encoder": "spacy-transformers"}),
     ],
 )
-def test_others_learn_in_the_loop_alone(rows, options):
+def test_without_contrast_the_loop_trains(rows, options):
     write("t.jsonl", rows)
     config = config_for_data("t.jsonl", **options).config
     assert "contrast" not in config["initialize"]["after_init"]

@@ -127,9 +127,25 @@ def test_settings_without_effect_are_refused():
             prepare_training(**settings)
 
 
-def test_only_texts_of_one_label_each_are_contrasted(initialized):
-    with pytest.raises(SpanftError, match="contrast > 0 needs single texts"):
-        initialized(3, task="textcat_multilabel")
+def test_what_does_not_suit_contrast_is_refused(initialized):
+    for refused in (
+        {"task": "textcat_multilabel"},
+        {"changed": {"components.textcat.model.class_weights": {"a": 2.0}}},
+        {"changed": {"components.textcat.model.label_smoothing": 0.1}},
+    ):
+        with pytest.raises(SpanftError, match="cannot learn by contrast"):
+            initialized(3, **refused)
+    with pytest.raises(SpanftError, match="not streamed"):
+        initialized(3, {"training.max_epochs": -1})
+
+
+def test_batches_are_full_and_repeat_no_text_in_an_epoch():
+    batches = contrast._batches([*range(33)], 0)
+    first, second, third = (next(batches) for _ in range(3))
+    assert [len(x) for x in (first, second, third)] == [16, 16, 16]
+    assert len({*first, *second}) == 32
+    assert first != third
+    assert sorted(next(contrast._batches([*range(5)], 0))) == [*range(5)]
 
 
 def test_texts_without_a_label_teach_nothing(initialized):
