@@ -56,12 +56,12 @@ def learn_contrast(
     classifier: Model[Any, Any] = Softmax(*start[0].shape)
     for key, value in zip("Wb", start, strict=True):
         classifier.set_param(key, ops.asarray(value, dtype="f"))
-    encoders = _encoders(nlp, name)
+    encoders = contrasted_encoders(nlp, name)
     width = classifier.get_dim("nI")
     rates: Any = warmup_linear(_RATE / width, max_steps=max(1, n_steps - 1))
     optimizer = Adam(rates, L2=0.01, use_averages=False)
-    steps = f"in {counted(n_steps, 'step')}, which texts have the same label"
-    print(f"ℹ The encoder of {name!r} learns, {steps}.", file=sys.stderr)
+    steps = f"{counted(n_steps, 'step')}, before the training loop"
+    print(f"ℹ The encoder of {name!r} learns by contrast in {steps}.", file=sys.stderr)
     labeled = np.flatnonzero(Y.any(axis=1)).tolist()
     seed = nlp.config.interpolate()["training"]["seed"]
     batches = _batches(labeled, seed)
@@ -77,7 +77,7 @@ def learn_contrast(
         optimizer.step_schedules()
 
 
-def _encoders(nlp: Language, name: str) -> list[Any]:
+def contrasted_encoders(nlp: Language, name: str) -> list[Any]:
     """Return the components that a classifier listens to, which must be its own."""
     frozen = nlp.config["training"].get("frozen_components", ())
     heard = listeners(models(nlp)[name])

@@ -21,7 +21,7 @@ from thinc.api import Model
 from ..errors import SpanftError, counted
 from ..ml.cross_entropy import target_layers
 from ..ml.parameter_groups import models
-from .contrast import NO_CONTRAST, learn_contrast
+from .contrast import NO_CONTRAST, contrasted_encoders, learn_contrast
 
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
@@ -64,6 +64,8 @@ def start_from_probes(
                 f"one label each and without class_weights or label_smoothing. "
                 f"{NO_CONTRAST}"
             )
+        if contrast:  # before the features are computed
+            contrasted_encoders(nlp, name)
         Y = _truths(component, labeled)
         X = _features(nlp, name, [example.predicted for example in labeled])
         W, b, predictions = fit_probe(X, Y, exclusive=exclusive)
