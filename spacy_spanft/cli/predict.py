@@ -47,7 +47,7 @@ def predict_cli(
         report_guess(given(text=source.text, text_pair=source.text_pair), typed)
     if source.prefix != prefix and not quiet:
         report(
-            f"ℹ The input has columns of these names: ours begin with {source.prefix}"
+            f"ℹ The input has such columns already; new ones begin with {source.prefix}"
         )
     try:
         predicted = predict(
