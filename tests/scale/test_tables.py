@@ -153,7 +153,7 @@ def test_labels_that_look_like_something_else():
 def test_a_file_with_columns_of_predictions_gets_a_prefix(model):
     write("t.csv", [{"text": "New York", "label": "x", "error": "y"}, {"text": "a"}])
     done = run("spanft", "predict", model, "t.csv", "o.csv")
-    assert "ours begin with predicted_" in done.stderr
+    assert "new ones begin with predicted_" in done.stderr
     names = [*next(read_table("o.csv")).cells]
     assert names[:4] == ["text", "label", "error", "predicted_label"]
     assert names[-2:] == ["predicted_cats.bad", "predicted_cats.good"]
