@@ -67,7 +67,8 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     set_max_steps(nlp.config, last)
     if contrast and not train:
         raise SpanftError(
-            "contrast > 0 needs training data that is not streamed (max_epochs = -1)."
+            "contrast > 0 needs a train_corpus with a path that is not streamed: "
+            "[training] max_epochs must be 0 or more."
         )
     if probe and train:
         start_from_probes(nlp, train, contrast)

@@ -61,7 +61,7 @@ def start_from_probes(
         if contrast and (not is_plain or next(target_layers(model), None)):
             raise SpanftError(
                 f"{name!r} cannot learn by contrast, which is for single texts with "
-                f"one label each and without class_weights or label_smoothing. "
+                "one label each and without class_weights or label_smoothing. "
                 f"{NO_CONTRAST}"
             )
         if contrast:  # before the features are computed

@@ -135,7 +135,7 @@ def test_what_does_not_suit_contrast_is_refused(initialized):
     ):
         with pytest.raises(SpanftError, match="cannot learn by contrast"):
             initialized(3, **refused)
-    with pytest.raises(SpanftError, match="not streamed"):
+    with pytest.raises(SpanftError, match="that is not streamed"):
         initialized(3, {"training.max_epochs": -1})
 
 
