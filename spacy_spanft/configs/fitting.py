@@ -46,7 +46,7 @@ VERY_LONG = 5000
 
 
 def fit_to_data(
-    config: Config, task: str, train: str, dev: str | None, *, contrast: bool = True
+    config: Config, task: str, train: str, dev: str | None, *, contrast: bool
 ) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
@@ -70,7 +70,7 @@ def fit_training(
     data: Mapping[str, DataSummary],
     *,
     has_dev: bool,
-    contrast: bool = True,
+    contrast: bool,
 ) -> list[str]:
     """Set the start, the steps, the windows and the range; return them in words.
 
@@ -142,7 +142,7 @@ def fitting_epochs(config: Config, n_texts: int) -> int:
 
 
 def _read(
-    config: Config, task: str, train: str, dev: str | None, *, contrast: bool = True
+    config: Config, task: str, train: str, dev: str | None
 ) -> tuple[dict[str, DataSummary], dict[str, str]]:
     """Return the contents of "train" and "dev", and their names; few texts are both."""
     names = {"train": train, "dev": dev or train}

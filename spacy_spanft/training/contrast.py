@@ -20,6 +20,7 @@ from thinc.api import Adam, Model, Softmax
 from tqdm import tqdm
 
 from ..errors import SpanftError, counted
+from ..ml.cross_entropy import target_layers
 from ..ml.parameter_groups import listeners, models
 from .schedules import warmup_linear
 
@@ -31,7 +32,7 @@ N_TEXTS = 16
 _RATE = 0.0384
 # How much it counts beside the cross-entropy.
 _WEIGHT = 30.0
-NO_CONTRAST = (
+_NO_CONTRAST = (
     "Set [initialize.after_init] contrast = 0, and [training] to what "
     "`spanft init --regime everything` writes."
 )
@@ -56,7 +57,7 @@ def learn_contrast(
     classifier: Model[Any, Any] = Softmax(*start[0].shape)
     for key, value in zip("Wb", start, strict=True):
         classifier.set_param(key, ops.asarray(value, dtype="f"))
-    encoders = contrasted_encoders(nlp, name)
+    encoders = _encoders(nlp, name)
     width = classifier.get_dim("nI")
     rates: Any = warmup_linear(_RATE / width, max_steps=max(1, n_steps - 1))
     optimizer = Adam(rates, L2=0.01, use_averages=False)
@@ -77,7 +78,20 @@ def learn_contrast(
         optimizer.step_schedules()
 
 
-def contrasted_encoders(nlp: Language, name: str) -> list[Any]:
+def check_contrast(nlp: Language, name: str) -> None:
+    """Raise for a text classifier that cannot learn by contrast."""
+    component: Any = nlp.get_pipe(name)
+    model = component.model
+    is_single = not model.attrs["multi_label"] and not hasattr(component, "low")
+    if not is_single or "separator" in model.attrs or next(target_layers(model), None):
+        raise SpanftError(
+            f"{name!r} cannot learn by contrast, which is for single texts with one "
+            f"label each and without class_weights or label_smoothing. {_NO_CONTRAST}"
+        )
+    _encoders(nlp, name)
+
+
+def _encoders(nlp: Language, name: str) -> list[Any]:
     """Return the components that a classifier listens to, which must be its own."""
     frozen = nlp.config["training"].get("frozen_components", ())
     heard = listeners(models(nlp)[name])
@@ -86,7 +100,7 @@ def contrasted_encoders(nlp: Language, name: str) -> list[Any]:
     if any(len(pipe.listeners) > 1 or pipe.name in frozen for pipe in encoders):
         raise SpanftError(
             f"contrast > 0, but the encoder of {name!r} is frozen, or shared with "
-            f"other components. {NO_CONTRAST}"
+            f"other components. {_NO_CONTRAST}"
         )
     return encoders
 

@@ -18,10 +18,9 @@ from spacy.training import Example
 from spacy.util import minibatch
 from thinc.api import Model
 
-from ..errors import SpanftError, counted
-from ..ml.cross_entropy import target_layers
+from ..errors import counted
 from ..ml.parameter_groups import models
-from .contrast import NO_CONTRAST, contrasted_encoders, learn_contrast
+from .contrast import check_contrast, learn_contrast
 
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
@@ -57,15 +56,8 @@ def start_from_probes(
             continue
         is_scored, is_pair = hasattr(component, "low"), "separator" in model.attrs
         exclusive = not model.attrs["multi_label"]
-        is_plain = exclusive and not is_scored and not is_pair
-        if contrast and (not is_plain or next(target_layers(model), None)):
-            raise SpanftError(
-                f"{name!r} cannot learn by contrast, which is for single texts with "
-                "one label each and without class_weights or label_smoothing. "
-                f"{NO_CONTRAST}"
-            )
         if contrast:  # before the features are computed
-            contrasted_encoders(nlp, name)
+            check_contrast(nlp, name)
         Y = _truths(component, labeled)
         X = _features(nlp, name, [example.predicted for example in labeled])
         W, b, predictions = fit_probe(X, Y, exclusive=exclusive)
@@ -113,7 +105,8 @@ def _contrast(
     docs = [example.predicted for example in labeled]
     X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
     # Cross-validation cannot choose it: the encoder has seen the texts of each fold.
-    _set_output(model, *fit_layer(X, Y, _AFTER_CONTRAST, exclusive=True), 1.0)
+    W, b = _fit_layer(X, *_reduced(X), Y, _AFTER_CONTRAST, exclusive=True)
+    _set_output(model, W, b, 1.0)
 
 
 def _set_output(model: Model[Any, Any], W: Floats, b: Floats, share: float) -> None:
@@ -157,7 +150,7 @@ def fit_probe(
     RETURNS (tuple[Floats2d, Floats1d, Floats2d]): The weights, (n_labels, width), the
         biases, and the scores of each text by a layer of the other folds.
     """
-    Z, _ = _reduced(X)
+    Z, axes = _reduced(X)
     folds = _folds(Y)
     held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
     for fold in range(int(folds.max()) + 1):
@@ -167,17 +160,17 @@ def fit_probe(
             start = _fit(Z[rest], Y[rest], strength, exclusive, start)
             held_out[strength][~rest] = Z[~rest] @ start[0].T + start[1]
     best = max(STRENGTHS, key=lambda c: _quality(held_out[c], Y, exclusive))
-    return *fit_layer(X, Y, best, exclusive=exclusive), held_out[best]
+    W, b = _fit_layer(X, Z, axes, Y, best, exclusive)
+    return W, b, held_out[best]
 
 
-def fit_layer(
-    X: Floats, Y: Floats, strength: float, *, exclusive: bool
+def _fit_layer(
+    X: Floats, Z: Floats, axes: Floats, Y: Floats, strength: float, exclusive: bool
 ) -> tuple[Floats, Floats]:
-    """Fit a logistic regression; return its weights and biases."""
-    Z, axes = _reduced(X)
+    """Fit a logistic regression to reduced features, and return it for all of X."""
     start = np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros(Y.shape[1], "f")
-    reduced, b = _fit(Z, Y, strength, exclusive, start)
-    W = reduced @ axes
+    weights, b = _fit(Z, Y, strength, exclusive, start)
+    W = weights @ axes
     return W, b - W @ X.mean(axis=0)
 
 
